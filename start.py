@@ -1,0 +1,232 @@
+#!/usr/bin/env python3
+"""Set zoolab up and start it, with nothing but Python 3.11 or newer.
+
+    python3 start.py                 make .venv, install zoolab into it, open JupyterLab
+    python3 start.py lab [options]   the same with options, such as --no-browser --port 8888
+    python3 start.py test [options]  lint, type-check and run every test; options go to pytest
+    python3 start.py bench           run the benchmarks
+    python3 start.py --help          print this page
+
+The first start needs the network; later ones do not. To start over, delete .venv.
+"""
+
+# Python 3.6 must still be able to read this file, or it could not say that it is too old.
+import hashlib
+import importlib.util
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import NoReturn
+
+if sys.version_info < (3, 11):  # noqa: UP036
+    print(f"zoolab: this is Python {sys.version.split()[0]}; install 3.11 or newer, run start.py with that")
+    sys.exit(2)
+
+HERE = Path(__file__).resolve().parent
+VENV = HERE / ".venv"
+BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
+PYTHON = BIN / ("python.exe" if os.name == "nt" else "python")
+STAMP = VENV / "zoolab-installed.json"
+UNFINISHED = VENV / "zoolab-unfinished"
+VERSION = f"{sys.version_info[0]}.{sys.version_info[1]}"
+
+# What a user may have set for other projects and what would lead an installer away from .venv.
+MISLEADING = (
+    *("PYTHONDONTWRITEBYTECODE", "PYTHONHOME", "PYTHONPATH"),
+    *("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PIP_PYTHON"),
+    *("UV_PYTHON", "UV_SYSTEM_PYTHON", "UV_TARGET", "UV_PREFIX", "UV_PROJECT", "UV_WORKING_DIRECTORY"),
+)
+CHECKS = {
+    "ruff check": ["ruff", "check", "--quiet", "."],
+    "ruff format": ["ruff", "format", "--check", "."],
+    "pyright": ["pyright", "zoolab"],
+}
+
+
+class CannotStart(Exception):
+    """What is wrong and what to do about it, in one line."""
+
+
+def say(text: str) -> None:
+    """One line a phase."""
+    print("zoolab: " + text, flush=True)
+
+
+def stop(code: int, text: str) -> NoReturn:
+    """The last line, for people, and the exit code, for programs."""
+    print("zoolab: " + text, file=sys.stderr, flush=True)
+    sys.exit(code)
+
+
+def environment() -> dict[str, str]:
+    """The environment of every child: as if .venv were activated, with compiled bytecode."""
+    kept = {name: value for name, value in os.environ.items() if name not in MISLEADING}
+    path = os.pathsep.join([str(BIN), kept.get("PATH", os.defpath)])
+    return {**kept, "PATH": path, "VIRTUAL_ENV": str(VENV), "UV_COMPILE_BYTECODE": "1"}
+
+
+def run(*command: object, quiet: bool = False) -> int:
+    """Run a command in the project's folder to its end; its exit code, or 127 if it cannot start."""
+    output = subprocess.DEVNULL if quiet else None
+    try:
+        words = [str(word) for word in command]
+        return subprocess.call(words, cwd=HERE, env=environment(), stdout=output, stderr=output)
+    except OSError:
+        return 127
+
+
+def venv_is_usable() -> bool:
+    """Whether .venv holds a Python of this version that runs, is finished, and was not moved here."""
+    if UNFINISHED.exists() or read_stamp().get("folder", str(HERE)) != str(HERE):
+        return False
+    outside = f"sys.version_info[:2] != {sys.version_info[:2]} or sys.prefix == sys.base_prefix"
+    return run(PYTHON, "-c", f"import sys; sys.exit({outside})", quiet=True) == 0
+
+
+def make_venv(uv: str | None) -> None:
+    """Make .venv anew, whatever was there, and mark it as unfinished."""
+    if not importlib.util.find_spec("venv") or not (uv or importlib.util.find_spec("ensurepip")):
+        raise CannotStart("this Python has no venv; on Debian and Ubuntu: sudo apt install python3-venv")
+    import venv
+
+    if VENV.is_symlink() or VENV.is_file():
+        VENV.unlink()
+    say("making .venv with Python " + VERSION)
+    venv.EnvBuilder(clear=True, symlinks=os.name != "nt").create(VENV)
+    UNFINISHED.touch()
+
+
+def ensure_pip(uv: str | None) -> None:
+    """Put pip into .venv; where uv installs, pip is only a convenience for notebooks."""
+    if run(PYTHON, "-m", "pip", "--version", quiet=True) == 0:
+        return
+    if run(PYTHON, "-m", "ensurepip", "--upgrade", "--default-pip", quiet=True) and not uv:
+        raise CannotStart(f"{advice()} (failed: {PYTHON} -m ensurepip)")
+
+
+def install(uv: str | None, extras: str) -> None:
+    """Install the project, editable: through uv where it can be had, else through pip."""
+    bounded = ["--retries", "1", "--timeout", "15"]
+    quiet = [] if sys.stderr.isatty() else ["--quiet"]
+    project = ["--editable", ".[dev]" if extras else "."]
+    pip = [PYTHON, "-m", "pip", "install", *quiet]
+    if not uv and run(*pip, *bounded, "uv", quiet=True) == 0:
+        uv = str(BIN / "uv")
+    say(f"installing zoolab and what it needs, through {'uv' if uv else 'pip, a few minutes'}")
+    if uv and run(uv, "pip", "install", *quiet, "--python", PYTHON, *project) == 0:
+        return
+    command = [*pip, *bounded, *project]
+    if run(*command):
+        raise CannotStart(f"{advice()} (failed: {' '.join(map(str, command))})")
+
+
+def advice() -> str:
+    """What a person can do about an installation that failed."""
+    megabytes = shutil.disk_usage(HERE).free // 1_000_000
+    if megabytes < 1000:
+        return f"the disk has {megabytes} MB left, .venv takes about 1000; make room and run start.py again"
+    return "the first start needs the network; nothing is lost, run start.py again when there is one"
+
+
+def read_stamp() -> dict[str, str]:
+    """What was installed into .venv, as the last finished installation wrote it."""
+    try:
+        return dict(json.loads(STAMP.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return {}
+
+
+def prepare(extras: str) -> None:
+    """Bring .venv up to what pyproject.toml asks for; does nothing where that is so already."""
+    digest = hashlib.sha256((HERE / "pyproject.toml").read_bytes()).hexdigest()
+    stamp = read_stamp()
+    wanted = {
+        "folder": str(HERE),
+        "python": VERSION,
+        "pyproject": digest,
+        "extras": extras or stamp.get("extras", ""),
+    }
+    usable = venv_is_usable()
+    if usable and stamp == wanted:
+        return
+    uv = shutil.which("uv")
+    if not usable:
+        make_venv(uv)
+    # Only a killed installation leaves this mark; one that failed has changed nothing.
+    UNFINISHED.touch()
+    try:
+        ensure_pip(uv)
+        install(uv, wanted["extras"])
+    except CannotStart:
+        UNFINISHED.unlink()
+        raise
+    STAMP.write_text(json.dumps(wanted), encoding="utf-8")
+    UNFINISHED.unlink()
+
+
+def foreground(*arguments: str) -> int:
+    """Run Python in .venv to its end and leave Ctrl-C to it."""
+
+    def stay(*_: object) -> None: ...
+
+    signal.signal(signal.SIGINT, stay)
+    return run(PYTHON, *arguments)
+
+
+def hand_over(*arguments: str) -> int:
+    """Become Python in .venv, so that signals and the exit code are its own."""
+    if os.name == "nt":
+        return foreground(*arguments)
+    os.chdir(HERE)
+    return os.execve(PYTHON, [str(PYTHON), *arguments], environment())
+
+
+def passes(name: str, arguments: list[str]) -> bool:
+    """Run one check and print one line about it, and its output if it fails."""
+    started = time.monotonic()
+    command = [str(PYTHON), "-m", *arguments]
+    done = subprocess.run(command, cwd=HERE, env=environment(), capture_output=True, text=True)
+    took = time.monotonic() - started
+    say(f"{name:<12} {'FAILED' if done.returncode else 'ok'} {took:.1f} s")
+    if done.returncode:
+        print(done.stdout + done.stderr, flush=True)
+    return done.returncode == 0
+
+
+def test(arguments: list[str]) -> int:
+    """Run every check, then pytest, whose summary stays the last line."""
+    failed = [name for name, command in CHECKS.items() if not passes(name, command)]
+    say(f"pytest (FAILED before it: {', '.join(failed)})" if failed else "pytest")
+    return foreground("-m", "pytest", *arguments) or int(bool(failed))
+
+
+def main(arguments: list[str]) -> int:
+    command, rest = (arguments[0], arguments[1:]) if arguments else ("lab", [])
+    if command in ("-h", "--help", "help"):
+        print((__doc__ or "").strip())
+        return 0
+    if command not in ("lab", "test", "bench"):
+        raise CannotStart(f"unknown command {command!r}; there are lab, test, bench and --help")
+    prepare("" if command == "lab" else "dev")
+    if command == "test":
+        return test(rest)
+    if command == "bench":
+        return hand_over("tests/bench/run.py", *rest)
+    say("starting JupyterLab")
+    return hand_over("-m", "zoolab", "lab", *rest)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except CannotStart as problem:
+        stop(2, str(problem))
+    except OSError as problem:
+        stop(2, f"{problem.filename or HERE}: {problem.strerror or problem}")
+    except KeyboardInterrupt:
+        stop(130, "stopped")

@@ -1,0 +1,173 @@
+"""Every notebook is fresh, has no outputs, and runs: in this process, and in a kernel of its own."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jupytext
+import matplotlib as mpl
+import nbformat
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from nbclient import NotebookClient
+from traitlets.config import Config
+
+from zoolab import notebooks
+from zoolab.errors import InvalidInput
+
+FOLDER = Path(__file__).parents[1] / "notebooks"
+SOURCES = notebooks.sources(FOLDER) if FOLDER.is_dir() else []
+each_notebook = pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.stem)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the notebooks to run in: what a cell writes stays out of the checkout."""
+    copy = tmp_path / "notebooks"
+    shutil.copytree(FOLDER, copy, ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
+    for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
+        monkeypatch.setenv(name, str(tmp_path / name.lower()))
+    monkeypatch.chdir(copy)
+    return copy
+
+
+def code_cells(source: Path) -> list[Any]:
+    return [cell for cell in jupytext.read(source).cells if cell.cell_type == "code"]
+
+
+def is_meant_to_raise(cell: Any) -> bool:
+    return "raises-exception" in cell.metadata.get("tags", [])
+
+
+class Shell(InteractiveShell):
+    """IPython's shell without a screen: `%matplotlib` has no event loop to start."""
+
+    def enable_gui(self, gui: str | None = None) -> None: ...
+
+
+def run_in_process(source: Path) -> None:
+    """Run the cells in one IPython shell without a kernel."""
+    Shell.clear_instance()
+    shell = Shell.instance(config=Config(HistoryManager={"enabled": False}))
+    try:
+        for cell in code_cells(source):
+            done = shell.run_cell(cell.source, store_history=False)
+            if done.success and is_meant_to_raise(cell):
+                pytest.fail(f"this cell was meant to raise:\n{cell.source}")
+            if not done.success and not is_meant_to_raise(cell):
+                raise done.error_before_exec or done.error_in_exec
+    finally:
+        shell.reset()
+        Shell.clear_instance()
+
+
+def run_in_kernel(path: Path) -> None:
+    """Run the built notebook as Jupyter does."""
+    notebook = nbformat.read(path, as_version=4)
+    client = NotebookClient(
+        notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": path.parent}}
+    )
+    client.execute()
+    for cell in notebook.cells:
+        if is_meant_to_raise(cell):
+            kinds = [output.output_type for output in cell.outputs]
+            assert "error" in kinds, f"this cell was meant to raise:\n{cell.source}"
+
+
+def test_the_first_notebook_is_there():
+    assert (FOLDER / "01-one-loop.py").is_file()
+
+
+@each_notebook
+def test_built_from_its_source(source: Path):
+    built = source.with_suffix(".ipynb")
+    assert built.is_file(), "run: python -m zoolab.notebooks"
+    assert built.read_text(encoding="utf-8") == notebooks.render(source), "run: python -m zoolab.notebooks"
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.ipynb")), ids=lambda path: path.stem)
+def test_committed_without_outputs(path: Path):
+    assert path.with_suffix(".py") in SOURCES
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in cells)
+    assert "widgets" not in notebook["metadata"]
+
+
+@each_notebook
+def test_runs_in_this_process(source: Path, folder: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(mpl.rcParams, "backend", "agg")
+    run_in_process(folder / source.name)
+
+
+@each_notebook
+def test_runs_in_a_kernel(source: Path, folder: Path):
+    run_in_kernel((folder / source.name).with_suffix(".ipynb"))
+
+
+RAISING = '# %%\nvalue = 1\n\n# %% tags=["raises-exception"]\nassert value == 2\n\n# %%\nassert value == 1\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "runs"),
+    [
+        (RAISING, True),
+        (RAISING.replace("value == 2", "value == 1"), False),
+        ("# %%\nimport no_such_module\n", False),
+        ("# %%\nimport asyncio\nawait asyncio.sleep(0)\n", True),
+        ("# %%\n# %matplotlib inline\nimport ipywidgets\ndisplay(ipywidgets.HTML())\n", True),
+    ],
+    ids=["raises as tagged", "tagged and does not raise", "raises untagged", "awaits", "shows"],
+)
+@pytest.mark.parametrize("where", ["process", "kernel"])
+def test_both_ways_of_running_agree(tmp_path: Path, text: str, runs: bool, where: str):
+    source = tmp_path / "01-x.py"
+    source.write_text(text, encoding="utf-8")
+    [built] = notebooks.build(tmp_path)
+    run = run_in_process if where == "process" else run_in_kernel
+    path = source if where == "process" else built
+    if runs:
+        run(path)
+    else:
+        with pytest.raises(BaseException, match=r"meant to raise|no_such_module"):
+            run(path)
+
+
+def test_building_twice_writes_once(tmp_path: Path):
+    (tmp_path / "01-x.py").write_text("# %% [markdown]\n# # é\n\n# %%\n1\n\n\n\n# %%\n2\n", encoding="utf-8")
+    [built] = notebooks.build(tmp_path)
+    first = built.read_bytes()
+    assert notebooks.build(tmp_path) == []
+    built.unlink()
+    notebooks.build(tmp_path)
+    assert built.read_bytes() == first
+    assert b"jupytext" not in first
+    assert b"lines_to_next_cell" not in first
+    assert b"\r" not in first
+
+
+def test_check_writes_nothing_and_exits_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    (tmp_path / "01-x.py").write_text("# %%\n1\n", encoding="utf-8")
+    assert notebooks.main(["--check", str(tmp_path)]) == 1
+    assert capsys.readouterr().out.startswith(f"{tmp_path / '01-x.ipynb'}: stale")
+    assert not (tmp_path / "01-x.ipynb").exists()
+    assert notebooks.main([str(tmp_path)]) == 0
+    assert notebooks.main(["--check", str(tmp_path)]) == 0
+
+
+def test_a_missing_folder_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(InvalidInput, match="no folder"):
+        notebooks.build(tmp_path / "none")
+    assert notebooks.main([str(tmp_path / "none")]) == 2
+    assert "no folder" in capsys.readouterr().err
+
+
+def test_the_import_needs_no_dev_extra():
+    heavy = {"jupytext", "nbformat"}
+    code = f"import sys, zoolab.notebooks; sys.exit(bool({heavy!r} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,305 @@
+"""`start.py` as a newcomer meets it, on a small project that installs without the network."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+START = Path(__file__).parents[1] / "start.py"
+INSTALLING = "zoolab: installing"
+POSIX = os.name == "posix"
+
+PYPROJECT = """
+[build-system]
+requires = []
+build-backend = "backend"
+backend-path = ["."]
+
+[project]
+name = "zoolab"
+version = "0"
+
+[project.optional-dependencies]
+dev = []
+"""
+
+# The least that PEP 660 asks for, so that no build tool must be fetched.
+BACKEND = """
+from pathlib import Path
+from zipfile import ZipFile
+
+INFO = "zoolab-0.dist-info"
+FILES = {
+    "zoolab.pth": str(Path(__file__).parent),
+    f"{INFO}/METADATA": "Metadata-Version: 2.1\\nName: zoolab\\nVersion: 0\\nProvides-Extra: dev\\n",
+    f"{INFO}/WHEEL": "Wheel-Version: 1.0\\nGenerator: test\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n",
+}
+
+def build_editable(folder, config_settings=None, metadata_directory=None):
+    name = "zoolab-0-py3-none-any.whl"
+    record = "".join(f"{path},,\\n" for path in [*FILES, f"{INFO}/RECORD"])
+    with ZipFile(Path(folder) / name, "w") as wheel:
+        for path, text in [*FILES.items(), (f"{INFO}/RECORD", record)]:
+            wheel.writestr(path, text)
+    return name
+"""
+
+PACKAGE = """
+import os, sys
+print("zoolab runs", *sys.argv[1:])
+print("bytecode", not sys.dont_write_bytecode, "inside", sys.prefix != sys.base_prefix)
+sys.exit(int(os.environ.get("EXIT_CODE", 0)))
+"""
+
+
+def write_project(folder: Path, pyproject: str = PYPROJECT) -> Path:
+    """A project of the same shape as ours, with nothing to download."""
+    (folder / "zoolab").mkdir(parents=True)
+    shutil.copy(START, folder)
+    (folder / "pyproject.toml").write_text(pyproject, encoding="utf-8")
+    (folder / "backend.py").write_text(BACKEND, encoding="utf-8")
+    (folder / "zoolab" / "__init__.py").write_text("", encoding="utf-8")
+    (folder / "zoolab" / "__main__.py").write_text(PACKAGE, encoding="utf-8")
+    return folder
+
+
+def offline(**more: str) -> dict[str, str]:
+    """An environment without the network, without uv, and without what the developer has set."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PIP_", "UV_"))}
+    return {**kept, "PATH": os.defpath, "PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull, **more}
+
+
+def start(folder: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(folder / "start.py"), *arguments],
+        env=offline(**more),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project that has been started once; its folder's name has a space and brackets."""
+    folder = write_project(tmp_path_factory.mktemp("start") / "my project [1]")
+    first = start(folder, PYTHONDONTWRITEBYTECODE="1", PYTHONHOME="")
+    assert first.returncode == 0, first.stdout + first.stderr
+    assert INSTALLING in first.stdout
+    assert "zoolab runs lab\n" in first.stdout
+    return folder
+
+
+def test_the_second_start_installs_nothing(project: Path):
+    began = time.monotonic()
+    second = start(project, "lab", "--no-browser", "--port", "8899")
+    assert INSTALLING not in second.stdout
+    assert "zoolab runs lab --no-browser --port 8899\n" in second.stdout
+    assert time.monotonic() - began < 5
+
+
+def test_children_compile_and_stay_inside(project: Path):
+    done = start(project, PYTHONDONTWRITEBYTECODE="1", PYTHONPATH="/nowhere", PIP_TARGET="/nowhere")
+    assert "bytecode True inside True" in done.stdout
+
+
+def test_the_exit_code_is_the_childs(project: Path):
+    assert start(project, EXIT_CODE="7").returncode == 7
+
+
+def remove_python(venv: Path) -> None:
+    shutil.rmtree(venv / ("bin" if POSIX else "Scripts"))
+
+
+def break_python(venv: Path) -> None:
+    python = next((venv / "bin").glob("python"))
+    python.unlink()
+    python.symlink_to(venv / "gone")
+
+
+def remove_pip(venv: Path) -> None:
+    (venv / "zoolab-installed.json").unlink()
+    for pip in venv.glob("lib/python*/site-packages/pip*"):
+        shutil.rmtree(pip)
+
+
+def leave_unfinished(venv: Path) -> None:
+    (venv / "zoolab-unfinished").touch()
+
+
+def spoil_stamp(venv: Path) -> None:
+    (venv / "zoolab-installed.json").write_text('["', encoding="utf-8")
+
+
+def remove_configuration(venv: Path) -> None:
+    (venv / "pyvenv.cfg").unlink()
+
+
+def replace_by_dangling_link(venv: Path) -> None:
+    shutil.rmtree(venv)
+    venv.symlink_to(venv.parent / "nowhere")
+
+
+def replace_by_file(venv: Path) -> None:
+    shutil.rmtree(venv)
+    venv.write_text("", encoding="utf-8")
+
+
+def empty(venv: Path) -> None:
+    shutil.rmtree(venv)
+    venv.mkdir()
+
+
+@pytest.mark.skipif(not POSIX, reason="the folders have other names on Windows")
+@pytest.mark.parametrize(
+    "damage",
+    [
+        remove_python,
+        break_python,
+        remove_pip,
+        leave_unfinished,
+        spoil_stamp,
+        remove_configuration,
+        replace_by_dangling_link,
+        replace_by_file,
+        empty,
+    ],
+    ids=lambda damage: damage.__name__,
+)
+def test_a_half_made_venv_is_repaired(project: Path, damage: Callable[[Path], None]):
+    damage(project / ".venv")
+    repaired = start(project)
+    assert repaired.returncode == 0, repaired.stdout + repaired.stderr
+    assert INSTALLING in repaired.stdout
+    assert "zoolab runs lab\n" in repaired.stdout
+    assert INSTALLING not in start(project).stdout
+
+
+@pytest.mark.skipif(not POSIX, reason="kill -9 of a process group")
+def test_killed_in_the_middle_it_starts_over(tmp_path: Path):
+    folder = write_project(tmp_path / "project")
+    command = [sys.executable, str(folder / "start.py")]
+    process = subprocess.Popen(command, env=offline(), stdout=subprocess.DEVNULL, start_new_session=True)
+    while not (folder / ".venv" / "zoolab-unfinished").exists():
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    assert "zoolab runs lab\n" in start(folder).stdout
+
+
+@pytest.mark.skipif(not POSIX, reason="signals")
+def test_control_c_ends_it_with_130(tmp_path: Path):
+    folder = write_project(tmp_path / "project")
+    command = [sys.executable, str(folder / "start.py")]
+    with subprocess.Popen(command, env=offline(), stderr=subprocess.PIPE, text=True) as process:
+        while not (folder / ".venv" / "zoolab-unfinished").exists():
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert errors == "zoolab: stopped\n"
+
+
+def test_a_moved_project_is_installed_where_it_is_now(project: Path, tmp_path: Path):
+    moved = tmp_path / "moved"
+    shutil.copytree(project, moved, symlinks=True)
+    assert INSTALLING in start(moved).stdout
+    [link] = moved.glob(".venv/lib*/**/site-packages/zoolab.pth" if POSIX else ".venv/Lib/**/zoolab.pth")
+    assert link.read_text(encoding="utf-8") == str(moved)
+
+
+def test_a_changed_pyproject_is_installed_again(project: Path):
+    with (project / "pyproject.toml").open("a", encoding="utf-8") as file:
+        file.write("\n[tool.other]\n")
+    changed = start(project)
+    assert INSTALLING in changed.stdout
+    assert "making .venv" not in changed.stdout
+
+
+def test_dev_serves_plain_as_well(tmp_path: Path):
+    folder = write_project(tmp_path / "project")
+    (folder / "tests" / "bench").mkdir(parents=True)
+    (folder / "tests" / "bench" / "run.py").write_text("print('benchmarks run')", encoding="utf-8")
+    assert INSTALLING in start(folder).stdout
+    bench = start(folder, "bench")
+    assert INSTALLING in bench.stdout
+    assert "benchmarks run" in bench.stdout
+    assert INSTALLING not in start(folder).stdout
+    assert INSTALLING not in start(folder, "bench").stdout
+
+
+def test_test_runs_every_check_and_fails_if_one_fails(project: Path):
+    done = start(project, "test", "-k", "nothing")
+    lines = done.stdout.splitlines()
+    assert done.returncode != 0
+    for check in ("ruff check", "ruff format", "pyright"):
+        assert any(line.startswith(f"zoolab: {check}") and "FAILED" in line for line in lines)
+    assert "zoolab: pytest (FAILED before it: ruff check, ruff format, pyright)" in lines
+
+
+@pytest.mark.parametrize("uv", [False, True], ids=["pip", "uv"])
+def test_without_the_network_one_line_says_so(tmp_path: Path, uv: bool):
+    if uv and not shutil.which("uv"):
+        pytest.skip("no uv on PATH")
+    needs_much = PYPROJECT.replace('version = "0"', 'version = "0"\ndependencies = ["no-such-package-here"]')
+    folder = write_project(tmp_path / "project", needs_much)
+    more = {"PATH": os.environ["PATH"], "UV_OFFLINE": "1"} if uv else {}
+    done = start(folder, **more)
+    assert done.returncode == 2
+    last = done.stderr.splitlines()[-1]
+    assert "needs the network; nothing is lost" in last
+    assert " pip install " in last
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_a_failed_update_keeps_the_venv(project: Path):
+    text = (project / "pyproject.toml").read_text(encoding="utf-8")
+    broken = text.replace('backend-path = ["."]', 'backend-path = ["none"]')
+    (project / "pyproject.toml").write_text(broken, encoding="utf-8")
+    assert start(project).returncode == 2
+    (project / "pyproject.toml").write_text(text, encoding="utf-8")
+    again = start(project)
+    assert again.returncode == 0
+    assert INSTALLING not in again.stdout
+
+
+def test_a_wrong_command_is_one_line_and_2(tmp_path: Path):
+    folder = write_project(tmp_path / "project")
+    done = start(folder, "nonsense")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "zoolab: unknown command 'nonsense'; there are lab, test, bench and --help\n"
+    assert not (folder / ".venv").exists()
+
+
+def test_help_names_every_command(tmp_path: Path):
+    done = start(write_project(tmp_path / "project"), "--help")
+    assert done.returncode == 0
+    assert all(f"start.py {command}" in done.stdout for command in ("lab", "test", "bench", "--help"))
+
+
+def test_an_incomplete_folder_is_one_line(tmp_path: Path):
+    folder = write_project(tmp_path / "project")
+    (folder / "pyproject.toml").unlink()
+    done = start(folder)
+    assert done.returncode == 2
+    assert done.stderr == f"zoolab: {folder / 'pyproject.toml'}: No such file or directory\n"
+
+
+@pytest.mark.parametrize("version", ["3.6", "3.7", "3.8", "3.9", "3.10"])
+def test_an_old_python_is_told_so(version: str):
+    python = shutil.which(f"python{version}")
+    if not python or subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode:
+        pytest.skip(f"no Python {version} here")
+    done = subprocess.run([python, str(START)], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert f"this is Python {version}." in done.stdout
+    assert "3.11 or newer" in done.stdout

@@ -1,0 +1,89 @@
+"""zoolab: learn LLM tool calling by stepping through it.
+
+    from zoolab import tool, walk, Scripted
+
+    @tool
+    def add(a: int, b: int) -> int:
+        "Add two integers."
+        return a + b
+
+    for step in walk("What is 42 + 58?", [add], model):
+        print(step.kind, step.record)
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from zoolab.loop import as_tool, walk
+    from zoolab.models.local import LocalModel
+    from zoolab.models.openai import OpenAIModel
+    from zoolab.models.replay import Replay
+    from zoolab.models.scripted import Scripted
+    from zoolab.policy import Policy
+    from zoolab.records import Decision, Limits, Outcome, Reply, Request, Result, Step, ToolCall, Verdict
+    from zoolab.steps.define import tool
+    from zoolab.steps.tool_call import read_calls
+    from zoolab.steps.validate import check_call
+    from zoolab.tools import Context, Tool, ToolRegistry
+    from zoolab.trace import Trace, run
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "loop": "as_tool walk",
+    "models.local": "LocalModel",
+    "models.openai": "OpenAIModel",
+    "models.replay": "Replay",
+    "models.scripted": "Scripted",
+    "policy": "Policy",
+    "records": "Decision Limits Outcome Reply Request Result Step ToolCall Verdict",
+    "steps.define": "tool",
+    "steps.tool_call": "read_calls",
+    "steps.validate": "check_call",
+    "tools": "Context Tool ToolRegistry",
+    "trace": "Trace run",
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
+
+__all__ = [
+    "Context",
+    "Decision",
+    "Limits",
+    "LocalModel",
+    "OpenAIModel",
+    "Outcome",
+    "Policy",
+    "Replay",
+    "Reply",
+    "Request",
+    "Result",
+    "Scripted",
+    "Step",
+    "Tool",
+    "ToolCall",
+    "ToolRegistry",
+    "Trace",
+    "Verdict",
+    "as_tool",
+    "check_call",
+    "read_calls",
+    "run",
+    "tool",
+    "walk",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Names are imported when they are first used, so that `import zoolab` costs next to nothing."""
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'zoolab' has no attribute {name!r}")
+    value = getattr(import_module(f"zoolab.{_HOME_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

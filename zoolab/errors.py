@@ -1,0 +1,278 @@
+"""Every error of zoolab, as one tree, and the table of error codes.
+
+    ZoolabError
+    ├── InvalidToolSignature      a Python function that cannot be described to a model
+    ├── InvalidSchema             a JSON Schema that is wrong, too large, or points outside itself
+    ├── CallError                 what the model asked for cannot run
+    │   ├── UnknownTool
+    │   ├── InvalidJSON
+    │   └── InvalidArguments
+    ├── ExecutionFailed           a tool ran, or should have run, and failed
+    │   ├── PermissionDenied
+    │   ├── ResourceNotFound
+    │   ├── ToolIOError
+    │   └── ToolTimeout
+    ├── LoopError                 the walk ended before the model had answered
+    │   ├── ToolRetriesExhausted
+    │   └── ToolLoopLimitReached
+    ├── ModelError                no usable reply came from the model
+    │   └── ReplayMiss            a recording holds no such request
+    ├── InvalidTrace              a trace file that cannot be read
+    └── InvalidInput              a wrong argument, a missing file, an unknown name
+
+A tool may raise any of the `ExecutionFailed` family; the model then sees that code.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = [
+    "ERROR_CODES",
+    "CallError",
+    "ErrorCode",
+    "ExecutionFailed",
+    "InvalidArguments",
+    "InvalidInput",
+    "InvalidJSON",
+    "InvalidSchema",
+    "InvalidToolSignature",
+    "InvalidTrace",
+    "LoopError",
+    "ModelError",
+    "PermissionDenied",
+    "Problem",
+    "ReplayMiss",
+    "ResourceNotFound",
+    "ToolIOError",
+    "ToolLoopLimitReached",
+    "ToolRetriesExhausted",
+    "ToolTimeout",
+    "UnknownTool",
+    "ZoolabError",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorCode:
+    """One row of the table of error codes.
+
+    `number` and `name` are what older tool-calling systems call the same error; `error_type`
+    is the word that the model reads; `returned` says whether the error goes back to the model
+    (as a tool message) or is raised to the caller.
+
+    >>> ERROR_CODES["unknown_tool"].number, ERROR_CODES["unknown_tool"].error_type
+    (500, 'not_found')
+    """
+
+    code: str
+    stage: str
+    number: int | None = None
+    name: str | None = None
+    error_type: str | None = None
+    returned: bool = False
+
+
+ERROR_CODES: Mapping[str, ErrorCode] = {
+    row.code: row
+    for row in (
+        ErrorCode("no_tool_call", "select"),
+        ErrorCode("wrong_tool", "select"),
+        ErrorCode("unknown_tool", "validate", 500, "ToolNotFound", "not_found", True),
+        ErrorCode("invalid_json", "validate", 506, None, "parse_error", True),
+        ErrorCode("invalid_arguments", "validate", 506, None, "validation_failed", True),
+        ErrorCode("permission_denied", "execute", 510, None, "permission_denied", True),
+        ErrorCode("resource_not_found", "execute", 501, "ToolExecutionFailed", "not_found", True),
+        ErrorCode("io_error", "execute", 501, "ToolExecutionFailed", "io_error", True),
+        ErrorCode("execution_failed", "execute", 501, "ToolExecutionFailed", "internal_error", True),
+        ErrorCode("timeout", "execute", 501, "ToolExecutionFailed", "internal_error", True),
+        ErrorCode("invalid_signature", "define", 502, "InvalidToolSignature"),
+        ErrorCode("invalid_schema", "define", 505),
+        ErrorCode("retries_exhausted", "loop", 503, "ToolRetriesExhausted"),
+        ErrorCode("loop_limit", "loop", 504, "ToolLoopLimitReached"),
+        ErrorCode("model_error", "request", 511),
+        ErrorCode("replay_miss", "request", 511),
+        ErrorCode("invalid_trace", "trace"),
+        ErrorCode("invalid_input", "input"),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong with a call: where, what was expected, what came.
+
+    `pointer` is a JSON Pointer (RFC 6901) into the arguments; "" is the whole of them.
+
+    >>> print(Problem("invalid_arguments", "/a", "integer", '"2"'))
+    /a: expected integer, received "2"
+    """
+
+    code: str
+    pointer: str
+    expected: str
+    received: str
+
+    @property
+    def message(self) -> str:
+        """The problem as one line, as the model reads it."""
+        where = self.pointer or "arguments"
+        return f"{where}: expected {self.expected}, received {self.received}"
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class ZoolabError(Exception):
+    """The root of the tree: what happened, what was expected, and what to do about it.
+
+    >>> error = InvalidInput("no file 'a.jsonl'", expected="a trace", advice="save one first")
+    >>> print(error)
+    no file 'a.jsonl'; expected a trace; save one first
+    >>> error.code, error.number
+    ('invalid_input', None)
+    """
+
+    code: ClassVar[str] = "invalid_input"
+
+    def __init__(self, what: str, *, expected: str = "", advice: str = "") -> None:
+        super().__init__(what)
+        #: What happened, one line.
+        self.what = what
+        #: What was expected instead; may be empty.
+        self.expected = expected
+        #: What to do about it; may be empty.
+        self.advice = advice
+        #: The trace of the run that ended so, where one was being recorded.
+        self.trace: object = None
+
+    def __str__(self) -> str:
+        expected = f"expected {self.expected}" if self.expected else ""
+        return "; ".join(part for part in (self.what, expected, self.advice) if part)
+
+    @property
+    def number(self) -> int | None:
+        """The error's number in older tool-calling systems, where it has one."""
+        return ERROR_CODES[self.code].number
+
+    @property
+    def error_type(self) -> str | None:
+        """The word that the model reads for this error, if the error goes back to it."""
+        return ERROR_CODES[self.code].error_type
+
+
+class InvalidToolSignature(ZoolabError):
+    """A function cannot be described to a model; names the parameter."""
+
+    code = "invalid_signature"
+
+
+class InvalidSchema(ZoolabError):
+    """A JSON Schema is wrong, too large, or points outside itself."""
+
+    code = "invalid_schema"
+
+
+class CallError(ZoolabError):
+    """What the model asked for cannot run."""
+
+    code = "invalid_arguments"
+
+
+class UnknownTool(CallError):
+    """The model named a tool that does not exist."""
+
+    code = "unknown_tool"
+
+
+class InvalidJSON(CallError):
+    """The arguments are not one strict JSON object."""
+
+    code = "invalid_json"
+
+
+class InvalidArguments(CallError):
+    """The arguments do not meet the tool's schema."""
+
+    code = "invalid_arguments"
+
+
+class ExecutionFailed(ZoolabError):
+    """A tool failed; raise it, or one of its family, to say so to the model."""
+
+    code = "execution_failed"
+
+
+class PermissionDenied(ExecutionFailed):
+    """The call was not allowed to run."""
+
+    code = "permission_denied"
+
+
+class ResourceNotFound(ExecutionFailed):
+    """What the tool was asked about does not exist."""
+
+    code = "resource_not_found"
+
+
+class ToolIOError(ExecutionFailed):
+    """The tool could not read or write."""
+
+    code = "io_error"
+
+
+class ToolTimeout(ExecutionFailed):
+    """The tool did not return in time."""
+
+    code = "timeout"
+
+
+class LoopError(ZoolabError):
+    """The walk ended before the model had answered."""
+
+    code = "loop_limit"
+
+
+class ToolRetriesExhausted(LoopError):
+    """The model's calls kept failing validation until their budget was spent."""
+
+    code = "retries_exhausted"
+
+
+class ToolLoopLimitReached(LoopError):
+    """The walk reached a limit on turns, seconds or repetition."""
+
+    code = "loop_limit"
+
+
+class ModelError(ZoolabError):
+    """No usable reply came from the model."""
+
+    code = "model_error"
+
+
+class ReplayMiss(ModelError):
+    """A recording holds no such request; shows how the nearest one differs."""
+
+    code = "replay_miss"
+
+    def __init__(self, what: str, *, expected: str = "", advice: str = "", difference: str = "") -> None:
+        super().__init__(what, expected=expected, advice=advice)
+        #: A unified diff from the nearest recorded request to the one that was made.
+        self.difference = difference
+
+
+class InvalidTrace(ZoolabError):
+    """A trace file cannot be read; names the line."""
+
+    code = "invalid_trace"
+
+
+class InvalidInput(ZoolabError):
+    """A wrong argument, a missing file, or an unknown name."""
+
+    code = "invalid_input"

@@ -1,0 +1,173 @@
+"""Strict JSON in, compact JSON out.
+
+`json.loads` takes NaN, lets the last of two equal keys win, overflows on 4,301 digits and on deep
+nesting. Arguments that a model wrote are parsed here instead, within bounds that are checked first.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from hashlib import blake2b
+from typing import Any, NoReturn
+
+MAX_CHARS = 1 << 20
+MAX_DEPTH = 64
+MAX_DIGITS = 400
+
+# Possessive and closed by the end of the text as well: linear on any input.
+_STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.?)*+(?:"|\Z)|[\[{]|[\]}]', re.DOTALL)
+_LONG_NUMBER = re.compile(rf"[0-9.]{{{MAX_DIGITS + 1}}}")
+
+
+class NotStrictJSON(ValueError):
+    """The text is not strict JSON; says where and why.
+
+    `expected` and `received` are short phrases for a person and for a model.
+    """
+
+    def __init__(self, expected: str, received: str) -> None:
+        super().__init__(f"expected {expected}, received {received}")
+        self.expected = expected
+        self.received = received
+
+
+def parse_json(text: str) -> Any:
+    """Parse `text` as strict JSON, or raise `NotStrictJSON`.
+
+    >>> parse_json('{"a": [1, 2.5, null]}')
+    {'a': [1, 2.5, None]}
+    >>> parse_json('{"a": 1, "a": 2}')
+    Traceback (most recent call last):
+    zoolab.jsontext.NotStrictJSON: expected each key once, received the key "a" twice
+    """
+    _check_bounds(text)
+    try:
+        value = _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        raise _syntax_problem(text, error) from None
+    except RecursionError:
+        raise NotStrictJSON(f"at most {MAX_DEPTH} levels of nesting", "more") from None
+    if "\\u" in text or not text.isascii():
+        _check_surrogates(text, value)
+    return value
+
+
+def encode(value: Any) -> str:
+    """JSON as short as it gets, keys in their own order.
+
+    >>> encode({"b": 1, "a": "é"})
+    '{"b":1,"a":"é"}'
+    """
+    return _COMPACT(value)
+
+
+def canonical(value: Any) -> str:
+    """JSON that is the same for equal values: compact, keys sorted.
+
+    >>> canonical({"b": 1, "a": 2})
+    '{"a":2,"b":1}'
+    """
+    return _SORTED(value)
+
+
+def digest(text: str) -> str:
+    """A 128-bit name for a text, in hexadecimal.
+
+    >>> len(digest("[]"))
+    32
+    """
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def excerpt(value: Any, limit: int = 80) -> str:
+    """A value as JSON on one line, cut at `limit` characters; never fails.
+
+    >>> excerpt({"city": "Oslo"}), excerpt("x" * 100, limit=9)
+    ('{"city":"Oslo"}', '"xxxxxxx…')
+    """
+    try:
+        text = encode(value)
+    except (TypeError, ValueError, RecursionError):
+        text = repr(value)
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def pointer_to(path: Any) -> str:
+    """The JSON Pointer (RFC 6901) of a path of keys and indices.
+
+    >>> pointer_to(["a/b", 0])
+    '/a~1b/0'
+    """
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
+
+
+def is_utf8(text: str) -> bool:
+    """Whether the text can be sent: no lone surrogates."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _check_bounds(text: str) -> None:
+    if len(text) > MAX_CHARS:
+        raise NotStrictJSON(f"at most {MAX_CHARS:,} characters", f"{len(text):,}")
+    if text.count("{") + text.count("[") > MAX_DEPTH and _depth(text) > MAX_DEPTH:
+        raise NotStrictJSON(f"at most {MAX_DEPTH} levels of nesting", "more")
+    if len(text) > MAX_DIGITS and _LONG_NUMBER.search(_STRING_OR_BRACKET.sub(" ", text)):
+        raise NotStrictJSON(f"numbers of at most {MAX_DIGITS} digits", "a longer one")
+
+
+def _depth(text: str) -> int:
+    depth = deepest = 0
+    for match in _STRING_OR_BRACKET.finditer(text):
+        token = match.group()
+        if token in "[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif token in "]}":
+            depth -= 1
+    return deepest
+
+
+def _check_surrogates(text: str, value: Any) -> None:
+    if not is_utf8(text) or not is_utf8(encode(value)):
+        raise NotStrictJSON("text that can be sent as UTF-8", "a lone surrogate")
+
+
+def _syntax_problem(text: str, error: json.JSONDecodeError) -> NotStrictJSON:
+    if not text.strip():
+        return NotStrictJSON("a JSON value", "nothing")
+    found = excerpt(text[error.pos : error.pos + 20]) if error.pos < len(text) else "the end of the text"
+    where = f"{found} at line {error.lineno} column {error.colno}"
+    if error.msg == "Extra data":
+        return NotStrictJSON("one JSON value and nothing after it", where)
+    return NotStrictJSON(f"valid JSON ({error.msg.lower()})", where)
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise NotStrictJSON("each key once", f"the key {excerpt(twice)} twice")
+    return made
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise NotStrictJSON("a finite number", excerpt(text, 20))
+    return number
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise NotStrictJSON("a JSON value", name)
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_float=_finite, parse_constant=_no_constant)
+_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_SORTED = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode

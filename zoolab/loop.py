@@ -1,0 +1,377 @@
+"""The loop: the only file that knows the order of the six steps."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Generator, Iterable
+from dataclasses import replace
+from typing import Any, Literal, cast
+
+from zoolab.errors import InvalidInput, ModelError, Problem, ToolLoopLimitReached, ToolRetriesExhausted
+from zoolab.jsontext import excerpt
+from zoolab.policy import Policy
+from zoolab.records import (
+    Context,
+    Decision,
+    Failure,
+    Kind,
+    Limits,
+    Message,
+    Messages,
+    Model,
+    Outcome,
+    Record,
+    Reply,
+    Request,
+    Result,
+    Step,
+    ToolCall,
+    Verdict,
+)
+from zoolab.steps.define import as_registry
+from zoolab.steps.execute import Interrupted, Job, Runner
+from zoolab.steps.request import check_tool_choice, make_request, opening_messages
+from zoolab.steps.result import METADATA, Envelope, make_result
+from zoolab.steps.tool_call import CallIds, message_with_calls, read_calls
+from zoolab.steps.validate import Repairer, check_with_repair
+from zoolab.tools import Tool, ToolRegistry
+
+Tools = ToolRegistry | Iterable[Tool | Callable[..., Any]]
+Walk = Generator[Step, Record | Step | None, Messages]
+_Ask = Generator[Step, Record | Step | None, Any]
+
+_MODELS_FAULT = ("unknown_tool", "invalid_json", "invalid_arguments")
+
+
+def walk(
+    prompt: str | None,
+    tools: Tools,
+    model: Model,
+    *,
+    system: str | None = None,
+    messages: Iterable[Message] = (),
+    tool_choice: str = "auto",
+    policy: Policy | None = None,
+    repair: Repairer | None = None,
+    limits: Limits | None = None,
+    parallel: bool = True,
+    context: Any = None,
+    deny: Collection[str] = (),
+    calls: Literal["native", "text"] | None = None,
+    envelope: Envelope = "json",
+    first_turn: int = 1,
+) -> Walk:
+    """Walk through a conversation, one step at a time.
+
+    A generator of `Step`s. Answering a step with `send` replaces its record for the rest of the walk.
+
+    Args:
+        prompt: What the user says; None to go on from `messages` alone.
+        tools: A `ToolRegistry`, or tools and functions.
+        model: Anything that turns a `Request` into a `Reply`.
+        system: The system prompt.
+        messages: An earlier conversation, to be continued.
+        tool_choice: "auto", "required", "none" or a tool's name; a forced choice holds for one turn.
+        policy: Which tools need permission; by default those of medium and high risk.
+        repair: Proposes arguments in place of broken ones.
+        limits: Where the walk ends, whatever the model wants.
+        parallel: Whether the calls of one reply run side by side.
+        context: What tools with a `Context` parameter receive.
+        deny: Tools that are registered and forbidden.
+        calls: "native" reads `tool_calls`; "text" describes the tools in the system prompt and finds
+            the calls in the model's text. By default what the model says of itself.
+        envelope: "json" wraps results with success, error and measures; "plain" sends them alone.
+        first_turn: The number of the first turn, where a conversation is continued.
+
+    Yields:
+        The steps define, then request, tool_call, validate, execute, result for each turn.
+
+    Raises:
+        ToolLoopLimitReached: The model wants to go on and may not.
+        ToolRetriesExhausted: Its calls keep failing validation.
+        ModelError: No usable reply came.
+
+    >>> from zoolab.models.scripted import Scripted
+    >>> from zoolab.steps.define import tool
+    >>> @tool
+    ... def add(a: int, b: int) -> int:
+    ...     "Add two integers."
+    ...     return a + b
+    >>> model = Scripted([[("add", {"a": 42, "b": 58})], "It is 100."])
+    >>> " ".join(step.kind for step in walk("What is 42 + 58?", [add], model))
+    'define request tool_call validate execute result request tool_call'
+    """
+    limits = limits or Limits()
+    as_text = (calls or getattr(model, "calls", "native")) == "text"
+    runner = Runner(context if isinstance(context, Context) else Context(context), parallel=parallel)
+    turns = _Turns(first_turn, limits, policy or Policy(), repair, frozenset(deny), runner, envelope, as_text)
+    try:
+        registry = yield from turns.define(as_registry(tools), tool_choice)
+        turns.open(opening_messages(prompt, system, messages, registry if as_text else None))
+        while True:
+            reply = yield from turns.ask(model, tool_choice)
+            asked = yield from turns.read(reply)
+            if not asked:
+                return turns.messages
+            verdicts = yield from turns.validate(asked, cut=reply.finish_reason == "length")
+            outcomes = yield from turns.execute(asked, verdicts)
+            yield from turns.answer(asked, outcomes)
+            turns.end()
+    finally:
+        runner.close()
+
+
+def as_tool(name: str, description: str, tools: Tools, model: Model, **options: Any) -> Tool:
+    """A whole walk as one tool: a sub-agent that is given a task and returns its answer.
+
+    `options` are those of `walk`.
+
+    >>> from zoolab.models.scripted import Scripted
+    >>> as_tool("oracle", "Knows.", [], Scripted(["42"])).invoke({"task": "The answer?"})
+    '42'
+    """
+
+    def delegate(task: str) -> str:
+        steps = list(walk(task, tools, model, **options))
+        return str(steps[-1].messages[-1].get("content") or "")
+
+    built = Tool.build(name, description).param("task", "string", "What the sub-agent shall do, in full.")
+    return built.call(delegate)
+
+
+class _Turns:
+    """The turns of one walk: what they share, and one generator for each step."""
+
+    def __init__(
+        self,
+        first_turn: int,
+        limits: Limits,
+        policy: Policy,
+        repair: Repairer | None,
+        deny: frozenset[str],
+        runner: Runner,
+        envelope: Envelope,
+        as_text: bool,
+    ) -> None:
+        self.turn = first_turn - 1
+        self.first_turn = first_turn
+        self.limits = limits
+        self.policy = policy
+        self.repair = repair
+        self.deny = deny
+        self.runner = runner
+        self.envelope: Envelope = envelope
+        self.as_text = as_text
+        self.registry = ToolRegistry()
+        self.offered: tuple[dict[str, Any], ...] = ()
+        self.log: list[Message] = []
+        self.ids = CallIds()
+        self.granted: set[str] = set()
+        self.failures: dict[str | None, int] = {}
+        self.last_results: dict[tuple[str, str], tuple[int, int]] = {}
+        self.interrupt: Interrupted | None = None
+        self.looping: Result | None = None
+        self.deadline = time.monotonic() + limits.seconds if limits.seconds else None
+
+    @property
+    def messages(self) -> Messages:
+        return Messages(self.log)
+
+    def define(self, registry: ToolRegistry, tool_choice: str) -> _Ask:
+        check_tool_choice(tool_choice, registry)
+        self.registry = as_registry((yield from self._step("define", None, registry)))
+        self.offered = () if self.as_text else tuple(self.registry.schemas())
+        return self.registry
+
+    def open(self, messages: list[Message]) -> None:
+        self.log = messages
+        self.ids = CallIds(messages)
+
+    def ask(self, model: Model, tool_choice: str) -> _Ask:
+        self._begin_turn()
+        first = self.turn == self.first_turn
+        request = make_request(self.messages, self.offered, tool_choice, first)
+        edited = yield from self._step("request", None, request, appended=len(self.log) if first else 0)
+        if not edited.prefix.shares(request.prefix):
+            self.open(edited.messages)
+        return _checked_reply(model(edited))
+
+    def read(self, reply: Reply) -> _Ask:
+        calls = read_calls(reply.message, turn=self.turn, ids=self.ids, text=self.as_text)
+        if not calls:
+            self.log.append(_without_empty_calls(reply.message))
+            final = yield from self._step("tool_call", None, reply, appended=1, reply=reply)
+            if final is not reply:
+                self._replace_last(final.message)
+            return calls
+        for slot in range(len(calls) - 1):
+            calls[slot] = yield from self._step("tool_call", calls[slot], calls[slot], reply=reply)
+        self.log.append(message_with_calls(reply.message, calls))
+        last = calls[-1]
+        calls[-1] = yield from self._step("tool_call", last, last, appended=1, reply=reply)
+        if calls[-1] is not last:
+            self._replace_last(message_with_calls(reply.message, calls))
+        return calls
+
+    def validate(self, calls: list[ToolCall], cut: bool) -> _Ask:
+        verdicts: list[Verdict] = []
+        for call in calls:
+            budget = call.name if call.name in self.registry else None
+            failed = self.failures.get(budget, 0)
+            verdict = self._judge(call, cut)
+            verdict = yield from self._step("validate", call, verdict, attempt=failed + 1)
+            if verdict.error_code in _MODELS_FAULT:
+                self.failures[budget] = failed + 1
+            verdicts.append(verdict)
+        return verdicts
+
+    def execute(self, calls: list[ToolCall], verdicts: list[Verdict]) -> _Ask:
+        outcomes: list[Outcome | None] = []
+        for call, verdict in zip(calls, verdicts, strict=True):
+            outcomes.append((yield from self._permit(call)) if verdict.ok else _refusal(call, verdict))
+        ready = [slot for slot, outcome in enumerate(outcomes) if outcome is None]
+        jobs = [self._job(calls[slot], verdicts[slot]) for slot in ready]
+        for slot, outcome in zip(ready, self._run(jobs), strict=True):
+            outcomes[slot] = outcome
+        for slot, (call, verdict) in enumerate(zip(calls, verdicts, strict=True)):
+            if verdict.ok:
+                outcomes[slot] = yield from self._step("execute", call, cast("Outcome", outcomes[slot]))
+        return outcomes
+
+    def answer(self, calls: list[ToolCall], outcomes: list[Outcome]) -> _Ask:
+        for call, outcome in zip(calls, outcomes, strict=True):
+            result = self._result(call, outcome)
+            self.log.append(result.message)
+            edited = yield from self._step("result", call, result, appended=1)
+            if edited is not result:
+                self._replace_last({**edited.message, "tool_call_id": call.id})
+
+    def end(self) -> None:
+        """Raise what ends the walk after this turn, now that all its calls are answered."""
+        if self.interrupt is not None:
+            raise KeyboardInterrupt from self.interrupt
+        for budget, failed in self.failures.items():
+            if failed > self.limits.retries:
+                raise ToolRetriesExhausted(
+                    f"{failed} calls of {budget or 'tools that do not exist'} failed validation",
+                    expected=f"at most {self.limits.retries}",
+                    advice="read trace.errors, then the tool's description",
+                )
+        if self.looping is not None:
+            raise ToolLoopLimitReached(f"loop detected: the same call had the same result {self.looping.repeats} times")
+
+    def _begin_turn(self) -> None:
+        if self.turn - self.first_turn + 1 >= self.limits.turns:
+            raise ToolLoopLimitReached(
+                f"no answer after {self.limits.turns} turns", advice="raise Limits(turns=...) or see what it repeats"
+            )
+        if self.deadline is not None and time.monotonic() >= self.deadline:
+            raise ToolLoopLimitReached(f"no answer after {self.limits.seconds:g} seconds")
+        self.turn += 1
+
+    def _judge(self, call: ToolCall, cut: bool) -> Verdict:
+        most = self.limits.calls_per_turn
+        if call.slot >= most:
+            return Verdict(False, None, (Problem("loop_limit", "", f"at most {most} calls a reply", "more"),))
+        return check_with_repair(call, self.registry, self.repair, deny=self.deny, cut=cut)
+
+    def _permit(self, call: ToolCall) -> _Ask:
+        """None if the call may run, else the outcome that stands for it."""
+        decision = self.policy.decide(self.registry[call.name])
+        if decision.choice == "pending" and call.name in self.granted:
+            return None
+        if decision.choice == "pending":
+            decision = yield from self._step("execute", call, decision)
+        if isinstance(decision, Outcome):
+            return decision
+        if decision.choice in ("session", "always"):
+            self.granted.add(call.name)
+        reason = decision.reason if decision.choice == "deny" else "nobody allowed it"
+        return None if decision.allowed else _denied(call, reason)
+
+    def _job(self, call: ToolCall, verdict: Verdict) -> Job:
+        tool = self.registry[call.name]
+        left = None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
+        timeouts = [limit for limit in (tool.timeout, left) if limit is not None]
+        return Job(tool, verdict.arguments or {}, min(timeouts, default=None))
+
+    def _run(self, jobs: list[Job]) -> list[Outcome]:
+        try:
+            return self.runner.run(jobs) if jobs else []
+        except Interrupted as interrupt:
+            self.interrupt = interrupt
+            return interrupt.outcomes
+
+    def _result(self, call: ToolCall, outcome: Outcome) -> Result:
+        result = make_result(outcome, call.id, self.envelope)
+        key, seen = (call.name, call.arguments), hash(result.content.partition(METADATA)[0])
+        before, times = self.last_results.get(key, (0, 0))
+        repeats = times + 1 if seen == before else 1
+        self.last_results[key] = seen, repeats
+        if repeats > 1:
+            result = replace(result, repeats=repeats)
+        if self.limits.repeats is not None and repeats >= self.limits.repeats:
+            self.looping = result
+        return result
+
+    def _replace_last(self, message: Message) -> None:
+        """A new list: moments of `messages[]` that were handed out keep what they showed."""
+        self.log = [*self.log[:-1], message]
+
+    def _step(
+        self,
+        kind: Kind,
+        call: ToolCall | None,
+        record: Record,
+        *,
+        appended: int = 0,
+        reply: Reply | None = None,
+        attempt: int = 1,
+    ) -> _Ask:
+        slot = None if call is None else call.slot
+        answer = yield Step(
+            kind, self.turn, slot, record, Messages(self.log), appended, call, reply, attempt
+        )
+        return record if answer is None else _checked_answer(answer, record)
+
+
+def _checked_answer(answer: Record | Step, record: Record) -> Record:
+    given = answer.record if isinstance(answer, Step) else answer
+    accepted: tuple[type, ...] = (type(record),)
+    if isinstance(record, Decision):
+        accepted = (Decision, Outcome)
+    elif isinstance(record, ToolRegistry):
+        accepted = (ToolRegistry, list, tuple)
+    if not isinstance(given, accepted):
+        names = " or ".join(kind.__name__ for kind in accepted)
+        raise InvalidInput(f"a step was answered with {type(given).__name__}", expected=names)
+    return given
+
+
+def _checked_reply(reply: object) -> Reply:
+    if not isinstance(reply, Reply):
+        raise ModelError(
+            f"the model returned {type(reply).__name__}",
+            expected="a Reply",
+            advice="wrap a function that returns text or calls in Scripted(function)",
+        )
+    if not isinstance(reply.message, dict) or reply.message.get("role") != "assistant":
+        raise ModelError(f"the model replied {excerpt(reply.message)}", expected="an assistant message")
+    return reply
+
+
+def _without_empty_calls(message: Message) -> Message:
+    """Endpoints send `"tool_calls": []`, and refuse it when it comes back."""
+    if "tool_calls" not in message:
+        return message
+    return {key: value for key, value in message.items() if key != "tool_calls"}
+
+
+def _refusal(call: ToolCall, verdict: Verdict) -> Outcome:
+    problems = "; ".join(problem.message for problem in verdict.problems)
+    code = verdict.error_code or "invalid_arguments"
+    return Outcome(error=Failure(code, f"{call.name or 'a tool without a name'}: {problems}"))
+
+
+def _denied(call: ToolCall, reason: str) -> Outcome:
+    return Outcome(error=Failure("permission_denied", f"{call.name} did not run: {reason or 'it was denied'}"))

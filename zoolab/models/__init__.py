@@ -1,0 +1,28 @@
+"""Models, behind one method each: `model(request) -> Reply`.
+
+    Scripted      says what a script tells it
+    OpenAIModel   asks any OpenAI-compatible endpoint
+    Replay        answers from a recording, through the real openai client
+    LocalModel    runs small models on this machine
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from zoolab.models.local import LocalModel
+    from zoolab.models.openai import OpenAIModel
+    from zoolab.models.replay import Replay
+    from zoolab.models.scripted import Scripted
+
+__all__ = ["LocalModel", "OpenAIModel", "Replay", "Scripted"]
+
+_HOMES = {"LocalModel": "local", "OpenAIModel": "openai", "Replay": "replay", "Scripted": "scripted"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,0 +1,423 @@
+"""The records that travel through a walk, one for each door.
+
+    define     ToolRegistry   the tools that the model may choose from
+    request    Request        what is sent
+    tool_call  ToolCall       what the model asked for (or Reply, when it asked for nothing)
+    validate   Verdict        whether that may run, and what is wrong with it
+    execute    Outcome        what running it gave (or Decision, while permission is pending)
+    result     Result         the tool message that goes back
+
+All are frozen; make an edited one with `dataclasses.replace`. What is on the wire (messages, tools)
+stays a plain dict in OpenAI's Chat Completions form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, cast, overload
+
+from zoolab.errors import CallError, InvalidInput, Problem
+from zoolab.tools import Context, Tool, ToolRegistry
+
+__all__ = [
+    "KINDS",
+    "Context",
+    "Decision",
+    "Failure",
+    "Kind",
+    "Limits",
+    "Message",
+    "Messages",
+    "Model",
+    "Outcome",
+    "Problem",
+    "Record",
+    "Repair",
+    "Reply",
+    "Request",
+    "Result",
+    "Step",
+    "Tool",
+    "ToolCall",
+    "ToolRegistry",
+    "Verdict",
+]
+
+Message = dict[str, Any]
+Kind = Literal["define", "request", "tool_call", "validate", "execute", "result"]
+
+KINDS: tuple[Kind, ...] = ("define", "request", "tool_call", "validate", "execute", "result")
+
+
+class Messages(Sequence[Message]):
+    """`messages[]` as it stood at one moment: the first `length` of a list that only grows.
+
+    Taking one costs nothing, however long the conversation is. Reads and compares like a list.
+
+    >>> log = [{"role": "user", "content": "Hi"}]
+    >>> before = Messages(log)
+    >>> log.append({"role": "assistant", "content": "Hello"})
+    >>> len(before), before == [{"role": "user", "content": "Hi"}]
+    (1, True)
+    """
+
+    __slots__ = ("_length", "_log")
+
+    def __init__(self, log: list[Message] | None = None, length: int | None = None) -> None:
+        self._log: list[Message] = [] if log is None else log
+        self._length = len(self._log) if length is None else length
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, index: int) -> Message: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Message]: ...
+    def __getitem__(self, index: int | slice) -> Message | list[Message]:
+        if isinstance(index, slice):
+            return self.tolist()[index]
+        if not -self._length <= index < self._length:
+            raise IndexError(index)
+        return self._log[index if index >= 0 else self._length + index]
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            self.tolist() == list(cast("Iterable[Message]", other))
+            if isinstance(other, Sequence)
+            else NotImplemented
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(self.tolist())
+
+    def tolist(self) -> list[Message]:
+        """A list of the same messages.
+
+        >>> Messages([]).tolist()
+        []
+        """
+        return self._log[: self._length]
+
+    def first(self, length: int) -> Messages:
+        """The first `length` of them, at no cost.
+
+        >>> len(Messages([{"role": "user"}]).first(0))
+        0
+        """
+        return Messages(self._log, min(length, self._length))
+
+    def since(self, index: int) -> list[Message]:
+        """The messages from `index` on.
+
+        >>> Messages([{"role": "user"}]).since(1)
+        []
+        """
+        return self._log[index : self._length]
+
+    def shares(self, other: Messages) -> bool:
+        """Whether both are moments of the same growing list."""
+        return self._log is other._log
+
+
+class _MessagesField:
+    """Keeps `Request.messages` as `Messages`, and gives it out as the list that it stands for."""
+
+    def __get__(self, request: Request | None, owner: type | None = None) -> list[Message]:
+        if request is None:
+            raise AttributeError("messages has no default")
+        return request.prefix.tolist()
+
+    def __set__(self, request: Request, messages: Iterable[Message] | Messages) -> None:
+        prefix = messages if isinstance(messages, Messages) else Messages(list(messages))
+        request.__dict__["prefix"] = prefix
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is sent to the model: `messages` and `tools` in OpenAI's wire form.
+
+    `tool_choice` is "auto", "required", "none" or a tool's name. `settings` are further fields of the
+    request's body, such as temperature.
+
+    >>> request = Request([{"role": "user", "content": "Hi"}])
+    >>> request.body(model="m")
+    {'model': 'm', 'messages': [{'role': 'user', 'content': 'Hi'}]}
+    """
+
+    messages: list[Message] = _MessagesField()  # type: ignore[assignment]
+    tools: tuple[dict[str, Any], ...] = ()
+    tool_choice: str = "auto"
+    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def prefix(self) -> Messages:
+        """The messages as a view that costs nothing; `messages` makes a list."""
+        return cast("Messages", self.__dict__["prefix"])
+
+    def body(self, **settings: Any) -> dict[str, Any]:
+        """The body of the HTTP request, with `settings` such as `model` and `temperature` added.
+
+        >>> Request([], ({"type": "function", "function": {"name": "f"}},), "f").body()["tool_choice"]
+        {'type': 'function', 'function': {'name': 'f'}}
+        """
+        body = {**settings, **self.settings, "messages": self.messages}
+        if self.tools:
+            choice = self.tool_choice
+            named = choice not in ("auto", "required", "none")
+            body["tools"] = list(self.tools)
+            body["tool_choice"] = {"type": "function", "function": {"name": choice}} if named else choice
+        return body
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What the model answered: one assistant message, as it came.
+
+    >>> Reply({"role": "assistant", "content": "100"}).text
+    '100'
+    """
+
+    message: Message
+    finish_reason: str | None = None
+    #: Tokens as the endpoint counted them: prompt_tokens, completion_tokens; None if it did not say.
+    usage: Mapping[str, Any] | None = None
+    model: str | None = None
+    #: The deltas of a streamed reply, in order; empty for a plain one.
+    pieces: tuple[dict[str, Any], ...] = ()
+    #: The whole response body, where there was one.
+    raw: dict[str, Any] | None = None
+
+    @property
+    def text(self) -> str:
+        """The text of the message; empty where there is none."""
+        content = self.message.get("content")
+        return content if isinstance(content, str) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call that a model asked for. `arguments` is the raw text that the model wrote.
+
+    >>> ToolCall(1, 0, "call_1", "add", '{"a": 1}').origin
+    'native'
+    """
+
+    turn: int
+    slot: int
+    id: str
+    name: str
+    arguments: str
+    #: native: in `tool_calls`; text: found in prose; repaired: changed by a repair.
+    origin: Literal["native", "text", "repaired"] = "native"
+    #: The id that the model gave, where it was missing or taken and had to be rewritten.
+    original_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """What a repair proposed for broken arguments, and whether that passed validation."""
+
+    raw: str
+    proposed: str | None
+    accepted: bool
+    #: What was wrong with the raw text.
+    problems: tuple[Problem, ...] = ()
+    #: What is wrong with the proposal.
+    remaining: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether a call may run: its parsed `arguments`, or all that is wrong with it.
+
+    >>> Verdict(True, {"a": 1}).error_code is None
+    True
+    """
+
+    ok: bool
+    arguments: dict[str, Any] | None = None
+    problems: tuple[Problem, ...] = ()
+    repair: Repair | None = None
+
+    @property
+    def error_code(self) -> str | None:
+        """The code of the first problem."""
+        return self.problems[0].code if self.problems else None
+
+    def raise_for_problems(self) -> None:
+        """Raise the problems as a `CallError`, if there are any."""
+        if not self.ok:
+            raise CallError("; ".join(problem.message for problem in self.problems))
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Whether a call has permission: an `execute` step waits with `pending`, `send` one of the others.
+
+    once and session allow (this call; this tool for the rest of the walk), deny refuses.
+
+    >>> Decision("once").allowed, Decision("pending").allowed
+    (True, False)
+    """
+
+    choice: Literal["pending", "once", "session", "always", "deny"]
+    reason: str = ""
+
+    @property
+    def allowed(self) -> bool:
+        """Whether the call may run."""
+        return self.choice in ("once", "session", "always")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a call has no value: a code of `zoolab.errors.ERROR_CODES` and one line for the model."""
+
+    code: str
+    message: str
+    #: The class of the Python exception, where there was one.
+    exception: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What running a call gave: `value`, or `error`.
+
+    >>> Outcome(100).ok, Outcome(error=Failure("timeout", "gave up after 1 s")).ok
+    (True, False)
+    """
+
+    value: Any = None
+    error: Failure | None = None
+    duration_ms: float = 0.0
+    #: When it began, milliseconds since 1970.
+    started_ms: int = 0
+    #: The tool did not stop when it was given up: its thread still runs.
+    still_running: bool = False
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is a value."""
+        return self.error is None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The tool message that answers a call.
+
+    `data_bytes` is the size of the value as text, `sent_bytes` what the model got of it.
+    """
+
+    content: str
+    tool_call_id: str
+    data_bytes: int = 0
+    sent_bytes: int = 0
+    error_code: str | None = None
+    #: How often in a row this very call has had this very result, this one included.
+    repeats: int = 1
+
+    @property
+    def message(self) -> Message:
+        """The message as it is on the wire."""
+        return {"role": "tool", "tool_call_id": self.tool_call_id, "content": self.content}
+
+    @property
+    def truncated(self) -> bool:
+        """Whether the model got less than the value."""
+        return self.sent_bytes < self.data_bytes
+
+    @property
+    def loop_detected(self) -> bool:
+        """Whether the model is asking the same thing, and hearing the same, for the third time."""
+        return self.repeats >= 3
+
+
+Record = ToolRegistry | Request | ToolCall | Reply | Verdict | Outcome | Decision | Result
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a walk.
+
+    `turn` counts from 1 (0 for `define`), `slot` is the call's position in its reply, None for steps
+    that concern no call. `messages` is `messages[]` after the step; its last `appended` are new.
+    """
+
+    kind: Kind
+    turn: int
+    slot: int | None
+    record: Record
+    messages: Messages
+    appended: int = 0
+    call: ToolCall | None = None
+    #: The reply that the call was read from, on `tool_call` steps.
+    reply: Reply | None = None
+    #: 1, and 1 more for each earlier call of the same tool that did not validate.
+    attempt: int = 1
+
+    @property
+    def error_code(self) -> str | None:
+        """The code of what went wrong in this step, or None."""
+        match self.record:
+            case Verdict() | Result():
+                return self.record.error_code
+            case Outcome():
+                return self.record.error.code if self.record.error else None
+            case Decision():
+                return "permission_denied" if self.record.choice == "deny" else None
+            case _:
+                return None
+
+    @property
+    def status(self) -> str:
+        """`ok`, `error` or `pending`."""
+        if isinstance(self.record, Decision) and self.record.choice == "pending":
+            return "pending"
+        return "error" if self.error_code else "ok"
+
+    @property
+    def new_messages(self) -> list[Message]:
+        """The messages that this step appended."""
+        return self.messages.since(len(self.messages) - self.appended)
+
+
+class Model(Protocol):
+    """Anything that turns a request into a reply."""
+
+    def __call__(self, request: Request, /) -> Reply: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Where a walk ends, whatever the model wants.
+
+    Args:
+        turns: Requests to the model.
+        calls_per_turn: Calls of one reply that are run; the others are answered with an error.
+        retries: Calls of one tool that may fail validation; unknown names share one budget.
+        seconds: Time for the whole walk; None for no limit.
+        repeats: The same call with the same result, in a row, ends the walk; None for no limit.
+
+    >>> Limits(turns=0)
+    Traceback (most recent call last):
+    zoolab.errors.InvalidInput: Limits(turns=0); expected a number of at least 1
+    """
+
+    turns: int = 5
+    calls_per_turn: int = 15
+    retries: int = 2
+    seconds: float | None = None
+    repeats: int | None = None
+
+    def __post_init__(self) -> None:
+        least = {"turns": 1, "calls_per_turn": 1, "retries": 0, "repeats": 2}
+        for name, bound in least.items():
+            value = getattr(self, name)
+            if value is not None and value < bound:
+                raise InvalidInput(f"Limits({name}={value})", expected=f"a number of at least {bound}")
+        if self.seconds is not None and not self.seconds > 0:
+            raise InvalidInput(f"Limits(seconds={self.seconds})", expected="a number above 0")

@@ -1,0 +1,346 @@
+"""JSON Schema, Draft 2020-12: compiled once, bounded, and never fetching anything.
+
+`jsonschema` alone fetches a `$ref` over http and from disk, recurses on `{"$ref": "#"}`, takes
+seconds for one bad `pattern` and minutes for a short chain of `allOf`. Here each of these ends in
+an `InvalidSchema` when the schema is compiled, or in a problem when a value is checked.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from zoolab.errors import InvalidSchema, Problem
+from zoolab.jsontext import canonical, encode, excerpt, pointer_to
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from jsonschema.exceptions import ValidationError
+
+MAX_SCHEMA_CHARS = 1 << 16
+MAX_SCHEMA_DEPTH = 48
+MAX_STEPS = 100_000
+MAX_PATTERN_SECONDS = 0.25
+MAX_PROBLEMS = 20
+
+_DATA_KEYWORDS = frozenset({"const", "default", "enum", "examples"})
+_MULTIPLYING = (
+    "$dynamicRef",
+    "$ref",
+    "allOf",
+    "anyOf",
+    "contains",
+    "dependentSchemas",
+    "items",
+    "not",
+    "oneOf",
+    "patternProperties",
+    "prefixItems",
+    "propertyNames",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+)
+
+
+def check_schema_bounds(schema: Any) -> None:
+    """Refuse a schema that is no JSON object, too large, too deep, or points outside itself.
+
+    Cheap, and without jsonschema: it runs when a tool is defined.
+
+    >>> check_schema_bounds({"type": "object", "properties": {"a": {"$ref": "file:///etc/passwd"}}})
+    Traceback (most recent call last):
+    zoolab.errors.InvalidSchema: the schema points outside itself: "file:///etc/passwd"; ...
+    """
+    if not isinstance(schema, dict):
+        raise InvalidSchema(f"a schema is {excerpt(schema)}", expected="a JSON object")
+    references: list[str] = []
+    identifiers: set[str] = set()
+    _survey(schema, MAX_SCHEMA_DEPTH, references, identifiers)
+    outside = [r for r in references if not r.startswith("#") and r.partition("#")[0] not in identifiers]
+    if outside:
+        raise InvalidSchema(
+            f"the schema points outside itself: {excerpt(outside[0])}",
+            expected="references that begin with #",
+            advice="copy what it points to into $defs; nothing is ever fetched",
+        )
+    if len(_as_json(schema)) > MAX_SCHEMA_CHARS:
+        raise InvalidSchema(f"a schema of more than {MAX_SCHEMA_CHARS:,} characters")
+
+
+class SchemaChecker:
+    """A compiled schema.
+
+    >>> checker = SchemaChecker({"type": "object", "properties": {"a": {"type": "integer"}}})
+    >>> [problem.message for problem in checker.problems({"a": 1.0})]
+    ['/a: expected integer, received 1.0']
+    """
+
+    def __init__(self, schema: Mapping[str, Any]) -> None:
+        check_schema_bounds(schema)
+        _check_against_metaschema(schema)
+        from referencing import Registry
+
+        self._validator = _validator_class()(schema, registry=Registry())
+
+    def problems(self, value: Any) -> tuple[Problem, ...]:
+        """All that is wrong with `value`, at most `MAX_PROBLEMS`; empty if it meets the schema."""
+        from jsonschema.exceptions import _WrappedReferencingError  # pyright: ignore[reportPrivateUsage]
+
+        token = _work.set(_Work())
+        try:
+            if self._validator.is_valid(value):
+                return ()
+            return tuple(_first(_describe(self._validator.iter_errors(value)), MAX_PROBLEMS))
+        except (_TooMuchWork, RecursionError):
+            return (
+                Problem(
+                    "invalid_schema", "", "a schema that can be checked in bounded time", "one that cannot"
+                ),
+            )
+        except _WrappedReferencingError as error:
+            return (
+                Problem("invalid_schema", "", "a schema that is complete in itself", excerpt(str(error))),
+            )
+        finally:
+            _work.reset(token)
+
+
+class _TooMuchWork(Exception):
+    pass
+
+
+class _Work:
+    """What one check may still spend."""
+
+    __slots__ = ("pattern_seconds", "steps")
+
+    def __init__(self) -> None:
+        self.steps = MAX_STEPS
+        self.pattern_seconds = MAX_PATTERN_SECONDS
+
+    def spend(self, steps: int) -> None:
+        self.steps -= steps
+        if self.steps < 0:
+            raise _TooMuchWork
+
+
+_work: ContextVar[_Work] = ContextVar("zoolab_schema_work")
+
+
+def _as_json(schema: Any) -> str:
+    try:
+        return encode(schema)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidSchema(f"a schema is not JSON: {error}") from None
+
+
+def _survey(node: Any, depth: int, references: list[str], identifiers: set[str]) -> None:
+    if depth < 0:
+        raise InvalidSchema(f"a schema of more than {MAX_SCHEMA_DEPTH} levels", advice="use $defs and $ref")
+    if isinstance(node, dict):
+        for key, child in node.items():
+            if key in ("$ref", "$dynamicRef") and isinstance(child, str):
+                references.append(child)
+            elif key == "$id" and isinstance(child, str):
+                identifiers.add(child.rstrip("#"))
+            elif key not in _DATA_KEYWORDS and isinstance(child, dict | list):
+                _survey(child, depth - 1, references, identifiers)
+    elif isinstance(node, list):
+        for child in node:
+            if isinstance(child, dict | list):
+                _survey(child, depth - 1, references, identifiers)
+
+
+def _check_against_metaschema(schema: Mapping[str, Any]) -> None:
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import SchemaError
+
+    try:
+        Draft202012Validator.check_schema(schema)
+    except SchemaError as error:
+        where = pointer_to(error.absolute_path) or "the schema"
+        raise InvalidSchema(f"{where} is not JSON Schema: {excerpt(error.message, 200)}") from None
+    except RecursionError:
+        raise InvalidSchema("a schema that is nested too deeply") from None
+
+
+@lru_cache(maxsize=1)
+def _validator_class() -> Any:
+    from jsonschema import Draft202012Validator, validators
+
+    bounded = {name: _counted(Draft202012Validator.VALIDATORS[name]) for name in _MULTIPLYING}
+    return validators.extend(
+        Draft202012Validator,
+        {
+            **bounded,
+            "pattern": _pattern,
+            "patternProperties": _pattern_properties,
+            "uniqueItems": _unique_items,
+        },
+        type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer),
+    )
+
+
+def _is_integer(_checker: object, value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _counted(keyword: Callable[..., Iterable[Any] | None]) -> Callable[..., Iterator[Any]]:
+    def check(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
+        size = len(instance) if isinstance(instance, list | dict) else 1
+        _work.get().spend(1 + (len(value) if isinstance(value, list) else 0) + size)
+        yield from keyword(validator, value, instance, schema) or ()
+
+    return check
+
+
+def _matches(pattern: str, text: str) -> bool:
+    import time
+
+    import regex
+
+    work = _work.get()
+    if work.pattern_seconds <= 0:
+        raise _TooMuchWork
+    started = time.perf_counter()
+    try:
+        return regex.search(pattern, text, timeout=work.pattern_seconds) is not None
+    except (TimeoutError, regex.error) as error:
+        raise _TooMuchWork from error
+    finally:
+        work.pattern_seconds -= time.perf_counter() - started
+
+
+def _pattern(_validator: Any, pattern: str, instance: Any, _schema: Any) -> Iterator[Any]:
+    from jsonschema.exceptions import ValidationError
+
+    if isinstance(instance, str) and not _matches(pattern, instance):
+        yield ValidationError(f"does not match {pattern!r}")
+
+
+def _pattern_properties(
+    validator: Any, patterns: dict[str, Any], instance: Any, _schema: Any
+) -> Iterator[Any]:
+    if isinstance(instance, dict):
+        _work.get().spend(len(patterns) * len(instance))
+        for pattern, subschema in patterns.items():
+            for key, value in instance.items():
+                if _matches(pattern, key):
+                    yield from validator.descend(value, subschema, path=key, schema_path=pattern)
+
+
+def _unique_items(_validator: Any, unique: Any, instance: Any, _schema: Any) -> Iterator[Any]:
+    from jsonschema.exceptions import ValidationError
+
+    if unique is True and isinstance(instance, list):
+        seen = {canonical(_integral(item)) for item in instance}
+        if len(seen) != len(instance):
+            yield ValidationError("has items twice")
+
+
+def _integral(value: Any) -> Any:
+    """JSON Schema takes 1 and 1.0 for the same item, and true for another."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, list):
+        return [_integral(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _integral(item) for key, item in value.items()}
+    return value
+
+
+def _first(problems: Iterable[Problem], limit: int) -> Iterator[Problem]:
+    seen: set[Problem] = set()
+    for problem in problems:
+        if problem not in seen:
+            seen.add(problem)
+            yield problem
+        if len(seen) == limit:
+            return
+
+
+def _describe(errors: Iterable[ValidationError]) -> Iterator[Problem]:
+    for error in errors:
+        pointer = pointer_to(error.absolute_path)
+        describe = _DESCRIBERS.get(str(error.validator), _describe_other)
+        for suffix, expected, received in describe(error):
+            yield Problem("invalid_arguments", pointer + suffix, expected, received)
+
+
+def _describe_other(error: Any) -> Iterator[tuple[str, str, str]]:
+    yield "", f"{error.validator} {excerpt(error.validator_value)}", excerpt(error.instance)
+
+
+def _describe_type(error: Any) -> Iterator[tuple[str, str, str]]:
+    yield "", _type_words(error.validator_value), excerpt(error.instance)
+
+
+def _describe_required(error: Any) -> Iterator[tuple[str, str, str]]:
+    properties = error.schema.get("properties", {}) if isinstance(error.schema, dict) else {}
+    for name in error.validator_value:
+        if name not in error.instance:
+            yield pointer_to([name]), schema_words(properties.get(name)), "nothing"
+
+
+def _describe_additional(error: Any) -> Iterator[tuple[str, str, str]]:
+    if error.validator_value is not False:
+        yield from _describe_other(error)
+        return
+    known = list(error.schema.get("properties", {}))
+    for name in error.instance:
+        if name not in known:
+            yield (
+                pointer_to([name]),
+                f"only {', '.join(known) or 'no arguments'}",
+                excerpt(error.instance[name]),
+            )
+
+
+def _describe_enum(error: Any) -> Iterator[tuple[str, str, str]]:
+    yield "", schema_words({"enum": error.validator_value}), excerpt(error.instance)
+
+
+def _describe_choice(error: Any) -> Iterator[tuple[str, str, str]]:
+    words = dict.fromkeys(schema_words(choice) for choice in error.validator_value)
+    yield "", " or ".join(words), excerpt(error.instance)
+
+
+_DESCRIBERS: dict[str, Callable[[Any], Iterator[tuple[str, str, str]]]] = {
+    "additionalProperties": _describe_additional,
+    "anyOf": _describe_choice,
+    "enum": _describe_enum,
+    "oneOf": _describe_choice,
+    "required": _describe_required,
+    "type": _describe_type,
+}
+
+
+def _type_words(types: Any) -> str:
+    return types if isinstance(types, str) else " or ".join(map(str, types))
+
+
+def schema_words(schema: Any) -> str:
+    """A schema in a few words, for an error or a table.
+
+    >>> schema_words({"type": "integer"}), schema_words({"enum": ["C", "F"]})
+    ('integer', 'one of "C", "F"')
+    """
+    if not isinstance(schema, dict):
+        return "a value"
+    if "enum" in schema:
+        return excerpt_list("one of ", schema["enum"])
+    if "const" in schema:
+        return excerpt(schema["const"])
+    if "anyOf" in schema:
+        return " or ".join(dict.fromkeys(schema_words(choice) for choice in schema["anyOf"]))
+    if "$ref" in schema:
+        return str(schema["$ref"]).rpartition("/")[2] or "a value"
+    return _type_words(schema["type"]) if "type" in schema else "a value"
+
+
+def excerpt_list(prefix: str, values: Iterable[Any], limit: int = 200) -> str:
+    """`prefix` and the values as JSON, cut at `limit` characters."""
+    text = prefix + ", ".join(excerpt(value) for value in values)
+    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -1,0 +1,206 @@
+"""Step 6, result: an outcome becomes the tool message that answers its call.
+
+What JSON has no word for gets one documented form, or a named error; nothing changes silently:
+
+    date, time, datetime      ISO 8601 text          Enum              its value
+    Decimal, UUID, Path       text                   dataclass         an object
+    set, frozenset            a sorted list          pydantic model    its own JSON form
+    tuple                     a list                 numpy             numbers, lists
+    DataFrame                 a list of rows         Series            a list
+    bytes, NaN, a cycle, a key that is no text, anything else          an error that names it
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import decimal
+import enum
+import math
+import pathlib
+import uuid
+from typing import TYPE_CHECKING, Any, Literal
+
+from zoolab.errors import ERROR_CODES
+from zoolab.jsontext import MAX_DEPTH, canonical, encode, excerpt, is_utf8
+from zoolab.records import Failure, Outcome, Result
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Envelope = Literal["json", "plain"]
+
+MAX_RESULT_BYTES = 16 * 1024
+MAX_ERROR_CHARS = 2_000
+#: Begins the part of an envelope that is different each time; what comes before it is the result.
+METADATA = ',"metadata":{"execution_time_ms":'
+
+_AS_TEXT = (decimal.Decimal, uuid.UUID, pathlib.PurePath)
+_DATES = (datetime.date, datetime.time)
+_PLAIN = (str, int, bool, type(None))
+
+
+class NotJSON(TypeError):
+    """A tool's value has no form in JSON; says which part of it."""
+
+
+def make_result(outcome: Outcome, call_id: str, envelope: Envelope = "json") -> Result:
+    """The tool message for an outcome.
+
+    Args:
+        outcome: What running the call gave.
+        call_id: The id that pairs the message with its call.
+        envelope: "json" wraps the value with success, error and measures; "plain" sends it alone.
+
+    >>> make_result(Outcome("ONLINE"), "call_1", "plain").message
+    {'role': 'tool', 'tool_call_id': 'call_1', 'content': 'ONLINE'}
+    >>> make_result(Outcome({1, 2}), "call_1", "plain").content
+    '[1,2]'
+    """
+    if outcome.error is not None:
+        return _failure(outcome, outcome.error, call_id, envelope)
+    try:
+        data, text = _as_data(outcome.value)
+    except NotJSON as error:
+        message = f"the tool returned a value that is not JSON: {error}"
+        return _failure(outcome, Failure("execution_failed", message), call_id, envelope)
+    size = len(text) if text.isascii() else len(text.encode())
+    if size <= MAX_RESULT_BYTES:
+        content = _success(outcome, data, size) if envelope == "json" else text
+        return Result(content, call_id, size, size)
+    cut = text.encode()[:MAX_RESULT_BYTES].decode(errors="ignore")
+    sent = len(cut.encode())
+    cut += f"\n[cut: the first {sent:,} of {size:,} bytes]"
+    content = _success(outcome, cut, size) if envelope == "json" else cut
+    return Result(content, call_id, size, sent)
+
+
+def to_json_value(value: Any) -> Any:
+    """`value` in JSON's types, in the documented form; raises `NotJSON` where there is none.
+
+    >>> to_json_value({"when": datetime.date(2026, 1, 2), "tags": {"b", "a"}})
+    {'when': '2026-01-02', 'tags': ['a', 'b']}
+    >>> to_json_value({"x": [float("nan")]})
+    Traceback (most recent call last):
+    zoolab.steps.result.NotJSON: nan at /x/0
+    """
+    return _convert(value, "", ())
+
+
+def _as_data(value: Any) -> tuple[Any, str]:
+    if isinstance(value, str) and (value.isascii() or is_utf8(value)):
+        return value, value
+    data = to_json_value(value)
+    return data, encode(data)
+
+
+def _success(outcome: Outcome, data: Any, size: int) -> str:
+    return encode(
+        {
+            "success": True,
+            "data": data,
+            "error_message": None,
+            "error_type": "none",
+            "metadata": _metadata(outcome, size),
+        }
+    )
+
+
+def _failure(outcome: Outcome, error: Failure, call_id: str, envelope: Envelope) -> Result:
+    message = error.message.encode("utf-8", "replace").decode()
+    if len(message) > MAX_ERROR_CHARS:
+        message = message[:MAX_ERROR_CHARS] + f" [cut: {len(message):,} characters]"
+    if envelope == "plain":
+        return Result(f"ERROR: {message}", call_id, error_code=error.code)
+    content = encode(
+        {
+            "success": False,
+            "data": None,
+            "error_message": message,
+            "error_type": ERROR_CODES[error.code].error_type or "internal_error",
+            "metadata": _metadata(outcome, 0),
+        }
+    )
+    return Result(content, call_id, error_code=error.code)
+
+
+def _metadata(outcome: Outcome, size: int) -> dict[str, int]:
+    return {
+        "execution_time_ms": round(outcome.duration_ms),
+        "data_size_bytes": size,
+        "timestamp": outcome.started_ms,
+    }
+
+
+def _convert(value: Any, where: str, inside: tuple[int, ...]) -> Any:
+    kind = type(value)
+    if kind is str:
+        return _text(value, where)
+    if kind in _PLAIN:
+        return value
+    if isinstance(value, float):
+        return _number(value, where)
+    if isinstance(value, dict | list | tuple):
+        return _container(value, where, inside)
+    return _documented(value, where, inside)
+
+
+def _text(value: str, where: str) -> str:
+    if not value.isascii() and not is_utf8(value):
+        raise NotJSON(f"a lone surrogate in {excerpt(value, 20)!a} at {where or '/'}")
+    return value
+
+
+def _number(value: float, where: str) -> float:
+    if not math.isfinite(value):
+        raise NotJSON(f"{value} at {where or '/'}")
+    return float(value)
+
+
+def _enter(value: object, where: str, inside: tuple[int, ...]) -> tuple[int, ...]:
+    if id(value) in inside or len(inside) >= MAX_DEPTH:
+        raise NotJSON(f"a value that contains itself, or is too deep, at {where[:80] or '/'}")
+    return (*inside, id(value))
+
+
+def _container(value: Any, where: str, inside: tuple[int, ...]) -> Any:
+    inside = _enter(value, where, inside)
+    if not isinstance(value, dict):
+        return [_convert(item, f"{where}/{i}", inside) for i, item in enumerate(value)]
+    for key in value:
+        if not isinstance(key, str):
+            raise NotJSON(f"the key {key!r} (a {type(key).__name__}, not text) at {where or '/'}")
+    return {_text(str(key), where): _convert(item, f"{where}/{key}", inside) for key, item in value.items()}
+
+
+def _documented(value: Any, where: str, inside: tuple[int, ...]) -> Any:
+    if isinstance(value, enum.Enum):
+        return _convert(value.value, where, inside)
+    if isinstance(value, _PLAIN):
+        return str(value) if isinstance(value, str) else int(value)
+    if isinstance(value, _DATES):
+        return value.isoformat()
+    if isinstance(value, _AS_TEXT):
+        return str(value)
+    if isinstance(value, set | frozenset):
+        return sorted((_convert(item, where, inside) for item in value), key=canonical)
+    plain = _members(value)
+    if plain is None:
+        raise NotJSON(f"a {type(value).__name__} at {where or '/'}")
+    return _convert(plain, where, _enter(value, where, inside))
+
+
+def _members(value: Any) -> Any:
+    """A dataclass, model, frame or array in plainer types; None for anything else."""
+    if isinstance(value, type):
+        return None
+    if dataclasses.is_dataclass(value):
+        return {member.name: getattr(value, member.name) for member in dataclasses.fields(value)}
+    return next((convert(value) for name, convert in _BY_METHOD.items() if hasattr(value, name)), None)
+
+
+_BY_METHOD: dict[str, Callable[[Any], Any]] = {
+    "model_dump": lambda model: model.model_dump(mode="json"),
+    "to_dict": lambda frame: frame.to_dict("records") if hasattr(frame, "columns") else frame.tolist(),
+    "tolist": lambda array: array.tolist(),
+}

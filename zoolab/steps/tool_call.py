@@ -1,0 +1,215 @@
+"""Step 3, tool_call: the reply is read. Which tools does the model ask for, in its own words?
+
+Arguments stay the raw text that the model wrote; parsing them is the next step. What is normalised
+is the rest: ids that are missing or taken, arguments that came as an object, calls hidden in prose.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, cast
+
+from zoolab.errors import ModelError
+from zoolab.jsontext import MAX_CHARS, encode, excerpt
+from zoolab.records import Message, ToolCall
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_MAX_SCANNED = 4 * MAX_CHARS
+_DECODER = json.JSONDecoder()
+_SPACE = re.compile(r"[ \t\r\n]*")
+_BROKEN_CALL = re.compile(
+    r'\{\s*"name"\s*:\s*"(?P<name>[^"\\]{1,64})"\s*,\s*"arguments"\s*:\s*(?P<arguments>\{.*)', re.DOTALL
+)
+
+
+class CallIds:
+    """Gives every call of a conversation an id of its own.
+
+    >>> ids = CallIds()
+    >>> ids.take("a"), ids.take("a"), ids.take(None)
+    ('a', 'call_1', 'call_2')
+    """
+
+    def __init__(self, messages: Iterable[Message] = ()) -> None:
+        self._taken: set[str] = set()
+        self._made = 0
+        for message in messages:
+            for call in message.get("tool_calls") or ():
+                self.take(call.get("id"))
+
+    def take(self, wanted: object) -> str:
+        """The wanted id, if it is one and free; else the next free `call_N`."""
+        if isinstance(wanted, str) and wanted and wanted not in self._taken:
+            self._taken.add(wanted)
+            return wanted
+        while (made := self._next()) in self._taken:
+            pass
+        self._taken.add(made)
+        return made
+
+    def _next(self) -> str:
+        self._made += 1
+        return f"call_{self._made}"
+
+
+def read_calls(
+    reply: Message | str, *, turn: int = 1, ids: CallIds | None = None, text: bool | None = None
+) -> list[ToolCall]:
+    """Read the calls out of an assistant message, or out of text.
+
+    A message is read for its `tool_calls` (with `text=True` for its text as well, if it has none);
+    a string is searched for the first JSON object with a `name` and `arguments`.
+
+    Returns:
+        The calls by slot; none is an empty list.
+
+    Raises:
+        ModelError: The message's `tool_calls` is no list of objects.
+
+    >>> read_calls('Sure! {"name": "add", "arguments": {"a": 1}}')[0].arguments
+    '{"a": 1}'
+    >>> read_calls({"role": "assistant", "content": None, "tool_calls": [
+    ...     {"id": "x", "type": "function", "function": {"name": "add", "arguments": ""}}]})[0].id
+    'x'
+    """
+    ids = ids or CallIds()
+    if isinstance(reply, str):
+        return _calls_in_text(reply, turn, ids)
+    native = reply.get("tool_calls") or []
+    if not isinstance(native, list):
+        raise ModelError(f"tool_calls is {excerpt(native)}", expected="a list of calls")
+    if not native and text and isinstance(reply.get("content"), str):
+        return _calls_in_text(reply["content"], turn, ids)
+    return [_native_call(call, turn, slot, ids) for slot, call in enumerate(cast("list[Any]", native))]
+
+
+def message_with_calls(message: Message, calls: list[ToolCall]) -> Message:
+    """The assistant message as it goes into `messages[]`: as it came, if it can be sent so, else mended.
+
+    Only ids, types and the form of arguments are mended; names and argument texts are never touched.
+
+    >>> call = ToolCall(1, 0, "call_1", "add", "{}")
+    >>> message_with_calls({"role": "assistant", "content": None}, [call])["tool_calls"][0]["id"]
+    'call_1'
+    """
+    wire = [_on_the_wire(call) for call in calls]
+    if message.get("tool_calls") == wire and "content" in message:
+        return message
+    return {**message, "role": "assistant", "content": message.get("content"), "tool_calls": wire}
+
+
+def _on_the_wire(call: ToolCall) -> dict[str, Any]:
+    return {
+        "id": call.id,
+        "type": "function",
+        "function": {"name": call.name, "arguments": call.arguments},
+    }
+
+
+def _native_call(call: Any, turn: int, slot: int, ids: CallIds) -> ToolCall:
+    if not isinstance(call, dict) or not isinstance(call.get("function"), dict):
+        raise ModelError(f"a tool call is {excerpt(call)}", expected="an object with a function")
+    function = call["function"]
+    name = function.get("name")
+    original = call.get("id")
+    own = ids.take(original)
+    return ToolCall(
+        turn,
+        slot,
+        own,
+        name if isinstance(name, str) else "",
+        _raw_arguments(function.get("arguments")),
+        "native",
+        None if own == original else (original if isinstance(original, str) else ""),
+    )
+
+
+def _raw_arguments(arguments: Any) -> str:
+    if isinstance(arguments, str):
+        return arguments
+    return "" if arguments is None else encode(arguments)
+
+
+def _calls_in_text(text: str, turn: int, ids: CallIds) -> list[ToolCall]:
+    found = _first_call(text) or _first_broken_call(text)
+    if found is None:
+        return []
+    name, arguments, wanted = found
+    own = ids.take(wanted)
+    return [ToolCall(turn, 0, own, name, arguments, "text", None if own == wanted else wanted)]
+
+
+def _first_call(text: str) -> tuple[str, str, str | None] | None:
+    scanned, start = 0, text.find("{", 0, MAX_CHARS)
+    while start >= 0 and scanned < _MAX_SCANNED:
+        members, end = _members(text, start)
+        if (call := _as_call(members)) is not None:
+            return call
+        scanned += end - start
+        start = text.find("{", start + 1, MAX_CHARS)
+    return None
+
+
+def _as_call(members: dict[str, tuple[Any, str]]) -> tuple[str, str, str | None] | None:
+    if "name" not in members or "arguments" not in members:
+        return None
+    name, (arguments, raw), wanted = (
+        members["name"][0],
+        members["arguments"],
+        members.get("id", (None, ""))[0],
+    )
+    if not isinstance(name, str):
+        return None
+    return name, arguments if isinstance(arguments, str) else raw, wanted if isinstance(wanted, str) else None
+
+
+def _members(text: str, start: int) -> tuple[dict[str, tuple[Any, str]], int]:
+    """The members of the object that begins at `start`, each with its raw text, and how far it reads.
+
+    A broken object has no members.
+    """
+    members: dict[str, tuple[Any, str]] = {}
+    at = start + 1
+    try:
+        while True:
+            key, at = _value(text, at)
+            begin = _past_space(text, _past_mark(text, at, ":"))
+            value, at = _value(text, begin)
+            members[str(key)] = value, text[begin:at]
+            at = _past_space(text, at)
+            if text[at : at + 1] == "}":
+                return members, at
+            at = _past_mark(text, at, ",")
+    except json.JSONDecodeError as error:
+        return {}, max(at, error.pos)
+    except (ValueError, RecursionError):
+        return {}, len(text)
+
+
+def _value(text: str, at: int) -> tuple[Any, int]:
+    return _DECODER.raw_decode(text, _past_space(text, at))
+
+
+def _past_space(text: str, at: int) -> int:
+    match = _SPACE.match(text, at)
+    return match.end() if match else at
+
+
+def _past_mark(text: str, at: int, mark: str) -> int:
+    at = _past_space(text, at)
+    if text[at : at + 1] != mark:
+        raise json.JSONDecodeError(f"expected {mark}", text, at)
+    return at + 1
+
+
+def _first_broken_call(text: str) -> tuple[str, str, str | None] | None:
+    """A call whose arguments are no JSON: kept as written, for validation to name what is wrong."""
+    match = _BROKEN_CALL.search(text, 0, MAX_CHARS)
+    if match is None:
+        return None
+    arguments = match["arguments"].partition("```")[0].partition("</")[0].rstrip()
+    closed = arguments.endswith("}") and arguments.count("}") > arguments.count("{")
+    return match["name"], arguments[:-1].rstrip() if closed else arguments, None

@@ -1,0 +1,111 @@
+"""Step 4, validate: may this call run? Known, allowed, one JSON object, and as the schema says.
+
+All problems are found at once. A repair may propose other arguments; they are validated again in
+full, and a call whose repair fails does not run: nothing ever falls back to `{}`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from zoolab.errors import InvalidArguments, Problem
+from zoolab.jsontext import NotStrictJSON, excerpt, parse_json
+from zoolab.records import Repair, ToolCall, Verdict
+
+if TYPE_CHECKING:
+    from zoolab.tools import Tool, ToolRegistry
+
+
+class Repairer(Protocol):
+    """Proposes arguments in place of broken ones, or None."""
+
+    def propose(self, raw: str, schema: dict[str, Any] | None = None) -> str | None: ...
+
+
+def check_call(call: ToolCall, registry: ToolRegistry, *, deny: Collection[str] = ()) -> Verdict:
+    """Judge a call: is the tool known and allowed, do the arguments parse, do they meet the schema?
+
+    Args:
+        call: The call, with its raw arguments.
+        registry: The tools that exist.
+        deny: Names of tools that exist and are forbidden.
+
+    Returns:
+        A verdict with the parsed arguments, or with all problems. Never raises for what a model wrote.
+
+    >>> from zoolab.tools import Tool, ToolRegistry
+    >>> tools = ToolRegistry([Tool.build("add", "Add.").param("a", "integer").call(lambda a: a)])
+    >>> check_call(ToolCall(1, 0, "call_1", "add", '{"a": "2"}'), tools).problems[0].message
+    '/a: expected integer, received "2"'
+    """
+    tool = registry.get(call.name)
+    if tool is None:
+        return _refused("unknown_tool", registry.names_as_text(), excerpt(call.name))
+    if call.name in deny:
+        return _refused("permission_denied", "a tool that may be used here", excerpt(call.name))
+    return check_arguments(call.arguments, tool)
+
+
+def check_arguments(raw: str, tool: Tool) -> Verdict:
+    """Judge raw arguments against a tool's schema. Blank text stands for no arguments.
+
+    >>> from zoolab.tools import Tool
+    >>> now = Tool("now", "The time.", {"type": "object"})
+    >>> check_arguments(" ", now).arguments, check_arguments("[]", now).error_code
+    ({}, 'invalid_json')
+    """
+    try:
+        arguments = parse_json(raw) if raw.strip() else {}
+    except NotStrictJSON as error:
+        return Verdict(False, None, (Problem("invalid_json", "", error.expected, error.received),))
+    if not isinstance(arguments, dict):
+        return _refused("invalid_json", "one JSON object", excerpt(arguments))
+    problems = tool.checker.problems(arguments) or _binding_problems(tool, arguments)
+    return Verdict(False, None, problems) if problems else Verdict(True, arguments)
+
+
+def check_with_repair(
+    call: ToolCall,
+    registry: ToolRegistry,
+    repair: Repairer | None,
+    *,
+    deny: Collection[str] = (),
+    cut: bool = False,
+) -> Verdict:
+    """Judge a call; where its arguments fail, judge what `repair` makes of them.
+
+    A reply that was cut off by length is never repaired: what is missing is the model's intent.
+
+    >>> from zoolab.tools import ToolRegistry
+    >>> check_with_repair(ToolCall(1, 0, "call_1", "add", ""), ToolRegistry(), None).error_code
+    'unknown_tool'
+    """
+    verdict = check_call(call, registry, deny=deny)
+    repairable = verdict.error_code in ("invalid_json", "invalid_arguments")
+    if repair is None or not repairable or cut:
+        return verdict
+    tool = registry[call.name]
+    proposed = repair.propose(call.arguments, tool.parameters)
+    if proposed is None or not proposed.strip():
+        return replace(verdict, repair=Repair(call.arguments, proposed, False, verdict.problems))
+    second = check_arguments(proposed, tool)
+    record = Repair(call.arguments, proposed, second.ok, verdict.problems, second.problems)
+    return replace(second if second.ok else verdict, repair=record)
+
+
+def _refused(code: str, expected: str, received: str) -> Verdict:
+    return Verdict(False, None, (Problem(code, "", expected, received),))
+
+
+def _binding_problems(tool: Tool, arguments: dict[str, Any]) -> tuple[Problem, ...]:
+    """What the schema cannot say, a pydantic validator for instance, shows when values are bound."""
+    if tool.bind is None:
+        return ()
+    try:
+        tool.bind(dict(arguments))
+    except InvalidArguments as error:
+        found = getattr(error, "problems", ())
+        return found or (Problem("invalid_arguments", "", error.expected or "other values", error.what),)
+    return ()

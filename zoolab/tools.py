@@ -1,0 +1,311 @@
+"""Tools: a name, a description, a JSON Schema of parameters, and a Python callable.
+
+A `ToolRegistry` holds the tools of a walk and renders them for any of five APIs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+from zoolab.errors import InvalidArguments, InvalidInput, InvalidToolSignature, UnknownTool
+from zoolab.schema import SchemaChecker, check_schema_bounds
+
+Risk = Literal["safe", "medium", "high"]
+Format = Literal["openai", "anthropic", "gemini", "ollama", "mcp"]
+
+_TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
+
+
+class Context:
+    """What a walk hands to its tools, and the model never sees.
+
+    A tool's parameter annotated `Context`, or with a subclass of it, receives the `context=` of the
+    walk. A subclass gives the data names; any other object arrives as `data`.
+
+    >>> Context({"user": "ada"}).data["user"]
+    'ada'
+    """
+
+    def __init__(self, data: Any = None) -> None:
+        self.data = data
+
+
+@dataclass(frozen=True, eq=False)
+class Tool:
+    """A name, a description, a JSON Schema of parameters, and the Python callable behind it.
+
+    Made by `@zoolab.tool`, `Tool.build` or `Tool.from_schema`. Calling it calls the function.
+
+    >>> double = Tool.from_schema("double", "Double it.", {"type": "object"}, lambda x: 2 * x)
+    >>> double(21), double.schema("mcp")["name"]
+    (42, 'double')
+    """
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    function: Callable[..., Any] | None = field(default=None, repr=False)
+    risk: Risk = "safe"
+    #: Seconds after which a call is given up; None waits for ever.
+    timeout: float | None = None
+    #: Whether the model's side is asked to enforce the schema.
+    strict: bool = False
+    #: The parameter that receives the walk's `Context`.
+    context_parameter: str | None = None
+    #: Turns JSON arguments into what the function's annotations say; None where they are the same.
+    bind: Callable[[dict[str, Any]], dict[str, Any]] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not _TOOL_NAME.match(self.name):
+            raise InvalidToolSignature(
+                f"{self.name!r} cannot name a tool", expected="1 to 64 letters, digits, _ or -"
+            )
+        if self.timeout is not None and not self.timeout > 0:
+            raise InvalidToolSignature(
+                f"tool {self.name!r} has timeout {self.timeout!r}", expected="seconds > 0"
+            )
+        if self.risk not in ("safe", "medium", "high"):
+            raise InvalidToolSignature(
+                f"tool {self.name!r} has risk {self.risk!r}", expected="safe, medium or high"
+            )
+        check_schema_bounds(self.parameters)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.function is None:
+            raise InvalidInput(f"tool {self.name!r} has no function", advice="define it with one to call it")
+        return self.function(*args, **kwargs)
+
+    def __eq__(self, other: object) -> bool:
+        return self._description() == other._description() if isinstance(other, Tool) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def _description(self) -> tuple[Any, ...]:
+        return self.name, self.description, self.parameters, self.risk, self.timeout, self.strict
+
+    @cached_property
+    def checker(self) -> SchemaChecker:
+        """The compiled schema; compiled at the first use."""
+        return SchemaChecker(self.parameters)
+
+    def schema(self, format: Format = "openai") -> dict[str, Any]:
+        """The tool as an API expects it.
+
+        >>> Tool("now", "The time.", {"type": "object", "properties": {}}).schema("anthropic")
+        {'name': 'now', 'description': 'The time.', 'input_schema': {'type': 'object', 'properties': {}}}
+        """
+        try:
+            render = _FORMATS[format]
+        except KeyError:
+            raise InvalidInput(f"no tool format {format!r}", expected=", ".join(_FORMATS)) from None
+        return render(self)
+
+    def invoke(self, arguments: Mapping[str, Any], context: Context | None = None) -> Any:
+        """Call the function with JSON arguments: bound to Python types, and with its context."""
+        bound = dict(arguments) if self.bind is None else self.bind(dict(arguments))
+        if self.context_parameter is not None:
+            bound[self.context_parameter] = context
+        return self(**bound)
+
+    @staticmethod
+    def from_schema(
+        name: str,
+        description: str,
+        schema: dict[str, Any],
+        function: Callable[..., Any] | None = None,
+        *,
+        risk: Risk = "safe",
+        timeout: float | None = None,
+        strict: bool = False,
+    ) -> Tool:
+        """A tool whose schema is written by hand. `function` takes the arguments as keywords.
+
+        >>> Tool.from_schema("now", "The time.", {"type": "object", "properties": {}}, lambda: "noon")()
+        'noon'
+        """
+        made = Tool(name, description, schema, function, risk, timeout, strict)
+        _ = made.checker  # a schema written by hand may be wrong: say so now, not at the first call
+        return made
+
+    @staticmethod
+    def build(name: str, description: str) -> ToolBuilder:
+        """Start a tool whose parameters are named one by one.
+
+        >>> search = (
+        ...     Tool.build("search", "Search the notes.")
+        ...     .param("query", "string", "What to look for.")
+        ...     .param_opt("limit", "integer", "At most so many.")
+        ...     .call(lambda query, limit=10: [query] * limit)
+        ... )
+        >>> search.parameters["required"]
+        ['query']
+        """
+        return ToolBuilder(name, description)
+
+
+def _openai(tool: Tool) -> dict[str, Any]:
+    function: dict[str, Any] = {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters,
+    }
+    if tool.strict:
+        function["strict"] = True
+    return {"type": "function", "function": function}
+
+
+def _anthropic(tool: Tool) -> dict[str, Any]:
+    return {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
+
+
+def _gemini(tool: Tool) -> dict[str, Any]:
+    return {"name": tool.name, "description": tool.description, "parametersJsonSchema": tool.parameters}
+
+
+def _mcp(tool: Tool) -> dict[str, Any]:
+    return {"name": tool.name, "description": tool.description, "inputSchema": tool.parameters}
+
+
+_FORMATS: dict[str, Callable[[Tool], dict[str, Any]]] = {
+    "openai": _openai,
+    "anthropic": _anthropic,
+    "gemini": _gemini,
+    "ollama": _openai,
+    "mcp": _mcp,
+}
+
+
+class ToolBuilder:
+    """Collects the parameters of a tool; `call` ends it. See `Tool.build`."""
+
+    def __init__(self, name: str, description: str) -> None:
+        self._name, self._description = name, description
+        self._properties: dict[str, Any] = {}
+        self._required: list[str] = []
+
+    def param(self, name: str, type: str, description: str = "", **schema: Any) -> ToolBuilder:
+        """Add a required parameter; `schema` adds keywords, for instance `enum=[...]`.
+
+        >>> Tool.build("f", "F.").param("x", "string", enum=["a"]).call(str).parameters["properties"]
+        {'x': {'type': 'string', 'enum': ['a']}}
+        """
+        self._required.append(name)
+        return self.param_opt(name, type, description, **schema)
+
+    def param_opt(self, name: str, type: str, description: str = "", **schema: Any) -> ToolBuilder:
+        """Add an optional parameter; the function needs a default for it.
+
+        >>> Tool.build("f", "F.").param_opt("n", "integer").call(lambda n=1: n).parameters["required"]
+        []
+        """
+        described = {"description": description} if description else {}
+        self._properties[name] = {"type": type, **described, **schema}
+        return self
+
+    def call(
+        self, function: Callable[..., Any], *, risk: Risk = "safe", timeout: float | None = None
+    ) -> Tool:
+        """End with the function, which takes the parameters as keywords.
+
+        >>> Tool.build("now", "The time.").call(lambda: "noon")()
+        'noon'
+        """
+        schema = {
+            "type": "object",
+            "properties": self._properties,
+            "required": self._required,
+            "additionalProperties": False,
+        }
+        return Tool(self._name, self._description, schema, function, risk, timeout)
+
+
+class ToolRegistry:
+    """The tools of a walk, in order, by name.
+
+    >>> tools = ToolRegistry([Tool("now", "The time.", {"type": "object"}, lambda: "noon")])
+    >>> len(tools), "now" in tools, [tool.name for tool in tools], tools.execute("now", {})
+    (1, True, ['now'], 'noon')
+    """
+
+    def __init__(self, tools: Iterable[Tool] = ()) -> None:
+        self._tools: dict[str, Tool] = {}
+        for tool in tools:
+            self.add(tool)
+
+    def add(self, tool: Tool) -> Tool:
+        """Add a tool and return it; a second tool of the same name is an error.
+
+        >>> ToolRegistry().add(Tool("now", "The time.", {"type": "object"})).name
+        'now'
+        """
+        if not isinstance(tool, Tool):
+            raise InvalidInput(f"{tool!r} is no tool", advice="make it one with zoolab.tool(...)")
+        if tool.name in self._tools:
+            raise InvalidInput(f"two tools are named {tool.name!r}", advice="give one of them another name")
+        self._tools[tool.name] = tool
+        return tool
+
+    def __len__(self) -> int:
+        return len(self._tools)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._tools
+
+    def __iter__(self) -> Iterator[Tool]:
+        return iter(self._tools.values())
+
+    def __getitem__(self, name: str) -> Tool:
+        try:
+            return self._tools[name]
+        except KeyError:
+            raise UnknownTool(f"no tool is named {name!r}", expected=self.names_as_text()) from None
+
+    def __eq__(self, other: object) -> bool:
+        return list(self) == list(other) if isinstance(other, ToolRegistry) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"ToolRegistry({', '.join(self._tools)})"
+
+    def get(self, name: str) -> Tool | None:
+        """The tool of that name, or None.
+
+        >>> ToolRegistry().get("now") is None
+        True
+        """
+        return self._tools.get(name)
+
+    def names_as_text(self) -> str:
+        """The names, for an error message.
+
+        >>> ToolRegistry().names_as_text()
+        'no tools at all'
+        """
+        return "one of " + ", ".join(self._tools) if self._tools else "no tools at all"
+
+    def schemas(self, format: Format = "openai") -> list[dict[str, Any]]:
+        """All tools as an API expects them: openai, anthropic, gemini, ollama or mcp.
+
+        >>> ToolRegistry([Tool("now", "The time.", {"type": "object"})]).schemas()[0]["type"]
+        'function'
+        """
+        return [tool.schema(format) for tool in self]
+
+    def execute(self, name: str, arguments: Mapping[str, Any], context: Context | None = None) -> Any:
+        """Check the arguments, call the tool, return its value; raises what is wrong.
+
+        >>> ToolRegistry().execute("now", {})
+        Traceback (most recent call last):
+        zoolab.errors.UnknownTool: no tool is named 'now'; expected no tools at all
+        """
+        tool = self[name]
+        problems = tool.checker.problems(dict(arguments))
+        if problems:
+            raise InvalidArguments(f"{name}: " + "; ".join(problem.message for problem in problems))
+        return tool.invoke(arguments, context)

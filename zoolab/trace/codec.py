@@ -1,0 +1,183 @@
+"""Records to JSON events and back. What is read may come from a stranger: it is checked, field by field."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from typing import Any, cast
+
+from zoolab.errors import InvalidTrace
+from zoolab.jsontext import encode, excerpt
+from zoolab.records import (
+    Decision,
+    Failure,
+    Message,
+    Messages,
+    Outcome,
+    Record,
+    Repair,
+    Reply,
+    Request,
+    Result,
+    ToolCall,
+    Verdict,
+)
+from zoolab.steps.result import MAX_RESULT_BYTES, NotJSON, to_json_value
+from zoolab.tools import Tool, ToolRegistry
+
+_PLAIN: dict[str, type] = {
+    "decision": Decision,
+    "reply": Reply,
+    "result": Result,
+    "tool_call": ToolCall,
+    "verdict": Verdict,
+}
+_NAMES = {kind: name for name, kind in _PLAIN.items()}
+_NESTED = (Failure, Repair)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a saved trace keeps of a value that was too long, or no JSON: its first part as text."""
+
+    text: str
+    #: Bytes of the whole, where it could be measured.
+    size: int | None = None
+
+
+def encode_record(record: Record) -> dict[str, Any]:
+    """A record as plain JSON values, with its type; the messages of a request are left to the journal.
+
+    >>> encode_record(Outcome(100))["value"]
+    100
+    """
+    if isinstance(record, ToolRegistry):
+        return {"type": "tools", "tools": [_encode_tool(tool) for tool in record]}
+    if isinstance(record, Request):
+        settings = to_json_value(dict(record.settings))
+        return {"type": "request", "tools": list(record.tools), "tool_choice": record.tool_choice, "settings": settings}
+    if isinstance(record, Outcome):
+        return {"type": "outcome", **_fields(record, "value"), **_encode_value(record.value)}
+    return {"type": _NAMES[type(record)], **_fields(record)}
+
+
+def decode_record(data: object, messages: Messages) -> Record:
+    """The record that `encode_record` made, or `InvalidTrace`.
+
+    >>> decode_record(encode_record(Outcome(100)), Messages()).value
+    100
+    """
+    if not isinstance(data, dict):
+        raise InvalidTrace(f"a record is {excerpt(data)}", expected="an object")
+    body = dict(cast("dict[str, Any]", data))
+    kind = body.pop("type", None)
+    if kind == "tools":
+        return _decode_tools(body)
+    if kind == "request":
+        return Request(messages, tuple(_of_type(body.get("tools"), list)), str(body.get("tool_choice")), _settings(body))  # type: ignore[arg-type]
+    if kind == "outcome":
+        return _decode_outcome(body)
+    if kind not in _PLAIN:
+        raise InvalidTrace(f"a record of type {excerpt(kind)}", expected=", ".join(_PLAIN))
+    return cast("Record", _checked(_PLAIN[kind], body))
+
+
+def decode_call(data: object) -> ToolCall | None:
+    """The call of a step, or None where it has none."""
+    return None if data is None else cast("ToolCall", _checked(ToolCall, data))
+
+
+def decode_reply(data: object) -> Reply | None:
+    """The reply of a step, or None where it has none."""
+    return None if data is None else cast("Reply", _checked(Reply, data))
+
+
+def decode_message(data: object) -> Message:
+    """A message of `messages[]`: an object with a role."""
+    if not isinstance(data, dict) or not isinstance(data.get("role"), str):
+        raise InvalidTrace(f"a message is {excerpt(data)}", expected="an object with a role")
+    return cast("Message", data)
+
+
+def encode_plain(record: ToolCall | Reply) -> dict[str, Any]:
+    """A call or a reply without its type."""
+    return _fields(record)
+
+
+def _fields(record: Any, *without: str) -> dict[str, Any]:
+    return {f.name: _nested(getattr(record, f.name)) for f in fields(record) if f.name not in without}
+
+
+def _nested(value: Any) -> Any:
+    if isinstance(value, _NESTED) or type(value).__name__ == "Problem":
+        return _fields(value)
+    return [_nested(item) for item in value] if isinstance(value, tuple) else value
+
+
+def _encode_value(value: Any) -> dict[str, Any]:
+    if isinstance(value, Shown):
+        return {"shown": value.text, "size": value.size}
+    try:
+        plain = to_json_value(value)
+        text = encode(plain)
+    except (NotJSON, RecursionError):
+        return {"shown": excerpt(value, 200), "size": None}
+    if len(text) <= MAX_RESULT_BYTES:
+        return {"value": plain}
+    return {"shown": text[:MAX_RESULT_BYTES], "size": len(text.encode())}
+
+
+def _decode_outcome(body: dict[str, Any]) -> Outcome:
+    if "shown" in body:
+        shown = _checked(Shown, {"text": body.pop("shown"), "size": body.pop("size", None)})
+        body["value"] = shown
+    return cast("Outcome", _checked(Outcome, body))
+
+
+def _encode_tool(tool: Tool) -> dict[str, Any]:
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters,
+        "risk": tool.risk,
+        "timeout": tool.timeout,
+        "strict": tool.strict,
+    }
+
+
+def _decode_tools(body: dict[str, Any]) -> ToolRegistry:
+    names = {"name", "description", "parameters", "risk", "timeout", "strict"}
+    registry = ToolRegistry()
+    for tool in _of_type(body.get("tools"), list):
+        if not isinstance(tool, dict) or not names >= set(cast("dict[str, Any]", tool)):
+            raise InvalidTrace(f"a tool is {excerpt(tool)}", expected=", ".join(sorted(names)))
+        registry.add(Tool(**cast("dict[str, Any]", tool)))
+    return registry
+
+
+def _settings(body: dict[str, Any]) -> dict[str, Any]:
+    return _of_type(body.get("settings"), dict)
+
+
+def _of_type(value: Any, kind: type) -> Any:
+    if not isinstance(value, kind):
+        raise InvalidTrace(f"found {excerpt(value)}", expected=f"a {kind.__name__}")
+    return value
+
+
+def _checked(kind: type, data: object) -> object:
+    from pydantic import ValidationError
+
+    try:
+        return _adapter(kind).validate_python(data, strict=False)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise InvalidTrace(f"{kind.__name__}.{where}: {first['msg']}") from None
+
+
+@lru_cache(maxsize=16)
+def _adapter(kind: type) -> Any:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)

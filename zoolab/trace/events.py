@@ -1,0 +1,208 @@
+"""A trace as events, and events as a trace: what `save`, `load` and a live file share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from zoolab.errors import InvalidTrace, ZoolabError
+from zoolab.jsontext import excerpt
+from zoolab.records import KINDS, Message, Messages, Step
+from zoolab.steps.result import to_json_value
+from zoolab.trace.codec import (
+    decode_call,
+    decode_message,
+    decode_record,
+    decode_reply,
+    encode_plain,
+    encode_record,
+)
+from zoolab.trace.journal import Revision
+from zoolab.trace.storage import FORMAT, VERSION, Event, EventWriter, read_events
+
+if TYPE_CHECKING:
+    from zoolab.trace.trace import Trace
+
+
+def events_of(trace: Trace) -> Iterator[Event]:
+    """All events of a trace, in the order of its file."""
+    yield _header(trace)
+    changes = _Changes(trace)
+    for seq in range(len(trace.steps)):
+        yield from changes.of(seq)
+    yield _end(trace)
+
+
+class EventStream:
+    """Writes the events of a trace while the trace grows."""
+
+    def __init__(self, trace: Trace, writer: EventWriter) -> None:
+        self._trace, self._writer, self._changes = trace, writer, _Changes(trace)
+        writer.write(_header(trace))
+
+    def step(self, seq: int) -> None:
+        """Write a step that was just appended."""
+        self._write(seq, "step")
+
+    def edit(self, seq: int) -> None:
+        """Write what an answered step has become."""
+        self._write(seq, "edit")
+
+    def end(self) -> None:
+        """Write how the run ended, and close the file."""
+        self._writer.write(_end(self._trace))
+        self._writer.close()
+
+    def _write(self, seq: int, event: str) -> None:
+        for line in self._changes.of(seq, event):
+            self._writer.write(line)
+
+
+def read_into(trace: Trace, path: Path) -> None:
+    """Fill an empty trace from a file."""
+    reader = _Reader(trace)
+    for number, event in read_events(path):
+        try:
+            reader.read(event, first=number == 1)
+        except ZoolabError as error:
+            raise InvalidTrace(f"{path.name}, line {number}: {error}") from None
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InvalidTrace(f"{path.name}, line {number}: {type(error).__name__}: {error}") from None
+
+
+class _Changes:
+    """Says of each step how `messages[]` changed, and of each message what it is, once."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._known: set[str] = set()
+        self._before = Revision(0, 0)
+
+    def of(self, seq: int, event: str = "step") -> Iterator[Event]:
+        """The new messages that a step needs, then the step."""
+        journal, revision = self._trace.journal, self._trace.revisions[seq]
+        kept = journal.common(self._before, revision)
+        names = journal.names(revision, kept)
+        self._before = revision
+        for name in names:
+            if name not in self._known:
+                self._known.add(name)
+                yield {"event": "message", "id": name, "message": journal.thaw([name])[0]}
+        yield self._step(seq, event, kept, list(names))
+
+    def _step(self, seq: int, event: str, kept: int, names: list[str]) -> Event:
+        trace, step = self._trace, self._trace.steps[seq]
+        original = trace.originals.get(seq)
+        return {
+            "event": event,
+            "seq": seq,
+            "kind": step.kind,
+            "turn": step.turn,
+            "slot": step.slot,
+            "attempt": step.attempt,
+            "t": trace.started[seq],
+            "took": trace.took[seq],
+            "keep": kept,
+            "append": names,
+            "appended": step.appended,
+            "call": None if step.call is None or step.call is step.record else encode_plain(step.call),
+            "reply": None if step.reply is None or step.reply is step.record else encode_plain(step.reply),
+            "record": encode_record(step.record),
+            "original": None if original is None else encode_record(original),
+        }
+
+
+class _Reader:
+    """Takes events one by one; knows what the ones before them have defined."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._messages: dict[str, Message] = {}
+        self._log: list[Message] = []
+
+    def read(self, event: Event, first: bool) -> None:
+        kind = event["event"]
+        if first != (kind == "trace"):
+            raise InvalidTrace(f"an event {excerpt(kind)}", expected="a trace event first, and once")
+        handler = {
+            "trace": self._header,
+            "message": self._message,
+            "step": self._step,
+            "edit": self._edit,
+            "end": self._end,
+        }.get(kind)
+        if handler is None:
+            raise InvalidTrace(f"an event {excerpt(kind)}", expected="trace, message, step, edit or end")
+        handler(event)
+
+    def _header(self, event: Event) -> None:
+        if event.get("format") != FORMAT or event.get("version") != VERSION:
+            found = f"{excerpt(event.get('format'))} version {excerpt(event.get('version'))}"
+            raise InvalidTrace(f"the format is {found}", expected=f"{FORMAT} version {VERSION}")
+        self._trace.run_id = str(event["run_id"])
+        self._trace.meta = dict(event["meta"])
+
+    def _message(self, event: Event) -> None:
+        self._messages[str(event["id"])] = decode_message(event["message"])
+
+    def _step(self, event: Event) -> None:
+        trace, step = self._trace, self._decoded(event)
+        trace.add(step)
+        trace.started[-1], trace.took[-1] = float(event["t"]), float(event["took"])
+        self._original(len(trace.steps) - 1, event)
+
+    def _edit(self, event: Event) -> None:
+        seq = self._trace.index(int(event["seq"]))
+        self._trace.steps[seq] = step = self._decoded(event)
+        self._trace.revisions[seq] = self._trace.journal.commit(step.messages)
+        self._original(seq, event)
+
+    def _end(self, event: Event) -> None:
+        error = event["error"]
+        self._trace.outcome = str(event["outcome"])
+        self._trace.error = None if error is None else str(error)
+
+    def _original(self, seq: int, event: Event) -> None:
+        if event["original"] is not None:
+            self._trace.originals[seq] = decode_record(event["original"], Messages())
+
+    def _decoded(self, event: Event) -> Step:
+        kind, slot = event["kind"], event["slot"]
+        if kind not in KINDS:
+            raise InvalidTrace(f"a step of kind {excerpt(kind)}", expected=", ".join(KINDS))
+        messages = self._revision(int(event["keep"]), event["append"])
+        record = decode_record(event["record"], messages)
+        call, reply = decode_call(event["call"]), decode_reply(event["reply"])
+        if event["record"]["type"] == "tool_call":
+            call = cast("Any", record)
+        if event["record"]["type"] == "reply":
+            reply = cast("Any", record)
+        return Step(
+            kind,
+            int(event["turn"]),
+            None if slot is None else int(slot),
+            record,
+            messages,
+            int(event["appended"]),
+            call,
+            reply,
+            int(event["attempt"]),
+        )
+
+    def _revision(self, keep: int, append: list[str]) -> Messages:
+        if not 0 <= keep <= len(self._log):
+            raise InvalidTrace(f"keep is {keep}", expected=f"0 to {len(self._log)}")
+        if keep < len(self._log):
+            self._log = self._log[:keep]
+        self._log.extend(self._messages[name] for name in append)
+        return Messages(self._log)
+
+
+def _header(trace: Trace) -> Event:
+    meta = to_json_value(trace.meta)
+    return {"event": "trace", "format": FORMAT, "version": VERSION, "run_id": trace.run_id, "meta": meta}
+
+
+def _end(trace: Trace) -> Event:
+    return {"event": "end", "outcome": trace.outcome, "error": trace.error}

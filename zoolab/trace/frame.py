@@ -1,0 +1,75 @@
+"""A trace as a table: one row a step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from zoolab.errors import ERROR_CODES
+from zoolab.records import Outcome, Step
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from zoolab.trace.trace import Trace
+
+COLUMNS = (
+    "run_id case_id variant model seed turn seq step slot call_id attempt tool expected_tool status "
+    "error_code error_type outcome fault t_start duration_ms n_messages tokens_in tokens_out"
+).split()
+
+_OF_THE_RUN = ("case_id", "variant", "model", "seed", "expected_tool", "fault")
+
+
+def to_frame(trace: Trace) -> pd.DataFrame:
+    """The steps of a trace, one row each; see `Trace.to_frame`."""
+    import pandas as pd
+
+    steps = trace.steps
+    columns: dict[str, Any] = {
+        "run_id": trace.run_id,
+        "outcome": trace.outcome,
+        "seq": range(len(steps)),
+        "turn": [step.turn for step in steps],
+        "step": [step.kind for step in steps],
+        "slot": pd.array([step.slot for step in steps], dtype="Int64"),
+        "call_id": [None if step.call is None else step.call.id for step in steps],
+        "attempt": [step.attempt for step in steps],
+        "tool": [None if step.call is None else step.call.name for step in steps],
+        "status": [step.status for step in steps],
+        "error_code": [step.error_code for step in steps],
+        "n_messages": [len(step.messages) for step in steps],
+        "t_start": trace.started,
+        "duration_ms": [_duration(step, next_took) for step, next_took in zip(steps, [*trace.took[1:], 0.0])],
+    }
+    columns |= {name: trace.meta.get(name) for name in _OF_THE_RUN}
+    columns["model"] = trace.meta.get("model") or _model(steps)
+    columns["error_type"] = [None if code is None else ERROR_CODES[code].error_type for code in columns["error_code"]]
+    columns["tokens_in"], columns["tokens_out"] = _tokens(steps)
+    return pd.DataFrame(columns, index=pd.RangeIndex(len(steps)), columns=COLUMNS)
+
+
+def _duration(step: Step, next_took: float) -> float | None:
+    """Of a request until its reply, of an execution as measured; other steps cost next to nothing."""
+    if isinstance(step.record, Outcome):
+        return step.record.duration_ms
+    return next_took * 1000 if step.kind == "request" else None
+
+
+def _model(steps: list[Step]) -> str | None:
+    return next((step.reply.model for step in reversed(steps) if step.reply and step.reply.model), None)
+
+
+def _tokens(steps: list[Step]) -> tuple[Any, Any]:
+    """What each request cost, where the endpoint said so, in the request's row."""
+    import pandas as pd
+
+    sent: list[int | None] = [None] * len(steps)
+    received: list[int | None] = [None] * len(steps)
+    request = 0
+    for seq, step in enumerate(steps):
+        if step.kind == "request":
+            request = seq
+        elif step.reply is not None and step.reply.usage:
+            sent[request] = step.reply.usage.get("prompt_tokens")
+            received[request] = step.reply.usage.get("completion_tokens")
+    return pd.array(sent, dtype="Int64"), pd.array(received, dtype="Int64")

@@ -1,0 +1,106 @@
+"""Traces as JSONL: one event a line, readable while it is being written.
+
+    {"event": "trace", "format": "zoolab-trace", "version": 1, "run_id": ..., "meta": {...}}
+    {"event": "message", "id": "9f..", "message": {...}}          each message once
+    {"event": "step", "kind": ..., "keep": 2, "append": ["9f.."], "record": {...}, ...}
+    {"event": "edit", "seq": 3, "keep": ..., "append": [...], "record": {...}}
+    {"event": "end", "outcome": "answer", "error": null}
+
+`keep` and `append` say how `messages[]` changed: so many of the earlier ones stay, these follow.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from zoolab.errors import InvalidInput, InvalidTrace
+from zoolab.jsontext import encode, excerpt, is_utf8
+
+FORMAT = "zoolab-trace"
+VERSION = 1
+MAX_LINE = 64 << 20
+
+Event = dict[str, Any]
+
+
+def write_events(path: Path, events: Iterable[Event]) -> None:
+    """Write all events to `path` at once: a temporary file, synced and renamed."""
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as error:
+        raise InvalidInput(f"cannot write {path}: {error.strerror}", advice="choose another folder") from None
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.writelines(_line(event) for event in events)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        with suppress(OSError):
+            Path(name).unlink()
+        raise
+
+
+class EventWriter:
+    """Appends events to a file as they happen; each line is whole once it is there."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self._file = path.open("w", encoding="utf-8")
+        except OSError as error:
+            raise InvalidInput(f"cannot write {path}: {error.strerror}") from None
+
+    def write(self, event: Event) -> None:
+        """Append one event."""
+        self._file.write(_line(event))
+        self._file.flush()
+
+    def close(self) -> None:
+        """Sync and close the file."""
+        if not self._file.closed:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
+
+
+def read_events(path: Path) -> Iterator[tuple[int, Event]]:
+    """The events of a file with their line numbers; a last line that is still being written is left out."""
+    try:
+        file = path.open(encoding="utf-8")
+    except OSError as error:
+        raise InvalidInput(f"cannot read {path}: {error.strerror}", expected="a trace saved as JSONL") from None
+    with file:
+        number = 0
+        try:
+            while line := file.readline(MAX_LINE):
+                number += 1
+                try:
+                    yield number, _parse(line, number)
+                except InvalidTrace:
+                    if line.endswith("\n"):
+                        raise
+        except UnicodeDecodeError:
+            raise InvalidTrace(f"line {number + 1} is not UTF-8 text") from None
+    if number == 0:
+        raise InvalidTrace(f"{path.name} is empty", expected="a trace saved as JSONL")
+
+
+def _line(event: Event) -> str:
+    line = encode(event)
+    return (line if is_utf8(line) else json.dumps(event)) + "\n"
+
+
+def _parse(line: str, number: int) -> Event:
+    try:
+        event = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InvalidTrace(f"line {number} is not JSON: {error}") from None
+    if not isinstance(event, dict) or not isinstance(event.get("event"), str):
+        raise InvalidTrace(f"line {number} is {excerpt(event)}", expected="an object with an event")
+    return event

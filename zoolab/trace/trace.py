@@ -1,0 +1,339 @@
+"""The trace: the record of a walk, step by step, with every change of `messages[]`."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from array import array
+from collections.abc import Generator, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from zoolab.errors import InvalidInput, ZoolabError
+from zoolab.jsontext import excerpt
+from zoolab.records import Message, Messages, Outcome, Record, Reply, Result, Step, ToolCall, Verdict
+from zoolab.trace.events import EventStream, events_of, read_into
+from zoolab.trace.journal import Journal, Revision
+from zoolab.trace.storage import EventWriter, write_events
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedError:
+    """One thing that went wrong in a run: at which step (None: the end of the run), and what."""
+
+    seq: int | None
+    turn: int | None
+    slot: int | None
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class MessagesDiff:
+    """How `messages[]` changed from one step to another.
+
+    >>> print(MessagesDiff(2, (), ({"role": "assistant", "content": "Hi"},)))
+    2 -> 3 messages: + assistant "Hi"
+    """
+
+    kept: int
+    removed: tuple[Message, ...]
+    added: tuple[Message, ...]
+
+    def __str__(self) -> str:
+        before, after = self.kept + len(self.removed), self.kept + len(self.added)
+        changes = [f"- {brief(m)}" for m in self.removed] + [f"+ {brief(m)}" for m in self.added]
+        return f"{before} -> {after} messages" + (": " + ", ".join(changes) if changes else "")
+
+
+class Trace:
+    """The record of a walk. It exists before the first step, so that an interrupted run loses nothing.
+
+    Args:
+        path: A JSONL file that receives each step as it happens; none by default.
+        run_id: A name for the run; a random one by default.
+        meta: What else is known of the run: case_id, variant, model, seed, expected_tool.
+
+    >>> from zoolab import Scripted, tool, walk
+    >>> @tool
+    ... def add(a: int, b: int) -> int:
+    ...     "Add two integers."
+    ...     return a + b
+    >>> model = Scripted([[("add", {"a": 42, "b": 58})], "It is 100."])
+    >>> trace = Trace.record(walk("What is 42 + 58?", [add], model))
+    >>> trace.answer, [call.name for call in trace.tool_calls]
+    ('It is 100.', ['add'])
+    """
+
+    def __init__(self, path: str | Path | None = None, *, run_id: str | None = None, **meta: Any) -> None:
+        self.run_id = run_id or uuid.uuid4().hex[:12]
+        self.meta = meta
+        self.steps: list[Step] = []
+        self.journal = Journal()
+        self.revisions: list[Revision] = []
+        #: What a step held before it was answered with something else, by the step's number.
+        self.originals: dict[int, Record] = {}
+        #: Seconds since the trace began at which each step came, and how long it was waited for.
+        self.started, self.took = array("d"), array("d")
+        #: `answer`, the code of the error that ended the run, `interrupted`, or `open`.
+        self.outcome = "open"
+        self.error: str | None = None
+        #: What a fork continues with; not saved.
+        self.options: dict[str, Any] = {}
+        self._zero = self._resumed = time.perf_counter()
+        self._stream = None if path is None else EventStream(self, EventWriter(Path(path)))
+
+    @classmethod
+    def record(cls, walk: Iterable[Step], into: Trace | None = None, **meta: Any) -> Trace:
+        """Run a walk to its end and return its trace.
+
+        Args:
+            walk: The walk.
+            into: A trace that exists already, to look at while the walk runs or after an interrupt.
+            meta: As for `Trace`, `path` included.
+
+        Raises:
+            ZoolabError: What ended the walk; its `trace` is the trace so far.
+        """
+        trace = cls(**meta) if into is None else into
+        for _ in trace.follow(walk):
+            pass
+        return trace
+
+    def follow(self, walk: Iterable[Step]) -> Generator[Step, Record | Step | None, None]:
+        """Record a walk while somebody else steps through it, answers included.
+
+        >>> from zoolab import Scripted, walk
+        >>> trace = Trace()
+        >>> steps = trace.follow(walk("Hi", [], Scripted(["Hello"])))
+        >>> next(steps).kind, next(steps).kind, len(trace.steps)
+        ('define', 'request', 2)
+        """
+        steps = iter(walk)
+        send = getattr(steps, "send", lambda _answer: next(steps))
+        answer: Record | Step | None = None
+        try:
+            while True:
+                step = send(answer)
+                self._settle(answer, step.messages.first(len(step.messages) - step.appended))
+                self.add(step)
+                answer = yield step
+                self._resumed = time.perf_counter()
+        except StopIteration as end:
+            self._settle(answer, end.value)
+            self._end("answer")
+        except (ZoolabError, KeyboardInterrupt) as error:
+            self._end("interrupted" if isinstance(error, KeyboardInterrupt) else error.code, str(error))
+            error.trace = self  # type: ignore[union-attr]
+            raise
+        finally:
+            self._close(steps)
+
+    def add(self, step: Step) -> None:
+        """Append a step."""
+        now = time.perf_counter()
+        self.steps.append(step)
+        self.revisions.append(self.journal.commit(step.messages))
+        self.started.append(now - self._zero)
+        self.took.append(now - self._resumed)
+        if self._stream is not None:
+            self._stream.step(len(self.steps) - 1)
+
+    @property
+    def messages(self) -> list[Message]:
+        """`messages[]` as it stands at the end."""
+        return self.messages_at(len(self.steps) - 1) if self.steps else []
+
+    def messages_at(self, step: int | Step) -> list[Message]:
+        """`messages[]` as it stood after a step, rebuilt from the journal.
+
+        >>> from zoolab import Scripted, walk
+        >>> trace = Trace.record(walk("Hi", [], Scripted(["Hello"])))
+        >>> [len(trace.messages_at(seq)) for seq in range(3)]
+        [0, 1, 2]
+        """
+        return self.journal.rebuild(self.revisions[self.index(step)])
+
+    def diff(self, a: int | Step, b: int | Step) -> MessagesDiff:
+        """How `messages[]` changed from step `a` to step `b`.
+
+        >>> from zoolab import Scripted, walk
+        >>> trace = Trace.record(walk("Hi", [], Scripted(["Hello"])))
+        >>> print(trace.diff(1, 2))
+        1 -> 2 messages: + assistant "Hello"
+        """
+        old, new = (self.revisions[self.index(step)] for step in (a, b))
+        kept = self.journal.common(old, new)
+        removed, added = (self.journal.thaw(self.journal.names(revision, kept)) for revision in (old, new))
+        return MessagesDiff(kept, removed, added)
+
+    def index(self, step: int | Step) -> int:
+        """The number of a step of this trace; negative numbers count from the end."""
+        if isinstance(step, Step):
+            found = next((i for i, own in enumerate(self.steps) if own is step), None)
+        else:
+            found = range(len(self.steps))[step] if -len(self.steps) <= step < len(self.steps) else None
+        if found is None:
+            raise InvalidInput(f"no such step: {excerpt(step)}", expected=f"one of the {len(self.steps)} steps")
+        return found
+
+    @property
+    def answer(self) -> str | None:
+        """The model's final text; None where the run did not come to one."""
+        last = self.steps[-1] if self.steps else None
+        return last.record.text if last is not None and isinstance(last.record, Reply) else None
+
+    @property
+    def tool_calls(self) -> list[ToolCall]:
+        """All calls that the model asked for, in order."""
+        return [step.record for step in self.steps if isinstance(step.record, ToolCall)]
+
+    @property
+    def errors(self) -> list[LoggedError]:
+        """All that went wrong, in order, the error that ended the run last."""
+        found = [error for seq, step in enumerate(self.steps) if (error := self._error_of(seq, step))]
+        if self.error is not None:
+            found.append(LoggedError(None, None, None, self.outcome, self.error))
+        return found
+
+    def to_frame(self) -> pd.DataFrame:
+        """The steps as a table, one row each.
+
+        Columns: run_id case_id variant model seed turn seq step slot call_id attempt tool expected_tool
+        status error_code error_type outcome fault t_start (s) duration_ms n_messages tokens_in tokens_out.
+
+        >>> from zoolab import Scripted, walk
+        >>> Trace.record(walk("Hi", [], Scripted(["Hello"]))).to_frame()["step"].tolist()
+        ['define', 'request', 'tool_call']
+        """
+        from zoolab.trace.frame import to_frame
+
+        return to_frame(self)
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """The story of the run as one self-contained page without scripts; written to `path`, if given.
+
+        >>> from zoolab import Scripted, walk
+        >>> "<script" in Trace.record(walk("<script>", [], Scripted(["Hello"]))).to_html()
+        False
+        """
+        from zoolab.trace.html import render_page
+
+        page = render_page(self)
+        if path is not None:
+            Path(path).write_text(page, encoding="utf-8")
+        return page
+
+    def save(self, path: str | Path) -> Path:
+        """Write the trace to a JSONL file, one event a line; returns its path."""
+        target = Path(path)
+        write_events(target, events_of(self))
+        return target
+
+    @classmethod
+    def load(cls, path: str | Path) -> Trace:
+        """Read a trace that was saved, or that is still being written. Safe for files from strangers.
+
+        Raises:
+            InvalidInput: There is no such file.
+            InvalidTrace: It is no trace; the message names the line.
+        """
+        trace = cls()
+        read_into(trace, Path(path))
+        return trace
+
+    def fork(
+        self,
+        step: int | Step,
+        edit: Record | None = None,
+        *,
+        model: Any = None,
+        tools: Any = None,
+        **options: Any,
+    ) -> Trace:
+        """Go on from a step with an edited record; returns a new trace, this one stays as it is.
+
+        What came before the step is kept and not run again.
+
+        Args:
+            step: The step, or its number.
+            edit: The record that goes on in its place; None repeats it.
+            model: Answers from there on; by default the model of this run.
+            tools: The tools with their functions; needed for a trace that was loaded from a file.
+            options: As for `walk`; by default those of this run.
+        """
+        from zoolab.trace.fork import fork
+
+        return fork(self, self.index(step), edit, model, tools, options)
+
+    def __eq__(self, other: object) -> bool:
+        return list(events_of(self)) == list(events_of(other)) if isinstance(other, Trace) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __repr__(self) -> str:
+        turns = self.steps[-1].turn if self.steps else 0
+        return f"<Trace {self.run_id}: {len(self.steps)} steps, {turns} turns, {self.outcome}>"
+
+    def _settle(self, answer: Record | Step | None, before_next: Messages) -> None:
+        """Once the walk has gone on, an answered step shows what it was answered with."""
+        if answer is None:
+            return
+        seq = len(self.steps) - 1
+        given = answer.record if isinstance(answer, Step) else answer
+        step = self.steps[seq]
+        self.originals.setdefault(seq, step.record)
+        call = given if isinstance(given, ToolCall) else step.call
+        self.steps[seq] = replace(step, record=given, call=call, messages=before_next)
+        self.revisions[seq] = self.journal.commit(before_next)
+        if self._stream is not None:
+            self._stream.edit(seq)
+
+    def _end(self, outcome: str, error: str | None = None) -> None:
+        self.outcome, self.error = outcome, error
+
+    def _close(self, steps: Any) -> None:
+        if hasattr(steps, "close"):
+            steps.close()
+        if self._stream is not None:
+            self._stream.end()
+
+    def _error_of(self, seq: int, step: Step) -> LoggedError | None:
+        record = step.record
+        if isinstance(record, Verdict) and not record.ok:
+            message = "; ".join(problem.message for problem in record.problems)
+        elif isinstance(record, Outcome) and record.error is not None:
+            message = record.error.message
+        elif isinstance(record, Result) and record.error_code and self._ran(step):
+            message = excerpt(record.content, 300)
+        else:
+            return None
+        return LoggedError(seq, step.turn, step.slot, step.error_code or "", message)
+
+    def _ran(self, result: Step) -> bool:
+        """Whether the call of a result ran well, so that the result itself is what failed."""
+        return any(
+            isinstance(step.record, Outcome) and step.record.ok and (step.turn, step.slot) == (result.turn, result.slot)
+            for step in self.steps
+        )
+
+
+def brief(message: Message) -> str:
+    """A message in a few words.
+
+    >>> brief({"role": "user", "content": "Hi"})
+    'user "Hi"'
+    """
+    role = str(message.get("role"))
+    calls = message.get("tool_calls")
+    if isinstance(calls, list) and calls:
+        names = [str((call.get("function") or {}).get("name")) for call in calls if isinstance(call, dict)]
+        return f"{role} asks for {', '.join(names)}"
+    return f"{role} {excerpt(message.get('content'), 60)}"
