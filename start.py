@@ -12,7 +12,6 @@ The first start needs the network; later ones do not. To start over, delete .ven
 
 # Python 3.6 must still be able to read this file, or it could not say that it is too old.
 import hashlib
-import importlib.util
 import json
 import os
 import shutil
@@ -20,6 +19,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NoReturn
 
@@ -88,39 +88,48 @@ def venv_is_usable() -> bool:
     return run(PYTHON, "-c", f"import sys; sys.exit({outside})", quiet=True) == 0
 
 
-def make_venv(uv: str | None) -> None:
+def make_venv() -> None:
     """Make .venv anew, whatever was there, and mark it as unfinished."""
-    if not importlib.util.find_spec("venv") or not (uv or importlib.util.find_spec("ensurepip")):
+    if not find_spec("venv") or not (shutil.which("uv") or find_spec("ensurepip")):
         raise CannotStart("this Python has no venv; on Debian and Ubuntu: sudo apt install python3-venv")
     import venv
 
     if VENV.is_symlink() or VENV.is_file():
         VENV.unlink()
-    say("making .venv with Python " + VERSION)
+    say(f"making .venv with Python {VERSION}")
     venv.EnvBuilder(clear=True, symlinks=os.name != "nt").create(VENV)
     UNFINISHED.touch()
 
 
-def ensure_pip(uv: str | None) -> None:
-    """Put pip into .venv; where uv installs, pip is only a convenience for notebooks."""
+def ensure_pip() -> None:
+    """Put pip into .venv, from the copy that comes with Python."""
     if run(PYTHON, "-m", "pip", "--version", quiet=True) == 0:
         return
-    if run(PYTHON, "-m", "ensurepip", "--upgrade", "--default-pip", quiet=True) and not uv:
+    if run(PYTHON, "-m", "ensurepip", "--upgrade", "--default-pip", quiet=True):
         raise CannotStart(f"{advice()} (failed: {PYTHON} -m ensurepip)")
 
 
-def install(uv: str | None, extras: str) -> None:
-    """Install the project, editable: through uv where it can be had, else through pip."""
-    bounded = ["--retries", "1", "--timeout", "15"]
-    quiet = [] if sys.stderr.isatty() else ["--quiet"]
+def find_uv() -> str | None:
+    """The uv on PATH, or one that pip puts into .venv: it installs in seconds what takes pip minutes."""
+    on_path = shutil.which("uv")
+    if on_path:
+        return on_path
+    ensure_pip()
+    failed = run(PYTHON, "-m", "pip", "install", "--retries", "0", "--timeout", "15", "uv", quiet=True)
+    return None if failed else str(BIN / "uv")
+
+
+def install(extras: str) -> None:
+    """Install the project, editable, through uv or else through pip."""
+    say("installing zoolab and what it needs")
     project = ["--editable", ".[dev]" if extras else "."]
-    pip = [PYTHON, "-m", "pip", "install", *quiet]
-    if not uv and run(*pip, *bounded, "uv", quiet=True) == 0:
-        uv = str(BIN / "uv")
-    say(f"installing zoolab and what it needs, through {'uv' if uv else 'pip, a few minutes'}")
+    quiet = [] if sys.stderr.isatty() else ["--quiet"]
+    uv = find_uv()
     if uv and run(uv, "pip", "install", *quiet, "--python", PYTHON, *project) == 0:
         return
-    command = [*pip, *bounded, *project]
+    say("no help from uv; installing through pip, which takes a few minutes")
+    ensure_pip()
+    command = [PYTHON, "-m", "pip", "install", *quiet, "--retries", "1", "--timeout", "15", *project]
     if run(*command):
         raise CannotStart(f"{advice()} (failed: {' '.join(map(str, command))})")
 
@@ -154,16 +163,15 @@ def prepare(extras: str) -> None:
     usable = venv_is_usable()
     if usable and stamp == wanted:
         return
-    uv = shutil.which("uv")
     if not usable:
-        make_venv(uv)
-    # Only a killed installation leaves this mark; one that failed has changed nothing.
+        make_venv()
     UNFINISHED.touch()
     try:
-        ensure_pip(uv)
-        install(uv, wanted["extras"])
+        install(wanted["extras"])
     except CannotStart:
-        UNFINISHED.unlink()
+        # An update that cannot reach the network has changed nothing: what was there still serves.
+        if usable:
+            UNFINISHED.unlink()
         raise
     STAMP.write_text(json.dumps(wanted), encoding="utf-8")
     UNFINISHED.unlink()

@@ -11,9 +11,9 @@ import types
 import typing
 from collections import abc
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
 from zoolab.errors import InvalidArguments, InvalidToolSignature, Problem
 from zoolab.jsontext import encode, excerpt, pointer_to
@@ -44,8 +44,7 @@ class BindingError(InvalidArguments):
         super().__init__("; ".join(problem.message for problem in self.problems))
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(NamedTuple):
     """One hint, described: its schema, and whether its JSON values must be converted."""
 
     hint: Any
@@ -160,7 +159,7 @@ class Describer:
 
     def _schema(self, hint: Any) -> Schema:
         kind = typing.get_origin(hint) or hint
-        if not isinstance(kind, abc.Hashable):
+        if type(kind).__hash__ is None:
             raise self._refused(hint)
         if kind in _SCALARS:
             return {"type": _SCALARS[kind]}
@@ -394,51 +393,21 @@ def _path(value: Any, location: tuple[Any, ...]) -> Iterable[Any]:
         yield part
 
 
-_STRICT_KEYWORDS = frozenset(
-    [
-        "$defs",
-        "$ref",
-        "additionalProperties",
-        "anyOf",
-        "const",
-        "description",
-        "enum",
-        "exclusiveMaximum",
-        "exclusiveMinimum",
-        "format",
-        "items",
-        "maxItems",
-        "maximum",
-        "minItems",
-        "minimum",
-        "multipleOf",
-        "pattern",
-        "properties",
-        "required",
-        "title",
-        "type",
-    ]
-)
-_STRICT_FORMATS = frozenset(
-    ["date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "time", "uuid"]
-)
-_NEVER_STRICT = frozenset(
-    [
-        "allOf",
-        "contains",
-        "dependentRequired",
-        "dependentSchemas",
-        "else",
-        "if",
-        "not",
-        "patternProperties",
-        "prefixItems",
-        "propertyNames",
-        "then",
-        "unevaluatedItems",
-        "unevaluatedProperties",
-    ]
-)
+# fmt: off
+_STRICT_KEYWORDS = frozenset((
+    "$defs", "$ref", "additionalProperties", "anyOf", "const", "description", "enum",
+    "exclusiveMaximum", "exclusiveMinimum", "format", "items", "maxItems", "maximum", "minItems",
+    "minimum", "multipleOf", "pattern", "properties", "required", "title", "type",
+))
+_STRICT_FORMATS = frozenset((
+    "date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "time", "uuid",
+))
+_NEVER_STRICT = frozenset((
+    "allOf", "contains", "dependentRequired", "dependentSchemas", "else", "if", "not",
+    "patternProperties", "prefixItems", "propertyNames", "then", "unevaluatedItems",
+    "unevaluatedProperties",
+))
+# fmt: on
 
 
 def make_strict(schema: Schema, where: str) -> Schema:

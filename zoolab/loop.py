@@ -40,6 +40,7 @@ Tools = ToolRegistry | Iterable[Tool | Callable[..., Any]]
 Walk = Generator[Step, Record | Step | None, Messages]
 _Ask = Generator[Step, Record | Step | None, Any]
 
+_NEVER = (0, 0)
 _MODELS_FAULT = ("unknown_tool", "invalid_json", "invalid_arguments")
 
 
@@ -164,7 +165,7 @@ class _Turns:
         self.as_text = as_text
         self.registry = ToolRegistry()
         self.offered: tuple[dict[str, Any], ...] = ()
-        self.log: list[Message] = []
+        self.messages = Messages()
         self.ids = CallIds()
         self.granted: set[str] = set()
         self.failures: dict[str | None, int] = {}
@@ -173,43 +174,42 @@ class _Turns:
         self.looping: Result | None = None
         self.deadline = time.monotonic() + limits.seconds if limits.seconds else None
 
-    @property
-    def messages(self) -> Messages:
-        return Messages(self.log)
-
     def define(self, registry: ToolRegistry, tool_choice: str) -> _Ask:
         check_tool_choice(tool_choice, registry)
-        self.registry = as_registry((yield from self._step("define", None, registry)))
+        answer = yield self._step("define", None, registry)
+        self.registry = as_registry(_settled(answer, registry))
         self.offered = () if self.as_text else tuple(self.registry.schemas())
         return self.registry
 
     def open(self, messages: list[Message]) -> None:
-        self.log = messages
+        self.messages = Messages(messages)
         self.ids = CallIds(messages)
 
     def ask(self, model: Model, tool_choice: str) -> _Ask:
         self._begin_turn()
         first = self.turn == self.first_turn
         request = make_request(self.messages, self.offered, tool_choice, first)
-        edited = yield from self._step("request", None, request, appended=len(self.log) if first else 0)
-        if not edited.prefix.shares(request.prefix):
-            self.open(edited.messages)
-        return _checked_reply(model(edited))
+        answer = yield self._step("request", None, request, len(self.messages) if first else 0)
+        if answer is not None:
+            request = _settled(answer, request)
+            self.open(request.messages)
+        return _checked_reply(model(request))
 
     def read(self, reply: Reply) -> _Ask:
         calls = read_calls(reply.message, turn=self.turn, ids=self.ids, text=self.as_text)
         if not calls:
-            self.log.append(_without_empty_calls(reply.message))
-            final = yield from self._step("tool_call", None, reply, appended=1, reply=reply)
-            if final is not reply:
-                self._replace_last(final.message)
+            self._append(_without_empty_calls(reply.message))
+            answer = yield self._step("tool_call", None, reply, 1, reply)
+            if answer is not None:
+                self._replace_last(_settled(answer, reply).message)
             return calls
-        for slot in range(len(calls) - 1):
-            calls[slot] = yield from self._step("tool_call", calls[slot], calls[slot], reply=reply)
-        self.log.append(message_with_calls(reply.message, calls))
+        for slot, call in enumerate(calls[:-1]):
+            calls[slot] = _settled((yield self._step("tool_call", call, call, 0, reply)), call)
+        self._append(message_with_calls(reply.message, calls))
         last = calls[-1]
-        calls[-1] = yield from self._step("tool_call", last, last, appended=1, reply=reply)
-        if calls[-1] is not last:
+        answer = yield self._step("tool_call", last, last, 1, reply)
+        if answer is not None:
+            calls[-1] = _settled(answer, last)
             self._replace_last(message_with_calls(reply.message, calls))
         return calls
 
@@ -219,7 +219,7 @@ class _Turns:
             budget = call.name if call.name in self.registry else None
             failed = self.failures.get(budget, 0)
             verdict = self._judge(call, cut)
-            verdict = yield from self._step("validate", call, verdict, attempt=failed + 1)
+            verdict = _settled((yield self._step("validate", call, verdict, attempt=failed + 1)), verdict)
             if verdict.error_code in _MODELS_FAULT:
                 self.failures[budget] = failed + 1
             verdicts.append(verdict)
@@ -228,23 +228,30 @@ class _Turns:
     def execute(self, calls: list[ToolCall], verdicts: list[Verdict]) -> _Ask:
         outcomes: list[Outcome | None] = []
         for call, verdict in zip(calls, verdicts, strict=True):
-            outcomes.append((yield from self._permit(call)) if verdict.ok else _refusal(call, verdict))
+            if not verdict.ok:
+                outcomes.append(_refusal(call, verdict))
+                continue
+            decision = self._decide(call)
+            if decision.choice == "pending":
+                decision = _settled((yield self._step("execute", call, decision)), decision)
+            outcomes.append(self._permitted(call, decision))
         ready = [slot for slot, outcome in enumerate(outcomes) if outcome is None]
         jobs = [self._job(calls[slot], verdicts[slot]) for slot in ready]
         for slot, outcome in zip(ready, self._run(jobs), strict=True):
             outcomes[slot] = outcome
         for slot, (call, verdict) in enumerate(zip(calls, verdicts, strict=True)):
             if verdict.ok:
-                outcomes[slot] = yield from self._step("execute", call, cast("Outcome", outcomes[slot]))
+                outcome = cast("Outcome", outcomes[slot])
+                outcomes[slot] = _settled((yield self._step("execute", call, outcome)), outcome)
         return outcomes
 
     def answer(self, calls: list[ToolCall], outcomes: list[Outcome]) -> _Ask:
         for call, outcome in zip(calls, outcomes, strict=True):
             result = self._result(call, outcome)
-            self.log.append(result.message)
-            edited = yield from self._step("result", call, result, appended=1)
-            if edited is not result:
-                self._replace_last({**edited.message, "tool_call_id": call.id})
+            self._append(result.message)
+            answer = yield self._step("result", call, result, 1)
+            if answer is not None:
+                self._replace_last({**_settled(answer, result).message, "tool_call_id": call.id})
 
     def end(self) -> None:
         """Raise what ends the walk after this turn, now that all its calls are answered."""
@@ -275,13 +282,12 @@ class _Turns:
             return Verdict(False, None, (Problem("loop_limit", "", f"at most {most} calls a reply", "more"),))
         return check_with_repair(call, self.registry, self.repair, deny=self.deny, cut=cut)
 
-    def _permit(self, call: ToolCall) -> _Ask:
-        """None if the call may run, else the outcome that stands for it."""
+    def _decide(self, call: ToolCall) -> Decision:
         decision = self.policy.decide(self.registry[call.name])
-        if decision.choice == "pending" and call.name in self.granted:
-            return None
-        if decision.choice == "pending":
-            decision = yield from self._step("execute", call, decision)
+        return Decision("session") if decision.choice == "pending" and call.name in self.granted else decision
+
+    def _permitted(self, call: ToolCall, decision: Decision | Outcome) -> Outcome | None:
+        """None if the call may run, else the outcome that stands for it."""
         if isinstance(decision, Outcome):
             return decision
         if decision.choice in ("session", "always"):
@@ -291,9 +297,11 @@ class _Turns:
 
     def _job(self, call: ToolCall, verdict: Verdict) -> Job:
         tool = self.registry[call.name]
-        left = None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
-        timeouts = [limit for limit in (tool.timeout, left) if limit is not None]
-        return Job(tool, verdict.arguments or {}, min(timeouts, default=None))
+        timeout = tool.timeout
+        if self.deadline is not None:
+            left = max(0.0, self.deadline - time.monotonic())
+            timeout = left if timeout is None else min(timeout, left)
+        return Job(tool, verdict.arguments or {}, timeout)
 
     def _run(self, jobs: list[Job]) -> list[Outcome]:
         try:
@@ -305,37 +313,40 @@ class _Turns:
     def _result(self, call: ToolCall, outcome: Outcome) -> Result:
         result = make_result(outcome, call.id, self.envelope)
         key, seen = (call.name, call.arguments), hash(result.content.partition(METADATA)[0])
-        before, times = self.last_results.get(key, (0, 0))
+        before, times = self.last_results.get(key, _NEVER)
         repeats = times + 1 if seen == before else 1
         self.last_results[key] = seen, repeats
-        if repeats > 1:
-            result = replace(result, repeats=repeats)
+        if repeats == 1:
+            return result
+        result = replace(result, repeats=repeats)
         if self.limits.repeats is not None and repeats >= self.limits.repeats:
             self.looping = result
         return result
 
+    def _append(self, message: Message) -> None:
+        self.messages = self.messages.with_next(message)
+
     def _replace_last(self, message: Message) -> None:
         """A new list: moments of `messages[]` that were handed out keep what they showed."""
-        self.log = [*self.log[:-1], message]
+        self.messages = Messages([*self.messages.tolist()[:-1], message])
 
     def _step(
         self,
         kind: Kind,
         call: ToolCall | None,
         record: Record,
-        *,
         appended: int = 0,
         reply: Reply | None = None,
         attempt: int = 1,
-    ) -> _Ask:
+    ) -> Step:
         slot = None if call is None else call.slot
-        answer = yield Step(
-            kind, self.turn, slot, record, Messages(self.log), appended, call, reply, attempt
-        )
-        return record if answer is None else _checked_answer(answer, record)
+        return Step(kind, self.turn, slot, record, self.messages, appended, call, reply, attempt)
 
 
-def _checked_answer(answer: Record | Step, record: Record) -> Record:
+def _settled(answer: Record | Step | None, record: Any) -> Any:
+    """What goes on: the record, or the one that the step was answered with."""
+    if answer is None:
+        return record
     given = answer.record if isinstance(answer, Step) else answer
     accepted: tuple[type, ...] = (type(record),)
     if isinstance(record, Decision):

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, cast, overload
+from typing import Any, Literal, NamedTuple, Protocol, cast, overload
 
 from zoolab.errors import CallError, InvalidInput, Problem
 from zoolab.tools import Context, Tool, ToolRegistry
@@ -55,11 +55,10 @@ class Messages(Sequence[Message]):
 
     Taking one costs nothing, however long the conversation is. Reads and compares like a list.
 
-    >>> log = [{"role": "user", "content": "Hi"}]
-    >>> before = Messages(log)
-    >>> log.append({"role": "assistant", "content": "Hello"})
-    >>> len(before), before == [{"role": "user", "content": "Hi"}]
-    (1, True)
+    >>> before = Messages([{"role": "user", "content": "Hi"}])
+    >>> after = before.with_next({"role": "assistant", "content": "Hello"})
+    >>> len(before), len(after), before == [{"role": "user", "content": "Hi"}]
+    (1, 2, True)
     """
 
     __slots__ = ("_length", "_log")
@@ -117,6 +116,18 @@ class Messages(Sequence[Message]):
         []
         """
         return self._log[index : self._length]
+
+    def with_next(self, message: Message) -> Messages:
+        """The moment after this one, with one more message.
+
+        >>> len(Messages().with_next({"role": "user"}))
+        1
+        """
+        log, length = self._log, self._length
+        if len(log) != length:
+            log = log[:length]
+        log.append(message)
+        return Messages(log, length + 1)
 
     def shares(self, other: Messages) -> bool:
         """Whether both are moments of the same growing list."""
@@ -339,9 +350,8 @@ class Result:
 Record = ToolRegistry | Request | ToolCall | Reply | Verdict | Outcome | Decision | Result
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One step of a walk.
+class Step(NamedTuple):
+    """One step of a walk. A named tuple, since a walk makes so many of them.
 
     `turn` counts from 1 (0 for `define`), `slot` is the call's position in its reply, None for steps
     that concern no call. `messages` is `messages[]` after the step; its last `appended` are new.

@@ -8,7 +8,7 @@ an `InvalidSchema` when the schema is compiled, or in a problem when a value is 
 from __future__ import annotations
 
 from contextvars import ContextVar
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import InvalidSchema, Problem
@@ -25,6 +25,10 @@ MAX_STEPS = 100_000
 MAX_PATTERN_SECONDS = 0.25
 MAX_PROBLEMS = 20
 
+_PYTHON_TYPES = {"string": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,), "null": (type(None),)}
+_ANNOTATIONS = {"title", "description", "default", "examples"}
+_PLAIN_PROPERTY = _ANNOTATIONS | {"type", "enum"}
+_PLAIN_OBJECT = _ANNOTATIONS | {"type", "properties", "required", "additionalProperties"}
 _DATA_KEYWORDS = frozenset({"const", "default", "enum", "examples"})
 _MULTIPLYING = (
     "$dynamicRef",
@@ -79,13 +83,13 @@ class SchemaChecker:
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
         check_schema_bounds(schema)
-        _check_against_metaschema(schema)
-        from referencing import Registry
-
-        self._validator = _validator_class()(schema, registry=Registry())
+        self._schema = schema
+        self._meets_plainly = plain_test(schema)
 
     def problems(self, value: Any) -> tuple[Problem, ...]:
         """All that is wrong with `value`, at most `MAX_PROBLEMS`; empty if it meets the schema."""
+        if self._meets_plainly is not None and self._meets_plainly(value):
+            return ()
         from jsonschema.exceptions import _WrappedReferencingError  # pyright: ignore[reportPrivateUsage]
 
         token = _work.set(_Work())
@@ -105,6 +109,68 @@ class SchemaChecker:
             )
         finally:
             _work.reset(token)
+
+
+    def compile(self) -> None:
+        """Compile now what is else compiled when it is needed; raises `InvalidSchema` if it is wrong."""
+        if self._meets_plainly is None:
+            _ = self._validator
+
+    @cached_property
+    def _validator(self) -> Any:
+        """Compiled when it is first needed: in an environment with JupyterLab, `import jsonschema` takes seconds."""
+        from referencing import Registry
+
+        _check_against_metaschema(self._schema)
+        return _validator_class()(self._schema, registry=Registry())
+
+
+def plain_test(schema: Mapping[str, Any]) -> Callable[[Any], bool] | None:
+    """A quick test for the plainest schemas: true only for what jsonschema accepts too.
+
+    An object whose properties have plain types or enums of text. None for any other schema; what fails
+    the test is judged by jsonschema, which also says why.
+
+    >>> test = plain_test({"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]})
+    >>> test({"a": 1}), test({"a": True}), plain_test({"anyOf": []}) is None
+    (True, False, True)
+    """
+    if schema.get("type") != "object" or not schema.keys() <= _PLAIN_OBJECT:
+        return None
+    properties, required = schema.get("properties", {}), schema.get("required", [])
+    if not isinstance(properties, dict) or not isinstance(required, list):
+        return None
+    types = {name: _plain_types(subschema) for name, subschema in properties.items()}
+    if None in types.values() or not all(isinstance(name, str) for name in required):
+        return None
+    enums = {name: frozenset(sub["enum"]) for name, sub in properties.items() if "enum" in sub}
+
+    def meets(value: Any) -> bool:
+        if type(value) is not dict:
+            return False
+        for name in required:
+            if name not in value:
+                return False
+        for name, item in value.items():
+            allowed = types.get(name)
+            if allowed is None:
+                return False
+            if type(item) not in allowed or (name in enums and item not in enums[name]):
+                return False
+        return True
+
+    return meets
+
+
+def _plain_types(schema: Any) -> tuple[type, ...] | None:
+    if not isinstance(schema, dict) or not schema.keys() <= _PLAIN_PROPERTY:
+        return None
+    named = schema.get("type")
+    types = [_PYTHON_TYPES.get(name) for name in ([named] if isinstance(named, str) else named or [None])]
+    texts = schema.get("enum", [])
+    if None in types or not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        return None
+    return tuple(kind for kinds in types for kind in kinds or ())
 
 
 class _TooMuchWork(Exception):

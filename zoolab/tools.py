@@ -110,7 +110,7 @@ class Tool:
         bound = dict(arguments) if self.bind is None else self.bind(dict(arguments))
         if self.context_parameter is not None:
             bound[self.context_parameter] = context
-        return self(**bound)
+        return (self.function or self)(**bound)
 
     @staticmethod
     def from_schema(
@@ -129,7 +129,7 @@ class Tool:
         'noon'
         """
         made = Tool(name, description, schema, function, risk, timeout, strict)
-        _ = made.checker  # a schema written by hand may be wrong: say so now, not at the first call
+        made.checker.compile()  # a schema written by hand may be wrong: say so now, not at the first call
         return made
 
     @staticmethod

@@ -1,6 +1,6 @@
 """The cost of a round of the loop, beside a loop written by hand. Prints ratios; asserts nothing.
 
-    python tests/bench/loop.py
+python tests/bench/loop.py
 """
 
 from __future__ import annotations
@@ -105,11 +105,14 @@ def main() -> None:
         repeats = max(5, 2000 // rounds)
         recorded_walk(rounds), bare_loop(rounds)
         pairs = [
-            (seconds_per_round(bare_loop, rounds), seconds_per_round(recorded_walk, rounds)) for _ in range(repeats)
+            (seconds_per_round(bare_loop, rounds), seconds_per_round(recorded_walk, rounds))
+            for _ in range(repeats)
         ]
         ratio = median(walked / bare for bare, walked in pairs)
         ours[rounds] = median(walked for _, walked in pairs)
-        print(f"{rounds:6d} {median(b for b, _ in pairs) * 1e6:15.1f} {ours[rounds] * 1e6:17.1f} {ratio:7.2f}")
+        print(
+            f"{rounds:6d} {median(b for b, _ in pairs) * 1e6:15.1f} {ours[rounds] * 1e6:17.1f} {ratio:7.2f}"
+        )
     print(f"flat from 100 to 1,000 rounds: {ours[1000] / ours[100]:.2f}")
     memory = peak_bytes(recorded_walk, 1000) / peak_bytes(bare_loop, 1000)
     print(f"peak memory at 1,000 rounds: {memory:.2f} x bare")

@@ -63,7 +63,8 @@ ALL_HAVE_RUN = """() => {
     const done = cell => cell.executionState === 'idle' && cell.executionCount;
     const failed = cell => cell.sharedModel.outputs.some(output => output.output_type === 'error')
         && !(cell.getMetadata('tags') ?? []).includes('raises-exception');
-    return cells.some(failed) || cells.length > 0 && cells.every(cell => !cell.sharedModel.source.trim() || done(cell));
+    const settled = cell => done(cell) || !cell.sharedModel.source.trim();
+    return cells.some(failed) || (cells.length > 0 && cells.every(settled));
 }"""
 OUTPUT_TYPES = """() => window.jupyterapp.shell.currentWidget.content.widgets
     .filter(cell => cell.model.type === 'code')

@@ -61,7 +61,10 @@ class Runner:
         On `KeyboardInterrupt` the outcomes so far are raised as `Interrupted`.
         """
         if len(jobs) == 1 and jobs[0].timeout is None:
-            return [self._run_here(jobs[0])]
+            try:
+                return [_timed(jobs[0], self._call)]
+            except KeyboardInterrupt as error:
+                raise Interrupted([INTERRUPTED]) from error
         if not self._parallel:
             return self._run_in_turn(jobs)
         workers = [_Worker(job, self._call) for job in jobs]
@@ -72,12 +75,6 @@ class Runner:
         loop, self._loop = self._loop, None
         if loop is not None:
             loop.call_soon_threadsafe(loop.stop)
-
-    def _run_here(self, job: Job) -> Outcome:
-        try:
-            return _timed(job, self._call)
-        except KeyboardInterrupt as error:
-            raise Interrupted([INTERRUPTED]) from error
 
     def _run_in_turn(self, jobs: Sequence[Job]) -> list[Outcome]:
         done: list[Outcome] = []
@@ -186,21 +183,23 @@ def _collect(workers: Sequence[_Worker]) -> list[Outcome]:
 
 
 def _timed(job: Job, call: Any) -> Outcome:
-    started = int(time.time() * 1000)
+    started = time.time_ns() // 1_000_000
     began = time.perf_counter()
+    value, failure = None, None
     try:
         value = call(job)
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        return Outcome(None, _failure(error), (time.perf_counter() - began) * 1000, started)
-    return Outcome(value, None, (time.perf_counter() - began) * 1000, started)
+        failure = _failure(error)
+    return Outcome(value, failure, (time.perf_counter() - began) * 1000, started)
 
 
 def _own_copy(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     """The tool may change its arguments; the record of the call must not."""
-    if any(isinstance(value, dict | list) for value in arguments.values()):
-        return copy.deepcopy(arguments)
+    for value in arguments.values():
+        if isinstance(value, (dict, list)):
+            return copy.deepcopy(arguments)
     return arguments
 
 

@@ -60,18 +60,16 @@ def make_result(outcome: Outcome, call_id: str, envelope: Envelope = "json") -> 
     if outcome.error is not None:
         return _failure(outcome, outcome.error, call_id, envelope)
     try:
-        data, text = _as_data(outcome.value)
+        json_text = _as_json(outcome.value)
     except NotJSON as error:
         message = f"the tool returned a value that is not JSON: {error}"
         return _failure(outcome, Failure("execution_failed", message), call_id, envelope)
-    size = len(text) if text.isascii() else len(text.encode())
-    if size <= MAX_RESULT_BYTES:
-        content = _success(outcome, data, size) if envelope == "json" else text
-        return Result(content, call_id, size, size)
-    cut = text.encode()[:MAX_RESULT_BYTES].decode(errors="ignore")
-    sent = len(cut.encode())
-    cut += f"\n[cut: the first {sent:,} of {size:,} bytes]"
-    content = _success(outcome, cut, size) if envelope == "json" else cut
+    text = outcome.value if isinstance(outcome.value, str) else json_text
+    size = sent = len(text) if text.isascii() else len(text.encode())
+    if size > MAX_RESULT_BYTES:
+        text, sent = _cut(text, size)
+        json_text = encode(text)
+    content = text if envelope == "plain" else _success(json_text) + _metadata(outcome, size)
     return Result(content, call_id, size, sent)
 
 
@@ -87,22 +85,25 @@ def to_json_value(value: Any) -> Any:
     return _convert(value, "", ())
 
 
-def _as_data(value: Any) -> tuple[Any, str]:
-    if isinstance(value, str) and (value.isascii() or is_utf8(value)):
-        return value, value
-    data = to_json_value(value)
-    return data, encode(data)
+def _as_json(value: Any) -> str:
+    if type(value) is int:
+        return str(value)
+    return encode(to_json_value(value))
 
 
-def _success(outcome: Outcome, data: Any, size: int) -> str:
-    return encode(
-        {
-            "success": True,
-            "data": data,
-            "error_message": None,
-            "error_type": "none",
-            "metadata": _metadata(outcome, size),
-        }
+def _cut(text: str, size: int) -> tuple[str, int]:
+    head = text.encode()[:MAX_RESULT_BYTES].decode(errors="ignore")
+    sent = len(head.encode())
+    return head + f"\n[cut: the first {sent:,} of {size:,} bytes]", sent
+
+
+def _success(json_text: str) -> str:
+    return f'{{"success":true,"data":{json_text},"error_message":null,"error_type":"none"'
+
+
+def _metadata(outcome: Outcome, size: int) -> str:
+    return (
+        f'{METADATA}{outcome.duration_ms:.0f},"data_size_bytes":{size},"timestamp":{outcome.started_ms}}}}}'
     )
 
 
@@ -112,24 +113,9 @@ def _failure(outcome: Outcome, error: Failure, call_id: str, envelope: Envelope)
         message = message[:MAX_ERROR_CHARS] + f" [cut: {len(message):,} characters]"
     if envelope == "plain":
         return Result(f"ERROR: {message}", call_id, error_code=error.code)
-    content = encode(
-        {
-            "success": False,
-            "data": None,
-            "error_message": message,
-            "error_type": ERROR_CODES[error.code].error_type or "internal_error",
-            "metadata": _metadata(outcome, 0),
-        }
-    )
-    return Result(content, call_id, error_code=error.code)
-
-
-def _metadata(outcome: Outcome, size: int) -> dict[str, int]:
-    return {
-        "execution_time_ms": round(outcome.duration_ms),
-        "data_size_bytes": size,
-        "timestamp": outcome.started_ms,
-    }
+    error_type = ERROR_CODES[error.code].error_type or "internal_error"
+    content = f'{{"success":false,"data":null,"error_message":{encode(message)},"error_type":"{error_type}"'
+    return Result(content + _metadata(outcome, 0), call_id, error_code=error.code)
 
 
 def _convert(value: Any, where: str, inside: tuple[int, ...]) -> Any:

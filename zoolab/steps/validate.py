@@ -6,7 +6,7 @@ full, and a call whose repair fails does not run: nothing ever falls back to `{}
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -62,7 +62,9 @@ def check_arguments(raw: str, tool: Tool) -> Verdict:
         return Verdict(False, None, (Problem("invalid_json", "", error.expected, error.received),))
     if not isinstance(arguments, dict):
         return _refused("invalid_json", "one JSON object", excerpt(arguments))
-    problems = tool.checker.problems(arguments) or _binding_problems(tool, arguments)
+    problems = tool.checker.problems(arguments)
+    if not problems and tool.bind is not None:
+        problems = _binding_problems(tool.bind, arguments)
     return Verdict(False, None, problems) if problems else Verdict(True, arguments)
 
 
@@ -83,8 +85,7 @@ def check_with_repair(
     'unknown_tool'
     """
     verdict = check_call(call, registry, deny=deny)
-    repairable = verdict.error_code in ("invalid_json", "invalid_arguments")
-    if repair is None or not repairable or cut:
+    if repair is None or cut or verdict.error_code not in ("invalid_json", "invalid_arguments"):
         return verdict
     tool = registry[call.name]
     proposed = repair.propose(call.arguments, tool.parameters)
@@ -99,12 +100,10 @@ def _refused(code: str, expected: str, received: str) -> Verdict:
     return Verdict(False, None, (Problem(code, "", expected, received),))
 
 
-def _binding_problems(tool: Tool, arguments: dict[str, Any]) -> tuple[Problem, ...]:
+def _binding_problems(bind: Callable[..., Any], arguments: dict[str, Any]) -> tuple[Problem, ...]:
     """What the schema cannot say, a pydantic validator for instance, shows when values are bound."""
-    if tool.bind is None:
-        return ()
     try:
-        tool.bind(dict(arguments))
+        bind(dict(arguments))
     except InvalidArguments as error:
         found = getattr(error, "problems", ())
         return found or (Problem("invalid_arguments", "", error.expected or "other values", error.what),)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from zoolab.errors import InvalidTrace, ZoolabError
-from zoolab.jsontext import excerpt
+from zoolab.jsontext import digest, excerpt
 from zoolab.records import KINDS, Message, Messages, Step
 from zoolab.steps.result import to_json_value
 from zoolab.trace.codec import (
@@ -83,13 +84,14 @@ class _Changes:
         """The new messages that a step needs, then the step."""
         journal, revision = self._trace.journal, self._trace.revisions[seq]
         kept = journal.common(self._before, revision)
-        names = journal.names(revision, kept)
         self._before = revision
-        for name in names:
-            if name not in self._known:
-                self._known.add(name)
-                yield {"event": "message", "id": name, "message": journal.thaw([name])[0]}
-        yield self._step(seq, event, kept, list(names))
+        names: list[str] = []
+        for text in journal.frozen(revision, kept):
+            names.append(digest(text))
+            if names[-1] not in self._known:
+                self._known.add(names[-1])
+                yield {"event": "message", "id": names[-1], "message": json.loads(text)}
+        yield self._step(seq, event, kept, names)
 
     def _step(self, seq: int, event: str, kept: int, names: list[str]) -> Event:
         trace, step = self._trace, self._trace.steps[seq]
@@ -102,7 +104,6 @@ class _Changes:
             "slot": step.slot,
             "attempt": step.attempt,
             "t": trace.started[seq],
-            "took": trace.took[seq],
             "keep": kept,
             "append": names,
             "appended": step.appended,
@@ -149,7 +150,7 @@ class _Reader:
     def _step(self, event: Event) -> None:
         trace, step = self._trace, self._decoded(event)
         trace.add(step)
-        trace.started[-1], trace.took[-1] = float(event["t"]), float(event["took"])
+        trace.started[-1] = float(event["t"])
         self._original(len(trace.steps) - 1, event)
 
     def _edit(self, event: Event) -> None:

@@ -71,7 +71,7 @@ def _child(trace: Trace, until: int, options: dict[str, Any]) -> Trace:
     child.options = options
     for seq in range(until):
         child.add(trace.steps[seq])
-        child.started[seq], child.took[seq] = trace.started[seq], trace.took[seq]
+        child.started[seq] = trace.started[seq]
     return child
 
 
@@ -97,9 +97,9 @@ def _with_given(steps: Any, given: dict[_Place, Record], request: Step) -> Gener
         except StopIteration as end:
             return end.value
         if step.kind == "request" and step.turn == request.turn:
-            step = replace(step, appended=request.appended)
+            step = step._replace(appended=request.appended)
         stands = given.pop(_place(step), None)
-        shown = step if stands is None else replace(step, record=stands)
+        shown = step if stands is None else step._replace(record=stands)
         answer = (yield shown) or stands
 
 

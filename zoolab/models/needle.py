@@ -1,0 +1,238 @@
+"""Needle, spoken to in OpenAI's wire form: a chat completion out of one run of its engine.
+
+Needle is one shot: it sees the system message, the last user message and the tools, and chooses calls. It
+writes no final answer and does not see results. Its thought comes as `reasoning_content`; when it declines
+to call, the thought is its content. All that it wrote is in the completion's `needle.raw`.
+
+A streamed reply is the finished reply in pieces: the engine's own streaming knows neither system message
+nor seed nor limit. Ids and times are derived from the request, so that recordings are reproducible.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
+
+from zoolab.jsontext import canonical, digest, encode, is_utf8
+
+__all__ = ["MODELS", "BadRequest", "Engine", "Prompt", "chunks", "complete", "cut_calls", "read_prompt"]
+
+#: needle3 may only write calls of the tools it was given; needle3-raw may write anything.
+MODELS = ("needle3", "needle3-raw")
+
+_MAX_TOKENS = 160
+_PIECE = 12
+_CALL = re.compile(r'\{\s*"name"\s*:\s*("(?:[^"\\]|\\.)*+")\s*,\s*"arguments"\s*:\s*')
+# Possessive and closed by the end of the text as well: linear on any input.
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.?)*+(?:"|\Z)|[\[{]|[\]}]|,', re.DOTALL)
+
+
+class BadRequest(ValueError):
+    """The request cannot be answered; the message goes back to the client."""
+
+
+class Engine(Protocol):
+    """What runs the weights: `needle_rs.V3Engine`, or a stand-in for tests."""
+
+    def generate(
+        self,
+        query: str,
+        tools_json: str,
+        /,
+        *,
+        max_new_tokens: int,
+        temperature: float,
+        seed: int,
+        system: str | None,
+        constrain: bool,
+    ) -> Mapping[str, Any]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What Needle sees of a request."""
+
+    query: str
+    tools: str
+    system: str | None = None
+    max_tokens: int = _MAX_TOKENS
+    temperature: float = 0.0
+    seed: int = 42
+    constrain: bool = True
+
+
+def read_prompt(body: Mapping[str, Any]) -> Prompt:
+    """What Needle sees of a request's body; raises `BadRequest` where it is malformed.
+
+    >>> read_prompt({"messages": [{"role": "user", "content": "Ping db01"}]}).query
+    'Ping db01'
+    """
+    messages = _messages(body.get("messages"))
+    asked = [_text(message) for message in messages if message.get("role") == "user"]
+    if not asked:
+        raise BadRequest("messages: expected at least one user message")
+    model = body.get("model") or MODELS[0]
+    if model not in MODELS:
+        raise BadRequest(f"model: expected {' or '.join(MODELS)}")
+    system = "\n".join(_text(message) for message in messages if message.get("role") == "system")
+    limit = body.get("max_completion_tokens") or body.get("max_tokens")
+    return Prompt(
+        asked[-1],
+        encode([] if body.get("tool_choice") == "none" else _functions(body.get("tools") or [])),
+        system or None,
+        int(_number("max_tokens", _MAX_TOKENS if limit is None else limit, 1, 4096)),
+        float(_number("temperature", body.get("temperature") or 0, 0, 2)),
+        int(_number("seed", 42 if body.get("seed") is None else body["seed"], 0, 2**63 - 1)),
+        not model.endswith("-raw"),
+    )
+
+
+def complete(body: Mapping[str, Any], engine: Engine) -> dict[str, Any]:
+    """The chat completion that answers a request's body.
+
+    >>> class Fixed:
+    ...     def generate(self, query, tools_json, **settings):
+    ...         return {"text": "...", "tool_call": '[{"name":"f","arguments":{"a":8.8.8}}]'}
+    >>> reply = complete({"messages": [{"role": "user", "content": "Hi"}]}, Fixed())
+    >>> reply["choices"][0]["message"]["tool_calls"][0]["function"]
+    {'name': 'f', 'arguments': '{"a":8.8.8}'}
+    """
+    prompt = read_prompt(body)
+    if not is_utf8(prompt.query + prompt.tools + (prompt.system or "")):
+        raise BadRequest("messages: expected text that is valid UTF-8, without lone surrogates")
+    made = engine.generate(
+        prompt.query,
+        prompt.tools,
+        max_new_tokens=prompt.max_tokens,
+        temperature=prompt.temperature,
+        seed=prompt.seed,
+        system=prompt.system,
+        constrain=prompt.constrain,
+    )
+    if made.get("stop_reason") == "MaxSeqLen" and not made.get("token_ids"):
+        raise BadRequest(f"the request is too long: expected fewer than {made.get('positions')} tokens")
+    return {
+        "id": f"chatcmpl-{digest(canonical(body))}",
+        "object": "chat.completion",
+        "created": 0,
+        "model": body.get("model") or MODELS[0],
+        "choices": [_choice(made)],
+        "usage": _usage(made),
+        "needle": {"raw": made["text"], "stop_reason": made.get("stop_reason")},
+    }
+
+
+def cut_calls(text: str) -> list[tuple[str, str]]:
+    """The calls in what Needle wrote: names, and arguments as the very text, broken or not.
+
+    >>> cut_calls('[{"name":"ping","arguments":{"host":"db]01","count":8.8.8}},{"name":"f","arguments":{"a')
+    [('ping', '{"host":"db]01","count":8.8.8}'), ('f', '{"a')]
+    """
+    calls: list[tuple[str, str]] = []
+    match = _CALL.search(text)
+    while match:
+        end = _value_end(text, match.end())
+        calls.append((match.group(1)[1:-1], text[match.end() : end]))
+        match = _CALL.search(text, end)
+    return calls
+
+
+def chunks(completion: Mapping[str, Any], *, usage: bool = False) -> Iterator[dict[str, Any]]:
+    """A completion as the chunks of a streamed reply; `usage` adds a last one with the tokens.
+
+    >>> message = {"role": "assistant", "content": "No tool fits that."}
+    >>> reply = {"choices": [{"message": message, "finish_reason": "stop"}], "usage": {}}
+    >>> [chunk["choices"][0]["delta"].get("content") for chunk in chunks(reply)]
+    [None, 'No tool fits', ' that.', None]
+    """
+    head = {key: completion[key] for key in ("id", "created", "model") if key in completion}
+    head["object"] = "chat.completion.chunk"
+    choice = completion["choices"][0]
+    for delta in _deltas(choice["message"]):
+        yield {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+    yield {**head, "choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]}
+    if usage:
+        yield {**head, "choices": [], "usage": completion["usage"]}
+
+
+def _deltas(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    yield {"role": "assistant", "content": None}
+    for field in ("reasoning_content", "content"):
+        for piece in _pieces(message.get(field) or ""):
+            yield {field: piece}
+    for index, call in enumerate(message.get("tool_calls") or ()):
+        function = call["function"]
+        yield {"tool_calls": [{**call, "index": index, "function": {**function, "arguments": ""}}]}
+        for piece in _pieces(function["arguments"]):
+            yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
+
+
+def _pieces(text: str) -> Iterator[str]:
+    return (text[start : start + _PIECE] for start in range(0, len(text), _PIECE))
+
+
+def _value_end(text: str, start: int) -> int:
+    depth = 0
+    for match in _TOKEN.finditer(text, start):
+        token = match.group()
+        if token in "]}" or token == ",":
+            if depth == 0:
+                return match.start()
+            depth -= token != ","
+            if depth == 0:
+                return match.end()
+        elif token in "[{":
+            depth += 1
+    return len(text)
+
+
+def _choice(made: Mapping[str, Any]) -> dict[str, Any]:
+    calls = [
+        {"id": f"call_{number}", "type": "function", "function": {"name": name, "arguments": arguments}}
+        for number, (name, arguments) in enumerate(cut_calls(made.get("tool_call") or ""), 1)
+    ]
+    thought = made.get("reasoning") or ""
+    if calls:
+        message = {"role": "assistant", "content": None, "reasoning_content": thought, "tool_calls": calls}
+        return {"index": 0, "message": message, "finish_reason": "tool_calls"}
+    declined = made.get("tool_call") == "[]" and thought
+    cut = made.get("stop_reason") in ("MaxTokens", "MaxSeqLen")
+    message = {"role": "assistant", "content": thought if declined else made["text"]}
+    return {"index": 0, "message": message, "finish_reason": "length" if cut else "stop"}
+
+
+def _usage(made: Mapping[str, Any]) -> dict[str, int]:
+    written = len(made.get("token_ids") or ())
+    total = max(int(made.get("positions") or 0), written)
+    return {"prompt_tokens": total - written, "completion_tokens": written, "total_tokens": total}
+
+
+def _messages(value: Any) -> list[Mapping[str, Any]]:
+    if not isinstance(value, list) or not all(isinstance(part, dict) for part in cast("list[Any]", value)):
+        raise BadRequest("messages: expected an array of objects")
+    return cast("list[Mapping[str, Any]]", value)
+
+
+def _text(message: Mapping[str, Any]) -> str:
+    content: Any = message.get("content")
+    if isinstance(content, str):
+        return content
+    try:
+        return "".join(part["text"] for part in content)
+    except (TypeError, KeyError, IndexError):
+        raise BadRequest("messages: expected content that is text") from None
+
+
+def _functions(tools: Any) -> list[Any]:
+    try:
+        return [tool["function"] for tool in tools]
+    except (TypeError, KeyError, IndexError):
+        raise BadRequest("tools: expected an array of objects with a function") from None
+
+
+def _number(name: str, value: Any, least: float, most: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+        raise BadRequest(f"{name}: expected a number from {least} to {most}")
+    return value

