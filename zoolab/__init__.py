@@ -1,14 +1,14 @@
 """zoolab: learn LLM tool calling by stepping through it.
 
-    from zoolab import tool, walk, Scripted
+from zoolab import tool, walk, Scripted
 
-    @tool
-    def add(a: int, b: int) -> int:
-        "Add two integers."
-        return a + b
+@tool
+def add(a: int, b: int) -> int:
+    "Add two integers."
+    return a + b
 
-    for step in walk("What is 42 + 58?", [add], model):
-        print(step.kind, step.record)
+for step in walk("What is 42 + 58?", [add], model):
+    print(step.kind, step.record)
 """
 
 from __future__ import annotations

@@ -46,8 +46,11 @@ def parse_json(text: str) -> Any:
     zoolab.jsontext.NotStrictJSON: expected each key once, received the key "a" twice
     """
     _check_bounds(text)
+    text = text.strip(" \t\n\r")
     try:
-        value = _DECODER.decode(text)
+        value, end = _DECODER.raw_decode(text)
+        if end != len(text):
+            raise json.JSONDecodeError("Extra data", text, end)
     except json.JSONDecodeError as error:
         raise _syntax_problem(text, error) from None
     except RecursionError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Generator, Iterable
 from dataclasses import replace
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from zoolab.errors import InvalidInput, ModelError, Problem, ToolLoopLimitReached, ToolRetriesExhausted
 from zoolab.jsontext import excerpt
@@ -14,7 +14,6 @@ from zoolab.records import (
     Context,
     Decision,
     Failure,
-    Kind,
     Limits,
     Message,
     Messages,
@@ -22,7 +21,6 @@ from zoolab.records import (
     Outcome,
     Record,
     Reply,
-    Request,
     Result,
     Step,
     ToolCall,
@@ -176,7 +174,7 @@ class _Turns:
 
     def define(self, registry: ToolRegistry, tool_choice: str) -> _Ask:
         check_tool_choice(tool_choice, registry)
-        answer = yield self._step("define", None, registry)
+        answer = yield Step("define", self.turn, None, registry, self.messages)
         self.registry = as_registry(_settled(answer, registry))
         self.offered = () if self.as_text else tuple(self.registry.schemas())
         return self.registry
@@ -189,7 +187,8 @@ class _Turns:
         self._begin_turn()
         first = self.turn == self.first_turn
         request = make_request(self.messages, self.offered, tool_choice, first)
-        answer = yield self._step("request", None, request, len(self.messages) if first else 0)
+        new = len(self.messages) if first else 0
+        answer = yield Step("request", self.turn, None, request, self.messages, new)
         if answer is not None:
             request = _settled(answer, request)
             self.open(request.messages)
@@ -198,16 +197,17 @@ class _Turns:
     def read(self, reply: Reply) -> _Ask:
         calls = read_calls(reply.message, turn=self.turn, ids=self.ids, text=self.as_text)
         if not calls:
-            self._append(_without_empty_calls(reply.message))
-            answer = yield self._step("tool_call", None, reply, 1, reply)
+            self.messages = self.messages.with_next(_without_empty_calls(reply.message))
+            answer = yield Step("tool_call", self.turn, None, reply, self.messages, 1, None, reply)
             if answer is not None:
                 self._replace_last(_settled(answer, reply).message)
             return calls
         for slot, call in enumerate(calls[:-1]):
-            calls[slot] = _settled((yield self._step("tool_call", call, call, 0, reply)), call)
-        self._append(message_with_calls(reply.message, calls))
+            answer = yield Step("tool_call", self.turn, slot, call, self.messages, 0, call, reply)
+            calls[slot] = _settled(answer, call)
+        self.messages = self.messages.with_next(message_with_calls(reply.message, calls))
         last = calls[-1]
-        answer = yield self._step("tool_call", last, last, 1, reply)
+        answer = yield Step("tool_call", self.turn, last.slot, last, self.messages, 1, last, reply)
         if answer is not None:
             calls[-1] = _settled(answer, last)
             self._replace_last(message_with_calls(reply.message, calls))
@@ -219,37 +219,45 @@ class _Turns:
             budget = call.name if call.name in self.registry else None
             failed = self.failures.get(budget, 0)
             verdict = self._judge(call, cut)
-            verdict = _settled((yield self._step("validate", call, verdict, attempt=failed + 1)), verdict)
-            if verdict.error_code in _MODELS_FAULT:
+            answer = yield Step(
+                "validate", self.turn, call.slot, verdict, self.messages, 0, call, None, failed + 1
+            )
+            if answer is not None:
+                verdict = _settled(answer, verdict)
+            if not verdict.ok and verdict.error_code in _MODELS_FAULT:
                 self.failures[budget] = failed + 1
             verdicts.append(verdict)
         return verdicts
 
     def execute(self, calls: list[ToolCall], verdicts: list[Verdict]) -> _Ask:
-        outcomes: list[Outcome | None] = []
-        for call, verdict in zip(calls, verdicts, strict=True):
-            if not verdict.ok:
-                outcomes.append(_refusal(call, verdict))
-                continue
-            decision = self._decide(call)
-            if decision.choice == "pending":
-                decision = _settled((yield self._step("execute", call, decision)), decision)
-            outcomes.append(self._permitted(call, decision))
-        ready = [slot for slot, outcome in enumerate(outcomes) if outcome is None]
-        jobs = [self._job(calls[slot], verdicts[slot]) for slot in ready]
-        for slot, outcome in zip(ready, self._run(jobs), strict=True):
-            outcomes[slot] = outcome
+        jobs: dict[int, Job] = {}
+        outcomes: list[Any] = [None] * len(calls)
         for slot, (call, verdict) in enumerate(zip(calls, verdicts, strict=True)):
-            if verdict.ok:
-                outcome = cast("Outcome", outcomes[slot])
-                outcomes[slot] = _settled((yield self._step("execute", call, outcome)), outcome)
+            if not verdict.ok:
+                outcomes[slot] = _refusal(call, verdict)
+                continue
+            tool = self.registry[call.name]
+            decision = self.policy.decide(tool)
+            if decision.choice == "pending" and call.name not in self.granted:
+                answer = yield Step("execute", self.turn, slot, decision, self.messages, 0, call)
+                decision = _settled(answer, decision)
+            outcomes[slot] = self._refused(call, decision)
+            if outcomes[slot] is None:
+                jobs[slot] = Job(tool, verdict.arguments or {}, self._timeout(tool))
+        for slot, outcome in zip(jobs, self._run(list(jobs.values())), strict=True):
+            outcomes[slot] = outcome
+        for slot, call in enumerate(calls):
+            if verdicts[slot].ok:
+                outcome = outcomes[slot]
+                answer = yield Step("execute", self.turn, slot, outcome, self.messages, 0, call)
+                outcomes[slot] = outcome if answer is None else _settled(answer, outcome)
         return outcomes
 
     def answer(self, calls: list[ToolCall], outcomes: list[Outcome]) -> _Ask:
         for call, outcome in zip(calls, outcomes, strict=True):
             result = self._result(call, outcome)
-            self._append(result.message)
-            answer = yield self._step("result", call, result, 1)
+            self.messages = self.messages.with_next(result.message)
+            answer = yield Step("result", self.turn, call.slot, result, self.messages, 1, call)
             if answer is not None:
                 self._replace_last({**_settled(answer, result).message, "tool_call_id": call.id})
 
@@ -265,12 +273,15 @@ class _Turns:
                     advice="read trace.errors, then the tool's description",
                 )
         if self.looping is not None:
-            raise ToolLoopLimitReached(f"loop detected: the same call had the same result {self.looping.repeats} times")
+            raise ToolLoopLimitReached(
+                f"loop detected: the same call had the same result {self.looping.repeats} times"
+            )
 
     def _begin_turn(self) -> None:
         if self.turn - self.first_turn + 1 >= self.limits.turns:
             raise ToolLoopLimitReached(
-                f"no answer after {self.limits.turns} turns", advice="raise Limits(turns=...) or see what it repeats"
+                f"no answer after {self.limits.turns} turns",
+                advice="raise Limits(turns=...) or see what it repeats",
             )
         if self.deadline is not None and time.monotonic() >= self.deadline:
             raise ToolLoopLimitReached(f"no answer after {self.limits.seconds:g} seconds")
@@ -282,26 +293,21 @@ class _Turns:
             return Verdict(False, None, (Problem("loop_limit", "", f"at most {most} calls a reply", "more"),))
         return check_with_repair(call, self.registry, self.repair, deny=self.deny, cut=cut)
 
-    def _decide(self, call: ToolCall) -> Decision:
-        decision = self.policy.decide(self.registry[call.name])
-        return Decision("session") if decision.choice == "pending" and call.name in self.granted else decision
-
-    def _permitted(self, call: ToolCall, decision: Decision | Outcome) -> Outcome | None:
-        """None if the call may run, else the outcome that stands for it."""
+    def _refused(self, call: ToolCall, decision: Decision | Outcome) -> Outcome | None:
+        """The outcome that stands for a call that does not run; None if it does."""
         if isinstance(decision, Outcome):
             return decision
         if decision.choice in ("session", "always"):
             self.granted.add(call.name)
-        reason = decision.reason if decision.choice == "deny" else "nobody allowed it"
-        return None if decision.allowed else _denied(call, reason)
+        if decision.allowed or call.name in self.granted:
+            return None
+        return _denied(call, decision.reason if decision.choice == "deny" else "nobody allowed it")
 
-    def _job(self, call: ToolCall, verdict: Verdict) -> Job:
-        tool = self.registry[call.name]
-        timeout = tool.timeout
-        if self.deadline is not None:
-            left = max(0.0, self.deadline - time.monotonic())
-            timeout = left if timeout is None else min(timeout, left)
-        return Job(tool, verdict.arguments or {}, timeout)
+    def _timeout(self, tool: Tool) -> float | None:
+        if self.deadline is None:
+            return tool.timeout
+        left = max(0.0, self.deadline - time.monotonic())
+        return left if tool.timeout is None else min(tool.timeout, left)
 
     def _run(self, jobs: list[Job]) -> list[Outcome]:
         try:
@@ -323,24 +329,9 @@ class _Turns:
             self.looping = result
         return result
 
-    def _append(self, message: Message) -> None:
-        self.messages = self.messages.with_next(message)
-
     def _replace_last(self, message: Message) -> None:
         """A new list: moments of `messages[]` that were handed out keep what they showed."""
         self.messages = Messages([*self.messages.tolist()[:-1], message])
-
-    def _step(
-        self,
-        kind: Kind,
-        call: ToolCall | None,
-        record: Record,
-        appended: int = 0,
-        reply: Reply | None = None,
-        attempt: int = 1,
-    ) -> Step:
-        slot = None if call is None else call.slot
-        return Step(kind, self.turn, slot, record, self.messages, appended, call, reply, attempt)
 
 
 def _settled(answer: Record | Step | None, record: Any) -> Any:
@@ -360,15 +351,19 @@ def _settled(answer: Record | Step | None, record: Any) -> Any:
 
 
 def _checked_reply(reply: object) -> Reply:
+    if (
+        isinstance(reply, Reply)
+        and isinstance(reply.message, dict)
+        and reply.message.get("role") == "assistant"
+    ):
+        return reply
     if not isinstance(reply, Reply):
         raise ModelError(
             f"the model returned {type(reply).__name__}",
             expected="a Reply",
             advice="wrap a function that returns text or calls in Scripted(function)",
         )
-    if not isinstance(reply.message, dict) or reply.message.get("role") != "assistant":
-        raise ModelError(f"the model replied {excerpt(reply.message)}", expected="an assistant message")
-    return reply
+    raise ModelError(f"the model replied {excerpt(reply.message)}", expected="an assistant message")
 
 
 def _without_empty_calls(message: Message) -> Message:
@@ -385,4 +380,6 @@ def _refusal(call: ToolCall, verdict: Verdict) -> Outcome:
 
 
 def _denied(call: ToolCall, reason: str) -> Outcome:
-    return Outcome(error=Failure("permission_denied", f"{call.name} did not run: {reason or 'it was denied'}"))
+    return Outcome(
+        error=Failure("permission_denied", f"{call.name} did not run: {reason or 'it was denied'}")
+    )

@@ -25,7 +25,13 @@ MAX_STEPS = 100_000
 MAX_PATTERN_SECONDS = 0.25
 MAX_PROBLEMS = 20
 
-_PYTHON_TYPES = {"string": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,), "null": (type(None),)}
+_PYTHON_TYPES = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "null": (type(None),),
+}
 _ANNOTATIONS = {"title", "description", "default", "examples"}
 _PLAIN_PROPERTY = _ANNOTATIONS | {"type", "enum"}
 _PLAIN_OBJECT = _ANNOTATIONS | {"type", "properties", "required", "additionalProperties"}
@@ -110,7 +116,6 @@ class SchemaChecker:
         finally:
             _work.reset(token)
 
-
     def compile(self) -> None:
         """Compile now what is else compiled when it is needed; raises `InvalidSchema` if it is wrong."""
         if self._meets_plainly is None:
@@ -118,7 +123,7 @@ class SchemaChecker:
 
     @cached_property
     def _validator(self) -> Any:
-        """Compiled when it is first needed: in an environment with JupyterLab, `import jsonschema` takes seconds."""
+        """Compiled when it is first needed: beside JupyterLab, `import jsonschema` takes seconds."""
         from referencing import Registry
 
         _check_against_metaschema(self._schema)

@@ -1,9 +1,9 @@
 """Models, behind one method each: `model(request) -> Reply`.
 
-    Scripted      says what a script tells it
-    OpenAIModel   asks any OpenAI-compatible endpoint
-    Replay        answers from a recording, through the real openai client
-    LocalModel    runs small models on this machine
+Scripted      says what a script tells it
+OpenAIModel   asks any OpenAI-compatible endpoint
+Replay        answers from a recording, through the real openai client
+LocalModel    runs small models on this machine
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 `LocalModel()` uses each for what it can do. Needle chooses calls; it sees the tools and the last question,
 never a result. SmolLM2 writes words: its chat template knows no tools, and drops a call and where a result
 came from. So once there is a result, SmolLM2 gets the question and the results as a plain conversation with
-five worked examples; `LocalModel.sent` shows it, and so does `reply.raw["sent"]`.
+six worked examples; `LocalModel.sent` shows it, and so does `reply.raw["sent"]`.
 
 They are small, and wrong often. That is what they are good for here: their mistakes are real ones.
 """
@@ -30,17 +30,19 @@ SEED = 42
 MAX_TOKENS = 160
 _TIMEOUT_SECONDS = 300.0
 
-# The phrasing that gave the most right answers, 8 of 12, among 16 that were tried with real results.
+# The phrasing with the most right answers, 13 of 17, among 20 tried. The order matters: with the failure
+# last, additions "failed" too.
 _WORDS_SYSTEM = "Answer in one short sentence, using only the result of the tool."
 _WORDS_EXAMPLES = (
-    ("Multiply 6 and 7.\nResult of multiply: 42", "The result is 42."),
     ("Is mysql running?\nResult of check_status: active", "Yes, mysql is active."),
+    ("Delete a.txt\nResult of delete_file: ERROR: file not found", "Deleting a.txt failed: file not found."),
+    ("Stop mail\nResult of stop_service: stopped", "Mail was stopped."),
     (
         "What is the weather in Rome?\nResult of get_weather: city Rome, temperature 21, sky clear",
         "In Rome it is 21 degrees and clear.",
     ),
-    ("Delete a.txt\nResult of delete_file: ERROR: file not found", "Deleting a.txt failed: file not found."),
     ("How many users are there?\nResult of count_users: 12", "There are 12 users."),
+    ("Multiply 9 and 5.\nResult of multiply: 45", "The answer is 45."),
 )
 
 

@@ -109,7 +109,9 @@ def reply_from(body: Mapping[str, Any]) -> Reply:
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(choice, dict) or not isinstance(message, dict):
-        raise ModelError(f"the endpoint answered {excerpt(dict(body))}", expected="a chat completion with a message")
+        raise ModelError(
+            f"the endpoint answered {excerpt(dict(body))}", expected="a chat completion with a message"
+        )
     return Reply(
         {"role": "assistant", **cast("Message", message)},
         choice.get("finish_reason"),
@@ -202,13 +204,16 @@ def explain(error: Exception, base_url: str) -> ModelError:
     import openai
 
     if isinstance(error, openai.APITimeoutError):
-        return ModelError(f"{base_url} did not answer in time", advice="try again, or raise the client's timeout")
+        return ModelError(
+            f"{base_url} did not answer in time", advice="try again, or raise the client's timeout"
+        )
     if isinstance(error, openai.APIConnectionError):
         return ModelError(f"cannot reach {base_url}", advice="check the address and that a server runs there")
     if isinstance(error, openai.APIStatusError):
         said = excerpt(scrub(_said(error)), 300)
         return ModelError(
-            f"{base_url} answered {error.status_code}: {said}", advice=_STATUS_ADVICE.get(error.status_code, "")
+            f"{base_url} answered {error.status_code}: {said}",
+            advice=_STATUS_ADVICE.get(error.status_code, ""),
         )
     return ModelError(f"the model did not answer: {scrub(str(error))[:300]}")
 

@@ -54,9 +54,15 @@ class Scripted:
             finish = "tool_calls" if reply.get("tool_calls") else "stop"
             return Reply({"role": "assistant", **reply}, finish, model="scripted")
         if isinstance(reply, list | tuple):
-            message = {"role": "assistant", "content": None, "tool_calls": [self._call(pair) for pair in reply]}
+            message = {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [self._call(pair) for pair in reply],
+            }
             return Reply(message, "tool_calls", model="scripted")
-        raise InvalidInput(f"a scripted reply is {reply!r}", expected="text, a message, or (name, arguments) pairs")
+        raise InvalidInput(
+            f"a scripted reply is {reply!r}", expected="text, a message, or (name, arguments) pairs"
+        )
 
     def _call(self, pair: Any) -> dict[str, Any]:
         try:

@@ -12,8 +12,8 @@ import copy
 import inspect
 import threading
 import time
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zoolab.errors import ERROR_CODES, ToolTimeout, ZoolabError
 from zoolab.records import Context, Failure, Outcome
@@ -31,8 +31,7 @@ CANCEL_GRACE = 0.2
 INTERRUPTED = Outcome(error=Failure("execution_failed", "interrupted before it had finished"))
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(NamedTuple):
     """One call that is ready to run."""
 
     tool: Tool

@@ -1,11 +1,11 @@
 """The record of a walk: its steps, and every change of `messages[]`.
 
-    trace.py     Trace: what a run was, and what can be asked of it
-    journal.py   every message once, every revision of messages[]
-    events.py    a trace as events: saved, loaded, written while it grows
-    fork.py      another run that shares this one's beginning
-    frame.py     a table, one row a step
-    html.py      a page that tells the story
+trace.py     Trace: what a run was, and what can be asked of it
+journal.py   every message once, every revision of messages[]
+events.py    a trace as events: saved, loaded, written while it grows
+fork.py      another run that shares this one's beginning
+frame.py     a table, one row a step
+html.py      a page that tells the story
 """
 
 from __future__ import annotations

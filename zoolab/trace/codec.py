@@ -55,7 +55,12 @@ def encode_record(record: Record) -> dict[str, Any]:
         return {"type": "tools", "tools": [_encode_tool(tool) for tool in record]}
     if isinstance(record, Request):
         settings = to_json_value(dict(record.settings))
-        return {"type": "request", "tools": list(record.tools), "tool_choice": record.tool_choice, "settings": settings}
+        return {
+            "type": "request",
+            "tools": list(record.tools),
+            "tool_choice": record.tool_choice,
+            "settings": settings,
+        }
     if isinstance(record, Outcome):
         return {"type": "outcome", **_fields(record, "value"), **_encode_value(record.value)}
     return {"type": _NAMES[type(record)], **_fields(record)}
@@ -74,7 +79,9 @@ def decode_record(data: object, messages: Messages) -> Record:
     if kind == "tools":
         return _decode_tools(body)
     if kind == "request":
-        return Request(messages, tuple(_of_type(body.get("tools"), list)), str(body.get("tool_choice")), _settings(body))  # type: ignore[arg-type]
+        return Request(
+            messages, tuple(_of_type(body.get("tools"), list)), str(body.get("tool_choice")), _settings(body)
+        )  # type: ignore[arg-type]
     if kind == "outcome":
         return _decode_outcome(body)
     if kind not in _PLAIN:

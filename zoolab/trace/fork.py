@@ -46,7 +46,12 @@ def _from_the_start(
 
 
 def _from_the_turn(
-    trace: Trace, target: Step, edit: Record | None, model: Any, registry: ToolRegistry, options: dict[str, Any]
+    trace: Trace,
+    target: Step,
+    edit: Record | None,
+    model: Any,
+    registry: ToolRegistry,
+    options: dict[str, Any],
 ) -> Trace:
     """Begin again at the turn's request: its reply and the outcomes that stand are given, not made anew."""
     turn = [step for step in trace.steps if step.turn == target.turn and step.kind != "define"]
@@ -55,12 +60,10 @@ def _from_the_turn(
         model = _first_then(reply, model)
     given = {_place(step): step.record for step in turn if _stands(step, target)}
     playable = [step for step in turn if step.kind == "execute" and step.call is not None]
-    if target.kind in ("execute", "result") and isinstance(target.record, Outcome) or target.kind == "result":
+    if (target.kind in ("execute", "result") and isinstance(target.record, Outcome)) or target.kind == "result":
         registry = _played(registry, playable)
     child = _child(trace, trace.index(request), options)
-    steps = walk(
-        None, registry, model, messages=request.messages.tolist(), first_turn=target.turn, **options
-    )
+    steps = walk(None, registry, model, messages=request.messages.tolist(), first_turn=target.turn, **options)
     next(steps)  # the tools are defined already
     _drive(child, _with_given(steps, given, request), _place(target), edit)
     return child
@@ -110,7 +113,9 @@ def _place(step: Step) -> _Place:
 
 def _stands(step: Step, target: Step) -> bool:
     """Whether a step of the turn is kept: the outcomes, when an outcome or a result is edited."""
-    return step.kind == "execute" and isinstance(step.record, Outcome) and target.kind in ("execute", "result")
+    return (
+        step.kind == "execute" and isinstance(step.record, Outcome) and target.kind in ("execute", "result")
+    )
 
 
 def _first_then(reply: Reply, model: Callable[[Request], Reply]) -> Callable[[Request], Reply]:
@@ -121,7 +126,9 @@ def _first_then(reply: Reply, model: Callable[[Request], Reply]) -> Callable[[Re
 def _tools_of(trace: Trace) -> ToolRegistry:
     registry = trace.steps[0].record if trace.steps else None
     if not isinstance(registry, ToolRegistry) or any(tool.function is None for tool in registry):
-        raise InvalidInput("this trace has no Python functions", advice="give tools=, since files hold no code")
+        raise InvalidInput(
+            "this trace has no Python functions", advice="give tools=, since files hold no code"
+        )
     return registry
 
 

@@ -14,10 +14,12 @@ if TYPE_CHECKING:
 
     from zoolab.trace.trace import Trace
 
-COLUMNS = (
-    "run_id case_id variant model seed turn seq step slot call_id attempt tool expected_tool status "
-    "error_code error_type outcome fault t_start duration_ms n_messages tokens_in tokens_out"
-).split()
+COLUMNS = [
+    *("run_id", "case_id", "variant", "model", "seed"),
+    *("turn", "seq", "step", "slot", "call_id", "attempt", "tool", "expected_tool"),
+    *("status", "error_code", "error_type", "outcome", "fault"),
+    *("t_start", "duration_ms", "n_messages", "tokens_in", "tokens_out"),
+]
 
 _OF_THE_RUN = ("case_id", "variant", "model", "seed", "expected_tool", "fault")
 
@@ -45,7 +47,9 @@ def to_frame(trace: Trace) -> pd.DataFrame:
     }
     columns |= {name: trace.meta.get(name) for name in _OF_THE_RUN}
     columns["model"] = trace.meta.get("model") or _model(steps)
-    columns["error_type"] = [None if code is None else ERROR_CODES[code].error_type for code in columns["error_code"]]
+    columns["error_type"] = [
+        None if code is None else ERROR_CODES[code].error_type for code in columns["error_code"]
+    ]
     columns["tokens_in"], columns["tokens_out"] = _tokens(steps)
     return pd.DataFrame(columns, index=pd.RangeIndex(len(steps)), columns=COLUMNS)
 

@@ -34,20 +34,18 @@ class Journal:
 
     def __init__(self) -> None:
         self._branches: list[list[str]] = [[]]
-        self._latest = Messages()
-        self._revision = Revision(0, 0)
+        #: What was committed last, and the name of its revision.
+        self.latest, self.revision = Messages(), Revision(0, 0)
 
     def commit(self, messages: Messages) -> Revision:
         """Record `messages[]` as it is now, and return the name of that revision."""
-        if messages is self._latest:
-            return self._revision
         branch = self._branches[-1]
-        if not messages.shares(self._latest):
-            branch = self._continue_from(_common(self._latest, messages))
-        branch += map(encode, messages.since(len(branch)))
-        self._latest = messages
-        self._revision = Revision(len(self._branches) - 1, len(messages))
-        return self._revision
+        if not messages.shares(self.latest):
+            branch = self._continue_from(_common(self.latest, messages))
+        for message in messages.since(len(branch)):
+            branch.append(encode(message))
+        self.latest, self.revision = messages, Revision(len(self._branches) - 1, len(messages))
+        return self.revision
 
     def rebuild(self, revision: Revision, start: int = 0) -> list[Message]:
         """The messages of a revision from `start` on, exactly as they were recorded."""

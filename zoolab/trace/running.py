@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from zoolab.records import Model
 
 
-def run(prompt: str | None, tools: Tools, model: Model, *, trace: Trace | None = None, **options: Any) -> Trace:
+def run(
+    prompt: str | None, tools: Tools, model: Model, *, trace: Trace | None = None, **options: Any
+) -> Trace:
     """Walk to the end and return the trace.
 
     Args:

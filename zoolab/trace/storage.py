@@ -74,7 +74,9 @@ def read_events(path: Path) -> Iterator[tuple[int, Event]]:
     try:
         file = path.open(encoding="utf-8")
     except OSError as error:
-        raise InvalidInput(f"cannot read {path}: {error.strerror}", expected="a trace saved as JSONL") from None
+        raise InvalidInput(
+            f"cannot read {path}: {error.strerror}", expected="a trace saved as JSONL"
+        ) from None
     with file:
         number = 0
         try:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 import uuid
 from array import array
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import InvalidInput, ZoolabError
@@ -85,7 +85,7 @@ class Trace:
         self.error: str | None = None
         #: What a fork continues with; not saved.
         self.options: dict[str, Any] = {}
-        self._zero = time.perf_counter()
+        self._zero = perf_counter()
         self._stream = None if path is None else EventStream(self, EventWriter(Path(path)))
 
     @classmethod
@@ -130,9 +130,9 @@ class Trace:
                 if answer is not None:
                     self._settle(answer, step.messages.first(len(step.messages) - step.appended))
                 self.add(step)
-                paused = time.perf_counter()
+                paused = perf_counter()
                 answer = yield step
-                self._zero += time.perf_counter() - paused
+                self._zero += perf_counter() - paused
 
     @contextmanager
     def _until_its_end(self, walk: object) -> Generator[None]:
@@ -153,9 +153,11 @@ class Trace:
 
     def add(self, step: Step) -> None:
         """Append a step."""
-        self.started.append(time.perf_counter() - self._zero)
+        self.started.append(perf_counter() - self._zero)
         self.steps.append(step)
-        self.revisions.append(self.journal.commit(step.messages))
+        journal = self.journal
+        unchanged = step.messages is journal.latest
+        self.revisions.append(journal.revision if unchanged else journal.commit(step.messages))
         if self._stream is not None:
             self._stream.step(len(self.steps) - 1)
 
@@ -194,7 +196,9 @@ class Trace:
         else:
             found = range(len(self.steps))[step] if -len(self.steps) <= step < len(self.steps) else None
         if found is None:
-            raise InvalidInput(f"no such step: {excerpt(step)}", expected=f"one of the {len(self.steps)} steps")
+            raise InvalidInput(
+                f"no such step: {excerpt(step)}", expected=f"one of the {len(self.steps)} steps"
+            )
         return found
 
     @property
@@ -325,7 +329,9 @@ class Trace:
     def _ran(self, result: Step) -> bool:
         """Whether the call of a result ran well, so that the result itself is what failed."""
         return any(
-            isinstance(step.record, Outcome) and step.record.ok and (step.turn, step.slot) == (result.turn, result.slot)
+            isinstance(step.record, Outcome)
+            and step.record.ok
+            and (step.turn, step.slot) == (result.turn, result.slot)
             for step in self.steps
         )
 
