@@ -44,7 +44,7 @@ MISLEADING = (
 CHECKS = {
     "ruff check": ["ruff", "check", "--quiet", "."],
     "ruff format": ["ruff", "format", "--check", "."],
-    "pyright": ["pyright", "zoolab"],
+    "mypy": ["mypy"],
 }
 
 

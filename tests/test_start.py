@@ -245,9 +245,9 @@ def test_test_runs_every_check_and_fails_if_one_fails(project: Path):
     done = start(project, "test", "-k", "nothing")
     lines = done.stdout.splitlines()
     assert done.returncode != 0
-    for check in ("ruff check", "ruff format", "pyright"):
+    for check in ("ruff check", "ruff format", "mypy"):
         assert any(line.startswith(f"zoolab: {check}") and "FAILED" in line for line in lines)
-    assert "zoolab: pytest (FAILED before it: ruff check, ruff format, pyright)" in lines
+    assert "zoolab: pytest (FAILED before it: ruff check, ruff format, mypy)" in lines
 
 
 @pytest.mark.parametrize("uv", [False, True], ids=["pip", "uv"])

@@ -177,7 +177,7 @@ def _no_constant(name: str) -> NoReturn:
 def _compact_encoder() -> Callable[[Any], str]:
     """`JSONEncoder.encode` makes a C encoder for each text; one that is kept costs half of that."""
     slow = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
-    make = json.encoder.c_make_encoder
+    make: Any = getattr(json.encoder, "c_make_encoder", None)
     if make is None:
         return slow.encode
     quote = json.encoder.encode_basestring

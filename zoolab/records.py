@@ -159,7 +159,7 @@ class Request:
     {'model': 'm', 'messages': [{'role': 'user', 'content': 'Hi'}]}
     """
 
-    messages: list[Message] = _MessagesField()  # type: ignore[assignment]
+    messages: _MessagesField = _MessagesField()
     tools: tuple[dict[str, Any], ...] = ()
     tool_choice: str = "auto"
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])

@@ -30,8 +30,8 @@ SEED = 42
 MAX_TOKENS = 160
 _TIMEOUT_SECONDS = 300.0
 
-# The phrasing with the most right answers, 13 of 17, among 20 tried. The order matters: with the failure
-# last, additions "failed" too.
+# Chosen by reading the answers to 17 results, of which it gets 13 right; tuned on those, so expect fewer
+# right on others. The order of the examples changes answers.
 _WORDS_SYSTEM = "Answer in one short sentence, using only the result of the tool."
 _WORDS_EXAMPLES = (
     ("Is mysql running?\nResult of check_status: active", "Yes, mysql is active."),

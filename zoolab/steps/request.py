@@ -69,7 +69,7 @@ def make_request(
     'auto'
     """
     forced = tool_choice not in ("auto", "none")
-    return Request(messages, tools, "auto" if forced and not first else tool_choice)  # type: ignore[arg-type]
+    return Request(messages, tools, "auto" if forced and not first else tool_choice)
 
 
 def check_tool_choice(tool_choice: str, tools: ToolRegistry) -> None:

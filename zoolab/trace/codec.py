@@ -79,9 +79,10 @@ def decode_record(data: object, messages: Messages) -> Record:
     if kind == "tools":
         return _decode_tools(body)
     if kind == "request":
-        return Request(
-            messages, tuple(_of_type(body.get("tools"), list)), str(body.get("tool_choice")), _settings(body)
-        )  # type: ignore[arg-type]
+        tools: list[dict[str, Any]] = _of_type(body.get("tools"), list)
+        choice: str = _of_type(body.get("tool_choice"), str)
+        settings: dict[str, Any] = _of_type(body.get("settings"), dict)
+        return Request(messages, tuple(tools), choice, settings)
     if kind == "outcome":
         return _decode_outcome(body)
     if kind not in _PLAIN:
@@ -160,10 +161,6 @@ def _decode_tools(body: dict[str, Any]) -> ToolRegistry:
             raise InvalidTrace(f"a tool is {excerpt(tool)}", expected=", ".join(sorted(names)))
         registry.add(Tool(**cast("dict[str, Any]", tool)))
     return registry
-
-
-def _settings(body: dict[str, Any]) -> dict[str, Any]:
-    return _of_type(body.get("settings"), dict)
 
 
 def _of_type(value: Any, kind: type) -> Any:

@@ -1,0 +1,196 @@
+"""Recordings: pairs of request and response in a JSONL file, each found again by what was asked.
+
+    {"recording": "zoolab", "version": 1, "made": "recorded", "model": ..., "settings": {...}, "who": ...}
+    {"request": {...}, "response": {...}, "date": "2026-11-22", "answered_by": "needle3"}
+
+`made` is `recorded` (a real model answered) or `authored` (written by hand, for teaching).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from difflib import unified_diff
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from zoolab.errors import InvalidInput
+from zoolab.jsontext import canonical, digest, encode, excerpt, is_utf8
+from zoolab.models.secrets import scrub
+
+VERSION = 1
+_NOT_ASKED = ("stream", "stream_options")
+#: What a result's envelope says differently each time: how long the tool took, and when it ran.
+_VOLATILE = re.compile(r'(\\"execution_time_ms\\":|\\"timestamp\\":)\d+')
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a recording says of itself."""
+
+    made: Literal["recorded", "authored"]
+    model: str
+    who: str = ""
+    settings: dict[str, Any] = field(default_factory=dict[str, Any])
+    calls: Literal["native", "text"] = "native"
+    note: str = ""
+
+
+class Recording:
+    """A file of request and response pairs.
+
+    Args:
+        path: The file. A missing one is begun, if a header is given.
+        header: What a new file says of itself.
+
+    Raises:
+        InvalidInput: There is no such file, or it is no recording; the message names the line.
+    """
+
+    def __init__(self, path: str | Path, header: Header | None = None) -> None:
+        self.path = Path(path)
+        self._responses: dict[str, dict[str, Any]] = {}
+        self._requests: dict[str, dict[str, Any]] = {}
+        self._lock = threading.Lock()
+        if self.path.exists() or header is None:
+            self.header = self._load()
+        else:
+            self.header = header
+            self._write({"recording": "zoolab", "version": VERSION, **_as_dict(header)}, mode="x")
+
+    def __len__(self) -> int:
+        return len(self._responses)
+
+    @property
+    def requests(self) -> list[dict[str, Any]]:
+        """The bodies of all recorded requests, in order."""
+        return list(self._requests.values())
+
+    def response_to(self, body: dict[str, Any]) -> dict[str, Any] | None:
+        """The response that was recorded for this request, or None."""
+        return self._responses.get(request_key(body))
+
+    def add(self, body: dict[str, Any], response: dict[str, Any]) -> None:
+        """Append a pair, with secrets taken out and no headers."""
+        entry = {
+            "request": _scrubbed({key: value for key, value in body.items() if key not in _NOT_ASKED}),
+            "response": _scrubbed(response),
+            "date": datetime.now(UTC).date().isoformat(),
+            "answered_by": response.get("model"),
+        }
+        with self._lock:
+            self._remember(entry)
+            self._write(entry, mode="a")
+
+    def difference(self, body: dict[str, Any], lines: int = 24) -> str:
+        """A unified diff from the nearest recorded request to this one; empty if nothing is recorded."""
+        wanted = _pretty(body)
+        nearest = max(
+            (_pretty(request) for request in self._requests.values()), key=_likeness(wanted), default=None
+        )
+        if nearest is None:
+            return ""
+        diff = list(unified_diff(nearest, wanted, "recorded", "requested", lineterm="", n=1))
+        return "\n".join(
+            diff[:lines] + ([f"... {len(diff) - lines} more lines"] if len(diff) > lines else [])
+        )
+
+    def _load(self) -> Header:
+        entries = self._read()
+        try:
+            header = _header(next(entries))
+        except StopIteration:
+            raise InvalidInput(f"{self.path} is empty", expected="a recording") from None
+        for entry in entries:
+            self._remember(entry)
+        return header
+
+    def _read(self) -> Iterator[dict[str, Any]]:
+        try:
+            text = self.path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+            raise InvalidInput(f"cannot read {self.path}: {reason}", expected="a recording") from None
+        for number, line in enumerate(text.splitlines(), 1):
+            yield _parse(line, f"{self.path.name}, line {number}")
+
+    def _remember(self, entry: dict[str, Any]) -> None:
+        key = request_key(entry["request"])
+        self._requests.setdefault(key, entry["request"])
+        self._responses.setdefault(key, entry["response"])
+
+    def _write(self, entry: dict[str, Any], mode: str) -> None:
+        line = encode(entry)
+        try:
+            with self.path.open(mode, encoding="utf-8") as file:
+                file.write((line if is_utf8(line) else json.dumps(entry)) + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise InvalidInput(f"cannot write {self.path}: {error.strerror}") from None
+
+
+def request_key(body: dict[str, Any]) -> str:
+    """The name of a request: the same however it is streamed, whenever its tools ran, without secrets.
+
+    >>> request_key({"messages": [], "stream": True}) == request_key({"messages": []})
+    True
+    """
+    asked = {key: value for key, value in body.items() if key not in _NOT_ASKED}
+    return digest(scrub(_VOLATILE.sub(r"\g<1>0", canonical(asked))))
+
+
+def _as_dict(header: Header) -> dict[str, Any]:
+    return {name: getattr(header, name) for name in header.__slots__}
+
+
+def _parse(line: str, where: str) -> dict[str, Any]:
+    try:
+        entry = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"{where} is not JSON: {error}") from None
+    if not isinstance(entry, dict):
+        raise InvalidInput(f"{where} is {excerpt(entry)}", expected="an object")
+    known = entry.get("recording") == "zoolab" or all(
+        isinstance(entry.get(name), dict) for name in ("request", "response")
+    )
+    if not known:
+        raise InvalidInput(f"{where} is no part of a recording", expected="a request and its response")
+    return cast("dict[str, Any]", entry)
+
+
+def _header(entry: dict[str, Any]) -> Header:
+    made, settings = entry.get("made"), entry.get("settings") or {}
+    if (
+        entry.get("recording") != "zoolab"
+        or entry.get("version") != VERSION
+        or made not in ("recorded", "authored")
+    ):
+        raise InvalidInput(
+            "this is no recording", expected=f"a first line that says recording, version {VERSION}, made"
+        )
+    calls: Literal["native", "text"] = "text" if entry.get("calls") == "text" else "native"
+    texts = (str(entry.get(name) or "") for name in ("model", "who", "note"))
+    model, who, note = texts
+    return Header(made, model, who, settings if isinstance(settings, dict) else {}, calls, note)
+
+
+def _scrubbed(value: dict[str, Any]) -> dict[str, Any]:
+    text = encode(value)
+    clean = scrub(text)
+    return value if clean == text else cast("dict[str, Any]", json.loads(clean))
+
+
+def _pretty(body: dict[str, Any]) -> list[str]:
+    asked = {key: value for key, value in body.items() if key not in _NOT_ASKED}
+    return scrub(json.dumps(asked, indent=1, sort_keys=True, ensure_ascii=False)).splitlines()
+
+
+def _likeness(wanted: list[str]) -> Any:
+    lines = set(wanted)
+    return lambda other: len(lines & set(other)) - len(lines ^ set(other)) / 1000

@@ -1,0 +1,100 @@
+"""A recorded model: answers from a file, through the real openai client."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from zoolab.errors import ModelError, ReplayMiss
+from zoolab.models.openai import OpenAIModel
+from zoolab.models.recording import Header, Recording
+from zoolab.models.transport import offline_client
+from zoolab.records import Model, Reply, Request
+
+
+class Replay:
+    """Answers each request as it was answered when it was recorded.
+
+    A request is known by what it asks: messages, tools, tool choice, model and settings. Whether it is
+    streamed, and how long its tools took, makes no difference. `client` is an `openai.OpenAI` that
+    anybody may use: it answers from the recording, without a network.
+
+    Args:
+        path: The recording.
+        live: A model that answers what is not recorded; its answers are added to the recording, without
+            headers and with secrets taken out.
+        stream: Whether replies come in pieces. The pieces of a recording that was made without
+            streaming are cut by zoolab.
+
+    Raises:
+        ReplayMiss: The request is not recorded, and there is no `live`; shows the nearest one.
+        InvalidInput: There is no such recording.
+
+    >>> import tempfile, zoolab
+    >>> path = Path(tempfile.mkdtemp()) / "hello.jsonl"
+    >>> Replay(path, live=zoolab.Scripted(["Hello"]))(Request([{"role": "user", "content": "Hi"}])).text
+    'Hello'
+    >>> Replay(path)(Request([{"role": "user", "content": "Hi"}])).text
+    'Hello'
+    """
+
+    def __init__(self, path: str | Path, live: Model | None = None, stream: bool = False) -> None:
+        self.recording = Recording(path, None if live is None else _header_of(live))
+        self.live = live
+        self.client = offline_client(self._answer)
+        header = self.recording.header
+        self.model, self.calls = header.model, header.calls
+        self._asks = OpenAIModel(header.model or "recorded", self.client, stream, **header.settings)
+
+    def __call__(self, request: Request) -> Reply:
+        body = self.body(request)
+        if self.recording.response_to(body) is None:
+            if self.live is None:
+                raise self._miss(body)
+            self.recording.add(body, _response_of(self.live(request)))
+        return self._asks(request)
+
+    def body(self, request: Request) -> dict[str, Any]:
+        """The body of the HTTP request, as the recording knows it."""
+        return self._asks.body(request)
+
+    def _answer(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        response = self.recording.response_to(body)
+        if response is not None:
+            return 200, response
+        miss = {"message": str(self._miss(body)), "type": "replay_miss", "code": "replay_miss"}
+        return 404, {"error": miss}
+
+    def _miss(self, body: dict[str, Any]) -> ReplayMiss:
+        difference = self.recording.difference(body)
+        return ReplayMiss(
+            f"{self.recording.path.name} holds no such request, among {len(self.recording)}",
+            advice="ask what was recorded, or record this with live="
+            + (f"\n{difference}" if difference else ""),
+            difference=difference,
+        )
+
+
+def _header_of(live: Model) -> Header:
+    model = getattr(live, "model", None) or type(live).__name__
+    made = getattr(live, "made", "recorded" if hasattr(live, "client") else "authored")
+    calls = getattr(live, "calls", "native")
+    settings = dict(getattr(live, "settings", {}))
+    return Header(made, str(model), getattr(live, "who", str(model)), settings, calls)
+
+
+def _response_of(reply: Reply) -> dict[str, Any]:
+    """The response as it came; one in the same form where the model gave none."""
+    if reply.raw is not None:
+        return reply.raw
+    if not reply.message:
+        raise ModelError("a reply without a message cannot be recorded")
+    choice = {"index": 0, "message": reply.message, "finish_reason": reply.finish_reason or "stop"}
+    body: dict[str, Any] = {
+        "id": "recorded",
+        "object": "chat.completion",
+        "created": 0,
+        "model": reply.model or "unknown",
+        "choices": [choice],
+    }
+    return body if reply.usage is None else {**body, "usage": dict(reply.usage)}

@@ -1,0 +1,95 @@
+"""The real openai client without a network: a transport for whichever HTTP library it speaks through.
+
+openai 3.x speaks through httpx2, 2.x through httpx, and each refuses the other's client. What is
+needed of them is the same: a `BaseTransport` with one method.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from zoolab.jsontext import encode
+
+if TYPE_CHECKING:
+    import openai
+
+Answer = Callable[[dict[str, Any]], tuple[int, dict[str, Any]]]
+
+PIECE = 6
+
+
+def offline_client(answer: Answer) -> openai.OpenAI:
+    """An `openai.OpenAI` whose requests are answered by a function from body to (status, body).
+
+    A request with `stream` gets the same answer cut into chunks.
+
+    >>> client = offline_client(lambda body: (404, {"error": {"message": "nobody here"}}))
+    >>> client.models.list()
+    Traceback (most recent call last):
+    openai.NotFoundError: Error code: 404 - {'error': {'message': 'nobody here'}}
+    """
+    import openai
+
+    http = http_library()
+
+    class Transport(http.BaseTransport):  # type: ignore[misc, name-defined]
+        def handle_request(self, request: Any) -> Any:
+            body = json.loads(request.read() or b"{}")
+            status, response = answer(body)
+            if status == 200 and body.get("stream"):
+                events = "".join(f"data: {encode(chunk)}\n\n" for chunk in chunks_of(response))
+                headers = {"content-type": "text/event-stream"}
+                return http.Response(200, headers=headers, text=events + "data: [DONE]\n\n")
+            return http.Response(status, json=response)
+
+    client = http.Client(transport=Transport())
+    return openai.OpenAI(
+        api_key="none", base_url="http://recording.invalid/v1", http_client=client, max_retries=0
+    )
+
+
+def http_library() -> Any:
+    """The HTTP library of the installed openai client: httpx2 or httpx.
+
+    >>> http_library().__name__ in ("httpx", "httpx2")
+    True
+    """
+    import openai
+
+    return importlib.import_module(openai.Timeout.__module__.partition(".")[0])
+
+
+def chunks_of(completion: dict[str, Any], piece: int = PIECE) -> Iterator[dict[str, Any]]:
+    """A chat completion cut into the chunks of a stream. Where the cuts fall is ours, not the model's.
+
+    >>> body = {"choices": [{"message": {"content": "Hello, you"}, "finish_reason": "stop"}]}
+    >>> [chunk["choices"][0]["delta"].get("content") for chunk in chunks_of(body)]
+    [None, 'Hello,', ' you', None]
+    """
+    shared = {key: completion[key] for key in ("id", "created", "model") if key in completion}
+    shared["object"] = "chat.completion.chunk"
+    choice = completion["choices"][0]
+    for delta in _deltas(choice["message"], piece):
+        yield {**shared, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+    yield {**shared, "choices": [{"index": 0, "delta": {}, "finish_reason": choice.get("finish_reason")}]}
+    if completion.get("usage"):
+        yield {**shared, "choices": [], "usage": completion["usage"]}
+
+
+def _deltas(message: dict[str, Any], piece: int) -> Iterator[dict[str, Any]]:
+    yield {"role": "assistant", "content": None}
+    for text in _cut(message.get("content") or "", piece):
+        yield {"content": text}
+    for index, call in enumerate(message.get("tool_calls") or ()):
+        function = call["function"]
+        named = {"name": function["name"], "arguments": ""}
+        yield {"tool_calls": [{"index": index, "id": call.get("id"), "type": "function", "function": named}]}
+        for text in _cut(function.get("arguments") or "", piece):
+            yield {"tool_calls": [{"index": index, "function": {"arguments": text}}]}
+
+
+def _cut(text: str, piece: int) -> Iterator[str]:
+    return (text[start : start + piece] for start in range(0, len(text), piece))
