@@ -19,8 +19,11 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel, Field
 
+from zoolab.binding import BindingError, binder
 from zoolab.errors import InvalidArguments, InvalidToolSignature
-from zoolab.hints import BindingError, Describer, binder, make_strict, type_hints, with_default, without_nulls
+from zoolab.fragments import with_default
+from zoolab.hints import Describer, type_hints
+from zoolab.strict import make_strict, without_nulls
 
 
 class Unit(enum.Enum):

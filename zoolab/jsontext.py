@@ -157,8 +157,8 @@ def _syntax_problem(text: str, error: json.JSONDecodeError) -> NotStrictJSON:
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) != len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))
         raise NotStrictJSON("each key once", f"the key {excerpt(twice)} twice")
     return made
 

@@ -68,7 +68,7 @@ def render(source: Path) -> str:
         # jupytext's note on blank lines: it would change with the layout of the source.
         cell.metadata.pop("lines_to_next_cell", None)
     nbformat.validate(notebook)
-    return nbformat.writes(notebook).rstrip("\n") + "\n"
+    return str(nbformat.writes(notebook)).rstrip("\n") + "\n"
 
 
 def build(folder: Path, check: bool = False) -> list[Path]:

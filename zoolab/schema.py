@@ -11,13 +11,13 @@ from contextvars import ContextVar
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
+from zoolab.describe import describe
 from zoolab.errors import InvalidSchema, Problem
 from zoolab.jsontext import canonical, encode, excerpt, pointer_to
+from zoolab.plain import plain_test
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from jsonschema.exceptions import ValidationError
 
 MAX_SCHEMA_CHARS = 1 << 16
 MAX_SCHEMA_DEPTH = 48
@@ -25,16 +25,6 @@ MAX_STEPS = 100_000
 MAX_PATTERN_SECONDS = 0.25
 MAX_PROBLEMS = 20
 
-_PYTHON_TYPES = {
-    "string": (str,),
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
-    "null": (type(None),),
-}
-_ANNOTATIONS = {"title", "description", "default", "examples"}
-_PLAIN_PROPERTY = _ANNOTATIONS | {"type", "enum"}
-_PLAIN_OBJECT = _ANNOTATIONS | {"type", "properties", "required", "additionalProperties"}
 _DATA_KEYWORDS = frozenset({"const", "default", "enum", "examples"})
 _MULTIPLYING = (
     "$dynamicRef",
@@ -96,20 +86,20 @@ class SchemaChecker:
         """All that is wrong with `value`, at most `MAX_PROBLEMS`; empty if it meets the schema."""
         if self._meets_plainly is not None and self._meets_plainly(value):
             return ()
-        from jsonschema.exceptions import _WrappedReferencingError  # pyright: ignore[reportPrivateUsage]
+        from referencing.exceptions import Unresolvable
 
         token = _work.set(_Work())
         try:
             if self._validator.is_valid(value):
                 return ()
-            return tuple(_first(_describe(self._validator.iter_errors(value)), MAX_PROBLEMS))
+            return tuple(_first(describe(self._validator.iter_errors(value)), MAX_PROBLEMS))
         except (_TooMuchWork, RecursionError):
             return (
                 Problem(
                     "invalid_schema", "", "a schema that can be checked in bounded time", "one that cannot"
                 ),
             )
-        except _WrappedReferencingError as error:
+        except Unresolvable as error:
             return (
                 Problem("invalid_schema", "", "a schema that is complete in itself", excerpt(str(error))),
             )
@@ -128,54 +118,6 @@ class SchemaChecker:
 
         _check_against_metaschema(self._schema)
         return _validator_class()(self._schema, registry=Registry())
-
-
-def plain_test(schema: Mapping[str, Any]) -> Callable[[Any], bool] | None:
-    """A quick test for the plainest schemas: true only for what jsonschema accepts too.
-
-    An object whose properties have plain types or enums of text. None for any other schema; what fails
-    the test is judged by jsonschema, which also says why.
-
-    >>> test = plain_test({"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]})
-    >>> test({"a": 1}), test({"a": True}), plain_test({"anyOf": []}) is None
-    (True, False, True)
-    """
-    if schema.get("type") != "object" or not schema.keys() <= _PLAIN_OBJECT:
-        return None
-    properties, required = schema.get("properties", {}), schema.get("required", [])
-    if not isinstance(properties, dict) or not isinstance(required, list):
-        return None
-    types = {name: _plain_types(subschema) for name, subschema in properties.items()}
-    if None in types.values() or not all(isinstance(name, str) for name in required):
-        return None
-    enums = {name: frozenset(sub["enum"]) for name, sub in properties.items() if "enum" in sub}
-
-    def meets(value: Any) -> bool:
-        if type(value) is not dict:
-            return False
-        for name in required:
-            if name not in value:
-                return False
-        for name, item in value.items():
-            allowed = types.get(name)
-            if allowed is None:
-                return False
-            if type(item) not in allowed or (name in enums and item not in enums[name]):
-                return False
-        return True
-
-    return meets
-
-
-def _plain_types(schema: Any) -> tuple[type, ...] | None:
-    if not isinstance(schema, dict) or not schema.keys() <= _PLAIN_PROPERTY:
-        return None
-    named = schema.get("type")
-    types = [_PYTHON_TYPES.get(name) for name in ([named] if isinstance(named, str) else named or [None])]
-    texts = schema.get("enum", [])
-    if None in types or not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        return None
-    return tuple(kind for kinds in types for kind in kinds or ())
 
 
 class _TooMuchWork(Exception):
@@ -242,7 +184,7 @@ def _validator_class() -> Any:
     from jsonschema import Draft202012Validator, validators
 
     bounded = {name: _counted(Draft202012Validator.VALIDATORS[name]) for name in _MULTIPLYING}
-    return validators.extend(
+    return validators.extend(  # type: ignore[no-untyped-call]
         Draft202012Validator,
         {
             **bounded,
@@ -330,88 +272,3 @@ def _first(problems: Iterable[Problem], limit: int) -> Iterator[Problem]:
             yield problem
         if len(seen) == limit:
             return
-
-
-def _describe(errors: Iterable[ValidationError]) -> Iterator[Problem]:
-    for error in errors:
-        pointer = pointer_to(error.absolute_path)
-        describe = _DESCRIBERS.get(str(error.validator), _describe_other)
-        for suffix, expected, received in describe(error):
-            yield Problem("invalid_arguments", pointer + suffix, expected, received)
-
-
-def _describe_other(error: Any) -> Iterator[tuple[str, str, str]]:
-    yield "", f"{error.validator} {excerpt(error.validator_value)}", excerpt(error.instance)
-
-
-def _describe_type(error: Any) -> Iterator[tuple[str, str, str]]:
-    yield "", _type_words(error.validator_value), excerpt(error.instance)
-
-
-def _describe_required(error: Any) -> Iterator[tuple[str, str, str]]:
-    properties = error.schema.get("properties", {}) if isinstance(error.schema, dict) else {}
-    for name in error.validator_value:
-        if name not in error.instance:
-            yield pointer_to([name]), schema_words(properties.get(name)), "nothing"
-
-
-def _describe_additional(error: Any) -> Iterator[tuple[str, str, str]]:
-    if error.validator_value is not False:
-        yield from _describe_other(error)
-        return
-    known = list(error.schema.get("properties", {}))
-    for name in error.instance:
-        if name not in known:
-            yield (
-                pointer_to([name]),
-                f"only {', '.join(known) or 'no arguments'}",
-                excerpt(error.instance[name]),
-            )
-
-
-def _describe_enum(error: Any) -> Iterator[tuple[str, str, str]]:
-    yield "", schema_words({"enum": error.validator_value}), excerpt(error.instance)
-
-
-def _describe_choice(error: Any) -> Iterator[tuple[str, str, str]]:
-    words = dict.fromkeys(schema_words(choice) for choice in error.validator_value)
-    yield "", " or ".join(words), excerpt(error.instance)
-
-
-_DESCRIBERS: dict[str, Callable[[Any], Iterator[tuple[str, str, str]]]] = {
-    "additionalProperties": _describe_additional,
-    "anyOf": _describe_choice,
-    "enum": _describe_enum,
-    "oneOf": _describe_choice,
-    "required": _describe_required,
-    "type": _describe_type,
-}
-
-
-def _type_words(types: Any) -> str:
-    return types if isinstance(types, str) else " or ".join(map(str, types))
-
-
-def schema_words(schema: Any) -> str:
-    """A schema in a few words, for an error or a table.
-
-    >>> schema_words({"type": "integer"}), schema_words({"enum": ["C", "F"]})
-    ('integer', 'one of "C", "F"')
-    """
-    if not isinstance(schema, dict):
-        return "a value"
-    if "enum" in schema:
-        return excerpt_list("one of ", schema["enum"])
-    if "const" in schema:
-        return excerpt(schema["const"])
-    if "anyOf" in schema:
-        return " or ".join(dict.fromkeys(schema_words(choice) for choice in schema["anyOf"]))
-    if "$ref" in schema:
-        return str(schema["$ref"]).rpartition("/")[2] or "a value"
-    return _type_words(schema["type"]) if "type" in schema else "a value"
-
-
-def excerpt_list(prefix: str, values: Iterable[Any], limit: int = 200) -> str:
-    """`prefix` and the values as JSON, cut at `limit` characters."""
-    text = prefix + ", ".join(excerpt(value) for value in values)
-    return text if len(text) <= limit else text[: limit - 1] + "…"

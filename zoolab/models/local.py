@@ -74,6 +74,9 @@ class LocalModel:
     ('needle+smollm2', 'native', 'text')
     """
 
+    #: What a recording of this model says of itself.
+    made = "recorded"
+
     def __init__(
         self, name: str | None = None, *, stream: bool = False, servers: Servers | None = None
     ) -> None:
@@ -88,6 +91,21 @@ class LocalModel:
     def name(self) -> str:
         """The name of the model, or of both."""
         return self._name or "needle+smollm2"
+
+    @property
+    def model(self) -> str:
+        """The same, as a recording keeps it."""
+        return self.name
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings of every request."""
+        return {"temperature": 0, "seed": SEED, "max_tokens": MAX_TOKENS}
+
+    @property
+    def who(self) -> str:
+        """Who answers, for a recording: the models and what runs them."""
+        return weights.describe([self._name] if self._name else ["needle", "smollm2"])
 
     @property
     def calls(self) -> Literal["native", "text"]:

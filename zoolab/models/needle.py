@@ -210,7 +210,7 @@ def _usage(made: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _messages(value: Any) -> list[Mapping[str, Any]]:
-    if not isinstance(value, list) or not all(isinstance(part, dict) for part in cast("list[Any]", value)):
+    if not isinstance(value, list) or not all(isinstance(part, dict) for part in value):
         raise BadRequest("messages: expected an array of objects")
     return cast("list[Mapping[str, Any]]", value)
 

@@ -40,6 +40,9 @@ class OpenAIModel:
     {'temperature': 0, 'seed': 1, 'model': 'm', 'messages': []}
     """
 
+    #: What a recording of this model says of itself.
+    made = "recorded"
+
     def __init__(
         self,
         model: str | None = None,

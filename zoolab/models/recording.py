@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from difflib import unified_diff
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -53,7 +54,7 @@ class Recording:
     """
 
     def __init__(self, path: str | Path, header: Header | None = None) -> None:
-        self.path = Path(path)
+        self.path = _find(Path(path)) if header is None else Path(path)
         self._responses: dict[str, dict[str, Any]] = {}
         self._requests: dict[str, dict[str, Any]] = {}
         self._lock = threading.Lock()
@@ -133,6 +134,21 @@ class Recording:
                 os.fsync(file.fileno())
         except OSError as error:
             raise InvalidInput(f"cannot write {self.path}: {error.strerror}") from None
+
+
+def shipped() -> dict[str, Path]:
+    """The recordings that come with zoolab, by name.
+
+    >>> "starter" in shipped()
+    True
+    """
+    folder = Path(str(files("zoolab.recordings")))
+    return {path.stem: path for path in sorted(folder.glob("*.jsonl")) if not path.stem.endswith("-prompts")}
+
+
+def _find(path: Path) -> Path:
+    """A file, or the name of a recording that comes with zoolab."""
+    return path if path.exists() else shipped().get(str(path), path)
 
 
 def request_key(body: dict[str, Any]) -> str:

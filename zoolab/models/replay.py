@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from zoolab.errors import ModelError, ReplayMiss
 from zoolab.models.openai import OpenAIModel
@@ -20,7 +20,7 @@ class Replay:
     anybody may use: it answers from the recording, without a network.
 
     Args:
-        path: The recording.
+        path: The recording: a file, or the name of one that comes with zoolab, such as "starter".
         live: A model that answers what is not recorded; its answers are added to the recording, without
             headers and with secrets taken out.
         stream: Whether replies come in pieces. The pieces of a recording that was made without
@@ -77,8 +77,11 @@ class Replay:
 
 def _header_of(live: Model) -> Header:
     model = getattr(live, "model", None) or type(live).__name__
-    made = getattr(live, "made", "recorded" if hasattr(live, "client") else "authored")
-    calls = getattr(live, "calls", "native")
+    # Only a model that says so is a real one.
+    made: Literal["recorded", "authored"] = (
+        "recorded" if getattr(live, "made", "") == "recorded" else "authored"
+    )
+    calls: Literal["native", "text"] = "text" if getattr(live, "calls", "") == "text" else "native"
     settings = dict(getattr(live, "settings", {}))
     return Header(made, str(model), getattr(live, "who", str(model)), settings, calls)
 

@@ -30,6 +30,10 @@ class Scripted:
     'Done.'
     """
 
+    #: What a recording of this model says of itself.
+    made = "authored"
+    who = "written by hand, for teaching"
+
     def __init__(self, replies: Iterable[ScriptedReply] | Callable[[Request], Any]) -> None:
         self._replies = iter(replies) if isinstance(replies, Iterable) else iter(lambda: replies, None)
         self._calls_made = 0

@@ -59,7 +59,7 @@ def http_library() -> Any:
     """
     import openai
 
-    return importlib.import_module(openai.Timeout.__module__.partition(".")[0])
+    return importlib.import_module(openai.DefaultHttpxClient.__bases__[0].__module__.partition(".")[0])
 
 
 def chunks_of(completion: dict[str, Any], piece: int = PIECE) -> Iterator[dict[str, Any]]:
@@ -69,7 +69,7 @@ def chunks_of(completion: dict[str, Any], piece: int = PIECE) -> Iterator[dict[s
     >>> [chunk["choices"][0]["delta"].get("content") for chunk in chunks_of(body)]
     [None, 'Hello,', ' you', None]
     """
-    shared = {key: completion[key] for key in ("id", "created", "model") if key in completion}
+    shared: dict[str, Any] = {key: completion[key] for key in ("id", "created", "model") if key in completion}
     shared["object"] = "chat.completion.chunk"
     choice = completion["choices"][0]
     for delta in _deltas(choice["message"], piece):

@@ -17,9 +17,10 @@ import shutil
 import tempfile
 import time
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any
@@ -174,6 +175,25 @@ def table() -> list[dict[str, Any]]:
     ['needle', 'smollm2']
     """
     return [_row(weights) for weights in _TABLE.values()]
+
+
+def describe(names: Iterable[str]) -> str:
+    """The models of these names and the versions of what runs them, in a line for a recording.
+
+    >>> describe(["needle"]).startswith("Needle 3 (121 M parameters, 2 bit), run by needle-rs")
+    True
+    """
+    rows = [lookup(name) for name in names]
+    return "; ".join(
+        f"{row.title}, run by {row.runtime.replace('_', '-')} {_version(row.runtime)}" for row in rows
+    )
+
+
+def _version(runtime: str) -> str:
+    try:
+        return version(runtime.replace("_", "-"))
+    except PackageNotFoundError:
+        return "(not installed)"
 
 
 def _row(weights: Weights) -> dict[str, Any]:

@@ -9,60 +9,21 @@ from __future__ import annotations
 import functools
 import inspect
 import operator
-import re
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Union, cast, get_args, get_origin, overload
 from weakref import WeakKeyDictionary
 
+from zoolab.binding import Bind, binder
+from zoolab.docstrings import read_docstring
 from zoolab.errors import InvalidInput, InvalidToolSignature
-from zoolab.hints import (
-    Bind,
-    Describer,
-    Schema,
-    binder,
-    make_strict,
-    object_schema,
-    type_hints,
-    with_default,
-    without_nulls,
-)
+from zoolab.fragments import Schema, object_schema, with_default
+from zoolab.hints import Describer, type_hints
 from zoolab.jsontext import excerpt
+from zoolab.signature import REQUIRED, defaults_of
+from zoolab.strict import make_strict, without_nulls
 from zoolab.tools import Context, Risk, Tool, ToolRegistry
-
-_REQUIRED: Any = inspect.Parameter.empty
-
-# Where the description ends; the group that matched is the docstring's style.
-_SECTION = re.compile(
-    r"^(?:(?P<sphinx>:(?:param|type|returns?|rtype|raises)\b[^:\n]*:)"
-    r"|(?P<numpy>[A-Z][A-Za-z ]+\n-{3,}[ \t]*$)"
-    r"|(?P<google>(?:Args|Arguments|Params|Parameters|Returns|Raises|Yields|Examples?|Notes?):[ \t]*$))",
-    re.MULTILINE,
-)
-# For each style, what holds the parameters, and one of them: an entry goes on as long as it is indented.
-_PARAMETERS = {
-    "google": re.compile(
-        r"^(?:Args|Arguments|Params|Parameters):[ \t]*\n((?:[ \t]+.*\n?|\n)*)", re.MULTILINE
-    ),
-    "numpy": re.compile(
-        r"^Parameters\n-{3,}[ \t]*\n((?:(?!.*\n-{3,}).*(?:\n|\Z))*?)(?=.*\n-{3,}|\Z)", re.MULTILINE
-    ),
-    "sphinx": re.compile(r"(.*)", re.DOTALL),
-}
-_ENTRIES = {
-    "google": re.compile(
-        r"^([ \t]+)(?P<names>\w+)[ \t]*(?:\(.*?\))?:(?P<words>.*(?:\n(?:\1[ \t]+.*|[ \t]*(?=\n)))*)",
-        re.MULTILINE,
-    ),
-    "numpy": re.compile(
-        r"^(?P<names>\w+(?:, *\w+)*)[ \t]*(?::.*)?(?P<words>(?:\n(?:[ \t]+.*|(?=\n)))*)", re.MULTILINE
-    ),
-    "sphinx": re.compile(
-        r"^:param[ \t]+(?:[^:\n]*[ \t])?(?P<names>\w+):(?P<words>.*(?:\n(?:[ \t]+.*|(?=\n)))*)", re.MULTILINE
-    ),
-}
-_LINE_BREAK = re.compile(r"(?<!\n)\n(?=[^\s*+-])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,14 +182,14 @@ def _read_afresh(function: Any, param_names: Sequence[str] | None, made_from: tu
     source = target if inspect.isroutine(target) or hasattr(target, "__wrapped__") else type(target).__call__
     label = f"{getattr(source, '__qualname__', type(target).__name__)}()"
     hints = type_hints(source)
-    defaults = _defaults_of(function, label)
+    defaults = defaults_of(function, label)
     context = _context_parameter(defaults, hints, label)
     defaults.pop(context or "", None)
     shown = _shown_names(defaults, param_names, label)
     if param_names is None:
         _check_hinted(defaults, hints, label)
     text = source.__doc__ or (type(target).__doc__ if source is not target else "")
-    description, explained = _read_docstring(inspect.cleandoc(text or ""))
+    description, explained = read_docstring(inspect.cleandoc(text or ""))
     describer = Describer()
     shapes = {
         name: describer.describe(hints.get(name, Any), f"{label}: the parameter '{name}'")
@@ -238,51 +199,12 @@ def _read_afresh(function: Any, param_names: Sequence[str] | None, made_from: tu
         shown[name]: _property(shape.schema, explained.get(name, ""), defaults[name])
         for name, shape in shapes.items()
     }
-    schema = object_schema(properties, [shown[name] for name in defaults if defaults[name] is _REQUIRED])
+    schema = object_schema(properties, [shown[name] for name in defaults if defaults[name] is REQUIRED])
     if describer.definitions:
         schema["$defs"] = describer.definitions
     converted = {shown[name]: shape.hint for name, shape in shapes.items() if shape.binds}
     renamed = {new: old for old, new in shown.items() if new != old}
     return _Reading(made_from, description, schema, context, converted, renamed)
-
-
-def _defaults_of(function: Any, label: str) -> dict[str, Any]:
-    """The names of the parameters, with their defaults or `_REQUIRED`."""
-    if (
-        type(function) is types.FunctionType
-        and not function.__dict__
-        and _takes_names_only(function.__code__)
-    ):
-        return _plain_defaults(function)
-    try:
-        parameters = dict(inspect.signature(function).parameters)
-    except ValueError:
-        raise InvalidToolSignature(f"{label} has no signature", advice="wrap it in a function") from None
-    if isinstance(function, functools.partial):
-        for name in cast("functools.partial[Any]", function).keywords:
-            parameters.pop(name, None)
-    for name, parameter in parameters.items():
-        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-            raise InvalidToolSignature(
-                f"{label}: the parameter {name!r} is {parameter.kind.description}",
-                expected="parameters that can be given by name",
-                advice="write out what it takes, one parameter each",
-            )
-    return {name: parameter.default for name, parameter in parameters.items()}
-
-
-def _takes_names_only(code: types.CodeType) -> bool:
-    return not (code.co_posonlyargcount or code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS))
-
-
-def _plain_defaults(function: types.FunctionType) -> dict[str, Any]:
-    """What inspect.signature would say, at a tenth of its cost."""
-    count = function.__code__.co_argcount
-    names = function.__code__.co_varnames[: count + function.__code__.co_kwonlyargcount]
-    defaults = function.__defaults__ or ()
-    given = dict(zip(names[count - len(defaults) : count], defaults, strict=True))
-    given |= function.__kwdefaults__ or {}
-    return {name: given.get(name, _REQUIRED) for name in names}
 
 
 def _context_parameter(parameters: Iterable[str], hints: Mapping[str, Any], label: str) -> str | None:
@@ -326,27 +248,7 @@ def _check_hinted(parameters: Iterable[str], hints: Mapping[str, Any], label: st
 def _property(schema: Schema, explained: str, default: Any) -> Schema:
     if explained and "description" not in schema:
         schema = {**schema, "description": explained}
-    return schema if default is _REQUIRED else with_default(schema, default)
-
-
-def _read_docstring(text: str) -> tuple[str, dict[str, str]]:
-    """The description, and what the docstring says of each parameter."""
-    section = _SECTION.search(text)
-    if section is None:
-        return _unwrapped(text), {}
-    style = str(section.lastgroup)
-    explained: dict[str, str] = {}
-    block = _PARAMETERS[style].search(text, section.start())
-    for entry in _ENTRIES[style].finditer(block[1] if block else ""):
-        words = " ".join(entry["words"].split())
-        if words:
-            explained.update(dict.fromkeys(entry["names"].replace(" ", "").split(","), words))
-    return _unwrapped(text[: section.start()]), explained
-
-
-def _unwrapped(text: str) -> str:
-    """A description without its line breaks, and without the examples that are for people."""
-    return _LINE_BREAK.sub(" ", text.partition(">>>")[0].strip())
+    return schema if default is REQUIRED else with_default(schema, default)
 
 
 def _copied(value: Any) -> Any:

@@ -163,7 +163,7 @@ def _documented(value: Any, where: str, inside: tuple[int, ...]) -> Any:
     if isinstance(value, enum.Enum):
         return _convert(value.value, where, inside)
     if isinstance(value, _PLAIN):
-        return str(value) if isinstance(value, str) else int(value)
+        return str(value) if isinstance(value, str) else int(value or 0)
     if isinstance(value, _DATES):
         return value.isoformat()
     if isinstance(value, _AS_TEXT):

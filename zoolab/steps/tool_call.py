@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import ModelError
 from zoolab.jsontext import MAX_CHARS, encode, excerpt
@@ -83,7 +83,7 @@ def read_calls(
         raise ModelError(f"tool_calls is {excerpt(native)}", expected="a list of calls")
     if not native and text and isinstance(reply.get("content"), str):
         return _calls_in_text(reply["content"], turn, ids)
-    return [_native_call(call, turn, slot, ids) for slot, call in enumerate(cast("list[Any]", native))]
+    return [_native_call(call, turn, slot, ids) for slot, call in enumerate(native)]
 
 
 def message_with_calls(message: Message, calls: list[ToolCall]) -> Message:

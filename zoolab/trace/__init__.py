@@ -5,12 +5,14 @@ journal.py   every message once, every revision of messages[]
 events.py    a trace as events: saved, loaded, written while it grows
 fork.py      another run that shares this one's beginning
 frame.py     a table, one row a step
-html.py      a page that tells the story
+html.py      a page that tells the story (cards.py, words.py, markup.py, story.css)
+lines.py     a step in a few lines of plain text
 """
 
 from __future__ import annotations
 
+from zoolab.trace.lines import headline
 from zoolab.trace.running import run
 from zoolab.trace.trace import LoggedError, MessagesDiff, Trace
 
-__all__ = ["LoggedError", "MessagesDiff", "Trace", "run"]
+__all__ = ["LoggedError", "MessagesDiff", "Trace", "headline", "run"]

@@ -1,0 +1,239 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # 01 · One loop
+#
+# A language model writes text. It cannot add, ping or look anything up. What it can do is write down,
+# in JSON, *which function it would like to have called*. Your program calls it and tells the model what came out.
+# That exchange is **tool calling**, and it has six steps:
+#
+# | step | who acts | what happens |
+# | --- | --- | --- |
+# | `define` | you | a Python function is described to the model |
+# | `request` | you | the conversation and the descriptions are sent |
+# | `tool_call` | the model | it asks for a call, in JSON |
+# | `validate` | you | may this call run, with these arguments? |
+# | `execute` | you | it runs |
+# | `result` | you | the outcome goes back as a message |
+#
+# You will take them one at a time by hand, then let `walk` take them for you.
+# It needs about 20 minutes, no key and no network.
+
+# %% [markdown]
+# ## Who answers?
+#
+# Two small real models, recorded: one chooses the calls, the other puts results into words. They ran on a laptop's CPU
+# and they make mistakes. Nothing here was written by hand to look good; a recording says of itself who answered.
+
+# %%
+import json
+
+from zoolab import Replay, Trace, ToolCall, ToolRegistry, check_call, read_calls, run, tool, walk
+
+model = Replay("starter")
+print(model.recording.header.made, "|", model.recording.header.who)
+
+# %% [markdown]
+# ## Step 1, define
+#
+# The model never sees your code. It sees a name, a description and a JSON Schema of the parameters.
+# `@tool` reads all three from an ordinary function.
+
+# %%
+from zoolab.toolbox.starter import add
+
+print(add(42, 58), "- it is still a function")
+print(json.dumps(add.schema(), indent=2))
+
+# %% [markdown]
+# **Predict first:** which words in that JSON will make the model choose this tool for "What is 42 + 58?"
+
+# %% [markdown]
+# ## Step 2, request
+#
+# A request is a dict: the conversation so far, called `messages`, and the tools. Here it is, whole.
+
+# %%
+messages = [{"role": "user", "content": "What is 42 + 58?"}]
+settings = {"model": model.model, **model.recording.header.settings}
+
+body = {**settings, "messages": messages, "tools": [add.schema()], "tool_choice": "auto"}
+print(json.dumps(body, indent=1))
+
+# %% [markdown]
+# It goes out through the official `openai` client. This client has no network behind it but the recording;
+# with your own endpoint you would write `OpenAI()` and nothing else would change.
+
+# %%
+client = model.client
+completion = client.chat.completions.create(**body)
+
+# %% [markdown]
+# ## Step 3, tool_call
+#
+# The reply has no text. It has a call, and its `arguments` are **a string**: the raw text that the model wrote.
+
+# %%
+reply = completion.choices[0].message.to_dict()
+print(json.dumps(reply, indent=1))
+
+call = read_calls(reply)[0]
+print("name     ", call.name)
+print("arguments", repr(call.arguments))
+
+# %% [markdown]
+# ## Step 4, validate
+#
+# A string from a model is a stranger's input. Before anything runs: does this tool exist, is the text one JSON object,
+# does the object meet the schema?
+
+# %%
+tools = ToolRegistry([add])
+verdict = check_call(call, tools)
+verdict.ok, verdict.arguments
+
+# %% [markdown]
+# Now break it, as models do. **Predict first:** which of these four may run?
+
+# %%
+for arguments in ['{"a": 42, "b": "58"}', '{"a": 42}', '{"a": 42, "b": 58', '{"a": 42, "b": 58.0}']:
+    broken = check_call(ToolCall(1, 0, "call_x", "add", arguments), tools)
+    print(f"{arguments:24} {'runs' if broken.ok else broken.error_code}")
+    for problem in broken.problems:
+        print(f"{'':24} {problem.message}")
+
+# %% [markdown]
+# Notice what did *not* happen: nothing was guessed, nothing was turned into `{}`, and every problem names
+# where it is, what was expected and what came. That text is what the model gets to read.
+
+# %% [markdown]
+# ## Step 5, execute
+#
+# The only step that touches the world, and the shortest one.
+
+# %%
+value = tools.execute(call.name, verdict.arguments)
+value
+
+# %% [markdown]
+# ## Step 6, result
+#
+# The conversation grows by two messages: what the model asked for, and what came of it. The second
+# carries the id of the call that it answers. Leave one out and the next request is refused.
+
+# %%
+messages.append({"role": "assistant", "content": reply.get("content"), "tool_calls": reply["tool_calls"]})
+messages.append({"role": "tool", "tool_call_id": call.id, "content": str(value)})
+[message["role"] for message in messages]
+
+# %% [markdown]
+# And round again: the same request, with a longer conversation.
+
+# %%
+completion = client.chat.completions.create(**{**body, "messages": messages})
+print(completion.choices[0].message.content)
+
+# %% [markdown]
+# That was all. A tool call is two requests and a function call between them.
+
+# %% [markdown]
+# ## The same with `walk`
+#
+# `walk` takes the six steps in order and stops at each. Ask it for the next step as often as you like.
+
+# %%
+from zoolab.trace import headline
+
+steps = walk("What is 42 + 58?", [add], model)
+for _ in range(4):
+    step = next(steps)
+    print(f"{step.kind:10} {headline(step)}")
+
+# %% [markdown]
+# It waits now, before anything has run. Two more steps:
+
+# %%
+for _ in range(2):
+    step = next(steps)
+    print(f"{step.kind:10} {headline(step)}")
+
+# %% [markdown]
+# A `Trace` keeps all of it, and shows the story. Open a step to see what it held.
+
+# %%
+trace = run("What is 42 + 58?", [add], model)
+trace
+
+# %% [markdown]
+# Every change of `messages[]` is kept too, so you can ask how two moments differ...
+
+# %%
+print(trace.diff(1, 2))
+print(trace.diff(2, 5))
+
+# %% [markdown]
+# ...and it is a table, one row a step:
+
+# %%
+trace.to_frame()[["turn", "step", "tool", "status", "n_messages", "duration_ms"]]
+
+# %% [markdown]
+# ## When it goes wrong
+#
+# The same model, another question. **Predict first:** there are two tools, `add` and `multiply`. Which one will it choose?
+
+# %%
+from zoolab.toolbox.starter import multiply
+
+wrong = run("What is the sum of 1000 and 234?", [add, multiply], model)
+print(wrong.tool_calls[0].name, wrong.tool_calls[0].arguments)
+print(wrong.answer)
+
+# %% [markdown]
+# Every step is green: the tool exists, the JSON is fine, the call ran. And the answer is wrong, because the wrong
+# tool was chosen. Validation cannot see that. Choosing tools is notebook 04.
+
+# %% [markdown]
+# ## Your turn
+#
+# You can answer a step: `send` puts your record in place of the one that was yielded. Here the model's
+# arguments are changed on their way to execution.
+#
+# 1. Run the cell. Where in the story does the edit show?
+# 2. Edit the `execute` step instead, so that `add` seems to return 7.
+
+# %%
+from dataclasses import replace
+
+from zoolab import Scripted
+
+scripted = Scripted([[("add", {"a": 42, "b": 58})], "I heard the result."])
+edited = Trace()
+steps = edited.follow(walk("What is 42 + 58?", [add], scripted))
+for step in steps:
+    if step.kind == "tool_call" and step.slot is not None:
+        steps.send(replace(step.record, arguments='{"a": 1, "b": 2}'))
+edited.messages[2]["content"]
+
+# %% [markdown]
+# <details><summary>Hint for 2</summary>
+#
+# The record of an `execute` step is an `Outcome`: send `replace(step.record, value=7)`.
+#
+# </details>
+
+# %% [markdown]
+# ## What to keep
+#
+# - The model asks; your program decides, runs and answers.
+# - `arguments` is text until you have validated it.
+# - Every call is answered by exactly one `tool` message with its id.
+# - A green loop can still be wrong.
+#
+# On your own models: `LocalModel()` after `zoolab local fetch`, or `OpenAIModel()` with `OPENAI_BASE_URL` and `ZOOLAB_MODEL` set.

@@ -1,0 +1,157 @@
+"""The house: imports go strictly downward, siblings never meet, and `import zoolab` costs next to nothing."""
+
+import ast
+import json
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import zoolab
+
+ROOT = Path(zoolab.__file__).parent
+
+# From the cellar up. A name is a module, or a room whose files may import each other.
+FLOORS = [
+    ["errors"],
+    ["jsontext"],
+    ["binding", "describe", "docstrings", "fragments", "plain", "signature"],
+    ["hints", "schema", "strict"],
+    ["tools"],
+    ["records"],
+    [
+        *("steps.define", "steps.request", "steps.tool_call", "steps.validate", "steps.execute"),
+        *("steps.result", "steps", "lint", "policy", "repair", "wire"),
+    ],
+    ["loop", "models", "toolbox"],
+    ["trace"],
+    ["datasets", "experiments", "grading", "inspector", "plots", "recordings"],
+    ["__init__"],
+    ["commands"],
+    ["cli", "notebooks"],
+    ["__main__"],
+]
+FLOOR_OF = {name: number for number, floor in enumerate(FLOORS) for name in floor}
+HEAVY = {"openai", "jsonschema", "pandas", "matplotlib", "ipywidgets", "anywidget", "pydantic"}
+
+MODULES = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in sorted(ROOT.rglob("*.py"))
+}
+
+
+def room_of(module: str) -> str:
+    """The entry of FLOORS that a module belongs to."""
+    return module if module in FLOOR_OF else module.partition(".")[0]
+
+
+def imports_of(tree: ast.AST) -> list[str]:
+    """The modules of zoolab that a module imports, anywhere in it; zoolab itself is `__init__`."""
+    found: list[str] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"line {node.lineno}: a relative import"
+            inner = [f"{node.module}.{alias.name}" for alias in node.names]
+            found += [name if name.removeprefix("zoolab.") in MODULES else str(node.module) for name in inner]
+    own = [name for name in found if name.partition(".")[0] == "zoolab"]
+    return [name.partition(".")[2] or "__init__" for name in own]
+
+
+def upward_imports(module: str, source: str) -> list[str]:
+    """The imports of a module that go up, or sideways to another room."""
+    room = room_of(module)
+    targets = imports_of(ast.parse(source))
+    return [t for t in targets if room_of(t) != room and FLOOR_OF[room_of(t)] >= FLOOR_OF[room]]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_module_has_a_floor(module):
+    assert room_of(module) in FLOOR_OF
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_imports_go_strictly_downward(module):
+    assert upward_imports(module, MODULES[module].read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("errors", "from zoolab.records import Step"),
+        ("policy", "from zoolab import lint"),
+        ("loop", "from zoolab.models.scripted import Scripted"),
+        ("records", "import zoolab"),
+        ("steps.validate", "from zoolab.steps.define import tool"),
+        ("steps.validate", "def f():\n    import zoolab.steps.result"),
+    ],
+)
+def test_an_import_upward_or_sideways_is_found(module, source):
+    assert upward_imports(module, source)
+
+
+def test_files_in_one_room_may_import_each_other():
+    assert upward_imports("trace.trace", "from zoolab.trace.journal import Journal") == []
+
+
+def test_every_exported_name_exists():
+    assert [name for name in zoolab.__all__ if not hasattr(zoolab, name)] == []
+    assert set(zoolab.__all__) <= set(dir(zoolab))
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'Toool'"):
+        _ = zoolab.Toool
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_what_a_module_exports_exists(module):
+    if module.endswith("__main__"):
+        pytest.skip("runs when it is imported")
+    made = import_module(f"zoolab.{module}" if module != "__init__" else "zoolab")
+    assert [name for name in getattr(made, "__all__", ()) if not hasattr(made, name)] == []
+
+
+@pytest.mark.parametrize("step", ["define", "request", "tool_call", "validate", "execute", "result"])
+def test_the_steps_are_modules_even_once_every_name_is_loaded(step):
+    for name in zoolab.__all__:
+        getattr(zoolab, name)
+    assert isinstance(import_module(f"zoolab.steps.{step}"), ModuleType)
+    assert isinstance(getattr(zoolab.steps, step), ModuleType)
+
+
+def loaded_by(code: str) -> set[str]:
+    """The packages that are loaded after `code` has run in a fresh interpreter."""
+    code += "\nimport sys, json\nprint(json.dumps(sorted({name.partition('.')[0] for name in sys.modules})))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+WALK = """
+from zoolab import Scripted, Trace, run, tool
+
+@tool
+def add(a: int, b: int = 1, unit: str = "C") -> int:
+    "Add two integers."
+    return a + b
+
+trace = run("2 + 2?", [add], Scripted([[("add", {"a": 2, "b": 2}), ("add", {"a": 1})], "4"]))
+assert trace.answer == "4" and not trace.errors, trace.errors
+"""
+
+
+def test_import_zoolab_loads_nothing_heavy():
+    assert loaded_by("import zoolab").isdisjoint(HEAVY)
+
+
+def test_a_recorded_walk_with_a_plain_tool_loads_nothing_heavy():
+    assert loaded_by(WALK).isdisjoint(HEAVY)
+
+
+def test_the_weight_check_sees_what_is_loaded():
+    wrong = WALK.replace('{"a": 1}', '{"a": "1"}').replace("and not trace.errors", "")
+    assert "jsonschema" in loaded_by(wrong)

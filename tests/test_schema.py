@@ -1,0 +1,335 @@
+"""Schemas: nothing is fetched, everything ends, and each problem says where, what was expected, what came."""
+
+import random
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator, validators
+
+from zoolab.describe import schema_words
+from zoolab.errors import InvalidSchema, Problem
+from zoolab.plain import plain_test
+from zoolab.schema import MAX_PROBLEMS, MAX_SCHEMA_DEPTH, SchemaChecker, check_schema_bounds
+from zoolab.tools import Tool
+
+BOUND = 2.0
+
+
+def problems(schema, value):
+    """What a fresh checker finds, in bounded time."""
+    checker = SchemaChecker(schema)
+    began = time.perf_counter()
+    found = checker.problems(value)
+    assert time.perf_counter() - began < BOUND
+    return found
+
+
+def of(**properties):
+    """An object schema with these properties."""
+    return {"type": "object", "properties": properties}
+
+
+@pytest.mark.parametrize("keyword", ["$ref", "$dynamicRef"])
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "http://example.com/schema.json",
+        "https://json-schema.org/draft/2020-12/schema",
+        "file:///etc/passwd",
+        "other.json",
+        "./other.json#/$defs/a",
+        "../other.json",
+        "/etc/passwd",
+        "//example.com/x",
+        "urn:example:other",
+    ],
+)
+def test_a_reference_outside_is_refused_at_definition(keyword, reference):
+    schema = of(a={"items": [{"anyOf": [{keyword: reference}]}]})
+    with pytest.raises(InvalidSchema, match="points outside itself"):
+        Tool.from_schema("f", "F.", schema)
+    with pytest.raises(InvalidSchema, match="points outside itself"):
+        Tool("f", "F.", schema)
+
+
+def test_a_reference_that_is_only_data_is_no_reference():
+    schema = of(a={"const": {"$ref": "http://example.com"}, "default": {"$ref": "http://example.com"}})
+    assert problems(schema, {"a": {"$ref": "http://example.com"}}) == ()
+
+
+def test_a_property_named_ref_that_is_a_schema_is_no_reference():
+    assert problems(of(**{"$ref": {"type": "string"}}), {"$ref": "http://example.com"}) == ()
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"$defs": {"n": {"type": "integer"}}, **of(a={"$ref": "#/$defs/n"})},
+        {"$defs": {"n": {"$id": "n.json", "type": "integer"}}, **of(a={"$ref": "n.json"})},
+        {"$defs": {"n": {"$id": "urn:n", "type": "integer"}}, **of(a={"$ref": "urn:n"})},
+        {"$id": "http://me", "$defs": {"n": {"type": "integer"}}, **of(a={"$ref": "http://me#/$defs/n"})},
+        {"$defs": {"n": {"$anchor": "n", "type": "integer"}}, **of(a={"$ref": "#n"})},
+    ],
+    ids=["defs", "id", "urn", "own id", "anchor"],
+)
+def test_a_reference_inside_is_followed(schema):
+    assert problems(schema, {"a": 1}) == ()
+    assert problems(schema, {"a": "x"}) == (Problem("invalid_arguments", "/a", "integer", '"x"'),)
+
+
+def test_a_recursive_schema_checks_recursive_values():
+    schema = {"$defs": {"n": of(next={"$ref": "#/$defs/n"}, v={"type": "integer"})}, "$ref": "#/$defs/n"}
+    assert problems(schema, {"next": {"next": {"v": 1}}}) == ()
+    assert [p.pointer for p in problems(schema, {"next": {"next": {"v": "x"}}})] == ["/next/next/v"]
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"$ref": "#"},
+        {"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"},
+        {"allOf": [{"$ref": "#"}, {"$ref": "#"}]},
+        {"not": {"$ref": "#"}},
+        {"$dynamicAnchor": "x", "$dynamicRef": "#x"},
+    ],
+)
+def test_a_schema_that_refers_to_itself_ends_with_a_problem(schema):
+    assert [p.code for p in problems(schema, {})] == ["invalid_schema"]
+
+
+def test_a_reference_to_nothing_is_a_problem():
+    assert [p.code for p in problems({"$ref": "#/$defs/none"}, {})] == ["invalid_schema"]
+
+
+@pytest.mark.parametrize("keyword", ["allOf", "anyOf", "oneOf"])
+def test_an_exponential_chain_ends(keyword):
+    links = {f"d{n}": {keyword: [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(30)}
+    schema = {"$defs": {**links, "d30": {"type": "string"}}, "$ref": "#/$defs/d0"}
+    assert [p.code for p in problems(schema, {})] == ["invalid_schema"]
+
+
+@pytest.mark.parametrize("keyword", ["items", "contains", "additionalProperties", "unevaluatedItems"])
+def test_a_chain_under_each_item_ends(keyword):
+    links = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(12)}
+    schema = {"$defs": {**links, "d12": {"type": "string"}}, keyword: {"$ref": "#/$defs/d0"}}
+    value = [1] * 10_000 if keyword != "additionalProperties" else {str(n): 1 for n in range(10_000)}
+    assert problems(schema, value)
+
+
+def test_nested_items_with_all_of_end():
+    schema = {"type": "integer"}
+    for _ in range(7):
+        schema = {"items": {"allOf": [schema] * 4}}
+    value = 1
+    for _ in range(7):
+        value = [value] * 6
+    assert [p.code for p in problems(schema, value)] == ["invalid_schema"]
+
+
+@pytest.mark.parametrize("pattern", ["^(a+)+$", "^(a|a)*$", "^(a|aa)+$", "(.*a){25}b"])
+@pytest.mark.parametrize("place", ["pattern", "patternProperties", "propertyNames"])
+def test_a_pattern_that_backtracks_ends(pattern, place):
+    hostile = "a" * 60 + "!"
+    schema, value = {
+        "pattern": ({"pattern": pattern}, hostile),
+        "patternProperties": ({"patternProperties": {pattern: False}}, {hostile: 1}),
+        "propertyNames": ({"propertyNames": {"pattern": pattern}}, {hostile: 1}),
+    }[place]
+    found = problems(schema, value)
+    assert place == "patternProperties" or found
+
+
+def test_many_slow_patterns_share_one_budget():
+    schema = {"items": {"pattern": "^(a|a)*$"}}
+    assert [p.code for p in problems(schema, ["a" * 60 + "!"] * 100)] == ["invalid_schema"]
+
+
+def test_unique_items_is_fast_and_right_on_many_mixed_items():
+    mixed = [n for k in range(4_000) for n in (k, f"{k}", [k], {"k": k}, k + 0.5)]
+    random.Random(0).shuffle(mixed)
+    assert len(mixed) == 20_000
+    assert problems({"uniqueItems": True}, [*mixed, True, None, False]) == ()
+    assert problems({"uniqueItems": True}, [*mixed, {"k": 3_999.0}]) != ()
+
+
+@pytest.mark.parametrize(
+    ("items", "unique"),
+    [
+        ([1, 1.0], False),
+        ([1, True], True),
+        ([0, False], True),
+        ([[1], [True]], True),
+        ([{"a": 1}, {"a": 1.0}], False),
+        ([{"a": 1, "b": 2}, {"b": 2, "a": 1}], False),
+        (["1", 1], True),
+        ([None, 0, ""], True),
+        ([-0.0, 0], False),
+        ([-0.0, 0.0], False),
+        ([1e300, int(1e300)], False),
+    ],
+)
+def test_unique_items_compares_as_json_schema_does(items, unique):
+    assert (problems({"uniqueItems": True}, items) == ()) is unique
+
+
+@pytest.mark.parametrize("value", [True, False, 1.0, -0.0, 1e3, "1", None])
+@pytest.mark.parametrize("extra", [{}, {"minimum": -5}], ids=["plain", "compiled"])
+def test_only_an_integer_is_an_integer(value, extra):
+    assert [p.expected for p in problems(of(a={"type": "integer", **extra}), {"a": value})] == ["integer"]
+
+
+@pytest.mark.parametrize("extra", [{}, {"minimum": -5}], ids=["plain", "compiled"])
+def test_a_number_is_an_integer_or_not_and_never_a_boolean(extra):
+    schema = of(a={"type": "number", **extra})
+    assert problems(schema, {"a": 1}) == problems(schema, {"a": 1.5}) == ()
+    assert problems(schema, {"a": True}) != ()
+
+
+STRICT = {"additionalProperties": False, "required": ["a", "b"]}
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "found"),
+    [
+        (of(a={"type": "integer"}), {"a": "2"}, [("/a", "integer", '"2"')]),
+        (of(a={"type": ["integer", "null"]}), {"a": "2"}, [("/a", "integer or null", '"2"')]),
+        (of(a={"enum": ["C", "F"]}), {"a": "K"}, [("/a", 'one of "C", "F"', '"K"')]),
+        (of(a={"const": 1}), {"a": 2}, [("/a", "const 1", "2")]),
+        (
+            {**of(a={"type": "string"}, b={}), **STRICT},
+            {},
+            [("/a", "string", "nothing"), ("/b", "a value", "nothing")],
+        ),
+        ({**of(a={}, b={}), **STRICT}, {"a": 1, "b": 2, "c": 3}, [("/c", "only a, b", "3")]),
+        ({"type": "object", "additionalProperties": False}, {"c": 3}, [("/c", "only no arguments", "3")]),
+        (of(a={"items": {"type": "integer"}}), {"a": [1, "x"]}, [("/a/1", "integer", '"x"')]),
+        (of(**{"a/b": {"type": "integer"}}), {"a/b": "x"}, [("/a~1b", "integer", '"x"')]),
+        (of(a={"minimum": 3}), {"a": 1}, [("/a", "minimum 3", "1")]),
+        (of(a={"pattern": "^x"}), {"a": "y"}, [("/a", 'pattern "^x"', '"y"')]),
+        (
+            of(a={"anyOf": [{"type": "integer"}, {"type": "null"}]}),
+            {"a": "x"},
+            [("/a", "integer or null", '"x"')],
+        ),
+        ({"type": "object"}, [], [("", "object", "[]")]),
+    ],
+)
+def test_a_problem_says_where_what_was_expected_and_what_came(schema, value, found):
+    assert [(p.pointer, p.expected, p.received) for p in problems(schema, value)] == found
+    assert {p.code for p in problems(schema, value)} == {"invalid_arguments"}
+
+
+def test_all_problems_come_at_once():
+    schema = {**of(a={"type": "integer"}, b={"type": "string"}, c={"enum": [1]}), **STRICT}
+    found = {p.pointer for p in problems(schema, {"a": "x", "c": 2, "d": 0})}
+    assert found == {"/a", "/b", "/c", "/d"}
+
+
+def test_problems_are_bounded_in_number_and_length():
+    found = problems(of(a={"items": {"type": "integer"}}), {"a": ["x" * 10_000] * 500})
+    assert len(found) == MAX_PROBLEMS
+    assert all(len(problem.message) < 300 for problem in found)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        True,
+        [],
+        None,
+        "object",
+        {"type": "objekt"},
+        {"type": 5},
+        {"type": "object", "properties": []},
+        {"type": "object", "properties": {"a": 5}},
+        {"type": "object", "properties": {"a": {"type": 5}}},
+        {"type": "object", "properties": {"a": {"type": []}}},
+        {"type": "object", "properties": {"a": {"type": [["x"]]}}},
+        {"type": "object", "properties": {"a": {"type": "text"}}},
+        {"type": "object", "properties": {"a": {"type": ["string", "string"]}}},
+        {"type": "object", "properties": {"a": {"type": "string", "description": 5}}},
+        {"type": "object", "required": "a"},
+        {"type": "object", "required": ["a", "a"]},
+        {"type": "object", "required": [1]},
+        {"type": "object", "additionalProperties": 5},
+        {"type": "object", "additionalProperties": {"type": "text"}},
+        {"type": "object", "title": []},
+        {"type": "object", "properties": {"a": {"minimum": "1"}}},
+        {"type": "object", "properties": {"a": {"enum": "a"}}},
+        {"type": "object", "properties": {"a": {"pattern": "("}}},
+        {"$schema": "http://localhost/my-dialect", "type": "object"},
+        {"default": {1, 2}},
+        {"default": float("nan")},
+        {"description": "x" * 70_000},
+    ],
+    ids=lambda schema: repr(schema)[:60],
+)
+def test_what_is_no_schema_is_refused_when_the_tool_is_made(schema):
+    with pytest.raises(InvalidSchema):
+        Tool.from_schema("f", "F.", schema)
+
+
+def test_a_schema_that_is_too_deep_or_contains_itself_is_refused():
+    deep = {}
+    for _ in range(MAX_SCHEMA_DEPTH + 1):
+        deep = {"items": deep}
+    cycle = {"type": "object"}
+    cycle["properties"] = {"a": cycle}
+    for schema in (deep, cycle):
+        with pytest.raises(InvalidSchema, match="levels"):
+            check_schema_bounds(schema)
+
+
+def test_draft_7_is_read_as_draft_2020_12():
+    schema = {"$schema": "http://json-schema.org/draft-07/schema#", **of(a={"type": "integer"})}
+    assert problems(schema, {"a": "x"}) != ()
+
+
+def test_schema_words_never_fail_on_odd_schemas():
+    for schema in (True, None, {"enum": []}, {"$ref": "#"}, {"type": ["a", "b"]}, {"anyOf": [True]}, {}):
+        assert schema_words(schema)
+
+
+TYPES = ["string", "integer", "number", "boolean", "null"]
+names = st.sampled_from("abc")
+scalars = (
+    st.none()
+    | st.booleans()
+    | st.integers(-2, 2)
+    | st.sampled_from([0.0, 1.0, 1.5])
+    | st.sampled_from(["", "x", "y"])
+    | st.lists(st.integers(0, 1), max_size=1)
+)
+plain_property = st.fixed_dictionaries(
+    {"type": st.sampled_from(TYPES) | st.lists(st.sampled_from(TYPES), min_size=1, unique=True)},
+    optional={
+        "enum": st.lists(st.sampled_from(["x", "y"])),
+        "description": st.just("D."),
+        "default": scalars,
+    },
+)
+plain_schemas = st.fixed_dictionaries(
+    {"type": st.just("object")},
+    optional={
+        "properties": st.dictionaries(names, plain_property, max_size=3),
+        "required": st.lists(names, unique=True),
+        "additionalProperties": st.booleans(),
+        "title": st.just("T"),
+    },
+)
+Authority = validators.extend(
+    Draft202012Validator,
+    type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int),
+)
+
+
+@given(plain_schemas, st.dictionaries(names, scalars, max_size=3) | scalars)
+@settings(max_examples=400, deadline=None)
+def test_the_plain_test_accepts_nothing_that_jsonschema_refuses(schema, value):
+    meets = plain_test(schema)
+    assert meets is not None
+    allowed = Authority(schema).is_valid(value)
+    assert allowed or not meets(value)
+    assert (SchemaChecker(schema).problems(value) == ()) is allowed

@@ -1,0 +1,164 @@
+"""The command line: `zoolab walk`, `lab`, `record`, `local`.
+
+Exit codes: 0 done, 1 done and something fell short, 2 could not run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+from zoolab import __version__
+from zoolab.errors import LoopError, ZoolabError
+
+DONE, FELL_SHORT, COULD_NOT_RUN = 0, 1, 2
+
+Command = Callable[[argparse.Namespace], int]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit with its code."""
+    raise SystemExit(run(sys.argv[1:] if arguments is None else arguments))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command and return its exit code; whatever is wrong is one line on standard error.
+
+    >>> run(["local", "list", "--no-such-option"])
+    2
+    """
+    try:
+        known, extra = _parser().parse_known_args(arguments)
+        if extra and not hasattr(known, "passed_on"):
+            raise _UsageError(f"unknown: {' '.join(extra)}", _prog(known))
+        known.extra = extra
+        command: Command = known.command
+        return command(known)
+    except _UsageError as error:
+        return _fail(f"{error}; see {error.prog} --help")
+    except LoopError as error:
+        return _fail(str(error), FELL_SHORT)
+    except ZoolabError as error:
+        return _fail(str(error).splitlines()[0])
+    except BrokenPipeError:
+        return FELL_SHORT
+    except KeyboardInterrupt:
+        return _fail("interrupted", 130)
+
+
+def _fail(text: str, code: int = COULD_NOT_RUN) -> int:
+    from zoolab.trace.lines import visible
+
+    print(f"zoolab: {visible(text)}", file=sys.stderr)
+    return code
+
+
+class _UsageError(Exception):
+    def __init__(self, message: str, prog: str) -> None:
+        super().__init__(message)
+        self.prog = prog
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        raise _UsageError(message, self.prog)
+
+
+def _prog(known: argparse.Namespace) -> str:
+    return f"zoolab {known.name}" if getattr(known, "name", None) else "zoolab"
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="zoolab", description="Learn LLM tool calling by stepping through it.")
+    parser.add_argument("--version", action="version", version=f"zoolab {__version__}")
+    commands = parser.add_subparsers(dest="name", required=True, metavar="COMMAND")
+    _add_walk(commands.add_parser("walk", help="walk through a tool call, step by step"))
+    _add_record(commands.add_parser("record", help="record conversations with a model"))
+    _add_local(commands.add_parser("local", help="the models that run on this machine"))
+    lab = commands.add_parser("lab", help="open the notebooks in JupyterLab")
+    lab.add_argument("notebook", nargs="?", help="the notebook to open")
+    lab.set_defaults(command=_lab, passed_on=True)
+    return parser
+
+
+def _add_model_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--tools", metavar="A,B", help="which of the starter tools to offer")
+    parser.add_argument("--system", help="the system prompt")
+    parser.add_argument("--live", action="store_true", help="ask the endpoint of OPENAI_BASE_URL")
+    parser.add_argument("--model", help="its model, by default ZOOLAB_MODEL")
+    parser.add_argument("--base-url", help="another endpoint")
+    parser.add_argument("--local", nargs="?", const="", metavar="NAME", help="ask a model on this machine")
+    parser.add_argument("--stream", action="store_true", help="have the replies in pieces")
+    parser.add_argument("--yes", action="store_true", help="allow tools that ask for permission")
+
+
+def _add_walk(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("prompt", nargs="?", help="what to ask; by default: What is 42 + 58?")
+    _add_model_options(parser)
+    parser.add_argument("--recording", help="answer from this recording")
+    parser.add_argument("--list", action="store_true", help="list what the recording can answer")
+    parser.add_argument("--load", metavar="FILE", help="show a saved trace instead of walking")
+    parser.add_argument("--save", metavar="FILE", help="save the trace as JSONL")
+    parser.add_argument("--html", metavar="FILE", help="save the story as a page")
+    parser.add_argument("--json", action="store_true", help="print the trace as JSONL")
+    parser.set_defaults(command=_walk)
+
+
+def _add_record(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("recording", help="the recording to begin or to add to")
+    parser.add_argument("prompt", nargs="*", help="what to ask")
+    parser.add_argument("--prompts", metavar="FILE", help="JSONL with prompt, tools, system and replies")
+    parser.add_argument(
+        "--scripted", action="store_true", help="take the replies of --prompts: an authored recording"
+    )
+    _add_model_options(parser)
+    parser.set_defaults(command=_record)
+
+
+def _add_local(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    listing = actions.add_parser("list", help="what there is, and what is here")
+    listing.set_defaults(command=_local_list)
+    fetch = actions.add_parser("fetch", help="fetch and check the weights")
+    fetch.add_argument("models", nargs="*", metavar="NAME", help="by default all")
+    fetch.set_defaults(command=_local_fetch)
+
+
+def _walk(options: argparse.Namespace) -> int:
+    from zoolab.commands.walk import list_recording, show_saved, walk_and_show
+
+    if options.list:
+        return list_recording(options)
+    return show_saved(options) if options.load else walk_and_show(options)
+
+
+def _record(options: argparse.Namespace) -> int:
+    from zoolab.commands.record import record
+
+    return record(options)
+
+
+def _lab(options: argparse.Namespace) -> int:
+    from zoolab.commands.lab import open_lab
+
+    return open_lab(options.notebook, options.extra)
+
+
+def _local_list(_options: argparse.Namespace) -> int:
+    from zoolab.commands.local import show_table
+
+    return show_table()
+
+
+def _local_fetch(options: argparse.Namespace) -> int:
+    from zoolab.commands.local import fetch_all
+
+    return fetch_all(options.models)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,44 @@
+"""Which model a command asks, from its options."""
+
+from __future__ import annotations
+
+import argparse
+
+from zoolab.errors import InvalidInput
+from zoolab.records import Model
+from zoolab.toolbox.starter import TOOLS, starter_tools
+from zoolab.tools import ToolRegistry
+
+DEFAULT_RECORDING = "starter"
+DEFAULT_PROMPT = "What is 42 + 58?"
+DEFAULT_TOOLS = ("add", "get_weather", "check_status")
+
+
+def tools_of(options: argparse.Namespace) -> ToolRegistry:
+    """The starter tools that the options name."""
+    names = options.tools.split(",") if options.tools else DEFAULT_TOOLS
+    unknown = [name for name in names if name not in {tool.name for tool in TOOLS}]
+    if unknown:
+        known = ", ".join(tool.name for tool in TOOLS)
+        raise InvalidInput(f"no starter tool {unknown[0]!r}", expected=f"some of {known}")
+    return starter_tools(*names)
+
+
+def model_of(options: argparse.Namespace) -> Model:
+    """A live endpoint, a local model, or a recording."""
+    if options.local is not None:
+        from zoolab.models.local import LocalModel
+
+        return LocalModel(options.local or None, stream=options.stream)
+    if is_live(options):
+        from zoolab.models.openai import OpenAIModel, make_client
+
+        return OpenAIModel(options.model, make_client(options.base_url), options.stream)
+    from zoolab.models.replay import Replay
+
+    return Replay(getattr(options, "recording", None) or DEFAULT_RECORDING, stream=options.stream)
+
+
+def is_live(options: argparse.Namespace) -> bool:
+    """Whether an endpoint is asked."""
+    return bool(options.live or options.model or options.base_url)

@@ -1,0 +1,161 @@
+"""`zoolab walk`: the six steps of a tool call, with the change of `messages[]` at each."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from typing import Any, TextIO
+
+from zoolab.commands.models import DEFAULT_PROMPT, DEFAULT_RECORDING, is_live, model_of, tools_of
+from zoolab.errors import ReplayMiss
+from zoolab.jsontext import encode, excerpt
+from zoolab.loop import walk
+from zoolab.models.recording import Recording
+from zoolab.records import Decision, Step
+from zoolab.trace import Trace
+from zoolab.trace.events import events_of
+from zoolab.trace.lines import change, details, headline, visible
+
+_COLOURS = {
+    "define": "cyan",
+    "request": "blue",
+    "tool_call": "magenta",
+    "validate": "yellow",
+    "execute": "green",
+    "result": "cyan",
+}
+
+
+def walk_and_show(options: argparse.Namespace) -> int:
+    """Walk, showing each step as it comes; the trace is kept whatever happens."""
+    trace = Trace()
+    model, tools = model_of(options), tools_of(options)
+    prompt = options.prompt or DEFAULT_PROMPT
+    if not options.json:
+        _say_who(model, options)
+    try:
+        with _tools_print_to_stderr() as screen:
+            show = None if options.json else Printer(screen)
+            _follow(trace, walk(prompt, tools, model, system=options.system), show, options.yes)
+    except ReplayMiss as miss:
+        advice = "see zoolab walk --list, or ask a model with --local or --live"
+        raise ReplayMiss(miss.what, advice=advice) from miss
+    finally:
+        _keep(trace, options)
+    return 0
+
+
+def show_saved(options: argparse.Namespace) -> int:
+    """Show a trace that was saved."""
+    trace = Trace.load(options.load)
+    if not options.json:
+        show = Printer(sys.stdout)
+        for step in trace.steps:
+            show(step)
+    for error in trace.errors[-1:]:
+        if error.seq is None:
+            print(f"zoolab: the run ended with {error.code}: {visible(error.message)}", file=sys.stderr)
+    _keep(trace, options)
+    return 0 if trace.outcome == "answer" else 1
+
+
+def list_recording(options: argparse.Namespace) -> int:
+    """What a recording can answer, and who answered."""
+    recording = Recording(options.recording or DEFAULT_RECORDING)
+    print(f"{recording.path.name}: {recording.header.made}, {visible(recording.header.who)}")
+    for body in recording.requests:
+        messages = body["messages"]
+        if messages[-1].get("role") != "user":
+            continue
+        tools = ",".join(tool["function"]["name"] for tool in body.get("tools", ()))
+        print(visible(f"zoolab walk {excerpt(messages[-1].get('content'))} --tools {tools}"))
+    return 0
+
+
+def _follow(trace: Trace, steps: Any, show: Printer | None, yes: bool) -> None:
+    following = trace.follow(steps)
+    answer: Decision | None = None
+    while True:
+        try:
+            step = following.send(answer)
+        except StopIteration:
+            return
+        if show is not None:
+            show(step)
+        answer = _decide(step, yes) if step.status == "pending" else None
+
+
+def _decide(step: Step, yes: bool) -> Decision:
+    """Ask whoever sits at the terminal; without one, nothing is allowed."""
+    if yes:
+        return Decision("once", "allowed by --yes")
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return Decision("deny", "nobody was there to allow it; --yes allows")
+    print(
+        f"allow {step.call.name if step.call else 'it'}? [o]nce, [s]ession, [d]eny: ", end="", file=sys.stderr
+    )
+    choice = sys.stdin.readline().strip().lower()[:1]
+    return Decision(
+        "once" if choice == "o" else "session" if choice == "s" else "deny", "answered at the terminal"
+    )
+
+
+def _keep(trace: Trace, options: argparse.Namespace) -> None:
+    if options.json:
+        for event in events_of(trace):
+            print(encode(event))
+    if options.save:
+        trace.save(options.save)
+    if options.html:
+        trace.to_html(options.html)
+
+
+def _say_who(model: Any, options: argparse.Namespace) -> None:
+    recording: Recording | None = getattr(model, "recording", None)
+    if recording is not None:
+        header = recording.header
+        cut = "; the pieces are cut by zoolab" if options.stream else ""
+        line = f"{header.made}: {header.who} ({recording.path.name}{cut})"
+    elif is_live(options):
+        line = f"live: {model.model} at {model.client.base_url}"
+    else:
+        line = f"live: {model.name} on this machine"
+    print(visible(line))
+
+
+@contextmanager
+def _tools_print_to_stderr() -> Iterator[TextIO]:
+    """What a tool prints must not mix with the steps: standard output is the walk's."""
+    screen = sys.stdout
+    with redirect_stdout(sys.stderr):
+        yield screen
+
+
+class Printer:
+    """Prints steps, in colour on a terminal and plain elsewhere."""
+
+    def __init__(self, screen: TextIO) -> None:
+        from rich.console import Console
+
+        self._console = Console(file=screen, highlight=False, markup=False, emoji=False, soft_wrap=True)
+        self._number = 0
+        self._messages = 0
+
+    def __call__(self, step: Step) -> None:
+        from rich.text import Text
+
+        self._number += 1
+        bad = step.status == "error"
+        mark = {"error": "✗ ", "pending": "? "}.get(step.status, "")
+        line = Text(f"{self._number:>3}  ")
+        line.append(f"{step.kind:<10}", style=f"bold {_COLOURS[step.kind]}")
+        line.append(f"turn {step.turn}  " if step.turn else " " * 8, style="dim")
+        line.append(mark + visible(headline(step)), style="bold red" if bad else "bold")
+        self._console.print(line)
+        for detail in details(step):
+            for part in visible(detail).splitlines() or [""]:
+                self._console.print(Text(" " * 23 + part))
+        self._console.print(Text(" " * 23 + visible(change(step, self._messages)), style="dim"))
+        self._messages = len(step.messages)

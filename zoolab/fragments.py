@@ -1,0 +1,64 @@
+"""Pieces of JSON Schema: an object, a default, and whether null is allowed."""
+
+from __future__ import annotations
+
+import json
+import types
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any
+
+Schema = dict[str, Any]
+
+
+def object_schema(properties: Schema, required: list[str]) -> Schema:
+    """An object with these properties and no others.
+
+    >>> object_schema({"a": {"type": "integer"}}, ["a"])["additionalProperties"]
+    False
+    """
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+def with_default(schema: Schema, default: Any) -> Schema:
+    """The schema with its default, where that is JSON and the schema allows it.
+
+    >>> with_default({"type": "integer"}, 10), with_default({"type": "integer"}, None)
+    ({'type': 'integer', 'default': 10}, {'type': 'integer'})
+    """
+    if isinstance(default, Enum):
+        default = default.value
+    if default is None and not allows_null(schema):
+        return schema
+    if type(default) not in (str, int, bool, types.NoneType):
+        try:
+            default = json.loads(json.dumps(default, allow_nan=False))
+        except (TypeError, ValueError, RecursionError):
+            return schema
+    return {**schema, "default": default}
+
+
+def allows_null(schema: Schema, definitions: Mapping[str, Schema] | None = None) -> bool:
+    """Whether a schema takes null; what an unknown reference points to does not.
+
+    >>> allows_null({"type": ["string", "null"]}), allows_null({"type": "string"})
+    (True, False)
+    """
+    if "$ref" in schema:
+        target = resolved(schema, definitions or {})
+        return bool(target) and allows_null(target, definitions)
+    choices = (*schema.get("anyOf", ()), *schema.get("oneOf", ()))
+    if choices:
+        return any(allows_null(choice, definitions) for choice in choices)
+    values = schema.get("enum", [schema["const"]] if "const" in schema else [None])
+    kinds = schema.get("type", "null")
+    return None in values and "null" in ([kinds] if isinstance(kinds, str) else kinds)
+
+
+def resolved(schema: Schema, definitions: Mapping[str, Schema]) -> Schema:
+    """What a reference to a definition points to; any other schema as it is.
+
+    >>> resolved({"$ref": "#/$defs/Node"}, {"Node": {"type": "object"}})
+    {'type': 'object'}
+    """
+    return definitions.get(schema["$ref"].rpartition("/")[2], {}) if "$ref" in schema else schema

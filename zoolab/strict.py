@@ -1,0 +1,127 @@
+"""Schemas within what OpenAI's strict mode takes, and back: the nulls that stand for what was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from zoolab.errors import InvalidToolSignature
+from zoolab.fragments import Schema, allows_null, object_schema, resolved
+from zoolab.jsontext import excerpt
+
+# fmt: off
+_STRICT_KEYWORDS = frozenset((
+    "$defs", "$ref", "additionalProperties", "anyOf", "const", "description", "enum",
+    "exclusiveMaximum", "exclusiveMinimum", "format", "items", "maxItems", "maximum", "minItems",
+    "minimum", "multipleOf", "pattern", "properties", "required", "title", "type",
+))
+_STRICT_FORMATS = frozenset((
+    "date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "time", "uuid",
+))
+_NEVER_STRICT = frozenset((
+    "allOf", "contains", "dependentRequired", "dependentSchemas", "else", "if", "not",
+    "patternProperties", "prefixItems", "propertyNames", "then", "unevaluatedItems",
+    "unevaluatedProperties",
+))
+# fmt: on
+
+
+def make_strict(schema: Schema, where: str) -> Schema:
+    """The schema within what OpenAI's strict mode takes: closed objects, every property required.
+
+    An optional property becomes nullable, and null stands for leaving it out (`without_nulls`).
+    Keywords that strict mode refuses move into the description. Raises `InvalidToolSignature` for
+    what cannot be strict, such as a dictionary with free keys.
+
+    >>> make_strict(object_schema({"n": {"type": "integer", "default": 3}}, []), "f")["properties"]
+    {'n': {'type': ['integer', 'null'], 'description': '(default: 3)'}}
+    """
+    never = sorted(_NEVER_STRICT & schema.keys())
+    if never:
+        raise _not_strict(where, f"it needs {never[0]}")
+    if not schema.keys() & {"type", "enum", "const", "anyOf", "oneOf", "$ref"}:
+        raise _not_strict(where, "it takes any value")
+    strict = {key: value for key, value in schema.items() if key in _STRICT_KEYWORDS}
+    kinds = schema.get("type", ())
+    if kinds == "object" or "object" in kinds:
+        strict |= _strict_object(schema, where)
+    if kinds == "array" or "array" in kinds:
+        strict["items"] = make_strict(schema.get("items", {}), where)
+    choices = [make_strict(choice, where) for choice in (*schema.get("anyOf", ()), *schema.get("oneOf", ()))]
+    if "$ref" in strict and len(strict) > 1:
+        choices.append({"$ref": strict.pop("$ref")})
+    if choices:
+        strict["anyOf"] = choices
+    if "$defs" in schema:
+        strict["$defs"] = {name: make_strict(child, name) for name, child in schema["$defs"].items()}
+    return _with_notes(strict, schema)
+
+
+def _not_strict(where: str, why: str) -> InvalidToolSignature:
+    return InvalidToolSignature(
+        f"{where} cannot be strict: {why}",
+        expected="named properties with types, as of a dataclass or a pydantic model",
+        advice="change its type, or define the tool without strict=True",
+    )
+
+
+def _strict_object(schema: Schema, where: str) -> Schema:
+    if "properties" not in schema or schema.get("additionalProperties", False) is not False:
+        raise _not_strict(where, "it is a dictionary with free keys")
+    required = schema.get("required", ())
+    properties = {
+        name: make_strict(child if name in required else _nullable(child), f"{where}.{name}")
+        for name, child in schema["properties"].items()
+    }
+    return object_schema(properties, list(properties))
+
+
+def _nullable(schema: Schema) -> Schema:
+    if allows_null(schema):
+        return schema
+    if "anyOf" in schema:
+        return {**schema, "anyOf": [*schema["anyOf"], {"type": "null"}]}
+    if "type" in schema and "const" not in schema:
+        kinds = schema["type"]
+        nullable = {**schema, "type": [*([kinds] if isinstance(kinds, str) else kinds), "null"]}
+        return {**nullable, "enum": [*schema["enum"], None]} if "enum" in schema else nullable
+    outside = {key: value for key, value in schema.items() if key in ("description", "default", "title")}
+    inside = {key: value for key, value in schema.items() if key not in outside}
+    return {**outside, "anyOf": [inside, {"type": "null"}]}
+
+
+def _with_notes(strict: Schema, schema: Schema) -> Schema:
+    lost = {key: schema[key] for key in schema.keys() - _STRICT_KEYWORDS - {"oneOf", "discriminator"}}
+    if schema.get("format", "date") not in _STRICT_FORMATS:
+        lost["format"] = strict.pop("format")
+    if lost:
+        notes = ", ".join(f"{key}: {excerpt(lost[key])}" for key in sorted(lost))
+        strict["description"] = f"{schema.get('description', '')} ({notes})".strip()
+    return strict
+
+
+def without_nulls(value: Any, schema: Schema, definitions: Mapping[str, Schema]) -> Any:
+    """The value without the nulls that stand for what was left out; `schema` is the one before `make_strict`.
+
+    >>> without_nulls({"n": None}, object_schema({"n": {"type": "integer"}}, []), {})
+    {}
+    """
+    schema = resolved(schema, definitions)
+    for choice in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
+        value = without_nulls(value, choice, definitions)
+    if isinstance(value, list) and isinstance(schema.get("items"), dict):
+        items = cast("list[Any]", value)
+        return [without_nulls(item, schema["items"], definitions) for item in items]
+    if not isinstance(value, dict) or "properties" not in schema:
+        return cast("Any", value)
+    known: Schema = schema["properties"]
+    optional = {
+        name
+        for name, child in known.items()
+        if name not in schema.get("required", ()) and not allows_null(child, definitions)
+    }
+    return {
+        name: without_nulls(child, known.get(name, {}), definitions)
+        for name, child in cast("Schema", value).items()
+        if child is not None or name not in optional
+    }

@@ -1,0 +1,129 @@
+"""Ten small tools to begin with. Their world is made up and always the same, so recordings replay."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from zoolab.errors import ResourceNotFound
+from zoolab.steps.define import tool
+from zoolab.tools import Tool, ToolRegistry
+
+_WEATHER = {"oslo": (4, "rain"), "paris": (18, "clear"), "tokyo": (22, "clouds"), "new york": (11, "wind")}
+_SERVICES = {
+    "nginx": "running",
+    "postgres": "running",
+    "redis": "stopped",
+    "docker": "running",
+    "cron": "failed",
+}
+_HOSTS = {"db01": 1, "web-01": 2, "8.8.8.8": 14, "example.com": 21}
+_NOTES = (
+    "Backups of db01 run at two in the night.",
+    "The office in Oslo opens at nine.",
+    "nginx is restarted with the script deploy.sh.",
+)
+_HOURS_FROM_UTC = {"london": 0, "oslo": 1, "paris": 1, "tokyo": 9, "new york": -5}
+_IN_METRES = {"m": 1.0, "km": 1000.0, "mile": 1609.344, "foot": 0.3048}
+
+
+@tool
+def add(a: Annotated[int, "The first number."], b: Annotated[int, "The second number."]) -> int:
+    """Add two integers: a + b."""
+    return a + b
+
+
+@tool
+def multiply(a: Annotated[int, "The first factor."], b: Annotated[int, "The second factor."]) -> int:
+    """Multiply two integers: a * b."""
+    return a * b
+
+
+@tool
+def get_weather(
+    city: Annotated[str, "City name."],
+    unit: Annotated[Literal["celsius", "fahrenheit"], "Unit of the temperature."] = "celsius",
+) -> dict[str, object]:
+    """Get the current weather for a city."""
+    temperature, sky = _look_up(_WEATHER, city.lower(), "weather for")
+    if unit == "fahrenheit":
+        temperature = round(temperature * 9 / 5 + 32)
+    return {"city": city, "temperature": temperature, "unit": unit, "sky": sky}
+
+
+@tool
+def get_time(city: Annotated[str, "City name."]) -> str:
+    """Get the current local time in a city."""
+    hour = (12 + _look_up(_HOURS_FROM_UTC, city.lower(), "time zone for")) % 24
+    return f"{hour:02d}:00"
+
+
+@tool
+def check_status(service: Annotated[str, "Service name, such as nginx."]) -> str:
+    """Check the status of a system service. Use this when the user asks whether a service is running."""
+    return f"{service} is {_look_up(_SERVICES, service.lower(), 'service')}"
+
+
+@tool(risk="high")
+def restart_service(
+    service: Annotated[str, "Service name, such as nginx."],
+    force: Annotated[bool, "Whether to force the restart."] = False,
+) -> str:
+    """Restart a system service. This causes downtime: use it only when the user asks for a restart."""
+    _look_up(_SERVICES, service.lower(), "service")
+    return f"{service} was restarted" + (" by force" if force else "")
+
+
+@tool
+def ping(
+    host: Annotated[str, "Host name or IP address."],
+    count: Annotated[int, "Number of packets."] = 1,
+) -> str:
+    """Ping a host to test whether it is reachable on the network."""
+    milliseconds = _look_up(_HOSTS, host.lower(), "host")
+    return f"{host}: {count} packets sent, {count} received, {milliseconds} ms"
+
+
+@tool
+def check_http(url: Annotated[str, "Full URL, with https."]) -> int:
+    """Send an HTTP GET request to a URL and return the status code."""
+    known = {"https://example.com": 200, "https://example.com/login": 403}
+    return known.get(url.rstrip("/"), 404)
+
+
+@tool
+def search_notes(query: Annotated[str, "Words to look for."], limit: int = 3) -> list[str]:
+    """Search the team's notes and return those that contain a word of the query."""
+    words = query.lower().split()
+    return [note for note in _NOTES if any(word in note.lower() for word in words)][:limit]
+
+
+@tool
+def convert_length(
+    value: Annotated[float, "The length to convert."],
+    source: Annotated[Literal["m", "km", "mile", "foot"], "Unit of the value."],
+    target: Annotated[Literal["m", "km", "mile", "foot"], "Unit of the result."],
+) -> float:
+    """Convert a length from one unit to another."""
+    return round(value * _IN_METRES[source] / _IN_METRES[target], 4)
+
+
+TOOLS: tuple[Tool, ...] = (
+    *(add, multiply, get_weather, get_time, check_status),
+    *(restart_service, ping, check_http, search_notes, convert_length),
+)
+
+
+def starter_tools(*names: str) -> ToolRegistry:
+    """The tools of those names, or all ten.
+
+    >>> [tool.name for tool in starter_tools("add", "ping")]
+    ['add', 'ping']
+    """
+    registry = ToolRegistry(TOOLS)
+    return registry if not names else ToolRegistry(registry[name] for name in names)
+
+
+def _look_up(table: dict[str, Any], key: str, what: str) -> Any:
+    if key not in table:
+        raise ResourceNotFound(f"no {what} {key!r}", expected=f"one of {', '.join(sorted(table))}")
+    return table[key]

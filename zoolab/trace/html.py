@@ -1,0 +1,268 @@
+"""The story of a run as one page: what was asked, each step in order, and what came of it.
+
+No scripts, no links, nothing fetched. It reads well without its style sheet, which is what a notebook
+that is not trusted makes of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from zoolab.records import Outcome, Reply, Request, Result, Step, ToolCall, Verdict
+from zoolab.trace.bodies import message_box
+from zoolab.trace.cards import MARKS, card
+from zoolab.trace.markup import Html, block, clipped, code, facts, join, note, tag
+from zoolab.trace.scene import Scene
+from zoolab.trace.words import as_text, content_of, count, duration, one_line
+
+if TYPE_CHECKING:
+    from zoolab.trace.trace import Trace
+
+#: Up to so many steps are all shown; of more, the first, the last, and those with an error.
+MAX_STEPS, FIRST, LAST, MAX_ERRORS = 400, 200, 100, 200
+#: Bytes of cards; the steps after that are named only.
+MAX_BYTES, MAX_CARD = 3_500_000, 700_000
+_MAX_MESSAGES = 60
+
+_OUTCOMES = {
+    "answer": ("ok", "The model answered"),
+    "open": ("pending", "Not at its end"),
+    "interrupted": ("error", "Interrupted by hand"),
+    "loop_limit": ("error", "Ended by a limit"),
+    "retries_exhausted": ("error", "Ended: no retries left"),
+    "model_error": ("error", "Ended: no usable reply"),
+    "replay_miss": ("error", "Ended: not in the recording"),
+}
+
+
+def render_page(trace: Trace) -> str:
+    """The story as a whole HTML page.
+
+    >>> from zoolab import Scripted, Trace, walk
+    >>> page = render_page(Trace.record(walk("Hi", [], Scripted(["Hello"]))))
+    >>> page.startswith("<!doctype html>"), "<script" in page
+    (True, False)
+    """
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("title", f"zoolab: {one_line(_prompt(trace), 60)}"),
+        _style(),
+    )
+    body = tag(
+        "body", tag("main", tag("h1", "The story of a run"), *_story(trace), class_="zoolab-story page")
+    )
+    return "<!doctype html>\n" + tag("html", head, body, lang="en")
+
+
+def render_fragment(trace: Trace) -> str:
+    """The story as a part of another page, a notebook's output for instance.
+
+    >>> from zoolab import Scripted, Trace, walk
+    >>> render_fragment(Trace.record(walk("Hi", [], Scripted(["Hello"]))))[:26]
+    '<div class="zoolab-story">'
+    """
+    return tag("div", _style(), *_story(trace), class_="zoolab-story")
+
+
+@cache
+def _style() -> Html:
+    css = files("zoolab.trace").joinpath("story.css").read_text(encoding="utf-8")
+    return tag("style", Html(css))
+
+
+def _story(trace: Trace) -> Iterator[Html]:
+    yield _opening(trace)
+    yield from _turns(Scene.of(trace))
+    yield _ending(trace)
+
+
+def _opening(trace: Trace) -> Html:
+    answer = trace.answer
+    return tag(
+        "header",
+        tag("h2", "Asked", class_="jp-toc-ignore"),
+        block(_prompt(trace) or "nothing", "the prompt", "prose asked"),
+        _outcome(trace),
+        block(answer, "the answer", "prose answered") if answer else None,
+        _facts(trace),
+        class_="opening",
+    )
+
+
+def _outcome(trace: Trace) -> Html:
+    status, words = _OUTCOMES.get(trace.outcome, ("error", f"Ended by {clipped(trace.outcome, 80)}"))
+    mark = tag("span", tag("span", MARKS[status], aria_hidden="true"), f" {words}", class_=f"mark {status}")
+    return join(
+        tag("p", mark, class_="outcome"),
+        block(trace.error, "the error that ended the run") if trace.error is not None else None,
+    )
+
+
+def _facts(trace: Trace) -> Html | None:
+    steps = trace.steps
+    sent, received = _tokens(steps)
+    models = _models(trace)
+    known = (f"{sent:,} sent, {received:,} received") if sent or received else None
+    others = [(k, v) for k, v in trace.meta.items() if k != "model" and v is not None][:20]
+    return facts(
+        ("steps", f"{len(steps):,}"),
+        ("turns", f"{len({step.turn for step in steps if step.kind != 'define'}):,}"),
+        ("messages", f"{len(steps[-1].messages) if steps else 0:,}"),
+        ("calls", f"{sum(isinstance(step.record, ToolCall) for step in steps):,}"),
+        ("errors", f"{_errors(trace):,}"),
+        ("tokens", known),
+        ("time", duration(trace.started[-1] * 1000) if steps else None),
+        ("answered by", code(models) if models else None),
+        ("run", code(trace.run_id)),
+        *((clipped(str(key), 80), code(as_text(value))) for key, value in others),
+    )
+
+
+def _turns(scene: Scene) -> Iterator[Html]:
+    """The chosen steps by turn, with a note wherever some are left out."""
+    steps, room, previous = scene.trace.steps, MAX_BYTES, -1
+    for (turn, defines), chosen in groupby(
+        _chosen(steps), lambda seq: (steps[seq].turn, steps[seq].kind == "define")
+    ):
+        items: list[Html] = []
+        outside: Html | None = None
+        for seq in chosen:
+            gap = _gap(previous, seq)
+            if gap is not None and not items:
+                outside = gap
+            elif gap is not None:
+                items.append(tag("li", gap, class_="gap", value=previous + 2))
+            items.append(_fitting_card(scene, seq, room))
+            room -= len(items[-1].encode())
+            previous = seq
+        title = "Before the first turn" if defines else f"Turn {turn}"
+        summary = "" if defines else _summary(scene, previous)
+        yield join(
+            outside,
+            tag(
+                "section",
+                tag(
+                    "h3",
+                    title,
+                    tag("span", f" {summary}", class_="summary") if summary else None,
+                    class_="jp-toc-ignore",
+                ),
+                tag("ol", *items, class_="steps"),
+                aria_label=title,
+            ),
+        )
+
+
+def _fitting_card(scene: Scene, seq: int, room: int) -> Html:
+    if room > 0:
+        full = card(scene, seq)
+        if len(full.encode()) <= min(MAX_CARD, room + MAX_CARD):
+            return full
+    return card(scene, seq, brief=True)
+
+
+def _chosen(steps: list[Step]) -> list[int]:
+    """The numbers of the steps that are shown."""
+    total = len(steps)
+    if total <= MAX_STEPS:
+        return list(range(total))
+    middle = (seq for seq in range(FIRST, total - LAST) if steps[seq].status == "error")
+    errors = [seq for seq, _ in zip(middle, range(MAX_ERRORS), strict=False)]
+    return [*range(FIRST), *errors, *range(total - LAST, total)]
+
+
+def _gap(previous: int, seq: int) -> Html | None:
+    missing = seq - previous - 1
+    if missing < 1:
+        return None
+    which = f"Step {seq:,} is" if missing == 1 else f"Steps {previous + 2:,} to {seq:,} are"
+    return note(f"{which} left out of this page; trace.steps has them all.")
+
+
+def _summary(scene: Scene, seq: int) -> str:
+    """What the model did in the turn of a step."""
+    steps = scene.trace.steps
+    turn = steps[seq].turn
+    first = last = seq
+    while first > 0 and steps[first - 1].turn == turn:
+        first -= 1
+    while last + 1 < len(steps) and steps[last + 1].turn == turn:
+        last += 1
+    records = [step.record for step in steps[first : last + 1]]
+    names = [record.name for record in records if isinstance(record, ToolCall)]
+    if names:
+        more = f" and {len(names) - 4:,} more" if len(names) > 4 else ""
+        return "the model asks for " + ", ".join(one_line(name, 40) for name in names[:4]) + more
+    return "the model answers" if any(isinstance(record, Reply) for record in records) else ""
+
+
+def _ending(trace: Trace) -> Html:
+    messages = trace.messages
+    head = messages[: _MAX_MESSAGES // 3]
+    tail = messages[len(head) :][-(_MAX_MESSAGES - len(head)) :]
+    left_out = len(messages) - len(head) - len(tail)
+    items = [tag("li", message_box(message, 1_000), value=n) for n, message in enumerate(head, 1)]
+    if left_out:
+        items.append(tag("li", note(f"{count(left_out, 'message')} left out of this page"), class_="gap"))
+    start = len(messages) - len(tail) + 1
+    items += [tag("li", message_box(message, 1_000), value=n) for n, message in enumerate(tail, start)]
+    return tag(
+        "section",
+        tag(
+            "h3",
+            "messages[] at the end",
+            tag("span", f" {count(len(messages), 'message')}", class_="summary"),
+            class_="jp-toc-ignore",
+        ),
+        tag("ol", *items, class_="messages"),
+        _outcome(trace) if trace.error is not None else None,
+        aria_label="messages[] at the end",
+    )
+
+
+def _prompt(trace: Trace) -> str:
+    """The last user message of the first request."""
+    request = next((step.record for step in trace.steps if isinstance(step.record, Request)), None)
+    sent = request.messages if request is not None else []
+    return next((content_of(message) for message in reversed(sent) if message.get("role") == "user"), "")
+
+
+def _models(trace: Trace) -> str:
+    named = trace.meta.get("model")
+    found = {step.reply.model: None for step in trace.steps if step.reply is not None and step.reply.model}
+    return as_text(named) if named else ", ".join(list(found)[:4])
+
+
+def _errors(trace: Trace) -> int:
+    """How many entries `trace.errors` has, counted in one go."""
+    ran = {(s.turn, s.slot) for s in trace.steps if isinstance(s.record, Outcome) and s.record.ok}
+    wrong = sum(_is_error(step.record, (step.turn, step.slot) in ran) for step in trace.steps)
+    return wrong + (trace.error is not None)
+
+
+def _is_error(record: Any, ran: bool) -> bool:
+    match record:
+        case Verdict():
+            return not record.ok
+        case Outcome():
+            return not record.ok
+        case Result():
+            return bool(record.error_code) and ran
+        case _:
+            return False
+
+
+def _tokens(steps: list[Step]) -> tuple[int, int]:
+    """Tokens sent and received, where the endpoint said so: once a reply, however many calls it has."""
+    usages = {step.turn: step.reply.usage for step in steps if step.reply is not None and step.reply.usage}
+    sent, received = (
+        sum(n for usage in usages.values() if isinstance(n := usage.get(key), int))
+        for key in ("prompt_tokens", "completion_tokens")
+    )
+    return sent, received

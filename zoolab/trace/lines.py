@@ -1,0 +1,161 @@
+"""A step in words: one headline and a few lines, for a terminal and for a notebook without widgets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from zoolab.jsontext import encode, excerpt
+from zoolab.records import (
+    Decision,
+    Outcome,
+    Reply,
+    Request,
+    Result,
+    Step,
+    ToolCall,
+    Verdict,
+)
+from zoolab.describe import schema_words
+from zoolab.tools import Tool, ToolRegistry
+
+WIDTH = 2_000
+
+
+def headline(step: Step) -> str:
+    """What happened in a step, in one line.
+
+    >>> from zoolab import Scripted, walk
+    >>> [headline(step) for step in walk("Hi", [], Scripted(["Hello"]))]
+    ['no tools', '1 message is sent', 'no tool is asked for: this is the answer']
+    """
+    return _HEADLINES[type(step.record)](step.record)
+
+
+def details(step: Step) -> list[str]:
+    """More lines about a step; none where the headline says it all.
+
+    >>> from zoolab import Scripted, walk
+    >>> [details(step) for step in walk("Hi", [], Scripted(["Hello"]))][-1]
+    ['Hello']
+    """
+    lines = _DETAILS.get(type(step.record), _nothing)(step)
+    return [line if len(line) <= WIDTH else f"{line[:WIDTH]}… ({len(line):,} characters)" for line in lines]
+
+
+def change(step: Step, before: int) -> str:
+    """How the step changed `messages[]`, whose length was `before`.
+
+    >>> from zoolab import Scripted, walk
+    >>> steps = list(walk("Hi", [], Scripted(["Hello"])))
+    >>> change(steps[1], 0), change(steps[2], 1)
+    ('messages[] 0 -> 1: user', 'messages[] 1 -> 2: assistant')
+    """
+    after = len(step.messages)
+    roles = ", ".join(str(message.get("role")) for message in step.new_messages)
+    return f"messages[] {before} -> {after}" + (f": {roles}" if roles else "")
+
+
+def visible(text: str) -> str:
+    """`text` with control characters made visible, so that no model can command a terminal.
+
+    >>> visible("a\\x1b[2Jb")
+    'a\\\\x1b[2Jb'
+    """
+    return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text)
+
+
+def _tools(registry: ToolRegistry) -> str:
+    count = len(registry)
+    names = ", ".join(tool.name for tool in registry)
+    return f"{count} tool{'s' * (count != 1)}: {names}" if count else "no tools"
+
+
+def _request(request: Request) -> str:
+    count = len(request.prefix)
+    sent = f"{count} message is sent" if count == 1 else f"{count} messages are sent"
+    if not request.tools:
+        return sent
+    tools = f"{len(request.tools)} tool{'s' * (len(request.tools) != 1)}"
+    return f"{sent} with {tools}" + (
+        "" if request.tool_choice == "auto" else f", tool_choice {request.tool_choice}"
+    )
+
+
+def _verdict(verdict: Verdict) -> str:
+    repaired = " after repair" if verdict.repair and verdict.repair.accepted else ""
+    return f"may run{repaired}" if verdict.ok else f"refused: {verdict.error_code}"
+
+
+def _outcome(outcome: Outcome) -> str:
+    if outcome.error is not None:
+        return f"failed: {outcome.error.code}"
+    return f"returned {excerpt(outcome.value)} in {outcome.duration_ms:.1f} ms"
+
+
+def _decision(decision: Decision) -> str:
+    if decision.choice == "pending":
+        return f"waits for permission: {decision.reason}"
+    return f"permission: {decision.choice}"
+
+
+def _result(result: Result) -> str:
+    told = f"error {result.error_code}" if result.error_code else f"{result.data_bytes:,} bytes"
+    cut = f", cut to {result.sent_bytes:,}" if result.truncated else ""
+    again = f"; loop detected: {result.repeats} times the same" if result.loop_detected else ""
+    return f"goes back to the model as {result.tool_call_id}: {told}{cut}{again}"
+
+
+_HEADLINES: dict[type, Callable[[Any], str]] = {
+    ToolRegistry: _tools,
+    Request: _request,
+    ToolCall: lambda call: f"the model asks for {call.name}, as {call.id}",
+    Reply: lambda _reply: "no tool is asked for: this is the answer",
+    Verdict: _verdict,
+    Outcome: _outcome,
+    Decision: _decision,
+    Result: _result,
+}
+
+
+def _signature(tool: Tool) -> str:
+    properties: dict[str, Any] = tool.parameters.get("properties", {})
+    required = tool.parameters.get("required", [])
+    parts = (f"{name}{'' if name in required else '?'}: {schema_words(s)}" for name, s in properties.items())
+    return f"{tool.name}({', '.join(parts)})  {tool.description.splitlines()[0] if tool.description else ''}"
+
+
+def _messages(step: Step) -> Iterator[str]:
+    for message in step.new_messages:
+        yield f"{message.get('role')}: {message.get('content')}"
+
+
+def _verdict_lines(step: Step) -> Iterator[str]:
+    verdict = step.record
+    if not isinstance(verdict, Verdict):
+        return
+    if verdict.repair is not None:
+        yield f"repair proposed: {verdict.repair.proposed}"
+    if verdict.ok:
+        yield f"arguments: {encode(verdict.arguments)}"
+    yield from (problem.message for problem in verdict.problems)
+
+
+def _outcome_lines(step: Step) -> Iterator[str]:
+    if isinstance(step.record, Outcome) and step.record.error is not None:
+        yield step.record.error.message
+
+
+def _nothing(_step: Step) -> Iterator[str]:
+    return iter(())
+
+
+_DETAILS: dict[type, Callable[[Any], Iterator[str]]] = {
+    ToolRegistry: lambda step: (_signature(tool) for tool in step.record),
+    Request: _messages,
+    ToolCall: lambda step: iter([f"{step.record.name}({step.record.arguments})"]),
+    Reply: lambda step: iter([step.record.text]),
+    Verdict: _verdict_lines,
+    Outcome: _outcome_lines,
+    Result: lambda step: iter([step.record.content]),
+}
