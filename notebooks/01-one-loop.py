@@ -124,11 +124,11 @@ value
 # %% [markdown]
 # ## Step 6, result
 #
-# The conversation grows by two messages: what the model asked for, and what came of it. The second
+# The conversation grows by two messages: the reply, just as it came, and what came of the call. The second
 # carries the id of the call that it answers. Leave one out and the next request is refused.
 
 # %%
-messages.append({"role": "assistant", "content": reply.get("content"), "tool_calls": reply["tool_calls"]})
+messages.append(reply)
 messages.append({"role": "tool", "tool_call_id": call.id, "content": str(value)})
 [message["role"] for message in messages]
 

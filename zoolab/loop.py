@@ -375,11 +375,13 @@ def _without_empty_calls(message: Message) -> Message:
 
 def _refusal(call: ToolCall, verdict: Verdict) -> Outcome:
     problems = "; ".join(problem.message for problem in verdict.problems)
-    code = verdict.error_code or "invalid_arguments"
-    return Outcome(error=Failure(code, f"{call.name or 'a tool without a name'}: {problems}"))
+    return _not_run(verdict.error_code or "invalid_arguments", call, f": {problems}")
 
 
 def _denied(call: ToolCall, reason: str) -> Outcome:
-    return Outcome(
-        error=Failure("permission_denied", f"{call.name} did not run: {reason or 'it was denied'}")
-    )
+    return _not_run("permission_denied", call, f" did not run: {reason or 'it was denied'}")
+
+
+def _not_run(code: str, call: ToolCall, why: str) -> Outcome:
+    failure = Failure(code, (call.name or "a tool without a name") + why)
+    return Outcome(error=failure, started_ms=time.time_ns() // 1_000_000)

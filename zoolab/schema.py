@@ -7,6 +7,7 @@ an `InvalidSchema` when the schema is compiled, or in a problem when a value is 
 
 from __future__ import annotations
 
+import json
 from contextvars import ContextVar
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,7 @@ MAX_PATTERN_SECONDS = 0.25
 MAX_PROBLEMS = 20
 
 _DATA_KEYWORDS = frozenset({"const", "default", "enum", "examples"})
+_DIALECTS = ("https://json-schema.org/", "http://json-schema.org/")
 _MULTIPLYING = (
     "$dynamicRef",
     "$ref",
@@ -55,6 +57,9 @@ def check_schema_bounds(schema: Any) -> None:
     """
     if not isinstance(schema, dict):
         raise InvalidSchema(f"a schema is {excerpt(schema)}", expected="a JSON object")
+    dialect = schema.get("$schema", _DIALECTS[0])
+    if not isinstance(dialect, str) or not dialect.startswith(_DIALECTS):
+        raise InvalidSchema(f"the schema is written in {excerpt(dialect)}", expected="JSON Schema 2020-12")
     references: list[str] = []
     identifiers: set[str] = set()
     _survey(schema, MAX_SCHEMA_DEPTH, references, identifiers)
@@ -144,7 +149,8 @@ _work: ContextVar[_Work] = ContextVar("zoolab_schema_work")
 
 def _as_json(schema: Any) -> str:
     try:
-        return encode(schema)
+        text = encode(schema)
+        return json.dumps(schema, allow_nan=False) if "NaN" in text or "Infinity" in text else text
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidSchema(f"a schema is not JSON: {error}") from None
 

@@ -64,7 +64,7 @@ class Counting:
     def __init__(self, rounds: int) -> None:
         self.rounds, self.round_number = rounds, -1
 
-    def __call__(self, request: Request) -> Reply:
+    def __call__(self, _request: Request) -> Reply:
         self.round_number += 1
         return Reply(answer(self.round_number, self.rounds))
 

@@ -7,17 +7,20 @@ breaks on calls that are interleaved or lack an index; here they are put togethe
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, cast
 
 from zoolab.errors import ModelError
-from zoolab.jsontext import excerpt
-from zoolab.models.secrets import scrub
+from zoolab.jsontext import encode, excerpt
+from zoolab.models.secrets import HIDDEN, scrub
+from zoolab.models.transport import http_library
 from zoolab.records import Message, Reply, Request
 
 if TYPE_CHECKING:
     import openai
+    from openai._types import RequestOptions
 
 PATH = "/chat/completions"
 
@@ -58,32 +61,31 @@ class OpenAIModel:
         self.settings = {"temperature": 0, **settings}
 
     def __call__(self, request: Request) -> Reply:
-        import openai
-
         try:
             return self._streamed(request) if self.stream else self._plain(request)
-        except openai.OpenAIError as error:
-            raise explain(error, str(self.client.base_url)) from error
+        except _client_errors() as error:
+            # What the client raised may repeat the key: it does not go into the traceback.
+            raise explain(error, str(self.client.base_url), self.client.api_key) from None
 
     def body(self, request: Request) -> dict[str, Any]:
         """The body of the HTTP request, as it is sent."""
         return request.body(**self.settings, model=self.model)
 
     def _plain(self, request: Request) -> Reply:
-        from openai.types.chat import ChatCompletion
-
-        completion = self.client.post(PATH, cast_to=ChatCompletion, body=self.body(request))
-        return reply_from(completion.to_dict(mode="json"))
+        answer = self.client.post(PATH, cast_to=object, body=self.body(request))
+        return reply_from(json.loads(answer) if isinstance(answer, str) else answer)
 
     def _streamed(self, request: Request) -> Reply:
         from openai import Stream
-        from openai.types.chat import ChatCompletionChunk
 
         body = {**self.body(request), "stream": True, "stream_options": {"include_usage": True}}
         with self.client.post(
-            PATH, cast_to=ChatCompletionChunk, body=body, stream=True, stream_cls=Stream[ChatCompletionChunk]
+            PATH, cast_to=object, body=body, stream=True, stream_cls=Stream[object]
         ) as chunks:
-            return assemble(chunk.to_dict(mode="json") for chunk in chunks)
+            reply = assemble(chunks)
+        if reply.finish_reason is None:
+            raise ModelError("the stream ended before the reply was complete", advice="try again")
+        return reply
 
 
 def make_client(base_url: str | None = None, api_key: str | None = None) -> openai.OpenAI:
@@ -95,40 +97,46 @@ def make_client(base_url: str | None = None, api_key: str | None = None) -> open
     import openai
 
     try:
-        return openai.OpenAI(base_url=base_url, api_key=api_key)
-    except openai.OpenAIError as error:
+        client = openai.OpenAI(base_url=base_url, api_key=api_key)
+    except openai.OpenAIError:
         raise ModelError(
             "no API key", advice="set OPENAI_API_KEY, or use a recording or a local model, which need none"
-        ) from error
+        ) from None
+    except (http_library().InvalidURL, ValueError):
+        raise ModelError("the address of the endpoint is no URL", advice=_ADDRESS_ADVICE) from None
+    if not (client.api_key.isascii() and client.api_key.isprintable()):
+        raise ModelError("the API key holds a character that no header can", advice="check OPENAI_API_KEY")
+    return client
 
 
-def reply_from(body: Mapping[str, Any]) -> Reply:
+def reply_from(body: object) -> Reply:
     """The reply in a chat completion; raises `ModelError` where there is none.
 
     >>> reply_from({"choices": [{"message": {"role": "assistant", "content": "Hi"}}]}).text
     'Hi'
     """
-    choices = body.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    message = choice.get("message") if isinstance(choice, dict) else None
-    if not isinstance(choice, dict) or not isinstance(message, dict):
+    whole = _dict(body)
+    choice = _first(whole.get("choices"))
+    message = choice.get("message")
+    if not isinstance(message, dict):
         raise ModelError(
-            f"the endpoint answered {excerpt(dict(body))}", expected="a chat completion with a message"
+            f"the endpoint answered {_one_line(excerpt(body, 300))}",
+            expected="a chat completion with a message",
         )
     return Reply(
         {"role": "assistant", **cast("Message", message)},
         choice.get("finish_reason"),
-        body.get("usage"),
-        body.get("model"),
-        raw=dict(body),
+        _dict(whole.get("usage")) or None,
+        whole.get("model"),
+        raw=whole,
     )
 
 
-def assemble(chunks: Iterable[dict[str, Any]]) -> Reply:
+def assemble(chunks: Iterable[object]) -> Reply:
     """Put the chunks of a streamed reply together, calls by slot.
 
     A delta without an index goes on with the call that has its id, or with the last one; a delta with
-    a new id begins another call.
+    a new id, or with a name where no id and no index say whose it is, begins another call.
 
     >>> pieces = [{"content": "4"}, {"content": "2"}]
     >>> assemble({"choices": [{"delta": delta}]} for delta in pieces).text
@@ -138,89 +146,131 @@ def assemble(chunks: Iterable[dict[str, Any]]) -> Reply:
     calls = _CallsBySlot()
     pieces: list[dict[str, Any]] = []
     finish, usage, model = None, None, None
-    for chunk in chunks:
-        usage, model = chunk.get("usage") or usage, chunk.get("model") or model
-        for choice in (chunk.get("choices") or ())[:1]:
-            delta = choice.get("delta") or {}
+    for chunk in map(_dict, chunks):
+        usage, model = _dict(chunk.get("usage")) or usage, chunk.get("model") or model
+        choice = _first(chunk.get("choices"))
+        finish = choice.get("finish_reason") or finish
+        if choice:
+            delta = _dict(choice.get("delta"))
             pieces.append(delta)
-            finish = choice.get("finish_reason") or finish
             _add_text(message, delta)
-            for part in delta.get("tool_calls") or ():
-                calls.add(part)
+            for part in _list(delta.get("tool_calls")):
+                calls.add(_dict(part))
     if calls.calls:
         message["tool_calls"] = calls.calls
     if not pieces:
-        raise ModelError("the stream ended before a reply began")
+        raise ModelError("the stream ended before a reply began", expected="events that end in [DONE]")
     return Reply(message, finish, usage, model, tuple(pieces))
 
 
 class _CallsBySlot:
-    """Calls under construction; `slots` maps what identifies a delta to its call."""
+    """Calls under construction, in the order in which they began."""
 
     def __init__(self) -> None:
         self.calls: list[dict[str, Any]] = []
-        self._by_index: dict[int, dict[str, Any]] = {}
+        self._at_index: dict[int, list[dict[str, Any]]] = {}
 
     def add(self, part: dict[str, Any]) -> None:
         call = self._call_of(part)
-        function = part.get("function") or {}
+        function, given = call["function"], _dict(part.get("function"))
         call["id"] = call["id"] or part.get("id")
-        call["function"]["name"] += function.get("name") or ""
-        arguments = function.get("arguments")
-        call["function"]["arguments"] += arguments if isinstance(arguments, str) else ""
+        name, arguments = given.get("name") or "", given.get("arguments")
+        if name != function["name"]:
+            function["name"] += str(name)
+        if arguments is not None:
+            function["arguments"] += arguments if isinstance(arguments, str) else encode(arguments)
 
     def _call_of(self, part: dict[str, Any]) -> dict[str, Any]:
         index, own = part.get("index"), part.get("id")
-        if isinstance(index, int):
-            known = self._by_index.get(index)
-            if known is None or (own and known["id"] and own != known["id"] and _names(part)):
-                known = self._by_index[index] = self._new()
-            return known
-        same = next((call for call in self.calls if own and call["id"] == own), None)
-        if same is not None or not self.calls:
-            return same or self._new()
-        return self._new() if own or _names(part) else self.calls[-1]
-
-    def _new(self) -> dict[str, Any]:
-        self.calls.append({"id": None, "type": "function", "function": {"name": "", "arguments": ""}})
-        return self.calls[-1]
+        indexed = isinstance(index, int)
+        known = self._at_index.setdefault(index, []) if isinstance(index, int) else self.calls
+        same = next((call for call in reversed(known) if own and call["id"] == own), None)
+        call = same or (known[-1] if known else None)
+        if call is None or _begins_another(part, call, indexed):
+            call = {"id": None, "type": "function", "function": {"name": "", "arguments": ""}}
+            self.calls.append(call)
+            if known is not self.calls:
+                known.append(call)
+        return call
 
 
-def _names(part: dict[str, Any]) -> bool:
-    """Whether a delta names a function, which only the first delta of a call does."""
-    return bool((part.get("function") or {}).get("name"))
+def _begins_another(part: dict[str, Any], call: dict[str, Any], indexed: bool) -> bool:
+    """Whether a delta is the first of a call other than the one it seems to belong to."""
+    own, name = part.get("id"), _dict(part.get("function")).get("name")
+    if own and call["id"] and own != call["id"]:
+        return bool(name) or not indexed
+    identified = indexed or bool(own and call["id"])
+    if not name or not identified:
+        return bool(name)
+    # Some endpoints repeat the name in each delta, and some give every call the same index or id.
+    return bool(call["function"]["arguments"]) and name != call["function"]["name"]
 
 
 def _add_text(message: Message, delta: dict[str, Any]) -> None:
-    for key in ("content", "refusal", "reasoning_content"):
+    for key in ("content", "refusal", "reasoning_content", "reasoning"):
         if isinstance(delta.get(key), str):
             message[key] = (message.get(key) or "") + delta[key]
 
 
-def explain(error: Exception, base_url: str) -> ModelError:
+def _first(choices: object) -> dict[str, Any]:
+    """The first choice; where several were asked for, chunks of the others come between."""
+    return next((choice for choice in map(_dict, _list(choices)) if not choice.get("index")), {})
+
+
+def _dict(value: object) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _list(value: object) -> list[Any]:
+    return cast("list[Any]", value) if isinstance(value, list) else []
+
+
+def _client_errors() -> tuple[type[Exception], ...]:
+    """What the client lets through: its own errors, those of its HTTP library, and bodies that are no JSON."""
+    import openai
+
+    http = http_library()
+    return (openai.OpenAIError, http.HTTPError, http.InvalidURL, ValueError, RecursionError)
+
+
+def explain(error: Exception, base_url: str, key: object = "") -> ModelError:
     """What the client says, as one line with something to do; no key is ever repeated.
 
     >>> import openai
     >>> explain(openai.OpenAIError("odd"), "http://localhost/v1/").what
     'the model did not answer: odd'
     """
+    what, advice = _what_and_advice(error, base_url)
+    if isinstance(key, str) and len(key) >= _SHORTEST_KEY:
+        what = what.replace(key, HIDDEN)
+    return ModelError(_one_line(scrub(what)), advice=advice)
+
+
+def _what_and_advice(error: Exception, base_url: str) -> tuple[str, str]:
     import openai
 
-    if isinstance(error, openai.APITimeoutError):
-        return ModelError(
-            f"{base_url} did not answer in time", advice="try again, or raise the client's timeout"
-        )
-    if isinstance(error, openai.APIConnectionError):
-        return ModelError(f"cannot reach {base_url}", advice="check the address and that a server runs there")
+    http = http_library()
+    if isinstance(error, openai.APITimeoutError | http.TimeoutException):
+        return f"{base_url} did not answer in time", "try again, or raise the client's timeout"
+    if isinstance(error, openai.APIConnectionError | http.ConnectError):
+        return f"cannot reach {base_url}", "check the address and that a server runs there"
+    if isinstance(error, http.HTTPError):
+        return f"{base_url} broke off its answer: {error}", "try again"
     if isinstance(error, openai.APIStatusError):
-        said = excerpt(scrub(_said(error)), 300)
-        return ModelError(
-            f"{base_url} answered {error.status_code}: {said}",
-            advice=_STATUS_ADVICE.get(error.status_code, ""),
-        )
-    return ModelError(f"the model did not answer: {scrub(str(error))[:300]}")
+        advice = _STATUS_ADVICE.get(error.status_code, "")
+        return f"{base_url} answered {error.status_code}: {_said(error)}", advice
+    if isinstance(error, openai.APIError):
+        return f"the stream of {base_url} ended with an error: {_said(error)}", ""
+    if isinstance(error, UnicodeEncodeError):
+        return "the request holds text that cannot be sent as UTF-8", "take lone surrogates out of it"
+    if isinstance(error, ValueError | RecursionError):
+        return f"{base_url} answered what is no JSON", _ADDRESS_ADVICE
+    return f"the model did not answer: {error}", ""
 
 
+_SHORTEST_KEY = 6
+_LONGEST_LINE = 400
+_ADDRESS_ADVICE = "check that the address is right; most end in /v1"
 _STATUS_ADVICE = {
     401: "check the API key (OPENAI_API_KEY)",
     403: "this key may not use that model",
@@ -233,4 +283,10 @@ def _said(error: Any) -> str:
     body = error.body
     if isinstance(body, dict):
         return str(cast("dict[str, Any]", body).get("message") or body)
-    return str(error.message)
+    text = str(error.message).strip()
+    return "an HTML page" if text.startswith("<") else text
+
+
+def _one_line(text: str) -> str:
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 1] + "…"

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -21,13 +20,11 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from zoolab.errors import InvalidInput
-from zoolab.jsontext import canonical, digest, encode, excerpt, is_utf8
+from zoolab.jsontext import encode, excerpt, is_utf8
+from zoolab.models.keys import DELIVERY, RequestKeys
 from zoolab.models.secrets import scrub
 
 VERSION = 1
-_NOT_ASKED = ("stream", "stream_options")
-#: What a result's envelope says differently each time: how long the tool took, and when it ran.
-_VOLATILE = re.compile(r'(\\"execution_time_ms\\":|\\"timestamp\\":)\d+')
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +54,7 @@ class Recording:
         self.path = _find(Path(path)) if header is None else Path(path)
         self._responses: dict[str, dict[str, Any]] = {}
         self._requests: dict[str, dict[str, Any]] = {}
+        self._keys = RequestKeys()
         self._lock = threading.Lock()
         if self.path.exists() or header is None:
             self.header = self._load()
@@ -72,14 +70,18 @@ class Recording:
         """The bodies of all recorded requests, in order."""
         return list(self._requests.values())
 
-    def response_to(self, body: dict[str, Any]) -> dict[str, Any] | None:
-        """The response that was recorded for this request, or None."""
-        return self._responses.get(request_key(body))
+    def key_of(self, body: dict[str, Any]) -> str:
+        """The name of a request in this recording."""
+        return self._keys.of(body)
+
+    def response(self, key: str) -> dict[str, Any] | None:
+        """The response that was recorded for the request of this name, or None."""
+        return self._responses.get(key)
 
     def add(self, body: dict[str, Any], response: dict[str, Any]) -> None:
         """Append a pair, with secrets taken out and no headers."""
         entry = {
-            "request": _scrubbed({key: value for key, value in body.items() if key not in _NOT_ASKED}),
+            "request": _scrubbed({key: value for key, value in body.items() if key not in DELIVERY}),
             "response": _scrubbed(response),
             "date": datetime.now(UTC).date().isoformat(),
             "answered_by": response.get("model"),
@@ -121,7 +123,7 @@ class Recording:
             yield _parse(line, f"{self.path.name}, line {number}")
 
     def _remember(self, entry: dict[str, Any]) -> None:
-        key = request_key(entry["request"])
+        key = RequestKeys().of(entry["request"])
         self._requests.setdefault(key, entry["request"])
         self._responses.setdefault(key, entry["response"])
 
@@ -149,16 +151,6 @@ def shipped() -> dict[str, Path]:
 def _find(path: Path) -> Path:
     """A file, or the name of a recording that comes with zoolab."""
     return path if path.exists() else shipped().get(str(path), path)
-
-
-def request_key(body: dict[str, Any]) -> str:
-    """The name of a request: the same however it is streamed, whenever its tools ran, without secrets.
-
-    >>> request_key({"messages": [], "stream": True}) == request_key({"messages": []})
-    True
-    """
-    asked = {key: value for key, value in body.items() if key not in _NOT_ASKED}
-    return digest(scrub(_VOLATILE.sub(r"\g<1>0", canonical(asked))))
 
 
 def _as_dict(header: Header) -> dict[str, Any]:
@@ -203,7 +195,7 @@ def _scrubbed(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _pretty(body: dict[str, Any]) -> list[str]:
-    asked = {key: value for key, value in body.items() if key not in _NOT_ASKED}
+    asked = {key: value for key, value in body.items() if key not in DELIVERY}
     return scrub(json.dumps(asked, indent=1, sort_keys=True, ensure_ascii=False)).splitlines()
 
 

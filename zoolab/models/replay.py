@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
 from zoolab.errors import ModelError, ReplayMiss
 from zoolab.models.openai import OpenAIModel
 from zoolab.models.recording import Header, Recording
-from zoolab.models.transport import offline_client
+from zoolab.models.transport import KEY_HEADER, offline_client
 from zoolab.records import Model, Reply, Request
 
 
@@ -48,18 +49,20 @@ class Replay:
 
     def __call__(self, request: Request) -> Reply:
         body = self.body(request)
-        if self.recording.response_to(body) is None:
+        key = self.recording.key_of(body)
+        if self.recording.response(key) is None:
             if self.live is None:
                 raise self._miss(body)
             self.recording.add(body, _response_of(self.live(request)))
-        return self._asks(request)
+        return self._asks.ask(body, {KEY_HEADER: key})
 
     def body(self, request: Request) -> dict[str, Any]:
         """The body of the HTTP request, as the recording knows it."""
         return self._asks.body(request)
 
-    def _answer(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        response = self.recording.response_to(body)
+    def _answer(self, read: Callable[[], dict[str, Any]], key: str | None) -> tuple[int, dict[str, Any]]:
+        body = {} if key else read()
+        response = self.recording.response(key or self.recording.key_of(body))
         if response is not None:
             return 200, response
         miss = {"message": str(self._miss(body)), "type": "replay_miss", "code": "replay_miss"}

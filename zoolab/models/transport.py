@@ -16,20 +16,24 @@ from zoolab.jsontext import encode
 if TYPE_CHECKING:
     import openai
 
-Answer = Callable[[dict[str, Any]], tuple[int, dict[str, Any]]]
+#: The name of a request, where whoever sends it knows it already.
+KEY_HEADER = "x-zoolab-request"
+
+Answer = Callable[[Callable[[], dict[str, Any]], str | None], tuple[int, dict[str, Any]]]
 
 PIECE = 6
 
 
 def offline_client(answer: Answer) -> openai.OpenAI:
-    """An `openai.OpenAI` whose requests are answered by a function from body to (status, body).
+    """An `openai.OpenAI` whose requests are answered by a function.
 
-    A request with `stream` gets the same answer cut into chunks.
+    It gets a function that reads the request's body, and the name of the request or None; it returns
+    (status, body). A request for a stream gets the same answer cut into chunks.
 
-    >>> client = offline_client(lambda body: (404, {"error": {"message": "nobody here"}}))
+    >>> client = offline_client(lambda read, key: (404, {"error": {"message": "nobody here"}}))
     >>> client.models.list()
     Traceback (most recent call last):
-    openai.NotFoundError: Error code: 404 - {'error': {'message': 'nobody here'}}
+    openai.NotFoundError: Error code: 404 - ...
     """
     import openai
 
@@ -37,9 +41,9 @@ def offline_client(answer: Answer) -> openai.OpenAI:
 
     class Transport(http.BaseTransport):  # type: ignore[misc, name-defined]
         def handle_request(self, request: Any) -> Any:
-            body = json.loads(request.read() or b"{}")
-            status, response = answer(body)
-            if status == 200 and body.get("stream"):
+            content = request.read()
+            status, response = answer(lambda: json.loads(content or b"{}"), request.headers.get(KEY_HEADER))
+            if status == 200 and _wants_stream(content):
                 events = "".join(f"data: {encode(chunk)}\n\n" for chunk in chunks_of(response))
                 headers = {"content-type": "text/event-stream"}
                 return http.Response(200, headers=headers, text=events + "data: [DONE]\n\n")
@@ -49,6 +53,11 @@ def offline_client(answer: Answer) -> openai.OpenAI:
     return openai.OpenAI(
         api_key="none", base_url="http://recording.invalid/v1", http_client=client, max_retries=0
     )
+
+
+def _wants_stream(content: bytes) -> bool:
+    """Whether the body asks for a stream; it is parsed only if the words are there at all."""
+    return b'"stream":' in content and json.loads(content).get("stream") is True
 
 
 def http_library() -> Any:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from zoolab.records import ToolCall
+from zoolab.records import Decision, ToolCall
 from zoolab.trace.bodies import body
 from zoolab.trace.markup import Html, code, folded, join, note, tag
 from zoolab.trace.scene import Scene
 from zoolab.trace.words import change_in_words
 
 if TYPE_CHECKING:
-    from zoolab.records import Step
+    from zoolab.records import Record, Step
 
 MARKS = {"ok": "✓", "error": "✗", "pending": "…"}
 
@@ -25,28 +25,14 @@ def card(scene: Scene, seq: int, brief: bool = False) -> Html:
     (True, False)
     """
     step = scene.trace.steps[seq]
-    content = (
-        note("left out: the page is full")
-        if brief
-        else join(body(scene, seq, step), _before_edit(scene, seq))
-    )
+    original = None if brief else scene.original(seq)
     return tag(
         "li",
         tag(
             "article",
-            tag(
-                "header",
-                tag(
-                    "h4",
-                    tag("span", step.kind, class_="kind"),
-                    " ",
-                    tag("span", f"step {seq + 1:,} of {len(scene.trace.steps):,}", class_="of"),
-                    class_="jp-toc-ignore",
-                ),
-                _status(step, edited=seq in scene.trace.originals),
-                _where(step),
-            ),
-            content,
+            tag("header", _title(scene, seq), _where(step), _status(step, original)),
+            note("left out: the page is full") if brief else body(scene, seq, step),
+            None if original is None else _before(scene, seq, original),
             tag(
                 "footer",
                 None if brief else tag("span", change_in_words(scene.change(seq)), class_="change"),
@@ -59,33 +45,36 @@ def card(scene: Scene, seq: int, brief: bool = False) -> Html:
     )
 
 
-def _status(step: Step, edited: bool) -> Html:
-    mark = tag("span", MARKS[step.status], aria_hidden="true")
-    why = join(": ", code(step.error_code)) if step.error_code else None
-    return tag(
-        "p",
-        tag("span", "edited", class_="edited") if edited else None,
-        " " if edited else None,
-        tag("span", mark, f" {step.status}", why, class_=f"mark {step.status}"),
-        class_="status",
-    )
+def _title(scene: Scene, seq: int) -> Html:
+    steps = scene.trace.steps
+    number = tag("span", f"step {seq + 1:,} of {len(steps):,}", class_="of")
+    return tag("h4", tag("span", steps[seq].kind, class_="kind"), " ", number, class_="jp-toc-ignore")
 
 
 def _where(step: Step) -> Html | None:
     if step.call is None:
         return None
+    place = f" · slot {step.slot} · "
     attempt = f" · attempt {step.attempt}" if step.attempt > 1 else None
+    return tag("p", code(step.call.name), place, code(step.call.id), attempt, class_="where")
+
+
+def _status(step: Step, original: Record | None) -> Html:
+    mark = tag("span", MARKS[step.status], aria_hidden="true")
+    why = join(": ", code(step.error_code)) if step.error_code else None
+    edited = "answered" if isinstance(original, Decision) else "edited"
     return tag(
-        "p", code(step.call.name), f" · slot {step.slot} · ", code(step.call.id), attempt, class_="where"
+        "p",
+        None if original is None else join(tag("span", edited, class_="edited"), " "),
+        tag("span", mark, f" {step.status}", why, class_=f"mark {step.status}"),
+        class_="status",
     )
 
 
-def _before_edit(scene: Scene, seq: int) -> Html | None:
-    original = scene.trace.originals.get(seq)
-    if original is None:
-        return None
+def _before(scene: Scene, seq: int, original: Record) -> Html:
     step = scene.trace.steps[seq]
     call = original if isinstance(original, ToolCall) else step.call
-    return folded(
-        "Edited by hand. What it was before", body(scene, seq, step._replace(record=original, call=call))
-    )
+    before = step._replace(record=original, call=call)
+    asked = isinstance(original, Decision)
+    summary = "What was asked" if asked else "This step was edited. What it was before"
+    return folded(summary, body(scene, seq, before))

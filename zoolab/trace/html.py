@@ -12,14 +12,15 @@ from importlib.resources import files
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from zoolab.records import Outcome, Reply, Request, Result, Step, ToolCall, Verdict
-from zoolab.trace.bodies import message_box
+from zoolab.records import Outcome, Request, Result, Step, ToolCall, Verdict
+from zoolab.trace.boxes import message_box
 from zoolab.trace.cards import MARKS, card
 from zoolab.trace.markup import Html, block, clipped, code, facts, join, note, tag
 from zoolab.trace.scene import Scene
-from zoolab.trace.words import as_text, content_of, count, duration, one_line
+from zoolab.trace.words import as_text, content_of, count, duration, listed, one_line
 
 if TYPE_CHECKING:
+    from zoolab.records import Message
     from zoolab.trace.trace import Trace
 
 #: Up to so many steps are all shown; of more, the first, the last, and those with an error.
@@ -126,37 +127,22 @@ def _facts(trace: Trace) -> Html | None:
 
 def _turns(scene: Scene) -> Iterator[Html]:
     """The chosen steps by turn, with a note wherever some are left out."""
-    steps, room, previous = scene.trace.steps, MAX_BYTES, -1
-    for (turn, defines), chosen in groupby(
-        _chosen(steps), lambda seq: (steps[seq].turn, steps[seq].kind == "define")
-    ):
-        items: list[Html] = []
-        outside: Html | None = None
-        for seq in chosen:
-            gap = _gap(previous, seq)
-            if gap is not None and not items:
-                outside = gap
-            elif gap is not None:
-                items.append(tag("li", gap, class_="gap", value=previous + 2))
-            items.append(_fitting_card(scene, seq, room))
-            room -= len(items[-1].encode())
-            previous = seq
+    for (turn, defines), items in groupby(_cards(scene), lambda item: item[0]):
         title = "Before the first turn" if defines else f"Turn {turn}"
-        summary = "" if defines else _summary(scene, previous)
-        yield join(
-            outside,
-            tag(
-                "section",
-                tag(
-                    "h3",
-                    title,
-                    tag("span", f" {summary}", class_="summary") if summary else None,
-                    class_="jp-toc-ignore",
-                ),
-                tag("ol", *items, class_="steps"),
-                aria_label=title,
-            ),
-        )
+        summary = "" if defines else _summary(scene, turn)
+        listed = tag("ol", *(item for _, item in items), class_="steps")
+        yield tag("section", _heading(title, summary), listed, aria_label=title)
+
+
+def _cards(scene: Scene) -> Iterator[tuple[tuple[int, bool], Html]]:
+    """The items of the list of steps, each with its turn and whether it defines the tools."""
+    room, previous = MAX_BYTES, -1
+    for seq in _chosen(scene.trace.steps):
+        step = scene.trace.steps[seq]
+        shown = _fitting_card(scene, seq, room)
+        room -= len(shown.encode())
+        yield (step.turn, step.kind == "define"), join(_gap(previous, seq), shown)
+        previous = seq
 
 
 def _fitting_card(scene: Scene, seq: int, room: int) -> Html:
@@ -182,48 +168,46 @@ def _gap(previous: int, seq: int) -> Html | None:
     if missing < 1:
         return None
     which = f"Step {seq:,} is" if missing == 1 else f"Steps {previous + 2:,} to {seq:,} are"
-    return note(f"{which} left out of this page; trace.steps has them all.")
+    left_out = note(f"{which} left out of this page; trace.steps has them all.")
+    return tag("li", left_out, class_="gap", value=previous + 2)
 
 
-def _summary(scene: Scene, seq: int) -> str:
-    """What the model did in the turn of a step."""
-    steps = scene.trace.steps
-    turn = steps[seq].turn
-    first = last = seq
-    while first > 0 and steps[first - 1].turn == turn:
-        first -= 1
-    while last + 1 < len(steps) and steps[last + 1].turn == turn:
-        last += 1
-    records = [step.record for step in steps[first : last + 1]]
-    names = [record.name for record in records if isinstance(record, ToolCall)]
-    if names:
-        more = f" and {len(names) - 4:,} more" if len(names) > 4 else ""
-        return "the model asks for " + ", ".join(one_line(name, 40) for name in names[:4]) + more
-    return "the model answers" if any(isinstance(record, Reply) for record in records) else ""
+def _summary(scene: Scene, turn: int) -> str:
+    """What the model did in a turn."""
+    names = scene.asked.get(turn)
+    if names is None:
+        return ""
+    return f"the model asks for {listed(names, 4)}" if names else "the model answers"
 
 
 def _ending(trace: Trace) -> Html:
     messages = trace.messages
-    head = messages[: _MAX_MESSAGES // 3]
-    tail = messages[len(head) :][-(_MAX_MESSAGES - len(head)) :]
-    left_out = len(messages) - len(head) - len(tail)
-    items = [tag("li", message_box(message, 1_000), value=n) for n, message in enumerate(head, 1)]
-    if left_out:
-        items.append(tag("li", note(f"{count(left_out, 'message')} left out of this page"), class_="gap"))
-    start = len(messages) - len(tail) + 1
-    items += [tag("li", message_box(message, 1_000), value=n) for n, message in enumerate(tail, start)]
+    first = min(len(messages), _MAX_MESSAGES // 3)
+    last = max(first, len(messages) - (_MAX_MESSAGES - first))
+    left_out = tag("li", note(f"{count(last - first, 'message')} left out of this page"), class_="gap")
+    title = "messages[] at the end"
     return tag(
         "section",
+        _heading(title, count(len(messages), "message")),
         tag(
-            "h3",
-            "messages[] at the end",
-            tag("span", f" {count(len(messages), 'message')}", class_="summary"),
-            class_="jp-toc-ignore",
+            "ol",
+            *(_message_item(messages, n) for n in range(first)),
+            left_out if last > first else None,
+            *(_message_item(messages, n) for n in range(last, len(messages))),
+            class_="messages",
         ),
-        tag("ol", *items, class_="messages"),
         _outcome(trace) if trace.error is not None else None,
-        aria_label="messages[] at the end",
+        aria_label=title,
     )
+
+
+def _message_item(messages: list[Message], n: int) -> Html:
+    return tag("li", message_box(messages[n], 1_000, name=f"messages[{n}]"), value=n + 1)
+
+
+def _heading(title: str, remark: str) -> Html:
+    more = tag("span", f" {remark}", class_="summary") if remark else None
+    return tag("h3", title, more, class_="jp-toc-ignore")
 
 
 def _prompt(trace: Trace) -> str:

@@ -16,64 +16,13 @@ from zoolab.jsontext import is_utf8
 #: A longer text is cut, with a note that says how long it was.
 MAX_TEXT = 4_000
 
-_ELEMENTS = frozenset(
-    [
-        "html",
-        "head",
-        "meta",
-        "title",
-        "style",
-        "body",
-        "main",
-        "div",
-        "header",
-        "footer",
-        "section",
-        "article",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "p",
-        "span",
-        "strong",
-        "small",
-        "code",
-        "pre",
-        "ol",
-        "ul",
-        "li",
-        "dl",
-        "dt",
-        "dd",
-        "table",
-        "caption",
-        "thead",
-        "tbody",
-        "tr",
-        "th",
-        "td",
-        "details",
-        "summary",
-        "ins",
-        "del",
-    ]
-)
-_ATTRIBUTES = frozenset(
-    [
-        "class",
-        "lang",
-        "charset",
-        "name",
-        "content",
-        "scope",
-        "value",
-        "tabindex",
-        "role",
-        "aria-label",
-        "aria-hidden",
-    ]
-)
+_STRUCTURE = ("html", "head", "meta", "title", "style", "body", "main", "div", "header", "footer", "section")
+_HEADINGS = ("article", "h1", "h2", "h3", "h4", "details", "summary")
+_INLINE = ("p", "span", "strong", "code", "pre", "ins", "del")
+_LISTS = ("ol", "ul", "li", "dl", "dt", "dd", "table", "caption", "thead", "tbody", "tr", "th", "td")
+_ELEMENTS = frozenset((*_STRUCTURE, *_HEADINGS, *_INLINE, *_LISTS))
+_ATTRIBUTES = frozenset(("class", "lang", "charset", "name", "content", "scope", "value", "tabindex", "role"))
+_MORE = frozenset(("aria-label", "aria-hidden", "data-label"))
 _VOID = frozenset(["meta"])
 
 # A page shows no control characters, and a NUL not even as a box: each gets its picture, ␀ to ␡.
@@ -180,7 +129,14 @@ def table(caption: str, headings: Sequence[str], rows: Iterable[Sequence[str]]) 
     >>> table("Problems", ["Where"], [["/a"]]).count("scope")
     2
     """
-    cells = ((tag("th", row[0], scope="row"), *(tag("td", cell) for cell in row[1:])) for row in rows)
+    labels = headings[1:]
+    cells = (
+        (
+            tag("th", row[0], scope="row"),
+            *(tag("td", cell, data_label=label) for label, cell in zip(labels, row[1:], strict=True)),
+        )
+        for row in rows
+    )
     return tag(
         "table",
         tag("caption", caption),
@@ -234,6 +190,6 @@ def _escaped(text: str) -> str:
 
 def _attribute(key: str, value: str | int) -> str:
     name = key.rstrip("_").replace("_", "-")
-    if name not in _ATTRIBUTES:
+    if name not in _ATTRIBUTES | _MORE:
         raise InvalidInput(f"{name!r} is no attribute of a story")
     return f' {name}="{escape(visible(str(value)))}"'

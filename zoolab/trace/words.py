@@ -175,7 +175,7 @@ def change_in_words(diff: MessagesDiff) -> str:
 
 
 def differences(before: str, after: str) -> list[tuple[str, str]]:
-    """Two texts as pieces: `("del", ...)` of the first alone, `("ins", ...)` of the second, `("", ...)` of both.
+    """Two texts as pieces: "del" is in the first alone, "ins" in the second alone, "" in both.
 
     >>> differences('{a: 1}', '{"a": 1}')
     [('', '{'), ('ins', '"'), ('', 'a'), ('ins', '"'), ('', ': 1}')]

@@ -1,0 +1,46 @@
+"""A replayed request, beside the plain client on the same transport."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from pairs import heading, row
+
+from zoolab import Replay, Request, Scripted
+
+SIZES = (2, 100, 1000)
+
+
+def conversation(length: int) -> list[dict[str, Any]]:
+    """Rounds of a call and its result, as long as wanted."""
+    messages: list[dict[str, Any]] = []
+    for number in range(length // 2):
+        function = {"name": "add", "arguments": '{"a": 1, "b": 2}'}
+        call = {"id": f"call_{number}", "type": "function", "function": function}
+        messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
+        messages.append({"role": "tool", "tool_call_id": f"call_{number}", "content": "3"})
+    return messages
+
+
+def main() -> None:
+    """Print the table: `create` transforms every message in each request, which `post` does not."""
+    with tempfile.TemporaryDirectory() as folder:
+        recorded = Replay(Path(folder) / "bench.jsonl", live=Scripted(lambda _request: "3"))
+        heading("create")
+        for size in SIZES:
+            request = Request(conversation(size))
+            recorded(request)
+            body = recorded.body(request)
+            row(
+                f"{size} messages",
+                lambda request=request: recorded(request),
+                lambda body=body: recorded.client.chat.completions.create(**body),
+                times=max(2, 200 // size),
+                rounds=9,
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,363 @@
+"""The story of a run as a page: complete, bounded, and nothing but text and structure."""
+
+from __future__ import annotations
+
+import re
+import time
+from contextlib import suppress
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from zoolab import Scripted, Tool, Trace, walk
+from zoolab.errors import InvalidInput, Problem, ZoolabError
+from zoolab.records import (
+    KINDS,
+    Decision,
+    Failure,
+    Limits,
+    Messages,
+    Outcome,
+    Repair,
+    Reply,
+    Request,
+    Result,
+    Step,
+    ToolCall,
+    Verdict,
+)
+from zoolab.tools import ToolRegistry
+from zoolab.trace.html import MAX_STEPS, render_fragment, render_page
+from zoolab.trace.markup import Html, block, join, tag, visible
+
+ALLOWED = {"class", "lang", "charset", "name", "content", "scope", "value", "tabindex", "role"}
+ALLOWED |= {"aria-label", "aria-hidden", "data-label"}
+
+PAYLOADS = [
+    "<script>alert(1)</script>",
+    "</style><script>alert(1)</script>",
+    "</title></head><body onload=alert(1)>",
+    '"><img src=x onerror=alert(1)>',
+    "' onmouseover='alert(1)' x='",
+    "</pre></code></details></li></ol></section><iframe src=javascript:alert(1)></iframe>",
+    "<svg/onload=alert(1)>",
+    "<a href='javascript:alert(1)'>x</a>",
+    "<style>@import 'x'</style>",
+    "<!-- --><script>alert(1)</script><!--",
+    "]]><script>alert(1)</script><![CDATA[",
+    "&lt;script&gt; &amp;amp; &#60;b&#62; &notit;",
+    "<?php x ?><!doctype x><template><math><mtext>",
+    "{{7*7}} ${7*7} `x` \\",
+    "\u202e<script>\u2066 Ünïcode 🦓 \u2028",
+    "<ins>x</ins><del>y</del>",
+    "  two\n\nlines\twith  spaces  ",
+]
+
+
+class Reader(HTMLParser):
+    """Reads a page strictly: every element is closed, in order."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.texts: list[str] = []
+        self.declarations: list[str] = []
+        self._open: list[str] = []
+        self.feed(page)
+        self.close()
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append(tag)
+        self.attributes += attrs
+        if tag != "meta":
+            self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self._open[-1:] != ["style"]:
+            self.texts.append(data)
+
+    def handle_decl(self, decl: str) -> None:
+        self.declarations.append(decl)
+
+    def handle_comment(self, data: str) -> None:
+        raise AssertionError(f"a comment: {data}")
+
+    def handle_pi(self, data: str) -> None:
+        raise AssertionError(f"a processing instruction: {data}")
+
+    def unknown_decl(self, data: str) -> None:
+        raise AssertionError(f"a declaration: {data}")
+
+    @property
+    def text(self) -> str:
+        return "".join(self.texts)
+
+
+def read_safely(page: str) -> Reader:
+    """Read a page and see that it can run nothing and fetch nothing."""
+    reader = Reader(page)
+    forbidden = {"script", "iframe", "object", "embed", "link", "img", "svg", "base", "form", "a", "template"}
+    assert not forbidden & set(reader.elements)
+    assert reader.elements.count("style") == 1
+    assert {name for name, _ in reader.attributes} <= ALLOWED
+    return reader
+
+
+def hostile_trace(text: str) -> Trace:
+    """A trace with the text in every field that takes one."""
+    user, system = {"role": "user", "content": text}, {"role": "system", "content": f"s{text}"}
+    function = {"name": text, "arguments": text}
+    asks = {"role": "assistant", "content": f"w{text}", "tool_calls": [{"id": text, "function": function}]}
+    tells = {"role": "tool", "tool_call_id": text, "content": text}
+    odd = {"role": text, "content": [{"type": "text", "text": text}, {text: text}], text: text}
+    key = text[:1_000]
+    schema = {
+        "type": "object",
+        "properties": {key: {"type": key, "description": key, "default": key, "enum": [key]}},
+        "required": [key],
+    }
+    tools = ToolRegistry([Tool("add", f"d{text}", schema)])
+    problems = (Problem(text, text, text, text),) * 2
+    call = ToolCall(1, 0, text, text, text, "native", text)
+    reply = Reply(asks, text, {text: text}, text)
+    repair = Repair(text, f"<b>{text}", False, problems, problems)
+    messages = Messages([system, user, odd])
+    asked, told = messages.with_next(asks), messages.with_next(asks).with_next(tells)
+    answer = Reply({"role": "assistant", "content": f"a{text}", text: text}, text, model=text)
+    offered = ({"type": "function", "function": {"name": text}},)
+    trace = Trace(run_id=text, model=text, case_id=text)
+    trace.meta[text] = text
+    for step in (
+        Step("define", 0, None, tools, Messages()),
+        Step("request", 1, None, Request(messages, offered, text, {text: text}), messages, 3),
+        Step("tool_call", 1, 0, call, asked, 1, call, reply),
+        Step("validate", 1, 0, Verdict(True, {text: text, "a": text}), asked, 0, call),
+        Step("execute", 1, 0, Decision("deny", text), asked, 0, call),
+        Step("execute", 1, 0, Outcome({text: text}), asked, 0, call),
+        Step("execute", 1, 0, Outcome(text), asked, 0, call),
+        Step("execute", 1, 0, Outcome(error=Failure(text, text, text)), asked, 0, call),
+        Step("result", 1, 0, Result(text, text, 9, 1, text, 3), told, 1, call),
+        Step("request", 2, None, Request(told), told),
+        Step("validate", 2, 0, Verdict(False, None, problems, repair), told, 0, call),
+        Step("tool_call", 2, None, answer, told.with_next(answer.message), 1, None, answer),
+    ):
+        trace.add(step)
+    trace.originals[2] = ToolCall(1, 0, text, f"o{text}", text)
+    trace.outcome, trace.error = text, f"e{text}"
+    return trace
+
+
+@pytest.mark.parametrize("text", PAYLOADS)
+@pytest.mark.parametrize("render", [render_page, render_fragment])
+def test_hostile_text_stays_text(render: Any, text: str) -> None:
+    reader = read_safely(render(hostile_trace(text)))
+    shown = reader.text
+    for mark in ("s", "w", "d", "a", "o", "e"):
+        assert mark + text in shown
+    assert shown.count(text) > 20
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=60))
+@example("<script")
+@example("&")
+def test_any_text_is_shown_as_it_is(text: str) -> None:
+    assert text in read_safely(render_page(hostile_trace(text))).text
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.text(st.characters(codec=None), min_size=1, max_size=30))
+@example("\x00\x1b[2J\r\ud800\x7f")
+def test_text_that_cannot_be_shown_has_a_picture(text: str) -> None:
+    page = render_page(hostile_trace(text))
+    page.encode("utf-8")
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", page)
+    assert visible(text) in Reader(page).text
+
+
+def run(*replies: Any, tools: Any = (), **options: Any) -> Trace:
+    trace = Trace()
+    with suppress(ZoolabError):
+        Trace.record(walk("What is 42 + 58?", tools, Scripted(replies), **options), into=trace)
+    return trace
+
+
+def adder() -> Tool:
+    build = Tool.build("add", "Add two integers.")
+    return build.param("a", "integer", "The first.").param("b", "integer").call(lambda a, b: a + b)
+
+
+def test_the_six_steps_are_told_in_order() -> None:
+    trace = run([("add", {"a": 42, "b": 58})], "It is 100.", tools=[adder()])
+    text = read_safely(trace.to_html()).text
+    places = [text.index(f"{kind} step {seq + 1} of 8") for seq, kind in enumerate(KINDS)]
+    assert places == sorted(places)
+    for said in (
+        "What is 42 + 58?",
+        "It is 100.",
+        "add(a=42, b=58)",
+        '{"a":42,"b":58}',
+        "The model answered",
+    ):
+        assert said in text
+    for seq in range(1, len(trace)):
+        change = trace.diff(seq - 1, seq)
+        told = f"messages[]: {change}" if change.added else "messages[] unchanged"
+        assert told in text
+
+
+def test_a_run_that_went_wrong_is_told() -> None:
+    wrong = [("add", {"a": "2", "c": 3}), ("sub", "{}")]
+    trace = run(wrong, wrong, tools=[adder()], limits=Limits(retries=0))
+    text = read_safely(trace.to_html()).text
+    assert "Ended: no retries left" in text
+    assert trace.error is not None
+    assert trace.error in text
+    assert "/b" in text
+    assert "✗ error: unknown_tool" in text
+    assert f"errors{len(trace.errors)}tim" in text.replace(" ", "")
+
+
+def test_the_number_of_errors_is_that_of_the_trace() -> None:
+    trace = run(
+        [("add", {"a": 1, "b": 2})], "Done.", tools=[Tool("add", "", {"type": "object"}, lambda **_: {1j})]
+    )
+    assert len(trace.errors) == 1
+    assert "errors1" in read_safely(trace.to_html()).text
+
+
+def test_a_repair_shows_what_it_changed() -> None:
+    class Quotes:
+        def propose(self, raw: str, schema: dict[str, Any] | None = None) -> str:
+            assert schema is not None
+            return raw.replace("'", '"')
+
+    page = run([("add", "{'a': 1, \"b\": 2}")], "3", tools=[adder()], repair=Quotes()).to_html()
+    assert "<del>'</del><ins>\"</ins>a<del>'</del>" in page
+    assert "accepted: it meets the schema" in read_safely(page).text
+
+
+def test_permission_and_edits_are_told() -> None:
+    risky = Tool("wipe", "Wipe a disk.", {"type": "object"}, lambda: "wiped", risk="high")
+    trace = Trace()
+    steps = trace.follow(walk("Wipe it.", [risky], Scripted([[("wipe", {})], "Done."])))
+    step = next(steps)
+    while True:
+        try:
+            pending = isinstance(step.record, Decision)
+            step = steps.send(Decision("once", "the teacher said so") if pending else None)
+        except StopIteration:
+            break
+    text = read_safely(trace.to_html()).text
+    assert "answered" in text
+    assert "the teacher said so" in text
+    assert "wipe is of high risk: allow it?" in text
+    asked = run([("wipe", {})], "Pity.", tools=[risky]).to_html()
+    assert "nobody gave it" in read_safely(asked).text
+    assert "… pending" in read_safely(asked).text
+
+
+def test_long_texts_are_cut_and_say_so() -> None:
+    tool = Tool("dump", "Dump.", {"type": "object"}, lambda: "x" * 60_000)
+    text = read_safely(run([("dump", {})], "y" * 9_000, tools=[tool]).to_html()).text
+    assert "cut: the first 4,000 of 60,000 characters" in text
+    assert "cut: the first 4,000 of 9,000 characters" in text
+    assert "59 kB -> 16 kB" in text
+    assert "x" * 4_001 not in text
+
+
+def test_5000_steps_fit_on_a_page() -> None:
+    calls = [[("add", {"a": i, "b": "x" if i == 500 else 1})] for i in range(1_000)]
+    trace = run(*calls, "Done.", tools=[adder()], limits=Limits(turns=2_000))
+    assert len(trace) > 4_990
+    begun = time.perf_counter()
+    page = trace.to_html()
+    assert time.perf_counter() - begun < 2
+    assert len(page.encode()) < 5_000_000
+    text = read_safely(page).text
+    refused = next(seq for seq, step in enumerate(trace.steps) if step.error_code)
+    assert f"trace.steps[{refused}]" in text
+    assert "Steps 201 to" in text
+    assert f"step {len(trace):,} of {len(trace):,}" in text
+
+
+def test_a_page_of_large_records_is_bounded() -> None:
+    big = "<&\"'>" * 4_000
+    trace = Trace()
+    for _ in range(80):
+        for step in hostile_trace(big).steps:
+            trace.add(step)
+    assert len(trace) > MAX_STEPS
+    page = trace.to_html()
+    assert len(page.encode()) < 5_000_000
+    assert "the page is full" in read_safely(page).text
+
+
+def test_every_step_of_a_run_appears() -> None:
+    trace = run(*[[("add", {"a": 1, "b": 2})] * 3] * 20, "Done.", tools=[adder()], limits=Limits(turns=30))
+    text = read_safely(trace.to_html()).text
+    assert len(trace) < MAX_STEPS
+    assert all(f"trace.steps[{seq}]" in text for seq in range(len(trace)))
+
+
+def test_a_trace_from_a_file_and_one_without_steps(tmp_path: Path) -> None:
+    path = run([("add", {"a": 1, "b": 2})], "3", tools=[adder()]).save(tmp_path / "t.jsonl")
+    assert "add(a=1, b=2)" in read_safely(Trace.load(path).to_html()).text
+    assert "Not at its end" in read_safely(Trace().to_html()).text
+
+
+def test_nothing_is_fetched_and_the_fragment_is_no_page() -> None:
+    trace = run("Hello")
+    page, fragment = render_page(trace), render_fragment(trace)
+    assert not re.search(r"http|url\(|@import|src=|href=", page)
+    assert page.startswith("<!doctype html>")
+    assert not {"html", "head", "body", "h1"} & set(Reader(fragment).elements)
+    assert 'class="zoolab-story"' in fragment
+
+
+def test_the_style_is_scoped_and_reads_on_both_grounds() -> None:
+    css = Path(__file__).parents[1].joinpath("zoolab/trace/story.css").read_text(encoding="utf-8")
+    selectors = re.findall(r"([^{}]+)\{", re.sub(r"/\*.*?\*/|@[^{]+\{", "", css, flags=re.DOTALL))
+    assert all(
+        ".zoolab-story" in part for selector in selectors for part in selector.split(",") if part.strip()
+    )
+    named = dict(re.findall(r"--([\w-]+): light-dark\(([^)]+)\)", css))
+    hues = re.findall(r"--hue: light-dark\(([^)]+)\)", css)
+    grounds = [named[name] for name in ("paper", "card", "well")]
+    pairs = [(ink, ground) for ink in [named["ink"], named["soft"], *hues] for ground in grounds]
+    pairs += [(named[name], named[f"{name}-tint"]) for name in ("ok", "error", "pending")]
+    for side in (0, 1):
+        for ink, ground in pairs:
+            assert _contrast(ink.split(", ")[side], ground.split(", ")[side]) >= 4.5, (ink, ground, side)
+
+
+def _contrast(a: str, b: str) -> float:
+    low, high = sorted(map(_luminance, (a, b)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_markup_is_escaped_by_construction() -> None:
+    bold = tag("strong", "x")
+    assert tag("p", "a" + bold) == "<p>a&lt;strong&gt;x&lt;/strong&gt;</p>"
+    assert tag("p", f"{bold}") == "<p>&lt;strong&gt;x&lt;/strong&gt;</p>"
+    assert tag("p", bold.replace("x", "<")).count("&lt;") > 1
+    assert isinstance(join(bold, bold), Html)
+    assert block("\nfirst", "x") == '<pre class="raw"><code>\nfirst</code></pre>'
+    for name, attributes in (("script", {}), ("img", {}), ("p", {"onclick": "x"}), ("p", {"style": "x"})):
+        with pytest.raises(InvalidInput):
+            tag(name, **attributes)
