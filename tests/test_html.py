@@ -31,8 +31,8 @@ from zoolab.records import (
     Verdict,
 )
 from zoolab.tools import ToolRegistry
-from zoolab.trace.html import MAX_STEPS, render_fragment, render_page
-from zoolab.trace.markup import Html, block, join, tag, visible
+from zoolab.trace.story.page import MAX_STEPS, render_fragment, render_page
+from zoolab.trace.story.markup import Html, block, join, tag, visible
 
 ALLOWED = {"class", "lang", "charset", "name", "content", "scope", "value", "tabindex", "role"}
 ALLOWED |= {"aria-label", "aria-hidden", "data-label"}
@@ -325,7 +325,7 @@ def test_nothing_is_fetched_and_the_fragment_is_no_page() -> None:
 
 
 def test_the_style_is_scoped_and_reads_on_both_grounds() -> None:
-    css = Path(__file__).parents[1].joinpath("zoolab/trace/story.css").read_text(encoding="utf-8")
+    css = Path(__file__).parents[1].joinpath("zoolab/trace/story/story.css").read_text(encoding="utf-8")
     selectors = re.findall(r"([^{}]+)\{", re.sub(r"/\*.*?\*/|@[^{]+\{", "", css, flags=re.DOTALL))
     assert all(
         ".zoolab-story" in part for selector in selectors for part in selector.split(",") if part.strip()

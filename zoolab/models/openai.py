@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from zoolab.errors import ModelError
@@ -61,26 +61,31 @@ class OpenAIModel:
         self.settings = {"temperature": 0, **settings}
 
     def __call__(self, request: Request) -> Reply:
-        try:
-            return self._streamed(request) if self.stream else self._plain(request)
-        except _client_errors() as error:
-            # What the client raised may repeat the key: it does not go into the traceback.
-            raise explain(error, str(self.client.base_url), self.client.api_key) from None
+        return self.ask(self.body(request))
 
     def body(self, request: Request) -> dict[str, Any]:
         """The body of the HTTP request, as it is sent."""
         return request.body(**self.settings, model=self.model)
 
-    def _plain(self, request: Request) -> Reply:
-        answer = self.client.post(PATH, cast_to=object, body=self.body(request))
+    def ask(self, body: dict[str, Any], headers: Mapping[str, str] | None = None) -> Reply:
+        """The reply to a body that is made already."""
+        options: RequestOptions = {"headers": headers} if headers else {}
+        try:
+            return self._streamed(body, options) if self.stream else self._plain(body, options)
+        except _client_errors() as error:
+            # What the client raised may repeat the key: it does not go into the traceback.
+            raise explain(error, str(self.client.base_url), self.client.api_key) from None
+
+    def _plain(self, body: dict[str, Any], options: RequestOptions) -> Reply:
+        answer = self.client.post(PATH, cast_to=object, body=body, options=options)
         return reply_from(json.loads(answer) if isinstance(answer, str) else answer)
 
-    def _streamed(self, request: Request) -> Reply:
+    def _streamed(self, body: dict[str, Any], options: RequestOptions) -> Reply:
         from openai import Stream
 
-        body = {**self.body(request), "stream": True, "stream_options": {"include_usage": True}}
+        body = {**body, "stream": True, "stream_options": {"include_usage": True}}
         with self.client.post(
-            PATH, cast_to=object, body=body, stream=True, stream_cls=Stream[object]
+            PATH, cast_to=object, body=body, options=options, stream=True, stream_cls=Stream[object]
         ) as chunks:
             reply = assemble(chunks)
         if reply.finish_reason is None:
@@ -222,11 +227,11 @@ def _dict(value: object) -> dict[str, Any]:
 
 
 def _list(value: object) -> list[Any]:
-    return cast("list[Any]", value) if isinstance(value, list) else []
+    return value if isinstance(value, list) else []
 
 
 def _client_errors() -> tuple[type[Exception], ...]:
-    """What the client lets through: its own errors, those of its HTTP library, and bodies that are no JSON."""
+    """What comes through the client: its errors, those of its HTTP library, and bodies that are no JSON."""
     import openai
 
     http = http_library()

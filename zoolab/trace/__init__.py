@@ -5,7 +5,8 @@ journal.py   every message once, every revision of messages[]
 events.py    a trace as events: saved, loaded, written while it grows
 fork.py      another run that shares this one's beginning
 frame.py     a table, one row a step
-html.py      a page that tells the story (cards.py, words.py, markup.py, story.css)
+summary.py   its errors, and how messages[] changed
+story/       a page that tells what happened
 lines.py     a step in a few lines of plain text
 """
 
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 from zoolab.trace.lines import headline
 from zoolab.trace.running import run
-from zoolab.trace.trace import LoggedError, MessagesDiff, Trace
+from zoolab.trace.summary import LoggedError, MessagesDiff
+from zoolab.trace.trace import Trace
 
 __all__ = ["LoggedError", "MessagesDiff", "Trace", "headline", "run"]

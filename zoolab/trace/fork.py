@@ -60,7 +60,9 @@ def _from_the_turn(
         model = _first_then(reply, model)
     given = {_place(step): step.record for step in turn if _stands(step, target)}
     playable = [step for step in turn if step.kind == "execute" and step.call is not None]
-    if (target.kind in ("execute", "result") and isinstance(target.record, Outcome)) or target.kind == "result":
+    if (
+        target.kind in ("execute", "result") and isinstance(target.record, Outcome)
+    ) or target.kind == "result":
         registry = _played(registry, playable)
     child = _child(trace, trace.index(request), options)
     steps = walk(None, registry, model, messages=request.messages.tolist(), first_turn=target.turn, **options)

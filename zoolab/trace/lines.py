@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from zoolab.describe import schema_words
 from zoolab.jsontext import encode, excerpt
 from zoolab.records import (
     Decision,
@@ -16,7 +17,6 @@ from zoolab.records import (
     ToolCall,
     Verdict,
 )
-from zoolab.describe import schema_words
 from zoolab.tools import Tool, ToolRegistry
 
 WIDTH = 2_000

@@ -6,49 +6,20 @@ import uuid
 from array import array
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.jsontext import excerpt
-from zoolab.records import Message, Messages, Outcome, Record, Reply, Result, Step, ToolCall, Verdict
+from zoolab.records import Message, Messages, Record, Reply, Step, ToolCall
 from zoolab.trace.events import EventStream, events_of, read_into
 from zoolab.trace.journal import Journal, Revision
 from zoolab.trace.storage import EventWriter, write_events
+from zoolab.trace.summary import LoggedError, MessagesDiff, errors_of
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-@dataclass(frozen=True, slots=True)
-class LoggedError:
-    """One thing that went wrong in a run: at which step (None: the end of the run), and what."""
-
-    seq: int | None
-    turn: int | None
-    slot: int | None
-    code: str
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class MessagesDiff:
-    """How `messages[]` changed from one step to another.
-
-    >>> print(MessagesDiff(2, (), ({"role": "assistant", "content": "Hi"},)))
-    2 -> 3 messages: + assistant "Hi"
-    """
-
-    kept: int
-    removed: tuple[Message, ...]
-    added: tuple[Message, ...]
-
-    def __str__(self) -> str:
-        before, after = self.kept + len(self.removed), self.kept + len(self.added)
-        changes = [f"- {brief(m)}" for m in self.removed] + [f"+ {brief(m)}" for m in self.added]
-        return f"{before} -> {after} messages" + (": " + ", ".join(changes) if changes else "")
 
 
 class Trace:
@@ -215,7 +186,7 @@ class Trace:
     @property
     def errors(self) -> list[LoggedError]:
         """All that went wrong, in order, the error that ended the run last."""
-        found = [error for seq, step in enumerate(self.steps) if (error := self._error_of(seq, step))]
+        found = list(errors_of(self.steps))
         if self.error is not None:
             found.append(LoggedError(None, None, None, self.outcome, self.error))
         return found
@@ -241,7 +212,7 @@ class Trace:
         >>> "<script" in Trace.record(walk("<script>", [], Scripted(["Hello"]))).to_html()
         False
         """
-        from zoolab.trace.html import render_page
+        from zoolab.trace.story.page import render_page
 
         page = render_page(self)
         if path is not None:
@@ -302,6 +273,11 @@ class Trace:
         turns = self.steps[-1].turn if self.steps else 0
         return f"<Trace {self.run_id}: {len(self.steps)} steps, {turns} turns, {self.outcome}>"
 
+    def _repr_html_(self) -> str:
+        from zoolab.trace.story.page import render_fragment
+
+        return render_fragment(self)
+
     def _settle(self, answer: Record | Step, before_next: Messages) -> None:
         """Once the walk has gone on, an answered step shows what it was answered with."""
         seq = len(self.steps) - 1
@@ -313,38 +289,3 @@ class Trace:
         self.revisions[seq] = self.journal.commit(before_next)
         if self._stream is not None:
             self._stream.edit(seq)
-
-    def _error_of(self, seq: int, step: Step) -> LoggedError | None:
-        record = step.record
-        if isinstance(record, Verdict) and not record.ok:
-            message = "; ".join(problem.message for problem in record.problems)
-        elif isinstance(record, Outcome) and record.error is not None:
-            message = record.error.message
-        elif isinstance(record, Result) and record.error_code and self._ran(step):
-            message = excerpt(record.content, 300)
-        else:
-            return None
-        return LoggedError(seq, step.turn, step.slot, step.error_code or "", message)
-
-    def _ran(self, result: Step) -> bool:
-        """Whether the call of a result ran well, so that the result itself is what failed."""
-        return any(
-            isinstance(step.record, Outcome)
-            and step.record.ok
-            and (step.turn, step.slot) == (result.turn, result.slot)
-            for step in self.steps
-        )
-
-
-def brief(message: Message) -> str:
-    """A message in a few words.
-
-    >>> brief({"role": "user", "content": "Hi"})
-    'user "Hi"'
-    """
-    role = str(message.get("role"))
-    calls = message.get("tool_calls")
-    if isinstance(calls, list) and calls:
-        names = [str((call.get("function") or {}).get("name")) for call in calls if isinstance(call, dict)]
-        return f"{role} asks for {', '.join(names)}"
-    return f"{role} {excerpt(message.get('content'), 60)}"

@@ -9,7 +9,7 @@ from zoolab.errors import Problem
 from zoolab.jsontext import excerpt
 from zoolab.records import Message, Repair
 from zoolab.tools import Tool
-from zoolab.trace.markup import (
+from zoolab.trace.story.markup import (
     MAX_TEXT,
     Html,
     block,
@@ -22,7 +22,7 @@ from zoolab.trace.markup import (
     table,
     tag,
 )
-from zoolab.trace.words import as_text, calls_of, content_of, count, differences, duration, type_of
+from zoolab.trace.story.words import as_text, calls_of, content_of, count, differences, duration, type_of
 
 #: Of a longer list, the rest is counted.
 MAX_ROWS = 40
@@ -37,7 +37,7 @@ def message_box(message: Message, limit: int = MAX_TEXT, name: str | None = None
     answered = message.get("tool_call_id")
     content = content_of(message)
     style = "raw" if message.get("role") == "tool" else "prose"
-    calls = each(calls_of(message), lambda call: _call_box(*call, limit=limit), "call")
+    calls = each(calls_of(message), lambda call: _call_box(call, limit), "call")
     others = other_fields(message)
     return tag(
         "div",
@@ -142,7 +142,8 @@ def left_out(number: int, noun: str) -> Html | None:
     return note(f"and {count(number, 'more ' + noun)}, left out here") if number > 0 else None
 
 
-def _call_box(name: str, call_id: str, arguments: str, limit: int) -> Html:
+def _call_box(call: tuple[str, str, str], limit: int) -> Html:
+    name, call_id, arguments = call
     asks = tag("p", "asks for ", code(name), " as ", code(call_id))
     return join(asks, block(arguments, "arguments", "raw", limit))
 
@@ -158,7 +159,7 @@ def _tool_name(tool: Tool) -> Html:
 def _parameters(tool: Tool) -> Html:
     properties, required = (tool.parameters.get(key) for key in ("properties", "required"))
     named = list(cast("dict[str, Any]", properties).items()) if isinstance(properties, dict) else []
-    needed = [as_text(name) for name in cast("list[Any]", required)] if isinstance(required, list) else []
+    needed = [as_text(name) for name in required] if isinstance(required, list) else []
     if not named:
         return join("none")
     items = (_parameter(name, schema, name in needed) for name, schema in named[:MAX_ROWS])

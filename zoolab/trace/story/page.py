@@ -13,11 +13,11 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from zoolab.records import Outcome, Request, Result, Step, ToolCall, Verdict
-from zoolab.trace.boxes import message_box
-from zoolab.trace.cards import MARKS, card
-from zoolab.trace.markup import Html, block, clipped, code, facts, join, note, tag
-from zoolab.trace.scene import Scene
-from zoolab.trace.words import as_text, content_of, count, duration, listed, one_line
+from zoolab.trace.story.boxes import message_box
+from zoolab.trace.story.cards import MARKS, card
+from zoolab.trace.story.markup import Html, block, clipped, code, facts, join, note, tag
+from zoolab.trace.story.scene import Scene
+from zoolab.trace.story.words import as_text, content_of, count, duration, listed, one_line
 
 if TYPE_CHECKING:
     from zoolab.records import Message
@@ -73,7 +73,7 @@ def render_fragment(trace: Trace) -> str:
 
 @cache
 def _style() -> Html:
-    css = files("zoolab.trace").joinpath("story.css").read_text(encoding="utf-8")
+    css = files("zoolab.trace.story").joinpath("story.css").read_text(encoding="utf-8")
     return tag("style", Html(css))
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from zoolab.records import Decision, ToolCall
-from zoolab.trace.bodies import body
-from zoolab.trace.markup import Html, code, folded, join, note, tag
-from zoolab.trace.scene import Scene
-from zoolab.trace.words import change_in_words
+from zoolab.trace.story.bodies import body
+from zoolab.trace.story.markup import Html, code, folded, join, note, tag
+from zoolab.trace.story.scene import Scene
+from zoolab.trace.story.words import change_in_words
 
 if TYPE_CHECKING:
     from zoolab.records import Record, Step

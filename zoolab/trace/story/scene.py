@@ -7,7 +7,8 @@ from typing import Any
 
 from zoolab.records import Decision, Record, Reply, Request, ToolCall, Verdict
 from zoolab.trace.codec import encode_record
-from zoolab.trace.trace import MessagesDiff, Trace
+from zoolab.trace.summary import MessagesDiff
+from zoolab.trace.trace import Trace
 
 
 @dataclass(frozen=True)

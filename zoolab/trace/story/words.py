@@ -104,11 +104,11 @@ def type_of(schema: Any, depth: int = 3) -> str:
         return str(known["$ref"]).rpartition("/")[2]
     branches = known.get("anyOf", known.get("oneOf"))
     if isinstance(branches, list) and branches:
-        return " or ".join(type_of(branch, depth - 1) for branch in cast("list[Any]", branches)[:6])
+        return " or ".join(type_of(branch, depth - 1) for branch in branches[:6])
     kind = known.get("type", "anything")
     if kind == "array" and "items" in known:
         return f"array of {type_of(known['items'], depth - 1)}"
-    return " or ".join(map(str, cast("list[Any]", kind))) if isinstance(kind, list) else str(kind)
+    return " or ".join(map(str, kind)) if isinstance(kind, list) else str(kind)
 
 
 def calls_of(message: Message) -> list[tuple[str, str, str]]:
@@ -119,7 +119,7 @@ def calls_of(message: Message) -> list[tuple[str, str, str]]:
     """
     found: list[tuple[str, str, str]] = []
     calls = message.get("tool_calls")
-    for call in cast("list[Any]", calls) if isinstance(calls, list) else []:
+    for call in calls if isinstance(calls, list) else []:
         outer = cast("dict[str, Any]", call) if isinstance(call, dict) else {}
         inner = outer.get("function")
         function = cast("dict[str, Any]", inner) if isinstance(inner, dict) else {}
@@ -139,7 +139,7 @@ def content_of(message: Message) -> str:
         return ""
     if not isinstance(content, list):
         return as_text(content)
-    return "\n".join(_part(part) for part in cast("list[Any]", content))
+    return "\n".join(_part(part) for part in content)
 
 
 def in_words(message: Message) -> str:

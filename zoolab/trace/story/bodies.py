@@ -17,7 +17,8 @@ from zoolab.records import (
     Verdict,
 )
 from zoolab.tools import ToolRegistry
-from zoolab.trace.boxes import (
+from zoolab.trace.codec import Shown
+from zoolab.trace.story.boxes import (
     MAX_ROWS,
     each,
     left_out,
@@ -27,10 +28,18 @@ from zoolab.trace.boxes import (
     repair_box,
     tools_table,
 )
-from zoolab.trace.codec import Shown
-from zoolab.trace.markup import Html, block, code, facts, folded, join, note, tag
-from zoolab.trace.scene import Scene
-from zoolab.trace.words import as_text, calls_of, content_of, count, duration, in_words, python_call, size
+from zoolab.trace.story.markup import Html, block, code, facts, folded, join, note, tag
+from zoolab.trace.story.scene import Scene
+from zoolab.trace.story.words import (
+    as_text,
+    calls_of,
+    content_of,
+    count,
+    duration,
+    in_words,
+    python_call,
+    size,
+)
 
 _ORIGINS = {
     "native": "tool_calls of the reply",

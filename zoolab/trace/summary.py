@@ -1,0 +1,78 @@
+"""What can be said of a trace in few words: its errors, and how `messages[]` changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from zoolab.jsontext import excerpt
+from zoolab.records import Message, Outcome, Result, Step, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedError:
+    """One thing that went wrong in a run: at which step (None: the end of the run), and what."""
+
+    seq: int | None
+    turn: int | None
+    slot: int | None
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class MessagesDiff:
+    """How `messages[]` changed from one step to another.
+
+    >>> print(MessagesDiff(2, (), ({"role": "assistant", "content": "Hi"},)))
+    2 -> 3 messages: + assistant "Hi"
+    """
+
+    kept: int
+    removed: tuple[Message, ...]
+    added: tuple[Message, ...]
+
+    def __str__(self) -> str:
+        before, after = self.kept + len(self.removed), self.kept + len(self.added)
+        changes = [f"- {brief(m)}" for m in self.removed] + [f"+ {brief(m)}" for m in self.added]
+        return f"{before} -> {after} messages" + (": " + ", ".join(changes) if changes else "")
+
+
+def errors_of(steps: Iterable[Step]) -> Iterator[LoggedError]:
+    """What went wrong in the steps, each error once: a result only says again what its call had."""
+    failed: set[tuple[int, int | None]] = set()
+    for seq, step in enumerate(steps):
+        message = _message(step)
+        place = step.turn, step.slot
+        if message is None or (isinstance(step.record, Result) and place in failed):
+            continue
+        failed.add(place)
+        yield LoggedError(seq, step.turn, step.slot, step.error_code or "", message)
+
+
+def _message(step: Step) -> str | None:
+    record = step.record
+    if isinstance(record, Verdict) and not record.ok:
+        return "; ".join(problem.message for problem in record.problems)
+    if isinstance(record, Outcome) and record.error is not None:
+        return record.error.message
+    return excerpt(record.content, 300) if isinstance(record, Result) and record.error_code else None
+
+
+def brief(message: Message) -> str:
+    """A message in a few words, whatever it holds.
+
+    >>> brief({"role": "user", "content": "Hi"})
+    'user "Hi"'
+    """
+    role = str(message.get("role"))
+    calls = message.get("tool_calls")
+    if isinstance(calls, list) and calls:
+        return f"{role} asks for {', '.join(map(_name, calls))}"
+    return f"{role} {excerpt(message.get('content'), 60)}"
+
+
+def _name(call: Any) -> str:
+    function = call.get("function") if isinstance(call, dict) else None
+    return str(function.get("name")) if isinstance(function, dict) else excerpt(call, 20)
