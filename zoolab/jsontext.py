@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -157,8 +158,7 @@ def _syntax_problem(text: str, error: json.JSONDecodeError) -> NotStrictJSON:
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) != len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))
+        twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
         raise NotStrictJSON("each key once", f"the key {excerpt(twice)} twice")
     return made
 

@@ -7,13 +7,11 @@ from collections.abc import Callable, Collection, Generator, Iterable
 from dataclasses import replace
 from typing import Any, Literal
 
-from zoolab.errors import InvalidInput, ModelError, Problem, ToolLoopLimitReached, ToolRetriesExhausted
-from zoolab.jsontext import excerpt
+from zoolab.errors import InvalidInput, Problem, ToolLoopLimitReached, ToolRetriesExhausted
 from zoolab.policy import Policy
 from zoolab.records import (
     Context,
     Decision,
-    Failure,
     Limits,
     Message,
     Messages,
@@ -27,10 +25,10 @@ from zoolab.records import (
     Verdict,
 )
 from zoolab.steps.define import as_registry
-from zoolab.steps.execute import Interrupted, Job, Runner
+from zoolab.steps.execute import Interrupted, Job, Runner, denied, refused
 from zoolab.steps.request import check_tool_choice, make_request, opening_messages
 from zoolab.steps.result import METADATA, Envelope, make_result
-from zoolab.steps.tool_call import CallIds, message_with_calls, read_calls
+from zoolab.steps.tool_call import CallIds, check_reply, message_with_calls, read_calls, without_empty_calls
 from zoolab.steps.validate import Repairer, check_with_repair
 from zoolab.tools import Tool, ToolRegistry
 
@@ -192,12 +190,12 @@ class _Turns:
         if answer is not None:
             request = _settled(answer, request)
             self.open(request.messages)
-        return _checked_reply(model(request))
+        return check_reply(model(request))
 
     def read(self, reply: Reply) -> _Ask:
         calls = read_calls(reply.message, turn=self.turn, ids=self.ids, text=self.as_text)
         if not calls:
-            self.messages = self.messages.with_next(_without_empty_calls(reply.message))
+            self.messages = self.messages.with_next(without_empty_calls(reply.message))
             answer = yield Step("tool_call", self.turn, None, reply, self.messages, 1, None, reply)
             if answer is not None:
                 self._replace_last(_settled(answer, reply).message)
@@ -234,7 +232,7 @@ class _Turns:
         outcomes: list[Any] = [None] * len(calls)
         for slot, (call, verdict) in enumerate(zip(calls, verdicts, strict=True)):
             if not verdict.ok:
-                outcomes[slot] = _refusal(call, verdict)
+                outcomes[slot] = refused(call, verdict)
                 continue
             tool = self.registry[call.name]
             decision = self.policy.decide(tool)
@@ -301,7 +299,7 @@ class _Turns:
             self.granted.add(call.name)
         if decision.allowed or call.name in self.granted:
             return None
-        return _denied(call, decision.reason if decision.choice == "deny" else "nobody allowed it")
+        return denied(call, decision.reason if decision.choice == "deny" else "nobody allowed it")
 
     def _timeout(self, tool: Tool) -> float | None:
         if self.deadline is None:
@@ -348,40 +346,3 @@ def _settled(answer: Record | Step | None, record: Any) -> Any:
         names = " or ".join(kind.__name__ for kind in accepted)
         raise InvalidInput(f"a step was answered with {type(given).__name__}", expected=names)
     return given
-
-
-def _checked_reply(reply: object) -> Reply:
-    if (
-        isinstance(reply, Reply)
-        and isinstance(reply.message, dict)
-        and reply.message.get("role") == "assistant"
-    ):
-        return reply
-    if not isinstance(reply, Reply):
-        raise ModelError(
-            f"the model returned {type(reply).__name__}",
-            expected="a Reply",
-            advice="wrap a function that returns text or calls in Scripted(function)",
-        )
-    raise ModelError(f"the model replied {excerpt(reply.message)}", expected="an assistant message")
-
-
-def _without_empty_calls(message: Message) -> Message:
-    """Endpoints send `"tool_calls": []`, and refuse it when it comes back."""
-    if "tool_calls" not in message:
-        return message
-    return {key: value for key, value in message.items() if key != "tool_calls"}
-
-
-def _refusal(call: ToolCall, verdict: Verdict) -> Outcome:
-    problems = "; ".join(problem.message for problem in verdict.problems)
-    return _not_run(verdict.error_code or "invalid_arguments", call, f": {problems}")
-
-
-def _denied(call: ToolCall, reason: str) -> Outcome:
-    return _not_run("permission_denied", call, f" did not run: {reason or 'it was denied'}")
-
-
-def _not_run(code: str, call: ToolCall, why: str) -> Outcome:
-    failure = Failure(code, (call.name or "a tool without a name") + why)
-    return Outcome(error=failure, started_ms=time.time_ns() // 1_000_000)

@@ -13,11 +13,12 @@ stays a plain dict in OpenAI's Chat Completions form.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, Protocol, cast, overload
+from typing import Any, Literal, NamedTuple, Protocol, cast
 
 from zoolab.errors import CallError, InvalidInput, Problem
+from zoolab.messages import Message, Messages
 from zoolab.tools import Context, Tool, ToolRegistry
 
 __all__ = [
@@ -44,94 +45,9 @@ __all__ = [
     "Verdict",
 ]
 
-Message = dict[str, Any]
 Kind = Literal["define", "request", "tool_call", "validate", "execute", "result"]
 
 KINDS: tuple[Kind, ...] = ("define", "request", "tool_call", "validate", "execute", "result")
-
-
-class Messages(Sequence[Message]):
-    """`messages[]` as it stood at one moment: the first `length` of a list that only grows.
-
-    Taking one costs nothing, however long the conversation is. Reads and compares like a list.
-
-    >>> before = Messages([{"role": "user", "content": "Hi"}])
-    >>> after = before.with_next({"role": "assistant", "content": "Hello"})
-    >>> len(before), len(after), before == [{"role": "user", "content": "Hi"}]
-    (1, 2, True)
-    """
-
-    __slots__ = ("_length", "_log")
-
-    def __init__(self, log: list[Message] | None = None, length: int | None = None) -> None:
-        self._log: list[Message] = [] if log is None else log
-        self._length = len(self._log) if length is None else length
-
-    def __len__(self) -> int:
-        return self._length
-
-    @overload
-    def __getitem__(self, index: int) -> Message: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Message]: ...
-    def __getitem__(self, index: int | slice) -> Message | list[Message]:
-        if isinstance(index, slice):
-            return self.tolist()[index]
-        if not -self._length <= index < self._length:
-            raise IndexError(index)
-        return self._log[index if index >= 0 else self._length + index]
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            self.tolist() == list(cast("Iterable[Message]", other))
-            if isinstance(other, Sequence)
-            else NotImplemented
-        )
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return repr(self.tolist())
-
-    def tolist(self) -> list[Message]:
-        """A list of the same messages.
-
-        >>> Messages([]).tolist()
-        []
-        """
-        return self._log[: self._length]
-
-    def first(self, length: int) -> Messages:
-        """The first `length` of them, at no cost.
-
-        >>> len(Messages([{"role": "user"}]).first(0))
-        0
-        """
-        return Messages(self._log, min(length, self._length))
-
-    def since(self, index: int) -> list[Message]:
-        """The messages from `index` on.
-
-        >>> Messages([{"role": "user"}]).since(1)
-        []
-        """
-        return self._log[index : self._length]
-
-    def with_next(self, message: Message) -> Messages:
-        """The moment after this one, with one more message.
-
-        >>> len(Messages().with_next({"role": "user"}))
-        1
-        """
-        log, length = self._log, self._length
-        if len(log) != length:
-            log = log[:length]
-        log.append(message)
-        return Messages(log, length + 1)
-
-    def shares(self, other: Messages) -> bool:
-        """Whether both are moments of the same growing list."""
-        return self._log is other._log
 
 
 class _MessagesField:

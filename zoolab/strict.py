@@ -110,7 +110,7 @@ def without_nulls(value: Any, schema: Schema, definitions: Mapping[str, Schema])
     for choice in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
         value = without_nulls(value, choice, definitions)
     if isinstance(value, list) and isinstance(schema.get("items"), dict):
-        items = cast("list[Any]", value)
+        items = value
         return [without_nulls(item, schema["items"], definitions) for item in items]
     if not isinstance(value, dict) or "properties" not in schema:
         return cast("Any", value)

@@ -135,7 +135,7 @@ def as_registry(tools: ToolRegistry | Tool | Callable[..., Any] | Iterable[Any])
         return tools
     given: Any = tools
     if isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping):
-        return ToolRegistry(_as_tool(member) for member in cast("Iterable[Any]", given))
+        return ToolRegistry(_as_tool(member) for member in given)
     return ToolRegistry([_as_tool(given)])
 
 
@@ -150,7 +150,7 @@ def _as_tool(member: Any) -> Tool:
 def _target_of(function: Any) -> Any:
     """The callable itself, without the arguments that a partial has bound."""
     while isinstance(function, functools.partial):
-        function = cast("functools.partial[Any]", function).func
+        function = function.func
     if isinstance(function, type | Tool) or not callable(function):
         raise InvalidToolSignature(
             f"{excerpt(function)} cannot become a tool", expected="a function, or an object with __call__"
@@ -255,7 +255,7 @@ def _copied(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _copied(child) for key, child in cast("Schema", value).items()}
     if isinstance(value, list):
-        return [_copied(child) for child in cast("list[Any]", value)]
+        return [_copied(child) for child in value]
     return value
 
 

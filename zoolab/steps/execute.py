@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zoolab.errors import ERROR_CODES, ToolTimeout, ZoolabError
-from zoolab.records import Context, Failure, Outcome
+from zoolab.records import Context, Failure, Outcome, ToolCall, Verdict
 
 if TYPE_CHECKING:
     import asyncio
@@ -226,3 +226,30 @@ def _code(error: BaseException) -> str:
         (OSError, "io_error"),
     )
     return next((code for kind, code in known if isinstance(error, kind)), "execution_failed")
+
+
+def refused(call: ToolCall, verdict: Verdict) -> Outcome:
+    """The outcome of a call that did not pass validation: what is wrong with it, for the model to read.
+
+    >>> from zoolab.records import Problem, ToolCall, Verdict
+    >>> problem = Problem("invalid_arguments", "/a", "integer", '"2"')
+    >>> refused(ToolCall(1, 0, "call_1", "add", ""), Verdict(False, None, (problem,))).error.message
+    'add: /a: expected integer, received "2"'
+    """
+    problems = "; ".join(problem.message for problem in verdict.problems)
+    return _not_run(verdict.error_code or "invalid_arguments", call, f": {problems}")
+
+
+def denied(call: ToolCall, reason: str) -> Outcome:
+    """The outcome of a call that had no permission.
+
+    >>> from zoolab.records import ToolCall
+    >>> denied(ToolCall(1, 0, "call_1", "rm", "{}"), "the policy denies rm").error.message
+    'rm did not run: the policy denies rm'
+    """
+    return _not_run("permission_denied", call, f" did not run: {reason or 'it was denied'}")
+
+
+def _not_run(code: str, call: ToolCall, why: str) -> Outcome:
+    failure = Failure(code, (call.name or "a tool without a name") + why)
+    return Outcome(error=failure, started_ms=time.time_ns() // 1_000_000)

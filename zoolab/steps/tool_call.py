@@ -12,17 +12,22 @@ from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import ModelError
 from zoolab.jsontext import MAX_CHARS, encode, excerpt
-from zoolab.records import Message, ToolCall
+from zoolab.records import Message, Reply, ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _MAX_SCANNED = 4 * MAX_CHARS
 _DECODER = json.JSONDecoder()
+#: An object with members: no other is a call.
+_OBJECT = re.compile(r'\{(?=[ \t\r\n]*")')
+_WINDOW = 4096
+_LONGEST_TOKEN = 16
 _SPACE = re.compile(r"[ \t\r\n]*")
 _BROKEN_CALL = re.compile(
     r'\{\s*"name"\s*:\s*"(?P<name>[^"\\]{1,64})"\s*,\s*"arguments"\s*:\s*(?P<arguments>\{.*)', re.DOTALL
 )
+_Members = dict[str, tuple[Any, str]]
 
 
 class CallIds:
@@ -53,6 +58,35 @@ class CallIds:
     def _next(self) -> str:
         self._made += 1
         return f"call_{self._made}"
+
+
+def check_reply(reply: object) -> Reply:
+    """The reply of a model, or `ModelError` where it is none.
+
+    >>> check_reply("100")
+    Traceback (most recent call last):
+    zoolab.errors.ModelError: the model returned str; expected a Reply; ...
+    """
+    if (
+        isinstance(reply, Reply)
+        and isinstance(reply.message, dict)
+        and reply.message.get("role") == "assistant"
+    ):
+        return reply
+    if not isinstance(reply, Reply):
+        raise ModelError(
+            f"the model returned {type(reply).__name__}",
+            expected="a Reply",
+            advice="wrap a function that returns text or calls in Scripted(function)",
+        )
+    raise ModelError(f"the model replied {excerpt(reply.message)}", expected="an assistant message")
+
+
+def without_empty_calls(message: Message) -> Message:
+    """Endpoints send `"tool_calls": []`, and refuse it when it comes back."""
+    if "tool_calls" not in message:
+        return message
+    return {key: value for key, value in message.items() if key != "tool_calls"}
 
 
 def read_calls(
@@ -143,17 +177,18 @@ def _calls_in_text(text: str, turn: int, ids: CallIds) -> list[ToolCall]:
 
 
 def _first_call(text: str) -> tuple[str, str, str | None] | None:
-    scanned, start = 0, text.find("{", 0, MAX_CHARS)
-    while start >= 0 and scanned < _MAX_SCANNED:
-        members, end = _members(text, start)
+    scanned = 0
+    for opening in _OBJECT.finditer(text, 0, MAX_CHARS):
+        members, cost = _object_at(text, opening.start())
         if (call := _as_call(members)) is not None:
             return call
-        scanned += end - start
-        start = text.find("{", start + 1, MAX_CHARS)
+        scanned += cost
+        if scanned > _MAX_SCANNED:
+            break
     return None
 
 
-def _as_call(members: dict[str, tuple[Any, str]]) -> tuple[str, str, str | None] | None:
+def _as_call(members: _Members) -> tuple[str, str, str | None] | None:
     if "name" not in members or "arguments" not in members:
         return None
     name, (arguments, raw), wanted = (
@@ -166,27 +201,40 @@ def _as_call(members: dict[str, tuple[Any, str]]) -> tuple[str, str, str | None]
     return name, arguments if isinstance(arguments, str) else raw, wanted if isinstance(wanted, str) else None
 
 
-def _members(text: str, start: int) -> tuple[dict[str, tuple[Any, str]], int]:
-    """The members of the object that begins at `start`, each with its raw text, and how far it reads.
+def _object_at(text: str, start: int) -> tuple[_Members, int]:
+    """The members of the object that begins at `start`, each with its raw text, and what it cost to read.
 
-    A broken object has no members.
+    A broken object has no members. It is read in a window, since a JSONDecodeError counts the lines
+    of all that comes before it.
     """
-    members: dict[str, tuple[Any, str]] = {}
-    at = start + 1
-    try:
-        while True:
-            key, at = _value(text, at)
-            begin = _past_space(text, _past_mark(text, at, ":"))
-            value, at = _value(text, begin)
-            members[str(key)] = value, text[begin:at]
-            at = _past_space(text, at)
-            if text[at : at + 1] == "}":
-                return members, at
-            at = _past_mark(text, at, ",")
-    except json.JSONDecodeError as error:
-        return {}, max(at, error.pos)
-    except (ValueError, RecursionError):
-        return {}, len(text)
+    cost, size = 0, _WINDOW
+    while True:
+        window = text[start : start + size]
+        try:
+            members, end = _members(window)
+            return members, cost + end
+        except json.JSONDecodeError as error:
+            in_the_middle = error.pos < len(window) - _LONGEST_TOKEN and "Unterminated" not in error.msg
+            if in_the_middle or start + size >= len(text):
+                return {}, cost + error.pos
+        except (ValueError, RecursionError):
+            return {}, cost + len(text)
+        cost += size
+        size *= 16
+
+
+def _members(text: str) -> tuple[_Members, int]:
+    members: _Members = {}
+    at = 1
+    while True:
+        key, at = _value(text, at)
+        begin = _past_space(text, _past_mark(text, at, ":"))
+        value, at = _value(text, begin)
+        members[str(key)] = value, text[begin:at]
+        at = _past_space(text, at)
+        if text[at : at + 1] == "}":
+            return members, at
+        at = _past_mark(text, at, ",")
 
 
 def _value(text: str, at: int) -> tuple[Any, int]:

@@ -17,7 +17,7 @@ from zoolab.trace.codec import Shown
 
 if TYPE_CHECKING:
     from zoolab.records import Message
-    from zoolab.trace.trace import MessagesDiff
+    from zoolab.trace.summary import MessagesDiff
 
 _MAX_PRETTY = 20_000
 _MAX_COMPARED = 500
