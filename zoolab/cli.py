@@ -6,6 +6,8 @@ Exit codes: 0 done, 1 done and something fell short, 2 could not run.
 from __future__ import annotations
 
 import argparse
+import io
+import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import NoReturn
@@ -20,7 +22,17 @@ Command = Callable[[argparse.Namespace], int]
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code."""
-    raise SystemExit(run(sys.argv[1:] if arguments is None else arguments))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal that lacks a character shows its number, rather than ending the walk.
+            stream.reconfigure(errors="backslashreplace")
+    code = run(sys.argv[1:] if arguments is None else arguments)
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read has gone: what is left goes nowhere, and Python's own flush at exit succeeds.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    raise SystemExit(code)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -41,9 +53,11 @@ def run(arguments: Sequence[str]) -> int:
     except LoopError as error:
         return _fail(str(error), FELL_SHORT)
     except ZoolabError as error:
-        return _fail(str(error).splitlines()[0])
+        return _fail(str(error))
     except BrokenPipeError:
         return FELL_SHORT
+    except OSError as error:
+        return _fail(f"{error.filename2 or error.filename or 'the system'}: {error.strerror or error}")
     except KeyboardInterrupt:
         return _fail("interrupted", 130)
 
@@ -51,7 +65,8 @@ def run(arguments: Sequence[str]) -> int:
 def _fail(text: str, code: int = COULD_NOT_RUN) -> int:
     from zoolab.trace.lines import visible
 
-    print(f"zoolab: {visible(text)}", file=sys.stderr)
+    line = next(iter(text.splitlines()), "")
+    print(f"zoolab: {visible(line)}", file=sys.stderr)
     return code
 
 
@@ -79,9 +94,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_walk(commands.add_parser("walk", help="walk through a tool call, step by step"))
     _add_record(commands.add_parser("record", help="record conversations with a model"))
     _add_local(commands.add_parser("local", help="the models that run on this machine"))
-    lab = commands.add_parser("lab", help="open the notebooks in JupyterLab")
-    lab.add_argument("notebook", nargs="?", help="the notebook to open")
-    lab.set_defaults(command=_lab, passed_on=True)
+    _add_lab(commands.add_parser("lab", help="open the notebooks in JupyterLab"))
     return parser
 
 
@@ -106,6 +119,13 @@ def _add_walk(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--html", metavar="FILE", help="save the story as a page")
     parser.add_argument("--json", action="store_true", help="print the trace as JSONL")
     parser.set_defaults(command=_walk)
+
+
+def _add_lab(parser: argparse.ArgumentParser) -> None:
+    parser.usage = "zoolab lab [NOTEBOOK.ipynb] [--no-browser] [--port N] [any option of jupyter lab]"
+    parser.add_argument("--no-browser", action="store_true", help="only serve")
+    parser.add_argument("--port", type=int, help="where to serve")
+    parser.set_defaults(command=_lab, passed_on=True)
 
 
 def _add_record(parser: argparse.ArgumentParser) -> None:
@@ -145,7 +165,7 @@ def _record(options: argparse.Namespace) -> int:
 def _lab(options: argparse.Namespace) -> int:
     from zoolab.commands.lab import open_lab
 
-    return open_lab(options.notebook, options.extra)
+    return open_lab(options.no_browser, options.port, options.extra)
 
 
 def _local_list(_options: argparse.Namespace) -> int:

@@ -111,7 +111,11 @@ def pointer_to(path: Any) -> str:
 
 
 def is_utf8(text: str) -> bool:
-    """Whether the text can be sent: no lone surrogates."""
+    """Whether the text can be sent: no lone surrogates.
+
+    >>> is_utf8("é"), is_utf8("\\ud800")
+    (True, False)
+    """
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

@@ -12,14 +12,16 @@ from zoolab.errors import InvalidInput
 FIRST = "01-one-loop.ipynb"
 
 
-def open_lab(notebook: str | None, options: list[str]) -> int:
-    """Start JupyterLab on a notebook; further options are JupyterLab's own. Returns its exit code."""
-    target = Path(notebook) if notebook else _first_notebook()
-    if notebook and not target.exists():
-        raise InvalidInput(f"no notebook {notebook}", expected="the path of a .ipynb file")
-    command = [sys.executable, "-m", "jupyterlab", *options]
-    root = getattr(os, "geteuid", lambda: 1)() == 0
-    if root and "--allow-root" not in options:
+def open_lab(no_browser: bool, port: int | None, options: list[str]) -> int:
+    """Start JupyterLab; further options are its own, but for the notebook to open. Returns its exit code."""
+    named = [option for option in options if option.endswith(".ipynb") and not option.startswith("-")]
+    target = Path(named[0]) if named else _first_notebook()
+    if named and not target.exists():
+        raise InvalidInput(f"no notebook {named[0]}", expected="the path of a .ipynb file")
+    command = [sys.executable, "-m", "jupyterlab", *(option for option in options if option not in named)]
+    command += ["--no-browser"] if no_browser else []
+    command += [] if port is None else [f"--port={port}", "--ServerApp.port_retries=0"]
+    if getattr(os, "geteuid", lambda: 1)() == 0 and "--allow-root" not in options:
         command.append("--allow-root")
     return subprocess.run([*command, *([str(target)] if target.exists() else [])], check=False).returncode
 

@@ -29,6 +29,8 @@ def record(options: argparse.Namespace) -> int:
         raise InvalidInput(
             "nobody to record", advice="give --local, --live, --model, --base-url or --scripted"
         )
+    if not (options.prompt or options.prompts):
+        raise InvalidInput("nothing to record", advice="give a prompt, or --prompts FILE")
     live = None if options.scripted else model_of(options)
     short = 0
     for number, asked in enumerate(_conversations(options), 1):
@@ -74,12 +76,11 @@ def _conversations(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
 
 def _read(path: Path) -> Iterator[dict[str, Any]]:
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise InvalidInput(
-            f"cannot read {path}: {error.strerror}", expected="JSONL with a prompt a line"
-        ) from None
-    for number, line in enumerate(lines, 1):
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise InvalidInput(f"cannot read {path}: {reason}", expected="JSONL with a prompt a line") from None
+    for number, line in enumerate(text.removesuffix("\n").split("\n"), 1):
         try:
             asked = json.loads(line)
         except ValueError:

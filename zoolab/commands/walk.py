@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
@@ -10,9 +11,10 @@ from typing import Any, TextIO
 
 from zoolab.commands.models import DEFAULT_PROMPT, DEFAULT_RECORDING, is_live, model_of, tools_of
 from zoolab.errors import ReplayMiss
-from zoolab.jsontext import encode, excerpt
+from zoolab.jsontext import encode, excerpt, is_utf8
 from zoolab.loop import walk
 from zoolab.models.recording import Recording
+from zoolab.models.secrets import scrub
 from zoolab.records import Decision, Step
 from zoolab.trace import Trace
 from zoolab.trace.events import events_of
@@ -105,7 +107,8 @@ def _decide(step: Step, yes: bool) -> Decision:
 def _keep(trace: Trace, options: argparse.Namespace) -> None:
     if options.json:
         for event in events_of(trace):
-            print(encode(event))
+            line = encode(event)
+            print(line if is_utf8(line) else json.dumps(event))
     if options.save:
         trace.save(options.save)
     if options.html:
@@ -119,7 +122,7 @@ def _say_who(model: Any, options: argparse.Namespace) -> None:
         cut = "; the pieces are cut by zoolab" if options.stream else ""
         line = f"{header.made}: {header.who} ({recording.path.name}{cut})"
     elif is_live(options):
-        line = f"live: {model.model} at {model.client.base_url}"
+        line = f"live: {model.model} at {scrub(str(model.client.base_url))}"
     else:
         line = f"live: {model.name} on this machine"
     print(visible(line))

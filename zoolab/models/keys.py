@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from zoolab.jsontext import canonical, digest
-from zoolab.models.secrets import scrub
+from zoolab.models.secrets import scrub_json
 
 #: How a reply is delivered is no part of what is asked.
 DELIVERY = ("stream", "stream_options")
@@ -31,17 +31,18 @@ class RequestKeys:
     def of(self, body: Mapping[str, Any]) -> str:
         """The name of a request: the same however it is streamed, whenever its tools ran, without secrets."""
         rest = {key: value for key, value in body.items() if key != "messages" and key not in DELIVERY}
-        if self._rest[0] != rest:
-            self._rest = _named(rest)
+        named_rest = self._rest
+        if named_rest[0] != rest:
+            named_rest = self._rest = _named(rest)
         known, messages = self._messages, body.get("messages") or []
         same = min(len(known), len(messages))
         named = [known[i] if known[i][0] == messages[i] else _named(messages[i]) for i in range(same)]
         named += map(_named, messages[same:])
         self._messages = named
-        return digest(self._rest[1] + "".join(name for _, name in named))
+        return digest(named_rest[1] + "".join(name for _, name in named))
 
 
 def _named(value: Any) -> tuple[Any, str]:
     """A copy of a part of a request, to know it again, and its name."""
-    text = canonical(value)
-    return json.loads(text), digest(scrub(_VOLATILE.sub(r"\g<1>0", text)))
+    copy = json.loads(canonical(value))
+    return copy, digest(_VOLATILE.sub(r"\g<1>0", canonical(scrub_json(copy))))

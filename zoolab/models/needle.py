@@ -47,7 +47,9 @@ class Engine(Protocol):
         seed: int,
         system: str | None,
         constrain: bool,
-    ) -> Mapping[str, Any]: ...
+    ) -> Mapping[str, Any]:
+        """The text, tool_call, reasoning, token_ids, stop_reason and positions of one reply."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,7 +125,7 @@ def reply_from(body: object) -> Reply:
     message = choice.get("message")
     if not isinstance(message, dict):
         raise ModelError(
-            f"the endpoint answered {_one_line(excerpt(body, 300))}",
+            f"the endpoint answered {excerpt(body, _LONGEST_LINE)}",
             expected="a chat completion with a message",
         )
     return Reply(
@@ -231,11 +231,11 @@ def _list(value: object) -> list[Any]:
 
 
 def _client_errors() -> tuple[type[Exception], ...]:
-    """What comes through the client: its errors, those of its HTTP library, and bodies that are no JSON."""
+    """What asking may raise: errors of the client and its HTTP library, and replies that are none."""
     import openai
 
     http = http_library()
-    return (openai.OpenAIError, http.HTTPError, http.InvalidURL, ValueError, RecursionError)
+    return (ModelError, openai.OpenAIError, http.HTTPError, http.InvalidURL, ValueError, RecursionError)
 
 
 def explain(error: Exception, base_url: str, key: object = "") -> ModelError:
@@ -248,13 +248,16 @@ def explain(error: Exception, base_url: str, key: object = "") -> ModelError:
     what, advice = _what_and_advice(error, base_url)
     if isinstance(key, str) and len(key) >= _SHORTEST_KEY:
         what = what.replace(key, HIDDEN)
-    return ModelError(_one_line(scrub(what)), advice=advice)
+    expected = error.expected if isinstance(error, ModelError) else ""
+    return ModelError(_one_line(scrub(what)), expected=expected, advice=advice)
 
 
 def _what_and_advice(error: Exception, base_url: str) -> tuple[str, str]:
     import openai
 
     http = http_library()
+    if isinstance(error, ModelError):
+        return error.what, error.advice
     if isinstance(error, openai.APITimeoutError | http.TimeoutException):
         return f"{base_url} did not answer in time", "try again, or raise the client's timeout"
     if isinstance(error, openai.APIConnectionError | http.ConnectError):
@@ -288,7 +291,7 @@ def _said(error: Any) -> str:
     body = error.body
     if isinstance(body, dict):
         return str(cast("dict[str, Any]", body).get("message") or body)
-    text = str(error.message).strip()
+    text = (body if isinstance(body, str) and body else str(error.message)).strip()
     return "an HTML page" if text.startswith("<") else text
 
 

@@ -22,9 +22,10 @@ from typing import Any, Literal, cast
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode, excerpt, is_utf8
 from zoolab.models.keys import DELIVERY, RequestKeys
-from zoolab.models.secrets import scrub
+from zoolab.models.secrets import scrub_json
 
 VERSION = 1
+_NO_SETTINGS = {"model", "messages", "client", "stream", "self"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +82,8 @@ class Recording:
     def add(self, body: dict[str, Any], response: dict[str, Any]) -> None:
         """Append a pair, with secrets taken out and no headers."""
         entry = {
-            "request": _scrubbed({key: value for key, value in body.items() if key not in DELIVERY}),
-            "response": _scrubbed(response),
+            "request": scrub_json({key: value for key, value in body.items() if key not in DELIVERY}),
+            "response": scrub_json(response),
             "date": datetime.now(UTC).date().isoformat(),
             "answered_by": response.get("model"),
         }
@@ -104,23 +105,26 @@ class Recording:
         )
 
     def _load(self) -> Header:
-        entries = self._read()
-        try:
-            header = _header(next(entries))
-        except StopIteration:
-            raise InvalidInput(f"{self.path} is empty", expected="a recording") from None
-        for entry in entries:
-            self._remember(entry)
+        header: Header | None = None
+        for where, entry in self._read():
+            if header is None:
+                header = _header(entry, where)
+            else:
+                self._remember(_checked_pair(entry, where))
+        if header is None:
+            raise InvalidInput(f"{self.path} is empty", expected="a recording")
         return header
 
-    def _read(self) -> Iterator[dict[str, Any]]:
+    def _read(self) -> Iterator[tuple[str, dict[str, Any]]]:
         try:
             text = self.path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
             raise InvalidInput(f"cannot read {self.path}: {reason}", expected="a recording") from None
-        for number, line in enumerate(text.splitlines(), 1):
-            yield _parse(line, f"{self.path.name}, line {number}")
+        # Not splitlines, which also breaks at U+2028 and the like, and they may stand in a line.
+        for number, line in enumerate(text.removesuffix("\n").split("\n") if text else (), 1):
+            where = f"{self.path.name}, line {number},"
+            yield where, _parse(line, where)
 
     def _remember(self, entry: dict[str, Any]) -> None:
         key = RequestKeys().of(entry["request"])
@@ -164,39 +168,39 @@ def _parse(line: str, where: str) -> dict[str, Any]:
         raise InvalidInput(f"{where} is not JSON: {error}") from None
     if not isinstance(entry, dict):
         raise InvalidInput(f"{where} is {excerpt(entry)}", expected="an object")
-    known = entry.get("recording") == "zoolab" or all(
-        isinstance(entry.get(name), dict) for name in ("request", "response")
-    )
-    if not known:
-        raise InvalidInput(f"{where} is no part of a recording", expected="a request and its response")
     return cast("dict[str, Any]", entry)
 
 
-def _header(entry: dict[str, Any]) -> Header:
+def _checked_pair(entry: dict[str, Any], where: str) -> dict[str, Any]:
+    try:
+        messages, message = entry["request"]["messages"], entry["response"]["choices"][0]["message"]
+        known = all(isinstance(each, dict) for each in [*messages, message])
+    except (KeyError, IndexError, TypeError):
+        known = False
+    if not known:
+        raise InvalidInput(f"{where} is no part of a recording", expected="a request and its response")
+    return entry
+
+
+def _header(entry: dict[str, Any], where: str) -> Header:
     made, settings = entry.get("made"), entry.get("settings") or {}
-    if (
-        entry.get("recording") != "zoolab"
-        or entry.get("version") != VERSION
-        or made not in ("recorded", "authored")
-    ):
+    known = entry.get("recording") == "zoolab" and entry.get("version") == VERSION
+    if not known or made not in ("recorded", "authored"):
         raise InvalidInput(
-            "this is no recording", expected=f"a first line that says recording, version {VERSION}, made"
+            f"{where} does not begin a recording",
+            expected=f"recording, version {VERSION}, and made: recorded or authored",
         )
+    if not isinstance(settings, dict) or _NO_SETTINGS & settings.keys():
+        raise InvalidInput(f"{where} has settings {excerpt(settings)}", expected="fields of a request")
     calls: Literal["native", "text"] = "text" if entry.get("calls") == "text" else "native"
     texts = (str(entry.get(name) or "") for name in ("model", "who", "note"))
     model, who, note = texts
-    return Header(made, model, who, settings if isinstance(settings, dict) else {}, calls, note)
-
-
-def _scrubbed(value: dict[str, Any]) -> dict[str, Any]:
-    text = encode(value)
-    clean = scrub(text)
-    return value if clean == text else cast("dict[str, Any]", json.loads(clean))
+    return Header(made, model, who, settings, calls, note)
 
 
 def _pretty(body: dict[str, Any]) -> list[str]:
     asked = {key: value for key, value in body.items() if key not in DELIVERY}
-    return scrub(json.dumps(asked, indent=1, sort_keys=True, ensure_ascii=False)).splitlines()
+    return json.dumps(scrub_json(asked), indent=1, sort_keys=True, ensure_ascii=False).split("\n")
 
 
 def _likeness(wanted: list[str]) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
-from zoolab.errors import ModelError, ReplayMiss
+from zoolab.errors import InvalidInput, ModelError, ReplayMiss
 from zoolab.models.openai import OpenAIModel
 from zoolab.models.recording import Header, Recording
 from zoolab.models.transport import KEY_HEADER, offline_client
@@ -29,7 +29,7 @@ class Replay:
 
     Raises:
         ReplayMiss: The request is not recorded, and there is no `live`; shows the nearest one.
-        InvalidInput: There is no such recording.
+        InvalidInput: There is no such recording, or `live` is not the model whose recording it is.
 
     >>> import tempfile, zoolab
     >>> path = Path(tempfile.mkdtemp()) / "hello.jsonl"
@@ -41,6 +41,8 @@ class Replay:
 
     def __init__(self, path: str | Path, live: Model | None = None, stream: bool = False) -> None:
         self.recording = Recording(path, None if live is None else _header_of(live))
+        if live is not None:
+            _check_same(self.recording, _header_of(live))
         self.live = live
         self.client = offline_client(self._answer)
         header = self.recording.header
@@ -75,6 +77,16 @@ class Replay:
             advice="ask what was recorded, or record this with live="
             + (f"\n{difference}" if difference else ""),
             difference=difference,
+        )
+
+
+def _check_same(recording: Recording, live: Header) -> None:
+    """What one model said, or a hand wrote, is never passed off as said by another model."""
+    header = recording.header
+    if header.made == "recorded" and (live.made != "recorded" or live.model != header.model):
+        raise InvalidInput(
+            f"{recording.path.name} is recorded from {header.model}, and this is {live.model}, {live.made}",
+            advice="begin another recording",
         )
 
 

@@ -1,31 +1,50 @@
-"""Takes secrets out of text that goes to a file or a screen."""
+"""Takes secrets out of what goes to a file or a screen."""
 
 from __future__ import annotations
 
+import json
 import re
+from typing import Any
+
+from zoolab.jsontext import encode
 
 HIDDEN = "[secret removed]"
 
+# A name in front of which neither a letter nor a digit stands; the n of an escaped line break may.
 _TOKEN = re.compile(
     r"""
-    \b(?:sk|pk|rk)-[A-Za-z0-9_*-]{8,}                                # OpenAI, Anthropic, Stripe
-    | \b(?:gh[pousr]_|github_pat_)[A-Za-z0-9_]{16,}                  # GitHub
-    | \bxox[abprs]-[A-Za-z0-9-]{10,}                                 # Slack
-    | \bAKIA[A-Z0-9]{16}\b                                           # AWS
-    | \bAIza[A-Za-z0-9_-]{30,}                                       # Google
-    | \bhf_[A-Za-z0-9]{20,}                                          # Hugging Face
-    | \beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{5,} # JSON web tokens
+    (?: (?<![A-Za-z0-9]) | (?<=\\[nrtbf]) )
+    (?: (?:sk|pk|rk) (?:-|_live_|_test_)                                       # OpenAI, Anthropic, Stripe
+            (?: [A-Za-z0-9_*-]{24,} | (?=[A-Za-z_-]*[0-9*]) [A-Za-z0-9_*-]{8,} )
+      | (?:gh[pousr]_|github_pat_) [A-Za-z0-9_]{16,}
+      | glpat-[A-Za-z0-9_-]{16,}
+      | (?:xox[abeprs]|xapp)- [A-Za-z0-9-]{10,}                                # Slack
+      | A(?:KI|SI)A[A-Z0-9]{16} (?![A-Za-z0-9])                                # AWS
+      | AIza[A-Za-z0-9_-]{30,} | ya29\.[A-Za-z0-9_-]{20,}                      # Google
+      | hf_[A-Za-z0-9]{20,}
+      | npm_[A-Za-z0-9]{30,}
+      | (?<![_-]) eyJ[A-Za-z0-9_-]{8,}+ (?: \.[A-Za-z0-9_-]{5,}+ ){2}          # JSON web tokens
+    )
     """,
     re.VERBOSE,
 )
+_NAMES = r"""
+    (?: api[-_]?key | (?:access|auth|refresh|session|bot|id)[-_]?token | (?:client|app)[-_]?secret
+      | secret[-_]?(?:access[-_]?)?key | private[-_]?key | pass(?:word|wd|phrase) )
+"""
+_LABEL = re.compile(rf"(?ix) (?: {_NAMES} | authorization | cookie ) \Z")
+_IS = r"""\\*["']? \s{0,3} [:=] \s{0,3} \\*["']?"""
+_NEW = r"(?!\[secret\ removed\])"
 _LABELLED = re.compile(
-    r"""(?ix)
-    ( \bbearer\s{1,3}
-    | \b(?:x-)?api[-_]?key\\?["']?\s{0,3}[:=]\s{0,3}\\?["']?
-    | \b(?:access[-_]?token|client[-_]?secret|password)\\?["']?\s{0,3}[:=]\s{0,3}\\?["']?
-    | ://[^/\s:@"']{1,100}:(?=[^/\s@"']{1,100}@)
+    rf"""(?ix)
+    (?: ( {_NAMES} {_IS} ) {_NEW} [^\s"'\\&,;{{}}<>]{{4,}}
+      | ( authorization {_IS} (?:bearer|basic|token) \s{{1,3}} ) {_NEW} [^\s"'\\,;]{{4,}}
+      | ( \bbearer\s{{1,3}} )
+        (?: [A-Za-z0-9._~+/=-]{{24,}} | (?=[A-Za-z._~+/=-]*[0-9]) [A-Za-z0-9._~+/=-]{{8,}} )
+      | ( [?&](?:key|token|sig|signature|secret)= ) [^\s"'\\&<>]{{16,}}
+      | ( ://[^/\s:@"'\\]{{0,100}}: ) [^/\s@"'\\]{{1,200}} (?=@)
+      | ( -----BEGIN\ [A-Z\ ]{{0,30}}PRIVATE\ KEY----- ) (?: (?!-----) [^"'] )*
     )
-    (?:(?<=:)[^/\s@"'\\]{1,100}(?=@) | [^\s"'\\&,;{}<>]{6,400})
     """
 )
 
@@ -38,4 +57,36 @@ def scrub(text: str) -> str:
     >>> scrub("https://ada:lovelace@host/?api_key=abcdef123 and sk-proj-abcdefghijk1234")
     'https://ada:[secret removed]@host/?api_key=[secret removed] and [secret removed]'
     """
-    return _LABELLED.sub(rf"\1{HIDDEN}", _TOKEN.sub(HIDDEN, text))
+    return _LABELLED.sub(lambda found: f"{found[found.lastindex or 0]}{HIDDEN}", _TOKEN.sub(HIDDEN, text))
+
+
+def scrub_json(value: Any) -> Any:
+    """A JSON value without secrets: it stays JSON, and so does JSON text within it.
+
+    >>> scrub_json({"password": 12345, "arguments": '{"api_key": 67890}', "max_tokens": 10})
+    {'password': '[secret removed]', 'arguments': '{"api_key":"[secret removed]"}', 'max_tokens': 10}
+    """
+    if isinstance(value, str):
+        return _scrub_string(value)
+    if isinstance(value, list | tuple):
+        return [scrub_json(item) for item in value]
+    if isinstance(value, dict):
+        return {scrub(name): _scrub_member(name, item) for name, item in value.items()}
+    return value
+
+
+def _scrub_member(name: str, value: Any) -> Any:
+    secret = isinstance(value, str | int | float) and not isinstance(value, bool) and value != ""
+    return HIDDEN if secret and _LABEL.search(name) else scrub_json(value)
+
+
+def _scrub_string(text: str) -> str:
+    clean = scrub(text)
+    if clean == text or text.lstrip()[:1] not in ("{", "["):
+        return clean
+    try:
+        value = json.loads(text)
+        hidden = scrub_json(value)
+    except (ValueError, RecursionError):
+        return clean
+    return text if hidden == value else encode(hidden)

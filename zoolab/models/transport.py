@@ -89,15 +89,22 @@ def chunks_of(completion: dict[str, Any], piece: int = PIECE) -> Iterator[dict[s
 
 
 def _deltas(message: dict[str, Any], piece: int) -> Iterator[dict[str, Any]]:
-    yield {"role": "assistant", "content": None}
-    for text in _cut(message.get("content") or "", piece):
-        yield {"content": text}
+    yield {"role": "assistant", "content": "" if message.get("content") == "" else None}
+    for key, text in message.items():
+        if key != "role" and isinstance(text, str):
+            yield from ({key: part} for part in _cut(text, piece))
     for index, call in enumerate(message.get("tool_calls") or ()):
-        function = call["function"]
-        named = {"name": function["name"], "arguments": ""}
-        yield {"tool_calls": [{"index": index, "id": call.get("id"), "type": "function", "function": named}]}
-        for text in _cut(function.get("arguments") or "", piece):
-            yield {"tool_calls": [{"index": index, "function": {"arguments": text}}]}
+        yield from ({"tool_calls": [part]} for part in _call_parts(index, call, piece))
+
+
+def _call_parts(index: int, call: dict[str, Any], piece: int) -> Iterator[dict[str, Any]]:
+    function = call.get("function") or {}
+    arguments = function.get("arguments")
+    text = arguments if isinstance(arguments, str) else ""
+    named = {"name": function.get("name"), "arguments": "" if text else arguments}
+    yield {"index": index, "id": call.get("id"), "type": "function", "function": named}
+    for part in _cut(text, piece):
+        yield {"index": index, "function": {"arguments": part}}
 
 
 def _cut(text: str, piece: int) -> Iterator[str]:

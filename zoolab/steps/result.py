@@ -32,6 +32,8 @@ Envelope = Literal["json", "plain"]
 
 MAX_RESULT_BYTES = 16 * 1024
 MAX_ERROR_CHARS = 2_000
+#: Of an integer: some 4,200 digits, just below what Python is willing to write out.
+MAX_BITS = 14_000
 #: Begins the part of an envelope that is different each time; what comes before it is the result.
 METADATA = ',"metadata":{"execution_time_ms":'
 
@@ -82,11 +84,20 @@ def to_json_value(value: Any) -> Any:
     Traceback (most recent call last):
     zoolab.steps.result.NotJSON: nan at /x/0
     """
-    return _convert(value, "", ())
+    try:
+        return _convert(value, "", ())
+    except NotJSON:
+        raise
+    except Exception as error:
+        raise NotJSON(_unreadable(value, error)) from error
+
+
+def _unreadable(value: object, error: Exception) -> str:
+    return f"a {type(value).__name__} that cannot be read ({type(error).__name__})"
 
 
 def _as_json(value: Any) -> str:
-    if type(value) is int:
+    if type(value) is int and value.bit_length() <= MAX_BITS:
         return str(value)
     return encode(to_json_value(value))
 
@@ -122,6 +133,8 @@ def _convert(value: Any, where: str, inside: tuple[int, ...]) -> Any:
     kind = type(value)
     if kind is str:
         return _text(value, where)
+    if kind is int:
+        return _whole(value, where)
     if kind in _PLAIN:
         return value
     if isinstance(value, float):
@@ -134,6 +147,12 @@ def _convert(value: Any, where: str, inside: tuple[int, ...]) -> Any:
 def _text(value: str, where: str) -> str:
     if not value.isascii() and not is_utf8(value):
         raise NotJSON(f"a lone surrogate in {excerpt(value, 20)!a} at {where or '/'}")
+    return value
+
+
+def _whole(value: int, where: str) -> int:
+    if value.bit_length() > MAX_BITS:
+        raise NotJSON(f"an integer of more than 4,200 digits at {where or '/'}")
     return value
 
 
@@ -170,7 +189,10 @@ def _documented(value: Any, where: str, inside: tuple[int, ...]) -> Any:
         return str(value)
     if isinstance(value, set | frozenset):
         return sorted((_convert(item, where, inside) for item in value), key=canonical)
-    plain = _members(value)
+    try:
+        plain = _members(value)
+    except Exception as error:
+        raise NotJSON(f"{_unreadable(value, error)} at {where or '/'}") from error
     if plain is None:
         raise NotJSON(f"a {type(value).__name__} at {where or '/'}")
     return _convert(plain, where, _enter(value, where, inside))

@@ -83,7 +83,11 @@ def check_reply(reply: object) -> Reply:
 
 
 def without_empty_calls(message: Message) -> Message:
-    """Endpoints send `"tool_calls": []`, and refuse it when it comes back."""
+    """Endpoints send `"tool_calls": []`, and refuse it when it comes back.
+
+    >>> without_empty_calls({"role": "assistant", "content": "Hi", "tool_calls": []})
+    {'role': 'assistant', 'content': 'Hi'}
+    """
     if "tool_calls" not in message:
         return message
     return {key: value for key, value in message.items() if key != "tool_calls"}

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 class Repairer(Protocol):
     """Proposes arguments in place of broken ones, or None."""
 
-    def propose(self, raw: str, schema: dict[str, Any] | None = None) -> str | None: ...
+    def propose(self, raw: str, schema: dict[str, Any] | None = None) -> str | None:
+        """Other text for `raw`, which does not parse or does not meet `schema`; None to leave it."""
+        ...
 
 
 def check_call(call: ToolCall, registry: ToolRegistry, *, deny: Collection[str] = ()) -> Verdict:
@@ -78,7 +80,8 @@ def check_with_repair(
 ) -> Verdict:
     """Judge a call; where its arguments fail, judge what `repair` makes of them.
 
-    A reply that was cut off by length is never repaired: what is missing is the model's intent.
+    A reply that was cut off by length is never repaired: what is missing is the model's intent. A
+    repair that raises, or returns no text, is a repair that was refused.
 
     >>> from zoolab.tools import ToolRegistry
     >>> check_with_repair(ToolCall(1, 0, "call_1", "add", ""), ToolRegistry(), None).error_code
@@ -88,12 +91,26 @@ def check_with_repair(
     if repair is None or cut or verdict.error_code not in ("invalid_json", "invalid_arguments"):
         return verdict
     tool = registry[call.name]
-    proposed = repair.propose(call.arguments, tool.parameters)
+    proposed, failure = _proposed(repair, call.arguments, tool.parameters)
     if proposed is None or not proposed.strip():
-        return replace(verdict, repair=Repair(call.arguments, proposed, False, verdict.problems))
+        return replace(verdict, repair=Repair(call.arguments, proposed, False, verdict.problems, failure))
     second = check_arguments(proposed, tool)
     record = Repair(call.arguments, proposed, second.ok, verdict.problems, second.problems)
     return replace(second if second.ok else verdict, repair=record)
+
+
+def _proposed(repair: Repairer, raw: str, schema: dict[str, Any]) -> tuple[str | None, tuple[Problem, ...]]:
+    """The proposal, or why there is none."""
+    proposed: object
+    try:
+        proposed = repair.propose(raw, schema)
+    except Exception as error:
+        received = excerpt(f"{type(error).__name__}: {error}")
+    else:
+        if proposed is None or isinstance(proposed, str):
+            return proposed, ()
+        received = f"a {type(proposed).__name__}"
+    return None, (Problem("invalid_arguments", "", "a repair as text, or None", received),)
 
 
 def _refused(code: str, expected: str, received: str) -> Verdict:
@@ -107,4 +124,8 @@ def _binding_problems(bind: Callable[..., Any], arguments: dict[str, Any]) -> tu
     except InvalidArguments as error:
         found = getattr(error, "problems", ())
         return found or (Problem("invalid_arguments", "", error.expected or "other values", error.what),)
+    except Exception as error:
+        return (
+            Problem("invalid_arguments", "", "other values", excerpt(f"{type(error).__name__}: {error}")),
+        )
     return ()

@@ -91,24 +91,40 @@ def decode_record(data: object, messages: Messages) -> Record:
 
 
 def decode_call(data: object) -> ToolCall | None:
-    """The call of a step, or None where it has none."""
+    """The call of a step, or None where it has none.
+
+    >>> decode_call({"turn": 1, "slot": 0, "id": "call_1", "name": "add", "arguments": "{}"}).name
+    'add'
+    """
     return None if data is None else cast("ToolCall", _checked(ToolCall, data))
 
 
 def decode_reply(data: object) -> Reply | None:
-    """The reply of a step, or None where it has none."""
+    """The reply of a step, or None where it has none.
+
+    >>> decode_reply({"message": {"role": "assistant", "content": "Hi"}}).text
+    'Hi'
+    """
     return None if data is None else cast("Reply", _checked(Reply, data))
 
 
 def decode_message(data: object) -> Message:
-    """A message of `messages[]`: an object with a role."""
+    """A message of `messages[]`: an object with a role.
+
+    >>> decode_message({"role": "user", "content": "Hi"})["role"]
+    'user'
+    """
     if not isinstance(data, dict) or not isinstance(data.get("role"), str):
         raise InvalidTrace(f"a message is {excerpt(data)}", expected="an object with a role")
     return cast("Message", data)
 
 
 def encode_plain(record: ToolCall | Reply) -> dict[str, Any]:
-    """A call or a reply without its type."""
+    """A call or a reply without its type.
+
+    >>> encode_plain(Reply({"role": "assistant", "content": "Hi"}))["message"]
+    {'role': 'assistant', 'content': 'Hi'}
+    """
     return _fields(record)
 
 

@@ -27,7 +27,12 @@ if TYPE_CHECKING:
 
 
 def events_of(trace: Trace) -> Iterator[Event]:
-    """All events of a trace, in the order of its file."""
+    """All events of a trace, in the order of its file.
+
+    >>> from zoolab import Trace
+    >>> [event["event"] for event in events_of(Trace())]
+    ['trace', 'end']
+    """
     yield _header(trace)
     changes = _Changes(trace)
     for seq in range(len(trace.steps)):
@@ -61,7 +66,13 @@ class EventStream:
 
 
 def read_into(trace: Trace, path: Path) -> None:
-    """Fill an empty trace from a file."""
+    """Fill an empty trace from a file.
+
+    >>> from zoolab import Trace
+    >>> read_into(Trace(), Path("no-such-file.jsonl"))
+    Traceback (most recent call last):
+    zoolab.errors.InvalidInput: cannot read no-such-file.jsonl: ...
+    """
     reader = _Reader(trace)
     for number, event in read_events(path):
         try:

@@ -23,7 +23,13 @@ _Place = tuple[str, int, int | None]
 def fork(
     trace: Trace, seq: int, edit: Record | None, model: Any, tools: Any, options: dict[str, Any]
 ) -> Trace:
-    """See `Trace.fork`."""
+    """The work of `Trace.fork`.
+
+    >>> from zoolab import Scripted, run
+    >>> trace = run("Hi", [], Scripted(["Hello"]))
+    >>> fork(trace, 1, None, Scripted(["Good day"]), None, {}).answer
+    'Good day'
+    """
     options = {**trace.options, **options}
     model = model or options.pop("model", None)
     options.pop("model", None)

@@ -25,7 +25,12 @@ _OF_THE_RUN = ("case_id", "variant", "model", "seed", "expected_tool", "fault")
 
 
 def to_frame(trace: Trace) -> pd.DataFrame:
-    """The steps of a trace, one row each; see `Trace.to_frame`."""
+    """The steps of a trace, one row each; see `Trace.to_frame`.
+
+    >>> from zoolab import Trace
+    >>> list(to_frame(Trace()).columns) == COLUMNS
+    True
+    """
     import pandas as pd
 
     steps = trace.steps

@@ -30,7 +30,13 @@ Event = dict[str, Any]
 
 
 def write_events(path: Path, events: Iterable[Event]) -> None:
-    """Write all events to `path` at once: a temporary file, synced and renamed."""
+    """Write all events to `path` at once: a temporary file, synced and renamed.
+
+    >>> path = Path(tempfile.mkdtemp()) / "trace.jsonl"
+    >>> write_events(path, [{"event": "end"}])
+    >>> path.read_text()
+    '{"event":"end"}\\n'
+    """
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     except OSError as error:
@@ -70,7 +76,13 @@ class EventWriter:
 
 
 def read_events(path: Path) -> Iterator[tuple[int, Event]]:
-    """The events of a file with their line numbers; a last line that is still being written is left out."""
+    """The events of a file with their line numbers; a last line that is still being written is left out.
+
+    >>> path = Path(tempfile.mkdtemp()) / "trace.jsonl"
+    >>> _ = path.write_text('{"event":"end"}\\n{"eve')
+    >>> list(read_events(path))
+    [(1, {'event': 'end'})]
+    """
     try:
         file = path.open(encoding="utf-8")
     except OSError as error:

@@ -40,7 +40,13 @@ class MessagesDiff:
 
 
 def errors_of(steps: Iterable[Step]) -> Iterator[LoggedError]:
-    """What went wrong in the steps, each error once: a result only says again what its call had."""
+    """What went wrong in the steps, each error once: a result only says again what its call had.
+
+    >>> from zoolab import Limits, Scripted, walk
+    >>> steps = list(walk("Hi", [], Scripted([[("fly", {})], "I cannot."])))
+    >>> [error.code for error in errors_of(steps)]
+    ['unknown_tool']
+    """
     failed: set[tuple[int, int | None]] = set()
     for seq, step in enumerate(steps):
         message = _message(step)

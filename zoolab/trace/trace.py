@@ -70,6 +70,10 @@ class Trace:
 
         Raises:
             ZoolabError: What ended the walk; its `trace` is the trace so far.
+
+        >>> from zoolab import Scripted, walk
+        >>> Trace.record(walk("Hi", [], Scripted(["Hello"]))).outcome
+        'answer'
         """
         trace = cls(**meta) if into is None else into
         with trace._until_its_end(walk):
@@ -220,7 +224,13 @@ class Trace:
         return page
 
     def save(self, path: str | Path) -> Path:
-        """Write the trace to a JSONL file, one event a line; returns its path."""
+        """Write the trace to a JSONL file, one event a line; returns its path.
+
+        >>> import tempfile
+        >>> path = Trace().save(Path(tempfile.mkdtemp()) / "trace.jsonl")
+        >>> len(path.read_text().splitlines())
+        2
+        """
         target = Path(path)
         write_events(target, events_of(self))
         return target
@@ -232,6 +242,11 @@ class Trace:
         Raises:
             InvalidInput: There is no such file.
             InvalidTrace: It is no trace; the message names the line.
+
+        >>> import tempfile
+        >>> trace = Trace()
+        >>> Trace.load(trace.save(Path(tempfile.mkdtemp()) / "trace.jsonl")) == trace
+        True
         """
         trace = cls()
         read_into(trace, Path(path))
@@ -256,6 +271,17 @@ class Trace:
             model: Answers from there on; by default the model of this run.
             tools: The tools with their functions; needed for a trace that was loaded from a file.
             options: As for `walk`; by default those of this run.
+
+        >>> from zoolab import Outcome, Scripted, run, tool
+        >>> @tool
+        ... def add(a: int, b: int) -> int:
+        ...     "Add two integers."
+        ...     return a + b
+        >>> echo = lambda request: request.messages[-1]["content"]
+        >>> model = Scripted([[("add", {"a": 1, "b": 2})], echo, echo])
+        >>> trace = run("1 + 2?", [add], model, envelope="plain")
+        >>> trace.fork(4, Outcome(7)).answer, trace.answer
+        ('7', '3')
         """
         from zoolab.trace.fork import fork
 

@@ -1,0 +1,174 @@
+"""An OpenAI-compatible endpoint on loopback that answers as it is told to, and keeps what it was asked."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+@dataclass
+class Answer:
+    """One scripted response: `body` is sent as JSON if it is no text.
+
+    `delay` is waited for before the response; `hang` after it, before the connection ends. With `drop`
+    the connection ends without the end of the response.
+    """
+
+    body: Any = ""
+    status: int = 200
+    content_type: str | None = None
+    delay: float = 0.0
+    hang: float = 0.0
+    drop: bool = False
+    headers: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def content(self) -> bytes:
+        text = self.body if isinstance(self.body, str) else json.dumps(self.body)
+        return text.encode("utf-8")
+
+    @property
+    def kind(self) -> str:
+        guess = "text/event-stream" if isinstance(self.body, str) else "application/json"
+        return self.content_type or guess
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request as it came; the names of its headers are in small letters."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: Any
+
+
+class TestServer:
+    """Gives the answers in turn, the last one again and again."""
+
+    __test__ = False
+
+    def __init__(self, answers: Iterable[Answer | dict[str, Any] | str]) -> None:
+        self.answers = [each if isinstance(each, Answer) else Answer(each) for each in answers]
+        self.asked: list[Asked] = []
+        self.ending = threading.Event()
+        self._lock = threading.Lock()
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler_of(self))
+        self._http.daemon_threads = True
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True)
+        self._thread.start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
+
+    @property
+    def bodies(self) -> list[Any]:
+        return [asked.body for asked in self.asked]
+
+    def next_answer(self, asked: Asked) -> Answer:
+        with self._lock:
+            self.asked.append(asked)
+            return self.answers[min(len(self.asked), len(self.answers)) - 1]
+
+    def close(self) -> None:
+        self.ending.set()
+        self._http.shutdown()
+        self._http.server_close()
+        self._thread.join()
+
+
+def _handler_of(server: TestServer) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            content = self.rfile.read(int(self.headers.get("content-length") or 0))
+            body = json.loads(content) if content else None
+            answer = server.next_answer(
+                Asked(
+                    self.command, self.path, {name.lower(): text for name, text in self.headers.items()}, body
+                )
+            )
+            server.ending.wait(answer.delay)
+            self._send(answer)
+
+        do_GET = do_POST
+
+        def _send(self, answer: Answer) -> None:
+            self.send_response(answer.status)
+            self.send_header("content-type", answer.kind)
+            self.send_header("content-length", str(len(answer.content) + (1000 if answer.drop else 0)))
+            for name, value in answer.headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(answer.content)
+            self.wfile.flush()
+            server.ending.wait(answer.hang)
+            self.close_connection = answer.drop
+
+        def log_message(self, *_: Any) -> None:
+            """Nothing: what was asked is in `asked`."""
+
+    return Handler
+
+
+@contextmanager
+def serving(*answers: Answer | dict[str, Any] | str) -> Iterator[TestServer]:
+    """A server for the length of a `with`."""
+    server = TestServer(answers)
+    try:
+        yield server
+    finally:
+        server.close()
+
+
+def completion(message: dict[str, Any] | str, finish: str | None = None, **more: Any) -> dict[str, Any]:
+    """A whole response, as api.openai.com sends it."""
+    message = {"role": "assistant", "content": message} if isinstance(message, str) else message
+    finish = finish or ("tool_calls" if message.get("tool_calls") else "stop")
+    choice = {"index": 0, "message": message, "finish_reason": finish}
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": int(time.time()),
+        "model": "test-2026",
+        "choices": [choice],
+        "usage": {"prompt_tokens": 12, "completion_tokens": 3, "total_tokens": 15},
+        **more,
+    }
+
+
+def call(name: str, arguments: str, identity: str = "call_x") -> dict[str, Any]:
+    """A tool call on the wire."""
+    return {"id": identity, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def calling(*calls: dict[str, Any]) -> dict[str, Any]:
+    """An assistant message that asks for these calls."""
+    return {"role": "assistant", "content": None, "tool_calls": list(calls)}
+
+
+def chunk(delta: dict[str, Any], finish: str | None = None, **more: Any) -> dict[str, Any]:
+    """A chunk of a stream."""
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    shared = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0, "model": "test-2026"}
+    return {**shared, "choices": [choice], **more}
+
+
+def sse(chunks: Iterable[dict[str, Any]], done: bool = True) -> str:
+    """The text of a stream."""
+    return "".join(f"data: {json.dumps(each)}\n\n" for each in chunks) + ("data: [DONE]\n\n" if done else "")
+
+
+def refused_url() -> str:
+    """An address of this machine where nobody listens."""
+    server = TestServer([])
+    server.close()
+    return server.url
