@@ -28,13 +28,13 @@
 # %% [markdown]
 # ## Who answers?
 #
-# Two small real models, recorded: one chooses the calls, the other puts results into words. They ran on a laptop's CPU
+# Two small real models, recorded: one chooses the calls, the other puts results into words. They need no more than a CPU
 # and they make mistakes. Nothing here was written by hand to look good; a recording says of itself who answered.
 
 # %%
 import json
 
-from zoolab import Replay, Trace, ToolCall, ToolRegistry, check_call, read_calls, run, tool, walk
+from zoolab import Replay, ToolCall, ToolRegistry, Trace, check_call, read_calls, run, walk
 
 model = Replay("starter")
 print(model.recording.header.made, "|", model.recording.header.who)

@@ -20,7 +20,7 @@ FLOORS = [
     ["jsontext"],
     ["binding", "describe", "docstrings", "fragments", "plain", "signature"],
     ["hints", "schema", "strict"],
-    ["tools"],
+    ["messages", "tools"],
     ["records"],
     [
         *("steps.define", "steps.request", "steps.tool_call", "steps.validate", "steps.execute"),

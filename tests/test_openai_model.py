@@ -171,6 +171,14 @@ def test_the_model_is_a_model_like_any_other() -> None:
     assert {reply.text for reply in replies} == {"100"}
 
 
+def test_an_endpoint_without_finish_reasons_is_understood() -> None:
+    with serving(
+        sse([chunk({"content": "100"}), chunk({"content": ""}, usage={"total_tokens": 3})])
+    ) as server:
+        reply = model_at(server.url, stream=True)(HELLO)
+    assert (reply.text, reply.finish_reason) == ("100", None)
+
+
 def status(code: int, said: str = "no") -> Answer:
     return Answer({"error": {"message": said, "type": "x", "code": None}}, code)
 

@@ -26,13 +26,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if isinstance(stream, io.TextIOWrapper):
             # A terminal that lacks a character shows its number, rather than ending the walk.
             stream.reconfigure(errors="backslashreplace")
-    code = run(sys.argv[1:] if arguments is None else arguments)
+    try:
+        raise SystemExit(run(sys.argv[1:] if arguments is None else arguments))
+    finally:
+        _flush()
+
+
+def _flush() -> None:
+    """Whoever read may have gone: what is left then goes nowhere, so that Python's own flush succeeds."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read has gone: what is left goes nowhere, and Python's own flush at exit succeeds.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    raise SystemExit(code)
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -234,7 +234,10 @@ class _Turns:
             if not verdict.ok:
                 outcomes[slot] = refused(call, verdict)
                 continue
-            tool = self.registry[call.name]
+            tool = self.registry.get(call.name)
+            if tool is None:  # a person may have allowed what does not exist
+                outcomes[slot] = refused(call, check_with_repair(call, self.registry, None))
+                continue
             decision = self.policy.decide(tool)
             if decision.choice == "pending" and call.name not in self.granted:
                 answer = yield Step("execute", self.turn, slot, decision, self.messages, 0, call)

@@ -305,6 +305,10 @@ class Step(NamedTuple):
             return "pending"
         return "error" if self.error_code else "ok"
 
+    def __repr__(self) -> str:
+        where = f"turn {self.turn}" + ("" if self.slot is None else f", slot {self.slot}")
+        return f"<Step {self.kind}, {where}: {type(self.record).__name__}, {len(self.messages)} messages>"
+
     @property
     def new_messages(self) -> list[Message]:
         """The messages that this step appended."""

@@ -35,9 +35,9 @@ def walk_and_show(options: argparse.Namespace) -> int:
     trace = Trace()
     model, tools = model_of(options), tools_of(options)
     prompt = options.prompt or DEFAULT_PROMPT
-    if not options.json:
-        _say_who(model, options)
     try:
+        if not options.json:
+            _say_who(model, options)
         with _tools_print_to_stderr() as screen:
             show = None if options.json else Printer(screen)
             _follow(trace, walk(prompt, tools, model, system=options.system), show, options.yes)
@@ -105,14 +105,14 @@ def _decide(step: Step, yes: bool) -> Decision:
 
 
 def _keep(trace: Trace, options: argparse.Namespace) -> None:
-    if options.json:
-        for event in events_of(trace):
-            line = encode(event)
-            print(line if is_utf8(line) else json.dumps(event))
     if options.save:
         trace.save(options.save)
     if options.html:
         trace.to_html(options.html)
+    if options.json:
+        for event in events_of(trace):
+            line = encode(event)
+            print(line if is_utf8(line) else json.dumps(event))
 
 
 def _say_who(model: Any, options: argparse.Namespace) -> None:

@@ -88,7 +88,8 @@ class OpenAIModel:
             PATH, cast_to=object, body=body, options=options, stream=True, stream_cls=Stream[object]
         ) as chunks:
             reply = assemble(chunks)
-        if reply.finish_reason is None:
+        # Some endpoints give no finish_reason, but then they count the tokens at the end.
+        if reply.finish_reason is None and reply.usage is None:
             raise ModelError("the stream ended before the reply was complete", advice="try again")
         return reply
 
@@ -125,7 +126,7 @@ def reply_from(body: object) -> Reply:
     message = choice.get("message")
     if not isinstance(message, dict):
         raise ModelError(
-            f"the endpoint answered {excerpt(body, _LONGEST_LINE)}",
+            f"the endpoint answered {excerpt(body, 10 * _LONGEST_LINE)}",
             expected="a chat completion with a message",
         )
     return Reply(

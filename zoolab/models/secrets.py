@@ -32,7 +32,7 @@ _NAMES = r"""
     (?: api[-_]?key | (?:access|auth|refresh|session|bot|id)[-_]?token | (?:client|app)[-_]?secret
       | secret[-_]?(?:access[-_]?)?key | private[-_]?key | pass(?:word|wd|phrase) )
 """
-_LABEL = re.compile(rf"(?ix) (?: {_NAMES} | authorization | cookie ) \Z")
+_LABEL = re.compile(rf"(?ix) (?: {_NAMES} | authorization | cookie )")
 _IS = r"""\\*["']? \s{0,3} [:=] \s{0,3} \\*["']?"""
 _NEW = r"(?!\[secret\ removed\])"
 _LABELLED = re.compile(
@@ -76,13 +76,15 @@ def scrub_json(value: Any) -> Any:
 
 
 def _scrub_member(name: str, value: Any) -> Any:
-    secret = isinstance(value, str | int | float) and not isinstance(value, bool) and value != ""
-    return HIDDEN if secret and _LABEL.search(name) else scrub_json(value)
+    given = isinstance(value, str | int | float) and not isinstance(value, bool) and value != ""
+    secret = given and any(found.end() == len(name) for found in _LABEL.finditer(name))
+    return HIDDEN if secret else scrub_json(value)
 
 
 def _scrub_string(text: str) -> str:
     clean = scrub(text)
-    if clean == text or text.lstrip()[:1] not in ("{", "["):
+    hinted = clean != text or _LABEL.search(text)
+    if not hinted or text.lstrip()[:1] not in ("{", "["):
         return clean
     try:
         value = json.loads(text)

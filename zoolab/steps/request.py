@@ -29,13 +29,16 @@ def opening_messages(
 ) -> list[Message]:
     """The conversation before the first request.
 
-    `text_tools` are described in the system prompt, for models that take no `tools`.
+    `text_tools` are described in the system prompt, for models that take no `tools`. What the
+    conversation to be continued says already is not said twice.
 
     >>> [message["role"] for message in opening_messages("Hi", system="Be brief.")]
     ['system', 'user']
     """
     opening = list(messages)
-    instructions = "\n\n".join(part for part in (system, describe_in_text(text_tools)) if part)
+    first = str(opening[0].get("content")) if opening and opening[0].get("role") == "system" else ""
+    parts = (system, describe_in_text(text_tools))
+    instructions = "\n\n".join(part for part in parts if part and part not in first)
     if instructions:
         opening.insert(0, {"role": "system", "content": instructions})
     if prompt is not None:

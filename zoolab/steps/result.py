@@ -181,12 +181,14 @@ def _container(value: Any, where: str, inside: tuple[int, ...]) -> Any:
 def _documented(value: Any, where: str, inside: tuple[int, ...]) -> Any:
     if isinstance(value, enum.Enum):
         return _convert(value.value, where, inside)
-    if isinstance(value, _PLAIN):
-        return str(value) if isinstance(value, str) else int(value or 0)
+    if isinstance(value, str):
+        return _text(str.__str__(value), where)
+    if isinstance(value, int):
+        return _whole(int(value), where)
     if isinstance(value, _DATES):
         return value.isoformat()
     if isinstance(value, _AS_TEXT):
-        return str(value)
+        return _text(str(value), where)
     if isinstance(value, set | frozenset):
         return sorted((_convert(item, where, inside) for item in value), key=canonical)
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -79,7 +80,7 @@ def read_into(trace: Trace, path: Path) -> None:
             reader.read(event, first=number == 1)
         except ZoolabError as error:
             raise InvalidTrace(f"{path.name}, line {number}: {error}") from None
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             raise InvalidTrace(f"{path.name}, line {number}: {type(error).__name__}: {error}") from None
 
 
@@ -161,11 +162,11 @@ class _Reader:
     def _step(self, event: Event) -> None:
         trace, step = self._trace, self._decoded(event)
         trace.add(step)
-        trace.started[-1] = float(event["t"])
+        trace.started[-1] = _seconds(event["t"])
         self._original(len(trace.steps) - 1, event)
 
     def _edit(self, event: Event) -> None:
-        seq = self._trace.index(int(event["seq"]))
+        seq = self._trace.index(_whole(event["seq"]))
         self._trace.steps[seq] = step = self._decoded(event)
         self._trace.revisions[seq] = self._trace.journal.commit(step.messages)
         self._original(seq, event)
@@ -183,23 +184,23 @@ class _Reader:
         kind, slot = event["kind"], event["slot"]
         if kind not in KINDS:
             raise InvalidTrace(f"a step of kind {excerpt(kind)}", expected=", ".join(KINDS))
-        messages = self._revision(int(event["keep"]), event["append"])
+        messages = self._revision(_whole(event["keep"]), event["append"])
         record = decode_record(event["record"], messages)
         call, reply = decode_call(event["call"]), decode_reply(event["reply"])
-        if event["record"]["type"] == "tool_call":
+        if call is None and event["record"]["type"] == "tool_call":
             call = cast("Any", record)
-        if event["record"]["type"] == "reply":
+        if reply is None and event["record"]["type"] == "reply":
             reply = cast("Any", record)
         return Step(
             kind,
-            int(event["turn"]),
-            None if slot is None else int(slot),
+            _whole(event["turn"]),
+            None if slot is None else _whole(slot),
             record,
             messages,
-            int(event["appended"]),
+            min(_whole(event["appended"]), len(messages)),
             call,
             reply,
-            int(event["attempt"]),
+            _whole(event["attempt"]),
         )
 
     def _revision(self, keep: int, append: list[str]) -> Messages:
@@ -218,3 +219,15 @@ def _header(trace: Trace) -> Event:
 
 def _end(trace: Trace) -> Event:
     return {"event": "end", "outcome": trace.outcome, "error": trace.error}
+
+
+def _whole(value: object) -> int:
+    if type(value) is not int or not 0 <= value < 1 << 31:
+        raise InvalidTrace(f"found {excerpt(value)}", expected="a whole number")
+    return value
+
+
+def _seconds(value: object) -> float:
+    if type(value) not in (int, float) or not math.isfinite(seconds := float(cast("float", value))):
+        raise InvalidTrace(f"found {excerpt(value)}", expected="seconds")
+    return seconds

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Generator
-from dataclasses import replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import InvalidInput
-from zoolab.jsontext import canonical
 from zoolab.loop import walk
-from zoolab.records import Outcome, Record, Reply, Request, Step
+from zoolab.policy import Policy
+from zoolab.records import Decision, Record, Reply, Request, Step
 from zoolab.steps.define import as_registry
 from zoolab.tools import Tool, ToolRegistry
 
@@ -31,15 +30,15 @@ def fork(
     'Good day'
     """
     options = {**trace.options, **options}
-    model = model or options.pop("model", None)
-    options.pop("model", None)
+    model = model or options.get("model")
     if model is None:
         raise InvalidInput("nobody answers in this fork", advice="give model=")
+    for name in ("model", "messages", "system", "first_turn"):  # the steps that are kept have these
+        options.pop(name, None)
     registry = as_registry(tools if tools is not None else _tools_of(trace))
-    target = trace.steps[seq]
-    if target.kind == "define":
+    if trace.steps[seq].kind == "define":
         return _from_the_start(trace, edit, model, registry, options)
-    return _from_the_turn(trace, target, edit, model, registry, options)
+    return _from_the_turn(trace, seq, edit, model, registry, options)
 
 
 def _from_the_start(
@@ -47,60 +46,97 @@ def _from_the_start(
 ) -> Trace:
     opening = trace.steps[1].messages.tolist() if len(trace.steps) > 1 else []
     child = _child(trace, 0, options | {"model": model})
-    _drive(child, walk(None, registry, model, messages=opening, **options), ("define", 0, None), edit)
-    return child
+    answers: dict[_Place, Record] = {} if edit is None else {("define", 0, None): edit}
+    return _drive(child, walk(None, registry, model, messages=opening, **options), answers)
 
 
 def _from_the_turn(
-    trace: Trace,
-    target: Step,
-    edit: Record | None,
-    model: Any,
-    registry: ToolRegistry,
-    options: dict[str, Any],
+    trace: Trace, seq: int, edit: Record | None, model: Any, registry: ToolRegistry, options: dict[str, Any]
 ) -> Trace:
     """Begin again at the turn's request: its reply and the outcomes that stand are given, not made anew."""
-    turn = [step for step in trace.steps if step.turn == target.turn and step.kind != "define"]
-    request, reply = turn[0], next((step.reply for step in turn if step.reply), None)
+    target = trace.steps[seq]
+    turn = [i for i, step in enumerate(trace.steps) if step.turn == target.turn and step.kind != "define"]
+    steps = [trace.steps[i] for i in turn]
+    request, reply = steps[0], next((step.reply for step in steps if step.reply), None)
+    child = _child(trace, turn[0], options | {"model": model})
     if target.kind != "request" and reply is not None:
         model = _first_then(reply, model)
-    given = {_place(step): step.record for step in turn if _stands(step, target)}
-    playable = [step for step in turn if step.kind == "execute" and step.call is not None]
-    if (
-        target.kind in ("execute", "result") and isinstance(target.record, Outcome)
-    ) or target.kind == "result":
-        registry = _played(registry, playable)
-    child = _child(trace, trace.index(request), options)
-    steps = walk(None, registry, model, messages=request.messages.tolist(), first_turn=target.turn, **options)
-    next(steps)  # the tools are defined already
-    _drive(child, _with_given(steps, given, request), _place(target), edit)
-    return child
+    if request.turn > trace.steps[min(1, len(trace.steps) - 1)].turn and options.get("tool_choice") != "none":
+        options = options | {"tool_choice": "auto"}  # a forced choice held for the first turn
+    places = {i: _place(trace, i) for i in turn}
+    # Decisions come before any call of the turn runs: a fork at a decision keeps no outcome.
+    ran = places[seq][0] in ("execute", "result")
+    given = {places[i]: trace.steps[i].record for i in turn if ran and places[i][0] == "execute"}
+    asked = {places[i]: trace.originals.get(i, trace.steps[i].record) for i in turn if _is_asked(places[i])}
+    edits = {i: trace.steps[i].record for i in turn if i in trace.originals and i <= seq}
+    edits |= {} if edit is None else {seq: edit}
+    answers = {places[i]: record for i, record in edits.items() if i == seq or places[i] not in given}
+    granted = frozenset(_granted(trace.steps[:seq]))
+    standing = _Standing(inner=options.get("policy") or Policy(), granted=granted, waiting=set(given))
+    options = options | {"policy": standing, "first_turn": target.turn}
+    again = walk(None, registry, model, messages=request.messages.tolist(), **options)
+    next(again)  # the tools are defined already
+    return _drive(child, _with_given(again, given, asked, standing, request), answers)
+
+
+def _is_asked(place: _Place) -> bool:
+    return place[0] == "decision"
+
+
+@dataclass(frozen=True)
+class _Standing(Policy):
+    """Asks about each call whose outcome stands, so that the outcome is given and the call not run."""
+
+    inner: Policy = field(default_factory=Policy)
+    #: Tools that were allowed for the session before.
+    granted: frozenset[str] = frozenset()
+    #: The outcomes that are still to be given.
+    waiting: set[_Place] = field(default_factory=set)
+
+    def decide(self, tool: Tool) -> Decision:
+        if self.waiting:
+            return Decision("pending")
+        decision = self.inner.decide(tool)
+        return Decision("once") if decision.choice == "pending" and tool.name in self.granted else decision
+
+
+def _granted(steps: list[Step]) -> Generator[str]:
+    for step in steps:
+        if isinstance(step.record, Decision) and step.record.choice in ("session", "always") and step.call:
+            yield step.call.name
 
 
 def _child(trace: Trace, until: int, options: dict[str, Any]) -> Trace:
-    child = type(trace)(**trace.meta, parent=trace.run_id, forked_at=until)
+    child = type(trace)()
+    child.meta = {**trace.meta, "parent": trace.run_id, "forked_at": until}
     child.options = options
     for seq in range(until):
         child.add(trace.steps[seq])
         child.started[seq] = trace.started[seq]
+        if seq in trace.originals:
+            child.originals[seq] = trace.originals[seq]
     return child
 
 
-def _drive(child: Trace, steps: Any, place: _Place, edit: Record | None) -> None:
+def _drive(child: Trace, steps: Any, answers: dict[_Place, Record]) -> Trace:
     following = child.follow(steps)
     answer: Record | None = None
     while True:
         try:
             step = following.send(answer)
         except StopIteration:
-            return
-        answer = edit if _place(step) == place else None
-        if answer is not None:
-            edit = None
+            return child
+        answer = answers.pop(_place_of(step, step.record), None)
 
 
-def _with_given(steps: Any, given: dict[_Place, Record], request: Step) -> Generator[Step, Any, Any]:
-    """The walk with the steps that stand answered as they were before."""
+def _with_given(
+    steps: Any,
+    given: dict[_Place, Record],
+    asked: dict[_Place, Record],
+    standing: _Standing,
+    request: Step,
+) -> Generator[Step, Any, Any]:
+    """The walk with the outcomes that stand: their calls do not run."""
     answer: Any = None
     while True:
         try:
@@ -109,21 +145,26 @@ def _with_given(steps: Any, given: dict[_Place, Record], request: Step) -> Gener
             return end.value
         if step.kind == "request" and step.turn == request.turn:
             step = step._replace(appended=request.appended)
-        stands = given.pop(_place(step), None)
-        shown = step if stands is None else step._replace(record=stands)
-        answer = (yield shown) or stands
+        place = _place_of(step, step.record)
+        outcome = given.get(("execute", *place[1:]))
+        if place[0] == "decision" and outcome is not None:
+            standing.waiting.discard(("execute", *place[1:]))
+            if place in asked:
+                yield step._replace(record=asked[place])
+            answer = outcome
+            continue
+        if step.kind in ("execute", "result"):
+            standing.waiting.clear()
+        answer = yield step
 
 
-def _place(step: Step) -> _Place:
-    kind = "decision" if step.kind == "execute" and not isinstance(step.record, Outcome) else step.kind
-    return kind, step.turn, step.slot
+def _place(trace: Trace, seq: int) -> _Place:
+    return _place_of(trace.steps[seq], trace.originals.get(seq, trace.steps[seq].record))
 
 
-def _stands(step: Step, target: Step) -> bool:
-    """Whether a step of the turn is kept: the outcomes, when an outcome or a result is edited."""
-    return (
-        step.kind == "execute" and isinstance(step.record, Outcome) and target.kind in ("execute", "result")
-    )
+def _place_of(step: Step, record: Record) -> _Place:
+    """A step's place in its walk; `record` is what it held before it was answered."""
+    return "decision" if isinstance(record, Decision) else step.kind, step.turn, step.slot
 
 
 def _first_then(reply: Reply, model: Callable[[Request], Reply]) -> Callable[[Request], Reply]:
@@ -138,29 +179,3 @@ def _tools_of(trace: Trace) -> ToolRegistry:
             "this trace has no Python functions", advice="give tools=, since files hold no code"
         )
     return registry
-
-
-def _played(registry: ToolRegistry, steps: list[Step]) -> ToolRegistry:
-    """The tools, but calls that have run already do not run again; their outcomes are given anyway."""
-    done: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-    for step in steps:
-        if step.call is not None and isinstance(step.record, Outcome):
-            done[step.call.name][canonical(_arguments(step, registry))] += 1
-    return ToolRegistry(_played_tool(tool, done[tool.name]) for tool in registry)
-
-
-def _arguments(step: Step, registry: ToolRegistry) -> Any:
-    from zoolab.steps.validate import check_call
-
-    return check_call(step.call, registry).arguments if step.call else None
-
-
-def _played_tool(tool: Tool, done: dict[str, int]) -> Tool:
-    def play(**arguments: Any) -> Any:
-        key = canonical(arguments)
-        if done.get(key, 0) > 0:
-            done[key] -= 1
-            return None
-        return tool.invoke(arguments)
-
-    return replace(tool, function=play, bind=None, context_parameter=None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import ERROR_CODES
+from zoolab.jsontext import excerpt
 from zoolab.records import Outcome, Step
 
 if TYPE_CHECKING:
@@ -50,10 +51,10 @@ def to_frame(trace: Trace) -> pd.DataFrame:
         "t_start": trace.started,
         "duration_ms": _durations(steps, trace.started),
     }
-    columns |= {name: trace.meta.get(name) for name in _OF_THE_RUN}
-    columns["model"] = trace.meta.get("model") or _model(steps)
+    columns |= {name: _scalar(trace.meta.get(name)) for name in _OF_THE_RUN}
+    columns["model"] = columns["model"] or _model(steps)
     columns["error_type"] = [
-        None if code is None else ERROR_CODES[code].error_type for code in columns["error_code"]
+        ERROR_CODES[code].error_type if code in ERROR_CODES else None for code in columns["error_code"]
     ]
     columns["tokens_in"], columns["tokens_out"] = _tokens(steps)
     return pd.DataFrame(columns, index=pd.RangeIndex(len(steps)), columns=COLUMNS)
@@ -85,6 +86,15 @@ def _tokens(steps: list[Step]) -> tuple[Any, Any]:
         if step.kind == "request":
             request = seq
         elif step.reply is not None and step.reply.usage:
-            sent[request] = step.reply.usage.get("prompt_tokens")
-            received[request] = step.reply.usage.get("completion_tokens")
+            sent[request] = _count(step.reply.usage.get("prompt_tokens"))
+            received[request] = _count(step.reply.usage.get("completion_tokens"))
     return pd.array(sent, dtype="Int64"), pd.array(received, dtype="Int64")
+
+
+def _count(value: object) -> int | None:
+    """A loaded trace may hold anything here."""
+    return value if type(value) is int and 0 <= value < 1 << 63 else None
+
+
+def _scalar(value: object) -> object:
+    return value if isinstance(value, str | int | float | None) else excerpt(value)

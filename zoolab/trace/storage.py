@@ -90,18 +90,21 @@ def read_events(path: Path) -> Iterator[tuple[int, Event]]:
             f"cannot read {path}: {error.strerror}", expected="a trace saved as JSONL"
         ) from None
     with file:
-        number = 0
+        number = read = 0
         try:
             while line := file.readline(MAX_LINE):
                 number += 1
                 try:
-                    yield number, _parse(line, number)
+                    event = _parse(line, number)
                 except InvalidTrace:
                     if line.endswith("\n"):
                         raise
+                else:
+                    read += 1
+                    yield number, event
         except UnicodeDecodeError:
             raise InvalidTrace(f"line {number + 1} is not UTF-8 text") from None
-    if number == 0:
+    if read == 0:
         raise InvalidTrace(f"{path.name} is empty", expected="a trace saved as JSONL")
 
 

@@ -110,7 +110,7 @@ class Trace:
                 self._zero += perf_counter() - paused
 
     @contextmanager
-    def _until_its_end(self, walk: object) -> Generator[None]:
+    def _until_its_end(self, walk: Any) -> Generator[None]:
         """Whatever ends the walk, the trace knows it and is whole."""
         try:
             yield

@@ -1,0 +1,258 @@
+"""The command line: what it prints, what it keeps, and one line for whatever goes wrong."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from server import Answer, TestServer, call, calling, completion, refused_url, serving
+from shell import ESCAPE, HOSTILE, KEY, Ran, Shell, live
+
+from zoolab import Trace, cli
+from zoolab.records import KINDS
+from zoolab.toolbox.starter import TOOLS
+
+
+@pytest.fixture
+def zoo(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Shell:
+    for name in ("OPENAI_BASE_URL", "ZOOLAB_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.chdir(tmp_path)
+    return Shell(capsys)
+
+
+@pytest.fixture
+def hundred() -> Iterator[TestServer]:
+    with serving(completion(calling(call("add", '{"a": 42, "b": 58}'))), completion("100")) as server:
+        yield server
+
+
+def check_failure(ran: Ran, told: str, code: int = 2) -> None:
+    assert re.fullmatch(r"zoolab: [^\n]+\n", ran.err), ran.err
+    assert re.search(told, ran.err), ran.err
+    assert (ran.code, "Traceback" in ran.out, KEY in ran.out + ran.err) == (code, False, False)
+
+
+def test_a_walk_shows_the_six_steps_in_order_and_the_answer(zoo: Shell) -> None:
+    ran = zoo("walk")
+    shown = re.findall(r"^ *\d+  (\w+)", ran.out, re.MULTILINE)
+    assert (ran.code, ran.err) == (0, "")
+    assert tuple(dict.fromkeys(shown)) == KINDS
+    assert shown == [
+        "define",
+        "request",
+        "tool_call",
+        "validate",
+        "execute",
+        "result",
+        "request",
+        "tool_call",
+    ]
+    assert "What is 42 + 58?" in ran.out
+    assert "The answer is 100." in ran.out
+    assert ran.out.startswith("recorded: Needle 3")
+    assert ESCAPE not in ran.out
+
+
+def test_a_streamed_walk_says_who_cut_it(zoo: Shell) -> None:
+    ran = zoo("walk", "--stream")
+    assert (ran.code, "The answer is 100." in ran.out) == (0, True)
+    assert "the pieces are cut by zoolab" in ran.out.splitlines()[0]
+
+
+def test_json_is_a_trace(zoo: Shell, tmp_path: Path) -> None:
+    ran = zoo("walk", "--json")
+    events = [json.loads(line) for line in ran.out.splitlines()]
+    assert {event["event"] for event in events} >= {"trace", "message", "step", "end"}
+    (tmp_path / "t.jsonl").write_text(ran.out, encoding="utf-8")
+    assert Trace.load(tmp_path / "t.jsonl").answer == "The answer is 100."
+
+
+def test_a_saved_trace_is_shown_again(zoo: Shell, tmp_path: Path) -> None:
+    walked = zoo("walk", "--save", "t.jsonl", "--html", "t.html")
+    shown = zoo("walk", "--load", "t.jsonl")
+    assert (walked.code, shown.code, shown.err) == (0, 0, "")
+    assert shown.out.splitlines() == walked.out.splitlines()[1:]
+    assert "The answer is 100." in (tmp_path / "t.html").read_text(encoding="utf-8")
+    assert zoo("walk", "--load", "t.jsonl", "--json").out == (tmp_path / "t.jsonl").read_text(
+        encoding="utf-8"
+    )
+
+
+@pytest.mark.parametrize("recording", ["starter", "authored"])
+def test_what_is_listed_can_be_walked(zoo: Shell, recording: str) -> None:
+    listed = zoo("walk", "--list", "--recording", recording)
+    made, *lines = listed.out.splitlines()
+    assert made.startswith(f"{recording}.jsonl: {'recorded' if recording == 'starter' else 'authored'}, ")
+    match = re.fullmatch(r'zoolab walk "(.+)" --tools (\S+)', lines[0])
+    assert match is not None
+    assert zoo("walk", match[1], "--tools", match[2], "--recording", recording, "--yes").code == 0
+
+
+def test_a_live_endpoint_is_asked_and_named(zoo: Shell, hundred: TestServer) -> None:
+    ran = zoo("walk", *live(hundred), "--tools", "add", "--system", "Be brief.")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.splitlines()[0] == f"live: test at {hundred.url}/"
+    assert hundred.bodies[0]["messages"][0] == {"role": "system", "content": "Be brief."}
+    assert [tool["function"]["name"] for tool in hundred.bodies[0]["tools"]] == ["add"]
+
+
+@pytest.mark.parametrize(("option", "allowed"), [((), False), (("--yes",), True)])
+def test_nobody_there_means_no_unless_yes(zoo: Shell, option: tuple[str, ...], allowed: bool) -> None:
+    asks = calling(call("restart_service", '{"service": "cron"}'))
+    with serving(completion(asks), completion("Well.")) as server:
+        ran = zoo("walk", "Restart cron.", *live(server), "--tools", "restart_service", *option)
+    assert ran.code == 0
+    assert ("cron was restarted" in ran.out) is allowed
+    assert ("permission_denied" in ran.out) is not allowed
+
+
+def test_a_walk_that_reaches_a_limit_falls_short_and_is_kept(zoo: Shell, tmp_path: Path) -> None:
+    with serving(completion(calling(call("add", '{"a": 1, "b": 1}')))) as server:
+        ran = zoo("walk", *live(server), "--save", "t.jsonl")
+    check_failure(ran, "no answer after 5 turns", code=1)
+    trace = Trace.load(tmp_path / "t.jsonl")
+    assert (trace.outcome, len(trace.tool_calls)) == ("loop_limit", 5)
+    check_failure(zoo("walk", "--load", "t.jsonl"), "the run ended with loop_limit", code=1)
+
+
+def test_no_model_commands_the_terminal(zoo: Shell) -> None:
+    function = {"name": "add", "arguments": json.dumps({HOSTILE: HOSTILE}, ensure_ascii=False)}
+    asks = {**calling({"id": HOSTILE, "type": "function", "function": function}), "content": HOSTILE}
+    unknown = calling(call(HOSTILE, HOSTILE, HOSTILE))
+    with serving(completion(asks), completion(unknown), completion(HOSTILE)) as server:
+        ran = zoo("walk", HOSTILE, *live(server), "--save", "t.jsonl")
+    shown = ran.out + zoo("walk", "--load", "t.jsonl").out
+    assert ran.code == 0
+    assert r"a\x1b[2J" in shown
+    assert all(letter.isprintable() or letter in "\n\t" for letter in shown)
+
+
+def test_lone_surrogates_and_all_are_printed_as_json(zoo: Shell) -> None:
+    with serving(
+        Answer(r'{"choices": [{"message": {"content": "\ud800"}}]}', 200, "application/json")
+    ) as server:
+        ran = zoo("walk", *live(server), "--json")
+    assert ran.code == 0
+    events = [json.loads(line) for line in ran.out.splitlines()]
+    assert [event["message"]["content"] for event in events if "message" in event][-1] == "\ud800"
+
+
+WRONG: dict[str, tuple[list[str], str]] = {
+    "no command": ([], "required: COMMAND; see zoolab --help"),
+    "unknown command": (["frob"], "'frob'.*see zoolab --help"),
+    "unknown option": (["walk", "--frob"], "--frob; see zoolab walk --help"),
+    "two prompts": (["walk", "a", "b"], "unknown: b; see zoolab walk --help"),
+    "option without value": (["walk", "--save"], "--save: expected one argument"),
+    "unknown tool": (["walk", "--tools", "add,frob"], "no starter tool 'frob'; expected some of add"),
+    "tool twice": (["walk", "--tools", "add,add"], "two tools are named 'add'"),
+    "no recording": (["walk", "--recording", "frob.jsonl"], "cannot read frob.jsonl: No such file"),
+    "no recording to list": (["walk", "--list", "--recording", "frob"], "cannot read frob: No such file"),
+    "foreign recording": (["walk", "--recording", "garbage.jsonl"], "garbage.jsonl, line 1, is not JSON"),
+    "not recorded": (["walk", "Frob?"], "starter.jsonl holds no such request.*see zoolab walk --list"),
+    "no trace": (["walk", "--load", "frob.jsonl"], "cannot read frob.jsonl: No such file"),
+    "garbage trace": (["walk", "--load", "garbage.jsonl"], "line 1 is not JSON"),
+    "binary trace": (["walk", "--load", "binary.jsonl"], "line 1 is not UTF-8 text"),
+    "folder as trace": (["walk", "--load", "."], r"cannot read \.: Is a directory"),
+    "no folder to save": (["walk", "--save", "no/t.jsonl"], "cannot write no/t.jsonl: No such file"),
+    "no folder for html": (["walk", "--html", "no/t.html"], "no/t.html.*No such file"),
+    "folder as html": (["walk", "--html", "."], "irectory"),
+    "unknown local model": (
+        ["walk", "--local", "nonsense"],
+        "no local model is named 'nonsense'; expected needle",
+    ),
+    "no model named": (["walk", "--live"], "no model is named; give model="),
+    "no action": (["local"], "required: ACTION; see zoolab local --help"),
+    "unknown weights": (["local", "fetch", "nonsense"], "no local model is named 'nonsense'"),
+    "no notebook": (["lab", "frob.ipynb"], "no notebook frob.ipynb"),
+    "nobody to record": (["record", "r.jsonl", "Hi"], "nobody to record; give --local"),
+    "nothing to record": (["record", "r.jsonl", "--scripted"], "nothing to record; give a prompt"),
+    "no prompts": (["record", "r.jsonl", "--scripted", "--prompts", "frob"], "cannot read frob: No such"),
+    "garbage prompts": (
+        ["record", "r.jsonl", "--scripted", "--prompts", "garbage.jsonl"],
+        "line 1 has no prompt",
+    ),
+    "binary prompts": (["record", "r.jsonl", "--scripted", "--prompts", "binary.jsonl"], "not UTF-8 text"),
+    "unknown tool to record": (["record", "r.jsonl", "Hi", "--scripted", "--tools", "frob"], "named 'frob'"),
+    "no folder to record": (["record", "no/r.jsonl", "Hi", "--scripted"], "cannot write no/r.jsonl"),
+    "empty script": (["record", "r.jsonl", "Hi", "--scripted"], "the script has ended"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_whatever_is_wrong_is_one_line(zoo: Shell, tmp_path: Path, name: str) -> None:
+    arguments, told = WRONG[name]
+    (tmp_path / "garbage.jsonl").write_text("{not json\nhello\n", encoding="utf-8")
+    (tmp_path / "binary.jsonl").write_bytes(b"\xff\xfe\x00\n")
+    check_failure(zoo(*arguments), told)
+
+
+def test_a_key_that_is_wrong_or_missing(zoo: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    refusal = Answer({"error": {"message": f"Incorrect API key provided:\n{KEY}"}}, 401)
+    with serving(refusal) as server:
+        check_failure(zoo("walk", *live(server)), "answered 401: Incorrect.*; check the API key")
+    monkeypatch.delenv("OPENAI_API_KEY")
+    check_failure(zoo("walk", *live(server)), "no API key; set OPENAI_API_KEY")
+
+
+@pytest.mark.parametrize("url", [refused_url(), "http://[::1", "nonsense"])
+def test_nobody_answers_at_the_address(zoo: Shell, url: str) -> None:
+    ran = zoo("walk", "--model", "m", "--base-url", url)
+    check_failure(ran, "cannot reach|is no URL")
+
+
+def test_conversations_are_recorded_and_replayed(zoo: Shell, hundred: TestServer, tmp_path: Path) -> None:
+    recorded = zoo("record", "r.jsonl", "42 + 58?", "--tools", "add", *live(hundred))
+    assert (recorded.code, recorded.err) == (0, "")
+    assert recorded.out == '  1  42 + 58? | add({"a": 42, "b": 58}) | 100\n'
+    walked = zoo("walk", "42 + 58?", "--tools", "add", "--recording", "r.jsonl")
+    assert (walked.code, len(hundred.asked)) == (0, 2)
+    assert walked.out.startswith("recorded: test (r.jsonl)")
+    assert KEY not in (tmp_path / "r.jsonl").read_text(encoding="utf-8")
+
+
+def test_authored_conversations_say_so(zoo: Shell, tmp_path: Path) -> None:
+    asked = {"prompt": "1 + 1?\u2028", "tools": ["add"], "replies": [[["add", {"a": 1, "b": 1}]], "2"]}
+    (tmp_path / "p.jsonl").write_text(json.dumps(asked, ensure_ascii=False) + "\n", encoding="utf-8")
+    assert zoo("record", "r.jsonl", "--scripted", "--prompts", "p.jsonl").code == 0
+    ran = zoo("walk", "1 + 1?\u2028", "--tools", "add", "--recording", "r.jsonl")
+    assert (ran.code, ran.out.splitlines()[0]) == (0, "authored: written by hand, for teaching (r.jsonl)")
+
+
+def parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    yield parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for each in action.choices.values():
+                yield from parsers(each)
+
+
+def test_every_option_is_documented(zoo: Shell) -> None:
+    found = list(parsers(cli._parser()))
+    assert {parser.prog for parser in found} >= {
+        "zoolab walk",
+        "zoolab lab",
+        "zoolab record",
+        "zoolab local list",
+    }
+    for parser in found:
+        ran = zoo(*parser.prog.split()[1:], "--help")
+        assert ran.code == 0
+        for action in parser._actions:
+            assert action.help or isinstance(action, argparse._SubParsersAction), (parser.prog, action.dest)
+            assert all(option in ran.out for option in action.option_strings)
+
+
+def test_the_local_models_are_listed(zoo: Shell) -> None:
+    ran = zoo("local", "list")
+    assert [line.split()[0] for line in ran.out.splitlines()] == ["needle", "smollm2"]
+    assert all(re.search(r"\d MB", line) for line in ran.out.splitlines())
+
+
+def test_every_starter_tool_can_be_offered(zoo: Shell, hundred: TestServer) -> None:
+    assert zoo("walk", *live(hundred), "--tools", ",".join(tool.name for tool in TOOLS)).code == 0

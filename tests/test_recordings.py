@@ -1,0 +1,68 @@
+"""The recordings that come with zoolab: whole, honest about who answered, and replayed offline."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import zoolab
+from zoolab import Limits, Policy, Replay, Scripted, Trace, walk
+from zoolab.errors import LoopError
+from zoolab.models.recording import Recording, shipped
+from zoolab.models.secrets import scrub
+from zoolab.toolbox.starter import starter_tools
+
+RECORDINGS = Path(zoolab.__file__).parent / "recordings"
+
+
+def prompts(name: str) -> list[dict[str, Any]]:
+    lines = (RECORDINGS / f"{name}-prompts.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def hold(asked: dict[str, Any], replay: Replay) -> Trace:
+    """The conversation as `zoolab record` held it."""
+    options: dict[str, Any] = {"limits": Limits(turns=3), "policy": Policy(ask=())}
+    options |= {"system": asked.get("system"), "envelope": asked.get("envelope", "json")}
+    trace = Trace()
+    with suppress(LoopError):
+        Trace.record(walk(asked["prompt"], starter_tools(*asked["tools"]), replay, **options), into=trace)
+    return trace
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_the_starter_recording_replays_to_its_end(stream: bool) -> None:
+    replay = Replay("starter", stream=stream)
+    asked = prompts("starter")
+    traces = [hold(each, replay) for each in asked]
+    header = replay.recording.header
+    assert (header.made, "Needle" in header.who, "SmolLM2" in header.who) == ("recorded", True, True)
+    assert len(traces) >= 30
+    assert {trace.outcome for trace in traces} <= {"answer", "loop_limit", "retries_exhausted"}
+    assert len({call.tool for trace in traces for call in trace.to_frame().itertuples() if call.tool}) >= 8
+    codes = {error.code for trace in traces for error in trace.errors}
+    assert {"invalid_arguments", "resource_not_found"} <= codes
+    needless = {"Hello!", "Who wrote Hamlet?", "Thanks, that is all for today."}
+    wrong = [each["prompt"] for each, trace in zip(asked, traces, strict=True) if trace.tool_calls]
+    assert needless & set(wrong)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_the_authored_recording_replays_to_an_answer(stream: bool) -> None:
+    replay = Replay("authored", stream=stream)
+    assert (replay.recording.header.made, replay.recording.header.who) == ("authored", Scripted.who)
+    for asked in prompts("authored"):
+        assert hold(asked, replay).answer == asked["replies"][-1]
+
+
+def test_every_shipped_recording_is_whole_and_without_secrets() -> None:
+    assert {"starter", "authored"} <= shipped().keys()
+    for name, path in shipped().items():
+        text = path.read_text(encoding="utf-8")
+        assert len(Recording(name)) == len(text.splitlines()) - 1
+        assert "[secret removed]" not in text
+        assert scrub(text) == text

@@ -1,0 +1,203 @@
+"""What looks like a secret goes; all else stays, and JSON stays JSON."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from zoolab.models.secrets import HIDDEN, scrub, scrub_json
+
+# Put together here, so that no scanner takes this file for a leak.
+SECRETS = {
+    "openai": "sk-" + "proj-abcdefghijk1234",
+    "openai, letters only": "sk-" + "abcdefghijklmnopqrstuvwxyzAB",
+    "openai, masked": "sk-" + "proj-********9xW",
+    "anthropic": "sk-" + "ant-api03-Zx8_abc-DEF",
+    "stripe": "rk_" + "live_51H8abcdefGHIJ",
+    "github": "ghp_" + "a1B2c3D4e5F6g7H8i9J0",
+    "github, fine": "github_pat_" + "11ABCDEFG0abcdefghij_xyz",
+    "gitlab": "glpat-" + "abcdEFGH1234ijkl5678",
+    "slack": "xoxb-" + "123456789012-abcdef",
+    "aws": "AKIA" + "IOSFODNN7EXAMPLE",
+    "aws, temporary": "ASIA" + "IOSFODNN7EXAMPLE",
+    "google": "AIza" + "SyA-1234567890abcdefghijklmnopqrstu",
+    "google, oauth": "ya29." + "a0AfH6SMBx1234567890abcd",
+    "hugging face": "hf_" + "abcdefghijklmnopqrstuv",
+    "npm": "npm_" + "abcdefghijklmnopqrstuvwxyz0123456789",
+    "json web token": "eyJhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiIxMjM0NTY3ODkwIn0." + "dozjgNryP4J3jVmNHl0w5N",
+}
+LABELS = ["api_key", "apiKey", "OPENAI_API_KEY", "x-api-key", "access_token", "refreshToken", "client_secret"]
+LABELS += ["password", "db_password", "passwd", "aws_secret_access_key", "private_key"]
+PLAIN = "Tr0ub4dor-x"
+
+TEMPLATES = [
+    "{}",
+    "the key {} is wrong",
+    "({})",
+    "https://example.com/v1?q=1&k={}&r=2",
+    'curl -H "Authorization: Bearer {}"',
+    "line one\n{}\nline three",
+    "key:{}",
+]
+LABELLED = [
+    "{label}={secret}",
+    "{label}: {secret}",
+    'export {label}="{secret}"',
+    "https://example.com/?{label}={secret}&page=2",
+    "{{'{label}': '{secret}'}}",
+    '{{"{label}": "{secret}"}}',
+    '"{{\\"{label}\\":\\"{secret}\\"}}"',
+]
+HEADERS = [
+    "Authorization: Bearer {}",
+    "authorization: Basic {}",
+    "'authorization': 'Bearer {}'",
+    "bearer {}",
+    "Cookie2=1, https://ada:{}@example.com/x",
+    "postgres://:{}@db01/main",
+    "https://example.com/?token={}{}",
+    "-----BEGIN RSA PRIVATE KEY-----\n{}\n-----END RSA PRIVATE KEY-----",
+]
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+@pytest.mark.parametrize("kind", SECRETS)
+def test_a_token_is_known_by_its_form(kind: str, template: str) -> None:
+    before, _, after = template.partition("{}")
+    assert scrub(template.format(SECRETS[kind])) == f"{before}{HIDDEN}{after}"
+
+
+@pytest.mark.parametrize("template", LABELLED)
+@pytest.mark.parametrize("label", LABELS)
+def test_a_secret_is_known_by_its_label(label: str, template: str) -> None:
+    kept = template.format(label=label, secret=HIDDEN)
+    assert scrub(template.format(label=label, secret=PLAIN)) == kept
+
+
+@pytest.mark.parametrize("template", HEADERS)
+def test_a_secret_is_known_by_where_it_stands(template: str) -> None:
+    clean = scrub(template.replace("{}", PLAIN))
+    assert PLAIN not in clean
+    assert HIDDEN in clean
+
+
+@pytest.mark.parametrize("length", [20, 500, 5000])
+def test_no_end_of_a_long_secret_is_left(length: int) -> None:
+    for text in (f"password={'x1' * length}", f"Bearer {'x1' * length}", f"sk-{'x1' * length}"):
+        assert "x1" not in scrub(text)
+
+
+@pytest.mark.parametrize("kind", SECRETS)
+def test_json_stays_json_however_deep_the_secret_is(kind: str) -> None:
+    value: Any = {"a": f"x\n{SECRETS[kind]}", "n": 1, "t": True}
+    for _ in range(3):
+        value = {"content": json.dumps(value), "list": [value, None]}
+    clean = scrub_json(value)
+    assert SECRETS[kind] not in json.dumps(clean)
+    for _ in range(3):
+        assert clean["list"][0] == json.loads(clean["content"])
+        clean = json.loads(clean["content"])
+    assert clean == {"a": f"x\n{HIDDEN}", "n": 1, "t": True}
+
+
+@pytest.mark.parametrize("label", [*LABELS, "Authorization", "cookie"])
+@pytest.mark.parametrize("secret", ["x", "two words, and more", 'quo"te\\d', 12345678, 1.5])
+def test_a_member_with_such_a_name_is_hidden_whatever_it_is(label: str, secret: Any) -> None:
+    assert scrub_json({label: secret}) == {label: HIDDEN}
+    arguments = json.dumps({"deep": [{label: secret}]})
+    assert json.loads(scrub_json({"arguments": arguments})["arguments"]) == {"deep": [{label: HIDDEN}]}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"password": True, "api_key": None, "max_tokens": 100, "tokens": "abc", "token": "the word"},
+        {"password": {"type": "string", "description": "Your word."}, "required": ["password"]},
+        '{"password": false, "a":  1}',
+        "{api_key",
+        {"logprobs": [{"token": " Hello", "bytes": [32]}]},
+        [],
+        1.0,
+    ],
+)
+def test_json_without_secrets_stays_as_it_is(value: Any) -> None:
+    assert scrub_json(value) == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What is 42 + 58?",
+        "risk-management and task-1234567890, disk-00000001, desk-ABCDEFGH12",
+        "pip install sk-learn sk-learn-contrib; ask-me-anything-2026",
+        "Tell a bearer of bad news about basic arithmetic and the bearer certificate.",
+        "The password is too short. Passwords must be long; reset your password.",
+        "Which API key do I need? An api_key, or none. access tokens, 128 tokens",
+        "https://example.com:8080/a@b?key=value&token=abc#x and http://[::1]:80/",
+        "mailto:ada@example.com, 12:30:45, a://b, C:\\new\\task-12345678",
+        "token_count = tokenizer.encode(text)  # eyJust a comment. eyJ.a.b",
+        "def f(key: str = 'abcdefgh', *, sort_keys=True) -> None: ...",
+        "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+        "3f1c2d4e-aaaa-bbbb-cccc-1234567890ab call_5wOJVGiqfJcWJcMhGFnTUDoc chatcmpl-AQWf5Xi4AGR1n",
+        '{"name": "add", "arguments": {"a": 42, "b": 58}}',
+        "sk- sk-short pk-1 ghp_short hf_x AKIA AIza xoxb- 日本語 \U0001f600",
+    ],
+)
+def test_ordinary_text_stays_as_it_is(text: str) -> None:
+    assert scrub(text) == text
+
+
+PARTS = [
+    *SECRETS.values(),
+    *LABELS,
+    PLAIN,
+    HIDDEN,
+    *"=:\"'\\ \n,;&{}<>[]@",
+    "bearer ",
+    "authorization",
+    "basic ",
+]
+PARTS += ["://ada:", "?key=", "-----BEGIN PRIVATE KEY-----", "-----", "\\n", "x" * 9, "eyJ", "sk-"]
+PIECES = st.sampled_from(PARTS)
+
+
+@given(st.lists(PIECES | st.text(max_size=3), max_size=12).map("".join))
+@example("api_key=password=[secret removed]x")
+def test_scrubbing_twice_is_scrubbing_once(text: str) -> None:
+    assert scrub(scrub(text)) == scrub(text)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.lists(PIECES, max_size=6).map("".join),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from([*LABELS, "a", "content"]), inner, max_size=3)
+        | inner.map(json.dumps)
+    ),
+    max_leaves=8,
+)
+
+
+@given(JSON)
+def test_scrubbing_json_twice_is_scrubbing_it_once(value: Any) -> None:
+    clean = scrub_json(value)
+    assert scrub_json(clean) == clean
+    assert json.loads(json.dumps(clean)) == clean
+
+
+HOSTILE = ["sk-", "sk-a", "eyJaaaaaaaaaa-", "eyJaaaaaaaa.", "://a:", "://" + "a" * 99 + ":", "password=", "a"]
+HOSTILE += ["password\\", "bearer ", "bearer a", "authorization: bearer ", "-----BEGIN PRIVATE KEY-----"]
+HOSTILE += ["ghp_", "xoxb-", "?key=", "\\n", "AIza", "api_key '", "token=", "access_", "{", '{"', "\\\\", " "]
+
+
+@pytest.mark.parametrize("unit", HOSTILE)
+def test_time_is_linear_on_hostile_text(unit: str) -> None:
+    text = unit * (1_000_000 // len(unit))
+    began = time.process_time()
+    scrub_json({"content": text})
+    assert time.process_time() - began < 3

@@ -1,0 +1,51 @@
+"""What is installed is the wheel, not the checkout: it must hold all that zoolab needs, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory) -> Path:
+    """The wheel, built and unpacked into a folder of its own."""
+    folder = tmp_path_factory.mktemp("wheel")
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    subprocess.run(
+        build, cwd=ROOT, check=True, capture_output=True, env={**os.environ, "SOURCE_DATE_EPOCH": "0"}
+    )
+    wheel = next(folder.glob("*.whl"))
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder / "site")
+    return folder / "site"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["py.typed", "recordings/starter.jsonl", "recordings/authored.jsonl", "trace/story/story.css", "loop.py"],
+)
+def test_it_holds_the_package_and_its_data(installed, name):
+    assert (installed / "zoolab" / name).is_file()
+
+
+def test_it_holds_nothing_else(installed):
+    assert sorted(path.name.partition("-")[0] for path in installed.iterdir()) == ["zoolab", "zoolab"]
+
+
+def test_it_walks_from_there(installed, tmp_path):
+    walk = [sys.executable, "-m", "zoolab", "walk", "What is 42 + 58?"]
+    env = {**os.environ, "PYTHONPATH": str(installed)}
+    done = subprocess.run(walk, cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
+    assert "The answer is 100." in done.stdout
+    where = subprocess.run(
+        [sys.executable, "-c", "import zoolab; print(zoolab.__file__)"],
+        cwd=tmp_path, env=env, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert where.stdout.startswith(str(installed))
