@@ -204,6 +204,29 @@ def test_streams_that_were_seen_elsewhere(parts: list[list[Delta]]) -> None:
     assert reply.message == ONE
 
 
+def assembled(*parts: Delta) -> list[tuple[str, str]]:
+    calls = assemble(chunk({"tool_calls": [part]}) for part in parts).message["tool_calls"]
+    return [(each["function"]["name"], each["function"]["arguments"]) for each in calls]
+
+
+@pytest.mark.parametrize("who", [A, X, {**A, **X}], ids=["index", "id", "both"])
+def test_another_name_after_arguments_begins_another_call(who: Delta) -> None:
+    parts = head("add", "{", **who), tail("}", **who), head("ping", "[", **who), tail("]", **who)
+    assert assembled(*parts) == [("add", "{}"), ("ping", "[]")]
+
+
+@pytest.mark.parametrize("who", [A, X, {**A, **X}], ids=["index", "id", "both"])
+def test_a_name_in_pieces_is_one_name(who: Delta) -> None:
+    assert assembled(head("get_", None, **who), head("weather", "{}", **who)) == [("get_weather", "{}")]
+
+
+def test_a_new_id_begins_a_call_whose_name_comes_later() -> None:
+    assert assembled(head("add", "{}", **X), tail("", **Y), head("ping", "[]", **Y)) == [
+        ("add", "{}"),
+        ("ping", "[]"),
+    ]
+
+
 def test_one_id_for_all_calls_does_not_join_them() -> None:
     parts = [head("add", '{"a": 1}', **A, **X), head("add", '{"a": 2}', **B, **X)]
     calls = assemble([chunk({"tool_calls": parts})]).message["tool_calls"]

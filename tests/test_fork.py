@@ -248,3 +248,13 @@ def test_the_limits_hold_in_a_fork():
     with pytest.raises(ToolLoopLimitReached) as caught:
         run_.fork(1, None, [[("note", {"n": 1})]] * 9, limits=Limits(turns=2))
     check_paired(caught.value.trace.messages)
+
+
+def test_a_system_prompt_that_was_edited_away_stays_away():
+    trace = Trace()
+    walked = walk("Hi", TOOLS, Scripted(["Done."]), system="Be brief.")
+    drive(trace.follow(walked), request=lambda step: replace(step.record, messages=step.record.messages[1:]))
+    trace.options = {"system": "Be brief."}
+    model = Watched("Forked.")
+    trace.fork(1, None, model=model)
+    assert [message["role"] for message in model.requests[0].messages] == ["user"]

@@ -182,7 +182,7 @@ def test_hostile_text_ends_in_time(text):
     began = time.perf_counter()
     with suppress(NotStrictJSON):
         parse_json(text)
-    assert time.perf_counter() - began < 2
+    assert time.perf_counter() - began < 5
 
 
 @pytest.mark.parametrize("key", ["x" * 100_000, "\\u0061" * 10_000])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -211,19 +212,25 @@ def test_asking_again_and_client_retries_advance_nothing(tmp_path: Path) -> None
 
 
 def test_eight_threads_record_a_whole_file(tmp_path: Path) -> None:
-    path = tmp_path / "r.jsonl"
-    replay = Replay(path, live=Scripted(lambda request: request.messages[0]["content"] * 50))
+    def said(request: Request) -> str:
+        return f"{len(request.tools)} {request.messages[0]['content']}" * 1000
 
-    def ask(number: int) -> str:
-        text = f"\u2028 {number % 40}"
-        tools = HELLO.tools[: number % 3]
-        return replay(Request([{"role": "user", "content": text}], tools)).text.replace(text, "", 50)
-
-    with ThreadPoolExecutor(8) as pool:
-        assert set(pool.map(ask, range(240))) == {""}
-    again = Replay(path)
+    asked = [
+        Request([{"role": "user", "content": f"\u2028 {number % 40}"}], HELLO.tools[: number % 3])
+        for number in range(240)
+    ]
+    replay = Replay(tmp_path / "r.jsonl", live=Scripted(said))
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            texts = list(pool.map(lambda request: replay(request).text, asked))
+    finally:
+        sys.setswitchinterval(interval)
+    assert texts == [said(request) for request in asked]
+    again = Replay(tmp_path / "r.jsonl")
     assert len(again.recording) == 120
-    assert again(Request([{"role": "user", "content": "\u2028 7"}], HELLO.tools[:1])).text == "\u2028 7" * 50
+    assert [again(request).text for request in asked] == texts
 
 
 HEADER = {"recording": "zoolab", "version": 1, "made": "authored", "model": "m"}

@@ -178,6 +178,14 @@ def test_a_text_without_a_call_has_none(text):
     assert read_calls(text) == []
 
 
+@pytest.mark.parametrize("length", [4_000, 4_090, 4_096, 70_000, 200_000])
+@pytest.mark.parametrize("piece", ['"%s"', '[["%s"]]', '"%s\\n"'])
+def test_a_long_call_in_a_text_is_found_whole(length, piece):
+    arguments = '{"text": ' + piece % ("x" * length) + ', "n": [1, 2]}'
+    call = f'{{"thought": "{{", "name": "add", "arguments": {arguments}}}'
+    assert one(f"Well. {call} So.") == ("add", arguments)
+
+
 def test_the_id_in_a_text_is_kept():
     assert read_calls('{"id": "x", "name": "add", "arguments": {}}')[0].id == "x"
 
@@ -195,6 +203,9 @@ def test_the_id_in_a_text_is_kept():
         '{"a": "' + "{" * MAX_CHARS,
         '{"x":1} ' * (MAX_CHARS // 8),
         "{ " + " " * MAX_CHARS,
+        '{"' * (MAX_CHARS // 2),
+        '{"a"' * (MAX_CHARS // 4),
+        '{"":x' * (MAX_CHARS // 5),
         '{"a": ' + "1" * MAX_CHARS,
         "{" + '"a":1,' * (MAX_CHARS // 6),
         '{"name"' + " " * MAX_CHARS,
@@ -204,7 +215,7 @@ def test_the_id_in_a_text_is_kept():
 def test_hostile_text_ends_in_time(text):
     began = time.perf_counter()
     read_calls(text)
-    assert time.perf_counter() - began < 3
+    assert time.perf_counter() - began < 5
 
 
 def test_a_message_that_can_be_sent_goes_on_untouched():

@@ -94,9 +94,7 @@ class Recording:
     def difference(self, body: dict[str, Any], lines: int = 24) -> str:
         """A unified diff from the nearest recorded request to this one; empty if nothing is recorded."""
         wanted = _pretty(body)
-        nearest = max(
-            (_pretty(request) for request in self._requests.values()), key=_likeness(wanted), default=None
-        )
+        nearest = max((_pretty(request) for request in self.requests), key=_likeness(wanted), default=None)
         if nearest is None:
             return ""
         diff = list(unified_diff(nearest, wanted, "recorded", "requested", lineterm="", n=1))

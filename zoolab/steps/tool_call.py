@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
 _MAX_SCANNED = 4 * MAX_CHARS
 _DECODER = json.JSONDecoder()
-#: An object with members: no other is a call.
-_OBJECT = re.compile(r'\{(?=[ \t\r\n]*")')
+#: An object with members: no other is a call. Each `{` that is passed over here costs next to nothing.
+_OBJECT = re.compile(r'\{(?=[ \t\r\n]*+"(?:[^"\\]|\\.){0,128}+"[ \t\r\n]*+:)', re.DOTALL)
+#: What an attempt costs beside the characters that it reads.
+_ATTEMPT = 64
 _WINDOW = 4096
 _LONGEST_TOKEN = 16
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -186,7 +188,7 @@ def _first_call(text: str) -> tuple[str, str, str | None] | None:
         members, cost = _object_at(text, opening.start())
         if (call := _as_call(members)) is not None:
             return call
-        scanned += cost
+        scanned += cost + _ATTEMPT
         if scanned > _MAX_SCANNED:
             break
     return None
