@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel, Field
 
-from zoolab.binding import BindingError
 from zoolab.errors import InvalidInput, InvalidToolSignature
 from zoolab.lint import lint
+from zoolab.schema.binding import BindingError
 from zoolab.steps.define import as_registry, tool
 from zoolab.tools import Context, Tool, ToolRegistry
 

@@ -18,8 +18,7 @@ ROOT = Path(zoolab.__file__).parent
 FLOORS = [
     ["errors"],
     ["jsontext"],
-    ["binding", "describe", "docstrings", "fragments", "plain", "signature"],
-    ["hints", "schema", "strict"],
+    ["schema"],
     ["messages", "tools"],
     ["records"],
     [

@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel, Field
 
-from zoolab.binding import BindingError, binder
 from zoolab.errors import InvalidArguments, InvalidToolSignature
-from zoolab.fragments import with_default
-from zoolab.hints import Describer, type_hints
-from zoolab.strict import make_strict, without_nulls
+from zoolab.schema.binding import BindingError, binder
+from zoolab.schema.fragments import with_default
+from zoolab.schema.hints import Describer, type_hints
+from zoolab.schema.strict import make_strict, without_nulls
 
 
 class Unit(enum.Enum):
@@ -362,7 +362,8 @@ def test_nulls_that_stand_for_nothing_go_at_any_depth():
 
 def test_describing_plain_hints_imports_neither_pydantic_nor_jsonschema():
     code = (
-        "import sys; from zoolab.hints import Describer; Describer().describe(dict[str, list[int]], 'x');"
+        "import sys; from zoolab.schema.hints import Describer;"
+        "Describer().describe(dict[str, list[int]], 'x');"
         "print(sorted({'pydantic', 'jsonschema', 'openai'} & sys.modules.keys()))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

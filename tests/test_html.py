@@ -31,8 +31,8 @@ from zoolab.records import (
     Verdict,
 )
 from zoolab.tools import ToolRegistry
-from zoolab.trace.story.page import MAX_STEPS, render_fragment, render_page
 from zoolab.trace.story.markup import Html, block, join, tag, visible
+from zoolab.trace.story.page import MAX_STEPS, render_fragment, render_page
 
 ALLOWED = {"class", "lang", "charset", "name", "content", "scope", "value", "tabindex", "role"}
 ALLOWED |= {"aria-label", "aria-hidden", "data-label"}

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator, validators
 
-from zoolab.describe import schema_words
 from zoolab.errors import InvalidSchema, Problem
-from zoolab.plain import plain_test
-from zoolab.schema import MAX_PROBLEMS, MAX_SCHEMA_DEPTH, SchemaChecker, check_schema_bounds
+from zoolab.schema.checker import MAX_PROBLEMS, MAX_SCHEMA_DEPTH, SchemaChecker, check_schema_bounds
+from zoolab.schema.describe import schema_words
+from zoolab.schema.plain import plain_test
 from zoolab.tools import Tool
 
 BOUND = 5.0

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from zoolab.errors import InvalidArguments, InvalidInput, InvalidToolSignature, UnknownTool
-from zoolab.schema import SchemaChecker, check_schema_bounds
+from zoolab.schema.checker import SchemaChecker, check_schema_bounds
 
 Risk = Literal["safe", "medium", "high"]
 Format = Literal["openai", "anthropic", "gemini", "ollama", "mcp"]

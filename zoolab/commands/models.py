@@ -26,6 +26,10 @@ def tools_of(options: argparse.Namespace) -> ToolRegistry:
 
 def model_of(options: argparse.Namespace) -> Model:
     """A live endpoint, a local model, or a recording."""
+    recording: str | None = getattr(options, "recording", None)
+    asked = [options.local is not None, is_live(options), options.name == "walk" and recording is not None]
+    if sum(asked) > 1:
+        raise InvalidInput("more than one model is asked", advice="choose --live, --local or --recording")
     if options.local is not None:
         from zoolab.models.local import LocalModel
 
@@ -36,7 +40,7 @@ def model_of(options: argparse.Namespace) -> Model:
         return OpenAIModel(options.model, make_client(options.base_url), options.stream)
     from zoolab.models.replay import Replay
 
-    return Replay(getattr(options, "recording", None) or DEFAULT_RECORDING, stream=options.stream)
+    return Replay(recording or DEFAULT_RECORDING, stream=options.stream)
 
 
 def is_live(options: argparse.Namespace) -> bool:

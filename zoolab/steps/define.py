@@ -15,14 +15,14 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Union, cast, get_args, get_origin, overload
 from weakref import WeakKeyDictionary
 
-from zoolab.binding import Bind, binder
-from zoolab.docstrings import read_docstring
 from zoolab.errors import InvalidInput, InvalidToolSignature
-from zoolab.fragments import Schema, object_schema, with_default
-from zoolab.hints import Describer, type_hints
 from zoolab.jsontext import excerpt
-from zoolab.signature import REQUIRED, defaults_of
-from zoolab.strict import make_strict, without_nulls
+from zoolab.schema.binding import Bind, binder
+from zoolab.schema.docstrings import read_docstring
+from zoolab.schema.fragments import Schema, object_schema, with_default
+from zoolab.schema.hints import Describer, type_hints
+from zoolab.schema.signature import REQUIRED, defaults_of
+from zoolab.schema.strict import make_strict, without_nulls
 from zoolab.tools import Context, Risk, Tool, ToolRegistry
 
 

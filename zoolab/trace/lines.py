@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from zoolab.describe import schema_words
 from zoolab.jsontext import encode, excerpt
 from zoolab.records import (
     Decision,
@@ -17,6 +16,7 @@ from zoolab.records import (
     ToolCall,
     Verdict,
 )
+from zoolab.schema.describe import schema_words
 from zoolab.tools import Tool, ToolRegistry
 
 WIDTH = 2_000

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -30,27 +30,36 @@ Event = dict[str, Any]
 
 
 def write_events(path: Path, events: Iterable[Event]) -> None:
-    """Write all events to `path` at once: a temporary file, synced and renamed.
+    """Write all events to `path`, one a line.
 
+    >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "trace.jsonl"
     >>> write_events(path, [{"event": "end"}])
     >>> path.read_text()
     '{"event":"end"}\\n'
     """
+    write_whole(path, map(_line, events))
+
+
+def write_whole(path: Path, parts: Iterable[str]) -> None:
+    """Write a file that is there whole or not at all: another name first, synced and renamed.
+
+    >>> write_whole(Path("no-such-folder") / "page.html", ["..."])
+    Traceback (most recent call last):
+    zoolab.errors.InvalidInput: cannot write no-such-folder/page.html: ...
+    """
+    draft = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    except OSError as error:
-        raise InvalidInput(f"cannot write {path}: {error.strerror}", advice="choose another folder") from None
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.writelines(_line(event) for event in events)
+        with draft.open("w", encoding="utf-8") as file:
+            file.writelines(parts)
             file.flush()
             os.fsync(file.fileno())
-        Path(name).replace(path)
-    except BaseException:
+        draft.replace(path)
+    except OSError as error:
+        raise InvalidInput(f"cannot write {path}: {error.strerror}", advice="choose another place") from None
+    finally:
         with suppress(OSError):
-            Path(name).unlink()
-        raise
+            draft.unlink()
 
 
 class EventWriter:
@@ -78,6 +87,7 @@ class EventWriter:
 def read_events(path: Path) -> Iterator[tuple[int, Event]]:
     """The events of a file with their line numbers; a last line that is still being written is left out.
 
+    >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "trace.jsonl"
     >>> _ = path.write_text('{"event":"end"}\\n{"eve')
     >>> list(read_events(path))

@@ -15,7 +15,7 @@ from zoolab.jsontext import excerpt
 from zoolab.records import Message, Messages, Record, Reply, Step, ToolCall
 from zoolab.trace.events import EventStream, events_of, read_into
 from zoolab.trace.journal import Journal, Revision
-from zoolab.trace.storage import EventWriter, write_events
+from zoolab.trace.storage import EventWriter, write_events, write_whole
 from zoolab.trace.summary import LoggedError, MessagesDiff, errors_of
 
 if TYPE_CHECKING:
@@ -220,7 +220,7 @@ class Trace:
 
         page = render_page(self)
         if path is not None:
-            Path(path).write_text(page, encoding="utf-8")
+            write_whole(Path(path), [page])
         return page
 
     def save(self, path: str | Path) -> Path:

@@ -12,10 +12,10 @@ from contextvars import ContextVar
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
-from zoolab.describe import describe
 from zoolab.errors import InvalidSchema, Problem
 from zoolab.jsontext import canonical, encode, excerpt, pointer_to
-from zoolab.plain import plain_test
+from zoolab.schema.describe import describe
+from zoolab.schema.plain import plain_test
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

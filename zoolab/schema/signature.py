@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import types
-from typing import Any, cast
+from typing import Any
 
 from zoolab.errors import InvalidToolSignature
 
@@ -31,7 +31,7 @@ def defaults_of(function: Any, label: str) -> dict[str, Any]:
     except ValueError:
         raise InvalidToolSignature(f"{label} has no signature", advice="wrap it in a function") from None
     if isinstance(function, functools.partial):
-        for name in cast("functools.partial[Any]", function).keywords:
+        for name in function.keywords:
             parameters.pop(name, None)
     for name, parameter in parameters.items():
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):

@@ -15,7 +15,7 @@ from enum import Enum
 from typing import Any, ClassVar, NamedTuple, cast
 
 from zoolab.errors import InvalidToolSignature
-from zoolab.fragments import Schema, object_schema, with_default
+from zoolab.schema.fragments import Schema, object_schema, with_default
 
 _SCALARS: dict[Any, str] = {
     str: "string",

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from zoolab.errors import InvalidToolSignature
-from zoolab.fragments import Schema, allows_null, object_schema, resolved
 from zoolab.jsontext import excerpt
+from zoolab.schema.fragments import Schema, allows_null, object_schema, resolved
 
 # fmt: off
 _STRICT_KEYWORDS = frozenset((

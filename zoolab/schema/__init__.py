@@ -1,0 +1,7 @@
+"""JSON Schema: made from Python's type hints, and checked within bounds.
+
+hints.py        type hints become a schema; fragments.py: its parts; strict.py: OpenAI's strict mode
+signature.py    a callable's parameters; docstrings.py: what its docstring says of them
+binding.py      JSON arguments become what the type hints say
+checker.py      does a value meet a schema? plain.py: the quick yes; describe.py: what is wrong, in words
+"""
