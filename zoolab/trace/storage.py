@@ -48,6 +48,8 @@ def write_whole(path: Path, parts: Iterable[str]) -> None:
     Traceback (most recent call last):
     zoolab.errors.InvalidInput: cannot write no-such-folder/page.html: ...
     """
+    if path.is_dir():
+        raise InvalidInput(f"cannot write {path}: it is a directory", advice="name a file in it")
     draft = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     try:
         with draft.open("w", encoding="utf-8") as file:
