@@ -46,7 +46,8 @@ def parse_json(text: str) -> Any:
     Traceback (most recent call last):
     zoolab.jsontext.NotStrictJSON: expected each key once, received the key "a" twice
     """
-    _check_bounds(text)
+    if len(text) > MAX_DEPTH:
+        _check_bounds(text)
     text = text.strip(" \t\n\r")
     try:
         value, end = _DECODER.raw_decode(text)

@@ -230,7 +230,8 @@ class _Turns:
     def execute(self, calls: list[ToolCall], verdicts: list[Verdict]) -> _Ask:
         jobs: dict[int, Job] = {}
         outcomes: list[Any] = [None] * len(calls)
-        for slot, (call, verdict) in enumerate(zip(calls, verdicts, strict=True)):
+        for slot, call in enumerate(calls):
+            verdict = verdicts[slot]
             if not verdict.ok:
                 outcomes[slot] = refused(call, verdict)
                 continue
@@ -245,20 +246,19 @@ class _Turns:
             outcomes[slot] = self._refused(call, decision)
             if outcomes[slot] is None:
                 jobs[slot] = Job(tool, verdict.arguments or {}, self._timeout(tool))
-        for slot, outcome in zip(jobs, self._run(list(jobs.values())), strict=True):
-            outcomes[slot] = outcome
+        done = iter(self._run([*jobs.values()]))
         for slot, call in enumerate(calls):
             if verdicts[slot].ok:
-                outcome = outcomes[slot]
+                outcome = next(done) if slot in jobs else outcomes[slot]
                 answer = yield Step("execute", self.turn, slot, outcome, self.messages, 0, call)
                 outcomes[slot] = outcome if answer is None else _settled(answer, outcome)
         return outcomes
 
     def answer(self, calls: list[ToolCall], outcomes: list[Outcome]) -> _Ask:
-        for call, outcome in zip(calls, outcomes, strict=True):
-            result = self._result(call, outcome)
+        for slot, call in enumerate(calls):
+            result = self._result(call, outcomes[slot])
             self.messages = self.messages.with_next(result.message)
-            answer = yield Step("result", self.turn, call.slot, result, self.messages, 1, call)
+            answer = yield Step("result", self.turn, slot, result, self.messages, 1, call)
             if answer is not None:
                 self._replace_last({**_settled(answer, result).message, "tool_call_id": call.id})
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Protocol, cast
 
 from zoolab.errors import CallError, InvalidInput, Problem
@@ -50,6 +51,9 @@ Kind = Literal["define", "request", "tool_call", "validate", "execute", "result"
 KINDS: tuple[Kind, ...] = ("define", "request", "tool_call", "validate", "execute", "result")
 
 
+_NO_SETTINGS: Mapping[str, Any] = MappingProxyType({})
+
+
 class _MessagesField:
     """Keeps `Request.messages` as `Messages`, and gives it out as the list that it stands for."""
 
@@ -78,7 +82,7 @@ class Request:
     messages: _MessagesField = _MessagesField()
     tools: tuple[dict[str, Any], ...] = ()
     tool_choice: str = "auto"
-    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    settings: Mapping[str, Any] = field(default_factory=lambda: _NO_SETTINGS)
 
     @property
     def prefix(self) -> Messages:

@@ -13,6 +13,7 @@ import inspect
 import threading
 import time
 from dataclasses import replace
+from types import CoroutineType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zoolab.errors import ERROR_CODES, ToolTimeout, ZoolabError
@@ -87,7 +88,7 @@ class Runner:
 
     def _call(self, job: Job) -> Any:
         value = job.tool.invoke(_own_copy(job.arguments), self._context)
-        if inspect.iscoroutine(value):
+        if isinstance(value, CoroutineType):
             return self._await(value, job.timeout)
         return value
 
