@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -12,11 +13,13 @@ from typing import Any
 import openai
 import pytest
 
-from zoolab.errors import InvalidInput
+from zoolab import Replay, run
+from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.models import needle, weights
 from zoolab.models.local import LocalModel, words_request
 from zoolab.models.serving import Server, Servers, serve_needle
 from zoolab.records import Reply, Request
+from zoolab.toolbox.starter import starter_tools
 
 ADD = {
     "type": "function",
@@ -287,10 +290,11 @@ def test_who_answers_what() -> None:
 
 
 def need(name: str) -> None:
+    """The weights, or no test. They are fetched in CI alone: a developer's suite downloads nothing."""
     pytest.importorskip(weights.lookup(name).runtime)
     try:
-        weights.find(name)
-    except InvalidInput as missing:
+        weights.fetch(name) if os.environ.get("CI") else weights.find(name)
+    except ZoolabError as missing:
         pytest.skip(str(missing))
 
 
@@ -370,3 +374,15 @@ def test_nothing_is_printed_and_the_process_ends_by_itself() -> None:
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=120)
     assert (told.stdout, told.stderr) == (b"", b"")
+
+
+@pytest.mark.local
+def test_the_shipped_recording_is_what_the_models_say() -> None:
+    need("needle")
+    need("smollm2")
+    tools = starter_tools("add", "get_weather", "check_status")
+    with LocalModel() as live:
+        told = run("What is 42 + 58?", tools, live)
+    recorded = run("What is 42 + 58?", tools, Replay("starter"))
+    assert [call.arguments for call in told.tool_calls] == [call.arguments for call in recorded.tool_calls]
+    assert told.answer == recorded.answer == "The answer is 100."
