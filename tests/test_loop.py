@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from walks import CALL, TOOLS, Watched, add, check_paired
 
 from zoolab.errors import InvalidInput, LoopError, ModelError, ToolLoopLimitReached, ToolRetriesExhausted
-from zoolab.loop import as_tool
+from zoolab.nested import as_tool
 from zoolab.records import Limits, Reply
 from zoolab.steps.define import tool
 from zoolab.trace import Trace, run

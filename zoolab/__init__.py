@@ -17,11 +17,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from zoolab.loop import as_tool, walk
+    from zoolab.loop import walk
     from zoolab.models.local import LocalModel
     from zoolab.models.openai import OpenAIModel
     from zoolab.models.replay import Replay
     from zoolab.models.scripted import Scripted
+    from zoolab.nested import as_tool, with_tools
     from zoolab.policy import Policy
     from zoolab.records import Decision, Limits, Outcome, Reply, Request, Result, Step, ToolCall, Verdict
     from zoolab.steps.define import tool
@@ -33,11 +34,12 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "loop": "as_tool walk",
+    "loop": "walk",
     "models.local": "LocalModel",
     "models.openai": "OpenAIModel",
     "models.replay": "Replay",
     "models.scripted": "Scripted",
+    "nested": "as_tool with_tools",
     "policy": "Policy",
     "records": "Decision Limits Outcome Reply Request Result Step ToolCall Verdict",
     "steps.define": "tool",
@@ -73,6 +75,7 @@ __all__ = [
     "run",
     "tool",
     "walk",
+    "with_tools",
 ]
 
 

@@ -37,6 +37,7 @@ Walk = Generator[Step, Record | Step | None, Messages]
 _Ask = Generator[Step, Record | Step | None, Any]
 
 _NEVER = (0, 0)
+_BY_HAND = Decision("pending", "this tool has no function here: send its Outcome")
 _MODELS_FAULT = ("unknown_tool", "invalid_json", "invalid_arguments")
 
 
@@ -68,7 +69,7 @@ def walk(
         model: Anything that turns a `Request` into a `Reply`.
         system: The system prompt.
         messages: An earlier conversation, to be continued.
-        tool_choice: "auto", "required", "none" or a tool's name; a forced choice holds for one turn.
+        tool_choice: "auto", "required" (or "any"), "none" or a tool's name; forced, it holds for one turn.
         policy: Which tools need permission; by default those of medium and high risk.
         repair: Proposes arguments in place of broken ones.
         limits: Where the walk ends, whatever the model wants.
@@ -116,24 +117,6 @@ def walk(
             turns.end()
     finally:
         runner.close()
-
-
-def as_tool(name: str, description: str, tools: Tools, model: Model, **options: Any) -> Tool:
-    """A whole walk as one tool: a sub-agent that is given a task and returns its answer.
-
-    `options` are those of `walk`.
-
-    >>> from zoolab.models.scripted import Scripted
-    >>> as_tool("oracle", "Knows.", [], Scripted(["42"])).invoke({"task": "The answer?"})
-    '42'
-    """
-
-    def delegate(task: str) -> str:
-        steps = list(walk(task, tools, model, **options))
-        return str(steps[-1].messages[-1].get("content") or "")
-
-    built = Tool.build(name, description).param("task", "string", "What the sub-agent shall do, in full.")
-    return built.call(delegate)
 
 
 class _Turns:
@@ -239,7 +222,7 @@ class _Turns:
             if tool is None:  # a person may have allowed what does not exist
                 outcomes[slot] = refused(call, check_with_repair(call, self.registry, None))
                 continue
-            decision = self.policy.decide(tool)
+            decision = self.policy.decide(tool) if tool.function is not None else _BY_HAND
             if decision.choice == "pending" and call.name not in self.granted:
                 answer = yield Step("execute", self.turn, slot, decision, self.messages, 0, call)
                 decision = _settled(answer, decision)

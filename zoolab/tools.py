@@ -281,6 +281,14 @@ class ToolRegistry:
         """
         return self._tools.get(name)
 
+    def names(self) -> list[str]:
+        """The names of the tools, in order.
+
+        >>> ToolRegistry().names()
+        []
+        """
+        return list(self._tools)
+
     def names_as_text(self) -> str:
         """The names, for an error message.
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Union, cast, get_args, get_origin, overload
 from weakref import WeakKeyDictionary
 
+from zoolab.callables import from_callable_tool
 from zoolab.errors import InvalidInput, InvalidToolSignature
 from zoolab.jsontext import excerpt
 from zoolab.schema.binding import Bind, binder
@@ -142,6 +143,8 @@ def as_registry(tools: ToolRegistry | Tool | Callable[..., Any] | Iterable[Any])
 def _as_tool(member: Any) -> Tool:
     if isinstance(member, Tool):
         return member
+    if hasattr(member, "descriptor") and hasattr(member, "call") and not isinstance(member, type):
+        return from_callable_tool(member)
     if not callable(member):
         raise InvalidInput(f"{excerpt(member)} is no tool", expected="tools or functions, for instance [add]")
     return tool(member)

@@ -71,6 +71,8 @@ def make_request(
     >>> make_request(Messages([]), (), "required", first=False).tool_choice
     'auto'
     """
+    if tool_choice == "any":
+        tool_choice = "required"
     forced = tool_choice not in ("auto", "none")
     return Request(messages, tools, "auto" if forced and not first else tool_choice)
 
@@ -83,7 +85,7 @@ def check_tool_choice(tool_choice: str, tools: ToolRegistry) -> None:
     Traceback (most recent call last):
     zoolab.errors.InvalidInput: tool_choice='add'; expected auto, required, none or no tools at all
     """
-    known = tool_choice in ("auto", "none") or (tool_choice == "required" and len(tools) > 0)
+    known = tool_choice in ("auto", "none") or (tool_choice in ("any", "required") and len(tools) > 0)
     if not known and tool_choice not in tools:
         expected = f"auto, required, none or {tools.names_as_text()}"
         raise InvalidInput(f"tool_choice={tool_choice!r}", expected=expected)

@@ -8,6 +8,7 @@ frame.py     a table, one row a step
 summary.py   its errors, and how messages[] changed
 story/       a page that tells what happened
 lines.py     a step in a few lines of plain text
+markdown.py  the protocol: requests, replies, messages[]
 """
 
 from __future__ import annotations

@@ -223,6 +223,17 @@ class Trace:
             write_whole(Path(path), [page])
         return page
 
+    def to_markdown(self) -> str:
+        """The protocol of the run: each request and reply in JSON, and `messages[]` before and after.
+
+        >>> from zoolab import Scripted, walk
+        >>> "### Request" in Trace.record(walk("Hi", [], Scripted(["Hello"]))).to_markdown()
+        True
+        """
+        from zoolab.trace.markdown import to_markdown
+
+        return to_markdown(self)
+
     def save(self, path: str | Path) -> Path:
         """Write the trace to a JSONL file, one event a line; returns its path.
 

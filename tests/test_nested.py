@@ -1,0 +1,122 @@
+"""Tools as classes, models with tools of their own, and calls that somebody else runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from zoolab import Decision, Outcome, Policy, Request, Scripted, Tool, Trace, run, tool, walk, with_tools
+from zoolab.errors import CallError, InvalidInput, ToolLoopLimitReached, UnknownTool
+from zoolab.records import Limits
+
+WEATHER = {
+    "type": "function",
+    "function": {
+        "name": "get_weather",
+        "description": "Get the weather.",
+        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+    },
+}
+
+
+@tool
+def add(a: int, b: int) -> int:
+    """Add two integers."""
+    return a + b
+
+
+class Weather:
+    """A tool as the Rust trait has it: a descriptor, and an awaited call."""
+
+    def descriptor(self):
+        return WEATHER
+
+    async def call(self, arguments):
+        return f"Sunny in {arguments['city']}"
+
+
+class SyncWeather(Weather):
+    def call(self, arguments):
+        return f"Rain in {arguments['city']}"
+
+
+@pytest.mark.parametrize(("made", "said"), [(Weather(), "Sunny in Oslo"), (SyncWeather(), "Rain in Oslo")])
+def test_an_object_with_a_descriptor_is_a_tool(made, said):
+    model = Scripted([[("get_weather", {"city": "Oslo"})], "Done."])
+    trace = run("Weather in Oslo?", [made, add], model, envelope="plain")
+    assert trace.messages[2]["content"] == said
+    assert trace.steps[1].record.tools[0] == WEATHER
+
+
+def test_its_arguments_are_validated_before_it_is_called():
+    trace = run("Weather?", [Weather()], Scripted([[("get_weather", {})], "Sorry."]))
+    assert [error.code for error in trace.errors] == ["invalid_arguments"]
+
+
+@pytest.mark.parametrize("descriptor", [None, {}, {"name": 5}, {"function": []}])
+def test_a_descriptor_that_describes_nothing_is_refused(descriptor):
+    broken = Weather()
+    broken.descriptor = lambda: descriptor
+    with pytest.raises(InvalidInput, match="a descriptor is"):
+        run("Hi", [broken], Scripted(["x"]))
+
+
+def test_a_model_with_tools_calls_them_itself_and_answers():
+    model = with_tools(Scripted([[("add", {"a": 1, "b": 2})], "3"]), [add])
+    assert model(Request([{"role": "user", "content": "1 + 2?"}])).text == "3"
+    assert [step.kind for step in model.steps].count("execute") == 1
+
+
+def test_it_serves_as_the_model_of_another_walk():
+    inner = with_tools(Scripted([[("add", {"a": 1, "b": 2})], "3"]), [add])
+    assert run("1 + 2?", [], inner).answer == "3"
+
+
+def test_its_limits_are_its_own():
+    model = with_tools(Scripted([[("add", {"a": 1, "b": 2})]] * 3), [add], limits=Limits(turns=2))
+    with pytest.raises(ToolLoopLimitReached):
+        model(Request([{"role": "user", "content": "1 + 2?"}]))
+
+
+@pytest.mark.parametrize("arguments", [{"a": 1, "b": 2}, '{"a": 1, "b": 2}'])
+def test_call_tool_takes_data_and_raw_text(arguments):
+    assert with_tools(Scripted([]), [add]).call_tool("add", arguments) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "error"),
+    [
+        ("sub", {}, UnknownTool),
+        ("sub", "{}", UnknownTool),
+        ("add", {"a": "1"}, CallError),
+        ("add", "{", CallError),
+    ],
+)
+def test_call_tool_says_what_is_wrong(name, arguments, error):
+    with pytest.raises(error):
+        with_tools(Scripted([]), [add]).call_tool(name, arguments)
+
+
+def test_a_tool_without_a_function_waits_to_be_given_its_outcome():
+    described = Tool.from_schema("add", "Add.", add.parameters)
+    trace = Trace()
+    steps = trace.follow(
+        walk("1 + 2?", [described], Scripted([[("add", {"a": 1, "b": 2})], "3"]), envelope="plain")
+    )
+    waiting = next(step for step in steps if step.status == "pending")
+    assert isinstance(waiting.record, Decision)
+    assert steps.send(Outcome(3)).record == Outcome(3)
+    assert [step.kind for step in steps] == ["result", "request", "tool_call"]
+    assert trace.messages[2]["content"] == "3"
+
+
+def test_and_is_answered_with_an_error_when_nobody_does():
+    described = Tool.from_schema("add", "Add.", add.parameters)
+    trace = run(
+        "1 + 2?", [described], Scripted([[("add", {"a": 1, "b": 2})], "?"]), policy=Policy(allow={"add"})
+    )
+    assert [error.code for error in trace.errors] == ["permission_denied"]
+
+
+def test_any_is_required():
+    trace = run("Hi", [add], Scripted([[("add", {"a": 1, "b": 2})], "3"]), tool_choice="any")
+    assert [step.record.tool_choice for step in trace.steps if step.kind == "request"] == ["required", "auto"]

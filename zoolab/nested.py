@@ -1,0 +1,85 @@
+"""A walk inside a tool (a sub-agent), and a walk inside a model (one that calls its own tools)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from zoolab.errors import ModelError
+from zoolab.loop import Tools, walk
+from zoolab.records import Model, Reply, Request, Step
+from zoolab.steps.define import as_registry
+from zoolab.steps.validate import check_arguments
+from zoolab.tools import Tool
+
+
+def as_tool(name: str, description: str, tools: Tools, model: Model, **options: Any) -> Tool:
+    """A whole walk as one tool: a sub-agent that is given a task and returns its answer.
+
+    `options` are those of `walk`.
+
+    >>> from zoolab.models.scripted import Scripted
+    >>> as_tool("oracle", "Knows.", [], Scripted(["42"])).invoke({"task": "The answer?"})
+    '42'
+    """
+
+    def delegate(task: str) -> str:
+        steps = list(walk(task, tools, model, **options))
+        return str(steps[-1].messages[-1].get("content") or "")
+
+    built = Tool.build(name, description).param("task", "string", "What the sub-agent shall do, in full.")
+    return built.call(delegate)
+
+
+def with_tools(model: Model, tools: Tools, **options: Any) -> ToolEnabled:
+    """A model that is offered these tools with every request and calls them itself, until it answers.
+
+    `options` are those of `walk`. Tools that the request itself offers are not its own, and left out.
+
+    >>> from zoolab.models.scripted import Scripted
+    >>> from zoolab.steps.define import tool
+    >>> @tool
+    ... def add(a: int, b: int) -> int:
+    ...     "Add two integers."
+    ...     return a + b
+    >>> calculator = with_tools(Scripted([[("add", {"a": 42, "b": 58})], "It is 100."]), [add])
+    >>> calculator(Request([{"role": "user", "content": "What is 42 + 58?"}])).text
+    'It is 100.'
+    >>> calculator.call_tool("add", '{"a": 1, "b": 2}')
+    3
+    """
+    return ToolEnabled(model, tools, options)
+
+
+class ToolEnabled:
+    """A model with tools of its own; see `with_tools`."""
+
+    def __init__(self, model: Model, tools: Tools, options: Mapping[str, Any]) -> None:
+        self.model = model
+        self.tools = as_registry(tools)
+        self._options = dict(options)
+        #: The steps of the last request's walk.
+        self.steps: list[Step] = []
+
+    def __call__(self, request: Request) -> Reply:
+        self.steps = []
+        choice = (
+            request.tool_choice
+            if request.tool_choice in (*self.tools.names(), "required", "none")
+            else "auto"
+        )
+        options = {"tool_choice": choice, **self._options}
+        for step in walk(None, self.tools, self.model, messages=request.messages, **options):
+            self.steps.append(step)
+        last = self.steps[-1].record
+        if not isinstance(last, Reply):
+            raise ModelError("the model came to no answer")
+        return last
+
+    def call_tool(self, name: str, arguments: Mapping[str, Any] | str) -> Any:
+        """Check the arguments (a dict, or the raw text of a model), call the tool, return its value."""
+        if isinstance(arguments, str):
+            verdict = check_arguments(arguments, self.tools[name])
+            verdict.raise_for_problems()
+            arguments = verdict.arguments or {}
+        return self.tools.execute(name, arguments)

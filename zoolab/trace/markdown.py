@@ -1,0 +1,61 @@
+"""The protocol of a run as Markdown: what was sent, what came, and `messages[]` before and after."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from zoolab.records import Request, Step
+from zoolab.trace.lines import headline
+
+if TYPE_CHECKING:
+    from zoolab.trace.trace import Trace
+
+MAX_BLOCK = 20_000
+
+
+def to_markdown(trace: Trace) -> str:
+    """The protocol of a run; see `Trace.to_markdown`.
+
+    >>> from zoolab import Scripted, run
+    >>> print(to_markdown(run("Hi", [], Scripted(["Hello"]))).splitlines()[2])
+    ## Turn 1
+    """
+    blocks = [f"# Protocol of run {trace.run_id}"]
+    for turn, steps in groupby(enumerate(trace.steps), key=lambda pair: pair[1].turn):
+        if turn:
+            blocks += _turn(trace, turn, list(steps))
+    blocks.append(f"The run ended with: {trace.outcome}" + (f" ({trace.error})" if trace.error else ""))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _turn(trace: Trace, turn: int, steps: list[tuple[int, Step]]) -> Iterator[str]:
+    first, last = steps[0][0], steps[-1][0]
+    reply = next((step.reply for _, step in steps if step.reply is not None), None)
+    yield f"## Turn {turn}"
+    request = steps[0][1].record
+    if isinstance(request, Request):
+        yield f"### Request\n\n{_block(request.body())}"
+    if reply is not None:
+        yield f"### Reply\n\n{_block(reply.message)}"
+    said = [f"- `{step.kind}` {_inline(headline(step))}" for _, step in steps[1:]]
+    if said:
+        yield "### Steps\n\n" + "\n".join(said)
+    yield f"### messages[] before\n\n{_block(trace.messages_at(first))}"
+    yield f"### messages[] after\n\n{_block(trace.messages_at(last))}"
+
+
+def _block(value: Any) -> str:
+    """JSON in a fence that nothing in it can close."""
+    text = json.dumps(value, indent=2, ensure_ascii=False, default=str)
+    if len(text) > MAX_BLOCK:
+        text = text[:MAX_BLOCK] + f"\n... {len(text) - MAX_BLOCK:,} more characters"
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
+    return f"{fence}json\n{text}\n{fence}"
+
+
+def _inline(text: str) -> str:
+    return re.sub(r"([\\`*_<>\[\]#|&])", r"\\\1", " ".join(text.split()))
