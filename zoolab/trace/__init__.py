@@ -5,6 +5,7 @@ journal.py   every message once, every revision of messages[]
 events.py    a trace as events: saved, loaded, written while it grows
 fork.py      another run that shares this one's beginning
 frame.py     a table, one row a step
+diagnosis.py what went wrong, with evidence and advice
 summary.py   its errors, and how messages[] changed
 story/       a page that tells what happened
 lines.py     a step in a few lines of plain text

@@ -21,6 +21,8 @@ from zoolab.trace.summary import LoggedError, MessagesDiff, errors_of
 if TYPE_CHECKING:
     import pandas as pd
 
+    from zoolab.trace.diagnosis import Diagnosis
+
 
 class Trace:
     """The record of a walk. It exists before the first step, so that an interrupted run loses nothing.
@@ -194,6 +196,20 @@ class Trace:
         if self.error is not None:
             found.append(LoggedError(None, None, None, self.outcome, self.error))
         return found
+
+    def diagnose(self) -> list[Diagnosis]:
+        """What went wrong, as up to four diagnoses with evidence and advice; empty where nothing shows.
+
+        no_tool_call (though one was needed), broken_arguments, unknown_tool, poor_description. With
+        `expected_tool` in the trace's meta a wrong choice is evidence, too.
+
+        >>> from zoolab import Scripted, walk
+        >>> Trace.record(walk("Hi", [], Scripted(["Hello"]))).diagnose()
+        []
+        """
+        from zoolab.trace.diagnosis import diagnose
+
+        return diagnose(self)
 
     def to_frame(self) -> pd.DataFrame:
         """The steps as a table, one row each.

@@ -1,0 +1,127 @@
+"""What went wrong in a run, as one of four diagnoses, each with its evidence and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from zoolab.jsontext import excerpt
+from zoolab.lint import lint
+from zoolab.records import Reply, Step, ToolCall, Verdict
+from zoolab.steps.tool_call import read_calls
+from zoolab.tools import ToolRegistry
+
+if TYPE_CHECKING:
+    from zoolab.trace.trace import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """One thing that is wrong with a run.
+
+    `code` is no_tool_call, broken_arguments, unknown_tool or poor_description; `steps` are the numbers
+    of the steps that show it.
+    """
+
+    code: str
+    what: str
+    evidence: tuple[str, ...]
+    advice: str
+    steps: tuple[int, ...] = ()
+
+
+def diagnose(trace: Trace) -> list[Diagnosis]:
+    """The diagnoses that a trace gives evidence for; see `Trace.diagnose`.
+
+    >>> from zoolab import Scripted, run
+    >>> [found.code for found in diagnose(run("Hi", [], Scripted([[("fly", {})], "I cannot."])))]
+    ['unknown_tool']
+    """
+    return [found for rule in (_no_call, _broken, _invented, _poor) for found in rule(trace)]
+
+
+def _no_call(trace: Trace) -> Iterator[Diagnosis]:
+    """Said only with evidence that a call was needed: many questions need none."""
+    tools, last = _tools(trace), len(trace.steps) - 1
+    if trace.tool_calls or not tools or last < 0 or not isinstance(trace.steps[last].record, Reply):
+        return
+    text = trace.answer or ""
+    evidence = [f"the answer names the tool {name}" for name in tools.names() if name in text]
+    if read_calls(text):
+        evidence.append(f"the answer holds a call as text: {excerpt(text)}")
+    if trace.meta.get("expected_tool"):
+        evidence.append(f"{trace.meta['expected_tool']} was expected")
+    if evidence:
+        advice = (
+            "say in the description when to use the tool; make sure that this model can call tools at all"
+        )
+        yield Diagnosis("no_tool_call", "the model answered without a call", tuple(evidence), advice, (last,))
+
+
+def _broken(trace: Trace) -> Iterator[Diagnosis]:
+    found = list(_refused(trace, "invalid_json", "invalid_arguments"))
+    if found:
+        cut = any(step.reply and step.reply.finish_reason == "length" for step in trace.steps)
+        advice = (
+            "raise max_tokens: a reply was cut by length" if cut else "temperature 0; simpler schema; repair="
+        )
+        evidence = tuple(f"{_call_name(step)}: {_problems(step)}" for _, step in found)
+        steps = tuple(seq for seq, _ in found)
+        yield Diagnosis(
+            "broken_arguments", "arguments that do not parse or fit the schema", evidence, advice, steps
+        )
+
+
+def _invented(trace: Trace) -> Iterator[Diagnosis]:
+    found = list(_refused(trace, "unknown_tool"))
+    if found:
+        known = _tools(trace).names_as_text()
+        evidence = tuple(f"{_call_name(step)!r} does not exist; there is {known}" for _, step in found)
+        advice = "offer fewer tools (retrieval), and no names in the prompt that are no tools"
+        steps = tuple(seq for seq, _ in found)
+        yield Diagnosis(
+            "unknown_tool", "the model asked for a tool that does not exist", evidence, advice, steps
+        )
+
+
+def _poor(trace: Trace) -> Iterator[Diagnosis]:
+    """The linter's findings on tools that were chosen wrongly, left out, or called with wrong arguments."""
+    registry, suspects = _tools(trace), dict.fromkeys(_suspects(trace))
+    findings = [finding for name in suspects if name in registry for finding in lint(registry[name])]
+    if findings:
+        evidence = tuple(f"{finding.tool}{finding.pointer}: {finding.message}" for finding in findings)
+        advice = "; ".join(dict.fromkeys(finding.advice for finding in findings))
+        yield Diagnosis(
+            "poor_description", "the tool is described too poorly to be used well", evidence, advice
+        )
+
+
+def _suspects(trace: Trace) -> Iterator[str]:
+    expected = trace.meta.get("expected_tool")
+    called = [call.name for call in trace.tool_calls]
+    if expected and expected not in called:
+        yield from (str(expected), *called)
+    yield from (_call_name(step) for _, step in _refused(trace, "invalid_arguments"))
+    if not called:
+        yield from (name for name in _tools(trace).names() if name in (trace.answer or ""))
+
+
+def _refused(trace: Trace, *codes: str) -> Iterator[tuple[int, Step]]:
+    for seq, step in enumerate(trace.steps):
+        if isinstance(step.record, Verdict) and not step.record.ok and step.record.error_code in codes:
+            yield seq, step
+
+
+def _tools(trace: Trace) -> ToolRegistry:
+    record = trace.steps[0].record if trace.steps else None
+    return record if isinstance(record, ToolRegistry) else ToolRegistry()
+
+
+def _call_name(step: Step) -> str:
+    return step.call.name if isinstance(step.call, ToolCall) else ""
+
+
+def _problems(step: Step) -> str:
+    problems = step.record.problems if isinstance(step.record, Verdict) else ()
+    return "; ".join(problem.message for problem in problems)
