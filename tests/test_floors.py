@@ -27,7 +27,7 @@ FLOORS = [
         *("steps.result", "steps", "lint", "policy", "repair", "wire"),
     ],
     ["loop", "models", "toolbox"],
-    ["nested", "trace"],
+    ["doctor", "nested", "trace"],
     ["datasets", "experiments", "grading", "inspector", "plots", "recordings"],
     ["__init__"],
     ["commands"],

@@ -99,6 +99,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_walk(commands.add_parser("walk", help="walk through a tool call, step by step"))
     _add_record(commands.add_parser("record", help="record conversations with a model"))
     _add_local(commands.add_parser("local", help="the models that run on this machine"))
+    _add_doctor(commands.add_parser("doctor", help="can this model call tools? seven probes"))
     _add_lab(commands.add_parser("lab", help="open the notebooks in JupyterLab"))
     return parser
 
@@ -144,6 +145,19 @@ def _add_record(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=_record)
 
 
+def _add_doctor(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--live", action="store_true", help="examine the endpoint of OPENAI_BASE_URL")
+    parser.add_argument("--model", help="its model, by default ZOOLAB_MODEL")
+    parser.add_argument("--base-url", help="another endpoint")
+    parser.add_argument(
+        "--local", nargs="?", const="", metavar="NAME", help="examine a model on this machine"
+    )
+    parser.add_argument("--recording", help="show what a recorded model said")
+    parser.add_argument("--record", metavar="FILE", help="keep what comes in a recording")
+    parser.add_argument("--json", action="store_true", help="print the findings as JSONL")
+    parser.set_defaults(command=_doctor, stream=False)
+
+
 def _add_local(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     listing = actions.add_parser("list", help="what there is, and what is here")
@@ -165,6 +179,12 @@ def _record(options: argparse.Namespace) -> int:
     from zoolab.commands.record import record
 
     return record(options)
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from zoolab.commands.doctor import examine_and_show
+
+    return examine_and_show(options)
 
 
 def _lab(options: argparse.Namespace) -> int:

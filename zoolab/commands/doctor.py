@@ -1,0 +1,53 @@
+"""`zoolab doctor`: can this model call tools?"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from zoolab.commands.models import is_live, model_of
+from zoolab.doctor import ProbeResult, can_call_tools, examine, what_is_known
+from zoolab.jsontext import encode, excerpt
+from zoolab.models.replay import Replay
+from zoolab.trace.lines import visible
+
+RECORDING = "doctor"
+
+
+def examine_and_show(options: argparse.Namespace) -> int:
+    """Put the probes to a model, and say of each what came and what to do."""
+    recorded = options.local is None and not is_live(options)
+    model: Any = Replay(options.recording or RECORDING) if recorded else model_of(options)
+    if options.record:
+        model = Replay(options.record, live=model)
+    name = str(getattr(model, "model", "") or type(model).__name__)
+    if not options.json:
+        header = getattr(getattr(model, "recording", None), "header", None)
+        who = f"{header.made}: {header.who}" if header else f"live: {name}"
+        print(visible(f"{who}\nknown of it: {what_is_known(name)}"))
+    results = []
+    for result in examine(model):
+        results.append(result)
+        print(encode(_as_dict(result)) if options.json else visible(_as_text(result)), flush=True)
+    able = can_call_tools(results)
+    if not options.json:
+        print("it can call tools" if able else "it cannot be relied on for tool calls")
+    return 0 if able else 1
+
+
+def _as_text(result: ProbeResult) -> str:
+    question = result.sent["messages"][-1].get("content")
+    came = (
+        "nothing"
+        if result.came is None
+        else excerpt(result.came.get("tool_calls") or result.came.get("content"), 160)
+    )
+    lines = [
+        f"{'ok  ' if result.ok else 'FAIL'} {result.name:<10} {result.asks} {result.verdict}",
+        f"     sent {excerpt(question)}; came {came}",
+    ]
+    return "\n".join([*lines, f"     {result.advice}"] if result.advice else lines)
+
+
+def _as_dict(result: ProbeResult) -> dict[str, Any]:
+    return {name: getattr(result, name) for name in result.__slots__}
