@@ -1,0 +1,223 @@
+"""Tools of an analyst on a real SQLite database, which lives in memory and can only be read.
+
+What a query may do is decided by SQLite as it compiles the statement, not by words in its text:
+an authorizer lets nothing pass but reading, and `query_only` stands behind it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from statistics import quantiles
+from threading import Lock
+from typing import Annotated, Any
+
+from zoolab.errors import ExecutionFailed, InvalidArguments, PermissionDenied, ResourceNotFound, ToolTimeout
+from zoolab.steps.define import as_registry
+from zoolab.tools import ToolRegistry
+
+MAX_ROWS = 100
+#: Steps of SQLite, of which a laptop does 40 million a second: a limit that is the same everywhere.
+MAX_STEPS = 5_000_000
+MAX_SECONDS = 1.0
+#: The longest value, and the longest query.
+MAX_BYTES = 10_000
+MAX_RESULT = 64_000
+
+_STEPS_A_LOOK = 100
+_TableName = Annotated[str, "Name of the table, for example orders."]
+_READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
+#: Functions that run code, or that work for seconds within a single step.
+_NEVER = {"load_extension", "printf", "format"}
+_LIMITS = {
+    sqlite3.SQLITE_LIMIT_LENGTH: MAX_BYTES,
+    sqlite3.SQLITE_LIMIT_SQL_LENGTH: MAX_BYTES,
+    sqlite3.SQLITE_LIMIT_COLUMN: 100,
+    sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 100,
+    sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 50,
+    sqlite3.SQLITE_LIMIT_ATTACHED: 0,
+}
+_ONLY_READING = "this database can only be read"
+_TABLES = """
+    CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT NOT NULL, email TEXT, country TEXT);
+    CREATE TABLE orders (
+        id INTEGER PRIMARY KEY, customer_id INTEGER REFERENCES customers(id),
+        amount REAL, status TEXT NOT NULL, ordered_on TEXT NOT NULL
+    );
+"""
+_NAMES = ("Ada", "Alan", "Barbara", "Dennis", "Edsger", "Frances", "Grace", "John", "Ken", "Margaret")
+_COUNTRIES = ("Norway", "France", "Japan")
+_STATUSES = ("paid", "paid", "open", "cancelled")
+
+
+def _customers() -> list[tuple[Any, ...]]:
+    return [
+        (number, name, None if number == 4 else f"{name.lower()}@example.com", _COUNTRIES[number % 3])
+        for number, name in enumerate(_NAMES, 1)
+    ]
+
+
+def _orders() -> list[tuple[Any, ...]]:
+    rows: list[tuple[Any, ...]] = [
+        (n, n * 7 % 10 + 1, 20.0 + n * 37 % 80, _STATUSES[n % 4], f"2030-{n % 6 + 1:02d}-{n % 28 + 1:02d}")
+        for n in range(1, 59)
+    ]
+    rows[16] = (17, 4, None, "open", "2030-05-18")
+    rows[40] = (41, 8, 9_999.0, "paid", "2030-06-14")
+    return [*rows, (59, *rows[9][1:]), (60, *rows[9][1:])]
+
+
+class Analytics:
+    """A shop's database: 10 customers and 60 orders, with a few faults to be found.
+
+    >>> Analytics().sql_select("SELECT count(*) AS n FROM orders")["rows"]
+    [[60]]
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._refused, self._steps, self._deadline = "", 0, 0.0
+        self._database = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        self._database.executescript(_TABLES)
+        self._database.executemany("INSERT INTO customers VALUES (?, ?, ?, ?)", _customers())
+        self._database.executemany("INSERT INTO orders VALUES (?, ?, ?, ?, ?)", _orders())
+        names = self._database.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+        self._columns = {name: self._columns_of(name) for (name,) in names.fetchall()}
+        self._allow_only_reading()
+
+    def __del__(self) -> None:
+        self._database.close()
+
+    def sql_select(
+        self, query: Annotated[str, "One SQLite SELECT, for example SELECT count(*) FROM orders."]
+    ) -> dict[str, Any]:
+        """Run one SQL query that only reads; the first 100 rows come back. Use this to answer from data."""
+        with self._lock:
+            return self._select(query)
+
+    def describe_table(self, table_name: _TableName) -> dict[str, Any]:
+        """Describe a table: its columns, their types and the number of rows. Use this before a query."""
+        columns = self._known(table_name)
+        count = self.sql_select(f"SELECT count(*) FROM {table_name}")["rows"][0][0]
+        return {"table": table_name, "row_count": count, "columns": [dict(column) for column in columns]}
+
+    def check_data_quality(self, table_name: _TableName) -> dict[str, Any]:
+        """Count nulls, duplicate rows and outliers in a table. Use this when the user doubts the data."""
+        columns = self._known(table_name)
+        with self._lock:
+            self._begin()
+            rows = self._database.execute(f"SELECT * FROM {table_name}").fetchall()
+        keys = {index for index, column in enumerate(columns) if column["primary_key"]}
+        plain = [tuple(value for index, value in enumerate(row) if index not in keys) for row in rows]
+        by_name = {column["name"]: [row[index] for row in rows] for index, column in enumerate(columns)}
+        measured = [column["name"] for column in columns if column["type"] == "REAL"]
+        return {
+            "table": table_name,
+            "row_count": len(rows),
+            "nulls": {name: values.count(None) for name, values in by_name.items() if None in values},
+            "duplicate_rows": len(plain) - len(set(plain)),
+            "outliers": {name: _outliers(by_name[name]) for name in measured},
+        }
+
+    def _known(self, table: str) -> list[dict[str, Any]]:
+        if table not in self._columns:
+            raise ResourceNotFound(f"no table {table!r}", expected=f"one of {', '.join(self._columns)}")
+        return self._columns[table]
+
+    def _columns_of(self, table: str) -> list[dict[str, Any]]:
+        query = 'SELECT name, type, pk, "notnull" FROM pragma_table_info(?)'
+        return [
+            {"name": name, "type": kind, "primary_key": bool(key), "nullable": not (key or required)}
+            for name, kind, key, required in self._database.execute(query, (table,))
+        ]
+
+    def _allow_only_reading(self) -> None:
+        self._database.text_factory = lambda text: text.decode("utf-8", "replace")
+        self._database.execute("PRAGMA temp_store = MEMORY")
+        self._database.execute("PRAGMA trusted_schema = OFF")
+        self._database.execute("PRAGMA query_only = ON")
+        for limit, most in _LIMITS.items():
+            self._database.setlimit(limit, most)
+        self._database.set_progress_handler(self._look, _STEPS_A_LOOK)
+        self._database.set_authorizer(self._authorize)
+
+    def _authorize(self, action: int, _first: Any, second: Any, _database: Any, _trigger: Any) -> int:
+        if action == sqlite3.SQLITE_FUNCTION and str(second).lower() in _NEVER:
+            self._refused = f"{second}() is not allowed in a query"
+        elif action not in _READING:
+            self._refused = _ONLY_READING
+        else:
+            return sqlite3.SQLITE_OK
+        return sqlite3.SQLITE_DENY
+
+    def _begin(self) -> None:
+        self._refused, self._steps, self._deadline = "", 0, time.monotonic() + MAX_SECONDS
+
+    def _look(self) -> bool:
+        self._steps += _STEPS_A_LOOK
+        return self._steps > MAX_STEPS or time.monotonic() > self._deadline
+
+    def _select(self, query: str) -> dict[str, Any]:
+        self._begin()
+        cursor = self._database.cursor()
+        try:
+            cursor.execute(query)
+            if cursor.description is None:
+                raise PermissionDenied(_ONLY_READING, expected="one SELECT")
+            return _table(cursor)
+        except (sqlite3.Error, sqlite3.Warning, UnicodeError, ValueError, OverflowError) as error:
+            raise self._explained(error) from error
+        except MemoryError as error:
+            raise ExecutionFailed("the query needs too much memory") from error
+        finally:
+            cursor.close()
+
+    def _explained(self, error: Exception) -> Exception:
+        if self._refused:
+            return PermissionDenied(self._refused, expected="one SELECT")
+        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
+            return ToolTimeout("the query was stopped: it takes too long", advice="ask for less")
+        return InvalidArguments(f"SQLite: {error}", advice="see describe_table for the columns")
+
+
+def analytics_tools(world: Analytics | None = None) -> ToolRegistry:
+    """The tools of a database, or of a fresh one.
+
+    >>> tools = analytics_tools()
+    >>> tools.execute("sql_select", {"query": "SELECT name FROM customers WHERE email IS NULL"})["rows"]
+    [['Dennis']]
+    >>> tools.execute("sql_select", {"query": "DELETE FROM customers"})
+    Traceback (most recent call last):
+    zoolab.errors.PermissionDenied: this database can only be read; expected one SELECT
+    """
+    world = world or Analytics()
+    return as_registry([world.sql_select, world.describe_table, world.check_data_quality])
+
+
+def _table(cursor: sqlite3.Cursor) -> dict[str, Any]:
+    """The rows as JSON; `truncated` says that there are more of them."""
+    columns = [column[0] for column in cursor.description]
+    rows: list[list[Any]] = []
+    size = 0
+    for row in cursor:
+        rows.append([_as_json(value) for value in row])
+        size += sum(len(str(value)) for value in rows[-1])
+        if len(rows) > MAX_ROWS or size > MAX_RESULT:
+            return {"columns": columns, "rows": rows[:-1], "truncated": True}
+    return {"columns": columns, "rows": rows, "truncated": False}
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return f"x'{value.hex()}'"
+    return str(value) if value in (float("inf"), float("-inf")) else value
+
+
+def _outliers(values: list[Any]) -> list[float]:
+    """Values further than 1.5 times the interquartile range from the middle half."""
+    numbers = [value for value in values if isinstance(value, int | float)]
+    if len(numbers) < 4:
+        return []
+    low, _, high = quantiles(numbers, n=4)
+    margin = 1.5 * (high - low)
+    return [number for number in numbers if not low - margin <= number <= high + margin]
