@@ -293,3 +293,15 @@ def test_any_message_is_read_or_refused_as_a_model_error(message, text):
     assert [call.slot for call in calls] == list(range(len(calls)))
     wire = message_with_calls(message, calls)
     assert read_calls(wire) == [ToolCall(c.turn, c.slot, c.id, c.name, c.arguments) for c in calls]
+
+
+def test_what_else_came_with_a_call_goes_back_with_it():
+    extra = {"google": {"thought_signature": "c2ln"}}
+    function = {"name": "add", "arguments": "{}"}
+    came = {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"function": function, "extra_content": extra}],
+    }
+    sent = message_with_calls(came, read_calls(came))["tool_calls"][0]
+    assert sent == {"id": "call_1", "type": "function", "function": function, "extra_content": extra}

@@ -135,18 +135,17 @@ def message_with_calls(message: Message, calls: list[ToolCall]) -> Message:
     >>> message_with_calls({"role": "assistant", "content": None}, [call])["tool_calls"][0]["id"]
     'call_1'
     """
-    wire = [_on_the_wire(call) for call in calls]
+    came = message.get("tool_calls") or [{}] * len(calls)
+    wire = [_on_the_wire(call, own) for call, own in zip(calls, came, strict=True)]
     if message.get("tool_calls") == wire and "content" in message:
         return message
     return {**message, "role": "assistant", "content": message.get("content"), "tool_calls": wire}
 
 
-def _on_the_wire(call: ToolCall) -> dict[str, Any]:
-    return {
-        "id": call.id,
-        "type": "function",
-        "function": {"name": call.name, "arguments": call.arguments},
-    }
+def _on_the_wire(call: ToolCall, came: dict[str, Any]) -> dict[str, Any]:
+    """The call as it goes back; what else came with it, a thought signature for instance, goes with it."""
+    function = {**came.get("function", {}), "name": call.name, "arguments": call.arguments}
+    return {**came, "id": call.id, "type": "function", "function": function}
 
 
 def _native_call(call: Any, turn: int, slot: int, ids: CallIds) -> ToolCall:

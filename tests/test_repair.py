@@ -1,0 +1,314 @@
+"""Repairs: broken writing is mended, and what was meant is never changed."""
+
+import json
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zoolab.errors import ModelError
+from zoolab.loop import walk
+from zoolab.models.scripted import Scripted
+from zoolab.records import Reply
+from zoolab.repair import MAX_CHARS, LLMRepair, RuleRepair, keeps_intent
+from zoolab.steps.define import tool
+
+TABLE = [
+    # Written badly, and complete.
+    ("{'city': 'Oslo'}", {"city": "Oslo"}),
+    ("{'a': True, 'b': False, 'c': None}", {"a": True, "b": False, "c": None}),
+    ('{"a": 1,}', {"a": 1}),
+    ('{"a": [1, 2,],}', {"a": [1, 2]}),
+    ('{"a": 1 "b": 2}', {"a": 1, "b": 2}),
+    ('{"a": "x"\n"b": "y"}', {"a": "x", "b": "y"}),
+    ("{a: 1, b_c: 2}", {"a": 1, "b_c": 2}),
+    ("{city: Oslo}", {"city": "Oslo"}),
+    ('{"a": 1 // one\n}', {"a": 1}),
+    ('{"a": 1, /* {two} */ "b": 2}', {"a": 1, "b": 2}),
+    ('{"a": 1, # one\n "b": 2}', {"a": 1, "b": 2}),
+    ('```json\n{"a": 1}\n```', {"a": 1}),
+    ('```\n{"a": "```x```"}\n```', {"a": "```x```"}),
+    ("```json\n{'a': 1,}\n```", {"a": 1}),
+    ("“city”: 1", None),
+    ("{“city”: “Oslo”}", {"city": "Oslo"}),
+    ('{"a": "line 1\nline 2\ttab"}', {"a": "line 1\nline 2\ttab"}),
+    ('{"a": "say "hi" to me"}', {"a": 'say "hi" to me'}),
+    ("{'a': 'it's'}", None),
+    (r"{'a': 'it\'s'}", {"a": "it's"}),
+    (r'{"a": "\u00e9\ud83d\ude00",}', {"a": "é😀"}),
+    ('{"a": {"b": [1, {"c": "d"}', {"a": {"b": [1, {"c": "d"}]}}),
+    ('{"a": "x"', {"a": "x"}),
+    ('{"a": true', {"a": True}),
+    ('{"a": [1, 2}', {"a": [1, 2]}),
+    ('{"a": 1}}', {"a": 1}),
+    ('{"a": -1.5e3,}', {"a": -1500.0}),
+    (r'"{\"a\": 1}"', {"a": 1}),
+    (r'"{\"a\": 1,}"', {"a": 1}),
+    ("'{\"a\": 1}'", {"a": 1}),
+    ('\ufeff {"a": 1}', {"a": 1}),
+    # Cut off: what is missing is what was meant.
+    ('{"cmd":"rm -rf /tmp/x', None),
+    ("{'cmd': 'rm -rf /tmp/x", None),
+    ('{"cmd": rm -rf /tmp/x', None),
+    ('{"a": 1, "b": "', None),
+    ('{"a": 1, "b": ', None),
+    ('{"a": 1, "b"', None),
+    ('{"a": 1,', None),
+    ('{"a": [', None),
+    ('{"amount": 12', None),
+    ('{"amount": 12.', None),
+    ('{"a": "x\\', None),
+    ('{"a": "\\u12', None),
+    ('{"a": 1 // , "b": 2}', None),
+    # Two things could be meant, or nothing that is one object.
+    ('{"a":1}{"a":2}', None),
+    ('{"a": 1}\n{"b": 2}', None),
+    ('[{"a": 1}]', None),
+    ('[{"a": 1}, {"a": 2}]', None),
+    ("{a: 1, a: 2}", None),
+    ('{"a": 1, "a": 2}', None),
+    ('{"a": NaN}', None),
+    ('{"a": Infinity}', None),
+    ('{"a": undefined}', None),
+    ('{"a": 1,000}', None),
+    ('{"a": 007}', None),
+    ('{"a": 0x1F}', None),
+    ('{"a": 1 + 1}', None),
+    ('{"a": [10 -2]}', None),
+    ('{"a": "x" + "y"}', None),
+    ('{"a": "x" "y"}', None),
+    ('{"a": "x"+"y"}', None),
+    ('{"a": f(x)}', None),
+    ('{"a": "one "two three"}', None),
+    (r"{'a': '\x41'}", None),
+    (r'{"a": "C:\temp\dir"}', None),
+    (r'{"a": "\d+ \"x\""}', {"a": '\\d+ "x"'}),
+    ('{"a": 1} and then {"a": 2}', None),
+    ('{"a": {"b": 1}}, "c": 2}', None),
+    ('Delete it: {"a": 1}', None),
+    ('"a": 1}', None),
+    ("", None),
+    (" \n", None),
+    ("null", None),
+    ("42", None),
+    ("'text'", None),
+    ('{"a": "\ud800",}', None),
+    ("{'a': " * 70 + "1" + "}" * 70, None),
+    ("{'a': " + "1" * 500 + "}", None),
+]
+
+
+@pytest.mark.parametrize(("raw", "meant"), TABLE)
+def test_what_is_meant_comes_out_or_nothing(raw, meant):
+    repair = RuleRepair()
+    proposed = repair.propose(raw)
+    assert (proposed and json.loads(proposed)) == meant
+    assert [(r.raw, r.proposed) for r in repair.report] == [(raw, proposed)]
+    assert repair.report[0].outcome == ("refused" if meant is None else "changed")
+    assert repair.report[0].reason
+
+
+NUMBERS = {
+    "type": "object",
+    "properties": {
+        "n": {"type": "integer"},
+        "x": {"type": "number"},
+        "on": {"type": "boolean"},
+        "maybe": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+        "either": {"type": ["string", "integer"]},
+        "text": {"type": "string"},
+        "many": {"type": "array", "items": {"type": "integer"}},
+        "any": {},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("raw", "meant"),
+    [
+        ('{"n": "58"}', {"n": 58}),
+        ("{'n': '58',}", {"n": 58}),
+        ('{"x": "1.5", "on": "true"}', {"x": 1.5, "on": True}),
+        ('{"maybe": "3", "many": ["1", "2"]}', {"maybe": 3, "many": [1, 2]}),
+        ('{"either": "58", "text": "58", "any": "58", "new": "58"}', None),
+        ('{"n": "058"}', None),
+        ('{"n": "5.0"}', None),
+        ('{"n": "+5"}', None),
+        ('{"n": "five"}', None),
+        ('{"n": "NaN"}', None),
+        ('{"x": "1e999"}', None),
+        ('{"x": "0.10"}', None),
+        ('{"on": "True"}', None),
+        ('{"on": "1"}', None),
+        ('{"on": 1, "text": 58}', None),
+        ('{"many": "1"}', None),
+        ('{"many": 1}', None),
+    ],
+)
+def test_a_type_slip_is_mended_only_where_nothing_else_can_be_meant(raw, meant):
+    repair = RuleRepair()
+    proposed = repair.propose(raw, NUMBERS)
+    assert json.loads(proposed) == (json.loads(raw) if meant is None else meant)
+    assert repair.report[0].outcome == ("kept" if meant is None else "changed")
+
+
+@pytest.mark.parametrize("schema", [None, {}, {"properties": 1}, {"properties": {"n": 7}}, {"type": 3}])
+def test_a_strange_schema_changes_nothing(schema):
+    assert RuleRepair().propose('{"n": "1"}', schema) == '{"n":"1"}'
+
+
+@pytest.mark.parametrize(
+    ("raw", "proposed", "kept"),
+    [
+        ("{'a': '58'}", '{"a": 58}', True),
+        ("{'a': 'true'}", '{"a": true}', True),
+        ("{'a': 1, 'b': 2}", '{"a": 1}', False),
+        ("{'a': 1}", '{"a": 1, "b": 2}', False),
+        ("{'a': 1, 'b': 2}", '{"a": 2, "b": 1}', False),
+        ("{'a': 1, 'b': 2}", '{"b": 2, "a": 1}', False),
+        ('{"a": "58 /* or 59 */"}', '{"a": 58}', False),
+        ("{'a': 'null'}", '{"a": null}', False),
+        ("{'a': 1}", '{"a": [1]}', False),
+        ("{'a': 1}", '{"b": 1}', False),
+        ("{'a': 1.50}", '{"a": 1.5}', True),
+        ("{'a': 1.0}", '{"a": 1}', False),
+        ("{'a': 1}", '{"a": true}', False),
+        ('{"a": "x", "b": "y"}', r'{"a": "x\", \"b\": \"y"}', False),
+        ("{'a': 1}", "[1]", False),
+        ("{'a': 1}", "{'a': 1}", False),
+        ("", "{}", False),
+    ],
+)
+def test_intent_is_kept_word_for_word(raw, proposed, kept):
+    assert keeps_intent(raw, proposed) is kept
+
+
+@given(st.text() | st.text(alphabet="{}[]\"'“”:,/*#\\`ab1.-+ \n\ttrueNonu"))
+def test_nothing_raises_and_what_is_proposed_is_one_object(text):
+    repair = RuleRepair()
+    proposed = repair.propose(text, NUMBERS)
+    assert keeps_intent(text, text) in (True, False)
+    assert proposed is None or (isinstance(json.loads(proposed), dict) and keeps_intent(text, proposed))
+    assert len(repair.report) == 1
+
+
+@pytest.mark.parametrize(
+    "mark", ["{", "[", '"', "'", "\\", "#", "/*", "`", '{"', "['", '{"a":', "1", " \n", '",']
+)
+def test_a_long_text_of_one_mark_is_refused_in_time(mark):
+    assert RuleRepair().propose(mark * (MAX_CHARS // len(mark))) is None
+    assert RuleRepair().propose('{"a": ' + mark * MAX_CHARS) is None
+
+
+TEXT = st.text(alphabet="abé😀 '\",:{}[]/#\\\n-01") | st.text(alphabet="ab c") | st.text()
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT
+VALUES = st.recursive(
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=6,
+)
+OBJECTS = st.dictionaries(TEXT, VALUES, max_size=4)
+BREAKAGES = {
+    "as it is": json.dumps,
+    "brace dropped": lambda value: json.dumps(value)[:-1],
+    "python": repr,
+    "python, brace dropped": lambda value: repr(value)[:-1],
+    "trailing comma": lambda value: re.sub(r"([^{])}\Z", r"\1,}", json.dumps(value)),
+    "fence": lambda value: f"```json\n{json.dumps(value, indent=1)}\n```",
+    "fence, python": lambda value: f"```\n{value!r}\n```",
+    "twice": lambda value: json.dumps(json.dumps(value)),
+    "unquoted keys": lambda value: re.sub(r'\A{"([a-z]+)":', r"{\1:", json.dumps(value)),
+    "not escaped": lambda value: json.dumps(value, ensure_ascii=False).replace('\\"', '"'),
+    "comment": lambda value: "{ /* note */" + json.dumps(value)[1:],
+}
+
+
+@pytest.mark.parametrize("breakage", BREAKAGES)
+@given(value=OBJECTS)
+def test_a_broken_object_comes_back_as_itself_or_not_at_all(breakage, value):
+    proposed = RuleRepair().propose(BREAKAGES[breakage](value))
+    assert proposed is None or json.loads(proposed) == value
+
+
+@given(value=OBJECTS, data=st.data())
+def test_a_text_that_was_cut_is_never_given_other_words(value, data):
+    text = json.dumps(value)
+    proposed = RuleRepair().propose(text[: data.draw(st.integers(0, len(text) - 1))])
+    assert proposed is None or text.startswith(json.dumps(json.loads(proposed)).rstrip("]}"))
+
+
+@tool
+def add(a: int, b: int = 1) -> int:
+    """Add two integers."""
+    return a + b
+
+
+def verdict_of(raw, repair, finish_reason=None):
+    """The verdict on one call of `add`, and the content of the tool message."""
+    call = {"id": "c", "type": "function", "function": {"name": "add", "arguments": raw}}
+    message = {"role": "assistant", "content": None, "tool_calls": [call]}
+    steps = list(walk("?", [add], Scripted([Reply(message, finish_reason), "Done."]), repair=repair))
+    verdict = next(step.record for step in steps if step.kind == "validate")
+    return verdict, next(step.record.content for step in steps if step.kind == "result")
+
+
+def test_a_repaired_call_runs_and_the_verdict_shows_the_repair():
+    verdict, content = verdict_of("{'a': 42, 'b': '58',}", RuleRepair())
+    assert (verdict.ok, verdict.arguments) == (True, {"a": 42, "b": 58})
+    assert (verdict.repair.accepted, verdict.repair.proposed) == (True, '{"a":42,"b":58}')
+    assert json.loads(content)["data"] == 100
+
+
+def test_what_was_cut_by_length_is_not_even_shown_to_the_repair():
+    repair = RuleRepair()
+    verdict, _ = verdict_of("{'a': 42,}", repair, "length")
+    assert (verdict.ok, verdict.repair, repair.report) == (False, None, [])
+
+
+def test_a_refused_repair_does_not_run():
+    verdict, content = verdict_of('{"a": 4', RuleRepair())
+    assert (verdict.ok, verdict.repair.accepted, verdict.repair.proposed) == (False, False, None)
+    assert json.loads(content)["success"] is False
+
+
+def test_a_model_repairs_and_is_asked_with_name_schema_and_raw_text():
+    asked = []
+
+    def answer(request):
+        asked.append(request)
+        return '```json\n{"a": 42, "b": 58}\n```'
+
+    verdict, _ = verdict_of('{"a": "42", b: "58"', LLMRepair(Scripted([answer]), "add"))
+    assert (verdict.ok, verdict.arguments) == (True, {"a": 42, "b": 58})
+    text = asked[0].messages[-1]["content"]
+    assert "Tool: add\n" in text
+    assert '"integer"' in text
+    assert text.endswith('{"a": "42", b: "58"')
+
+
+def failing(_request):
+    raise ModelError("no network")
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        ('{"a": 43}', "43 is not what stands"),
+        ('{"a": 42, "b": 1}', "is not what stands"),
+        ("{}", "is not what stands"),
+        ("null", "not one object"),
+        ("I cannot.", "valid JSON"),
+        (Reply({"role": "assistant", "content": '{"a": 42}'}, "length"), "cut off by length"),
+        (failing, 'the model failed: "ModelError: no network'),
+    ],
+)
+def test_a_model_that_changes_the_meaning_or_fails_is_refused(reply, reason):
+    repair = LLMRepair(Scripted([reply]))
+    assert repair.propose('{"a": "42"', {"type": "object"}) is None
+    assert repair.report[0].outcome == "refused"
+    assert reason in repair.report[0].reason
+
+
+def test_a_model_is_not_asked_about_nothing():
+    assert LLMRepair(Scripted([])).propose(" ") is None
