@@ -35,7 +35,7 @@ FLOORS = [
     ["__main__"],
 ]
 FLOOR_OF = {name: number for number, floor in enumerate(FLOORS) for name in floor}
-HEAVY = {"openai", "jsonschema", "pandas", "matplotlib", "ipywidgets", "anywidget", "pydantic"}
+HEAVY = {"json_repair", "openai", "jsonschema", "pandas", "matplotlib", "ipywidgets", "anywidget", "pydantic"}
 
 MODULES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
