@@ -1,4 +1,4 @@
-"""The command line: `zoolab walk`, `lab`, `record`, `local`.
+"""The command line: `zoolab walk`, `doctor`, `record`, `local`, `lab`.
 
 Exit codes: 0 done, 1 done and something fell short, 2 could not run.
 """
@@ -104,13 +104,17 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_model_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--tools", metavar="A,B", help="which of the starter tools to offer")
-    parser.add_argument("--system", help="the system prompt")
+def _add_who_answers(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--live", action="store_true", help="ask the endpoint of OPENAI_BASE_URL")
     parser.add_argument("--model", help="its model, by default ZOOLAB_MODEL")
     parser.add_argument("--base-url", help="another endpoint")
     parser.add_argument("--local", nargs="?", const="", metavar="NAME", help="ask a model on this machine")
+
+
+def _add_model_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--tools", metavar="A,B", help="which of the starter tools to offer")
+    parser.add_argument("--system", help="the system prompt")
+    _add_who_answers(parser)
     parser.add_argument("--stream", action="store_true", help="have the replies in pieces")
     parser.add_argument("--yes", action="store_true", help="allow tools that ask for permission")
 
@@ -135,7 +139,7 @@ def _add_lab(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_record(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("recording", help="the recording to begin or to add to")
+    parser.add_argument("into", metavar="recording", help="the recording to begin or to add to")
     parser.add_argument("prompt", nargs="*", help="what to ask")
     parser.add_argument("--prompts", metavar="FILE", help="JSONL with prompt, tools, system and replies")
     parser.add_argument(
@@ -146,12 +150,7 @@ def _add_record(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_doctor(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--live", action="store_true", help="examine the endpoint of OPENAI_BASE_URL")
-    parser.add_argument("--model", help="its model, by default ZOOLAB_MODEL")
-    parser.add_argument("--base-url", help="another endpoint")
-    parser.add_argument(
-        "--local", nargs="?", const="", metavar="NAME", help="examine a model on this machine"
-    )
+    _add_who_answers(parser)
     parser.add_argument("--recording", help="show what a recorded model said")
     parser.add_argument("--record", metavar="FILE", help="keep what comes in a recording")
     parser.add_argument("--json", action="store_true", help="print the findings as JSONL")

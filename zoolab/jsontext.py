@@ -71,6 +71,16 @@ def encode(value: Any) -> str:
     return _COMPACT(value)
 
 
+def encode_line(value: Any) -> str:
+    """JSON for a line of a file: as `encode`, but a lone surrogate is escaped, so that it is UTF-8.
+
+    >>> encode_line("é"), encode_line("\\ud800")
+    ('"é"', '"\\\\ud800"')
+    """
+    line = encode(value)
+    return line if is_utf8(line) else json.dumps(value)
+
+
 def canonical(value: Any) -> str:
     """JSON that is the same for equal values: compact, keys sorted.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from zoolab.commands.models import is_live, model_of
+from zoolab.commands.models import model_of
 from zoolab.doctor import ProbeResult, can_call_tools, examine, what_is_known
 from zoolab.jsontext import encode, excerpt
 from zoolab.models.replay import Replay
@@ -16,8 +16,7 @@ RECORDING = "doctor"
 
 def examine_and_show(options: argparse.Namespace) -> int:
     """Put the probes to a model, and say of each what came and what to do."""
-    recorded = options.local is None and not is_live(options)
-    model: Any = Replay(options.recording or RECORDING) if recorded else model_of(options)
+    model: Any = model_of(options, RECORDING)
     if options.record:
         model = Replay(options.record, live=model)
     name = str(getattr(model, "model", "") or type(model).__name__)

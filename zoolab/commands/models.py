@@ -24,10 +24,10 @@ def tools_of(options: argparse.Namespace) -> ToolRegistry:
     return starter_tools(*names)
 
 
-def model_of(options: argparse.Namespace) -> Model:
-    """A live endpoint, a local model, or a recording."""
+def model_of(options: argparse.Namespace, default: str = DEFAULT_RECORDING) -> Model:
+    """A live endpoint, a local model, or a recording: the one that is named, else the default."""
     recording: str | None = getattr(options, "recording", None)
-    asked = [options.local is not None, is_live(options), options.name == "walk" and recording is not None]
+    asked = [options.local is not None, is_live(options), recording is not None]
     if sum(asked) > 1:
         raise InvalidInput("more than one model is asked", advice="choose --live, --local or --recording")
     if options.local is not None:
@@ -40,7 +40,7 @@ def model_of(options: argparse.Namespace) -> Model:
         return OpenAIModel(options.model, make_client(options.base_url), options.stream)
     from zoolab.models.replay import Replay
 
-    return Replay(recording or DEFAULT_RECORDING, stream=options.stream)
+    return Replay(recording or default, stream=options.stream)
 
 
 def is_live(options: argparse.Namespace) -> bool:

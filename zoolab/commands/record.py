@@ -34,7 +34,7 @@ def record(options: argparse.Namespace) -> int:
     live = None if options.scripted else model_of(options)
     short = 0
     for number, asked in enumerate(_conversations(options), 1):
-        replay = Replay(options.recording, live=live or Scripted(asked.get("replies") or []))
+        replay = Replay(options.into, live=live or Scripted(asked.get("replies") or []))
         trace = _hold(replay, asked, options.yes)
         short += trace.answer is None
         calls = "; ".join(f"{call.name}({call.arguments})" for call in trace.tool_calls)

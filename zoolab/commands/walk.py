@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
@@ -11,7 +10,7 @@ from typing import Any, TextIO
 
 from zoolab.commands.models import DEFAULT_PROMPT, DEFAULT_RECORDING, is_live, model_of, tools_of
 from zoolab.errors import ReplayMiss
-from zoolab.jsontext import encode, excerpt, is_utf8
+from zoolab.jsontext import encode_line, excerpt
 from zoolab.loop import walk
 from zoolab.models.recording import Recording
 from zoolab.models.secrets import scrub
@@ -111,8 +110,7 @@ def _keep(trace: Trace, options: argparse.Namespace) -> None:
         trace.to_html(options.html)
     if options.json:
         for event in events_of(trace):
-            line = encode(event)
-            print(line if is_utf8(line) else json.dumps(event))
+            print(encode_line(event))
 
 
 def _say_who(model: Any, options: argparse.Namespace) -> None:

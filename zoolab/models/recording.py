@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from zoolab.errors import InvalidInput
-from zoolab.jsontext import encode, excerpt, is_utf8
+from zoolab.jsontext import encode_line, excerpt
 from zoolab.models.keys import DELIVERY, RequestKeys
 from zoolab.models.secrets import scrub_json
 
@@ -130,10 +130,9 @@ class Recording:
         self._responses.setdefault(key, entry["response"])
 
     def _write(self, entry: dict[str, Any], mode: str) -> None:
-        line = encode(entry)
         try:
             with self.path.open(mode, encoding="utf-8") as file:
-                file.write((line if is_utf8(line) else json.dumps(entry)) + "\n")
+                file.write(encode_line(entry) + "\n")
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:

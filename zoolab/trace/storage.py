@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from zoolab.errors import InvalidInput, InvalidTrace
-from zoolab.jsontext import encode, excerpt, is_utf8
+from zoolab.jsontext import encode_line, excerpt
 
 FORMAT = "zoolab-trace"
 VERSION = 1
@@ -121,8 +121,7 @@ def read_events(path: Path) -> Iterator[tuple[int, Event]]:
 
 
 def _line(event: Event) -> str:
-    line = encode(event)
-    return (line if is_utf8(line) else json.dumps(event)) + "\n"
+    return encode_line(event) + "\n"
 
 
 def _parse(line: str, number: int) -> Event:
