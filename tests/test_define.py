@@ -21,9 +21,10 @@ from pydantic import BaseModel, Field
 
 from zoolab.errors import InvalidInput, InvalidToolSignature
 from zoolab.lint import lint
+from zoolab.registry import ToolRegistry
 from zoolab.schema.binding import BindingError
 from zoolab.steps.define import as_registry, tool
-from zoolab.tools import Context, Tool, ToolRegistry
+from zoolab.tools import Context, Tool
 
 
 class Unit(enum.Enum):

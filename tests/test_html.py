@@ -30,7 +30,7 @@ from zoolab.records import (
     ToolCall,
     Verdict,
 )
-from zoolab.tools import ToolRegistry
+from zoolab.registry import ToolRegistry
 from zoolab.trace.story.markup import Html, block, join, tag, visible
 from zoolab.trace.story.page import MAX_STEPS, render_fragment, render_page
 

@@ -13,9 +13,10 @@ from zoolab.errors import ERROR_CODES, CallError, Problem, ZoolabError
 from zoolab.loop import walk
 from zoolab.models.scripted import Scripted
 from zoolab.records import Limits, Repair, ToolCall, Verdict
+from zoolab.registry import ToolRegistry
 from zoolab.steps.define import tool
 from zoolab.steps.validate import check_arguments, check_call, check_with_repair
-from zoolab.tools import Tool, ToolRegistry
+from zoolab.tools import Tool
 
 
 def explode(value: int) -> int:
@@ -168,7 +169,7 @@ def test_a_repair_is_validated_again_and_its_difference_is_kept():
 def test_a_repair_is_shown_the_raw_text_and_the_schema(arguments):
     seen = []
     repaired(arguments, lambda *given: seen.append(given))
-    assert seen == [(arguments, add.parameters)]
+    assert seen == [(arguments, {**add.parameters, "title": "add"})]
 
 
 @pytest.mark.parametrize(

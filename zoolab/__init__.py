@@ -25,10 +25,11 @@ if TYPE_CHECKING:
     from zoolab.nested import as_tool, with_tools
     from zoolab.policy import Policy
     from zoolab.records import Decision, Limits, Outcome, Reply, Request, Result, Step, ToolCall, Verdict
+    from zoolab.registry import ToolRegistry
     from zoolab.steps.define import tool
     from zoolab.steps.tool_call import read_calls
     from zoolab.steps.validate import check_call
-    from zoolab.tools import Context, Tool, ToolRegistry
+    from zoolab.tools import Context, Tool
     from zoolab.trace import Trace, run
 
 __version__ = "0.1.0"
@@ -45,7 +46,8 @@ _HOMES = {
     "steps.define": "tool",
     "steps.tool_call": "read_calls",
     "steps.validate": "check_call",
-    "tools": "Context Tool ToolRegistry",
+    "registry": "ToolRegistry",
+    "tools": "Context Tool",
     "trace": "Trace run",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}

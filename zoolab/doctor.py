@@ -10,11 +10,11 @@ from typing import Any
 from zoolab.errors import ModelError
 from zoolab.jsontext import excerpt
 from zoolab.records import Message, Model, Reply, Request, ToolCall
+from zoolab.registry import ToolRegistry
 from zoolab.steps.request import opening_messages
 from zoolab.steps.tool_call import read_calls
 from zoolab.steps.validate import check_call
 from zoolab.toolbox.starter import starter_tools
-from zoolab.tools import ToolRegistry
 
 #: Without these a model cannot serve in a loop of tool calls.
 ESSENTIAL = ("calls", "arguments", "result")
@@ -166,7 +166,7 @@ def _examined(model: Model, probe: Probe, as_text: bool) -> ProbeResult:
 def _request(
     prompt: str, tools: ToolRegistry | None = None, as_text: bool = False, choice: str = "auto"
 ) -> Request:
-    opening = opening_messages(prompt, text_tools=tools if as_text else None)
+    opening = opening_messages(prompt, text_tools=tools or () if as_text else ())
     offered = () if tools is None or as_text else tuple(tools.schemas())
     return Request(opening, offered, choice)
 

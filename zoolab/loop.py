@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Generator, Iterable
+from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
 from zoolab.errors import InvalidInput, Problem, ToolLoopLimitReached, ToolRetriesExhausted
-from zoolab.policy import Policy
+from zoolab.policy import Permissions, Policy
 from zoolab.records import (
     Context,
     Decision,
@@ -23,14 +23,22 @@ from zoolab.records import (
     Step,
     ToolCall,
     Verdict,
+    Withheld,
 )
+from zoolab.registry import ToolRegistry
 from zoolab.steps.define import as_registry
 from zoolab.steps.execute import Interrupted, Job, Runner, denied, refused
-from zoolab.steps.request import check_tool_choice, make_request, opening_messages
+from zoolab.steps.request import (
+    Retriever,
+    check_tool_choice,
+    make_request,
+    opening_messages,
+    pick_tools,
+)
 from zoolab.steps.result import METADATA, Envelope, make_result
 from zoolab.steps.tool_call import CallIds, check_reply, message_with_calls, read_calls, without_empty_calls
 from zoolab.steps.validate import Repairer, check_with_repair
-from zoolab.tools import Tool, ToolRegistry
+from zoolab.tools import Tool
 
 Tools = ToolRegistry | Iterable[Tool | Callable[..., Any]]
 Walk = Generator[Step, Record | Step | None, Messages]
@@ -49,8 +57,9 @@ def walk(
     system: str | None = None,
     messages: Iterable[Message] = (),
     tool_choice: str = "auto",
-    policy: Policy | None = None,
+    policy: Policy | Permissions | None = None,
     repair: Repairer | None = None,
+    retrieve: Retriever | None = None,
     limits: Limits | None = None,
     parallel: bool = True,
     context: Any = None,
@@ -70,8 +79,10 @@ def walk(
         system: The system prompt.
         messages: An earlier conversation, to be continued.
         tool_choice: "auto", "required" (or "any"), "none" or a tool's name; forced, it holds for one turn.
-        policy: Which tools need permission; by default those of medium and high risk.
+        policy: Which tools need permission, by default those of medium and high risk; `Permissions` also
+            keep what people say beyond this walk.
         repair: Proposes arguments in place of broken ones.
+        retrieve: Picks the tools that each request offers; by default all of them.
         limits: Where the walk ends, whatever the model wants.
         parallel: Whether the calls of one reply run side by side.
         context: What tools with a `Context` parameter receive.
@@ -102,12 +113,16 @@ def walk(
     limits = limits or Limits()
     as_text = (calls or getattr(model, "calls", "native")) == "text"
     runner = Runner(context if isinstance(context, Context) else Context(context), parallel=parallel)
-    turns = _Turns(first_turn, limits, policy or Policy(), repair, frozenset(deny), runner, envelope, as_text)
+    permissions = policy if isinstance(policy, Permissions) else Permissions(policy)
+    turns = _Turns(
+        first_turn, limits, permissions, repair, retrieve, frozenset(deny), runner, envelope, as_text
+    )
+    messages = list(messages)
     try:
-        registry = yield from turns.define(as_registry(tools), tool_choice)
-        turns.open(opening_messages(prompt, system, messages, registry if as_text else None))
+        yield from turns.define(_equipped(tools, model), tool_choice)
+        turns.open(opening_messages(prompt, system, messages, turns.told_in_text(prompt, messages)))
         while True:
-            reply = yield from turns.ask(model, tool_choice)
+            reply = yield from turns.ask(model)
             asked = yield from turns.read(reply)
             if not asked:
                 return turns.messages
@@ -126,8 +141,9 @@ class _Turns:
         self,
         first_turn: int,
         limits: Limits,
-        policy: Policy,
+        permissions: Permissions,
         repair: Repairer | None,
+        retrieve: Retriever | None,
         deny: frozenset[str],
         runner: Runner,
         envelope: Envelope,
@@ -136,17 +152,19 @@ class _Turns:
         self.turn = first_turn - 1
         self.first_turn = first_turn
         self.limits = limits
-        self.policy = policy
+        self.permissions = permissions
         self.repair = repair
+        self.retrieve = retrieve
         self.deny = deny
         self.runner = runner
         self.envelope: Envelope = envelope
         self.as_text = as_text
         self.registry = ToolRegistry()
         self.offered: tuple[dict[str, Any], ...] = ()
+        self.withheld: tuple[Withheld, ...] = ()
+        self.tool_choice = "auto"
         self.messages = Messages()
         self.ids = CallIds()
-        self.granted: set[str] = set()
         self.failures: dict[str | None, int] = {}
         self.last_results: dict[tuple[str, str], tuple[int, int]] = {}
         self.interrupt: Interrupted | None = None
@@ -155,19 +173,27 @@ class _Turns:
 
     def define(self, registry: ToolRegistry, tool_choice: str) -> _Ask:
         check_tool_choice(tool_choice, registry)
+        self.tool_choice = tool_choice
         answer = yield Step("define", self.turn, None, registry, self.messages)
         self.registry = as_registry(_settled(answer, registry))
         self.offered = () if self.as_text else tuple(self.registry.schemas())
-        return self.registry
+
+    def told_in_text(self, prompt: str | None, messages: list[Message]) -> Iterable[Tool]:
+        """The tools that the system prompt describes, where they are not sent with the requests."""
+        if not self.as_text:
+            return ()
+        return self._pick([*messages, {"role": "user", "content": prompt or ""}])
 
     def open(self, messages: list[Message]) -> None:
         self.messages = Messages(messages)
         self.ids = CallIds(messages)
 
-    def ask(self, model: Model, tool_choice: str) -> _Ask:
+    def ask(self, model: Model) -> _Ask:
         self._begin_turn()
         first = self.turn == self.first_turn
-        request = make_request(self.messages, self.offered, tool_choice, first)
+        if self.retrieve is not None and not self.as_text:
+            self.offered = tuple(tool.schema() for tool in self._pick(self.messages))
+        request = make_request(self.messages, self.offered, self.tool_choice, first, self.withheld)
         new = len(self.messages) if first else 0
         answer = yield Step("request", self.turn, None, request, self.messages, new)
         if answer is not None:
@@ -222,13 +248,14 @@ class _Turns:
             if tool is None:  # a person may have allowed what does not exist
                 outcomes[slot] = refused(call, check_with_repair(call, self.registry, None))
                 continue
-            decision = self.policy.decide(tool) if tool.function is not None else _BY_HAND
-            if decision.choice == "pending" and call.name not in self.granted:
-                answer = yield Step("execute", self.turn, slot, decision, self.messages, 0, call)
-                decision = _settled(answer, decision)
-            outcomes[slot] = self._refused(call, decision)
-            if outcomes[slot] is None:
-                jobs[slot] = Job(tool, verdict.arguments or {}, self._timeout(tool))
+            arguments = verdict.arguments or {}
+            decision = yield from self._permit(call, tool, arguments)
+            if isinstance(decision, Outcome):
+                outcomes[slot] = decision
+            elif decision.allowed:
+                jobs[slot] = Job(tool, arguments, self._timeout(tool))
+            else:
+                outcomes[slot] = denied(call, decision.reason)
         done = iter(self._run([*jobs.values()]))
         for slot, call in enumerate(calls):
             if verdicts[slot].ok:
@@ -277,15 +304,21 @@ class _Turns:
             return Verdict(False, None, (Problem("loop_limit", "", f"at most {most} calls a reply", "more"),))
         return check_with_repair(call, self.registry, self.repair, deny=self.deny, cut=cut)
 
-    def _refused(self, call: ToolCall, decision: Decision | Outcome) -> Outcome | None:
-        """The outcome that stands for a call that does not run; None if it does."""
-        if isinstance(decision, Outcome):
+    def _permit(self, call: ToolCall, tool: Tool, arguments: dict[str, Any]) -> _Ask:
+        """The decision for a call, or an outcome that somebody gives in place of running it."""
+        permissions = self.permissions
+        decision = permissions.decide(tool, arguments) if tool.function is not None else _BY_HAND
+        if decision.choice != "pending":
             return decision
-        if decision.choice in ("session", "always"):
-            self.granted.add(call.name)
-        if decision.allowed or call.name in self.granted:
-            return None
-        return denied(call, decision.reason if decision.choice == "deny" else "nobody allowed it")
+        answer = yield Step("execute", self.turn, call.slot, decision, self.messages, 0, call)
+        said = _settled(answer, decision)
+        return said if isinstance(said, Outcome) else permissions.settle(tool, arguments, said)
+
+    def _pick(self, messages: Sequence[Message]) -> list[Tool]:
+        if self.retrieve is None:
+            return list(self.registry)
+        picked, self.withheld = pick_tools(self.retrieve, messages, self.registry, self.tool_choice)
+        return picked
 
     def _timeout(self, tool: Tool) -> float | None:
         if self.deadline is None:
@@ -301,7 +334,8 @@ class _Turns:
             return interrupt.outcomes
 
     def _result(self, call: ToolCall, outcome: Outcome) -> Result:
-        result = make_result(outcome, call.id, self.envelope)
+        tool = self.registry.get(call.name)
+        result = make_result(outcome, call.id, self.envelope, "" if tool is None else tool.untrusted)
         key, seen = (call.name, call.arguments), hash(result.content.partition(METADATA)[0])
         before, times = self.last_results.get(key, _NEVER)
         repeats = times + 1 if seen == before else 1
@@ -316,6 +350,13 @@ class _Turns:
     def _replace_last(self, message: Message) -> None:
         """A new list: moments of `messages[]` that were handed out keep what they showed."""
         self.messages = Messages([*self.messages.tolist()[:-1], message])
+
+
+def _equipped(tools: Tools, model: Model) -> ToolRegistry:
+    """The registry; a model that injects faults into tools has a hand in it."""
+    registry = as_registry(tools)
+    equip = getattr(model, "equip", None)
+    return registry if equip is None else as_registry(equip(registry))
 
 
 def _settled(answer: Record | Step | None, record: Any) -> Any:

@@ -5,27 +5,31 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from zoolab.errors import ModelError
+from zoolab.errors import ModelError, PermissionDenied
+from zoolab.jsontext import encode
 from zoolab.loop import Tools, walk
+from zoolab.policy import Permissions
 from zoolab.records import Model, Reply, Request, Step
 from zoolab.steps.define import as_registry
 from zoolab.steps.validate import check_arguments
-from zoolab.tools import Tool
+from zoolab.tools import Tool, ToolReturn
+from zoolab.trace import run
 
 
 def as_tool(name: str, description: str, tools: Tools, model: Model, **options: Any) -> Tool:
     """A whole walk as one tool: a sub-agent that is given a task and returns its answer.
 
-    `options` are those of `walk`.
+    `options` are those of `run`. The trace of each task is kept in the parent's: `Outcome.trace`.
 
     >>> from zoolab.models.scripted import Scripted
-    >>> as_tool("oracle", "Knows.", [], Scripted(["42"])).invoke({"task": "The answer?"})
-    '42'
+    >>> done = as_tool("oracle", "Knows.", [], Scripted(["42"])).invoke({"task": "The answer?"})
+    >>> done.value, len(done.trace)
+    ('42', 3)
     """
 
-    def delegate(task: str) -> str:
-        steps = list(walk(task, tools, model, **options))
-        return str(steps[-1].messages[-1].get("content") or "")
+    def delegate(task: str) -> ToolReturn:
+        trace = run(task, tools, model, **options)
+        return ToolReturn(trace.answer or "", trace)
 
     built = Tool.build(name, description).param("task", "string", "What the sub-agent shall do, in full.")
     return built.call(delegate)
@@ -57,7 +61,9 @@ class ToolEnabled:
     def __init__(self, model: Model, tools: Tools, options: Mapping[str, Any]) -> None:
         self.model = model
         self.tools = as_registry(tools)
-        self._options = dict(options)
+        policy = options.get("policy")
+        self._permissions = policy if isinstance(policy, Permissions) else Permissions(policy)
+        self._options = {**options, "policy": self._permissions}
         #: The steps of the last request's walk.
         self.steps: list[Step] = []
 
@@ -77,9 +83,18 @@ class ToolEnabled:
         return last
 
     def call_tool(self, name: str, arguments: Mapping[str, Any] | str) -> Any:
-        """Check the arguments (a dict, or the raw text of a model), call the tool, return its value."""
-        if isinstance(arguments, str):
-            verdict = check_arguments(arguments, self.tools[name])
-            verdict.raise_for_problems()
-            arguments = verdict.arguments or {}
-        return self.tools.execute(name, arguments)
+        """Check the arguments (a dict, or the raw text of a model), call the tool, return its value.
+
+        Raises:
+            CallError: There is no such tool, or the arguments are wrong.
+            PermissionDenied: The policy does not allow it.
+        """
+        tool = self.tools[name]
+        text = arguments if isinstance(arguments, str) else encode(arguments)
+        verdict = check_arguments(text, tool)
+        verdict.raise_for_problems()
+        given = verdict.arguments or {}
+        decision = self._permissions.decide(tool, given)
+        if not decision.allowed:
+            raise PermissionDenied(f"{name} did not run: {decision.reason}", advice="allow it with policy=")
+        return self.tools.execute(name, given)

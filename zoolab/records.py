@@ -18,15 +18,19 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Protocol, cast
 
-from zoolab.errors import CallError, InvalidInput, Problem
+from zoolab.errors import CallError, Problem
+from zoolab.faults import Fault
+from zoolab.limits import Limits
 from zoolab.messages import Message, Messages
-from zoolab.tools import Context, Tool, ToolRegistry
+from zoolab.registry import ToolRegistry
+from zoolab.tools import Context, Tool
 
 __all__ = [
     "KINDS",
     "Context",
     "Decision",
     "Failure",
+    "Fault",
     "Kind",
     "Limits",
     "Message",
@@ -44,6 +48,7 @@ __all__ = [
     "ToolCall",
     "ToolRegistry",
     "Verdict",
+    "Withheld",
 ]
 
 Kind = Literal["define", "request", "tool_call", "validate", "execute", "result"]
@@ -83,6 +88,8 @@ class Request:
     tools: tuple[dict[str, Any], ...] = ()
     tool_choice: str = "auto"
     settings: Mapping[str, Any] = field(default_factory=lambda: _NO_SETTINGS)
+    #: The tools that a retriever left out of this request, best first.
+    withheld: tuple[Withheld, ...] = ()
 
     @property
     def prefix(self) -> Messages:
@@ -105,6 +112,23 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
+class Withheld:
+    """A tool that was not sent with a request, and why.
+
+    >>> print(Withheld("restart_service", 9, 0.12, "rank 9 of 40, the best 8 are sent"))
+    restart_service: rank 9 of 40, the best 8 are sent
+    """
+
+    name: str
+    rank: int
+    score: float
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.why}"
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
     """What the model answered: one assistant message, as it came.
 
@@ -121,6 +145,8 @@ class Reply:
     pieces: tuple[dict[str, Any], ...] = ()
     #: The whole response body, where there was one.
     raw: dict[str, Any] | None = None
+    #: What was broken on purpose, on the way to the model and back.
+    faults: tuple[Fault, ...] = ()
 
     @property
     def text(self) -> str:
@@ -189,7 +215,9 @@ class Verdict:
 class Decision:
     """Whether a call has permission: an `execute` step waits with `pending`, `send` one of the others.
 
-    once and session allow (this call; this tool for the rest of the walk), deny refuses.
+    once allows this call; session allows the like of it as long as the `Permissions` live, always for
+    good; deny refuses. `scope` is a pattern of the resources that session and always hold for; without
+    it they hold for the very resource of this call, or for the tool, where it names none.
 
     >>> Decision("once").allowed, Decision("pending").allowed
     (True, False)
@@ -197,6 +225,7 @@ class Decision:
 
     choice: Literal["pending", "once", "session", "always", "deny"]
     reason: str = ""
+    scope: str | None = None
 
     @property
     def allowed(self) -> bool:
@@ -229,6 +258,10 @@ class Outcome:
     started_ms: int = 0
     #: The tool did not stop when it was given up: its thread still runs.
     still_running: bool = False
+    #: The `Trace` of the walk inside the tool, where it is a sub-agent.
+    trace: Any = field(default=None, repr=False, compare=False)
+    #: What was broken on purpose.
+    fault: Fault | None = None
 
     @property
     def ok(self) -> bool:
@@ -323,35 +356,3 @@ class Model(Protocol):
     """Anything that turns a request into a reply."""
 
     def __call__(self, request: Request, /) -> Reply: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Where a walk ends, whatever the model wants.
-
-    Args:
-        turns: Requests to the model.
-        calls_per_turn: Calls of one reply that are run; the others are answered with an error.
-        retries: Calls of one tool that may fail validation; unknown names share one budget.
-        seconds: Time for the whole walk; None for no limit.
-        repeats: The same call with the same result, in a row, ends the walk; None for no limit.
-
-    >>> Limits(turns=0)
-    Traceback (most recent call last):
-    zoolab.errors.InvalidInput: Limits(turns=0); expected a number of at least 1
-    """
-
-    turns: int = 5
-    calls_per_turn: int = 15
-    retries: int = 2
-    seconds: float | None = None
-    repeats: int | None = None
-
-    def __post_init__(self) -> None:
-        least = {"turns": 1, "calls_per_turn": 1, "retries": 0, "repeats": 2}
-        for name, bound in least.items():
-            value = getattr(self, name)
-            if value is not None and value < bound:
-                raise InvalidInput(f"Limits({name}={value})", expected=f"a number of at least {bound}")
-        if self.seconds is not None and not self.seconds > 0:
-            raise InvalidInput(f"Limits(seconds={self.seconds})", expected="a number above 0")

@@ -1,17 +1,15 @@
-"""Tools: a name, a description, a JSON Schema of parameters, and a Python callable.
-
-A `ToolRegistry` holds the tools of a walk and renders them for any of five APIs.
-"""
+"""Tools: a name, a description, a JSON Schema of parameters, and a Python callable."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
-from zoolab.errors import InvalidArguments, InvalidInput, InvalidToolSignature, UnknownTool
+from zoolab.errors import InvalidInput, InvalidToolSignature
+from zoolab.faults import Fault
 from zoolab.schema.checker import SchemaChecker, check_schema_bounds
 
 Risk = Literal["safe", "medium", "high"]
@@ -32,6 +30,21 @@ class Context:
 
     def __init__(self, data: Any = None) -> None:
         self.data = data
+
+
+@dataclass(frozen=True, slots=True)
+class ToolReturn:
+    """A tool's value, with what the trace shall keep beside it. The model sees the value alone.
+
+    >>> add = Tool.build("add", "Add.").call(lambda: ToolReturn(3))
+    >>> add.invoke({}).value
+    3
+    """
+
+    value: Any
+    #: The `Trace` of a walk that the tool made, where it is a sub-agent.
+    trace: Any = None
+    fault: Fault | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +71,10 @@ class Tool:
     context_parameter: str | None = None
     #: Turns JSON arguments into what the function's annotations say; None where they are the same.
     bind: Callable[[dict[str, Any]], dict[str, Any]] | None = field(default=None, repr=False)
+    #: What a call touches, from its arguments: a resolved path, a host. Rules match it, people see it.
+    resource: Callable[[dict[str, Any]], str] | None = field(default=None, repr=False)
+    #: Where results come from that nobody here vouches for; they are marked as data for the model.
+    untrusted: str = ""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not _TOOL_NAME.match(self.name):
@@ -222,98 +239,3 @@ class ToolBuilder:
             "additionalProperties": False,
         }
         return Tool(self._name, self._description, schema, function, risk, timeout)
-
-
-class ToolRegistry:
-    """The tools of a walk, in order, by name.
-
-    >>> tools = ToolRegistry([Tool("now", "The time.", {"type": "object"}, lambda: "noon")])
-    >>> len(tools), "now" in tools, [tool.name for tool in tools], tools.execute("now", {})
-    (1, True, ['now'], 'noon')
-    """
-
-    def __init__(self, tools: Iterable[Tool] = ()) -> None:
-        self._tools: dict[str, Tool] = {}
-        for tool in tools:
-            self.add(tool)
-
-    def add(self, tool: Tool) -> Tool:
-        """Add a tool and return it; a second tool of the same name is an error.
-
-        >>> ToolRegistry().add(Tool("now", "The time.", {"type": "object"})).name
-        'now'
-        """
-        if not isinstance(tool, Tool):
-            raise InvalidInput(f"{tool!r} is no tool", advice="make it one with zoolab.tool(...)")
-        if tool.name in self._tools:
-            raise InvalidInput(f"two tools are named {tool.name!r}", advice="give one of them another name")
-        self._tools[tool.name] = tool
-        return tool
-
-    def __len__(self) -> int:
-        return len(self._tools)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._tools
-
-    def __iter__(self) -> Iterator[Tool]:
-        return iter(self._tools.values())
-
-    def __getitem__(self, name: str) -> Tool:
-        try:
-            return self._tools[name]
-        except KeyError:
-            raise UnknownTool(f"no tool is named {name!r}", expected=self.names_as_text()) from None
-
-    def __eq__(self, other: object) -> bool:
-        return list(self) == list(other) if isinstance(other, ToolRegistry) else NotImplemented
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return f"ToolRegistry({', '.join(self._tools)})"
-
-    def get(self, name: str) -> Tool | None:
-        """The tool of that name, or None.
-
-        >>> ToolRegistry().get("now") is None
-        True
-        """
-        return self._tools.get(name)
-
-    def names(self) -> list[str]:
-        """The names of the tools, in order.
-
-        >>> ToolRegistry().names()
-        []
-        """
-        return list(self._tools)
-
-    def names_as_text(self) -> str:
-        """The names, for an error message.
-
-        >>> ToolRegistry().names_as_text()
-        'no tools at all'
-        """
-        return "one of " + ", ".join(self._tools) if self._tools else "no tools at all"
-
-    def schemas(self, format: Format = "openai") -> list[dict[str, Any]]:
-        """All tools as an API expects them: openai, anthropic, gemini, ollama or mcp.
-
-        >>> ToolRegistry([Tool("now", "The time.", {"type": "object"})]).schemas()[0]["type"]
-        'function'
-        """
-        return [tool.schema(format) for tool in self]
-
-    def execute(self, name: str, arguments: Mapping[str, Any], context: Context | None = None) -> Any:
-        """Check the arguments, call the tool, return its value; raises what is wrong.
-
-        >>> ToolRegistry().execute("now", {})
-        Traceback (most recent call last):
-        zoolab.errors.UnknownTool: no tool is named 'now'; expected no tools at all
-        """
-        tool = self[name]
-        problems = tool.checker.problems(dict(arguments))
-        if problems:
-            raise InvalidArguments(f"{name}: " + "; ".join(problem.message for problem in problems))
-        return tool.invoke(arguments, context)

@@ -18,13 +18,14 @@ from weakref import WeakKeyDictionary
 from zoolab.callables import from_callable_tool
 from zoolab.errors import InvalidInput, InvalidToolSignature
 from zoolab.jsontext import excerpt
+from zoolab.registry import ToolRegistry
 from zoolab.schema.binding import Bind, binder
 from zoolab.schema.docstrings import read_docstring
 from zoolab.schema.fragments import Schema, object_schema, with_default
 from zoolab.schema.hints import Describer, type_hints
 from zoolab.schema.signature import REQUIRED, defaults_of
 from zoolab.schema.strict import make_strict, without_nulls
-from zoolab.tools import Context, Risk, Tool, ToolRegistry
+from zoolab.tools import Context, Risk, Tool
 
 
 @dataclass(frozen=True, slots=True)

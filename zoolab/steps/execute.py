@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zoolab.errors import ERROR_CODES, ToolTimeout, ZoolabError
 from zoolab.records import Context, Failure, Outcome, ToolCall, Verdict
+from zoolab.tools import ToolReturn
 
 if TYPE_CHECKING:
     import asyncio
@@ -185,14 +186,18 @@ def _collect(workers: Sequence[_Worker]) -> list[Outcome]:
 def _timed(job: Job, call: Any) -> Outcome:
     started = time.time_ns() // 1_000_000
     began = time.perf_counter()
-    value, failure = None, None
+    value, failure, trace, fault = None, None, None, None
     try:
         value = call(job)
     except KeyboardInterrupt:
         raise
     except BaseException as error:
         failure = _failure(error)
-    return Outcome(value, failure, (time.perf_counter() - began) * 1000, started)
+        trace, fault = getattr(error, "trace", None), getattr(error, "fault", None)
+    elapsed = (time.perf_counter() - began) * 1000
+    if type(value) is ToolReturn:
+        value, trace, fault = value.value, value.trace, value.fault
+    return Outcome(value, failure, elapsed, started, False, trace, fault)
 
 
 def _own_copy(arguments: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode
-from zoolab.records import Message, Messages, Request
+from zoolab.records import Message, Messages, Request, Withheld
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-    from zoolab.tools import ToolRegistry
+    from zoolab.registry import ToolRegistry
+    from zoolab.tools import Tool
+
+
+class Retriever(Protocol):
+    """Compares a question with texts about tools."""
+
+    #: How many tools are sent with a request.
+    k: int
+
+    def scores(self, query: str, texts: Sequence[str]) -> Iterable[float]:
+        """One score a text; the higher, the better it fits."""
+        ...
+
 
 TEXT_PROTOCOL = (
     "You can call these tools:\n{tools}\n\n"
@@ -25,7 +38,7 @@ def opening_messages(
     prompt: str | None,
     system: str | None = None,
     messages: Iterable[Message] = (),
-    text_tools: ToolRegistry | None = None,
+    text_tools: Iterable[Tool] = (),
 ) -> list[Message]:
     """The conversation before the first request.
 
@@ -48,16 +61,14 @@ def opening_messages(
     return opening
 
 
-def describe_in_text(tools: ToolRegistry | None) -> str:
+def describe_in_text(tools: Iterable[Tool]) -> str:
     """The tools and the way to call them, as a part of a system prompt; empty without tools.
 
-    >>> describe_in_text(None)
+    >>> describe_in_text([])
     ''
     """
-    if not tools:
-        return ""
-    lines = (f"- {tool.name}: {tool.description} Parameters: {encode(tool.parameters)}" for tool in tools)
-    return TEXT_PROTOCOL.format(tools="\n".join(lines))
+    lines = [f"- {tool.name}: {tool.description} Parameters: {encode(tool.parameters)}" for tool in tools]
+    return TEXT_PROTOCOL.format(tools="\n".join(lines)) if lines else ""
 
 
 def make_request(
@@ -65,6 +76,7 @@ def make_request(
     tools: tuple[dict[str, Any], ...],
     tool_choice: str,
     first: bool,
+    withheld: tuple[Withheld, ...] = (),
 ) -> Request:
     """The next request. A forced tool choice holds for the first one alone, or no walk would end.
 
@@ -74,13 +86,66 @@ def make_request(
     if tool_choice == "any":
         tool_choice = "required"
     forced = tool_choice not in ("auto", "none")
-    return Request(messages, tools, "auto" if forced and not first else tool_choice)
+    choice = "auto" if forced and not first else tool_choice
+    return Request(messages, tools, choice, withheld=withheld)
+
+
+def pick_tools(
+    retriever: Retriever, messages: Sequence[Message], tools: ToolRegistry, tool_choice: str = "auto"
+) -> tuple[list[Tool], tuple[Withheld, ...]]:
+    """The `retriever.k` tools that fit the last thing the user said, and those that were left out.
+
+    A forced tool, and tools that the conversation has called already, are always sent.
+
+    >>> class Longest:
+    ...     k = 1
+    ...     def scores(self, query, texts):
+    ...         return [len(text) for text in texts]
+    >>> from zoolab import Tool, ToolRegistry
+    >>> tools = ToolRegistry([Tool(name, "?", {"type": "object"}) for name in ("now", "weather")])
+    >>> picked, withheld = pick_tools(Longest(), [{"role": "user", "content": "Rain?"}], tools)
+    >>> picked[0].name, str(withheld[0])
+    ('weather', 'now: rank 2 of 2, the best 1 are sent')
+    """
+    everything = list(tools)
+    if len(everything) <= retriever.k:
+        return everything, ()
+    scores = [float(score) for score in retriever.scores(_question(messages), [*map(tool_text, everything)])]
+    kept = {tool_choice} | {call["function"]["name"] for m in messages for call in m.get("tool_calls") or ()}
+    ranking = sorted(range(len(everything)), key=lambda i: (everything[i].name not in kept, -scores[i], i))
+    sent = set(ranking[: max(retriever.k, sum(tool.name in kept for tool in everything))])
+    why = f"of {len(everything)}, the best {len(sent)} are sent"
+    withheld = tuple(
+        Withheld(everything[i].name, rank, scores[i], f"rank {rank} {why}")
+        for rank, i in enumerate(ranking, 1)
+        if i not in sent
+    )
+    return [everything[i] for i in sorted(sent)], withheld
+
+
+def tool_text(tool: Tool) -> str:
+    """What a retriever compares with the question: name, description, and what the parameters say.
+
+    >>> from zoolab.tools import Tool
+    >>> tool_text(Tool.build("check_disk", "How full?").param("host", "string", "Its name.").call(print))
+    'check disk How full? host Its name.'
+    """
+    properties = tool.parameters.get("properties")
+    parts = [tool.name.replace("_", " ").replace("-", " "), tool.description]
+    for name, schema in properties.items() if isinstance(properties, dict) else ():
+        parts += [name, str(schema.get("description", "")) if isinstance(schema, dict) else ""]
+    return " ".join(part for part in parts if part)
+
+
+def _question(messages: Sequence[Message]) -> str:
+    said = (m.get("content") for m in reversed(messages) if m.get("role") == "user")
+    return str(next(said, ""))
 
 
 def check_tool_choice(tool_choice: str, tools: ToolRegistry) -> None:
     """Refuse a choice that no request could carry.
 
-    >>> from zoolab.tools import ToolRegistry
+    >>> from zoolab.registry import ToolRegistry
     >>> check_tool_choice("add", ToolRegistry())
     Traceback (most recent call last):
     zoolab.errors.InvalidInput: tool_choice='add'; expected auto, required, none or no tools at all

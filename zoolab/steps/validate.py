@@ -15,7 +15,8 @@ from zoolab.jsontext import NotStrictJSON, excerpt, parse_json
 from zoolab.records import Repair, ToolCall, Verdict
 
 if TYPE_CHECKING:
-    from zoolab.tools import Tool, ToolRegistry
+    from zoolab.registry import ToolRegistry
+    from zoolab.tools import Tool
 
 
 class Repairer(Protocol):
@@ -37,7 +38,8 @@ def check_call(call: ToolCall, registry: ToolRegistry, *, deny: Collection[str] 
     Returns:
         A verdict with the parsed arguments, or with all problems. Never raises for what a model wrote.
 
-    >>> from zoolab.tools import Tool, ToolRegistry
+    >>> from zoolab.registry import ToolRegistry
+    >>> from zoolab.tools import Tool
     >>> tools = ToolRegistry([Tool.build("add", "Add.").param("a", "integer").call(lambda a: a)])
     >>> check_call(ToolCall(1, 0, "call_1", "add", '{"a": "2"}'), tools).problems[0].message
     '/a: expected integer, received "2"'
@@ -45,7 +47,7 @@ def check_call(call: ToolCall, registry: ToolRegistry, *, deny: Collection[str] 
     tool = registry.get(call.name)
     if tool is None:
         return _refused("unknown_tool", registry.names_as_text(), excerpt(call.name))
-    if call.name in deny:
+    if call.name in deny or registry.denies(call.name):
         return _refused("permission_denied", "a tool that may be used here", excerpt(call.name))
     return check_arguments(call.arguments, tool)
 
@@ -83,7 +85,7 @@ def check_with_repair(
     A reply that was cut off by length is never repaired: what is missing is the model's intent. A
     repair that raises, or returns no text, is a repair that was refused.
 
-    >>> from zoolab.tools import ToolRegistry
+    >>> from zoolab.registry import ToolRegistry
     >>> check_with_repair(ToolCall(1, 0, "call_1", "add", ""), ToolRegistry(), None).error_code
     'unknown_tool'
     """
@@ -91,7 +93,7 @@ def check_with_repair(
     if repair is None or cut or verdict.error_code not in ("invalid_json", "invalid_arguments"):
         return verdict
     tool = registry[call.name]
-    proposed, failure = _proposed(repair, call.arguments, tool.parameters)
+    proposed, failure = _proposed(repair, call.arguments, {**tool.parameters, "title": tool.name})
     if proposed is None or not proposed.strip():
         return replace(verdict, repair=Repair(call.arguments, proposed, False, verdict.problems, failure))
     second = check_arguments(proposed, tool)

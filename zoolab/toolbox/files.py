@@ -15,8 +15,8 @@ from zoolab.errors import (
     ResourceNotFound,
     ToolIOError,
 )
+from zoolab.registry import ToolRegistry
 from zoolab.steps.define import as_registry, tool
-from zoolab.tools import ToolRegistry
 
 MAX_BYTES = 10 * 1024 * 1024
 MAX_FILES = 1_000

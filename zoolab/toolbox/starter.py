@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from zoolab.errors import ResourceNotFound
+from zoolab.registry import ToolRegistry
 from zoolab.steps.define import tool
-from zoolab.tools import Tool, ToolRegistry
+from zoolab.tools import Tool
 
 _WEATHER = {"oslo": (4, "rain"), "paris": (18, "clear"), "tokyo": (22, "clouds"), "new york": (11, "wind")}
 _SERVICES = {

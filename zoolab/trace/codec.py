@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from zoolab.errors import InvalidTrace
 from zoolab.jsontext import encode, excerpt
 from zoolab.records import (
     Decision,
     Failure,
+    Fault,
     Message,
     Messages,
     Outcome,
+    Problem,
     Record,
     Repair,
     Reply,
@@ -21,9 +23,14 @@ from zoolab.records import (
     Result,
     ToolCall,
     Verdict,
+    Withheld,
 )
+from zoolab.registry import ToolRegistry
 from zoolab.steps.result import MAX_RESULT_BYTES, NotJSON, to_json_value
-from zoolab.tools import Tool, ToolRegistry
+from zoolab.tools import Tool
+
+if TYPE_CHECKING:
+    from zoolab.trace.trace import Trace
 
 _PLAIN: dict[str, type] = {
     "decision": Decision,
@@ -33,7 +40,7 @@ _PLAIN: dict[str, type] = {
     "verdict": Verdict,
 }
 _NAMES = {kind: name for name, kind in _PLAIN.items()}
-_NESTED = (Failure, Repair)
+_NESTED = (Failure, Fault, Problem, Repair)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +67,11 @@ def encode_record(record: Record) -> dict[str, Any]:
             "tools": list(record.tools),
             "tool_choice": record.tool_choice,
             "settings": settings,
+            "withheld": [_fields(tool) for tool in record.withheld],
         }
     if isinstance(record, Outcome):
-        return {"type": "outcome", **_fields(record, "value"), **_encode_value(record.value)}
+        plain = _fields(record, "value", "trace")
+        return {"type": "outcome", **plain, **_encode_value(record.value), **_encode_inner(record.trace)}
     return {"type": _NAMES[type(record)], **_fields(record)}
 
 
@@ -82,7 +91,9 @@ def decode_record(data: object, messages: Messages) -> Record:
         tools: list[dict[str, Any]] = _of_type(body.get("tools"), list)
         choice: str = _of_type(body.get("tool_choice"), str)
         settings: dict[str, Any] = _of_type(body.get("settings"), dict)
-        return Request(messages, tuple(tools), choice, settings)
+        withheld: list[Any] = _of_type(body.get("withheld", []), list)
+        left_out = tuple(cast("Withheld", _checked(Withheld, tool)) for tool in withheld)
+        return Request(messages, tuple(tools), choice, settings, left_out)
     if kind == "outcome":
         return _decode_outcome(body)
     if kind not in _PLAIN:
@@ -133,7 +144,7 @@ def _fields(record: Any, *without: str) -> dict[str, Any]:
 
 
 def _nested(value: Any) -> Any:
-    if isinstance(value, _NESTED) or type(value).__name__ == "Problem":
+    if isinstance(value, _NESTED):
         return _fields(value)
     return [_nested(item) for item in value] if isinstance(value, tuple) else value
 
@@ -151,11 +162,26 @@ def _encode_value(value: Any) -> dict[str, Any]:
     return {"shown": text[:MAX_RESULT_BYTES], "size": len(text.encode())}
 
 
+def _encode_inner(trace: Trace | None) -> dict[str, Any]:
+    """The trace of a sub-agent, event by event."""
+    from zoolab.trace.events import events_of
+
+    return {} if trace is None else {"trace": list(events_of(trace))}
+
+
+def _decode_inner(events: object) -> Trace:
+    from zoolab.trace.events import read_all
+    from zoolab.trace.trace import Trace
+
+    return read_all(Trace(), _of_type(events, list))
+
+
 def _decode_outcome(body: dict[str, Any]) -> Outcome:
     if "shown" in body:
         shown = _checked(Shown, {"text": body.pop("shown"), "size": body.pop("size", None)})
         body["value"] = shown
-    return cast("Outcome", _checked(Outcome, body))
+    inner = _decode_inner(body.pop("trace")) if body.get("trace") is not None else None
+    return replace(cast("Outcome", _checked(Outcome, body)), trace=inner)
 
 
 def _encode_tool(tool: Tool) -> dict[str, Any]:

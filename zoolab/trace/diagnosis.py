@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from zoolab.jsontext import excerpt
 from zoolab.lint import lint
 from zoolab.records import Reply, Step, ToolCall, Verdict
+from zoolab.registry import ToolRegistry
 from zoolab.steps.tool_call import read_calls
-from zoolab.tools import ToolRegistry
 
 if TYPE_CHECKING:
     from zoolab.trace.trace import Trace

@@ -80,8 +80,23 @@ def read_into(trace: Trace, path: Path) -> None:
             reader.read(event, first=number == 1)
         except ZoolabError as error:
             raise InvalidTrace(f"{path.name}, line {number}: {error}") from None
-        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
             raise InvalidTrace(f"{path.name}, line {number}: {type(error).__name__}: {error}") from None
+
+
+def read_all(trace: Trace, events: list[object]) -> Trace:
+    """Fill an empty trace from events, those of a sub-agent within an event of its parent.
+
+    >>> from zoolab import Trace
+    >>> read_all(Trace(), list(events_of(Trace()))).steps
+    []
+    """
+    reader = _Reader(trace)
+    for number, event in enumerate(events):
+        if not isinstance(event, dict) or "event" not in event:
+            raise InvalidTrace(f"an inner event is {excerpt(event)}", expected="an object with an event")
+        reader.read(event, first=number == 0)
+    return trace
 
 
 class _Changes:

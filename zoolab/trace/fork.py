@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import InvalidInput
-from zoolab.loop import walk
-from zoolab.policy import Policy
-from zoolab.records import Decision, Record, Reply, Request, Step
+from zoolab.loop import Walk, walk
+from zoolab.policy import Permissions, Policy
+from zoolab.records import Decision, Record, Reply, Request, Step, Verdict
+from zoolab.registry import ToolRegistry
 from zoolab.steps.define import as_registry
-from zoolab.tools import Tool, ToolRegistry
+from zoolab.tools import Tool
+from zoolab.trace.running import drive
 
 if TYPE_CHECKING:
     from zoolab.trace.trace import Trace
@@ -71,8 +72,7 @@ def _from_the_turn(
     edits = {i: trace.steps[i].record for i in turn if i in trace.originals and i <= seq}
     edits |= {} if edit is None else {seq: edit}
     answers = {places[i]: record for i, record in edits.items() if i == seq or places[i] not in given}
-    granted = frozenset(_granted(trace.steps[:seq]))
-    standing = _Standing(inner=options.get("policy") or Policy(), granted=granted, waiting=set(given))
+    standing = _Standing(_permissions(options.get("policy"), trace.steps[:seq], registry), set(given))
     options = options | {"policy": standing, "first_turn": target.turn}
     again = walk(None, registry, model, messages=request.messages.tolist(), **options)
     next(again)  # the tools are defined already
@@ -83,27 +83,35 @@ def _is_asked(place: _Place) -> bool:
     return place[0] == "decision"
 
 
-@dataclass(frozen=True)
-class _Standing(Policy):
+class _Standing(Permissions):
     """Asks about each call whose outcome stands, so that the outcome is given and the call not run."""
 
-    inner: Policy = field(default_factory=Policy)
-    #: Tools that were allowed for the session before.
-    granted: frozenset[str] = frozenset()
-    #: The outcomes that are still to be given.
-    waiting: set[_Place] = field(default_factory=set)
+    def __init__(self, inner: Permissions, waiting: set[_Place]) -> None:
+        self._inner = inner
+        #: The outcomes that are still to be given.
+        self.waiting = waiting
 
-    def decide(self, tool: Tool) -> Decision:
-        if self.waiting:
-            return Decision("pending")
-        decision = self.inner.decide(tool)
-        return Decision("once") if decision.choice == "pending" and tool.name in self.granted else decision
+    def decide(self, tool: Tool, arguments: Mapping[str, Any]) -> Decision:
+        return Decision("pending") if self.waiting else self._inner.decide(tool, arguments)
+
+    def settle(self, tool: Tool, arguments: Mapping[str, Any], decision: Decision) -> Decision:
+        return self._inner.settle(tool, arguments, decision)
 
 
-def _granted(steps: list[Step]) -> Generator[str]:
+def _permissions(
+    policy: Policy | Permissions | None, steps: list[Step], registry: ToolRegistry
+) -> Permissions:
+    """What was allowed for the session before the fork is allowed in it."""
+    if isinstance(policy, Permissions):
+        return policy
+    permissions, arguments = Permissions(policy), dict[tuple[int, int | None], dict[str, Any]]()
     for step in steps:
-        if isinstance(step.record, Decision) and step.record.choice in ("session", "always") and step.call:
-            yield step.call.name
+        if isinstance(step.record, Verdict):
+            arguments[step.turn, step.slot] = step.record.arguments or {}
+        tool = registry.get(step.call.name) if step.call else None
+        if tool is not None and isinstance(step.record, Decision) and step.record.choice != "pending":
+            permissions.settle(tool, arguments.get((step.turn, step.slot), {}), step.record)
+    return permissions
 
 
 def _child(trace: Trace, until: int, options: dict[str, Any]) -> Trace:
@@ -118,15 +126,8 @@ def _child(trace: Trace, until: int, options: dict[str, Any]) -> Trace:
     return child
 
 
-def _drive(child: Trace, steps: Any, answers: dict[_Place, Record]) -> Trace:
-    following = child.follow(steps)
-    answer: Record | None = None
-    while True:
-        try:
-            step = following.send(answer)
-        except StopIteration:
-            return child
-        answer = answers.pop(_place_of(step, step.record), None)
+def _drive(child: Trace, steps: Walk, answers: dict[_Place, Record]) -> Trace:
+    return drive(child, steps, lambda step: answers.pop(_place_of(step, step.record), None))
 
 
 def _with_given(

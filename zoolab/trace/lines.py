@@ -16,8 +16,9 @@ from zoolab.records import (
     ToolCall,
     Verdict,
 )
+from zoolab.registry import ToolRegistry
 from zoolab.schema.describe import schema_words
-from zoolab.tools import Tool, ToolRegistry
+from zoolab.tools import Tool
 
 WIDTH = 2_000
 

@@ -16,7 +16,7 @@ from zoolab.records import (
     ToolCall,
     Verdict,
 )
-from zoolab.tools import ToolRegistry
+from zoolab.registry import ToolRegistry
 from zoolab.trace.codec import Shown
 from zoolab.trace.story.boxes import (
     MAX_ROWS,
