@@ -16,18 +16,19 @@ ROOT = Path(zoolab.__file__).parent
 
 # From the cellar up. A name is a module, or a room whose files may import each other.
 FLOORS = [
-    ["errors"],
-    ["jsontext"],
+    ["errors", "faults"],
+    ["jsontext", "limits"],
     ["schema"],
     ["messages", "tools"],
-    ["callables"],
+    ["callables", "registry"],
     ["records"],
     [
         *("steps.define", "steps.request", "steps.tool_call", "steps.validate", "steps.execute"),
-        *("steps.result", "steps", "lint", "policy", "repair", "wire"),
+        *("steps.result", "steps", "lint", "policy", "repair", "retrieval", "wire"),
     ],
     ["loop", "models", "toolbox"],
-    ["doctor", "nested", "trace"],
+    ["doctor", "trace"],
+    ["nested"],
     ["datasets", "experiments", "grading", "inspector", "plots", "recordings"],
     ["__init__"],
     ["commands"],
