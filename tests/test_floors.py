@@ -18,7 +18,7 @@ ROOT = Path(zoolab.__file__).parent
 FLOORS = [
     ["errors", "faults"],
     ["jsontext", "limits"],
-    ["schema"],
+    ["schema", "textcalls"],
     ["messages", "tools"],
     ["callables", "registry"],
     ["records"],

@@ -48,7 +48,7 @@ def test_the_tool_that_fits_is_among_the_few_that_are_sent(retriever, question, 
 
 
 def test_embeddings_find_what_shares_no_word():
-    texts = ["Ping a host.", "Refund a payment.", "Get the temperature forecast of a city."]
+    texts = ["Ping a host.", "Refund orders.", "Forecast temperatures."]
     for question, wanted in [("I want my money back.", 1), ("What does the weather look like?", 2)]:
         scores = Embeddings().scores(question, texts)
         assert scores.index(max(scores)) == wanted

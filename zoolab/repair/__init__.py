@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from zoolab.repair.by_model import LLMRepair
 from zoolab.repair.by_rules import RuleRepair
-from zoolab.repair.intent import MAX_CHARS, keeps_intent
+from zoolab.repair.intent import keeps_intent
 from zoolab.repair.report import RepairReport
+from zoolab.repair.wrapping import MAX_CHARS
 
 __all__ = ["MAX_CHARS", "LLMRepair", "RepairReport", "RuleRepair", "keeps_intent"]

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from zoolab.jsontext import NotStrictJSON, encode, excerpt, parse_json
 from zoolab.records import Request
-from zoolab.repair.intent import Refused, check_intent, check_size, one_object, unwrapped
-from zoolab.repair.report import RepairReport, note
+from zoolab.repair.intent import check_intent, one_object
+from zoolab.repair.report import Refused, RepairReport, note
+from zoolab.repair.wrapping import check_size, unwrapped
 
 if TYPE_CHECKING:
     from zoolab.records import Model

@@ -1,21 +1,29 @@
-"""Repair by rules: json-repair proposes, the guard decides."""
+"""Repair by rules: two readings propose, ours and json-repair's, and the guard decides."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from zoolab.jsontext import MAX_DEPTH, NotStrictJSON, encode, excerpt, parse_json
-from zoolab.repair.intent import Reader, Refused, one_object, read_word, unwrapped
-from zoolab.repair.report import RepairReport, note
+from zoolab.repair.intent import one_object
+from zoolab.repair.loose import read_loosely
+from zoolab.repair.reader import Reader
+from zoolab.repair.report import Refused, RepairReport, note
+from zoolab.repair.words import WORD, read_word
+from zoolab.repair.wrapping import check_size, unwrapped
 
-_PLAIN_WORD = re.compile(r"""[^\s,:{}\[\]"'“”‘’/#]+""")
+#: Where json-repair begins to take seconds.
+_MAX_BRACKETS = MAX_DEPTH * 16
 
 
 class RuleRepair:
-    """Repairs what is only badly written: quotes, commas, comments, fences, Python literals, brackets.
+    """Repairs what is only badly written: quotes, commas, comments, fences, talk, literals, brackets.
 
-    With a schema also `"58"` where an integer is asked for, and nothing that could mean two things.
+    Nothing that was written is lost, and nothing is added but brackets at the end: a string or a pair
+    that stops in the middle stays refused, and so do two objects. With a schema also `"58"` where an
+    integer is asked for. Without one, or with a schema of something else, it mends any JSON value.
 
     >>> repair = RuleRepair()
     >>> repair.propose("{'city': 'Oslo', 'days': 3, 'snow': True,}")
@@ -31,9 +39,14 @@ class RuleRepair:
         self.report: list[RepairReport] = []
 
     def propose(self, raw: str, schema: dict[str, Any] | None = None) -> str | None:
-        """Compact JSON text of one object that says the same as `raw`, or None. Never raises."""
+        """Compact JSON text that says the same as `raw`, or None. Never raises.
+
+        Of one object, where the schema is one of objects, as that of a tool always is.
+        """
         try:
-            said = _repaired(unwrapped(raw))
+            said = _said(raw)
+            if isinstance(schema, dict) and (schema.get("type") == "object" or "properties" in schema):
+                said = one_object(said)
             proposed = encode(_retyped(said, schema))
             parse_json(proposed)
         except (Refused, NotStrictJSON) as error:
@@ -41,18 +54,41 @@ class RuleRepair:
         return note(self.report, raw, proposed, "the same, well written")
 
 
-def _repaired(text: str) -> dict[str, Any]:
-    """The object that `text` writes, well or badly."""
+def _said(raw: str) -> Any:
+    """The value that a text writes, well or badly."""
+    check_size(raw)
     try:
-        return one_object(parse_json(text))
+        value = parse_json(raw)
     except NotStrictJSON:
-        value = one_object(_guessed(text))
-        Reader(text).read(value)
-        return value
+        return _mended(unwrapped(raw))
+    text = unwrapped(raw) if isinstance(value, str) else ""
+    return _said(text) if text[:1] == "{" else value
+
+
+def _mended(text: str) -> Any:
+    """What both readings agree on, or what the guard lets pass of one."""
+    passed, refused = [], []
+    for read in (read_loosely, _guessed):
+        try:
+            passed.append(_guarded(text, read))
+        except (Refused, NotStrictJSON) as error:
+            refused.append(error)
+    if not passed:
+        raise refused[0]
+    if encode(passed[0]) != encode(passed[-1]):
+        raise Refused(f"it may be {excerpt(passed[0])} or {excerpt(passed[-1])}")
+    return passed[0]
+
+
+def _guarded(text: str, read: Callable[[str], Any]) -> Any:
+    value = read(text)
+    Reader(text).read(value)
+    return value
 
 
 def _guessed(text: str) -> Any:
-    if text.count("{") + text.count("[") > MAX_DEPTH * 16:
+    """What json-repair takes a text for."""
+    if text.count("{") + text.count("[") > _MAX_BRACKETS:
         raise Refused("too many brackets")
     import json_repair
 
@@ -80,7 +116,7 @@ def _retyped(value: Any, schema: Any) -> Any:
 
 
 def _unstringed(text: str, types: set[str]) -> Any:
-    if "string" in types or not _PLAIN_WORD.fullmatch(text):
+    if "string" in types or not WORD.fullmatch(text):
         return text
     if types <= {"boolean", "null"} and text in ("true", "false"):
         return text == "true"

@@ -1,4 +1,4 @@
-"""What a repair did, for whoever wants to know."""
+"""What a repair did, and why it did nothing, for whoever wants to know."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from zoolab.jsontext import NotStrictJSON, encode, parse_json
+
+
+class Refused(Exception):
+    """There is no proposal, and the message says why."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,30 +6,15 @@ is the rest: ids that are missing or taken, arguments that came as an object, ca
 
 from __future__ import annotations
 
-import json
-import re
 from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import ModelError
-from zoolab.jsontext import MAX_CHARS, encode, excerpt
+from zoolab.jsontext import encode, excerpt
 from zoolab.records import Message, Reply, ToolCall
+from zoolab.textcalls import TextCall, find_calls
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-_MAX_SCANNED = 4 * MAX_CHARS
-_DECODER = json.JSONDecoder()
-#: An object with members: no other is a call. Each `{` that is passed over here costs next to nothing.
-_OBJECT = re.compile(r'\{(?=[ \t\r\n]*+"(?:[^"\\]|\\.){0,128}+"[ \t\r\n]*+:)', re.DOTALL)
-#: What an attempt costs beside the characters that it reads.
-_ATTEMPT = 64
-_WINDOW = 4096
-_LONGEST_TOKEN = 16
-_SPACE = re.compile(r"[ \t\r\n]*")
-_BROKEN_CALL = re.compile(
-    r'\{\s*"name"\s*:\s*"(?P<name>[^"\\]{1,64})"\s*,\s*"arguments"\s*:\s*(?P<arguments>\{.*)', re.DOTALL
-)
-_Members = dict[str, tuple[Any, str]]
 
 
 class CallIds:
@@ -101,7 +86,8 @@ def read_calls(
     """Read the calls out of an assistant message, or out of text.
 
     A message is read for its `tool_calls` (with `text=True` for its text as well, if it has none);
-    a string is searched for the first JSON object with a `name` and `arguments`.
+    a string is searched for calls as the model families write them, plain JSON among them: the first
+    object with a `name` and `arguments`.
 
     Returns:
         The calls by slot; none is an empty list.
@@ -173,96 +159,10 @@ def _raw_arguments(arguments: Any) -> str:
 
 
 def _calls_in_text(text: str, turn: int, ids: CallIds) -> list[ToolCall]:
-    found = _first_call(text) or _first_broken_call(text)
-    if found is None:
-        return []
-    name, arguments, wanted = found
-    own = ids.take(wanted)
-    return [ToolCall(turn, 0, own, name, arguments, "text", None if own == wanted else wanted)]
+    return [_text_call(found, turn, slot, ids) for slot, found in enumerate(find_calls(text))]
 
 
-def _first_call(text: str) -> tuple[str, str, str | None] | None:
-    scanned = 0
-    for opening in _OBJECT.finditer(text, 0, MAX_CHARS):
-        members, cost = _object_at(text, opening.start())
-        if (call := _as_call(members)) is not None:
-            return call
-        scanned += cost + _ATTEMPT
-        if scanned > _MAX_SCANNED:
-            break
-    return None
-
-
-def _as_call(members: _Members) -> tuple[str, str, str | None] | None:
-    if "name" not in members or "arguments" not in members:
-        return None
-    name, (arguments, raw), wanted = (
-        members["name"][0],
-        members["arguments"],
-        members.get("id", (None, ""))[0],
-    )
-    if not isinstance(name, str):
-        return None
-    return name, arguments if isinstance(arguments, str) else raw, wanted if isinstance(wanted, str) else None
-
-
-def _object_at(text: str, start: int) -> tuple[_Members, int]:
-    """The members of the object that begins at `start`, each with its raw text, and what it cost to read.
-
-    A broken object has no members. It is read in a window, since a JSONDecodeError counts the lines
-    of all that comes before it.
-    """
-    cost, size = 0, _WINDOW
-    while True:
-        window = text[start : start + size]
-        try:
-            members, end = _members(window)
-            return members, cost + end
-        except json.JSONDecodeError as error:
-            in_the_middle = error.pos < len(window) - _LONGEST_TOKEN and "Unterminated" not in error.msg
-            if in_the_middle or start + size >= len(text):
-                return {}, cost + error.pos
-        except (ValueError, RecursionError):
-            return {}, cost + len(text)
-        cost += size
-        size *= 16
-
-
-def _members(text: str) -> tuple[_Members, int]:
-    members: _Members = {}
-    at = 1
-    while True:
-        key, at = _value(text, at)
-        begin = _past_space(text, _past_mark(text, at, ":"))
-        value, at = _value(text, begin)
-        members[str(key)] = value, text[begin:at]
-        at = _past_space(text, at)
-        if text[at : at + 1] == "}":
-            return members, at
-        at = _past_mark(text, at, ",")
-
-
-def _value(text: str, at: int) -> tuple[Any, int]:
-    return _DECODER.raw_decode(text, _past_space(text, at))
-
-
-def _past_space(text: str, at: int) -> int:
-    match = _SPACE.match(text, at)
-    return match.end() if match else at
-
-
-def _past_mark(text: str, at: int, mark: str) -> int:
-    at = _past_space(text, at)
-    if text[at : at + 1] != mark:
-        raise json.JSONDecodeError(f"expected {mark}", text, at)
-    return at + 1
-
-
-def _first_broken_call(text: str) -> tuple[str, str, str | None] | None:
-    """A call whose arguments are no JSON: kept as written, for validation to name what is wrong."""
-    match = _BROKEN_CALL.search(text, 0, MAX_CHARS)
-    if match is None:
-        return None
-    arguments = match["arguments"].partition("```")[0].partition("</")[0].rstrip()
-    closed = arguments.endswith("}") and arguments.count("}") > arguments.count("{")
-    return match["name"], arguments[:-1].rstrip() if closed else arguments, None
+def _text_call(found: TextCall, turn: int, slot: int, ids: CallIds) -> ToolCall:
+    own = ids.take(found.wanted)
+    original = None if own == found.wanted else found.wanted
+    return ToolCall(turn, slot, own, found.name, found.arguments, "text", original)

@@ -1,87 +1,123 @@
-"""What the formats have in common in what comes back: writing a reply in OpenAI's form."""
+"""What the formats have in common in what comes: reading what somebody else wrote, in OpenAI's form.
+
+A response is read with `answered`, the body of a request with `sent`. They differ in the error alone.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-from zoolab.errors import ModelError
-from zoolab.jsontext import encode, excerpt
+from zoolab.errors import InvalidInput, ModelError, ZoolabError
+from zoolab.jsontext import MAX_DEPTH, encode, excerpt
 from zoolab.records import Message
+from zoolab.wire.shared import RAW
 
-_LONGEST_ANSWER = 300
+_LONGEST_SHOWN = 300
 
 
-def reply_message(text: str | None, calls: list[dict[str, Any]]) -> Message:
-    """An assistant message in OpenAI's form; `tool_calls` is left out where there are none.
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Takes the parts of something for what they should be, or raises an error that shows the whole.
 
-    >>> reply_message("Hi", [])
-    {'role': 'assistant', 'content': 'Hi'}
+    >>> sent({"messages": "Hi"}).items("Hi", "a list of messages")
+    Traceback (most recent call last):
+    zoolab.errors.InvalidInput: the body is {"messages":"Hi"}; expected a list of messages
     """
-    return {"role": "assistant", "content": text, **({"tool_calls": calls} if calls else {})}
+
+    whole: Any
+    opening: str
+    error: type[ZoolabError]
+
+    def junk(self, expected: str) -> ZoolabError:
+        """The error for what is none."""
+        try:
+            shown = excerpt(self.whole, _LONGEST_SHOWN)
+        except RecursionError:
+            shown = "something nested too deeply"
+        return self.error(f"{self.opening} {shown}", expected=expected)
+
+    def object(self, value: Any, expected: str) -> dict[str, Any]:
+        """`value` as a dict."""
+        if not isinstance(value, dict):
+            raise self.junk(expected)
+        return value
+
+    def items(self, value: Any, expected: str) -> list[Any]:
+        """`value` as a list; None is an empty one."""
+        if value is not None and not isinstance(value, list):
+            raise self.junk(expected)
+        return value or []
+
+    def objects(self, value: Any, expected: str) -> list[dict[str, Any]]:
+        """`value` as a list of dicts; None is an empty one."""
+        return [self.object(item, expected) for item in self.items(value, expected)]
+
+    def text(self, value: Any, expected: str = "text") -> str:
+        """`value` as text."""
+        if not isinstance(value, str):
+            raise self.junk(expected)
+        return value
+
+    def json(self, value: Any) -> str:
+        """`value` as JSON text."""
+        try:
+            return encode(value)
+        except (TypeError, ValueError, RecursionError):
+            raise self.error("a part of it is no JSON", expected=f"at most {MAX_DEPTH} levels") from None
+
+    def call(self, id: Any, name: Any, arguments: Any) -> dict[str, Any]:
+        """A call in OpenAI's form: arguments as text, and no id where none came.
+
+        What was sent under `_raw`, since it was no object, is that text again.
+        """
+        own = {"id": id} if isinstance(id, str) and id else {}
+        function = {"name": name if isinstance(name, str) else "", "arguments": self._arguments(arguments)}
+        return {**own, "type": "function", "function": function}
+
+    def _arguments(self, arguments: Any) -> str:
+        if isinstance(arguments, dict) and arguments.keys() == {RAW} and isinstance(arguments[RAW], str):
+            return arguments[RAW]
+        if isinstance(arguments, str):
+            return arguments
+        return "" if arguments is None else self.json(arguments)
 
 
-def reply_call(id: Any, name: Any, arguments: Any) -> dict[str, Any]:
-    """A call in OpenAI's form: arguments as JSON text, and no id where none came.
+def answered(body: Any) -> Reading:
+    """Reads a response; what is none raises `ModelError`.
 
-    >>> reply_call(None, "add", {"a": 1})
-    {'type': 'function', 'function': {'name': 'add', 'arguments': '{"a":1}'}}
-    """
-    own = {"id": id} if isinstance(id, str) else {}
-    function = {"name": name if isinstance(name, str) else "", "arguments": _as_text(arguments)}
-    return {**own, "type": "function", "function": function}
-
-
-def dict_in(value: Any, body: Any, expected: str) -> dict[str, Any]:
-    """`value` as a dict, or `ModelError` that shows the whole body.
-
-    >>> dict_in(None, {"error": "overloaded"}, "a message")
+    >>> answered({"error": "overloaded"}).object(None, "a message")
     Traceback (most recent call last):
     zoolab.errors.ModelError: the endpoint answered {"error":"overloaded"}; expected a message
     """
-    if not isinstance(value, dict):
-        raise junk(body, expected)
-    return value
+    return Reading(body, "the endpoint answered", ModelError)
 
 
-def list_in(value: Any, body: Any, expected: str) -> list[Any]:
-    """`value` as a list, None as an empty one, or `ModelError` that shows the whole body.
+def sent(body: Any) -> Reading:
+    """Reads the body of a request; what is none raises `InvalidInput`.
 
-    >>> list_in(None, {}, "parts")
-    []
-    """
-    if value is not None and not isinstance(value, list):
-        raise junk(body, expected)
-    return value or []
-
-
-def text_in(value: Any, body: Any) -> str:
-    """`value` as text, or `ModelError` that shows the whole body.
-
-    >>> text_in("Hi", {})
+    >>> sent({}).text("Hi")
     'Hi'
     """
-    if not isinstance(value, str):
-        raise junk(body, "text")
-    return value
+    return Reading(body, "the body is", InvalidInput)
 
 
-def junk(body: Any, expected: str) -> ModelError:
-    """The error for a response that is none.
+def reply_message(text: str | None, calls: list[dict[str, Any]]) -> Message:
+    """An assistant message in OpenAI's form: no text is None beside calls; no calls, no `tool_calls`.
 
-    >>> print(junk([], "a message"))
-    the endpoint answered []; expected a message
+    >>> reply_message("Hi", []), reply_message("", [])
+    ({'role': 'assistant', 'content': 'Hi'}, {'role': 'assistant', 'content': None})
     """
-    try:
-        shown = excerpt(body, _LONGEST_ANSWER)
-    except RecursionError:
-        shown = "something nested too deeply"
-    return ModelError(f"the endpoint answered {shown}", expected=expected)
+    return {"role": "assistant", "content": text or None, **({"tool_calls": calls} if calls else {})}
 
 
-def _as_text(arguments: Any) -> str:
-    if isinstance(arguments, str):
-        return arguments
-    try:
-        return "" if arguments is None else encode(arguments)
-    except (TypeError, ValueError, RecursionError):
-        raise ModelError("the arguments of a call are no JSON", expected="an object") from None
+def read_tool(function: dict[str, Any], reading: Reading) -> dict[str, Any]:
+    """A tool in OpenAI's form, around a function with a name and perhaps a schema.
+
+    >>> read_tool({"name": "now"}, sent({}))
+    {'type': 'function', 'function': {'name': 'now'}}
+    """
+    reading.text(function.get("name"), "tools with a name")
+    if function.get("parameters") is not None:
+        reading.object(function["parameters"], "tools whose schema is an object")
+    return {"type": "function", "function": function}

@@ -2,25 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import count
 from typing import Any
 
 from zoolab.errors import InvalidInput
-from zoolab.jsontext import MAX_CHARS, NotStrictJSON, excerpt, parse_json
+from zoolab.jsontext import NotStrictJSON, encode, excerpt, parse_json
 from zoolab.records import Message, Request
 
 #: Holds the text of arguments that are no JSON object, where an API takes only objects.
 RAW = "_raw"
 
 
-def settings_of(request: Request, model: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a body; those of the request come last, and win.
+#: OpenAI's own settings of a chat. Where another API has no home for one, it is left out: no API takes
+#: what it does not know. A setting that is not among these is that API's own, and goes as it is.
+OPENAI_SETTINGS = frozenset(
+    [
+        *("audio", "frequency_penalty", "function_call", "functions", "logit_bias", "logprobs"),
+        *("max_completion_tokens", "max_tokens", "metadata", "modalities", "model", "n"),
+        *("parallel_tool_calls", "prediction", "presence_penalty", "prompt_cache_key"),
+        *("prompt_cache_retention", "reasoning_effort", "response_format", "safety_identifier", "seed"),
+        *("service_tier", "stop", "store", "stream", "stream_options", "temperature", "top_logprobs"),
+        *("top_p", "user", "verbosity", "web_search_options"),
+    ]
+)
 
-    >>> settings_of(Request([], settings={"seed": 2}), "m", {"seed": 1})
+
+def at_home(settings: Mapping[str, Any], homes: Iterable[str], taken: Iterable[str]) -> dict[str, Any]:
+    """The settings that an API has a home for; `taken` are the fields that the body itself needs.
+
+    >>> at_home({"seed": 1, "top_k": 2, "messages": []}, ["temperature"], ["messages"])
+    {'top_k': 2}
+    """
+    homeless = OPENAI_SETTINGS.difference(homes).union(taken)
+    return {key: value for key, value in settings.items() if key not in homeless}
+
+
+def with_settings(request: Request, model: str, settings: Mapping[str, Any]) -> Request:
+    """The request with the settings of a body; those of the request itself come last, and win.
+
+    >>> with_settings(Request([], settings={"seed": 2}), "m", {"seed": 1}).settings
     {'model': 'm', 'seed': 2}
     """
     named = {"model": model} if model else {}
-    return {**named, **settings, **request.settings}
+    return replace(request, settings={**named, **settings, **request.settings})
 
 
 def renamed(settings: Mapping[str, Any], names: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -40,15 +66,6 @@ def as_list(stop: Any) -> Any:
     (['END'], ['END'])
     """
     return [stop] if isinstance(stop, str) else stop
-
-
-def functions_of(request: Request) -> list[dict[str, Any]]:
-    """The `function` of each tool of a request.
-
-    >>> functions_of(Request([], ({"type": "function", "function": {"name": "now"}},)))
-    [{'name': 'now'}]
-    """
-    return [_function(tool, "a tool") for tool in request.tools]
 
 
 def text_of(message: Message) -> str:
@@ -79,61 +96,110 @@ def role_of(message: Message) -> str:
     return "system" if role == "developer" else str(role)
 
 
-def system_of(messages: Iterable[Message]) -> str:
-    """The text of all system messages, for the APIs that keep it apart.
-
-    >>> system_of([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}])
-    'Be brief.'
-    """
-    texts = [text_of(message) for message in messages if role_of(message) == "system"]
-    return "\n\n".join(text for text in texts if text)
-
-
 def calls_of(message: Message) -> list[tuple[str | None, str, dict[str, Any]]]:
     """The id, the name and the parsed arguments of each call of an assistant message.
 
     >>> calls_of({"tool_calls": [{"id": "c", "function": {"name": "add", "arguments": '{"a": 1}'}}]})
     [('c', 'add', {'a': 1})]
     """
+    found = []
+    for call in raw_calls(message):
+        function = function_in(call, "a tool call")
+        found.append((call.get("id"), function["name"], arguments_object(function.get("arguments") or "")))
+    return found
+
+
+def raw_calls(message: Message) -> list[dict[str, Any]]:
+    """The calls of an assistant message, as they are.
+
+    >>> raw_calls({"tool_calls": None})
+    []
+    """
     calls = message.get("tool_calls") or []
     if not isinstance(calls, list):
         raise InvalidInput(f"tool_calls is {excerpt(calls)}", expected="a list of calls")
-    return [_call(call, _function(call, "a tool call")) for call in calls]
+    return calls
 
 
-def tool_names(messages: Iterable[Message]) -> list[str]:
-    """For each message the name of the tool whose result it is; empty where it is none.
+def function_in(item: Any, what: str) -> dict[str, Any]:
+    """The `function` of a tool or of a call.
+
+    >>> function_in({"type": "function", "function": {"name": "now"}}, "a tool")
+    {'name': 'now'}
+    """
+    function = item.get("function") if isinstance(item, dict) else None
+    if not isinstance(function, dict) or not isinstance(function.get("name"), str):
+        raise InvalidInput(f"{what} is {excerpt(item)}", expected="an object with a function that has a name")
+    return function
+
+
+def answered_calls(messages: Sequence[Message]) -> list[tuple[int, int] | None]:
+    """For each message the call that it answers: the number of its message and its slot; None for none.
 
     A result belongs to the latest call of its id that has none yet, so that ids may repeat.
+
+    >>> asked = {"role": "assistant", "tool_calls": [{"id": "c", "function": {"name": "add"}}]}
+    >>> answered_calls([asked, {"role": "tool", "tool_call_id": "c", "content": "3"}])
+    [None, (0, 0)]
+    """
+    waiting: dict[str, list[tuple[int, int]]] = {}
+    found: list[tuple[int, int] | None] = []
+    for index, message in enumerate(messages):
+        latest: dict[str, list[tuple[int, int]]] = {}
+        for slot, call in enumerate(raw_calls(message)):
+            latest.setdefault(call.get("id") or "", []).append((index, slot))
+        waiting |= latest
+        id = message.get("tool_call_id")
+        answered = waiting.get(id) if isinstance(id, str) else None
+        found.append((answered.pop(0) if len(answered) > 1 else answered[0]) if answered else None)
+    return found
+
+
+def tool_names(messages: Sequence[Message]) -> list[str]:
+    """For each message the name of the tool whose result it is; empty where it is none.
 
     >>> asked = {"role": "assistant", "tool_calls": [{"id": "c", "function": {"name": "add"}}]}
     >>> tool_names([asked, {"role": "tool", "tool_call_id": "c", "content": "3"}])
     ['', 'add']
     """
-    waiting: dict[Any, list[str]] = {}
-    found = []
-    for message in messages:
-        role = role_of(message)
-        if role == "assistant":
-            calls = calls_of(message)
-            waiting |= {own: [name for id, name, _ in calls if id == own] for own, _, _ in calls}
-        found.append(_answered(message, waiting) if role == "tool" else "")
-    return found
+    return [_name(messages, *pair) for pair in zip(messages, answered_calls(messages), strict=True)]
 
 
-def arguments_object(arguments: Any) -> dict[str, Any]:
+def fresh_ids(messages: Iterable[Message]) -> Iterator[str]:
+    """Ids that no call has yet: call_1, call_2, ...
+
+    >>> next(fresh_ids([{"tool_calls": [{"id": "call_1"}]}]))
+    'call_2'
+    """
+    taken = {call.get("id") for message in messages for call in raw_calls(message)}
+    return (made for number in count(1) if (made := f"call_{number}") not in taken)
+
+
+def arguments_text(arguments: Any) -> str:
+    """Arguments as JSON text, however they came.
+
+    >>> arguments_text({"a": 1}), arguments_text(None), arguments_text('{"a": ')
+    ('{"a":1}', '', '{"a": ')
+    """
+    if arguments is None or isinstance(arguments, str):
+        return arguments or ""
+    try:
+        return encode(arguments)
+    except (TypeError, ValueError, RecursionError):
+        raise InvalidInput("the arguments of a call are no JSON", expected="text or an object") from None
+
+
+def arguments_object(text: str) -> dict[str, Any]:
     """Arguments as an object; blank is `{}`, and what is no strict JSON object is kept under `_raw`.
 
     >>> arguments_object('{"a": 1}'), arguments_object(" "), arguments_object('{"a": ')
     ({'a': 1}, {}, {'_raw': '{"a": '})
     """
-    if arguments is None or isinstance(arguments, dict):
-        return arguments or {}
-    text = arguments if isinstance(arguments, str) else excerpt(arguments, MAX_CHARS)
     parsed = json_object(text)
-    if parsed is not None:
-        return parsed
-    return {RAW: text} if text.strip() else {}
+    if parsed is None:
+        return {RAW: text} if text.strip() else {}
+    # What looks like wrapped text is wrapped itself, or nobody could tell the two apart.
+    return {RAW: text} if parsed.keys() == {RAW} and isinstance(parsed[RAW], str) else parsed
 
 
 def json_object(text: str) -> dict[str, Any] | None:
@@ -158,27 +224,16 @@ def is_error(content: str) -> bool:
     return content.startswith("ERROR: ") or (json_object(content) or {}).get("success") is False
 
 
-def _call(call: dict[str, Any], function: dict[str, Any]) -> tuple[str | None, str, dict[str, Any]]:
-    id = call.get("id")
-    own = id if isinstance(id, str) else None
-    return own, function["name"], arguments_object(function.get("arguments"))
-
-
-def _answered(message: Message, waiting: Mapping[Any, list[str]]) -> str:
-    id = message.get("tool_call_id")
-    if not isinstance(id, str) or id not in waiting:
-        raise InvalidInput(
-            f"a tool message answers {excerpt(id)}", expected="the id of a call that came before it"
-        )
-    names = waiting[id]
-    return names.pop(0) if len(names) > 1 else names[0]
-
-
-def _function(item: Any, what: str) -> dict[str, Any]:
-    function = item.get("function") if isinstance(item, dict) else None
-    if not isinstance(function, dict) or not isinstance(function.get("name"), str):
-        raise InvalidInput(f"{what} is {excerpt(item)}", expected="an object with a function that has a name")
-    return function
+def _name(messages: Sequence[Message], message: Message, answered: tuple[int, int] | None) -> str:
+    if answered is not None:
+        index, slot = answered
+        return str(messages[index]["tool_calls"][slot]["function"]["name"])
+    if message["role"] != "tool":
+        return ""
+    raise InvalidInput(
+        f"a tool message answers {excerpt(message.get('tool_call_id'))}",
+        expected="the id of a call that came before it",
+    )
 
 
 def _is_text(part: Any) -> bool:
