@@ -11,10 +11,11 @@ import pytest
 
 import zoolab
 from zoolab import Limits, Policy, Replay, Scripted, Trace, walk
-from zoolab.errors import LoopError
+from zoolab.errors import LoopError, ReplayMiss
 from zoolab.models.recording import Recording, shipped
-from zoolab.models.secrets import scrub
-from zoolab.toolbox.starter import starter_tools
+from zoolab.secrets import scrub
+from zoolab.toolbox.catalog import tools_named
+from zoolab.toolbox.devops import DevOps, devops_tools
 
 RECORDINGS = Path(zoolab.__file__).parent / "recordings"
 
@@ -30,7 +31,7 @@ def hold(asked: dict[str, Any], replay: Replay) -> Trace:
     options |= {"system": asked.get("system"), "envelope": asked.get("envelope", "json")}
     trace = Trace()
     with suppress(LoopError):
-        Trace.record(walk(asked["prompt"], starter_tools(*asked["tools"]), replay, **options), into=trace)
+        Trace.record(walk(asked["prompt"], tools_named(*asked["tools"]), replay, **options), into=trace)
     return trace
 
 
@@ -59,8 +60,27 @@ def test_the_authored_recording_replays_to_an_answer(stream: bool) -> None:
         assert hold(asked, replay).answer == asked["replies"][-1]
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_the_domains_replay_on_their_worlds_as_they_were_recorded(stream: bool) -> None:
+    """The worlds are small and stand still: else a later request would not be in the recording."""
+    replay = Replay("domains", stream=stream)
+    asked = prompts("domains")
+    traces = [hold(each, replay) for each in asked]
+    assert (replay.recording.header.made, {trace.outcome for trace in traces}) == ("recorded", {"answer"})
+    assert {each["tools"][0] for each in asked} >= {"devops", "support", "analytics", "security"}
+    codes = {error.code for trace in traces for error in trace.errors}
+    assert {"resource_not_found", "permission_denied", "invalid_arguments"} <= codes
+
+
+def test_a_changed_world_is_a_miss_that_shows_what_changed() -> None:
+    world = DevOps(disks={"db01": {"/": 99}})
+    with pytest.raises(ReplayMiss) as caught:
+        Trace.record(walk("How full are the disks of db01?", devops_tools(world), Replay("domains")))
+    assert "99%" in caught.value.difference
+
+
 def test_every_shipped_recording_is_whole_and_without_secrets() -> None:
-    assert {"starter", "authored"} <= shipped().keys()
+    assert {"starter", "authored", "domains"} <= shipped().keys()
     for name, path in shipped().items():
         text = path.read_text(encoding="utf-8")
         assert len(Recording(name)) == len(text.splitlines()) - 1

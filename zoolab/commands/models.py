@@ -7,7 +7,7 @@ import argparse
 from zoolab.errors import InvalidInput
 from zoolab.records import Model
 from zoolab.registry import ToolRegistry
-from zoolab.toolbox.starter import TOOLS, starter_tools
+from zoolab.toolbox.catalog import tools_named
 
 DEFAULT_RECORDING = "starter"
 DEFAULT_PROMPT = "What is 42 + 58?"
@@ -15,13 +15,8 @@ DEFAULT_TOOLS = ("add", "get_weather", "check_status")
 
 
 def tools_of(options: argparse.Namespace) -> ToolRegistry:
-    """The starter tools that the options name."""
-    names = options.tools.split(",") if options.tools else DEFAULT_TOOLS
-    unknown = [name for name in names if name not in {tool.name for tool in TOOLS}]
-    if unknown:
-        known = ", ".join(tool.name for tool in TOOLS)
-        raise InvalidInput(f"no starter tool {unknown[0]!r}", expected=f"some of {known}")
-    return starter_tools(*names)
+    """The tools that the options name."""
+    return tools_named(*(options.tools.split(",") if options.tools else DEFAULT_TOOLS))
 
 
 def model_of(options: argparse.Namespace, default: str = DEFAULT_RECORDING) -> Model:

@@ -15,7 +15,7 @@ from zoolab.models.replay import Replay
 from zoolab.models.scripted import Scripted
 from zoolab.policy import Policy
 from zoolab.records import Limits
-from zoolab.toolbox.starter import starter_tools
+from zoolab.toolbox.catalog import tools_named
 from zoolab.trace import Trace
 from zoolab.trace.lines import visible
 
@@ -47,7 +47,7 @@ def record(options: argparse.Namespace) -> int:
 
 def _hold(replay: Replay, asked: dict[str, Any], allow: bool) -> Trace:
     policy = Policy(ask=() if allow else ("medium", "high"))
-    tools = starter_tools(*(asked.get("tools") or DEFAULT_TOOLS))
+    tools = tools_named(*(asked.get("tools") or DEFAULT_TOOLS))
     trace = Trace()
     try:
         return Trace.record(

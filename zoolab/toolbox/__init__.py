@@ -8,4 +8,5 @@ security.py    events, reputations, and hosts that can be cut off
 files.py       a folder, and nothing outside it
 clock.py       the time
 tasks.py       a list of tasks
+catalog.py     all of these by name
 """

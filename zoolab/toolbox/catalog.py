@@ -1,0 +1,48 @@
+"""The toolbox by name: a domain's tools, on a fresh world, or single starter tools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from zoolab.errors import InvalidInput
+from zoolab.registry import ToolRegistry
+from zoolab.toolbox.analytics import analytics_tools
+from zoolab.toolbox.clock import clock_tools
+from zoolab.toolbox.devops import devops_tools
+from zoolab.toolbox.security import security_tools
+from zoolab.toolbox.starter import TOOLS, starter_tools
+from zoolab.toolbox.support import support_tools
+from zoolab.toolbox.tasks import task_tools
+
+DOMAINS: Mapping[str, Callable[[], ToolRegistry]] = MappingProxyType(
+    {
+        "starter": starter_tools,
+        "devops": devops_tools,
+        "support": support_tools,
+        "analytics": analytics_tools,
+        "security": security_tools,
+        "tasks": task_tools,
+        "clock": clock_tools,
+    }
+)
+
+
+def tools_named(*names: str) -> ToolRegistry:
+    """The tools of domains and single starter tools, in that order; worlds are new at each call.
+
+    Raises:
+        InvalidInput: A name is neither, or two of the tools share a name.
+
+    >>> tools_named("security", "add").names()
+    ['query_siem', 'check_ip_reputation', 'isolate_host', 'add']
+    """
+    singles = {tool.name: tool for tool in TOOLS}
+    registry = ToolRegistry()
+    for name in names:
+        if name not in DOMAINS and name not in singles:
+            known = f"{', '.join(DOMAINS)}, or some of {', '.join(singles)}"
+            raise InvalidInput(f"no tools are named {name!r}", expected=known)
+        for tool in DOMAINS[name]() if name in DOMAINS else [singles[name]]:
+            registry.add(tool)
+    return registry
