@@ -149,7 +149,7 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "unknown option": (["walk", "--frob"], "--frob; see zoolab walk --help"),
     "two prompts": (["walk", "a", "b"], "unknown: b; see zoolab walk --help"),
     "option without value": (["walk", "--save"], "--save: expected one argument"),
-    "unknown tool": (["walk", "--tools", "add,frob"], "no starter tool 'frob'; expected some of add"),
+    "unknown tool": (["walk", "--tools", "add,frob"], "no tools are named 'frob'; expected starter, devops"),
     "tool twice": (["walk", "--tools", "add,add"], "two tools are named 'add'"),
     "no recording": (["walk", "--recording", "frob.jsonl"], "cannot read frob.jsonl: No such file"),
     "no recording to list": (["walk", "--list", "--recording", "frob"], "cannot read frob: No such file"),

@@ -4,8 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from zoolab import Decision, Outcome, Policy, Request, Scripted, Tool, Trace, run, tool, walk, with_tools
-from zoolab.errors import CallError, InvalidInput, ToolLoopLimitReached, UnknownTool
+from zoolab import (
+    Decision,
+    Outcome,
+    Policy,
+    Request,
+    Scripted,
+    Tool,
+    Trace,
+    as_tool,
+    run,
+    tool,
+    walk,
+    with_tools,
+)
+from zoolab.errors import CallError, InvalidInput, PermissionDenied, ToolLoopLimitReached, UnknownTool
 from zoolab.records import Limits
 
 WEATHER = {
@@ -120,3 +133,46 @@ def test_and_is_answered_with_an_error_when_nobody_does():
 def test_any_is_required():
     trace = run("Hi", [add], Scripted([[("add", {"a": 1, "b": 2})], "3"]), tool_choice="any")
     assert [step.record.tool_choice for step in trace.steps if step.kind == "request"] == ["required", "auto"]
+
+
+def expert(name: str, replies: list, *tools, **options) -> Tool:
+    return as_tool(name, "Knows.", list(tools), Scripted(replies), **options)
+
+
+def test_the_walk_of_a_sub_agent_is_a_trace_inside_the_parents(tmp_path):
+    inner = expert("clerk", [[("add", {"a": 1, "b": 2})], "Three."], add)
+    outer = expert("manager", [[("clerk", {"task": "1 + 2?"})], "3."], inner)
+    trace = run("1 + 2?", [outer], Scripted([[("manager", {"task": "1 + 2?"})], "It is 3."]))
+    child = next(step.record.trace for step in trace.steps if isinstance(step.record, Outcome))
+    grandchild = next(step.record.trace for step in child.steps if isinstance(step.record, Outcome))
+    assert (trace.answer, child.answer, grandchild.answer) == ("It is 3.", "3.", "Three.")
+    assert [call.name for call in grandchild.tool_calls] == ["add"]
+    loaded = Trace.load(trace.save(tmp_path / "trace.jsonl"))
+    again = next(step.record.trace for step in loaded.steps if isinstance(step.record, Outcome))
+    assert (loaded, again) == (trace, child)
+
+
+def test_a_sub_agent_that_fails_leaves_its_trace():
+    stuck = expert("stuck", [[("add", {"a": 1, "b": 2})]] * 3, add, limits=Limits(turns=2))
+    trace = run("1 + 2?", [stuck], Scripted([[("stuck", {"task": "1 + 2?"})], "I give up."]))
+    outcome = next(step.record for step in trace.steps if isinstance(step.record, Outcome))
+    assert (outcome.ok, outcome.trace.outcome, len(outcome.trace.tool_calls)) == (False, "loop_limit", 2)
+
+
+def test_a_sub_agent_asks_the_person_whom_it_was_given():
+    wipe = Tool("wipe", "Wipe.", {"type": "object"}, lambda: "wiped", risk="high")
+    replies = [[("wipe", {})], lambda request: request.messages[-1]["content"]]
+    asks = [[("janitor", {"task": "Wipe."})], "Done."]
+    allowed = run(
+        "Wipe.", [expert("janitor", replies, wipe, ask=lambda _: Decision("once"))], Scripted(asks)
+    )
+    alone = run("Wipe.", [expert("janitor", replies, wipe)], Scripted(asks))
+    assert "wiped" in str(allowed.messages)
+    assert "wiped" not in str(alone.messages)
+
+
+def test_call_tool_needs_permission_as_a_walk_does():
+    wipe = Tool("wipe", "Wipe.", {"type": "object"}, lambda: "wiped", risk="high")
+    with pytest.raises(PermissionDenied, match="wipe is of high risk"):
+        with_tools(Scripted([]), [wipe]).call_tool("wipe", {})
+    assert with_tools(Scripted([]), [wipe], policy=Policy(allow={"wipe"})).call_tool("wipe", "{}") == "wiped"
