@@ -17,8 +17,8 @@ ROOT = Path(zoolab.__file__).parent
 # From the cellar up. A name is a module, or a room whose files may import each other.
 FLOORS = [
     ["errors", "faults"],
-    ["jsontext", "limits"],
-    ["schema", "textcalls"],
+    ["files", "jsontext", "limits"],
+    ["schema", "secrets", "textcalls"],
     ["messages", "tools"],
     ["callables", "registry"],
     ["records"],
@@ -29,14 +29,24 @@ FLOORS = [
     ["loop", "models", "toolbox"],
     ["doctor", "trace"],
     ["nested"],
-    ["datasets", "experiments", "grading", "inspector", "plots", "recordings"],
+    ["datasets", "experiments", "grading", "inspector", "mcp", "plots", "recordings"],
     ["__init__"],
     ["commands"],
     ["cli", "notebooks"],
     ["__main__"],
 ]
 FLOOR_OF = {name: number for number, floor in enumerate(FLOORS) for name in floor}
-HEAVY = {"json_repair", "openai", "jsonschema", "pandas", "matplotlib", "ipywidgets", "anywidget", "pydantic"}
+HEAVY = {
+    "json_repair",
+    "openai",
+    "jsonschema",
+    "pandas",
+    "matplotlib",
+    "ipywidgets",
+    "anywidget",
+    "mcp",
+    "pydantic",
+}
 
 MODULES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path

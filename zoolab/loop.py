@@ -249,7 +249,9 @@ class _Turns:
                 outcomes[slot] = refused(call, check_with_repair(call, self.registry, None))
                 continue
             arguments = verdict.arguments or {}
-            decision = yield from self._permit(call, tool, arguments)
+            decision = _BY_HAND if tool.function is None else self.permissions.decide(tool, arguments)
+            if decision.choice == "pending":
+                decision = yield from self._wait(call, tool, arguments, decision)
             if isinstance(decision, Outcome):
                 outcomes[slot] = decision
             elif decision.allowed:
@@ -304,15 +306,11 @@ class _Turns:
             return Verdict(False, None, (Problem("loop_limit", "", f"at most {most} calls a reply", "more"),))
         return check_with_repair(call, self.registry, self.repair, deny=self.deny, cut=cut)
 
-    def _permit(self, call: ToolCall, tool: Tool, arguments: dict[str, Any]) -> _Ask:
-        """The decision for a call, or an outcome that somebody gives in place of running it."""
-        permissions = self.permissions
-        decision = permissions.decide(tool, arguments) if tool.function is not None else _BY_HAND
-        if decision.choice != "pending":
-            return decision
-        answer = yield Step("execute", self.turn, call.slot, decision, self.messages, 0, call)
-        said = _settled(answer, decision)
-        return said if isinstance(said, Outcome) else permissions.settle(tool, arguments, said)
+    def _wait(self, call: ToolCall, tool: Tool, arguments: dict[str, Any], pending: Decision) -> _Ask:
+        """What somebody decides on a call, or the outcome that they give in place of running it."""
+        answer = yield Step("execute", self.turn, call.slot, pending, self.messages, 0, call)
+        said = _settled(answer, pending)
+        return said if isinstance(said, Outcome) else self.permissions.settle(tool, arguments, said)
 
     def _pick(self, messages: Sequence[Message]) -> list[Tool]:
         if self.retrieve is None:

@@ -1,0 +1,438 @@
+"""Calls in a model's text: what each family writes comes back as it was meant, and nothing else does."""
+
+import json
+import keyword
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from zoolab import Scripted, run, tool
+from zoolab.jsontext import MAX_CHARS
+from zoolab.steps.tool_call import CallIds, message_with_calls, read_calls
+from zoolab.textcalls import READERS, find_calls
+from zoolab.textcalls.thoughts import spoken
+
+ONE = [("f", {"x": 1})]
+TWO = [("f", {"x": 1}), ("g", {"y": "a b", "z": [True, None]})]
+
+
+def hermes(calls):
+    """Hermes 2 Pro, Qwen 2.5 and 3."""
+    blocks = [json.dumps({"name": name, "arguments": given}) for name, given in calls]
+    return "\n".join(f"<tool_call>\n{block}\n</tool_call>" for block in blocks)
+
+
+def qwen_coder(calls):
+    """Qwen3-Coder: strings without quotes, all else as JSON."""
+    return "\n".join(f"<tool_call>\n{function_tag(name, given)}\n</tool_call>" for name, given in calls)
+
+
+def function_tag(name, given):
+    """One call of Qwen3-Coder, without the tags around it."""
+    values = [f"<parameter={key}>\n{unquoted(value)}\n</parameter>\n" for key, value in given.items()]
+    return f"<function={name}>\n{''.join(values)}</function>"
+
+
+def unquoted(value):
+    """A string as it is, anything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def glm(calls):
+    """GLM 4.5 and later."""
+    return "\n".join(
+        f"<tool_call>{name}\n"
+        + "".join(f"<arg_key>{k}</arg_key>\n<arg_value>{unquoted(v)}</arg_value>\n" for k, v in given.items())
+        + "</tool_call>"
+        for name, given in calls
+    )
+
+
+def invoke(calls):
+    """MiniMax M2."""
+    return "\n".join(
+        f'<invoke name="{name}">\n'
+        + "".join(f'<parameter name="{k}">{unquoted(v)}</parameter>\n' for k, v in given.items())
+        + "</invoke>"
+        for name, given in calls
+    )
+
+
+def dsml(calls):
+    """DeepSeek 3.2: says of every value whether it is a string."""
+    return "\n".join(
+        f'<｜DSML｜invoke name="{name}">\n'
+        + "".join(
+            f'<｜DSML｜parameter name="{k}" string="{json.dumps(isinstance(v, str))}">{unquoted(v)}'
+            "</｜DSML｜parameter>\n"
+            for k, v in given.items()
+        )
+        + "</｜DSML｜invoke>"
+        for name, given in calls
+    )
+
+
+def mistral_list(calls):
+    """Mistral until 2024."""
+    return "[TOOL_CALLS] " + json_list(calls)
+
+
+def mistral_heads(calls):
+    """Mistral since 2025."""
+    return "".join(f"[TOOL_CALLS]{name}[ARGS]{json.dumps(given)}" for name, given in calls)
+
+
+def mistral_ids(calls):
+    """Mistral Small 3.2: an id between the name and the arguments."""
+    return "".join(
+        f"[TOOL_CALLS]{name}[CALL_ID]{at:09}[ARGS]{json.dumps(given)}"
+        for at, (name, given) in enumerate(calls)
+    )
+
+
+def kimi(calls):
+    """Kimi K2."""
+    return "".join(
+        f"<|tool_call_begin|>functions.{name}:{at}<|tool_call_argument_begin|>{json.dumps(given)}<|tool_call_end|>"
+        for at, (name, given) in enumerate(calls)
+    )
+
+
+def deepseek(calls):
+    """DeepSeek 3.1."""
+    return "".join(
+        f"<｜tool▁call▁begin｜>{name}<｜tool▁sep｜>{json.dumps(given)}<｜tool▁call▁end｜>"
+        for name, given in calls
+    )
+
+
+def gpt_oss(calls):
+    """gpt-oss: one message a call."""
+    return "<|call|><|start|>assistant".join(
+        f"<|channel|>commentary to=functions.{name} <|constrain|>json<|message|>{json.dumps(given)}"
+        for name, given in calls
+    )
+
+
+def llama(calls):
+    """Llama 3."""
+    blocks = [json.dumps({"name": name, "parameters": given}) for name, given in calls]
+    return "<|python_tag|>" + "; ".join(blocks)
+
+
+def pythonic(calls):
+    """Llama 3.2 and 4, LFM2: a list on lines of its own."""
+    inside = [f"{name}({', '.join(f'{k}={v!r}' for k, v in given.items())})" for name, given in calls]
+    return f"\n[{', '.join(inside)}]\n"
+
+
+def json_list(calls):
+    """A JSON list of calls."""
+    return json.dumps([{"name": name, "arguments": given} for name, given in calls])
+
+
+WITH_QUOTES = [
+    *(hermes, mistral_list, mistral_heads, mistral_ids, kimi, deepseek, gpt_oss),
+    *(llama, pythonic, json_list),
+]
+WITHOUT_QUOTES = [qwen_coder, glm, invoke]
+FAMILIES = [*WITH_QUOTES, *WITHOUT_QUOTES, dsml]
+
+
+def read(text):
+    """The calls in a text, by name and parsed arguments."""
+    return [(call.name, json.loads(call.arguments)) for call in read_calls(text)]
+
+
+plain_words = st.text("abcdefghij klmnop.,!?'\n", max_size=30)
+names = st.from_regex(r"[a-z][a-z_0-9]{0,12}", fullmatch=True).filter(lambda name: not reserved(name))
+scalars = st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.text(max_size=12)
+values = scalars | st.lists(scalars, max_size=3) | st.dictionaries(names, scalars, max_size=2)
+arguments = st.dictionaries(names, values, max_size=3)
+calls_made = st.lists(st.tuples(names, arguments), min_size=1, max_size=3)
+
+
+def reserved(name):
+    """Whether a name can be none in a Python list."""
+    return keyword.iskeyword(name) or name in ("true", "false", "null")
+
+
+def as_unquoted(value):
+    """What is left of a string that was written without quotes: one that reads as another value is that."""
+    known = {"True": True, "False": False, "None": None}
+    if not isinstance(value, str):
+        return value
+    if value.strip() in known:
+        return known[value.strip()]
+    try:
+        parsed = json.loads(value)
+    except ValueError:
+        return value
+    return value if isinstance(parsed, str) else parsed
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("calls", [ONE, TWO, [("f", {})], [("f", {}), ("f", {})]])
+def test_what_a_family_writes_comes_back(family, calls):
+    assert read(family(calls)) == calls
+    assert read(f"Let me see.\n{family(calls)}\nDone.") == calls
+    assert read(f"<think>\nHm. {family([('other', {})])}\n</think>\n\n{family(calls)}") == calls
+
+
+@pytest.mark.parametrize("family", WITH_QUOTES)
+@given(calls_made, plain_words, plain_words)
+@settings(max_examples=40, deadline=None)
+def test_whatever_a_family_with_quotes_writes_comes_back(family, calls, before, after):
+    assert read(f"{before}\n{family(calls)}\n{after}") == calls
+
+
+@pytest.mark.parametrize("family", WITHOUT_QUOTES)
+@given(calls_made, plain_words, plain_words)
+@settings(max_examples=40, deadline=None)
+def test_whatever_a_family_without_quotes_writes_comes_back(family, calls, before, after):
+    calls = [(name, {key: tidy(value) for key, value in given.items()}) for name, given in calls]
+    meant = [(name, {key: as_unquoted(value) for key, value in given.items()}) for name, given in calls]
+    assert read(f"{before}\n{family(calls)}\n{after}") == meant
+
+
+def tidy(value):
+    """Such families have no way to write a line break at the beginning or end, nor numbers JSON lacks."""
+    odd = isinstance(value, str) and (value != value.strip() or value[:1] in "-0123456789NI")
+    return f"x{value}" if odd else value
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+@settings(max_examples=100, deadline=None)
+def test_arguments_are_as_the_model_wrote_them(value, before):
+    written = json.dumps({"x": value}, ensure_ascii=False, indent=1)
+    before = before.translate(str.maketrans("", "", '<[{"\\'))
+    call = f'{{"name": "f", "arguments": {written}}}'
+    for text in (call, f"<tool_call>{call}</tool_call>", f"[TOOL_CALLS]f[ARGS]{written}"):
+        assert [call.arguments for call in read_calls(f"{before}\n{text}")] == [written]
+
+
+MARKS = [
+    *("<tool_call>", "</tool_call>", "<function=f>", "</function>", "<parameter=x>", "</parameter>"),
+    *("<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>", "</invoke>", "<think>", "</think>"),
+    *('<invoke name="f">', '<parameter name="x">', "functions.f:0", "to=functions.f", "<|message|>"),
+    *("[TOOL_CALLS]", "f[ARGS]", "[CALL_ID]1", "<|python_tag|>", "<|tool_call_begin|>"),
+    *("<|tool_call_argument_begin|>", "<｜tool▁call▁begin｜>f<｜tool▁sep｜>", "```", "```json", "[f("),
+    *("x=1", ")]", '{"name": "f", ', '"arguments": ', '"parameters": ', "{", "}", "[", "]", '"', "'"),
+    *("\\", ",", ";", ":", "1", "x", " ", "\n", "\ud800", "\0", "-" * 50, "(" * 50),
+]
+
+
+@given(st.lists(st.sampled_from(MARKS), max_size=25).map("".join) | st.text())
+@settings(max_examples=500, deadline=None)
+def test_no_text_raises(text):
+    calls = read_calls(text)
+    assert [call.slot for call in calls] == list(range(len(calls)))
+    assert len({call.id for call in calls}) == len(calls)
+    for reader in READERS:
+        starts = [call.at for call in reader(text)]
+        assert starts == sorted(starts)
+
+
+bits = st.sampled_from([*"abc {}[]()\"':,.\n=<>", "name", "arguments", "tool_call", "json", "f(x=1)"])
+
+
+@given(st.lists(bits).map("".join))
+@settings(max_examples=300, deadline=None)
+def test_prose_without_a_whole_mark_holds_no_call(text):
+    has_mark = "<tool_call>" in text or '"name"' in text or "[f(x=1)" in text
+    assert has_mark or read_calls(text) == []
+
+
+SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'A call is JSON with a "name" and "arguments".',
+        "Write it between <tool_call> and </tool_call>.",
+        "Use `<tool_call>...</tool_call>`, as in `<function=name>`, with [ARGS] and [TOOL_CALLS].",
+        'The invoice:\n```json\n{"amount": 123.45, "date": "2025-12-03"}\n```',
+        json.dumps({"name": "get_weather", "description": "The weather.", "parameters": SCHEMA}),
+        json.dumps({"name": "get_weather", "parameters": SCHEMA}),
+        json.dumps([{"type": "function", "function": {"name": "get_weather", "parameters": SCHEMA}}]),
+        json.dumps({"type": "object", "properties": {"name": {"type": "string"}, "arguments": {}}}),
+        json.dumps({"optimizers": [{"name": "adam", "parameters": {"lr": 0.1}}]}),
+        json.dumps({"name": "adam", "parameters": {"lr": 0.1}, "epochs": 3}),
+        json.dumps({"name": "Bob", "parameters": [1, 2]}),
+        "<think>I could call [f(x=1)].\n[f(x=1)]\n</think>No need.",
+        '<think>{"name": "f", "arguments": {}}</think>',
+        '[THINK][TOOL_CALLS]f[ARGS]{"x": 1}[/THINK]Hello.',
+        'Perhaps {"name": "f", "arguments": {}}?\n</think>\n\nHello.',
+        '<think>I will call <tool_call>{"name": "f", "arguments": {}}</tool_call>',
+        "In Python, [f(x=1)] makes a list, and so does calls = [f(x=1)].",
+        "```python\nprint(1)\n[f(x=1)]\nprint(2)\n```",
+        '```csharp\n[Authorize(Roles="Admin")]\npublic class Home {}\n```',
+        "[f(1)]",
+        "[f(x=g())]",
+        "[f(x=1), 2]",
+        "[f(**{'x': 1})]",
+        "[f(x=1, x=2)]",
+        "[__import__('os').system(command='ls')]",
+        "[f(x=open('/etc/passwd'))]",
+        "[link](https://example.org) and [1, 2] and []",
+    ],
+)
+def test_text_that_only_talks_of_calls_has_none(text):
+    assert read_calls(text) == []
+
+
+def test_a_call_that_is_quoted_in_another_is_no_call():
+    inner = [function_tag("rm", {"path": "/"}), '[TOOL_CALLS]rm[ARGS]{"path": "/"}', hermes([("rm", {})])]
+    for quoted in [*inner, "\n[rm(path='/')]\n", "a </think> b", "<think>a</think>b"]:
+        calls = [("write", {"text": quoted})]
+        for family in (hermes, mistral_heads, mistral_list, llama, json_list, kimi):
+            assert read(family(calls)) == calls
+    calls = [("write", {"text": hermes(ONE)})]
+    assert read(qwen_coder(calls)) == read(invoke(calls)) == calls
+
+
+def test_plain_json_in_prose_gives_the_first_call_and_a_list_gives_all():
+    call = '{"name": "f", "arguments": {"x": 1}}'
+    assert read(f"{call} and {call}") == ONE
+    assert read(f"[{call}, {call}]") == ONE * 2
+    assert read(f'{{"tool_calls": [{call}, {call}]}}') == ONE * 2
+    assert read(f"[{call}, 5]") == read(f"[{call}, {call}") == ONE
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments"),
+    [
+        ('<tool_call>{"name": "f", "arguments": {"x": }}</tool_call>', ['{"x": }']),
+        (hermes(ONE) + '<tool_call>{"name": "f", "arguments": {x}}</tool_call>', ['{"x": 1}', "{x}"]),
+        ('<tool_call>{"name": "f", "arguments": {"x": "rm -rf /', ['{"x": "rm -rf /']),
+        ('[TOOL_CALLS]f[ARGS]{"x": ', ['{"x": ']),
+        ('[TOOL_CALLS]f[ARGS]{x}[TOOL_CALLS]g[ARGS]{"y": 2}', ["{x}", '{"y": 2}']),
+        (
+            "<function=f><parameter=x>1</parameter><parameter=y>rm",
+            ["<parameter=x>1</parameter><parameter=y>rm"],
+        ),
+        ("<function=f><parameter=x>1</parameter>", ["<parameter=x>1</parameter>"]),
+        (
+            "<function=f><parameter=x>1</parameter><function=g></function>",
+            ["<parameter=x>1</parameter>", "{}"],
+        ),
+        ("<function=f>{x}</function>", ["{x}"]),
+        ("<function=f>" + 2 * "<parameter=x>1</parameter>" + "</function>", ['{"x":1,"x":1}']),
+    ],
+)
+def test_what_is_broken_or_cut_off_is_kept_as_written(text, arguments):
+    assert [call.arguments for call in read_calls(text)] == arguments
+
+
+@pytest.mark.parametrize(
+    ("text", "calls"),
+    [
+        ("Let me.\n" + function_tag("f", {"x": 1}) + "\n</tool_call>", ONE),
+        ('<function=f>{"x": 1}</function>', ONE),
+        ("<tool_call>\n<function=f>\n<parameter=x>\nTrue\n</parameter>\n</tool_call>", [("f", {"x": True})]),
+        (
+            "<function=f><parameter=x>\n<p>\n</parameter> b\n</parameter></function>",
+            [("f", {"x": "<p>\n</parameter> b"})],
+        ),
+        ("<function=f><parameter=x> a\n</parameter></function>", [("f", {"x": " a\n"})]),
+        ("<tool_call>f</tool_call>", [("f", {})]),
+        ('<tool_call>```json\n{"name": "f", "arguments": {"x": 1}}\n```</tool_call>', ONE),
+        (f"<tool_call>{json_list(ONE * 2)}</tool_call>", ONE * 2),
+        ('<tool_call>{"name": "f", "parameters": {"x": 1}}</tool_call>', ONE),
+        ('[TOOL_CALLS]f{"x": 1}', ONE),
+        ('f[ARGS]{"x": 1}', ONE),
+        ('{"type": "function", "name": "f", "parameters": {"x": 1}}', ONE),
+        ('Action: ```json\n[{"tool_name": "f", "parameters": {"x": 1}}]\n```', ONE),
+        ("<|tool_call_start|>[f(x=1)]<|tool_call_end|>Done.", ONE),
+        ("```tool_code\n[f(x=1)]\n```", ONE),
+        ("Sure! [f(x=1)]", ONE),
+        ("[\n  f(\n    x=1\n  )\n]", ONE),
+        ("[a.b(x=-1, y=(1, 2), z={'k': true})]", [("a.b", {"x": -1, "y": [1, 2], "z": {"k": True}})]),
+    ],
+)
+def test_the_variants_that_models_write(text, calls):
+    assert read(text) == calls
+
+
+def test_ids_that_a_family_writes_are_kept_and_those_that_are_taken_are_not():
+    assert [call.id for call in read_calls(mistral_ids(TWO))] == ["000000000", "000000001"]
+    assert [call.id for call in read_calls(kimi(TWO))] == ["functions.f:0", "functions.g:1"]
+    again = read_calls(
+        kimi(ONE), ids=CallIds([{"role": "assistant", "tool_calls": [{"id": "functions.f:0"}]}])
+    )
+    assert [(call.id, call.original_id) for call in again] == [("call_1", "functions.f:0")]
+
+
+@pytest.mark.parametrize(
+    ("text", "aloud"),
+    [
+        ("Hello.", "Hello."),
+        ("<think>a</think>b<think>c</think>d", "d"),
+        ("<thinking>a</thinking>b", "b"),
+        ("<seed:think>a</seed:think>b", "b"),
+        ('<think>He said "hm.\n"</think>b', "b"),
+        ('{"text": "</think>"}', '{"text": "</think>"}'),
+        ("a<think>b", "a"),
+    ],
+)
+def test_thoughts_are_private(text, aloud):
+    assert spoken(text) == aloud
+
+
+HOSTILE = [
+    *('{"', "{", "[", "f", " ", "<tool_call>", "<tool_call> \n", '<tool_call>{"', '<tool_call>{"a":['),
+    *('<tool_call>{"name": "f", "arguments": {', "<function=f>", '<function=f>{"', "<think>", '"\\', '\\"'),
+    *("<function=f><parameter=a>", "<function=f><parameter=a></function>", "[TOOL_CALLS]", 'f[ARGS]{"a":'),
+    *('<invoke name="f"><parameter name="a">', "<tool_call>f<arg_key>a</arg_key><arg_value>"),
+    *('[TOOL_CALLS]f[ARGS]{"', '{"name": "f", "parameters": {', '{"x":{"name":"f","parameters":{}}} '),
+    *("\n[f(", "[f(x=-", "\n[f(x='\\'", "```\n[f(x=1)]"),
+]
+
+
+@pytest.mark.parametrize("unit", HOSTILE)
+def test_the_work_grows_with_the_text_and_no_faster(unit):
+    def seconds(length):
+        began = time.perf_counter()
+        find_calls(unit * (length // len(unit)))
+        return time.perf_counter() - began
+
+    seconds(1_000)
+    assert seconds(100_000) < 0.2 + 40 * seconds(20_000)
+
+
+@pytest.mark.parametrize("text", ['{"' * 200_000, "[" * 100_000, "<tool_call>" * 50_000, "\n[f(" * 100_000])
+def test_a_long_hostile_text_ends_in_time(text):
+    began = time.perf_counter()
+    assert read_calls(text) == []
+    assert time.perf_counter() - began < 5
+
+
+def test_nothing_is_read_after_a_mebibyte():
+    assert read_calls("x" * MAX_CHARS + hermes(ONE)) == []
+
+
+@tool
+def add(a: int, b: int) -> int:
+    """Add two integers."""
+    return a + b
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_several_calls_in_one_text_are_walked(family):
+    said = "Both.\n" + family([("add", {"a": 1, "b": 2}), ("add", {"a": 3, "b": 4})])
+    trace = run("1 + 2, 3 + 4?", [add], Scripted([said, "3 and 7."]), calls="text", envelope="plain")
+    assert [(call.slot, call.origin) for call in trace.tool_calls] == [(0, "text"), (1, "text")]
+    _, assistant, *results, answer = trace.messages[-5:]
+    assert [call["id"] for call in assistant["tool_calls"]] == [result["tool_call_id"] for result in results]
+    assert [result["content"] for result in results] == ["3", "7"]
+    assert (assistant["content"], answer["content"]) == (said, "3 and 7.")
+
+
+def test_a_message_is_written_with_all_calls_of_its_text():
+    message = {"role": "assistant", "content": hermes(TWO)}
+    sent = message_with_calls(message, read_calls(message, text=True))
+    assert [call["function"]["name"] for call in sent["tool_calls"]] == ["f", "g"]
+    assert sent["content"] == message["content"]

@@ -1,0 +1,103 @@
+"""A call as it was found in a text, and the two ways of families to write one as a JSON object."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from zoolab.textcalls.objects import JSONObject, Objects
+
+_MAY_STAND_BESIDE_PARAMETERS = {"type", "id", "name", "parameters", "tool_name", "tool_call_id"}
+_COMMA = re.compile(r"\s*+,\s*+")
+_CLOSED = re.compile(r"\s*+\]")
+
+
+@dataclass(frozen=True, slots=True)
+class TextCall:
+    """One call in a text. `arguments` is what the model wrote, or JSON where its family writes no JSON."""
+
+    name: str
+    arguments: str
+    #: The id that the model gave it.
+    wanted: str | None = None
+    #: Where in the text it begins.
+    at: int = 0
+
+
+def with_arguments(found: JSONObject) -> TextCall | None:
+    """The call in an object with `name` and `arguments`.
+
+    >>> from zoolab.textcalls.objects import Objects
+    >>> with_arguments(Objects('{"name": "add", "arguments": {"a":  1}}').at(0)).arguments
+    '{"a":  1}'
+    """
+    name, wanted = found.value("name"), found.value("id")
+    if not isinstance(name, str) or "arguments" not in found.members:
+        return None
+    return TextCall(name, found.raw("arguments"), wanted if isinstance(wanted, str) else None, found.start)
+
+
+def with_parameters(found: JSONObject) -> TextCall | None:
+    """The call in an object with `name` and `parameters`, as Llama and Cohere write it.
+
+    Tool descriptions and much other data have a name and parameters too, so nothing else may stand
+    beside them, and a schema is none.
+
+    >>> from zoolab.textcalls.objects import Objects
+    >>> with_parameters(Objects('{"name": "add", "parameters": {"a": 1}}').at(0)).name
+    'add'
+    >>> with_parameters(Objects('{"name": "add", "parameters": {"type": "object", "properties": {}}}').at(0))
+    """
+    name = found.value("name") or found.value("tool_name")
+    wanted = found.value("id") or found.value("tool_call_id")
+    given = found.value("parameters")
+    if not isinstance(name, str) or not isinstance(given, dict):
+        return None
+    if not found.members.keys() <= _MAY_STAND_BESIDE_PARAMETERS or {"type", "properties"} <= given.keys():
+        return None
+    return TextCall(name, found.raw("parameters"), wanted if isinstance(wanted, str) else None, found.start)
+
+
+def run_of(
+    objects: Objects,
+    first: JSONObject,
+    read: Callable[[JSONObject], TextCall | None],
+    separator: re.Pattern[str],
+) -> tuple[list[TextCall], int]:
+    """The calls from `first` on, as long as each comes right after a separator; and where they end.
+
+    >>> import re; from zoolab.textcalls.objects import Objects
+    >>> objects = Objects('{"name": "f", "arguments": {}};{"name": "g", "arguments": {}}; {"x": 1}')
+    >>> calls, end = run_of(objects, objects.at(0), with_arguments, re.compile("; *"))
+    >>> [call.name for call in calls], objects.text[end:]
+    (['f', 'g'], '; {"x": 1}')
+    """
+    calls: list[TextCall] = []
+    found: JSONObject | None = first
+    end = first.start
+    while found is not None and (call := read(found)) is not None:
+        calls.append(call)
+        end = found.end
+        between = separator.match(objects.text, end)
+        found = objects.at(between.end()) if between else None
+    return calls, end
+
+
+def listed(
+    objects: Objects, first: JSONObject, read: Callable[[JSONObject], TextCall | None]
+) -> list[TextCall] | None:
+    """The calls of a JSON list that begins with `first`; None if there is no such list.
+
+    >>> from zoolab.textcalls.objects import Objects
+    >>> objects = Objects('[{"name": "f", "arguments": {}}, {"name": "g", "arguments": {}}]')
+    >>> [call.name for call in listed(objects, objects.at(1), with_arguments)]
+    ['f', 'g']
+    """
+    if not objects.text[: first.start].rstrip().endswith("["):
+        return None
+    calls, end = run_of(objects, first, read, _COMMA)
+    return calls if _CLOSED.match(objects.text, end) else None

@@ -1,0 +1,45 @@
+"""Hermes, Qwen and many others write each call as JSON between `<tool_call>` and `</tool_call>`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from itertools import pairwise
+
+from zoolab.textcalls.broken import read_broken
+from zoolab.textcalls.calls import TextCall, run_of, with_arguments, with_parameters
+from zoolab.textcalls.objects import Objects
+
+_TAG = re.compile(r"<(?P<close>/?)tool_call>|\Z")
+_BEFORE_CALL = re.compile(r"\s*+(?:```\w{0,16}\s*+)?(?:\[\s*+)?(?=\{)")
+_BETWEEN_CALLS = re.compile(r"\s*+,?\s*+")
+
+
+def read_hermes(text: str) -> list[TextCall]:
+    """The calls in `<tool_call>` tags, broken ones included.
+
+    >>> block = '<tool_call>{"name": "%s", "arguments": {}}</tool_call>'
+    >>> [call.name for call in read_hermes("Both: " + block % "f" + block % "g")]
+    ['f', 'g']
+    """
+    objects = Objects(text)
+    calls: list[TextCall] = []
+    end = 0
+    for tag, following in pairwise(_TAG.finditer(text)):
+        before = _BEFORE_CALL.match(text, tag.end())
+        if tag["close"] or tag.start() < end or before is None:
+            continue
+        inside, end = _calls_in_block(objects, before.end(), following.start())
+        calls += [replace(call, at=tag.start()) for call in inside]
+    return calls
+
+
+def _calls_in_block(objects: Objects, start: int, end: int) -> tuple[list[TextCall], int]:
+    found = objects.at(start)
+    if found is None:
+        return read_broken(objects.text[start:end]), end
+    for read in (with_arguments, with_parameters):
+        calls, stop = run_of(objects, found, read, _BETWEEN_CALLS)
+        if calls:
+            return calls, stop
+    return [], found.end
