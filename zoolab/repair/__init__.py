@@ -2,7 +2,7 @@
 
 Both repairs end at one guard, `keeps_intent`: the broken text must be a sloppy way to write the
 proposal. Quotes, commas, comments and closing brackets may differ; words, numbers, their order and
-their nesting may not, and nothing is completed. A proposal is validated again in full by the loop.
+their nesting may not, and no text is completed. A proposal is validated again in full by the loop.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ class LLMRepair:
 
     Args:
         model: Anything that turns a `Request` into a `Reply`.
-        tool_name: The tool that the arguments are for, if it is only one.
+        tool_name: The tool that the arguments are for, if it is only one; else it is the schema's `title`.
 
     >>> from zoolab.models.scripted import Scripted
     >>> repair = LLMRepair(Scripted(['{"a": 58}', '{"a": 60}']))
@@ -59,7 +59,8 @@ class LLMRepair:
         >>> LLMRepair(Scripted([]), "add").request("{a: 1").messages[1]["content"]
         'Tool: add\\nJSON Schema of its arguments: {}\\nBroken arguments: {a: 1'
         """
-        named = f"Tool: {self.tool_name}\n" if self.tool_name else ""
+        name = self.tool_name or (schema or {}).get("title")
+        named = f"Tool: {name}\n" if isinstance(name, str) and name else ""
         asked = f"{named}JSON Schema of its arguments: {encode(schema or {})}\nBroken arguments: {raw}"
         system = {"role": "system", "content": _INSTRUCTION}
         return Request([system, {"role": "user", "content": asked}])

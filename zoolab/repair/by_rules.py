@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
-from zoolab.jsontext import MAX_DEPTH, NotStrictJSON, encode, excerpt, parse_json
+from zoolab.jsontext import NotStrictJSON, encode, excerpt, parse_json
 from zoolab.repair.intent import one_object
 from zoolab.repair.loose import read_loosely
 from zoolab.repair.reader import Reader
 from zoolab.repair.report import Refused, RepairReport, note
 from zoolab.repair.words import WORD, read_word
-from zoolab.repair.wrapping import check_size, unwrapped
+from zoolab.repair.wrapping import unwrapped
 
-#: Where json-repair begins to take seconds.
-_MAX_BRACKETS = MAX_DEPTH * 16
+#: Characters times marks: json-repair is quadratic, and beyond this it takes seconds.
+_MAX_WORK = 4_000_000
 
 
 class RuleRepair:
     """Repairs what is only badly written: quotes, commas, comments, fences, talk, literals, brackets.
 
-    Nothing that was written is lost, and nothing is added but brackets at the end: a string or a pair
-    that stops in the middle stays refused, and so do two objects. With a schema also `"58"` where an
-    integer is asked for. Without one, or with a schema of something else, it mends any JSON value.
+    No word of an object is lost, and nothing is added to it but brackets at the end and the last
+    letters of `true`, `false` and `null`. A string, a key or a pair that stops in the middle is
+    refused, and so are two objects. A number is whole wherever it stops; what was cut off by length is
+    not for a repair. With a schema, `"58"` becomes a number where one is asked for.
 
     >>> repair = RuleRepair()
     >>> repair.propose("{'city': 'Oslo', 'days': 3, 'snow': True,}")
@@ -41,7 +42,7 @@ class RuleRepair:
     def propose(self, raw: str, schema: dict[str, Any] | None = None) -> str | None:
         """Compact JSON text that says the same as `raw`, or None. Never raises.
 
-        Of one object, where the schema is one of objects, as that of a tool always is.
+        Where the schema asks for an object, as a tool's does, it is one object; else any JSON value.
         """
         try:
             said = _said(raw)
@@ -56,22 +57,28 @@ class RuleRepair:
 
 def _said(raw: str) -> Any:
     """The value that a text writes, well or badly."""
-    check_size(raw)
     try:
         value = parse_json(raw)
     except NotStrictJSON:
         return _mended(unwrapped(raw))
-    text = unwrapped(raw) if isinstance(value, str) else ""
-    return _said(text) if text[:1] == "{" else value
+    if isinstance(value, str):
+        with suppress(Refused):
+            return _object_in(value)
+    return value
+
+
+def _object_in(text: str) -> dict[str, Any]:
+    """The object that was encoded twice."""
+    return one_object(_said(text.strip()) if text.lstrip()[:1] in tuple('{"`') else text)
 
 
 def _mended(text: str) -> Any:
-    """What both readings agree on, or what the guard lets pass of one."""
+    """The reading that passes the guard. Two that pass and differ are two meanings."""
     passed, refused = [], []
     for read in (read_loosely, _guessed):
         try:
             passed.append(_guarded(text, read))
-        except (Refused, NotStrictJSON) as error:
+        except Refused as error:
             refused.append(error)
     if not passed:
         raise refused[0]
@@ -88,8 +95,8 @@ def _guarded(text: str, read: Callable[[str], Any]) -> Any:
 
 def _guessed(text: str) -> Any:
     """What json-repair takes a text for."""
-    if text.count("{") + text.count("[") > _MAX_BRACKETS:
-        raise Refused("too many brackets")
+    if len(text) * sum(map(text.count, "{}[],:\"'")) > _MAX_WORK:
+        raise Refused("too many marks for json-repair")
     import json_repair
 
     try:

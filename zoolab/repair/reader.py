@@ -1,0 +1,191 @@
+"""The guard's walk: along a text and the value that is proposed for it, until they part."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from zoolab.jsontext import encode, excerpt
+from zoolab.repair.report import Refused
+from zoolab.repair.words import (
+    BARE_KEY,
+    CLOSING,
+    COLON,
+    JOINT,
+    SPACE,
+    WORD,
+    read_escape,
+    read_last_word,
+    read_word,
+)
+from zoolab.repair.wrapping import is_prose
+
+_BARE_VALUE = re.compile(r"[^\W\d]\w*(?:[ .-]\w+)*")
+_ENDS_STRING = re.compile(r"\s*(?:[,:}\]]|\Z)")
+#: Words that are hardly ever meant as text.
+_YES_OR_NO = {"true", "false", "yes", "no", "on", "off"}
+_NO_VALUE = {"null", "none", "nil", "undefined", "nan", "inf", "infinity"}
+
+
+class Reader:
+    """Reads a text along the value that it should stand for; raises where they part."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.skipped = ""
+        #: How many brackets are open.
+        self.depth = 0
+        #: The kinds of escapes in this string: with both, as in `C:\temp\dir`, the tab may be none.
+        self.escapes: set[str] = set()
+
+    def read(self, value: Any) -> None:
+        """Read all of the text as this value; talk may follow an object."""
+        self._value(value, "")
+        self._space()
+        rest = self.text[self.at :]
+        if isinstance(value, (dict, list)):
+            rest = rest.lstrip(" \t\r\n}];`")
+        if rest and not (isinstance(value, dict) and is_prose(rest)):
+            raise Refused(f"{'more than one object' if rest[0] in '{[' else 'more text'}: {excerpt(rest)}")
+
+    def _space(self) -> str:
+        """Skip blanks and comments; the character after them, empty at the end."""
+        found = SPACE.match(self.text, self.at)
+        assert found
+        self.skipped, self.at = found[0], found.end()
+        return self.text[self.at : self.at + 1]
+
+    def _value(self, value: Any, after: str) -> None:
+        if isinstance(value, dict):
+            self._open("{")
+            for number, (key, item) in enumerate(value.items()):
+                self._separate(number)
+                self._string(key, ":=")
+                self._colon()
+                self._value(item, ",}")
+            self._close("}", bool(value))
+        elif isinstance(value, list):
+            self._open("[")
+            for number, item in enumerate(value):
+                self._separate(number)
+                self._value(item, ",]")
+            self._close("]", bool(value))
+        elif isinstance(value, str):
+            self._string(value, after)
+        else:
+            self._word(value)
+
+    def _open(self, mark: str) -> None:
+        if self._space() != mark:
+            raise self._differs(mark)
+        self.at += 1
+        self.depth += 1
+
+    def _colon(self) -> None:
+        before = self.text[self.at - 1]
+        found = self._space()
+        if colon := COLON.match(self.text, self.at):
+            self.at = colon.end()
+        elif before not in "\"'”’" or found not in tuple("{[0123456789-"):
+            raise self._differs("a colon")
+
+    def _separate(self, number: int) -> None:
+        before = self.text[self.at - 1]
+        if number and self._space() == ",":
+            self.at += 1
+        elif number and before not in "\"'”’}]" and self.text[self.at : self.at + 1] not in tuple("\"'“‘{["):
+            raise self._differs("a comma")
+
+    def _close(self, mark: str, filled: bool) -> None:
+        """Leave a bracket. The text may end before it, and another one may stand for it."""
+        found = self._space()
+        if comma := filled and found == ",":
+            self.at += 1
+            found = self._space()
+        if found == mark:
+            self.at += 1
+        elif found == "" and self._in_comment():
+            raise Refused("the text ends in a comment")
+        elif found in "}]" and mark == "}" and not filled and self.depth == 1:
+            raise Refused("an object that says nothing and is not closed")
+        elif found != "" and (comma or found not in "}]"):
+            raise self._differs(mark)
+        self.depth -= 1
+
+    def _in_comment(self) -> bool:
+        last = self.skipped.rpartition("\n")[2]
+        return "//" in last or "#" in last
+
+    def _string(self, value: str, after: str) -> None:
+        quote = self._space()
+        if quote in CLOSING:
+            self._quoted(value, CLOSING[quote])
+            return
+        key = ":" in after
+        known = (BARE_KEY if key else _BARE_VALUE).fullmatch(value)
+        reserved = not key and (value.lower() in _YES_OR_NO | _NO_VALUE or read_last_word(value) != value)
+        if not after or not known or reserved or not self.text.startswith(value, self.at):
+            raise self._differs(encode(value))
+        self.at += len(value)
+        if self._space() not in tuple(after):
+            raise self._differs(f"one of {after}")
+
+    def _quoted(self, value: str, closing: str) -> None:
+        self.at += 1
+        self.escapes.clear()
+        done, inside = 0, False
+        while self.at < len(self.text):
+            found = self.text[self.at]
+            joint = JOINT.match(self.text, self.at + 1) if found == closing and not inside else None
+            if joint:
+                closing, self.at = self.text[joint.end()], joint.end() + 1
+                continue
+            if found == closing and done == len(value) and not inside:
+                if self.escapes >= {"control", "unknown"}:
+                    raise Refused("backslashes that may or may not be escapes")
+                self.at += 1
+                if self.text[self.at : self.at + 1] in CLOSING:
+                    raise Refused(f"two quotes in a row, at character {self.at}")
+                return
+            if found == closing:
+                if not (inside or self._opens_inside()) or _ENDS_STRING.match(self.text, self.at + 1):
+                    break
+                inside = not inside
+            if found == "\\":
+                found, self.at, kind = read_escape(self.text, self.at)
+                self.escapes.add(kind)
+            else:
+                self.at += 1
+            if not value.startswith(found, done):
+                break
+            done += len(found)
+        if self.at >= len(self.text):
+            raise Refused("a string is not closed")
+        raise self._differs(encode(value))
+
+    def _opens_inside(self) -> bool:
+        """Whether a quote within a string opens one of its own, as in `"say "hi" to me"`."""
+        return self.text[self.at - 1].isspace() and self.text[self.at + 1 : self.at + 2].isalnum()
+
+    def _word(self, value: Any) -> None:
+        quote = self._space()
+        quoted = quote in CLOSING and value is not None
+        self.at += quoted
+        found = WORD.match(self.text, self.at)
+        word = found[0] if found else ""
+        ends = found is not None and found.end() == len(self.text)
+        written = read_last_word(word) if ends else read_word(word)
+        if not found or type(written) is not type(value) or written != value:
+            raise self._differs(encode(value))
+        self.at = found.end()
+        if quoted:
+            if not self.text.startswith(CLOSING[quote], self.at):
+                raise self._differs(CLOSING[quote])
+            self.at += 1
+        elif ends and self.depth and word[-1] == ".":
+            raise Refused("the text ends in a number that goes on")
+
+    def _differs(self, expected: str) -> Refused:
+        found = excerpt(self.text[self.at : self.at + 20]) if self.at < len(self.text) else "the end"
+        return Refused(f"{expected} is not what stands at character {self.at}: {found}")
