@@ -287,7 +287,8 @@ class _Turns:
                 )
         if self.looping is not None:
             raise ToolLoopLimitReached(
-                f"loop detected: the same call had the same result {self.looping.repeats} times"
+                f"loop detected: the same call had the same result {self.looping.repeats} times",
+                advice="see what it repeats in trace.tool_calls, or raise Limits(repeats=...)",
             )
 
     def _begin_turn(self) -> None:
@@ -297,7 +298,9 @@ class _Turns:
                 advice="raise Limits(turns=...) or see what it repeats",
             )
         if self.deadline is not None and time.monotonic() >= self.deadline:
-            raise ToolLoopLimitReached(f"no answer after {self.limits.seconds:g} seconds")
+            raise ToolLoopLimitReached(
+                f"no answer after {self.limits.seconds:g} seconds", advice="raise Limits(seconds=...)"
+            )
         self.turn += 1
 
     def _judge(self, call: ToolCall, cut: bool) -> Verdict:

@@ -79,7 +79,7 @@ class ToolEnabled:
             self.steps.append(step)
         last = self.steps[-1].record
         if not isinstance(last, Reply):
-            raise ModelError("the model came to no answer")
+            raise ModelError("the model came to no answer", advice="see .steps for how far it came")
         return last
 
     def call_tool(self, name: str, arguments: Mapping[str, Any] | str) -> Any:

@@ -139,6 +139,7 @@ class ToolRegistry:
             raise PermissionDenied(f"{name!r} is denied", advice=f"allow it with registry.allow({name!r})")
         problems = tool.checker.problems(dict(arguments))
         if problems:
-            raise InvalidArguments(f"{name}: " + "; ".join(problem.message for problem in problems))
+            found = "; ".join(problem.message for problem in problems)
+            raise InvalidArguments(f"{name}: {found}", advice="give what the schema asks for")
         value = tool.invoke(arguments, context)
         return value.value if isinstance(value, ToolReturn) else value

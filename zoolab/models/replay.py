@@ -106,7 +106,7 @@ def _response_of(reply: Reply) -> dict[str, Any]:
     if reply.raw is not None:
         return reply.raw
     if not reply.message:
-        raise ModelError("a reply without a message cannot be recorded")
+        raise ModelError("a reply without a message cannot be recorded", expected="an assistant message")
     choice = {"index": 0, "message": reply.message, "finish_reason": reply.finish_reason or "stop"}
     body: dict[str, Any] = {
         "id": "recorded",

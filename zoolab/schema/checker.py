@@ -71,7 +71,9 @@ def check_schema_bounds(schema: Any) -> None:
             advice="copy what it points to into $defs; nothing is ever fetched",
         )
     if len(_as_json(schema)) > MAX_SCHEMA_CHARS:
-        raise InvalidSchema(f"a schema of more than {MAX_SCHEMA_CHARS:,} characters")
+        raise InvalidSchema(
+            f"a schema of more than {MAX_SCHEMA_CHARS:,} characters", advice="split the tool in two"
+        )
 
 
 class SchemaChecker:
@@ -152,7 +154,9 @@ def _as_json(schema: Any) -> str:
         text = encode(schema)
         return json.dumps(schema, allow_nan=False) if "NaN" in text or "Infinity" in text else text
     except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidSchema(f"a schema is not JSON: {error}") from None
+        raise InvalidSchema(
+            f"a schema is not JSON: {error}", expected="dicts, lists, texts and numbers"
+        ) from None
 
 
 def _survey(node: Any, depth: int, references: list[str], identifiers: set[str]) -> None:
@@ -180,9 +184,10 @@ def _check_against_metaschema(schema: Mapping[str, Any]) -> None:
         Draft202012Validator.check_schema(schema)
     except SchemaError as error:
         where = pointer_to(error.absolute_path) or "the schema"
-        raise InvalidSchema(f"{where} is not JSON Schema: {excerpt(error.message, 200)}") from None
+        found = f"{where} is not JSON Schema: {excerpt(error.message, 200)}"
+        raise InvalidSchema(found, expected="draft 2020-12") from None
     except RecursionError:
-        raise InvalidSchema("a schema that is nested too deeply") from None
+        raise InvalidSchema("a schema that is nested too deeply", advice="use $defs and $ref") from None
 
 
 @lru_cache(maxsize=1)

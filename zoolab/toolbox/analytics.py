@@ -168,7 +168,7 @@ class Analytics:
         except (sqlite3.Error, sqlite3.Warning, UnicodeError, ValueError, OverflowError) as error:
             raise self._explained(error) from error
         except MemoryError as error:
-            raise ExecutionFailed("the query needs too much memory") from error
+            raise ExecutionFailed("the query needs too much memory", advice="ask for fewer rows") from error
         finally:
             cursor.close()
 

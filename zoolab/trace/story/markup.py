@@ -51,7 +51,7 @@ def tag(name: str, /, *children: str | None, **attributes: str | int | None) -> 
     '<p>a&lt;code&gt;b&lt;/code&gt;</p>'
     """
     if name not in _ELEMENTS:
-        raise InvalidInput(f"<{name}> is no element of a story")
+        raise InvalidInput(f"<{name}> is no element of a story", expected=", ".join(sorted(_ELEMENTS)))
     opening = name + "".join(_attribute(key, value) for key, value in attributes.items() if value is not None)
     closing = "" if name in _VOID else f"</{name}>"
     return Html(f"<{opening}>{join(*children)}{closing}")
@@ -191,5 +191,7 @@ def _escaped(text: str) -> str:
 def _attribute(key: str, value: str | int) -> str:
     name = key.rstrip("_").replace("_", "-")
     if name not in _ATTRIBUTES | _MORE:
-        raise InvalidInput(f"{name!r} is no attribute of a story")
+        raise InvalidInput(
+            f"{name!r} is no attribute of a story", expected=", ".join(sorted(_ATTRIBUTES | _MORE))
+        )
     return f' {name}="{escape(visible(str(value)))}"'
