@@ -1,40 +1,93 @@
-"""One conversation in four formats: pure functions on plain dicts, nothing is sent.
+"""One conversation in five formats: pure functions on plain dicts, nothing is sent.
 
 openai.py     Chat Completions, which zoolab's own records are written in
+responses.py  OpenAI's Responses
 anthropic.py  Messages
 gemini.py     generateContent
 ollama.py     /api/chat
 
-Each has `to_body`, a request as that API wants it, and `from_response`, its response as an assistant
-message in OpenAI's form.
+Each has `to_body`, a request as that API wants it, and `from_body`, the way back; `to_response`, an
+assistant message as that API would answer, and `from_response`, the way back. What a format cannot say
+is in `normalise` and `normalise_reply`: a request made plain, whose way there and back changes nothing,
+and a named warning for everything that had to change for it (notes.py has the table of codes).
+
+The others help them:
+
+blocks.py, parts.py, items.py    the content of Anthropic's, Gemini's and the Responses' messages
+openapi.py                       Gemini's names and schemas
+plain.py, terms.py               a request made plain: its messages; its tools, choice and settings
+shared.py, received.py           reading what is to be sent, and what came
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Protocol
 
 from zoolab.errors import InvalidInput
+from zoolab.jsontext import excerpt
 from zoolab.records import Message, Request
-from zoolab.wire import anthropic, gemini, ollama, openai
+from zoolab.wire import anthropic, gemini, ollama, openai, responses
+from zoolab.wire.notes import WireWarning
+from zoolab.wire.shared import with_settings
 
-__all__ = ["FORMATS", "WireFormat", "wire_format"]
+__all__ = [
+    "FORMATS",
+    "WireBody",
+    "WireFormat",
+    "WireWarning",
+    "translate",
+    "translate_reply",
+    "wire_format",
+]
 
 
 class WireFormat(Protocol):
     """What each module of this package can do."""
 
+    def normalise(self, request: Request) -> tuple[Request, tuple[WireWarning, ...]]:
+        """The request as this wire can say it, and what of it changed."""
+
     def to_body(self, request: Request, model: str = "", **settings: Any) -> dict[str, Any]:
         """The body of the HTTP request."""
 
-    def from_response(self, body: dict[str, Any]) -> Message:
+    def from_body(self, body: Any) -> Request:
+        """The request that a body holds, in OpenAI's form."""
+
+    def normalise_reply(self, message: Message) -> tuple[Message, tuple[WireWarning, ...]]:
+        """The assistant message as it comes back, and what of it changed."""
+
+    def to_response(self, message: Message) -> dict[str, Any]:
+        """The smallest response that answers with an assistant message."""
+
+    def from_response(self, body: Any) -> Message:
         """The assistant message of a response that was not streamed, in OpenAI's form."""
 
 
 FORMATS: Mapping[str, WireFormat] = MappingProxyType(
-    {"openai": openai, "anthropic": anthropic, "gemini": gemini, "ollama": ollama}
+    {
+        "openai": openai,
+        "responses": responses,
+        "anthropic": anthropic,
+        "gemini": gemini,
+        "ollama": ollama,
+    }
 )
+
+
+@dataclass(frozen=True, slots=True)
+class WireBody:
+    """A request or a reply in one format, with a warning for all that this format says otherwise.
+
+    >>> translate(Request([{"role": "user", "content": "Hi"}]), "openai").warnings
+    ()
+    """
+
+    format: str
+    body: dict[str, Any]
+    warnings: tuple[WireWarning, ...] = ()
 
 
 def wire_format(name: str) -> WireFormat:
@@ -47,9 +100,52 @@ def wire_format(name: str) -> WireFormat:
     {'max_tokens': 1024, 'model': 'claude', 'messages': [{'role': 'user', 'content': 'Hi'}]}
     >>> wire_format("smoke signals")
     Traceback (most recent call last):
-    zoolab.errors.InvalidInput: no wire format 'smoke signals'; expected openai, anthropic, gemini, ollama
+    zoolab.errors.InvalidInput: no wire format 'smoke signals'; expected openai, responses, ...
     """
     try:
         return FORMATS[name]
     except (KeyError, TypeError):
         raise InvalidInput(f"no wire format {name!r}", expected=", ".join(FORMATS)) from None
+
+
+def translate(request: Request, format: str, model: str = "", **settings: Any) -> WireBody:
+    """A request in a format, and a warning for all of it that this format cannot say, or says otherwise.
+
+    Without a warning, `from_body` gives the very same request back (`Request.withheld` apart: what a
+    retriever left out is in no body).
+
+    Args:
+        request: The conversation, the tools and the choice of them.
+        format: A name of `FORMATS`.
+        model: The name of the model; for gemini it belongs into the address, not into the body.
+        settings: Further fields of the body, as for `to_body`.
+
+    Raises:
+        InvalidInput: There is no such format, or a message or a tool has no form in it.
+
+    >>> tools = ({"type": "function", "function": {"name": "now"}},)
+    >>> asked = Request([{"role": "user", "content": "Hi"}], tools, "required", {"stream": False})
+    >>> for warning in translate(asked, "ollama").warnings: print(warning)
+    tool_choice at /tool_choice: 'required' cannot be asked for: there is no tool_choice here
+    """
+    wire = wire_format(format)
+    asked = with_settings(request, "" if format == "gemini" else model, settings)
+    return WireBody(format, wire.to_body(asked), wire.normalise(asked)[1])
+
+
+def translate_reply(message: Message, format: str) -> WireBody:
+    """An assistant message as an API would answer it, and a warning for all that it cannot say.
+
+    Without a warning, `from_response` gives the very same message back.
+
+    Raises:
+        InvalidInput: There is no such format, or the message has no form in it.
+        ModelError: The message is none that a model can have sent.
+
+    >>> translate_reply({"role": "assistant", "content": "Hi"}, "anthropic").body["content"]
+    [{'type': 'text', 'text': 'Hi'}]
+    """
+    wire = wire_format(format)
+    if message.get("role") != "assistant":
+        raise InvalidInput(f"a reply has role {excerpt(message.get('role'))}", expected="assistant")
+    return WireBody(format, wire.to_response(message), wire.normalise_reply(message)[1])

@@ -22,39 +22,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from zoolab.errors import InvalidInput
-from zoolab.jsontext import excerpt
 from zoolab.records import Message, Request
+from zoolab.wire.blocks import assistant_in, blocks_of, joined_text, messages_in, result_block
 from zoolab.wire.notes import Notes, WireWarning
-from zoolab.wire.plain import (
-    Manner,
-    plain_choice,
-    plain_message,
-    plain_messages,
-    plain_settings,
-    plain_tools,
-    system_first,
-    without_empty,
-)
-from zoolab.wire.received import Reading, answered, read_tool, reply_message, sent
+from zoolab.wire.plain import Manner, plain_message, plain_messages, system_first, without_empty
+from zoolab.wire.received import Reading, answered, read_tool, sent
 from zoolab.wire.shared import (
     as_list,
     at_home,
-    calls_of,
     function_in,
-    is_error,
+    is_foreign,
     renamed,
-    text_of,
     tool_names,
     with_settings,
 )
+from zoolab.wire.terms import plain_choice, plain_settings, plain_tools
 
 MAX_TOKENS = 1024
 
 _SETTINGS = {"stop": "stop_sequences", "max_completion_tokens": "max_tokens"}
 _HOMES = (*_SETTINGS, "max_tokens", "metadata", "model", "service_tier", "stream", "temperature", "top_p")
+_OURS = ("function", "custom")
 _OWN = ("system", "messages", "tools", "tool_choice")
 _CHOICES = {"auto": "auto", "required": "any", "none": "none"}
+_TOOL = ("name", "description", "parameters", "input_schema", "type")
 _EMPTY: dict[str, Any] = {"type": "object", "properties": {}}
 
 
@@ -117,10 +108,10 @@ def from_body(body: Any) -> Request:
     """
     reading = sent(body)
     fields = dict(reading.object(body, "an object with a list of messages"))
-    system = _joined(fields.pop("system", ""), reading, "\n\n")
+    system = joined_text(fields.pop("system", ""), reading, "\n\n")
     messages: list[Message] = [{"role": "system", "content": system}] if system else []
     for turn in reading.objects(fields.pop("messages", ""), "a list of messages"):
-        messages += _messages_in(turn, reading)
+        messages += messages_in(turn, reading)
     tool_names(messages)
     tools = tuple(_tool_in(tool, reading) for tool in reading.objects(fields.pop("tools", None), "tools"))
     chosen = reading.object(fields.pop("tool_choice", {"type": "auto"}), "a tool_choice with a type")
@@ -135,7 +126,7 @@ def to_response(message: Message) -> dict[str, Any]:
     >>> to_response({"role": "assistant", "content": "Hi"})["content"]
     [{'type': 'text', 'text': 'Hi'}]
     """
-    blocks = _blocks(normalise_reply(message)[0])
+    blocks = blocks_of(normalise_reply(message)[0])
     ended = "tool_use" if any(block["type"] == "tool_use" for block in blocks) else "end_turn"
     return {
         "id": "msg_1",
@@ -166,7 +157,7 @@ def from_response(body: Any) -> Message:
     content = reading.object(body, expected).get("content")
     if not isinstance(content, list):
         raise reading.junk(expected)
-    return _assistant_in(reading.objects(content, expected), reading)
+    return assistant_in(reading.objects(content, expected), reading)
 
 
 def normalise_reply(message: Message) -> tuple[Message, tuple[WireWarning, ...]]:
@@ -198,90 +189,22 @@ def _turns(messages: list[Message]) -> list[Message]:
     for message in messages:
         role = message["role"]
         if role == "tool" and previous == "tool":
-            turns[-1]["content"].append(_result(message))
+            turns[-1]["content"].append(result_block(message))
         elif role == "tool":
-            turns.append({"role": "user", "content": [_result(message)]})
+            turns.append({"role": "user", "content": [result_block(message)]})
         elif message.get("tool_calls"):
-            turns.append({"role": role, "content": _blocks(message)})
+            turns.append({"role": role, "content": blocks_of(message)})
         else:
             turns.append({"role": role, "content": message["content"]})
         previous = role
     return turns
 
 
-def _blocks(message: Message) -> list[dict[str, Any]]:
-    text = text_of(message)
-    blocks: list[dict[str, Any]] = [{"type": "text", "text": text}] if text else []
-    for id, name, arguments in calls_of(message):
-        own = {"id": id} if id else {}
-        blocks.append({"type": "tool_use", **own, "name": name, "input": arguments})
-    return blocks
-
-
-def _result(message: Message) -> dict[str, Any]:
-    text = text_of(message)
-    block = {"type": "tool_result", "tool_use_id": message["tool_call_id"], "content": text}
-    return {**block, "is_error": True} if is_error(text) else block
-
-
-def _messages_in(turn: dict[str, Any], reading: Reading) -> list[Message]:
-    role, content = turn.get("role"), turn.get("content")
-    if role not in ("system", "user", "assistant"):
-        raise reading.junk("messages of system, user and assistant")
-    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-    blocks = reading.objects(blocks, "content that is text or blocks")
-    if role == "assistant":
-        return [_assistant_in(blocks, reading)]
-    made: list[Message] = []
-    texts: list[str] = []
-    for block in blocks:
-        if block.get("type") == "tool_result" and role == "user":
-            made += _said(role, texts)
-            texts = []
-            made.append(_result_in(block, reading))
-        else:
-            texts.append(_text_in(block, reading))
-    return made + _said(role, texts)
-
-
-def _said(role: str, texts: list[str]) -> list[Message]:
-    return [{"role": role, "content": "".join(texts)}] if texts else []
-
-
-def _assistant_in(blocks: list[dict[str, Any]], reading: Reading) -> Message:
-    texts = [reading.text(block.get("text")) for block in blocks if block.get("type") == "text"]
-    calls = [block for block in blocks if block.get("type") == "tool_use"]
-    return reply_message(
-        "".join(texts),
-        [reading.call(call.get("id"), call.get("name"), call.get("input")) for call in calls],
-    )
-
-
-def _result_in(block: dict[str, Any], reading: Reading) -> Message:
-    text = _joined(block.get("content", ""), reading, "")
-    if block.get("is_error") is True and not is_error(text):
-        text = f"ERROR: {text}"
-    return {"role": "tool", "tool_call_id": reading.text(block.get("tool_use_id"), "an id"), "content": text}
-
-
-def _joined(content: Any, reading: Reading, between: str) -> str:
-    """The text of content that is one text, or blocks of text."""
-    if isinstance(content, str):
-        return content
-    return between.join(_text_in(block, reading) for block in reading.objects(content, "text or blocks"))
-
-
-def _text_in(block: dict[str, Any], reading: Reading) -> str:
-    if block.get("type") != "text":
-        raise reading.junk(f"text, tool_use and tool_result, not {excerpt(block.get('type'))}")
-    return reading.text(block.get("text"))
-
-
 def _tool(tool: dict[str, Any]) -> dict[str, Any]:
-    if _is_foreign(tool):
+    if is_foreign(tool, _OURS):
         return tool
     function = function_in(tool, "a tool")
-    others = {key: value for key, value in function.items() if key not in ("name", "description", "parameters")}
+    others = {key: value for key, value in function.items() if key not in _TOOL}
     described = {"description": function["description"]} if "description" in function else {}
     schema = function.get("parameters")
     return {
@@ -293,7 +216,7 @@ def _tool(tool: dict[str, Any]) -> dict[str, Any]:
 
 
 def _tool_in(tool: dict[str, Any], reading: Reading) -> dict[str, Any]:
-    if _is_foreign(tool):
+    if is_foreign(tool, _OURS):
         return tool
     function = {key: value for key, value in tool.items() if key not in ("type", "input_schema")}
     schema = tool.get("input_schema")
@@ -303,12 +226,6 @@ def _tool_in(tool: dict[str, Any], reading: Reading) -> dict[str, Any]:
 def _tool_and_back(tool: Any) -> dict[str, Any]:
     made = _tool(tool)
     return _tool_in(made, sent(made))
-
-
-def _is_foreign(tool: Any) -> bool:
-    """A tool of the API's own has a type, a name and no schema."""
-    kind = tool.get("type") if isinstance(tool, dict) else None
-    return isinstance(kind, str) and kind not in ("function", "custom")
 
 
 def _choice(choice: str, settings: Mapping[str, Any]) -> dict[str, Any]:

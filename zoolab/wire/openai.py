@@ -14,9 +14,9 @@ from typing import Any
 
 from zoolab.records import Message, Request
 from zoolab.wire.notes import Notes, WireWarning
-from zoolab.wire.plain import plain_choice, plain_settings
 from zoolab.wire.received import Reading, answered, sent
-from zoolab.wire.shared import raw_calls, with_settings
+from zoolab.wire.shared import is_foreign, raw_calls, with_settings
+from zoolab.wire.terms import FOREIGN, plain_choice, plain_settings
 
 _OWN = ("messages", "tools", "tool_choice")
 _CHOICES = ("auto", "required", "none")
@@ -31,6 +31,9 @@ def normalise(request: Request) -> tuple[Request, tuple[WireWarning, ...]]:
     """
     notes = Notes()
     choice = plain_choice(request.tool_choice, request.tools, notes)
+    for index, tool in enumerate(request.tools):
+        if is_foreign(tool, ("function", "custom")):
+            notes.add("foreign_tool", ("tools", index), FOREIGN)
     back = {key: value for key, value in request.settings.items() if key not in _OWN}
     settings = plain_settings(request.settings, back, {}, notes)
     return Request(request.prefix, request.tools, choice, settings), notes.warnings
@@ -97,7 +100,9 @@ def from_response(body: Any) -> Message:
     message = reading.object(choice.get("message"), expected)
     if message.get("role", "assistant") != "assistant":
         raise reading.junk(expected)
-    calls = [_call_in(call, reading) for call in reading.objects(message.get("tool_calls"), "a list of calls")]
+    calls = [
+        _call_in(call, reading) for call in reading.objects(message.get("tool_calls"), "a list of calls")
+    ]
     others = {key: value for key, value in message.items() if key not in ("role", "content", "tool_calls")}
     content = _content_in(message, reading)
     return {"role": "assistant", "content": content, **others, **({"tool_calls": calls} if calls else {})}

@@ -11,7 +11,7 @@ from typing import Any
 from zoolab.errors import InvalidInput, ModelError, ZoolabError
 from zoolab.jsontext import MAX_DEPTH, encode, excerpt
 from zoolab.records import Message
-from zoolab.wire.shared import RAW
+from zoolab.wire.shared import RAW, fresh_ids
 
 _LONGEST_SHOWN = 300
 
@@ -76,8 +76,10 @@ class Reading:
         return {**own, "type": "function", "function": function}
 
     def _arguments(self, arguments: Any) -> str:
-        if isinstance(arguments, dict) and arguments.keys() == {RAW} and isinstance(arguments[RAW], str):
-            return arguments[RAW]
+        if isinstance(arguments, dict) and arguments.keys() == {RAW}:
+            wrapped = arguments[RAW]
+            if isinstance(wrapped, str):
+                return wrapped
         if isinstance(arguments, str):
             return arguments
         return "" if arguments is None else self.json(arguments)
@@ -121,3 +123,39 @@ def read_tool(function: dict[str, Any], reading: Reading) -> dict[str, Any]:
     if function.get("parameters") is not None:
         reading.object(function["parameters"], "tools whose schema is an object")
     return {"type": "function", "function": function}
+
+
+def paired_by_place(messages: list[Message], names: list[str], reading: Reading) -> list[Message]:
+    """Calls and results with ids, where they came without: a result answers the first open call of its name.
+
+    `names` holds the name of the tool for each result, as far as it is known.
+
+    >>> asked = reply_message(None, [sent({}).call(None, "add", {})])
+    >>> result = {"role": "tool", "tool_call_id": None, "content": "3"}
+    >>> paired_by_place([asked, result], ["", "add"], sent({}))[1]["tool_call_id"]
+    'call_1'
+    """
+    fresh, made = fresh_ids(messages), []
+    waiting: list[dict[str, Any]] = []
+    for message, name in zip(messages, names, strict=True):
+        if "tool_calls" in message:
+            waiting = [
+                call if "id" in call else {"id": next(fresh), **call} for call in message["tool_calls"]
+            ]
+            message = {**message, "tool_calls": list(waiting)}
+        elif message["role"] == "tool":
+            call = _answered(message, name, waiting, reading)
+            message = {**message, "tool_call_id": call["id"]}
+            waiting = [other for other in waiting if other is not call]
+        made.append(message)
+    return made
+
+
+def _answered(message: Message, name: str, waiting: list[dict[str, Any]], reading: Reading) -> dict[str, Any]:
+    id = message["tool_call_id"]
+    if id is not None:
+        return next((call for call in waiting if call["id"] == id), {"id": id})
+    named = [call for call in waiting if not name or call["function"]["name"] == name]
+    if not named:
+        raise reading.junk("each result after its call")
+    return named[0]

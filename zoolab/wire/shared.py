@@ -133,6 +133,16 @@ def function_in(item: Any, what: str) -> dict[str, Any]:
     return function
 
 
+def is_foreign(tool: Any, ours: tuple[str, ...]) -> bool:
+    """Whether a tool is one of an API's own: it has no function, but a type that is none of `ours`.
+
+    >>> is_foreign({"type": "web_search"}, ("function",)), is_foreign({"type": "function"}, ("function",))
+    (True, False)
+    """
+    kind = tool.get("type") if isinstance(tool, dict) and "function" not in tool else None
+    return isinstance(kind, str) and kind not in ours
+
+
 def answered_calls(messages: Sequence[Message]) -> list[tuple[int, int] | None]:
     """For each message the call that it answers: the number of its message and its slot; None for none.
 

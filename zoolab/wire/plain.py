@@ -1,0 +1,225 @@
+"""What the formats have in common in how a request is made plain before it is sent.
+
+Made plain, a request says what the wire can say and nothing else: writing that down and reading it
+back changes nothing any more. Whatever had to change on the way there is a warning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from zoolab.errors import InvalidInput
+from zoolab.jsontext import encode, excerpt
+from zoolab.records import Message
+from zoolab.wire.notes import Notes, Path
+from zoolab.wire.shared import (
+    RAW,
+    answered_calls,
+    arguments_object,
+    arguments_text,
+    fresh_ids,
+    function_in,
+    raw_calls,
+    role_of,
+    text_of,
+)
+
+#: How a text comes back, and the code of the warning where that is not as it went.
+ThereAndBack = Callable[[str], tuple[str, str | None]]
+#: A message with its place in the request.
+Placed = tuple[int, Message]
+
+
+def kept(text: str) -> tuple[str, None]:
+    """A text that travels as it is.
+
+    >>> kept("{ }")
+    ('{ }', None)
+    """
+    return text, None
+
+
+def as_object(text: str) -> tuple[str, str | None]:
+    """Arguments that travel as an object.
+
+    >>> as_object('{"a": 1}'), as_object('{"a":1}'), as_object('{"a":')
+    (('{"a":1}', 'arguments_rewritten'), ('{"a":1}', None), ('{"a":', 'arguments_wrapped'))
+    """
+    travels = arguments_object(text)
+    if travels.keys() == {RAW} and travels[RAW] == text:
+        return text, "arguments_wrapped"
+    back = encode(travels)
+    return back, None if back == text else "arguments_rewritten"
+
+
+def nothing_more(_item: Mapping[str, Any]) -> dict[str, Any]:
+    """Of the fields that are not in every API, a wire keeps none.
+
+    >>> nothing_more({"extra_content": {}})
+    {}
+    """
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How a wire carries messages: what comes back of arguments, results and further fields."""
+
+    arguments: ThereAndBack = as_object
+    result: ThereAndBack = kept
+    #: Roles beside system, user, assistant and tool.
+    roles: tuple[str, ...] = ()
+    of_message: Callable[[Mapping[str, Any]], dict[str, Any]] = nothing_more
+    of_call: Callable[[Mapping[str, Any]], dict[str, Any]] = nothing_more
+
+
+_CHANGES = {
+    "arguments_rewritten": "the arguments travel as an object; their value stays the same",
+    "arguments_wrapped": "the arguments are no JSON object; they travel as text under _raw",
+    "result_rewritten": "the result travels as an object; its value stays the same",
+}
+
+
+def plain_messages(messages: list[Message], manner: Manner, notes: Notes) -> list[Placed]:
+    """All messages made plain, each call with an id.
+
+    >>> notes = Notes()
+    >>> plain_messages([{"role": "developer", "content": "Be brief."}], Manner(), notes)
+    [(0, {'role': 'system', 'content': 'Be brief.'})]
+    >>> print(notes.warnings[0])
+    role_changed at /messages/0/role: it is a system message here
+    """
+    plain = [plain_message(m, ("messages", index), manner, notes) for index, m in enumerate(messages)]
+    return list(enumerate(_with_ids(plain, notes)))
+
+
+def plain_message(message: Message, path: Path, manner: Manner, notes: Notes) -> Message:
+    """One message made plain.
+
+    >>> plain_message({"role": "user", "content": "Hi", "name": "ada"}, (), Manner(), Notes())
+    {'role': 'user', 'content': 'Hi'}
+    """
+    if not isinstance(message, dict):
+        raise InvalidInput(f"a message is {excerpt(message)}", expected="an object")
+    own = message.get("role")
+    role = own if own in manner.roles else role_of(message)
+    notes.add_if_changed("role_changed", (*path, "role"), "it is a system message here", own, role)
+    made: Message = {"role": role, "content": _content(message, role, path, notes)}
+    if role == "tool":
+        text, code = manner.result(made["content"])
+        _note_change(code, (*path, "content"), notes)
+        return _compared(
+            message, {**made, "tool_call_id": message.get("tool_call_id"), "content": text}, path, notes
+        )
+    if role == "assistant":
+        calls = [
+            _call(call, (*path, "tool_calls", slot), manner, notes)
+            for slot, call in enumerate(raw_calls(message))
+        ]
+        made |= {**manner.of_message(message), **({"tool_calls": calls} if calls else {})}
+    return _compared(message, made, path, notes)
+
+
+def without_empty(placed: list[Placed], notes: Notes) -> list[Placed]:
+    """Messages that say nothing are left out: the API takes none.
+
+    >>> without_empty([(0, {"role": "user", "content": ""})], Notes())
+    []
+    """
+    said = []
+    for index, message in placed:
+        if message["role"] == "tool" or message["content"] or message.keys() - {"role", "content"}:
+            said.append((index, message))
+        else:
+            notes.add("message_dropped", ("messages", index), "it says nothing")
+    return said
+
+
+def system_first(placed: list[Placed], notes: Notes) -> list[Placed]:
+    """One system message, before all others, of all that there are.
+
+    >>> notes = Notes()
+    >>> two = [(0, {"role": "system", "content": "A"}), (1, {"role": "system", "content": "B"})]
+    >>> system_first(two, notes)
+    [(0, {'role': 'system', 'content': 'A\\n\\nB'})]
+    >>> [warning.code for warning in notes.warnings]
+    ['system_joined']
+    """
+    found = [(place, *pair) for place, pair in enumerate(placed) if pair[1]["role"] == "system"]
+    others = [pair for pair in placed if pair[1]["role"] != "system"]
+    if not found:
+        return others
+    for leading, (place, index, _) in enumerate(found):
+        if place != leading:
+            notes.add("system_moved", ("messages", index), "it stands before all other messages here")
+        if leading:
+            notes.add("system_joined", ("messages", index), "it is one text with the system message before")
+    text = "\n\n".join(message["content"] for _, _, message in found)
+    return [(found[0][1], {"role": "system", "content": text}), *others]
+
+
+def _content(message: Message, role: str, path: Path, notes: Notes) -> str | None:
+    text = text_of(message)
+    content = text or None if role == "assistant" else text
+    if isinstance(message.get("content"), list):
+        notes.add("parts_joined", (*path, "content"), "its parts become one text")
+    elif "content" not in message or message["content"] != content:
+        notes.add("empty_content", (*path, "content"), f"it is {excerpt(content)} here")
+    return content
+
+
+def _call(call: Any, path: Path, manner: Manner, notes: Notes) -> dict[str, Any]:
+    function = function_in(call, "a tool call")
+    given = function.get("arguments")
+    text, code = manner.arguments(arguments_text(given))
+    if code is None and given != text:
+        code = "arguments_rewritten"
+    _note_change(code, (*path, "function", "arguments"), notes)
+    id = call.get("id")
+    own = {"id": id} if isinstance(id, str) and id else {}
+    said = _compared(function, {"name": function["name"], "arguments": text}, (*path, "function"), notes)
+    return _compared(call, {**own, "type": "function", "function": said, **manner.of_call(call)}, path, notes)
+
+
+def _compared(given: Mapping[str, Any], made: dict[str, Any], path: Path, notes: Notes) -> dict[str, Any]:
+    """Notes the fields that are left out or filled in; those with a warning of their own are passed over."""
+    for key in given:
+        if key not in made:
+            notes.add("message_field", (*path, str(key)), "there is no place for it here")
+    for key in made:
+        if key in ("role", "content", "tool_calls", "function", "arguments"):
+            continue
+        if key in given:
+            notes.add_if_changed(
+                "message_field", (*path, key), "a part of it is left out", given[key], made[key]
+            )
+        elif key != "tool_call_id":
+            notes.add("message_field", (*path, key), f"it is {excerpt(made[key])} unless given")
+    return made
+
+
+def _note_change(code: str | None, path: Path, notes: Notes) -> None:
+    if code is not None:
+        notes.add(code, path, _CHANGES[code])
+
+
+def _with_ids(messages: list[Message], notes: Notes) -> list[Message]:
+    """Every call with an id, and every result with that of its call."""
+    fresh = fresh_ids(messages)
+    made: list[Message] = []
+    for index, (message, answered) in enumerate(zip(messages, answered_calls(messages), strict=True)):
+        if answered is not None:
+            id = made[answered[0]]["tool_calls"][answered[1]]["id"]
+            path = ("messages", index, "tool_call_id")
+            notes.add_if_changed("id_made", path, f"it is {id}", message["tool_call_id"], id)
+            message = {**message, "tool_call_id": id}
+        if "tool_calls" in message:
+            message = {**message, "tool_calls": [dict(call) for call in message["tool_calls"]]}
+            for slot, call in enumerate(message["tool_calls"]):
+                if "id" not in call:
+                    call["id"] = next(fresh)
+                    notes.add("id_made", ("messages", index, "tool_calls", slot, "id"), f"it is {call['id']}")
+        made.append(message)
+    return made
