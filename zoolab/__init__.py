@@ -17,7 +17,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from zoolab.inspector.inspector import inspect
     from zoolab.loop import walk
+    from zoolab.models.faulty import Faulty
     from zoolab.models.local import LocalModel
     from zoolab.models.openai import OpenAIModel
     from zoolab.models.replay import Replay
@@ -35,7 +37,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "inspector.inspector": "inspect",
     "loop": "walk",
+    "models.faulty": "Faulty",
     "models.local": "LocalModel",
     "models.openai": "OpenAIModel",
     "models.replay": "Replay",
@@ -55,6 +59,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split
 __all__ = [
     "Context",
     "Decision",
+    "Faulty",
     "Limits",
     "LocalModel",
     "OpenAIModel",
@@ -73,6 +78,7 @@ __all__ = [
     "Verdict",
     "as_tool",
     "check_call",
+    "inspect",
     "read_calls",
     "run",
     "tool",

@@ -4,6 +4,7 @@ Scripted      says what a script tells it
 OpenAIModel   asks any OpenAI-compatible endpoint
 Replay        answers from a recording, through the real openai client
 LocalModel    runs small models on this machine
+Faulty        wraps any of them and injects faults
 """
 
 from __future__ import annotations
@@ -12,14 +13,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from zoolab.models.faulty import Faulty
     from zoolab.models.local import LocalModel
     from zoolab.models.openai import OpenAIModel
     from zoolab.models.replay import Replay
     from zoolab.models.scripted import Scripted
 
-__all__ = ["LocalModel", "OpenAIModel", "Replay", "Scripted"]
+__all__ = ["Faulty", "LocalModel", "OpenAIModel", "Replay", "Scripted"]
 
-_HOMES = {"LocalModel": "local", "OpenAIModel": "openai", "Replay": "replay", "Scripted": "scripted"}
+_HOMES = {
+    "Faulty": "faulty",
+    "LocalModel": "local",
+    "OpenAIModel": "openai",
+    "Replay": "replay",
+    "Scripted": "scripted",
+}
 
 
 def __getattr__(name: str) -> Any:

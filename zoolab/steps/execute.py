@@ -17,6 +17,7 @@ from types import CoroutineType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zoolab.errors import ERROR_CODES, ToolTimeout, ZoolabError
+from zoolab.faults import GOING_ON
 from zoolab.records import Context, Failure, Outcome, ToolCall, Verdict
 from zoolab.tools import ToolReturn
 
@@ -131,8 +132,8 @@ class _Worker:
         self._done = threading.Event()
         self._started = time.time()
         self._began = time.perf_counter()
-        context = contextvars.copy_context()
-        threading.Thread(target=context.run, args=(self._work, call), daemon=True).start()
+        self._context = contextvars.copy_context()
+        threading.Thread(target=self._context.run, args=(self._work, call), daemon=True).start()
 
     def wait(self) -> Outcome:
         timeout = self.job.timeout
@@ -145,7 +146,8 @@ class _Worker:
             return self.outcome
         failure = Failure("timeout", f"gave up after {timeout:g} s; the tool may still be running")
         elapsed = (time.perf_counter() - self._began) * 1000
-        return Outcome(None, failure, elapsed, int(self._started * 1000), still_running=True)
+        fault = self._context.get(GOING_ON)
+        return Outcome(None, failure, elapsed, int(self._started * 1000), still_running=True, fault=fault)
 
     def _work(self, call: Any) -> None:
         try:

@@ -119,6 +119,15 @@ def decode_reply(data: object) -> Reply | None:
     return None if data is None else cast("Reply", _checked(Reply, data))
 
 
+def decode_fault(data: object) -> Fault | None:
+    """The mark of a fault, or None where there is none.
+
+    >>> str(decode_fault({"name": "http_500", "where": "the request"}))
+    'http_500 in the request'
+    """
+    return None if data is None else cast("Fault", _checked(Fault, data))
+
+
 def decode_message(data: object) -> Message:
     """A message of `messages[]`: an object with a role.
 
@@ -130,8 +139,8 @@ def decode_message(data: object) -> Message:
     return cast("Message", data)
 
 
-def encode_plain(record: ToolCall | Reply) -> dict[str, Any]:
-    """A call or a reply without its type.
+def encode_plain(record: ToolCall | Reply | Fault) -> dict[str, Any]:
+    """A call, a reply or the mark of a fault without its type.
 
     >>> encode_plain(Reply({"role": "assistant", "content": "Hi"}))["message"]
     {'role': 'assistant', 'content': 'Hi'}

@@ -14,6 +14,7 @@ from zoolab.records import KINDS, Message, Messages, Step
 from zoolab.steps.result import to_json_value
 from zoolab.trace.codec import (
     decode_call,
+    decode_fault,
     decode_message,
     decode_record,
     decode_reply,
@@ -190,6 +191,7 @@ class _Reader:
         error = event["error"]
         self._trace.outcome = str(event["outcome"])
         self._trace.error = None if error is None else str(error)
+        self._trace.fault = decode_fault(event.get("fault"))
 
     def _original(self, seq: int, event: Event) -> None:
         if event["original"] is not None:
@@ -233,7 +235,8 @@ def _header(trace: Trace) -> Event:
 
 
 def _end(trace: Trace) -> Event:
-    return {"event": "end", "outcome": trace.outcome, "error": trace.error}
+    end: Event = {"event": "end", "outcome": trace.outcome, "error": trace.error}
+    return end if trace.fault is None else {**end, "fault": encode_plain(trace.fault)}
 
 
 def _whole(value: object) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from zoolab.errors import ERROR_CODES
 from zoolab.jsontext import excerpt
 from zoolab.records import Outcome, Step
+from zoolab.trace.marks import marks_by_step
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +23,7 @@ COLUMNS = [
     *("t_start", "duration_ms", "n_messages", "tokens_in", "tokens_out"),
 ]
 
-_OF_THE_RUN = ("case_id", "variant", "model", "seed", "expected_tool", "fault")
+_OF_THE_RUN = ("case_id", "variant", "model", "seed", "expected_tool")
 
 
 def to_frame(trace: Trace) -> pd.DataFrame:
@@ -50,6 +51,7 @@ def to_frame(trace: Trace) -> pd.DataFrame:
         "n_messages": [len(step.messages) for step in steps],
         "t_start": trace.started,
         "duration_ms": _durations(steps, trace.started),
+        "fault": _faults(trace),
     }
     columns |= {name: _scalar(trace.meta.get(name)) for name in _OF_THE_RUN}
     columns["model"] = columns["model"] or _model(steps)
@@ -58,6 +60,14 @@ def to_frame(trace: Trace) -> pd.DataFrame:
     ]
     columns["tokens_in"], columns["tokens_out"] = _tokens(steps)
     return pd.DataFrame(columns, index=pd.RangeIndex(len(steps)), columns=COLUMNS)
+
+
+def _faults(trace: Trace) -> list[str | None]:
+    """The names of the faults of each step, each once; None where there are none."""
+    names: list[str | None] = [None] * len(trace.steps)
+    for seq, faults in marks_by_step(trace).items() if names else ():
+        names[seq] = ", ".join(dict.fromkeys(fault.name for fault in faults))
+    return names
 
 
 def _durations(steps: list[Step], started: Sequence[float]) -> list[float | None]:

@@ -19,6 +19,7 @@ from zoolab.records import (
 from zoolab.registry import ToolRegistry
 from zoolab.schema.describe import schema_words
 from zoolab.tools import Tool
+from zoolab.trace.marks import mark_line, marks_of
 
 WIDTH = 2_000
 
@@ -40,7 +41,7 @@ def details(step: Step) -> list[str]:
     >>> [details(step) for step in walk("Hi", [], Scripted(["Hello"]))][-1]
     ['Hello']
     """
-    lines = _DETAILS.get(type(step.record), _nothing)(step)
+    lines = [*_DETAILS.get(type(step.record), _nothing)(step), *map(mark_line, marks_of(step))]
     return [line if len(line) <= WIDTH else f"{line[:WIDTH]}… ({len(line):,} characters)" for line in lines]
 
 

@@ -13,13 +13,12 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from zoolab.errors import InvalidInput, InvalidTrace
+from zoolab.files import write_whole
 from zoolab.jsontext import encode_line, excerpt
 
 FORMAT = "zoolab-trace"
@@ -39,29 +38,6 @@ def write_events(path: Path, events: Iterable[Event]) -> None:
     '{"event":"end"}\\n'
     """
     write_whole(path, map(_line, events))
-
-
-def write_whole(path: Path, parts: Iterable[str]) -> None:
-    """Write a file that is there whole or not at all: another name first, synced and renamed.
-
-    >>> write_whole(Path("no-such-folder") / "page.html", ["..."])
-    Traceback (most recent call last):
-    zoolab.errors.InvalidInput: cannot write no-such-folder/page.html: ...
-    """
-    if path.is_dir():
-        raise InvalidInput(f"cannot write {path}: it is a directory", advice="name a file in it")
-    draft = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
-    try:
-        with draft.open("w", encoding="utf-8") as file:
-            file.writelines(parts)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    except OSError as error:
-        raise InvalidInput(f"cannot write {path}: {error.strerror}", advice="choose another place") from None
-    finally:
-        with suppress(OSError):
-            draft.unlink()
 
 
 class EventWriter:

@@ -11,17 +11,19 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import InvalidInput, ZoolabError
+from zoolab.files import write_whole
 from zoolab.jsontext import excerpt
-from zoolab.records import Message, Messages, Record, Reply, Step, ToolCall
+from zoolab.records import Fault, Message, Messages, Record, Reply, Step, ToolCall
 from zoolab.trace.events import EventStream, events_of, read_into
 from zoolab.trace.journal import Journal, Revision
-from zoolab.trace.storage import EventWriter, write_events, write_whole
+from zoolab.trace.storage import EventWriter, write_events
 from zoolab.trace.summary import LoggedError, MessagesDiff, errors_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from zoolab.trace.diagnosis import Diagnosis
+    from zoolab.trace.wires import Wires
 
 
 class Trace:
@@ -56,6 +58,8 @@ class Trace:
         #: `answer`, the code of the error that ended the run, `interrupted`, or `open`.
         self.outcome = "open"
         self.error: str | None = None
+        #: What was broken on purpose, where the error that ended the run came of that.
+        self.fault: Fault | None = None
         #: What a fork continues with; not saved.
         self.options: dict[str, Any] = {}
         self._zero = perf_counter()
@@ -120,6 +124,7 @@ class Trace:
         except (ZoolabError, KeyboardInterrupt) as error:
             self.outcome = "interrupted" if isinstance(error, KeyboardInterrupt) else error.code
             self.error = str(error)
+            self.fault = getattr(error, "fault", None)
             error.trace = self  # type: ignore[union-attr]
             raise
         finally:
@@ -225,19 +230,33 @@ class Trace:
 
         return to_frame(self)
 
-    def to_html(self, path: str | Path | None = None) -> str:
+    def to_html(self, path: str | Path | None = None, *, interactive: bool = False) -> str:
         """The story of the run as one self-contained page without scripts; written to `path`, if given.
+
+        `interactive` makes it a page to step through: one script, its own, and no connection to anything.
 
         >>> from zoolab import Scripted, walk
         >>> "<script" in Trace.record(walk("<script>", [], Scripted(["Hello"]))).to_html()
         False
         """
+        from zoolab.trace.rooms import from_above
         from zoolab.trace.story.page import render_page
 
-        page = render_page(self)
+        page: str = from_above("render_interactive_page")(self) if interactive else render_page(self)
         if path is not None:
             write_whole(Path(path), [page])
         return page
+
+    def inspect(self, other: Trace | None = None, **options: Any) -> Any:
+        """Step through the run in a notebook; `options` are those of `zoolab.inspect`.
+
+        >>> from zoolab import Scripted, run
+        >>> run("Hi", [], Scripted(["Hello"])).inspect().step
+        0
+        """
+        from zoolab.trace.rooms import from_above
+
+        return from_above("inspect")(self, other, **options)
 
     def to_markdown(self) -> str:
         """The protocol of the run: each request and reply in JSON, and `messages[]` before and after.
@@ -249,6 +268,21 @@ class Trace:
         from zoolab.trace.markdown import to_markdown
 
         return to_markdown(self)
+
+    def show_wires(self, turn: int = 1) -> Wires:
+        """One turn in all wire formats side by side: `bodies` and `replies` by format, each with warnings.
+
+        Raises:
+            InvalidInput: There is no such turn.
+
+        >>> from zoolab import Scripted, walk
+        >>> wires = Trace.record(walk("Hi", [], Scripted(["Hello"]))).show_wires()
+        >>> wires.bodies["gemini"].body
+        {'contents': [{'role': 'user', 'parts': [{'text': 'Hi'}]}]}
+        """
+        from zoolab.trace.wires import show_wires
+
+        return show_wires(self, turn)
 
     def save(self, path: str | Path) -> Path:
         """Write the trace to a JSONL file, one event a line; returns its path.

@@ -18,9 +18,11 @@ from zoolab.records import (
 )
 from zoolab.registry import ToolRegistry
 from zoolab.trace.codec import Shown
+from zoolab.trace.marks import marks_of
 from zoolab.trace.story.boxes import (
     MAX_ROWS,
     each,
+    fault_note,
     left_out,
     message_box,
     other_fields,
@@ -63,6 +65,10 @@ def body(scene: Scene, seq: int, step: Step) -> Html:
     >>> body(Scene.of(trace), 0, trace.steps[0])
     '<p class="lead">No tools: the model can only answer.</p>'
     """
+    return join(_body(scene, seq, step), *map(fault_note, marks_of(step)))
+
+
+def _body(scene: Scene, seq: int, step: Step) -> Html:
     record: Record = step.record
     match record:
         case ToolRegistry():

@@ -7,8 +7,9 @@ from typing import Any, cast
 
 from zoolab.errors import Problem
 from zoolab.jsontext import excerpt
-from zoolab.records import Message, Repair
+from zoolab.records import Fault, Message, Repair
 from zoolab.tools import Tool
+from zoolab.trace.marks import mark_line
 from zoolab.trace.story.markup import (
     MAX_TEXT,
     Html,
@@ -122,6 +123,18 @@ def repair_box(repair: Repair) -> Html:
         join(tag("p", "What the repair proposed:"), problems_table(still)) if still else None,
         class_="repair",
     )
+
+
+def fault_note(fault: Fault) -> Html:
+    """The mark of what was broken on purpose, and how it read before.
+
+    >>> fault_note(Fault("slow", "run of add"))
+    '<p><strong>fault injected: slow in run of add</strong></p>'
+    """
+    told = tag("p", tag("strong", clipped(mark_line(fault), 300)))
+    if not fault.before:
+        return told
+    return join(told, folded("As it was before the fault", block(fault.before, "before the fault")))
 
 
 def each(items: Sequence[Any], show: Callable[[Any], Html], noun: str) -> list[str | None]:

@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from zoolab.records import Outcome, Request, Result, Step, ToolCall, Verdict
-from zoolab.trace.story.boxes import message_box
+from zoolab.trace.story.boxes import fault_note, message_box
 from zoolab.trace.story.cards import MARKS, card
 from zoolab.trace.story.markup import Html, block, clipped, code, facts, join, note, tag
 from zoolab.trace.story.scene import Scene
@@ -102,6 +102,7 @@ def _outcome(trace: Trace) -> Html:
     return join(
         tag("p", mark, class_="outcome"),
         block(trace.error, "the error that ended the run") if trace.error is not None else None,
+        fault_note(trace.fault) if trace.fault is not None else None,
     )
 
 
