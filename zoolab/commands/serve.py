@@ -1,0 +1,50 @@
+"""`zoolab serve-tools`: a registry, of the toolbox or of a module, as an MCP server over stdio."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+from collections.abc import Sequence
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
+
+from zoolab.errors import InvalidInput
+from zoolab.mcp.serve import serve
+from zoolab.policy import Permissions, Policy
+from zoolab.registry import ToolRegistry
+from zoolab.steps.define import as_registry
+from zoolab.toolbox.catalog import tools_named
+
+
+def serve_tools(target: str, allow: Sequence[str]) -> int:
+    """Serve the tools that `target` names; those in `allow` run whatever their risk."""
+    # The protocol owns standard output from the start; a module may print while it is imported.
+    with redirect_stdout(sys.stderr):
+        registry = registry_of(target)
+    unknown = [name for name in allow if name not in registry]
+    if unknown:
+        raise InvalidInput(f"--allow {unknown[0]}: no such tool", expected=registry.names_as_text())
+    serve(registry, Permissions(Policy(allow=frozenset(allow))), target)
+    return 0
+
+
+def registry_of(target: str) -> ToolRegistry:
+    """The registry behind names of the toolbox, or behind MODULE:NAME; a function makes it anew."""
+    module, _, name = target.partition(":")
+    if not name:
+        return tools_named(*target.split(","))
+    found = _import(module, name)
+    makes_them = inspect.isfunction(found) and not inspect.signature(found).parameters
+    return as_registry(found() if makes_them else found)
+
+
+def _import(module: str, name: str) -> Any:
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        return getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise InvalidInput(
+            f"cannot take {name} from {module}: {error}", advice="name a registry as MODULE:REGISTRY"
+        ) from error

@@ -1,0 +1,213 @@
+"""The tools of an MCP server, for a walk: started, listed, compared with what they were, called."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from zoolab.errors import InvalidInput, PermissionDenied, ResourceNotFound
+from zoolab.mcp.connection import Connection
+from zoolab.mcp.content import value_of
+from zoolab.mcp.listing import Listed, sort_out
+from zoolab.mcp.pins import Change, compare, pins_folder, read_pins, write_pins
+from zoolab.registry import ToolRegistry
+from zoolab.tools import Risk, Tool
+
+_SERVER_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
+
+
+class MCPTools:
+    """The tools of an MCP server that runs on this machine and speaks over stdio.
+
+        with MCPTools([sys.executable, "server.py"], "files") as tools:
+            trace = run("What is in notes.txt?", tools, model)
+
+    Nothing that the server says is trusted: its tools are of medium risk, so that a policy asks before
+    each call, and what they return is marked as data for the model. The first time that a server is seen
+    its tools are pinned as they are; from then on a tool that is new, or described otherwise, waits in
+    `new` or `changed` and is refused until you `accept` it. Each call looks again before it is made.
+
+    Args:
+        command: The program and its arguments, for instance `["npx", "-y", "some-server"]`.
+        name: What you call the server; its tools are pinned under this name.
+        risk: The risk of its tools: one for all, or one by tool name; medium for those that are not named.
+        prefix: Begins the names of its tools, by default the name and `_`: so no server can take the name
+            of another's tool, and with it what you have allowed that tool to do.
+        env: Environment variables for the server, beside PATH and its like. Yours are not passed on.
+        cwd: The folder that it runs in.
+        timeout: Seconds that it has for each answer.
+        patience: Seconds that it has to start.
+        pins: The file of its pins; by default one by its name in the platform's configuration folder.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        name: str,
+        *,
+        risk: Risk | Mapping[str, Risk] = "medium",
+        prefix: str | None = None,
+        env: Mapping[str, str] | None = None,
+        cwd: str | Path | None = None,
+        timeout: float = 60.0,
+        patience: float = 30.0,
+        pins: str | Path | None = None,
+    ) -> None:
+        if isinstance(command, str) or not command:
+            raise InvalidInput(
+                f"the command is {command!r}", expected='a list, for instance ["python", "s.py"]'
+            )
+        if not _SERVER_NAME.match(name):
+            raise InvalidInput(f"{name!r} cannot name a server", expected="1 to 64 letters, digits, _ or -")
+        self.name, self.prefix = name, f"{name}_" if prefix is None else prefix
+        #: Whether the server was never seen before: its tools are trusted as they are.
+        self.first_time = False
+        #: The tools that cannot be used, and why, by the names that the server gives them.
+        self.left_out: Mapping[str, str] = {}
+        self._risk = risk
+        self._path = pins_folder() / f"{name}.json" if pins is None else Path(pins)
+        self._connect = partial(Connection, name, [*map(str, command)], env or {}, cwd, patience, timeout)
+        self._connection: Connection | None = None
+        self._pinned: dict[str, Listed] = {}
+        self._listed: list[Listed] | None = None
+        self._seen: dict[str, Listed] = {}
+        self._registry = ToolRegistry()
+
+    def __enter__(self) -> MCPTools:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __iter__(self) -> Iterator[Tool]:
+        return iter(self.registry)
+
+    def __len__(self) -> int:
+        return len(self.registry)
+
+    def __repr__(self) -> str:
+        waiting = len(self.changed) + len(self.new)
+        counts = f"{len(self._registry)} tools, {waiting} to accept, {len(self.left_out)} left out"
+        return f"MCPTools({self.name}: {counts})"
+
+    def start(self) -> MCPTools:
+        """Start the server and list its tools, where there is no `with` block; `close` it at the end.
+
+        Raises `InvalidInput` or `ToolIOError`, with what the server said last and what to do.
+        """
+        if self._connection is not None:
+            raise InvalidInput(f"the MCP server {self.name} is running already", advice="close it first")
+        connection = self._connect()
+        connection.open()
+        self._connection = connection
+        atexit.register(self.close)
+        try:
+            listed = connection.submit(connection.list_tools()).result()
+            self._see(listed)
+            self._pin()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def close(self) -> None:
+        """End the server; returns when its process is gone."""
+        connection, self._connection = self._connection, None
+        atexit.unregister(self.close)
+        if connection is not None:
+            connection.close()
+
+    @property
+    def registry(self) -> ToolRegistry:
+        """The tools that may be called: those that are as they were pinned."""
+        if self._connection is None:
+            raise InvalidInput(
+                f"the MCP server {self.name} is not running", advice="use it in a with block, or call start()"
+            )
+        return self._registry
+
+    @property
+    def changed(self) -> tuple[Change, ...]:
+        """The tools that are not as they were pinned, with the difference; refused until accepted."""
+        return compare(self._pinned, self._seen)[0]
+
+    @property
+    def new(self) -> tuple[Change, ...]:
+        """The tools that were not there when the server was pinned; refused until accepted."""
+        return compare(self._pinned, self._seen)[1]
+
+    def accept(self, *names: str) -> None:
+        """Pin tools as they are now: those of `changed` and `new` that are named, or all of them."""
+        waiting = {change.name for change in (*self.changed, *self.new)}
+        unknown = [name for name in names if name not in waiting]
+        if unknown:
+            raise InvalidInput(
+                f"no tool {unknown[0]!r} waits to be accepted",
+                expected=f"one of {', '.join(sorted(waiting))}" if waiting else "none: all are as they were",
+            )
+        wanted = names or waiting
+        self._pinned |= {tool.name: tool for name, tool in self._seen.items() if name in wanted}
+        write_pins(self._path, self.name, self._pinned.values())
+        self._rebuild()
+
+    def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
+        """Call a tool outside a walk, without asking anybody; the value, or the error of the walk."""
+        listed = self._seen[self.registry[name].name]
+        future = self._running().submit(self._ask(name, listed, arguments))
+        try:
+            return future.result()
+        finally:
+            future.cancel()
+
+    def _running(self) -> Connection:
+        if self._connection is None:
+            raise ResourceNotFound(f"the MCP server {self.name} has been closed", advice="start it again")
+        return self._connection
+
+    async def _ask(self, name: str, listed: Listed, arguments: Mapping[str, Any]) -> Any:
+        """Call a tool, if it is still what somebody has accepted; the look costs one round trip."""
+        connection = self._running()
+        self._see(await connection.list_tools())
+        now = self._seen.get(name)
+        if now is None:
+            raise ResourceNotFound(f"the MCP server {self.name} no longer offers {name}")
+        if now != listed:
+            raise PermissionDenied(
+                f"{name} is no longer described as it was when it was accepted",
+                advice=f"somebody has to read it in changed, and accept({name!r})",
+            )
+        return value_of(await connection.call_tool(listed.name, arguments))
+
+    def _pin(self) -> None:
+        pinned = read_pins(self._path, self.name)
+        self.first_time = pinned is None
+        if pinned is None:
+            pinned = {tool.name: tool for tool in self._seen.values()}
+            write_pins(self._path, self.name, pinned.values())
+        self._pinned = pinned
+        self._rebuild()
+
+    def _see(self, listed: list[Listed]) -> None:
+        if listed != self._listed:  # compiling the schemas takes longer than most calls
+            self._listed = listed
+            self._seen, self.left_out = sort_out(listed, self.prefix)
+            self._rebuild()
+
+    def _rebuild(self) -> None:
+        trusted = {name: tool for name, tool in self._seen.items() if self._pinned.get(tool.name) == tool}
+        self._registry = ToolRegistry(self._tool(name, tool) for name, tool in trusted.items())
+
+    def _tool(self, name: str, listed: Listed) -> Tool:
+        async def call(**arguments: Any) -> Any:
+            future = self._running().submit(self._ask(name, listed, arguments))
+            return await asyncio.wrap_future(future)
+
+        risk = self._risk if isinstance(self._risk, str) else self._risk.get(name, "medium")
+        return Tool(
+            name, listed.description, listed.schema, call, risk, untrusted=f"the MCP server {self.name}"
+        )
