@@ -44,9 +44,16 @@ def live(server: TestServer) -> list[str]:
 
 def command(*arguments: str | Path, **environment: str) -> dict[str, Any]:
     """What `subprocess` needs to run a command of its own."""
+    nobodys = str(Path(__file__).parent / "no-such-folder")
     known = {name: text for name, text in os.environ.items() if not name.startswith(("OPENAI_", "ZOOLAB_"))}
     return {
         "args": [sys.executable, "-m", "zoolab", *map(str, arguments)],
-        "env": {**known, "OPENAI_API_KEY": KEY, "TERM": "xterm", **environment},
+        "env": {
+            **known,
+            "OPENAI_API_KEY": KEY,
+            "TERM": "xterm",
+            "ZOOLAB_CONFIG": nobodys,
+            **environment,
+        },
         "cwd": Path(__file__).parents[1],
     }

@@ -22,6 +22,7 @@ def zoo(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
     for name in ("OPENAI_BASE_URL", "ZOOLAB_MODEL"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("ZOOLAB_CONFIG", str(tmp_path / "config"))
     monkeypatch.chdir(tmp_path)
     return Shell(capsys)
 
@@ -112,6 +113,48 @@ def test_nobody_there_means_no_unless_yes(zoo: Shell, option: tuple[str, ...], a
     assert ("permission_denied" in ran.out) is not allowed
 
 
+def restarting(zoo: Shell, *options: str) -> Ran:
+    """A walk whose model wants cron restarted."""
+    asks = calling(call("restart_service", '{"service": "cron"}'))
+    with serving(completion(asks), completion("Well.")) as server:
+        return zoo("walk", "Restart cron.", *live(server), "--tools", "restart_service", *options)
+
+
+def test_rules_that_outlast_a_walk(zoo: Shell, tmp_path: Path) -> None:
+    where = str((tmp_path / "config" / "policies.json").resolve())
+    assert zoo("policy", "list") == Ran(0, f"{where}\n", "")
+    allowed = zoo("policy", "allow", "restart_service")
+    assert allowed == Ran(0, f"{where}\n  allow  restart_service\n", "")
+    assert "cron was restarted" in restarting(zoo).out
+    assert (
+        zoo("policy", "deny", "restart_*").out == f"{where}\n  deny   restart_*\n  allow  restart_service\n"
+    )
+    denied = restarting(zoo, "--yes")
+    assert ("cron was restarted" in denied.out, "policies.json denies" in denied.out) == (False, True)
+    assert zoo("policy", "remove", "restart_*").out == allowed.out
+    assert "cron was restarted" in restarting(zoo).out
+
+
+def test_yes_is_for_one_walk(zoo: Shell, tmp_path: Path) -> None:
+    assert "cron was restarted" in restarting(zoo, "--yes").out
+    assert not (tmp_path / "config").exists()
+
+
+def test_policies_that_cannot_be_understood_stop_a_walk_and_stay(zoo: Shell, tmp_path: Path) -> None:
+    path = tmp_path / "config" / "policies.json"
+    path.parent.mkdir()
+    path.write_text('{"version": 99, "allow": ["*"]}', encoding="utf-8")
+    for command in (["walk"], ["policy", "list"], ["policy", "allow", "ping"]):
+        check_failure(zoo(*command), "policies.json cannot be used: it has version 99.*; mend it")
+    assert path.read_text(encoding="utf-8") == '{"version": 99, "allow": ["*"]}'
+
+
+def test_a_rule_commands_no_terminal(zoo: Shell) -> None:
+    ran = zoo("policy", "allow", f"ping({HOSTILE})")
+    assert ran.code == 0
+    assert all(letter.isprintable() or letter == "\n" for letter in ran.out)
+
+
 def test_a_walk_that_reaches_a_limit_falls_short_and_is_kept(zoo: Shell, tmp_path: Path) -> None:
     with serving(completion(calling(call("add", '{"a": 1, "b": 1}')))) as server:
         ran = zoo("walk", *live(server), "--save", "t.jsonl")
@@ -168,6 +211,14 @@ WRONG: dict[str, tuple[list[str], str]] = {
     ),
     "no model named": (["walk", "--live"], "no model is named; give model="),
     "no action": (["local"], "required: ACTION; see zoolab local --help"),
+    "no policy action": (["policy"], "required: ACTION; see zoolab policy --help"),
+    "no rule": (["policy", "allow"], "required: RULE; see zoolab policy allow --help"),
+    "bad rule": (["policy", "deny", "rm("], r'"rm\(" is no rule; expected a tool\'s name or name\(pattern\)'),
+    "bad pattern": (["policy", "allow", "rm(C:\\Users)"], "no pattern.*; write the parts of a path with /"),
+    "rule that is not there": (
+        ["policy", "remove", "rm"],
+        'no rule "rm" in .*policies.json; see zoolab policy',
+    ),
     "unknown weights": (["local", "fetch", "nonsense"], "no local model is named 'nonsense'"),
     "no notebook": (["lab", "frob.ipynb"], "no notebook frob.ipynb"),
     "nobody to record": (["record", "r.jsonl", "Hi"], "nobody to record; give --local"),

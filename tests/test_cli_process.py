@@ -71,15 +71,33 @@ def test_a_terminal_gets_colours_and_nothing_else_of_that_kind() -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "allowed"), [(b"o\n", True), (b"s\n", True), (b"d\n", False), (b"\n", False)]
+    ("typed", "allowed"),
+    [
+        (b"1\n", True),
+        (b"s\n", True),
+        (b"4\n", False),
+        (b"\n", False),
+        (b"x\nx\nx\n", False),
+        (b"\x04", False),
+    ],
 )
 def test_who_sits_at_the_terminal_is_asked(typed: bytes, allowed: bool) -> None:
     asks = calling(call("restart_service", '{"service": "cron"}'))
     with serving(completion(asks), completion("Well.")) as server:
         asked = command("walk", "Restart cron.", *live(server), "--tools", "restart_service")
         code, shown = on_a_terminal(asked, typed)
-    assert (code, "allow restart_service?" in shown) == (0, True)
+    assert (code, "allow restart_service? [1] once" in shown) == (0, True)
     assert ("cron was restarted" in shown) is allowed
+
+
+def test_what_is_allowed_for_always_at_the_terminal_is_not_asked_again(tmp_path: Path) -> None:
+    asks = completion(calling(call("restart_service", '{"service": "cron"}')))
+    for typed, asked in ((b"3\n", True), (b"", False)):
+        with serving(asks, completion("Well.")) as server:
+            options = ("walk", "Restart cron.", *live(server), "--tools", "restart_service")
+            code, shown = on_a_terminal(command(*options, ZOOLAB_CONFIG=str(tmp_path)), typed)
+        assert (code, "[3] always" in shown, "cron was restarted" in shown) == (0, asked, True)
+    assert '"restart_service' in (tmp_path / "policies.json").read_text(encoding="utf-8")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no SIGINT for a child alone")

@@ -17,7 +17,7 @@ ROOT = Path(zoolab.__file__).parent
 # From the cellar up. A name is a module, or a room whose files may import each other.
 FLOORS = [
     ["errors", "faults"],
-    ["files", "jsontext", "limits"],
+    ["files", "jsontext", "limits", "stats"],
     ["schema", "secrets", "textcalls"],
     ["messages", "tools"],
     ["callables", "registry"],

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from zoolab.models.secrets import HIDDEN, scrub, scrub_json
+from zoolab.secrets import HIDDEN, scrub, scrub_json
 
 # Put together here, so that no scanner takes this file for a leak.
 SECRETS = {

@@ -107,6 +107,10 @@ CALLS = [
     ("files", "get_file_tree", {}, ["README.md", "src/main.py"]),
     ("files", "get_file_tree", {"folder": "src"}, ["src/main.py"]),
     ("files", "read_file", {"path": "src/main.py"}, "print('é')\n"),
+    (
+        *("files", "get_outline", {"path": "README.md"}),
+        {"entries": [{"kind": "heading", "name": "Zoo", "line": 1, "level": 1}], "reason": ""},
+    ),
     ("clock", "get_current_time", {}, NOON),
     ("tasks", "list_tasks", {}, []),
     ("tasks", "add_task", {"content": "Read"}, "task_1"),
@@ -237,8 +241,9 @@ def test_isolate_host_runs_when_a_person_allows_it():
     assert other.isolated == set()
 
 
-def test_read_file_is_asked_about(root):
-    assert [tool.risk for tool in file_tools(root)] == ["safe", "medium"]
+def test_what_shows_a_file_is_asked_about(root):
+    risks = {tool.name: tool.risk for tool in file_tools(root)}
+    assert risks == {"get_file_tree": "safe", "read_file": "medium", "get_outline": "medium"}
 
 
 # SQL
@@ -434,6 +439,21 @@ def test_a_link_that_leads_out_is_refused_and_not_listed(root):
         tools.execute("read_file", {"path": "loop"})
     assert tools.execute("read_file", {"path": "in.txt"}) == "# Zoo\n"
     assert tools.execute("get_file_tree", {}) == ["README.md", "in.txt", "src/main.py"]
+
+
+def test_rules_match_the_resolved_path(root):
+    (root / "in.txt").symlink_to(root / "README.md")
+    tools = {tool.name: tool for tool in file_tools(root)}
+    at = root.resolve().as_posix()
+    for path in ("README.md", "in.txt", "src/../README.md", f"{root}/./README.md"):
+        assert tools["read_file"].resource({"path": path}) == f"{at}/README.md"
+    assert tools["get_file_tree"].resource({}) == at
+    policy = Policy(allow={f"*({at}/src/**)"}, deny={f"*({at}/README.md)"})
+    names = [path.name for path in root.iterdir()]
+    chosen = {name: policy.decide(tools["read_file"], {"path": name}).choice for name in names}
+    assert chosen == {"README.md": "deny", "in.txt": "deny", "src": "pending", ".hidden": "pending"}
+    assert policy.decide(tools["read_file"], {"path": "src/main.py"}).choice == "once"
+    assert policy.decide(tools["read_file"], {"path": "../secret.txt"}).choice == "deny"
 
 
 def test_what_is_no_text_is_refused(root):

@@ -208,7 +208,8 @@ class Verdict:
     def raise_for_problems(self) -> None:
         """Raise the problems as a `CallError`, if there are any."""
         if not self.ok:
-            raise CallError("; ".join(problem.message for problem in self.problems))
+            found = "; ".join(problem.message for problem in self.problems)
+            raise CallError(found, advice="give what the schema asks for")
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +227,12 @@ class Decision:
     choice: Literal["pending", "once", "session", "always", "deny"]
     reason: str = ""
     scope: str | None = None
+    #: What a person is asked about, while it is pending: how risky the tool is; what the call touches,
+    #: None where the tool names nothing and empty where it cannot tell; and the arguments that it would
+    #: run with, which a repair may have made other than the model's.
+    risk: str = ""
+    resource: str | None = None
+    arguments: Mapping[str, Any] | None = None
 
     @property
     def allowed(self) -> bool:

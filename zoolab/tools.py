@@ -13,6 +13,7 @@ from zoolab.faults import Fault
 from zoolab.schema.checker import SchemaChecker, check_schema_bounds
 
 Risk = Literal["safe", "medium", "high"]
+Resource = Callable[[dict[str, Any]], str]
 Format = Literal["openai", "anthropic", "gemini", "ollama", "mcp"]
 
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
@@ -72,7 +73,7 @@ class Tool:
     #: Turns JSON arguments into what the function's annotations say; None where they are the same.
     bind: Callable[[dict[str, Any]], dict[str, Any]] | None = field(default=None, repr=False)
     #: What a call touches, from its arguments: a resolved path, a host. Rules match it, people see it.
-    resource: Callable[[dict[str, Any]], str] | None = field(default=None, repr=False)
+    resource: Resource | None = field(default=None, repr=False)
     #: Where results come from that nobody here vouches for; they are marked as data for the model.
     untrusted: str = ""
 
@@ -139,13 +140,14 @@ class Tool:
         risk: Risk = "safe",
         timeout: float | None = None,
         strict: bool = False,
+        resource: Resource | None = None,
     ) -> Tool:
         """A tool whose schema is written by hand. `function` takes the arguments as keywords.
 
         >>> Tool.from_schema("now", "The time.", {"type": "object", "properties": {}}, lambda: "noon")()
         'noon'
         """
-        made = Tool(name, description, schema, function, risk, timeout, strict)
+        made = Tool(name, description, schema, function, risk, timeout, strict, resource=resource)
         made.checker.compile()  # a schema written by hand may be wrong: say so now, not at the first call
         return made
 
@@ -225,7 +227,12 @@ class ToolBuilder:
         return self
 
     def call(
-        self, function: Callable[..., Any], *, risk: Risk = "safe", timeout: float | None = None
+        self,
+        function: Callable[..., Any],
+        *,
+        risk: Risk = "safe",
+        timeout: float | None = None,
+        resource: Resource | None = None,
     ) -> Tool:
         """End with the function, which takes the parameters as keywords.
 
@@ -238,4 +245,4 @@ class ToolBuilder:
             "required": self._required,
             "additionalProperties": False,
         }
-        return Tool(self._name, self._description, schema, function, risk, timeout)
+        return Tool(self._name, self._description, schema, function, risk, timeout, resource=resource)

@@ -13,8 +13,9 @@ from zoolab.errors import ReplayMiss
 from zoolab.jsontext import encode_line, excerpt
 from zoolab.loop import walk
 from zoolab.models.recording import Recording
-from zoolab.models.secrets import scrub
+from zoolab.policy import Permissions, ask_person
 from zoolab.records import Decision, Step
+from zoolab.secrets import scrub
 from zoolab.trace import Trace
 from zoolab.trace.events import events_of
 from zoolab.trace.lines import change, details, headline, visible
@@ -32,14 +33,15 @@ _COLOURS = {
 def walk_and_show(options: argparse.Namespace) -> int:
     """Walk, showing each step as it comes; the trace is kept whatever happens."""
     trace = Trace()
-    model, tools = model_of(options), tools_of(options)
+    model, tools, permissions = model_of(options), tools_of(options), Permissions.of_user()
     prompt = options.prompt or DEFAULT_PROMPT
     try:
         if not options.json:
             _say_who(model, options)
         with _tools_print_to_stderr() as screen:
             show = None if options.json else Printer(screen)
-            _follow(trace, walk(prompt, tools, model, system=options.system), show, options.yes)
+            steps = walk(prompt, tools, model, system=options.system, policy=permissions)
+            _follow(trace, steps, show, options.yes)
     except ReplayMiss as miss:
         advice = "see zoolab walk --list, or ask a model with --local or --live"
         raise ReplayMiss(miss.what, advice=advice) from miss
@@ -94,13 +96,7 @@ def _decide(step: Step, yes: bool) -> Decision:
         return Decision("once", "allowed by --yes")
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return Decision("deny", "nobody was there to allow it; --yes allows")
-    print(
-        f"allow {step.call.name if step.call else 'it'}? [o]nce, [s]ession, [d]eny: ", end="", file=sys.stderr
-    )
-    choice = sys.stdin.readline().strip().lower()[:1]
-    return Decision(
-        "once" if choice == "o" else "session" if choice == "s" else "deny", "answered at the terminal"
-    )
+    return ask_person(step)
 
 
 def _keep(trace: Trace, options: argparse.Namespace) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from zoolab.jsontext import canonical, digest
-from zoolab.models.secrets import scrub_json
+from zoolab.secrets import scrub_json
 
 #: How a reply is delivered is no part of what is asked.
 DELIVERY = ("stream", "stream_options")

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from zoolab.errors import ModelError
 from zoolab.jsontext import encode, excerpt
-from zoolab.models.secrets import HIDDEN, scrub
 from zoolab.models.transport import http_library
 from zoolab.records import Message, Reply, Request
+from zoolab.secrets import HIDDEN, scrub
 
 if TYPE_CHECKING:
     import openai

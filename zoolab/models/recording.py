@@ -22,7 +22,7 @@ from typing import Any, Literal, cast
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode_line, excerpt
 from zoolab.models.keys import DELIVERY, RequestKeys
-from zoolab.models.secrets import scrub_json
+from zoolab.secrets import scrub_json
 
 VERSION = 1
 _NO_SETTINGS = {"model", "messages", "client", "stream", "self"}

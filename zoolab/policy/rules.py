@@ -1,49 +1,211 @@
-"""May a tool run? Rules by name and by risk decide at once, or leave it to a person."""
+"""May a tool run? Rules by name, by what it touches and by risk decide at once, or leave it to a person."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, get_args
 
+from zoolab.errors import InvalidInput
+from zoolab.jsontext import excerpt
+from zoolab.policy.patterns import Pattern
 from zoolab.records import Decision
+from zoolab.tools import Risk
 
 if TYPE_CHECKING:
-    from zoolab.tools import Risk, Tool
+    from zoolab.tools import Tool
+
+MAX_RULE = 10_000
+MAX_RESOURCE = 4_096
+
+_RISKS = get_args(Risk)
+_RULE = re.compile(r"([A-Za-z0-9_*-]{1,100})(?:\((.*)\))?", re.DOTALL)
+_BY_RISK = Decision("once", "its risk is not asked about")
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """What a call touches, as far as its tool can tell.
+
+    >>> from zoolab.tools import Tool
+    >>> Touched.by(Tool("ping", "Ping.", {"type": "object"}, resource=lambda given: given["host"]), {})
+    Touched(resource=None, unknown="ping cannot tell what it touches: KeyError: 'host'")
+    """
+
+    #: A resolved path, a host; None where the tool names none.
+    resource: str | None = None
+    #: Why it cannot be told, though the tool should; empty where all is well.
+    unknown: str = ""
+
+    @classmethod
+    def by(cls, tool: Tool, arguments: Mapping[str, Any]) -> Touched:
+        """What `tool` touches with these arguments; whatever goes wrong is kept, and never raised."""
+        if tool.resource is None:
+            return _NOTHING
+        try:
+            resource: Any = tool.resource(dict(arguments))
+        except Exception as error:
+            told = f"{type(error).__name__}: {excerpt_of(error)}"
+            return cls(None, f"{tool.name} cannot tell what it touches: {told}")
+        if not isinstance(resource, str) or not 0 < len(resource) <= MAX_RESOURCE:
+            told = f"{excerpt(resource)} is not 1 to {MAX_RESOURCE:,} letters"
+            return cls(None, f"{tool.name} cannot tell what it touches: {told}")
+        return cls(resource)
+
+
+_NOTHING = Touched()
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A tool's name, or a name with a pattern of what it touches; stars may stand in both.
+
+    >>> rule = Rule("read_*(/srv/app/**)")
+    >>> rule.covers("read_file", Touched("/srv/app/a.txt")), rule.covers("read_file", Touched("/etc/passwd"))
+    (True, False)
+    >>> Rule("read_file(")
+    Traceback (most recent call last):
+    zoolab.errors.InvalidInput: "read_file(" is no rule; expected a tool's name or name(pattern)...
+    """
+
+    text: str
+    name: Pattern = field(init=False, repr=False, compare=False)
+    pattern: Pattern | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        found = None
+        if isinstance(self.text, str) and len(self.text) <= MAX_RULE:
+            found = _RULE.fullmatch(self.text)
+        if found is None:
+            raise InvalidInput(
+                f"{excerpt(self.text)} is no rule",
+                expected="a tool's name or name(pattern), for instance read_file(/srv/app/**)",
+            )
+        name, pattern = found.groups()
+        object.__setattr__(self, "name", Pattern(name))
+        object.__setattr__(self, "pattern", None if pattern is None else Pattern(pattern))
+
+    def covers(self, name: str, touched: Touched) -> bool:
+        """Whether the rule speaks of such a call for certain: the measure of what allows."""
+        if not self.name.matches(name):
+            return False
+        if self.pattern is None:
+            return True
+        return touched.resource is not None and self.pattern.matches(touched.resource)
+
+    def may_cover(self, name: str, touched: Touched) -> bool:
+        """Whether the rule may speak of such a call: the measure of what denies and asks.
+
+        A pattern says nothing of a call that cannot tell what it touches, so that it may.
+
+        >>> Rule("rm(/srv/**)").may_cover("rm", Touched()), Rule("rm(/srv/**)").covers("rm", Touched())
+        (True, False)
+        """
+        return self.covers(name, touched) or (touched.resource is None and self.name.matches(name))
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Rules that are asked before a tool runs. What is denied by name stays denied.
+    """Rules that are asked before a tool runs. What is denied stays denied, whoever allows it.
+
+    A rule is a tool's name, or `name(pattern)`, with a pattern of what the call touches: the tool's
+    `resource`, for files the resolved path with slashes, case as it is. `*` stands for any text
+    within one part of a path, `**` for any text at all. A pattern never allows a call that cannot tell
+    what it touches, and always denies it.
 
     Args:
-        allow: Tools that run without asking, whatever their risk.
-        deny: Tools that never run.
-        ask: The risks for which a person is asked; other risks run at once.
+        allow: Rules for what runs without asking, whatever its risk.
+        deny: Rules for what never runs.
+        ask: The risks for which a person is asked; other risks run at once. Rules among them are
+            asked about, whatever else allows them.
+
+    Raises:
+        InvalidInput: One of them is no rule.
 
     >>> from zoolab.tools import Tool
     >>> Policy().decide(Tool("isolate_host", "Cut a host off.", {"type": "object"}, risk="high")).choice
     'pending'
     >>> Policy(allow={"ping"}).decide(Tool("ping", "Ping a host.", {"type": "object"}, risk="high")).choice
     'once'
+    >>> read = Tool("read", "Read.", {"type": "object"}, resource=lambda given: given["path"])
+    >>> Policy(deny={"read(/etc/**)"}).decide(read, {"path": "/etc/passwd"}).reason
+    'the policy denies read: read(/etc/**)'
     """
 
     allow: Collection[str] = ()
     deny: Collection[str] = ()
-    ask: Collection[Risk] = ("medium", "high")
+    ask: Collection[Risk | str] = ("medium", "high")
+    _allow: tuple[Rule, ...] = field(init=False, repr=False, compare=False)
+    _deny: tuple[Rule, ...] = field(init=False, repr=False, compare=False)
+    _ask: tuple[Rule, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for kind in ("allow", "deny", "ask"):
+            given = getattr(self, kind)
+            if isinstance(given, str):
+                raise InvalidInput(f"{kind} is one text", expected=f"a list, as in {kind}=[{given!r}]")
+            texts = tuple(given)
+            object.__setattr__(self, kind, texts)
+            spoken = (text for text in texts if kind != "ask" or text not in _RISKS)
+            object.__setattr__(self, f"_{kind}", rules(spoken))
 
     def decide(self, tool: Tool, arguments: Mapping[str, Any] | None = None) -> Decision:
-        """The decision for a tool: `once`, `deny`, or `pending` where a person has to say.
+        """The decision for a call: `once`, `deny`, or `pending` where a person has to say.
 
         >>> from zoolab.tools import Tool
         >>> Policy(deny={"rm"}).decide(Tool("rm", "Remove.", {"type": "object"})).reason
         'the policy denies rm'
         """
-        if tool.name in self.deny:
-            return Decision("deny", f"the policy denies {tool.name}")
-        if tool.name in self.allow or tool.risk not in self.ask:
-            return _ALLOWED
+        return self.judge(tool, Touched.by(tool, arguments or {}))
+
+    def judge(self, tool: Tool, touched: Touched) -> Decision:
+        """The decision for a call that touches this.
+
+        >>> from zoolab.tools import Tool
+        >>> Policy(ask={"ping(db*)"}).judge(Tool("ping", "Ping.", {"type": "object"}), Touched("db01")).choice
+        'pending'
+        """
+        if refusal := denial(self._deny, tool.name, touched):
+            return Decision("deny", f"the policy denies {refusal}")
+        if any(rule.may_cover(tool.name, touched) for rule in self._ask):
+            return Decision("pending", f"{tool.name} is to be asked about: allow it?")
+        if tool.risk not in self.ask:
+            return _BY_RISK
+        if any(rule.covers(tool.name, touched) for rule in self._allow):
+            return Decision("once", f"the policy allows {tool.name}")
         return Decision("pending", f"{tool.name} is of {tool.risk} risk: allow it?")
 
 
-_ALLOWED = Decision("once")
+def rules(texts: Iterable[str]) -> tuple[Rule, ...]:
+    """The rules of these texts.
+
+    >>> rules(["ping", "read_file(/srv/**)"])
+    (Rule(text='ping'), Rule(text='read_file(/srv/**)'))
+    """
+    return tuple(Rule(text) for text in texts)
+
+
+def denial(denying: Iterable[Rule], name: str, touched: Touched) -> str:
+    """What is denied, and by which of the rules; empty where none of them denies.
+
+    >>> denial(rules(["r*"]), "rm", Touched()), denial(rules(["r*"]), "ls", Touched())
+    ('rm: r*', '')
+    """
+    found = next((rule for rule in denying if rule.may_cover(name, touched)), None)
+    if found is None:
+        return ""
+    return name if found.text == name else f"{name}: {found.text}"
+
+
+def excerpt_of(error: Exception) -> str:
+    """What an error says, in short; never fails.
+
+    >>> excerpt_of(ValueError("x" * 1_000))[-2:]
+    'x…'
+    """
+    try:
+        text = " ".join(str(error).split())
+    except Exception:
+        return "an error that cannot be shown"
+    return text if len(text) <= 200 else text[:199] + "…"

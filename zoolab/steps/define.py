@@ -25,7 +25,7 @@ from zoolab.schema.fragments import Schema, object_schema, with_default
 from zoolab.schema.hints import Describer, type_hints
 from zoolab.schema.signature import REQUIRED, defaults_of
 from zoolab.schema.strict import make_strict, without_nulls
-from zoolab.tools import Context, Risk, Tool
+from zoolab.tools import Context, Resource, Risk, Tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,7 @@ def tool(
     timeout: float | None = None,
     strict: bool = False,
     param_names: Sequence[str] | None = None,
+    resource: Resource | None = None,
 ) -> Tool: ...
 @overload
 def tool(
@@ -68,6 +69,7 @@ def tool(
     timeout: float | None = None,
     strict: bool = False,
     param_names: Sequence[str] | None = None,
+    resource: Resource | None = None,
 ) -> Callable[[Callable[..., Any]], Tool]: ...
 def tool(
     function: Callable[..., Any] | None = None,
@@ -79,6 +81,7 @@ def tool(
     timeout: float | None = None,
     strict: bool = False,
     param_names: Sequence[str] | None = None,
+    resource: Resource | None = None,
 ) -> Tool | Callable[[Callable[..., Any]], Tool]:
     """Make a tool of a function, a lambda, a method, a `functools.partial` or an object with `__call__`.
 
@@ -91,6 +94,8 @@ def tool(
         strict: Whether the schema keeps to what OpenAI's strict mode can enforce.
         param_names: What the model calls the parameters, in order. With them, a parameter
             without a type hint takes any JSON value.
+        resource: What a call touches, from its JSON arguments: a resolved path with slashes, a host. Rules
+            of a policy match it.
 
     Raises:
         InvalidToolSignature: The function cannot be described; names the parameter.
@@ -119,6 +124,7 @@ def tool(
             strict=strict,
             context_parameter=reading.context_parameter,
             bind=_binder(reading, parameters if strict else None),
+            resource=resource,
         )
 
     return make if function is None else make(function)

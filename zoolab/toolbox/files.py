@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from zoolab.errors import (
     ExecutionFailed,
@@ -17,9 +17,12 @@ from zoolab.errors import (
 )
 from zoolab.registry import ToolRegistry
 from zoolab.steps.define import as_registry, tool
+from zoolab.toolbox.outline import Entry, Outline, outline_of
 
 MAX_BYTES = 10 * 1024 * 1024
 MAX_FILES = 1_000
+#: Files whose outlines are kept, the last ones that were read.
+MAX_OUTLINES = 1_000
 
 
 class Files:
@@ -38,6 +41,8 @@ class Files:
         self.root = Path(root).resolve()
         if not self.root.is_dir():
             raise InvalidInput(f"no folder {str(root)!r}", expected="the folder whose files may be read")
+        #: The outlines of the Python and Markdown files that were read, by their path under the root.
+        self.outlines: dict[str, list[Entry]] = {}
 
     def get_file_tree(
         self, folder: Annotated[str, "Folder relative to the project root; a dot is the root."] = "."
@@ -58,6 +63,26 @@ class Files:
         self, path: Annotated[str, "File path relative to the project root, for example src/main.py."]
     ) -> str:
         """Read a text file of the project, at most 10 MB. Use this when the contents of a file matter."""
+        return self._read(path)[0]
+
+    def get_outline(
+        self, path: Annotated[str, "File path relative to the project root, for example src/main.py."]
+    ) -> dict[str, Any]:
+        """List the classes and functions of a Python file, or the headings of a Markdown file, with lines.
+
+        Use this to find a place in a long file.
+        """
+        outline = self._read(path)[1]
+        return {"entries": outline.entries, "reason": outline.reason}
+
+    def resource_of(self, arguments: Mapping[str, Any]) -> str:
+        """What a call of these tools touches: the resolved path, with slashes on Windows, too.
+
+        Raises `PermissionDenied` for a path outside the root.
+        """
+        return self._inside(arguments.get("path", arguments.get("folder", "."))).as_posix()
+
+    def _read(self, path: str) -> tuple[str, Outline]:
         found = self._inside(path)
         if found.is_dir():
             raise ToolIOError(f"{path!r} is a folder", expected="a file", advice="list it with get_file_tree")
@@ -65,7 +90,17 @@ class Files:
             raise ResourceNotFound(f"no file {path!r}", advice="list the files with get_file_tree")
         if not found.is_file():
             raise ToolIOError(f"{path!r} is no regular file")
-        return _text(found, path)
+        text = _text(found, path)
+        outline = outline_of(text, found.name)
+        self._keep(found.relative_to(self.root).as_posix(), outline)
+        return text, outline
+
+    def _keep(self, name: str, outline: Outline) -> None:
+        self.outlines.pop(name, None)
+        if outline.entries:
+            self.outlines[name] = outline.entries
+        while len(self.outlines) > MAX_OUTLINES:
+            self.outlines.pop(next(iter(self.outlines), ""), None)
 
     def _inside(self, path: str) -> Path:
         try:
@@ -93,8 +128,11 @@ class Files:
             return False
 
 
-def file_tools(root: str | Path) -> ToolRegistry:
+def file_tools(root: str | Path | Files) -> ToolRegistry:
     """The tools for the files under `root`; reading one is of medium risk, so that a walk asks.
+
+    Rules may name paths: what these tools touch is the resolved path. Give `Files` to look at its
+    outlines afterwards.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -102,8 +140,15 @@ def file_tools(root: str | Path) -> ToolRegistry:
     Traceback (most recent call last):
     zoolab.errors.PermissionDenied: '../secret' lies outside the project; expected ...
     """
-    files = Files(root)
-    return as_registry([files.get_file_tree, tool(files.read_file, risk="medium")])
+    files = root if isinstance(root, Files) else Files(root)
+    touches = files.resource_of
+    return as_registry(
+        [
+            tool(files.get_file_tree, resource=touches),
+            tool(files.read_file, risk="medium", resource=touches),
+            tool(files.get_outline, risk="medium", resource=touches),
+        ]
+    )
 
 
 def _text(found: Path, path: str) -> str:

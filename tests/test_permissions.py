@@ -1,0 +1,496 @@
+"""What people allow: remembered as they said, denied by rules whatever they said, and written down."""
+
+import json
+import os
+import stat
+import subprocess
+import sys
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from shell import KEY
+
+from zoolab import Scripted, run, tool
+from zoolab.errors import InvalidInput
+from zoolab.files import locked, write_whole
+from zoolab.policy import Permissions, Policy
+from zoolab.policy.remembered import MAX_BYTES, MAX_RULES, PolicyFile, policies_path
+from zoolab.records import Decision
+from zoolab.tools import Tool
+
+SCHEMA = {"type": "object"}
+READ = Tool("read_file", "Read.", SCHEMA, print, "medium", resource=lambda given: given["path"])
+WIPE = Tool("wipe", "Wipe.", SCHEMA, print, "high")
+LOST = Tool("lost", "Lost.", SCHEMA, print, "medium", resource=lambda given: given["nothing"])
+
+A, B = {"path": "/srv/a*.txt"}, {"path": "/srv/ab.txt"}
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "config" / "policies.json"
+
+
+def written(path, **lists):
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps({"version": 1, **lists}), encoding="utf-8")
+
+
+def kept(path):
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def entries(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+# Memory
+
+
+@pytest.mark.parametrize(
+    ("choice", "later"), [("once", "pending"), ("session", "session"), ("always", "session")]
+)
+def test_each_decision_holds_as_long_as_it_says(choice, later):
+    permissions = Permissions()
+    assert permissions.settle(READ, A, Decision(choice)).allowed
+    assert permissions.decide(READ, A).choice == later
+    assert permissions.decide(READ, B).choice == "pending"
+    assert permissions.decide(WIPE, {}).choice == "pending"
+
+
+def test_a_tool_that_names_nothing_is_allowed_as_a_whole_and_one_that_cannot_tell_for_the_call():
+    permissions = Permissions()
+    assert permissions.settle(WIPE, {"disk": "a"}, Decision("session")).allowed
+    assert permissions.decide(WIPE, {"disk": "b"}).choice == "session"
+    assert permissions.settle(LOST, {}, Decision("session")).allowed
+    assert permissions.decide(LOST, {}).choice == "pending"
+
+
+def test_a_scope_is_broader_than_the_call():
+    permissions = Permissions()
+    permissions.settle(READ, A, Decision("session", scope="/srv/*.txt"))
+    assert permissions.decide(READ, B).choice == "session"
+    assert permissions.decide(READ, {"path": "/srv/x/b.txt"}).choice == "pending"
+
+
+def test_a_scope_that_is_no_pattern_allows_nothing():
+    settled = Permissions().settle(READ, A, Decision("session", scope="a\\b"))
+    assert (settled.choice, "no pattern" in settled.reason) == ("deny", True)
+
+
+def test_what_waits_says_what_is_asked():
+    assert Permissions().decide(READ, A).resource == "/srv/a*.txt"
+    waiting = Permissions().decide(LOST, {"x": 1})
+    assert (waiting.risk, waiting.resource, waiting.arguments) == ("medium", "", {"x": 1})
+    assert "cannot tell what it touches" in waiting.reason
+    assert Permissions().decide(WIPE, {}).resource is None
+
+
+def test_a_rule_that_denies_beats_what_a_person_says_and_what_was_granted(path):
+    deny = Permissions(Policy(deny=["read_file(/srv/**)"]))
+    assert deny.settle(READ, A, Decision("once")).choice == "deny"
+    permissions = Permissions(path=path)
+    permissions.settle(READ, A, Decision("session"))
+    permissions.settle(READ, A, Decision("always"))
+    PolicyFile(path).add("deny", "read_*(/srv/**)")
+    assert permissions.decide(READ, A).reason == "policies.json denies read_file: read_*(/srv/**)"
+    assert permissions.settle(READ, A, Decision("always")).choice == "deny"
+    assert Permissions(Policy(allow=["*"], ask=()), path).decide(READ, A).choice == "deny"
+
+
+def test_threads_forget_nothing_of_each_other():
+    permissions = Permissions()
+    paths = [{"path": f"/{n}"} for n in range(200)]
+
+    def grant(some):
+        for each in some:
+            permissions.settle(READ, each, Decision("session"))
+
+    threads = [threading.Thread(target=grant, args=(paths[n::8],)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {permissions.decide(READ, each).choice for each in paths} == {"session"}
+
+
+# policies.json
+
+
+def test_always_is_for_good_and_for_what_was_touched(path):
+    assert Permissions(path=path).settle(READ, A, Decision("always")).choice == "always"
+    assert kept(path) == {"version": 1, "allow": [r"read_file(/srv/a\*.txt)"], "deny": []}
+    another = Permissions(path=path)
+    assert [another.decide(READ, each).choice for each in (A, B)] == ["always", "pending"]
+
+
+def test_nothing_is_written_unless_it_is_for_always(path):
+    permissions = Permissions(path=path)
+    for choice in ("once", "session", "deny", "pending"):
+        permissions.settle(READ, A, Decision(choice))
+    assert not path.parent.exists()
+
+
+def test_what_others_write_is_seen_at_once(path):
+    one, other = Permissions(path=path), Permissions(path=path)
+    one.settle(READ, A, Decision("always"))
+    assert other.decide(READ, A).choice == "always"
+    PolicyFile(path).remove(r"read_file(/srv/a\*.txt)")
+    assert [each.decide(READ, A).choice for each in (one, other)] == ["pending", "pending"]
+
+
+def test_a_rule_is_kept_once_and_removed_from_both_lists(path):
+    rules = PolicyFile(path)
+    for kind in ("allow", "allow", "deny"):
+        rules.add(kind, "wipe")
+    assert kept(path) == {"version": 1, "allow": ["wipe"], "deny": ["wipe"]}
+    rules.remove("wipe")
+    assert kept(path) == {"version": 1, "allow": [], "deny": []}
+    with pytest.raises(InvalidInput, match="no rule"):
+        rules.remove("wipe")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+def test_only_its_owner_reads_it(path):
+    old = os.umask(0)
+    try:
+        PolicyFile(path).add("allow", "wipe")
+    finally:
+        os.umask(old)
+    assert {stat.S_IMODE(each.stat().st_mode) for each in path.parent.iterdir()} == {0o600}
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+def test_a_link_stays_a_link(path, tmp_path):
+    path.parent.mkdir()
+    path.symlink_to(tmp_path / "elsewhere.json")
+    PolicyFile(path).add("allow", "wipe")
+    assert path.is_symlink()
+    assert kept(tmp_path / "elsewhere.json")["allow"] == ["wipe"]
+
+
+BAD = {
+    "empty": "",
+    "not JSON": "{",
+    "no object": "[]",
+    "no version": '{"allow": ["*"]}',
+    "a later version": '{"version": 2, "allow": ["*"]}',
+    "true as version": '{"version": true, "allow": ["*"]}',
+    "a key twice": '{"version": 1, "allow": [], "allow": ["*"]}',
+    "more than it may have": '{"version": 1, "allow": ["*"], "deny": [], "when": {}}',
+    "one bad rule": '{"version": 1, "allow": ["*", "rm("]}',
+    "no list": '{"version": 1, "allow": "*"}',
+    "too many": json.dumps({"version": 1, "allow": ["*"] * (MAX_RULES + 1)}),
+    "too large": '{"version": 1, "allow": ["*"]}' + " " * MAX_BYTES,
+    "deeply nested": '{"version": 1, "allow": ' + "[" * 100_000,
+    "no UTF-8": b'{"version": 1, "allow": ["\xff"]}',
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_file_that_cannot_be_understood_allows_nothing_and_is_left_alone(path, name):
+    permissions, safe = Permissions(path=path), Tool("safe", "Safe.", SCHEMA, print)
+    path.parent.mkdir()
+    before = BAD[name] if isinstance(BAD[name], bytes) else BAD[name].encode()
+    path.write_bytes(before)
+    with pytest.raises(InvalidInput, match=r"cannot be used: .*; mend it, or move it away") as caught:
+        Permissions(path=path)
+    assert "\n" not in str(caught.value)
+    for each in (READ, safe):
+        denied = permissions.decide(each, A)
+        assert (denied.choice, "cannot be used" in denied.reason) == ("deny", True)
+    assert permissions.settle(READ, A, Decision("always")).choice == "deny"
+    with pytest.raises(InvalidInput):
+        PolicyFile(path).add("allow", "wipe")
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "make", [lambda path: path.mkdir(), lambda path: os.mkfifo(path)], ids=["folder", "pipe"]
+)
+def test_what_is_no_file_is_refused_without_waiting(path, make):
+    path.parent.mkdir()
+    make(path)
+    with pytest.raises(InvalidInput, match=r"no regular file|cannot read"):
+        Permissions(path=path)
+
+
+def test_a_lock_is_waited_for_and_not_for_ever(tmp_path):
+    lock = tmp_path / "lock"
+    with locked(lock), pytest.raises(InvalidInput, match="held by somebody else"), locked(lock, 0.05):
+        pass
+    with locked(lock, 0):
+        pass
+
+
+def test_where_there_is_no_place_for_it_nothing_is_allowed_for_good(tmp_path):
+    permissions = Permissions(path=tmp_path / "file" / "policies.json")
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    for decision in (permissions.settle(READ, A, Decision("always")), permissions.decide(READ, A)):
+        assert (decision.choice, str(tmp_path) in decision.reason) == ("deny", True)
+
+
+def test_a_full_file_keeps_what_it_has(path):
+    written(path, allow=[f"rule_{number}" for number in range(MAX_RULES)])
+    before = path.read_bytes()
+    with pytest.raises(InvalidInput, match="is full"):
+        PolicyFile(path).add("deny", "wipe")
+    assert path.read_bytes() == before
+    settled = Permissions(path=path).settle(READ, A, Decision("always"))
+    assert (settled.choice, "always cannot be kept" in settled.reason) == ("deny", True)
+
+
+def test_the_users_own_file_is_where_the_platform_keeps_such(path, monkeypatch):
+    monkeypatch.setenv("ZOOLAB_CONFIG", str(path.parent))
+    Permissions.of_user().settle(WIPE, {}, Decision("always"))
+    assert kept(path)["allow"] == ["wipe"]
+    monkeypatch.delenv("ZOOLAB_CONFIG")
+    assert policies_path().parts[-2:] == ("zoolab", "policies.json") or os.name == "nt"
+
+
+REMEMBER = """
+import sys
+from zoolab.policy.remembered import PolicyFile
+for number in range(15):
+    PolicyFile(sys.argv[1]).add(("allow", "deny")[number % 2], f"tool_{sys.argv[2]}_{number}")
+"""
+
+
+def test_processes_forget_nothing_of_each_other(path):
+    commands = [[sys.executable, "-c", REMEMBER, path, str(number)] for number in range(8)]
+    running = [subprocess.Popen(command) for command in commands]
+    assert [process.wait(60) for process in running] == [0] * 8
+    known = kept(path)
+    assert sorted(known["allow"] + known["deny"]) == sorted(
+        f"tool_{p}_{n}" for p in range(8) for n in range(15)
+    )
+    assert {each.name for each in path.parent.iterdir()} == {"policies.json", "policies.json.lock"}
+
+
+# The audit log
+
+
+def test_every_decision_is_written_down(tmp_path):
+    log = tmp_path / "audit.jsonl"
+    permissions = Permissions(Policy(deny=["lost"], allow=["read_file(/pub/**)"]), audit=log)
+    safe = Tool("safe", "Safe.", SCHEMA, print)
+    permissions.decide(safe, {})
+    permissions.decide(READ, {"path": "/pub/a"})
+    permissions.decide(LOST, {})
+    for choice in ("pending", "once", "deny", "session"):
+        assert permissions.decide(READ, A).choice == "pending"
+        permissions.settle(READ, A, Decision(choice, "so be it"))
+    permissions.decide(READ, A)
+    permissions.settle(LOST, {}, Decision("once"))
+    permissions.settle(READ, B, Decision("deny", "nobody is there to be asked"))
+    assert [(e["tool"], e["choice"], e["who"]) for e in entries(log)] == [
+        ("safe", "once", "rule"),
+        ("read_file", "once", "rule"),
+        ("lost", "deny", "rule"),
+        ("read_file", "deny", "nobody"),
+        ("read_file", "once", "person"),
+        ("read_file", "deny", "person"),
+        ("read_file", "session", "person"),
+        ("read_file", "session", "rule"),
+        ("lost", "deny", "rule"),
+        ("read_file", "deny", "nobody"),
+    ]
+    entry = entries(log)[4]
+    assert list(entry) == ["time", "tool", "risk", "resource", "arguments", "choice", "reason", "who"]
+    assert entry["resource"] == "/srv/a*.txt"
+    assert json.loads(entry["arguments"]) == A
+    assert abs(datetime.fromisoformat(entry["time"]) - datetime.now(UTC)).total_seconds() < 60
+
+
+def test_no_secret_and_no_flood_is_written_down(tmp_path):
+    log = tmp_path / "audit.jsonl"
+    given = {
+        "path": f"https://ada:lovelace@host/?api_key={KEY}",
+        "password": "hunter22",
+        "n": "x\n\u2028" * 9_000,
+    }
+    Permissions(audit=log).settle(READ, given, Decision("once", f"Bearer {KEY}"))
+    line = log.read_text(encoding="utf-8")
+    assert (line.count("\n"), len(line) < 4_000) == (1, True)
+    for secret in (KEY, "hunter22", "lovelace"):
+        assert secret not in line
+
+
+def test_lone_surrogates_are_written_down(tmp_path):
+    Permissions(audit=tmp_path / "a").settle(READ, {"path": "\ud800"}, Decision("once"))
+    assert entries(tmp_path / "a")[0]["resource"] == "\ud800"
+
+
+def test_what_cannot_be_written_down_does_not_run(tmp_path):
+    log = tmp_path / "audit.jsonl"
+    permissions = Permissions(Policy(allow=["wipe"]), tmp_path / "policies.json", log)
+    log.unlink()
+    log.mkdir()
+    for decided in (permissions.decide(WIPE, {}), permissions.settle(READ, A, Decision("always"))):
+        assert (decided.choice, "cannot be written down" in decided.reason) == ("deny", True)
+    assert not (tmp_path / "policies.json").exists()
+    with pytest.raises(InvalidInput, match="cannot write"):
+        Permissions(audit=log)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+def test_a_full_disk_allows_nothing(tmp_path):
+    permissions = Permissions(Policy(ask=()), audit=tmp_path / "audit.jsonl")
+    (tmp_path / "audit.jsonl").unlink()
+    (tmp_path / "audit.jsonl").symlink_to("/dev/full")
+    assert permissions.decide(WIPE, {}).choice == "deny"
+
+
+LOG = """
+import sys, threading
+from zoolab.policy import Permissions, Policy
+from zoolab.tools import Tool
+tool = Tool("note", "Note.", {"type": "object"}, print)
+permissions = Permissions(audit=sys.argv[1])
+def many(thread):
+    for number in range(50):
+        permissions.decide(tool, {"by": sys.argv[2], "thread": thread, "number": number, "x": "x" * 1500})
+threads = [threading.Thread(target=many, args=(n,)) for n in range(3)]
+[t.start() for t in threads]
+[t.join() for t in threads]
+"""
+
+
+def test_lines_of_threads_and_processes_do_not_mix(tmp_path):
+    log = tmp_path / "audit.jsonl"
+    running = [subprocess.Popen([sys.executable, "-c", LOG, log, str(number)]) for number in range(3)]
+    assert [process.wait(60) for process in running] == [0] * 3
+    given = [json.loads(entry["arguments"]) for entry in entries(log)]
+    assert len({(each["by"], each["thread"], each["number"]) for each in given}) == len(given) == 450
+
+
+def test_a_walk_is_written_down_and_denied_in_the_middle(tmp_path):
+    ran = []
+
+    @tool(risk="medium")
+    def note(n: int) -> int:
+        """Take a note."""
+        ran.append(n)
+        path.write_text("{", encoding="utf-8")
+        return n
+
+    path, log = tmp_path / "policies.json", tmp_path / "audit.jsonl"
+    permissions = Permissions(Policy(allow=["note"]), path, log)
+    trace = run(
+        "Go.", [note], Scripted([[("note", {"n": 1})], [("note", {"n": 2})], "Done."]), policy=permissions
+    )
+    assert ran == [1]
+    assert [error.code for error in trace.errors] == ["permission_denied"]
+    assert "policies.json cannot be used" in trace.errors[0].message
+    assert [entry["choice"] for entry in entries(log)] == ["once", "deny"]
+
+
+# Killed at any moment
+
+KILLED = """
+import json, os, sys
+from pathlib import Path
+from zoolab import Scripted, Trace, run, tool
+from zoolab.policy.remembered import PolicyFile
+
+@tool
+def add(a: int, b: int) -> int:
+    "Add."
+    return a + b
+
+def walked(words, **given):
+    model = Scripted([[("add", {"a": 1, "b": 2})], words])
+    return run(words, [add], model, **given)
+
+def die_at(number, work):
+    "Do the work in a child that is dead at its number-th call of anything written in C."
+    child = os.fork()
+    if child:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    left = number
+    def count(frame, event, argument):
+        nonlocal left
+        if event == "c_call":
+            left -= 1
+            if left < 0:
+                os._exit(9)
+    sys.setprofile(count)
+    work()
+    os._exit(0)
+
+def sweep(path, before, work, state, step=1):
+    seen = {}
+    number = 0
+    while True:
+        if before is None:
+            path.unlink(missing_ok=True)
+        else:
+            path.write_bytes(before)
+        code = die_at(number, work)
+        told = state()
+        seen[told] = seen.get(told, 0) + 1
+        if code == 0:
+            return {"kills": number // step, "seen": seen, "last": told}
+        assert code == 9, code
+        number += step
+
+folder = Path(sys.argv[1])
+what = sys.argv[2]
+path = folder / what
+if what == "policies.json":
+    kept = PolicyFile(path)
+    kept.add("allow", "old")
+    before = path.read_bytes()
+    def state():
+        return " ".join(rule.text for rule in PolicyFile(path).read().allow)
+    report = sweep(path, before, lambda: kept.add("allow", "new"), state)
+    kept.add("deny", "the_lock_is_free")
+elif what == "saved.jsonl":
+    new = walked("new")
+    before = walked("old").save(path).read_bytes()
+    report = sweep(path, before, lambda: new.save(path), lambda: Trace.load(path).answer)
+else:
+    whole = [step.kind for step in walked("new").steps]
+    def state():
+        lines = path.read_bytes().split(b"\\n")[:-1] if path.exists() else []
+        [json.loads(line) for line in lines]
+        if not lines:
+            return "nothing"
+        kinds = [step.kind for step in Trace.load(path).steps]
+        assert kinds == whole[: len(kinds)]
+        return f"{len(kinds)} steps"
+    report = sweep(path, None, lambda: walked("new", trace=Trace(path)), state, 3)
+print(json.dumps(report))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")
+@pytest.mark.parametrize(
+    ("what", "seen", "last", "kills"),
+    [
+        ("policies.json", {"old", "old new"}, "old new", 100),
+        ("saved.jsonl", {"old", "new"}, "new", 100),
+        ("live.jsonl", {"nothing", *(f"{n} steps" for n in range(9))}, "8 steps", 100),
+    ],
+)
+def test_who_is_killed_leaves_the_old_file_or_the_new_one(tmp_path, what, seen, last, kills):
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, tmp_path, what], capture_output=True, text=True, timeout=120
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    report = json.loads(done.stdout)
+    assert (set(report["seen"]), report["last"]) == (seen, last)
+    assert report["kills"] > kills
+
+
+def test_a_draft_that_was_left_is_in_nobodys_way(tmp_path):
+    write_whole(tmp_path / "a.txt", ["old"])
+    (tmp_path / ".a.txt.0").write_text("a draft", encoding="utf-8")
+    write_whole(tmp_path / "a.txt", ["new"])
+    assert (tmp_path / "a.txt").read_text(encoding="utf-8") == "new"
+    with pytest.raises(ZeroDivisionError):
+        write_whole(tmp_path / "a.txt", (str(1 // n) for n in (1, 0)))
+    assert sorted(each.name for each in tmp_path.iterdir()) == [".a.txt.0", "a.txt"]
+    assert (tmp_path / "a.txt").read_text(encoding="utf-8") == "new"

@@ -1,0 +1,163 @@
+"""Files that matter: written whole or not at all, by one process at a time."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import uuid
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from zoolab.errors import InvalidInput
+
+#: Seconds that a file may be in somebody else's hands.
+LOCK_SECONDS = 30.0
+
+
+def write_whole(path: Path, parts: Iterable[str], mode: int = 0o666) -> None:
+    """Write a file that is there whole or not at all: another name first, synced and renamed.
+
+    `mode` are its permissions, as far as the process's umask grants them. Raises `InvalidInput` where
+    it cannot be written.
+
+    >>> write_whole(Path("no-such-folder") / "page.html", ["..."])
+    Traceback (most recent call last):
+    zoolab.errors.InvalidInput: cannot write no-such-folder/page.html: ...
+    """
+    if path.is_dir():
+        raise InvalidInput(f"cannot write {path}: it is a directory", advice="name a file in it")
+    draft = path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}")
+    try:
+        with open(
+            draft, "x", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, mode)
+        ) as file:
+            file.writelines(parts)
+            file.flush()
+            os.fsync(file.fileno())
+        _rename(draft, path)
+        _sync_folder(path.parent)
+    except OSError as error:
+        raise InvalidInput(f"cannot write {path}: {error.strerror}", advice="choose another place") from None
+    finally:
+        with suppress(OSError):
+            draft.unlink()
+
+
+def append_text(path: Path, text: str, mode: int = 0o666) -> None:
+    """Append with one write, so that the lines of several threads and processes do not mix.
+
+    Raises `InvalidInput` where it cannot be written.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "log.jsonl"
+    >>> append_text(path, "1\\n"), append_text(path, "2\\n"), path.read_text()
+    (None, None, '1\\n2\\n')
+    """
+    if sys.platform == "win32":  # which looks for the end of the file first, and writes then
+        with locked(path.with_name(f"{path.name}.lock")):
+            _append(path, text, mode)
+    else:
+        _append(path, text, mode)
+
+
+def _append(path: Path, text: str, mode: int) -> None:
+    data = text.encode()
+    flags = os.O_APPEND | os.O_CREAT | os.O_WRONLY | getattr(os, "O_BINARY", 0)
+    try:
+        descriptor = os.open(path, flags, mode)
+        try:
+            written = os.write(descriptor, data)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise InvalidInput(f"cannot write {path}: {error.strerror}", advice="choose another place") from None
+    if written != len(data):
+        raise InvalidInput(f"cannot write {path}: a part of a line went in", advice="make room on the disk")
+
+
+@contextmanager
+def locked(path: Path, seconds: float = LOCK_SECONDS) -> Generator[None]:
+    """Keep other threads and processes that ask for the same lock out, for as long as this holds.
+
+    `path` names the lock's own file, which stays: to remove it would let two in. The system gives the
+    lock back when a process dies. Raises `InvalidInput` after `seconds` of waiting.
+
+    >>> import tempfile
+    >>> lock = Path(tempfile.mkdtemp()) / "lock"
+    >>> with locked(lock), locked(lock, seconds=0):
+    ...     pass
+    Traceback (most recent call last):
+    zoolab.errors.InvalidInput: ...lock is held by somebody else; try again
+    """
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            _take_in_time(descriptor, path, seconds)
+        except BaseException:
+            os.close(descriptor)
+            raise
+    except OSError as error:
+        raise InvalidInput(f"cannot lock {path}: {error.strerror}", advice="choose another place") from None
+    try:
+        yield
+    finally:
+        _give_back(descriptor)
+        os.close(descriptor)
+
+
+def _take_in_time(descriptor: int, path: Path, seconds: float) -> None:
+    until = time.monotonic() + seconds
+    while not _take(descriptor):
+        if time.monotonic() >= until:
+            raise InvalidInput(f"{path} is held by somebody else", advice="try again")
+        time.sleep(0.01)
+
+
+def _rename(draft: Path, path: Path) -> None:
+    """Windows refuses as long as somebody reads the file."""
+    for _ in range(100 if sys.platform == "win32" else 0):
+        with suppress(PermissionError):
+            draft.replace(path)
+            return
+        time.sleep(0.01)
+    draft.replace(path)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Once this is done, the new name outlasts a power cut; Windows and some file systems cannot."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _take(descriptor: int) -> bool:
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+    def _give_back(descriptor: int) -> None:
+        msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
+
+else:
+    import fcntl
+
+    def _take(descriptor: int) -> bool:
+        # flock, and not lockf: it holds between the threads of one process, too.
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def _give_back(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_UN)

@@ -1,0 +1,173 @@
+"""Asks whoever sits at the terminal, or at the notebook, whether a tool may run."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+from zoolab.errors import InvalidInput
+from zoolab.policy.patterns import escape
+from zoolab.policy.permissions import NOBODY
+from zoolab.records import Decision
+
+if TYPE_CHECKING:
+    from zoolab.records import Step
+
+MAX_SHOWN = 2_000
+ATTEMPTS = 3
+
+_RISKS = {
+    "safe": "safe: it reads what anybody may",
+    "medium": "medium: it may reveal what is private",
+    "high": "HIGH: what it does may not be undone",
+}
+_ANSWERS = {
+    **dict.fromkeys(("1", "o", "once"), "once"),
+    **dict.fromkeys(("2", "s", "session"), "session"),
+    **dict.fromkeys(("3", "a", "always"), "always"),
+    **dict.fromkeys(("4", "d", "deny", ""), "deny"),
+}
+_CHOICES = "[1] once  [2] session  [3] always  [4] deny"
+# Letters that are shown as nothing, though they count as printable.
+_BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+_ONE_AT_A_TIME = threading.Lock()
+
+
+def ask_person(step: Step) -> Decision:
+    """Ask whether the call of a pending step may run: for `run(..., ask=ask_person)`.
+
+    Shows the tool, its risk, what the call touches and its arguments, and reads the answer with
+    `input`, on a terminal and in a notebook. Session and always hold for what is shown as touched. Where
+    nobody can be asked, or three answers make no sense, the call is denied.
+
+    Raises:
+        InvalidInput: The step waits for nothing.
+
+    >>> from zoolab import Scripted, tool, walk
+    >>> @tool(risk="high")
+    ... def wipe(disk: str) -> str: ...
+    >>> steps = walk("Go.", [wipe], Scripted([[("wipe", {"disk": "a"})]]))
+    >>> pending = next(step for step in steps if step.status == "pending")
+    >>> ask_person(pending)
+    Decision(choice='deny', reason='nobody is there to be asked'...)
+    """
+    decision = step.record
+    if not isinstance(decision, Decision) or decision.choice != "pending":
+        raise InvalidInput("this step waits for nobody", expected="one whose status is pending")
+    with _ONE_AT_A_TIME:
+        if not _is_somebody_there():
+            return Decision("deny", f"{NOBODY} is there to be asked")
+        return _ask(step, decision)
+
+
+def describe_call(step: Step) -> list[str]:
+    r"""What a person has to know of a pending call, in lines; whatever a model wrote is harmless to show.
+
+    >>> from zoolab import Scripted, tool, walk
+    >>> @tool(risk="high")
+    ... def wipe(disk: str) -> str: ...
+    >>> steps = walk("Go.", [wipe], Scripted([[("wipe", {"disk": "\x1b[2J\u202e"})]]))
+    >>> print(*describe_call(next(step for step in steps if step.status == "pending")), sep="\n")
+    Permission request: wipe is of high risk: allow it?
+      tool       wipe
+      risk       HIGH: what it does may not be undone
+      touches    it does not say: session and always hold for every call of wipe
+      arguments  {"disk": "\u001b[2J\u202e"}
+    """
+    decision: Any = step.record
+    name = harmless(step.call.name if step.call else "?")
+    given, left_out = _cut(_arguments(step))
+    return [
+        f"Permission request: {harmless(decision.reason)}",
+        f"  tool       {name}",
+        f"  risk       {_RISKS.get(decision.risk, harmless(decision.risk) or 'not known')}",
+        f"  touches    {_touches(decision, name)}",
+        f"  arguments  {given}" + (f"... and {left_out:,} characters more" if left_out else ""),
+    ]
+
+
+def harmless(text: str) -> str:
+    r"""`text` on one line, with whatever could command or deceive a screen as its number.
+
+    >>> print(harmless("rm\x1b[2K\ndir \u202eexe.txt"))
+    rm\u001b[2K\u000adir \u202eexe.txt
+    """
+    return "".join(c if c.isprintable() and c not in _BLANK else _numbers(c) for c in text)
+
+
+def _numbers(letter: str) -> str:
+    code = letter.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{code[at : at + 4]}" for at in range(0, len(code), 4))
+
+
+def _is_somebody_there() -> bool:
+    """A kernel sends `input` to its notebook, and says itself where that is impossible."""
+    find_shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)
+    if hasattr(find_shell(), "kernel"):
+        return True
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
+
+
+def _ask(step: Step, pending: Decision) -> Decision:
+    for line in describe_call(step):
+        _say(line)
+    whole = _arguments(step)
+    choices = f"{_CHOICES}  [5] show all" if _cut(whole)[1] else _CHOICES
+    name = harmless(step.call.name) if step.call else "it"
+    for _ in range(ATTEMPTS):
+        answer = _read(f"allow {name}? {choices}: ")
+        if answer is None:
+            return Decision("deny", f"{NOBODY} answered")
+        if answer == "5" and choices != _CHOICES:
+            _say(whole)
+        elif answer in _ANSWERS:
+            return _decision(_ANSWERS[answer], pending)
+        else:
+            _say(f"please answer {choices}")
+    return Decision("deny", f"{NOBODY} gave an answer that makes sense")
+
+
+def _say(line: str) -> None:
+    """A screen that lacks a letter shows its number."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    print(line.encode(encoding, "backslashreplace").decode(encoding))
+
+
+def _read(prompt: str) -> str | None:
+    """What is typed; None at the end of the input, and in a notebook that cannot ask."""
+    try:
+        return input(prompt).strip().lower()
+    except EOFError:
+        return None
+    except (OSError, RuntimeError, UnicodeError):  # StdinNotImplementedError is a RuntimeError
+        return None
+
+
+def _decision(choice: Any, pending: Decision) -> Decision:
+    # What was shown is what holds, even if a link leads elsewhere by now.
+    shown = pending.resource if choice in ("session", "always") else None
+    return Decision(choice, "answered when asked", escape(shown) if shown else None)
+
+
+def _touches(decision: Decision, name: str) -> str:
+    if not decision.risk:
+        return "not known"
+    if decision.resource is None:
+        return f"it does not say: session and always hold for every call of {name}"
+    if not decision.resource:
+        return "it cannot tell: session and always hold for this call alone"
+    return harmless(json.dumps(decision.resource, ensure_ascii=False))
+
+
+def _arguments(step: Step) -> str:
+    """What the call would run with, as JSON; what the model wrote, where that is not known."""
+    decision: Any = step.record
+    if decision.arguments is None:
+        return harmless(step.call.arguments if step.call else "")
+    return harmless(json.dumps(decision.arguments, ensure_ascii=False, default=repr))
+
+
+def _cut(text: str) -> tuple[str, int]:
+    return text[:MAX_SHOWN], max(0, len(text) - MAX_SHOWN)
