@@ -20,13 +20,14 @@ TREE = {
 
 
 def mute_errors(source: str) -> list[str]:
-    """The errors that a module makes without a word on what was expected, or what to do."""
+    """The errors in a module's own words without one on what was expected, or what to do."""
     return [
         ast.unparse(node)
         for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)
         and node.func.id in TREE
+        and isinstance(node.args[0], ast.Constant | ast.JoinedStr)
         and not {keyword.arg for keyword in node.keywords} & {"expected", "advice"}
     ]
 

@@ -163,9 +163,7 @@ def test_a_sub_agent_asks_the_person_whom_it_was_given():
     wipe = Tool("wipe", "Wipe.", {"type": "object"}, lambda: "wiped", risk="high")
     replies = [[("wipe", {})], lambda request: request.messages[-1]["content"]]
     asks = [[("janitor", {"task": "Wipe."})], "Done."]
-    allowed = run(
-        "Wipe.", [expert("janitor", replies, wipe, ask=lambda _: Decision("once"))], Scripted(asks)
-    )
+    allowed = run("Wipe.", [expert("janitor", replies, wipe, ask=lambda _: Decision("once"))], Scripted(asks))
     alone = run("Wipe.", [expert("janitor", replies, wipe)], Scripted(asks))
     assert "wiped" in str(allowed.messages)
     assert "wiped" not in str(alone.messages)
@@ -173,6 +171,6 @@ def test_a_sub_agent_asks_the_person_whom_it_was_given():
 
 def test_call_tool_needs_permission_as_a_walk_does():
     wipe = Tool("wipe", "Wipe.", {"type": "object"}, lambda: "wiped", risk="high")
-    with pytest.raises(PermissionDenied, match="wipe is of high risk"):
+    with pytest.raises(PermissionDenied, match="nobody allowed it"):
         with_tools(Scripted([]), [wipe]).call_tool("wipe", {})
     assert with_tools(Scripted([]), [wipe], policy=Policy(allow={"wipe"})).call_tool("wipe", "{}") == "wiped"

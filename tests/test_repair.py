@@ -501,9 +501,9 @@ def test_the_model_is_told_the_tool_by_the_title_of_the_schema():
         return '{"a": 1}'
 
     schema = {"title": "add", "type": "object"}
-    assert LLMRepair(Scripted([answer])).propose("{a: 1", schema) == '{"a":1}'
-    assert LLMRepair(Scripted([answer]), "sum").propose("{a: 1", schema) == '{"a":1}'
-    assert LLMRepair(Scripted([answer])).propose("{a: 1", {"title": 7}) == '{"a":1}'
+    assert LLMRepair(Scripted([answer])).propose("{a: 1}", schema) == '{"a":1}'
+    assert LLMRepair(Scripted([answer]), "sum").propose("{a: 1}", schema) == '{"a":1}'
+    assert LLMRepair(Scripted([answer])).propose("{a: 1}", {"title": 7}) == '{"a":1}'
     assert [text.partition("\n")[0] for text in asked[:2]] == ["Tool: add", "Tool: sum"]
     assert "Tool:" not in asked[2]
 
@@ -533,3 +533,12 @@ def test_a_model_that_changes_the_meaning_or_fails_is_refused(reply, reason):
 
 def test_a_model_is_not_asked_about_nothing():
     assert LLMRepair(Scripted([])).propose(" ") is None
+
+
+@pytest.mark.parametrize("raw", ['{"amount": 12', '{"a": 1,', '{"a": [', "{a: 1.5"])
+def test_arguments_that_end_where_more_may_follow_are_refused_and_other_texts_are_not(raw):
+    """12 may have been 120: to read it is one thing, to run it another."""
+    repair = RuleRepair()
+    assert repair.propose(raw, {"type": "object"}) is None
+    assert repair.report[-1].reason == "the text ends where more may follow"
+    assert repair.propose(raw) is not None

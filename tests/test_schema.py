@@ -20,9 +20,9 @@ BOUND = 5.0
 def problems(schema, value):
     """What a fresh checker finds, in bounded time."""
     checker = SchemaChecker(schema)
-    began = time.perf_counter()
+    began = time.thread_time()
     found = checker.problems(value)
-    assert time.perf_counter() - began < BOUND
+    assert time.thread_time() - began < BOUND
     return found
 
 

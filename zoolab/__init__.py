@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from zoolab.models.replay import Replay
     from zoolab.models.scripted import Scripted
     from zoolab.nested import as_tool, with_tools
-    from zoolab.policy import Policy
+    from zoolab.policy import Permissions, Policy, ask_person
     from zoolab.records import Decision, Limits, Outcome, Reply, Request, Result, Step, ToolCall, Verdict
     from zoolab.registry import ToolRegistry
     from zoolab.steps.define import tool
@@ -45,7 +45,7 @@ _HOMES = {
     "models.replay": "Replay",
     "models.scripted": "Scripted",
     "nested": "as_tool with_tools",
-    "policy": "Policy",
+    "policy": "Permissions Policy ask_person",
     "records": "Decision Limits Outcome Reply Request Result Step ToolCall Verdict",
     "steps.define": "tool",
     "steps.tool_call": "read_calls",
@@ -64,6 +64,7 @@ __all__ = [
     "LocalModel",
     "OpenAIModel",
     "Outcome",
+    "Permissions",
     "Policy",
     "Replay",
     "Reply",
@@ -77,6 +78,7 @@ __all__ = [
     "Trace",
     "Verdict",
     "as_tool",
+    "ask_person",
     "check_call",
     "inspect",
     "read_calls",

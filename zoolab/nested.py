@@ -95,6 +95,8 @@ class ToolEnabled:
         verdict.raise_for_problems()
         given = verdict.arguments or {}
         decision = self._permissions.decide(tool, given)
+        if decision.choice == "pending":
+            decision = self._permissions.settle(tool, given, decision)
         if not decision.allowed:
             raise PermissionDenied(f"{name} did not run: {decision.reason}", advice="allow it with policy=")
         return self.tools.execute(name, given)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
 from zoolab.errors import InvalidInput, InvalidToolSignature
 from zoolab.faults import Fault
 from zoolab.schema.checker import SchemaChecker, check_schema_bounds
+from zoolab.schema.openapi import from_openapi
 
 Risk = Literal["safe", "medium", "high"]
 Resource = Callable[[dict[str, Any]], str]
-Format = Literal["openai", "anthropic", "gemini", "ollama", "mcp"]
+Format = Literal["openai", "responses", "anthropic", "gemini", "ollama", "mcp"]
 
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 
@@ -144,10 +145,13 @@ class Tool:
     ) -> Tool:
         """A tool whose schema is written by hand. `function` takes the arguments as keywords.
 
+        Type names in capitals and `nullable`, as OpenAPI and Gemini have them, become JSON Schema's.
+
         >>> Tool.from_schema("now", "The time.", {"type": "object", "properties": {}}, lambda: "noon")()
         'noon'
         """
-        made = Tool(name, description, schema, function, risk, timeout, strict, resource=resource)
+        parameters = from_openapi(schema)
+        made = Tool(name, description, parameters, function, risk, timeout, strict, resource=resource)
         made.checker.compile()  # a schema written by hand may be wrong: say so now, not at the first call
         return made
 
@@ -179,7 +183,16 @@ def _openai(tool: Tool) -> dict[str, Any]:
 
 
 def _anthropic(tool: Tool) -> dict[str, Any]:
-    return {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
+    strict = {"strict": True} if tool.strict else {}
+    return {"name": tool.name, "description": tool.description, "input_schema": tool.parameters, **strict}
+
+
+def _responses(tool: Tool) -> dict[str, Any]:
+    return {"type": "function", **_openai(replace(tool, strict=False))["function"], "strict": tool.strict}
+
+
+def _ollama(tool: Tool) -> dict[str, Any]:
+    return _openai(replace(tool, strict=False))
 
 
 def _gemini(tool: Tool) -> dict[str, Any]:
@@ -192,9 +205,10 @@ def _mcp(tool: Tool) -> dict[str, Any]:
 
 _FORMATS: dict[str, Callable[[Tool], dict[str, Any]]] = {
     "openai": _openai,
+    "responses": _responses,
     "anthropic": _anthropic,
     "gemini": _gemini,
-    "ollama": _openai,
+    "ollama": _ollama,
     "mcp": _mcp,
 }
 

@@ -175,7 +175,9 @@ class MCPTools:
         self._see(await connection.list_tools())
         now = self._seen.get(name)
         if now is None:
-            raise ResourceNotFound(f"the MCP server {self.name} no longer offers {name}")
+            raise ResourceNotFound(
+                f"the MCP server {self.name} no longer offers {name}", advice="call one that it lists"
+            )
         if now != listed:
             raise PermissionDenied(
                 f"{name} is no longer described as it was when it was accepted",

@@ -159,7 +159,9 @@ class Connection:
         except MCPError as error:
             if fault := self._fault():
                 raise ToolIOError(f"{who} {fault}", advice=_BY_HAND) from None
-            raise ExecutionFailed(f"{who} refused: {one_line(error.message)}") from None
+            raise ExecutionFailed(
+                f"{who} refused: {one_line(error.message)}", advice="give what the tool's schema asks for"
+            ) from None
         except ValidationError as error:
             raise ToolIOError(
                 f"{who} gave an answer that is not MCP: {_first_problem(error)}",

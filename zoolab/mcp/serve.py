@@ -38,10 +38,10 @@ def serve(registry: ToolRegistry, permissions: Permissions | None = None, name: 
 
     >>> serve(ToolRegistry())
     Traceback (most recent call last):
-    zoolab.errors.InvalidInput: there is no tool to serve
+    zoolab.errors.InvalidInput: there is no tool to serve; expected a registry with tools
     """
     if not len(registry):
-        raise InvalidInput("there is no tool to serve")
+        raise InvalidInput("there is no tool to serve", expected="a registry with tools")
     require_client()
     asyncio.run(_serve(registry, permissions or Permissions(), name))
 
@@ -70,6 +70,7 @@ def answer_call(
         return Answer(f"{name} is denied", failed=True)
     decision = permissions.decide(tool, arguments)
     if decision.choice == "pending":
+        permissions.settle(tool, arguments, decision)
         how = f"nobody is here to ask; the server has to be started with --allow {name}"
         return Answer(f"{name} is of {tool.risk} risk, and {how}", failed=True)
     if not decision.allowed:

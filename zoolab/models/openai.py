@@ -261,6 +261,9 @@ def _what_and_advice(error: Exception, base_url: str) -> tuple[str, str]:
         return error.what, error.advice
     if isinstance(error, openai.APITimeoutError | http.TimeoutException):
         return f"{base_url} did not answer in time", "try again, or raise the client's timeout"
+    cause = error.__cause__
+    if isinstance(cause, http.RemoteProtocolError | http.ReadError):
+        error = cause  # the client calls a connection that breaks one that was never made
     if isinstance(error, openai.APIConnectionError | http.ConnectError):
         return f"cannot reach {base_url}", "check the address and that a server runs there"
     if isinstance(error, http.HTTPError):

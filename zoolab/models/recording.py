@@ -136,7 +136,9 @@ class Recording:
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
-            raise InvalidInput(f"cannot write {self.path}: {error.strerror}") from None
+            raise InvalidInput(
+                f"cannot write {self.path}: {error.strerror}", advice="choose another place"
+            ) from None
 
 
 def shipped() -> dict[str, Path]:
@@ -162,7 +164,9 @@ def _parse(line: str, where: str) -> dict[str, Any]:
     try:
         entry = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"{where} is not JSON: {error}") from None
+        raise InvalidInput(
+            f"{where} is not JSON: {error}", expected="a recording: one JSON object a line"
+        ) from None
     if not isinstance(entry, dict):
         raise InvalidInput(f"{where} is {excerpt(entry)}", expected="an object")
     return cast("dict[str, Any]", entry)

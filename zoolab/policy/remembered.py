@@ -101,7 +101,10 @@ class PolicyFile:
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
-            raise InvalidInput(f"cannot make {self.path.parent}: {error.strerror}") from None
+            raise InvalidInput(
+                f"cannot make {self.path.parent}: {error.strerror}",
+                advice="set ZOOLAB_CONFIG to a folder that can be written",
+            ) from None
         with locked(self.path.with_name(f"{self.path.name}.lock")):
             known = self.read()
             changed = edit(known)
@@ -119,7 +122,9 @@ class PolicyFile:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise InvalidInput(f"cannot read {self.path}: {error.strerror}") from None
+            raise InvalidInput(
+                f"cannot read {self.path}: {error.strerror}", advice="see who may read it"
+            ) from None
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
             raise self._refused("it is no regular file")
@@ -127,7 +132,9 @@ class PolicyFile:
             with os.fdopen(descriptor, "rb") as file:
                 data = file.read(MAX_BYTES + 1)
         except OSError as error:
-            raise InvalidInput(f"cannot read {self.path}: {error.strerror}") from None
+            raise InvalidInput(
+                f"cannot read {self.path}: {error.strerror}", advice="see who may read it"
+            ) from None
         if len(data) > MAX_BYTES:
             raise self._refused(f"it is larger than {MAX_BYTES // 1024} KB")
         return data

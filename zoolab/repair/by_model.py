@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from zoolab.jsontext import NotStrictJSON, encode, excerpt, parse_json
 from zoolab.records import Request
-from zoolab.repair.intent import check_intent, one_object
+from zoolab.repair.intent import check_intent, check_whole, one_object
 from zoolab.repair.report import Refused, RepairReport, note
 from zoolab.repair.wrapping import check_size, unwrapped
 
@@ -46,8 +46,10 @@ class LLMRepair:
         """What the model makes of `raw`, as compact JSON text, or None. Never raises."""
         try:
             check_size(raw)
-            proposed = encode(one_object(parse_json(unwrapped(self._ask(raw, schema)))))
+            said = one_object(parse_json(unwrapped(self._ask(raw, schema))))
+            proposed = encode(said)
             check_intent(raw, proposed)
+            check_whole(raw, said)
         except (Refused, NotStrictJSON) as error:
             return note(self.report, raw, None, str(error))
         return note(self.report, raw, proposed, "the model's words, checked")

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from zoolab.jsontext import NotStrictJSON, encode, excerpt, parse_json
-from zoolab.repair.intent import one_object
+from zoolab.repair.intent import check_whole, one_object
 from zoolab.repair.loose import read_loosely
 from zoolab.repair.reader import Reader
 from zoolab.repair.report import Refused, RepairReport, note
@@ -23,8 +23,8 @@ class RuleRepair:
 
     No word of an object is lost, and nothing is added to it but brackets at the end and the last
     letters of `true`, `false` and `null`. A string, a key or a pair that stops in the middle is
-    refused, and so are two objects. A number is whole wherever it stops; what was cut off by length is
-    not for a repair. With a schema, `"58"` becomes a number where one is asked for.
+    refused, and so are two objects. With the schema of a tool, `"58"` becomes a number where one is
+    asked for, and a text that ends in a number or a comma is refused: more may have followed.
 
     >>> repair = RuleRepair()
     >>> repair.propose("{'city': 'Oslo', 'days': 3, 'snow': True,}")
@@ -47,7 +47,7 @@ class RuleRepair:
         try:
             said = _said(raw)
             if isinstance(schema, dict) and (schema.get("type") == "object" or "properties" in schema):
-                said = one_object(said)
+                check_whole(raw, one_object(said))
             proposed = encode(_retyped(said, schema))
             parse_json(proposed)
         except (Refused, NotStrictJSON) as error:

@@ -38,6 +38,19 @@ def check_intent(raw: str, proposed: str) -> None:
     Reader(unwrapped(raw)).read(parse_json(proposed))
 
 
+def check_whole(raw: str, said: dict[str, Any]) -> None:
+    """Raise if a text that becomes arguments ends where more may follow: 12 may have been 120.
+
+    >>> check_whole('{"amount": 12', {"amount": 12})
+    Traceback (most recent call last):
+    zoolab.repair.report.Refused: the text ends where more may follow
+    """
+    reader = Reader(unwrapped(raw))
+    reader.read(said)
+    if reader.may_go_on:
+        raise Refused("the text ends where more may follow")
+
+
 def one_object(value: Any) -> dict[str, Any]:
     """The value, if it is an object.
 

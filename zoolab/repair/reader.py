@@ -34,6 +34,8 @@ class Reader:
         self.text = text
         self.at = 0
         self.skipped = ""
+        #: Whether the text ends where more may follow: in a number, after a comma or an opening bracket.
+        self.may_go_on = False
         #: How many brackets are open.
         self.depth = 0
         #: The kinds of escapes in this string: with both, as in `C:\temp\dir`, the tab may be none.
@@ -103,6 +105,8 @@ class Reader:
         if comma := filled and found == ",":
             self.at += 1
             found = self._space()
+        if found == "" and (comma or not filled):
+            self.may_go_on = True
         if found == mark:
             self.at += 1
         elif found == "" and self._in_comment():
@@ -185,6 +189,8 @@ class Reader:
             self.at += 1
         elif ends and self.depth and word[-1] == ".":
             raise Refused("the text ends in a number that goes on")
+        elif ends and self.depth and type(value) in (int, float):
+            self.may_go_on = True
 
     def _differs(self, expected: str) -> Refused:
         found = excerpt(self.text[self.at : self.at + 20]) if self.at < len(self.text) else "the end"

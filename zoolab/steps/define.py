@@ -220,7 +220,9 @@ def _read_afresh(function: Any, param_names: Sequence[str] | None, made_from: tu
 def _context_parameter(parameters: Iterable[str], hints: Mapping[str, Any], label: str) -> str | None:
     found = [name for name in parameters if _is_context(hints.get(name))]
     if len(found) > 1:
-        raise InvalidToolSignature(f"{label}: two parameters are a Context: {', '.join(found)}")
+        raise InvalidToolSignature(
+            f"{label}: two parameters are a Context: {', '.join(found)}", expected="at most one"
+        )
     return found[0] if found else None
 
 

@@ -102,7 +102,9 @@ class Runner:
             return future.result(timeout)
         except BaseException as error:
             if future.cancel() and isinstance(error, TimeoutError):
-                raise ToolTimeout(f"gave up after {timeout:g} s; the tool was cancelled") from None
+                raise ToolTimeout(
+                    f"gave up after {timeout:g} s; the tool was cancelled", advice="raise its timeout"
+                ) from None
             raise
 
     def _event_loop(self) -> asyncio.AbstractEventLoop:

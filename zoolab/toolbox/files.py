@@ -89,7 +89,7 @@ class Files:
         if not found.exists():
             raise ResourceNotFound(f"no file {path!r}", advice="list the files with get_file_tree")
         if not found.is_file():
-            raise ToolIOError(f"{path!r} is no regular file")
+            raise ToolIOError(f"{path!r} is no regular file", expected="a file of text")
         text = _text(found, path)
         outline = outline_of(text, found.name)
         self._keep(found.relative_to(self.root).as_posix(), outline)
@@ -106,9 +106,13 @@ class Files:
         try:
             found = (self.root / path).resolve()
         except (OSError, RuntimeError) as error:
-            raise ToolIOError(f"{path!r} cannot be followed") from error
+            raise ToolIOError(
+                f"{path!r} cannot be followed", advice="list the files with get_file_tree"
+            ) from error
         except ValueError as error:
-            raise InvalidArguments(f"{path!r} is no path") from error
+            raise InvalidArguments(
+                f"{path!r} is no path", expected="a path under the project root"
+            ) from error
         if not found.is_relative_to(self.root):
             raise PermissionDenied(f"{path!r} lies outside the project", expected="a path under its root")
         return found
@@ -156,9 +160,13 @@ def _text(found: Path, path: str) -> str:
         with found.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise ToolIOError(f"{path!r} cannot be read: {error.strerror}") from error
+        raise ToolIOError(
+            f"{path!r} cannot be read: {error.strerror}", advice="choose another file"
+        ) from error
     if len(data) > MAX_BYTES:
-        raise ToolIOError(f"{path!r} is larger than {MAX_BYTES // 1024 // 1024} MB")
+        raise ToolIOError(
+            f"{path!r} is larger than {MAX_BYTES // 1024 // 1024} MB", expected="a smaller file"
+        )
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:

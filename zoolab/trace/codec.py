@@ -201,11 +201,12 @@ def _encode_tool(tool: Tool) -> dict[str, Any]:
         "risk": tool.risk,
         "timeout": tool.timeout,
         "strict": tool.strict,
+        **({"untrusted": tool.untrusted} if tool.untrusted else {}),
     }
 
 
 def _decode_tools(body: dict[str, Any]) -> ToolRegistry:
-    names = {"name", "description", "parameters", "risk", "timeout", "strict"}
+    names = {"name", "description", "parameters", "risk", "timeout", "strict", "untrusted"}
     registry = ToolRegistry()
     for tool in _of_type(body.get("tools"), list):
         if not isinstance(tool, dict) or not names >= set(cast("dict[str, Any]", tool)):
@@ -228,7 +229,9 @@ def _checked(kind: type, data: object) -> object:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"]))
-        raise InvalidTrace(f"{kind.__name__}.{where}: {first['msg']}") from None
+        raise InvalidTrace(
+            f"{kind.__name__}.{where}: {first['msg']}", expected="a trace as zoolab writes it"
+        ) from None
 
 
 @lru_cache(maxsize=16)

@@ -80,9 +80,14 @@ def read_into(trace: Trace, path: Path) -> None:
         try:
             reader.read(event, first=number == 1)
         except ZoolabError as error:
-            raise InvalidTrace(f"{path.name}, line {number}: {error}") from None
+            raise InvalidTrace(
+                f"{path.name}, line {number}: {error}", advice="save the trace again"
+            ) from None
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
-            raise InvalidTrace(f"{path.name}, line {number}: {type(error).__name__}: {error}") from None
+            raise InvalidTrace(
+                f"{path.name}, line {number}: {type(error).__name__}: {error}",
+                expected="a trace as zoolab writes it",
+            ) from None
 
 
 def read_all(trace: Trace, events: list[object]) -> Trace:
@@ -171,6 +176,7 @@ class _Reader:
             raise InvalidTrace(f"the format is {found}", expected=f"{FORMAT} version {VERSION}")
         self._trace.run_id = str(event["run_id"])
         self._trace.meta = dict(event["meta"])
+        self._trace.began = _optional_seconds(event.get("began"))
 
     def _message(self, event: Event) -> None:
         self._messages[str(event["id"])] = decode_message(event["message"])
@@ -192,6 +198,7 @@ class _Reader:
         self._trace.outcome = str(event["outcome"])
         self._trace.error = None if error is None else str(error)
         self._trace.fault = decode_fault(event.get("fault"))
+        self._trace.ended = _optional_seconds(event.get("t"))
 
     def _original(self, seq: int, event: Event) -> None:
         if event["original"] is not None:
@@ -230,12 +237,12 @@ class _Reader:
 
 
 def _header(trace: Trace) -> Event:
-    meta = to_json_value(trace.meta)
-    return {"event": "trace", "format": FORMAT, "version": VERSION, "run_id": trace.run_id, "meta": meta}
+    known = {"run_id": trace.run_id, "began": trace.began, "meta": to_json_value(trace.meta)}
+    return {"event": "trace", "format": FORMAT, "version": VERSION, **known}
 
 
 def _end(trace: Trace) -> Event:
-    end: Event = {"event": "end", "outcome": trace.outcome, "error": trace.error}
+    end: Event = {"event": "end", "t": trace.ended, "outcome": trace.outcome, "error": trace.error}
     return end if trace.fault is None else {**end, "fault": encode_plain(trace.fault)}
 
 
@@ -249,3 +256,7 @@ def _seconds(value: object) -> float:
     if type(value) not in (int, float) or not math.isfinite(seconds := float(cast("float", value))):
         raise InvalidTrace(f"found {excerpt(value)}", expected="seconds")
     return seconds
+
+
+def _optional_seconds(value: object) -> float | None:
+    return None if value is None else _seconds(value)

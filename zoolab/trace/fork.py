@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import InvalidInput
 from zoolab.loop import Walk, walk
 from zoolab.policy import Permissions, Policy
-from zoolab.records import Decision, Record, Reply, Request, Step, Verdict
+from zoolab.records import Decision, Model, Record, Reply, Request, Step, Verdict
 from zoolab.registry import ToolRegistry
 from zoolab.steps.define import as_registry
 from zoolab.tools import Tool
@@ -61,7 +61,7 @@ def _from_the_turn(
     request, reply = steps[0], next((step.reply for step in steps if step.reply), None)
     child = _child(trace, turn[0], options | {"model": model})
     if target.kind != "request" and reply is not None:
-        model = _first_then(reply, model)
+        model = _FirstThen(reply, model)
     if request.turn > trace.steps[min(1, len(trace.steps) - 1)].turn and options.get("tool_choice") != "none":
         options = options | {"tool_choice": "auto"}  # a forced choice held for the first turn
     places = {i: _place(trace, i) for i in turn}
@@ -168,9 +168,17 @@ def _place_of(step: Step, record: Record) -> _Place:
     return "decision" if isinstance(record, Decision) else step.kind, step.turn, step.slot
 
 
-def _first_then(reply: Reply, model: Callable[[Request], Reply]) -> Callable[[Request], Reply]:
-    waiting = [reply]
-    return lambda request: waiting.pop() if waiting else model(request)
+class _FirstThen:
+    """The reply that is known, then the model's own; in all else like the model."""
+
+    def __init__(self, reply: Reply, model: Model) -> None:
+        self._waiting, self._model = [reply], model
+
+    def __call__(self, request: Request) -> Reply:
+        return self._waiting.pop() if self._waiting else self._model(request)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
 
 
 def _tools_of(trace: Trace) -> ToolRegistry:

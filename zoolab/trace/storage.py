@@ -47,7 +47,9 @@ class EventWriter:
         try:
             self._file = path.open("w", encoding="utf-8")
         except OSError as error:
-            raise InvalidInput(f"cannot write {path}: {error.strerror}") from None
+            raise InvalidInput(
+                f"cannot write {path}: {error.strerror}", advice="choose another place"
+            ) from None
 
     def write(self, event: Event) -> None:
         """Append one event."""
@@ -91,7 +93,9 @@ def read_events(path: Path) -> Iterator[tuple[int, Event]]:
                     read += 1
                     yield number, event
         except UnicodeDecodeError:
-            raise InvalidTrace(f"line {number + 1} is not UTF-8 text") from None
+            raise InvalidTrace(
+                f"line {number + 1} is not UTF-8 text", expected="a trace as zoolab writes it"
+            ) from None
     if read == 0:
         raise InvalidTrace(f"{path.name} is empty", expected="a trace saved as JSONL")
 
@@ -104,7 +108,7 @@ def _parse(line: str, number: int) -> Event:
     try:
         event = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise InvalidTrace(f"line {number} is not JSON: {error}") from None
+        raise InvalidTrace(f"line {number} is not JSON: {error}", expected="one event a line") from None
     if not isinstance(event, dict) or not isinstance(event.get("event"), str):
         raise InvalidTrace(f"line {number} is {excerpt(event)}", expected="an object with an event")
     return event

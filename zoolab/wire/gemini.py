@@ -28,8 +28,9 @@ from typing import Any
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
 from zoolab.records import Message, Request
+from zoolab.schema.openapi import from_openapi
 from zoolab.wire.notes import Notes, WireWarning
-from zoolab.wire.openapi import camel, from_openapi, name_in_camel, note_unpromised
+from zoolab.wire.openapi import camel, name_in_camel, note_unpromised
 from zoolab.wire.parts import (
     assistant_in,
     messages_in,

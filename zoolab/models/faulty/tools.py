@@ -142,7 +142,9 @@ class FaultyTool(Tool):
             case "hang":
                 given_up = None if self.timeout is None else self.timeout + _MARGIN
                 self.pace.over.wait(min(self.pace.hang, given_up or self.pace.hang))
-                raise ToolTimeout(f"{self.name} did not return, and was let go")
+                raise ToolTimeout(
+                    f"{self.name} did not return, and was let go", advice="give the tool a timeout"
+                )
             case "prints":
                 print(f"{self.name}: a tool that prints")
             case "system_exit":

@@ -34,7 +34,7 @@ class Html(str):
 
     >>> tag("b" + "r", "x")
     Traceback (most recent call last):
-    zoolab.errors.InvalidInput: <br> is no element of a story
+    zoolab.errors.InvalidInput: <br> is no element of a story; expected article, ...
     """
 
     __slots__ = ()
