@@ -1,0 +1,571 @@
+"""Displays: their numbers by hand, what must always hold, hostile input, and how they look."""
+
+import random
+import subprocess
+import sys
+from contextlib import suppress
+from functools import cache
+from itertools import combinations
+
+import matplotlib.pyplot as plt
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+from walks import TOOLS
+
+from zoolab import plots
+from zoolab.errors import InvalidInput, ZoolabError
+from zoolab.loop import walk
+from zoolab.models.scripted import Scripted
+from zoolab.plots import (
+    AblationDisplay,
+    ErrorTaxonomyDisplay,
+    FaultRecoveryDisplay,
+    MessageGrowthDisplay,
+    RetryWaterfallDisplay,
+    SequenceDisplay,
+    StepTimelineDisplay,
+    ToolConfusionDisplay,
+)
+from zoolab.records import Reply
+from zoolab.trace import Trace
+
+GOOD, BAD, BROKEN = ("add", {"a": 1}), ("add", {"a": "1"}), ("add", '{"a": ')
+FAILS, INVENTED = ("fail", {}), ("fly", {})
+HOSTILE = [
+    "$\\frac{\n<script>\x00 two $lines$",
+    "x" * 300,
+    "\U0001f680 to the \ud800 moon",
+    "_",
+    "",
+]
+
+OF_A_TRACE = [
+    *(StepTimelineDisplay, SequenceDisplay, MessageGrowthDisplay, RetryWaterfallDisplay),
+    *(ErrorTaxonomyDisplay, ToolConfusionDisplay, FaultRecoveryDisplay),
+]
+OF_A_FRAME = [getattr(plots, name) for name in plots.__all__ if hasattr(getattr(plots, name), "from_frame")]
+
+
+@pytest.fixture(autouse=True)
+def closed_figures():
+    yield
+    plt.close("all")
+
+
+def trace_of(*replies, **meta):
+    """The trace of a scripted walk, however it ends."""
+    trace = Trace(**meta)
+    with suppress(ZoolabError):
+        Trace.record(walk("What is 1 + 0?", TOOLS, Scripted([*replies]), envelope="plain"), trace)
+    return trace
+
+
+def frame_of(*traces, **columns):
+    return pd.concat([trace.to_frame().assign(**columns) for trace in traces], ignore_index=True)
+
+
+def busy_trace():
+    """Two calls a reply, an invented tool, a retry, a failure."""
+    return trace_of(
+        [BAD, FAILS], [BAD, INVENTED], [("add", {"a": 1, "b": 2})], "The sum is 3.", run_id="busy"
+    )
+
+
+@cache
+def many_runs(cases=24):
+    """Runs of two variants on the same cases, with every kind of mishap; always the same ones."""
+    rng, traces = random.Random(5), []
+    for case in range(cases):
+        for variant, mishaps in (("plain", 0.6), ("with repair", 0.2)):
+            replies = [[rng.choice([BAD, BROKEN])]] * (rng.randint(1, 4) if rng.random() < mishaps else 0)
+            replies += [[FAILS]] * (rng.random() < 0.15) + [[INVENTED]] * (rng.random() < 0.15)
+            replies += [[GOOD], "1"] if rng.random() < 0.9 else ["I do not know."]
+            meta = {
+                "case_id": f"case {case}",
+                "variant": variant,
+                "expected_tool": rng.choice(["add", "add", "fail", ""]),
+            }
+            traces.append(trace_of(*replies, run_id=f"{case} {variant}", **meta))
+    frame = frame_of(*traces)
+    right = {run: rng.random() < 0.9 for run in frame["run_id"].unique()}
+    fault = {run: rng.choice([None, "cut_reply", "wrong_type", "cut_reply, wrong_type"]) for run in right}
+    frame["success"] = (frame["outcome"] == "answer") & frame["run_id"].map(right)
+    frame["fault"] = frame["run_id"].map(fault).where(frame["seq"] == 2, None)
+    return frame
+
+
+def counted_trace():
+    """A run whose endpoint counts tokens."""
+
+    def counted(reply):
+        return lambda request: Reply(
+            Scripted([reply])(request).message, usage={"prompt_tokens": 150 + 20 * len(request.messages)}
+        )
+
+    return trace_of(*(counted([("fail", {"a": n})]) for n in range(4)), counted("There is none."))
+
+
+def timed_frame():
+    """A busy run with times that never vary."""
+    frame, now = busy_trace().to_frame(), 0.0
+    for row, kind in enumerate(frame["step"]):
+        seconds = {"request": 0.4 + 0.1 * row % 1, "execute": 0.25}.get(kind, 0.0)
+        frame.loc[row, "duration_ms"] = seconds * 1000
+        frame.loc[row, "t_start"] = now + (seconds if kind == "execute" else 0)
+        now += seconds
+    return frame.assign(fault=["io_error" if kind == "execute" else None for kind in frame["step"]])
+
+
+PICTURES = {
+    "step_timeline": lambda: StepTimelineDisplay.from_frame(timed_frame()),
+    "step_timeline_seconds": lambda: StepTimelineDisplay.from_frame(timed_frame(), by="seconds"),
+    "sequence": lambda: SequenceDisplay.from_trace(trace_of([BAD], [GOOD], "It is 1.")),
+    "message_growth": lambda: MessageGrowthDisplay.from_trace(counted_trace()),
+    "retry_waterfall": lambda: RetryWaterfallDisplay.from_frame(many_runs()),
+    "error_taxonomy": lambda: ErrorTaxonomyDisplay.from_frame(many_runs()),
+    "tool_confusion": lambda: ToolConfusionDisplay.from_frame(many_runs()),
+    "ablation": lambda: AblationDisplay.from_frame(many_runs()),
+    "fault_recovery": lambda: FaultRecoveryDisplay.from_frame(many_runs()),
+}
+
+
+def pictured(name):
+    return pytest.mark.mpl_image_compare(
+        baseline_dir="plots/baseline",
+        filename=f"{name}.png",
+        tolerance=2,
+        style="default",
+        savefig_kwargs={"dpi": 72},
+    )
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pictured(name)) for name in PICTURES])
+def test_a_display_looks_as_it_did(name):
+    """Its shapes, that is: how text looks and how wide it is differs from one matplotlib to the next."""
+    display = PICTURES[name]()
+    display.figure_.set_layout_engine("none")
+    display.ax_.set_position((0.05, 0.05, 0.9, 0.9))
+    display.ax_.tick_params(labelbottom=False, labelleft=False)
+    for text in display.figure_.findobj(Text):
+        text.set_text("")
+    if display.ax_.get_legend():
+        display.ax_.get_legend().remove()
+    return display.figure_
+
+
+def texts_of(figure):
+    """All that is written; aslant names are left out, since their boxes say little."""
+    figure.canvas.draw()
+    for ax in figure.axes:
+        texts = [ax.title, ax._left_title, ax.xaxis.label, ax.yaxis.label, *ax.texts]
+        texts += ax.get_legend().get_texts() if ax.get_legend() else []
+        for axis, side in ((ax.xaxis, 0), (ax.yaxis, 1)):
+            low, high = sorted(axis.get_view_interval())
+            texts += [label for label in axis.get_ticklabels() if low <= label.get_position()[side] <= high]
+        shown = texts if ax.axison else ax.texts
+        yield from (text for text in shown if text.get_text().strip() and text.get_rotation() in (0, 90))
+
+
+def headline_of(display):
+    return display.ax_.get_title(loc="left")
+
+
+def check_readable(display):
+    """No text lies on another, and all of it is inside the figure."""
+    boxes = [(text.get_text(), text.get_window_extent()) for text in texts_of(display.figure_)]
+    page = display.figure_.bbox.padded(1)
+    outside = [said for said, box in boxes if not (page.contains(*box.min) and page.contains(*box.max))]
+    assert outside == []
+    overlapping = [
+        (one[0], other[0])
+        for one, other in combinations(boxes, 2)
+        if min(one[1].x1, other[1].x1) - max(one[1].x0, other[1].x0) > 1.5
+        and min(one[1].y1, other[1].y1) - max(one[1].y0, other[1].y0) > 1.5
+    ]
+    assert overlapping == []
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_display_is_readable_on_6_x_4_inches_and_says_in_a_line_what_it_holds(name):
+    display = PICTURES[name]()
+    check_readable(display)
+    assert repr(display).startswith(f"<{type(display).__name__}: ")
+    assert "\n" not in repr(display)
+    assert display.ax_.figure is display.figure_
+    assert list(display.figure_.get_size_inches()) == [6, 4]
+
+
+@pytest.mark.parametrize("display", OF_A_TRACE)
+def test_an_empty_trace_has_nothing_to_show(display):
+    made = display.from_trace(Trace())
+    assert [text.get_text() for text in made.ax_.texts] == [f"nothing to show: {display.nothing}"]
+    assert not made.ax_.axison
+    assert repr(made)
+
+
+@pytest.mark.parametrize("display", OF_A_FRAME)
+def test_an_empty_frame_has_nothing_to_show(display):
+    frame = Trace().to_frame().assign(success=pd.Series(dtype=bool))
+    assert "nothing to show" in display.from_frame(frame).ax_.texts[0].get_text()
+
+
+def test_no_predictions_are_nothing_to_show():
+    assert "nothing to show" in ToolConfusionDisplay.from_predictions([], []).ax_.texts[0].get_text()
+
+
+@pytest.mark.parametrize("display", OF_A_TRACE)
+@pytest.mark.parametrize("junk", [None, "trace.jsonl", 3, [1], pd.DataFrame()])
+def test_what_is_no_trace_is_an_invalid_input(display, junk):
+    with pytest.raises(InvalidInput, match="Trace"):
+        display.from_trace(junk)
+
+
+@pytest.mark.parametrize("display", OF_A_FRAME)
+@pytest.mark.parametrize(
+    "junk",
+    [
+        None,
+        "frame",
+        [1],
+        Trace(),
+        pd.DataFrame(),
+        pd.DataFrame({"step": [1]}),
+        pd.DataFrame([[1, 2]], columns=["seq", "seq"]),
+    ],
+)
+def test_what_is_no_frame_is_an_invalid_input(display, junk):
+    with pytest.raises(InvalidInput, match="frame"):
+        display.from_frame(junk)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: StepTimelineDisplay.from_trace(busy_trace(), by="colour"),
+        lambda: StepTimelineDisplay.from_frame(many_runs(2)),
+        lambda: StepTimelineDisplay.from_frame(many_runs(2), run_id="none such"),
+        lambda: StepTimelineDisplay.from_frame(busy_trace().to_frame().assign(step="dance")),
+        lambda: StepTimelineDisplay.from_frame(busy_trace().to_frame().assign(seq="first")),
+        lambda: RetryWaterfallDisplay.from_frame(busy_trace().to_frame().assign(tool=[["add"]] * 23)),
+        lambda: SequenceDisplay.from_trace(busy_trace(), most=0),
+        lambda: SequenceDisplay.from_trace(busy_trace(), ax="here"),
+        lambda: ToolConfusionDisplay.from_predictions(["add"], []),
+        lambda: ToolConfusionDisplay.from_predictions("add", "add"),
+        lambda: ToolConfusionDisplay.from_predictions([3], [4]),
+        lambda: ErrorTaxonomyDisplay.from_frame(many_runs(2), score="grade"),
+        lambda: ErrorTaxonomyDisplay.from_frame(busy_trace().to_frame(), score="success"),
+        lambda: ErrorTaxonomyDisplay.from_frame(many_runs(2).assign(success="yes")),
+        lambda: FaultRecoveryDisplay.from_frame(many_runs(2).assign(success=7)),
+        lambda: AblationDisplay.from_frame(many_runs(2), by="colour"),
+        lambda: AblationDisplay.from_frame(many_runs(2), baseline="none such"),
+        lambda: AblationDisplay.from_frame(many_runs(2).assign(success=None)),
+        lambda: AblationDisplay.from_frame(many_runs(2).assign(case_id=None)),
+    ],
+)
+def test_a_wrong_argument_is_an_invalid_input(wrong):
+    with pytest.raises(InvalidInput):
+        wrong()
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.filterwarnings("ignore:Glyph")
+def test_hostile_text_is_drawn_as_plain_text(text):
+    frame = many_runs(3)
+    frame = frame.assign(
+        tool=text, fault=text, variant=frame["variant"] + text, expected_tool=text, error_code=text
+    )
+    trace = trace_of([(text, text)], [(text, {text: text})], text, run_id=text, expected_tool=text)
+    one = frame[frame["run_id"] == frame["run_id"].iloc[0]]
+    for display in (
+        *(shown.from_trace(trace) for shown in OF_A_TRACE),
+        *(shown.from_frame(one if shown is StepTimelineDisplay else frame) for shown in OF_A_FRAME),
+        ToolConfusionDisplay.from_predictions([text, "add"], ["add", text]),
+    ):
+        check_readable(display)
+        written = [found for found in display.figure_.findobj(Text) if "$" in found.get_text()]
+        assert not any(found.get_parse_math() for found in written)
+        assert all(len(found.get_text()) <= 100 for found in display.figure_.findobj(Text))
+        assert "\n" not in repr(display)
+
+
+def test_displays_draw_where_they_are_told_and_again_elsewhere():
+    ax = Figure().subplots()
+    display = StepTimelineDisplay.from_trace(busy_trace(), ax=ax)
+    assert display.ax_ is ax
+    assert plt.get_fignums() == []
+    other = display.plot().ax_
+    assert other is not ax
+    assert other.get_title(loc="left") == ax.get_title(loc="left")
+
+
+def test_importing_displays_loads_neither_matplotlib_nor_pandas_nor_numpy():
+    code = "import sys, zoolab.plots as p; [getattr(p, n) for n in p.__all__]; import zoolab.stats\n"
+    code += "print({'matplotlib', 'pandas', 'numpy'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
+def test_an_unknown_display_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="PieDisplay"):
+        _ = plots.PieDisplay
+
+
+def test_a_timeline_holds_every_step_one_wide_and_hatches_all_steps_of_a_retried_call():
+    display = StepTimelineDisplay.from_trace(busy_trace())
+    steps = display.steps_
+    assert headline_of(display) == "4 turns, 23 steps, 2 retries"
+    assert (steps["start"] + 0.5).tolist() == list(range(23))
+    assert set(steps["width"]) == {1.0}
+    retried = steps[steps["retry"]][["turn", "step"]].to_numpy().tolist()
+    assert retried == [
+        *([2, "tool_call"], [2, "validate"], [2, "result"]),
+        *([3, "tool_call"], [3, "validate"], [3, "execute"], [3, "result"]),
+    ]
+
+
+def test_in_seconds_requests_begin_where_they_came_and_executions_end_there():
+    frame = trace_of([GOOD], "1").to_frame()
+    frame["t_start"], frame["duration_ms"] = [0.0, 0.1, 1.1, 1.1, 1.6, 1.6, 1.6, 2.6], None
+    frame.loc[[1, 4, 6], "duration_ms"] = [1000.0, 500.0, 1000.0]
+    steps = StepTimelineDisplay.from_frame(frame, by="seconds").steps_.set_index("seq")
+    assert steps.loc[[1, 4, 6], "start"].tolist() == pytest.approx([0.1, 1.1, 1.6])
+    assert steps.loc[[1, 4, 6], "width"].tolist() == pytest.approx([1.0, 0.5, 1.0])
+    assert 0 < steps.loc[3, "width"] < 0.05
+
+
+def test_a_sequence_has_the_arrows_of_a_call_in_order():
+    arrows = SequenceDisplay.from_trace(trace_of([GOOD], "It is 1.")).arrows_
+    assert arrows[["source", "target", "text"]].to_numpy().tolist() == [
+        ["App", "App", "defines 3 tools"],
+        ["User", "App", "What is 1 + 0?"],
+        ["App", "Model", "1 message, 3 tools"],
+        ["Model", "App", 'add {"a":1}'],
+        ["App", "Validator", "may add run so?"],
+        ["Validator", "App", "yes"],
+        ["App", "Tool", "run add"],
+        ["Tool", "App", "1"],
+        ["App", "App", "result of add"],
+        ["App", "Model", "3 messages, 3 tools"],
+        ["Model", "App", "answer"],
+        ["App", "User", "It is 1."],
+    ]
+
+
+def test_a_sequence_says_how_much_it_leaves_out():
+    display = SequenceDisplay.from_trace(busy_trace(), most=5)
+    assert display.ax_.texts[-1].get_text() == f"and {len(display.arrows_) - 5} more arrows"
+
+
+def test_a_sequence_shows_that_permission_was_asked_for():
+    arrows = SequenceDisplay.from_trace(trace_of([("wipe", {})], "No.")).arrows_
+    asked = arrows[arrows["text"].str.startswith(("allow", "pending", "permission"))]
+    assert asked[["source", "target"]].to_numpy().tolist()[0] == ["App", "User"]
+
+
+def test_tokens_are_estimated_by_role_and_say_so():
+    display = MessageGrowthDisplay.from_trace(trace_of("y" * 40))
+    assert display.tokens_["user"].tolist() == [0, 14 / 4, 14 / 4]
+    assert display.tokens_["assistant"].tolist() == [0, 0, 10]
+    assert display.tokens_["tool schemas"].iloc[0] == 0 < display.tokens_["tool schemas"].iloc[1]
+    assert "estimated" in display.ax_.get_ylabel()
+
+
+def test_what_an_endpoint_counted_is_shown_apart():
+    display = MessageGrowthDisplay.from_trace(counted_trace())
+    tokens = display.tokens_
+    assert headline_of(display).endswith("5 requests, 1,250 in all as the endpoint counts")
+    assert tokens["counted"].dropna().tolist() == [170, 210, 250, 290, 330]
+    assert tokens["step"][tokens["counted"].notna()].unique().tolist() == ["request"]
+
+
+def test_messages_only_grow_unless_somebody_edits_them():
+    trace = busy_trace()
+    totals = (
+        MessageGrowthDisplay.from_trace(trace).tokens_[["system", "user", "assistant", "tool"]].sum(axis=1)
+    )
+    assert totals.is_monotonic_increasing
+    shorter = trace.fork(trace.steps[9], model=Scripted(["Enough."]), tools=TOOLS)
+    assert MessageGrowthDisplay.from_trace(shorter).tokens_["seq"].tolist() == list(range(len(shorter.steps)))
+
+
+def test_calls_become_valid_at_their_attempt_or_never():
+    traces = [
+        trace_of([GOOD], "1"),
+        trace_of([BAD], [GOOD], "1"),
+        trace_of([BAD], [BROKEN], [GOOD], [GOOD], "1"),
+        trace_of([INVENTED], [BAD], "no"),
+    ]
+    display = RetryWaterfallDisplay.from_frame(frame_of(*traces))
+    counts = display.counts_
+    assert headline_of(display) == "33 % valid at once, 67 % after retries"
+    # The second good call of the third run is a call of its own, and valid at once.
+    assert counts["calls"].to_dict() == {"at once": 2, "attempt 2": 1, "attempt 3": 1, "never": 2}
+    assert counts["left"].tolist() == [4, 3, 2, 0]
+
+
+def fates(*traces, **columns):
+    counts = ErrorTaxonomyDisplay.from_frame(frame_of(*traces, **columns)).counts_
+    return {code: tuple(row) for code, row in zip(counts.index, counts.to_numpy().tolist(), strict=True)}
+
+
+def test_an_error_is_recovered_if_the_call_succeeds_later_or_the_run_ends_in_an_answer():
+    assert fates(trace_of([BAD], [GOOD], "1")) == {"invalid_arguments": (1, 0, 0)}
+    assert fates(trace_of([FAILS], "There is none.")) == {"resource_not_found": (1, 0, 0)}
+    assert fates(trace_of([INVENTED], [GOOD], "1")) == {"unknown_tool": (1, 0, 0)}
+
+
+def test_an_error_is_recovered_by_its_own_call_even_if_the_run_ends_badly():
+    assert fates(trace_of([BAD], [GOOD])) == {"invalid_arguments": (1, 0, 0), "model_error": (0, 1, 0)}
+    # Another tool's success is no recovery, but anything is for a tool that does not exist.
+    assert fates(trace_of([FAILS], [GOOD])) == {"resource_not_found": (0, 1, 0), "model_error": (0, 1, 0)}
+    assert fates(trace_of([INVENTED], [GOOD])) == {"unknown_tool": (1, 0, 0), "model_error": (0, 1, 0)}
+
+
+def test_errors_that_end_a_run_are_unrecovered_and_so_are_those_of_a_wrong_answer():
+    assert fates(trace_of([BAD], [BAD], [BAD])) == {
+        "invalid_arguments": (0, 3, 0),
+        "retries_exhausted": (0, 1, 0),
+    }
+    assert fates(trace_of([FAILS], "It is 7."), success=False) == {"resource_not_found": (0, 1, 0)}
+
+
+def test_an_answer_is_silently_wrong_if_nothing_but_the_score_or_the_tool_says_so():
+    assert fates(trace_of([GOOD], "7"), success=0.4) == {"wrong_answer": (0, 0, 1)}
+    assert fates(trace_of([GOOD], "7", expected_tool="fail")) == {"wrong_tool": (0, 0, 1)}
+    assert fates(trace_of("7", expected_tool="add")) == {"no_tool_call": (0, 0, 1)}
+    assert fates(trace_of("7", expected_tool="add"), success=True) == {}
+    assert fates(trace_of([GOOD], "1", expected_tool="add")) == {}
+
+
+def test_the_score_may_come_from_a_summary():
+    frame = frame_of(trace_of([GOOD], "7", run_id="a"), trace_of([GOOD], "1", run_id="b"))
+    summary = pd.DataFrame({"run_id": ["a", "b"], "outcome": "answer", "grade": [0, 1]})
+    display = ErrorTaxonomyDisplay.from_frame(frame, summary=summary, score="grade")
+    assert display.counts_["silently wrong"].to_dict() == {"wrong_answer": 1}
+
+
+def test_all_errors_of_all_runs_are_counted_once():
+    frame = many_runs()
+    display = ErrorTaxonomyDisplay.from_frame(frame)
+    validated = frame[(frame["step"] == "validate") & (frame["status"] == "error")]
+    executed = frame[(frame["step"] == "execute") & (frame["status"] == "error")]
+    ended = frame.drop_duplicates("run_id")["outcome"].isin(
+        ["retries_exhausted", "loop_limit", "model_error"]
+    )
+    errors = display.counts_[["recovered", "unrecovered"]].to_numpy().sum()
+    assert errors == len(validated) + len(executed) + ended.sum()
+    assert display.runs == frame["run_id"].nunique()
+
+
+def test_confusion_knows_no_call_none_needed_and_unknown():
+    expected = ["add", "add", "add", "", None, "fail"]
+    called = ["add", "fail", None, "", "add", "fly"]
+    matrix = ToolConfusionDisplay.from_predictions(expected, called, tools=["add", "fail"]).matrix_
+    assert matrix.to_dict("index") == {
+        "add": {"add": 1, "fail": 1, "no call": 1, "unknown": 0},
+        "fail": {"add": 0, "fail": 0, "no call": 0, "unknown": 1},
+        "none needed": {"add": 1, "fail": 0, "no call": 1, "unknown": 0},
+    }
+
+
+def test_confusion_takes_the_first_call_of_each_run_that_says_what_was_expected():
+    traces = [
+        trace_of([GOOD, FAILS], "1", expected_tool="add"),
+        trace_of([INVENTED], [GOOD], "1", expected_tool="add"),
+        trace_of("1", expected_tool=""),
+        trace_of([GOOD], "1"),
+    ]
+    display = ToolConfusionDisplay.from_frame(frame_of(*traces))
+    assert display.matrix_.loc["add"].to_dict() == {"add": 1, "no call": 0, "unknown": 1}
+    assert display.matrix_.loc["none needed"].to_dict() == {"add": 0, "no call": 1, "unknown": 0}
+    assert headline_of(display) == "2 of 3 runs chose the expected tool (framed)"
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.tuples(*[st.sampled_from(["", *"abcdefghijklmnop"])] * 2), min_size=1, max_size=60))
+def test_confusion_counts_every_run_and_every_right_choice(pairs):
+    expected, called = zip(*pairs, strict=True)
+    display = ToolConfusionDisplay.from_predictions(expected, called, ax=Figure().subplots())
+    assert display.matrix_.to_numpy().sum() == len(pairs)
+    right = sum(one == other for one, other in pairs)
+    assert f"{right} right" in repr(display)
+    drawn = [text.get_text() for text in display.ax_.texts if text.get_text() != "·"]
+    assert sum(map(int, drawn)) == len(pairs)
+
+
+def scored(variant, hits):
+    rows = [{"case_id": case, "variant": variant, "success": hit} for case, hit in enumerate(hits)]
+    return pd.DataFrame(rows)
+
+
+def test_an_ablation_holds_rates_and_paired_differences():
+    frame = pd.concat(
+        [scored("plain", [0] * 10 + [1] * 10), scored("repair", [1] * 20), scored("same", [0, 1] * 10)]
+    )
+    display = AblationDisplay.from_frame(frame)
+    assert display.rates_["rate"].to_dict() == {"plain": 0.5, "repair": 1.0, "same": 0.5}
+    assert display.rates_[["low", "high"]].loc["plain"].tolist() == pytest.approx([0.2993, 0.7007], abs=1e-4)
+    assert display.differences_["difference"].to_dict() == {"repair": 0.5, "same": 0.0}
+    assert display.differences_["decisive"].to_dict() == {"repair": True, "same": False}
+    said = " ".join(text.get_text() for text in display.ax_.texts)
+    assert said.count("not decisive") == 1
+    assert headline_of(display) == "20 cases, 60 runs: 1 of 2 differences decisive"
+    assert "difference +50 points" in said
+
+
+def test_an_ablation_compares_with_whom_it_is_told_on_the_cases_of_both():
+    frame = pd.concat([scored("plain", [0] * 12), scored("repair", [1] * 8)])
+    display = AblationDisplay.from_frame(frame, baseline="repair")
+    assert display.differences_[["difference", "cases"]].to_numpy().tolist() == [[-1.0, 8]]
+
+
+def test_an_ablation_takes_a_frame_of_steps_for_its_runs():
+    frame = many_runs()
+    rates = AblationDisplay.from_frame(frame).rates_
+    assert rates["runs"].to_dict() == {"plain": 24, "with repair": 24}
+    assert (
+        rates["rate"].to_dict()
+        == frame.drop_duplicates("run_id").groupby("variant")["success"].mean().to_dict()
+    )
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.lists(st.booleans(), min_size=1, max_size=12), min_size=1, max_size=9))
+def test_intervals_of_an_ablation_contain_their_estimates(variants):
+    frame = pd.concat([scored(f"variant {n}", hits) for n, hits in enumerate(variants)])
+    display = AblationDisplay.from_frame(frame, ax=Figure().subplots())
+    assert (
+        (display.rates_["low"] <= display.rates_["rate"]) & (display.rates_["rate"] <= display.rates_["high"])
+    ).all()
+    found = display.differences_
+    assert ((found["low"] <= found["difference"]) & (found["difference"] <= found["high"])).all()
+    assert (found["decisive"] == ((found["low"] > 0) | (found["high"] < 0))).all()
+    assert len(display.rates_) == len(variants) == len(found) + 1
+
+
+def test_runs_recover_from_a_fault_if_they_end_in_an_answer_that_is_not_wrong():
+    traces = [trace_of([GOOD], "1", run_id=name) for name in "abcd"] + [trace_of([GOOD], run_id="e")]
+    frame = frame_of(*traces, fault=None)
+    faults = {"a": "cut", "b": "cut, noise", "c": "noise", "e": "cut"}
+    frame["fault"] = frame["run_id"].map(faults).where(frame["seq"] == 2, None)
+    frame["success"] = frame["run_id"] != "c"
+    display = FaultRecoveryDisplay.from_frame(frame)
+    rates = display.rates_
+    assert rates[["recovered", "runs"]].to_dict("index") == {
+        "noise": {"recovered": 1, "runs": 2},
+        "cut": {"recovered": 2, "runs": 3},
+        "no fault": {"recovered": 1, "runs": 1},
+    }
+    assert rates.loc["cut", "rate"] == pytest.approx(2 / 3)
+    assert headline_of(display) == "2 of 4 runs with a fault recovered"
+
+
+def test_colours_are_those_that_everybody_can_tell_apart():
+    from zoolab.plots import display
+
+    okabe_ito = {"#0072B2", "#56B4E9", "#009E73", "#E69F00", "#D55E00", "#CC79A7"}
+    assert {display.BLUE, display.SKY, display.GREEN, display.ORANGE, display.RED, display.PINK} == okabe_ito

@@ -1,0 +1,190 @@
+"""Intervals and exact tests: known values, what must always hold, and how often the intervals cover."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zoolab.errors import InvalidInput
+from zoolab.stats import Interval, holm, mcnemar, paired_difference, rate, wilson
+
+SCORES = st.dictionaries(st.integers(0, 30), st.lists(st.floats(0, 1), min_size=1, max_size=4), min_size=1)
+
+
+# Values of statsmodels' proportion_confint(method="wilson"), which Wilson's formula gives by hand, too.
+@pytest.mark.parametrize(
+    ("successes", "runs", "low", "high"),
+    [
+        (8, 10, 0.4901625, 0.9433178),
+        (0, 10, 0.0, 0.2775328),
+        (10, 10, 0.7224672, 1.0),
+        (50, 100, 0.4038315, 0.5961685),
+    ],
+)
+def test_wilsons_interval_has_the_known_values(successes, runs, low, high):
+    found = wilson(successes, runs)
+    assert (found.estimate, found.low, found.high) == pytest.approx((successes / runs, low, high), abs=1e-6)
+
+
+@given(st.integers(1, 10_000).flatmap(lambda runs: st.tuples(st.integers(0, runs), st.just(runs))))
+def test_wilsons_interval_contains_the_rate_and_mirrors(pair):
+    successes, runs = pair
+    found, mirrored = wilson(successes, runs), wilson(runs - successes, runs)
+    assert 0 <= found.low <= found.estimate <= found.high <= 1
+    assert found.low < found.high
+    assert found.low == pytest.approx(1 - mirrored.high, abs=1e-12)
+
+
+def test_more_runs_and_less_confidence_make_the_interval_narrower():
+    def width(found: Interval) -> float:
+        return found.high - found.low
+
+    assert width(wilson(80, 100)) < width(wilson(8, 10))
+    assert width(wilson(8, 10, 0.8)) < width(wilson(8, 10))
+
+
+@given(SCORES)
+def test_a_rate_is_the_mean_of_all_runs_and_inside_its_interval(scores):
+    runs = [score for case in scores.values() for score in case]
+    found = rate(scores)
+    assert found.estimate == pytest.approx(sum(runs) / len(runs))
+    assert 0 <= found.low <= found.estimate <= found.high <= 1
+
+
+def test_with_one_run_a_case_a_rate_has_wilsons_interval():
+    assert rate({case: [case < 8] for case in range(10)}) == wilson(8, 10)
+
+
+def test_repeats_of_cases_that_never_change_are_worth_nothing():
+    once, often = ({case: [case < 8] * runs for case in range(10)} for runs in (1, 20))
+    assert rate(often).low == pytest.approx(rate(once).low)
+
+
+def test_repeats_of_cases_that_are_all_alike_are_worth_all_their_runs():
+    assert rate({case: [1, 0, 1, 0] for case in range(10)}) == wilson(20, 40)
+
+
+# Values of scipy's binomtest(k, n).pvalue and of R's p.adjust(method="holm").
+@pytest.mark.parametrize(
+    ("only_first", "only_second", "p"),
+    [(1, 9, 0.021484375), (0, 5, 0.0625), (3, 12, 0.03515625), (5, 5, 1.0), (0, 0, 1.0), (4000, 5000, 0.0)],
+)
+def test_mcnemars_exact_test_has_the_known_values(only_first, only_second, p):
+    assert mcnemar(only_first, only_second) == pytest.approx(p, abs=1e-12)
+    assert mcnemar(only_second, only_first) == mcnemar(only_first, only_second)
+
+
+def test_holms_method_has_the_known_values():
+    assert holm([0.04, 0.01, 0.03, 0.02]) == pytest.approx([0.06, 0.04, 0.06, 0.06])
+    assert holm([]) == []
+
+
+@given(st.lists(st.floats(0, 1), max_size=12))
+def test_holms_method_only_raises_and_keeps_the_order(p_values):
+    adjusted = holm(p_values)
+    assert all(before <= after <= 1 for before, after in zip(p_values, adjusted, strict=True))
+    ranked = [after for _, after in sorted(zip(p_values, adjusted, strict=True))]
+    assert ranked == sorted(ranked)
+
+
+def test_a_difference_is_the_mean_over_the_cases_of_both():
+    first = {"a": [0, 1], "b": [0], "c": [1], "only here": [1]}
+    second = {"a": [1, 1, 1, 1], "b": [0], "c": [1], "only there": [0]}
+    found = paired_difference(first, second)
+    assert (found.estimate, found.cases) == (pytest.approx((0.5 + 0 + 0) / 3), 3)
+
+
+@given(SCORES, st.integers(0, 3))
+def test_a_difference_lies_in_its_interval_and_its_seed_decides_it(scores, seed):
+    other = {case: [1 - score for score in runs] for case, runs in scores.items()}
+    found = paired_difference(scores, other, draws=200, seed=seed)
+    assert -1 <= found.low <= found.estimate <= found.high <= 1
+    assert found == paired_difference(scores, other, draws=200, seed=seed)
+
+
+@pytest.mark.parametrize("cases", [1, 2, 3])
+def test_a_handful_of_cases_decides_nothing_however_much_they_agree(cases):
+    found = paired_difference({c: [0] for c in range(cases)}, {c: [1] for c in range(cases)})
+    assert found.estimate == 1
+    assert not found.decisive
+
+
+def test_the_same_scores_are_no_decisive_difference_and_opposite_ones_are():
+    same = {case: [case % 2] for case in range(40)}
+    assert not paired_difference(same, same).decisive
+    assert paired_difference({c: [0] for c in range(40)}, {c: [1] for c in range(40)}).decisive
+    assert str(paired_difference(same, same)).endswith("not decisive")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: wilson(1, 0),
+        lambda: wilson(2, 1),
+        lambda: wilson(-1, 1),
+        lambda: wilson(1, math.nan),
+        lambda: wilson(1, 2, confidence=1),
+        lambda: rate({}),
+        lambda: rate({"a": []}),
+        lambda: rate({"a": [1.5]}),
+        lambda: rate({"a": [math.nan]}),
+        lambda: paired_difference({"a": [1]}, {"b": [1]}),
+        lambda: paired_difference({"a": [1]}, {"a": [1]}, draws=0),
+        lambda: paired_difference({"a": [1]}, {"a": [1]}, confidence=95),
+        lambda: mcnemar(-1, 2),
+        lambda: holm([0.1, 1.2]),
+        lambda: holm([math.nan]),
+    ],
+)
+def test_what_cannot_be_computed_is_an_invalid_input(wrong):
+    with pytest.raises(InvalidInput):
+        wrong()
+
+
+def sample(rng, cases, runs, lift):
+    """Runs of two variants on cases of very different difficulty, and a second variant that helps."""
+    easy = rng.beta(1.4, 0.6, size=(cases, 1))
+    odds = easy / (1 - easy + 1e-9) * np.exp(rng.normal(lift, 0.5, size=(cases, 1)))
+    return [rng.random((cases, runs)) < chance for chance in (easy, odds / (1 + odds))]
+
+
+def as_scores(hits):
+    return dict(enumerate(hits.tolist()))
+
+
+@pytest.mark.parametrize(("cases", "runs"), [(20, 3), (40, 1), (40, 3)])
+def test_95_percent_intervals_of_a_difference_cover_in_93_to_97_percent(cases, runs):
+    rng = np.random.default_rng(20)
+    truth = np.subtract(*[hits.mean() for hits in sample(rng, 400_000, 1, 0.6)][::-1])
+    covered = 0
+    for _ in range(600):
+        first, second = sample(rng, cases, runs, 0.6)
+        found = paired_difference(as_scores(first), as_scores(second), draws=600)
+        covered += found.low <= truth <= found.high
+    assert 0.93 <= covered / 600 <= 0.97
+
+
+def test_wilsons_interval_covers_in_93_to_97_percent_whatever_the_rate_on_average():
+    intervals = [wilson(hits, 40) for hits in range(41)]
+    covered = []
+    for truth in np.linspace(0.02, 0.98, 97):
+        chances = [math.comb(40, hits) * truth**hits * (1 - truth) ** (40 - hits) for hits in range(41)]
+        covered.append(sum(c for c, i in zip(chances, intervals, strict=True) if i.low <= truth <= i.high))
+    assert 0.93 <= sum(covered) / len(covered) <= 0.97
+
+
+@pytest.mark.parametrize(("cases", "runs"), [(20, 3), (40, 5)])
+def test_95_percent_intervals_of_a_rate_with_repeats_cover_in_93_to_97_percent(cases, runs):
+    rng = np.random.default_rng(21)
+    truth = 0.7
+    covered, by_runs = 0, 0
+    for _ in range(1000):
+        hits = sample(rng, cases, runs, 0)[0]
+        found, plain = rate(as_scores(hits)), wilson(int(hits.sum()), hits.size)
+        covered += found.low <= truth <= found.high
+        by_runs += plain.low <= truth <= plain.high
+    assert 930 <= covered <= 970
+    # Were repeats taken for cases, the interval would be far too narrow.
+    assert by_runs < 900
