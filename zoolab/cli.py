@@ -1,4 +1,5 @@
-"""The command line: `zoolab walk`, `doctor`, `record`, `local`, `lab`.
+"""The command line: `zoolab walk`, `record`, `inspect`, `doctor`, `policy`, `local`, `serve-tools`, `mcp`
+and `lab`.
 
 Exit codes: 0 done, 1 done and something fell short, 2 could not run.
 """
@@ -98,8 +99,12 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="name", required=True, metavar="COMMAND")
     _add_walk(commands.add_parser("walk", help="walk through a tool call, step by step"))
     _add_record(commands.add_parser("record", help="record conversations with a model"))
+    _add_policy(commands.add_parser("policy", help="what tools may do for good, and what they never may"))
     _add_local(commands.add_parser("local", help="the models that run on this machine"))
     _add_doctor(commands.add_parser("doctor", help="can this model call tools? seven probes"))
+    _add_serve_tools(commands.add_parser("serve-tools", help="offer tools to others, as an MCP server"))
+    _add_mcp(commands.add_parser("mcp", help="the tools of an MCP server, and what has changed in them"))
+    _add_inspect(commands.add_parser("inspect", help="make a saved trace a page to step through"))
     _add_lab(commands.add_parser("lab", help="open the notebooks in JupyterLab"))
     return parser
 
@@ -129,6 +134,12 @@ def _add_walk(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--html", metavar="FILE", help="save the story as a page")
     parser.add_argument("--json", action="store_true", help="print the trace as JSONL")
     parser.set_defaults(command=_walk)
+
+
+def _add_inspect(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("trace", metavar="TRACE", help="a trace that was saved as JSONL")
+    parser.add_argument("-o", "--output", metavar="FILE", help="the page; by default beside the trace")
+    parser.set_defaults(command=_inspect)
 
 
 def _add_lab(parser: argparse.ArgumentParser) -> None:
@@ -166,6 +177,41 @@ def _add_local(parser: argparse.ArgumentParser) -> None:
     fetch.set_defaults(command=_local_fetch)
 
 
+def _add_serve_tools(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("target", metavar="TOOLS", help="a domain, such as devops, or MODULE:REGISTRY")
+    parser.add_argument(
+        "--allow", action="append", default=[], metavar="NAME", help="run this tool whatever its risk"
+    )
+    parser.set_defaults(command=_serve_tools)
+
+
+def _add_mcp(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    listing = actions.add_parser("tools", help="start a server: its tools, and what has changed")
+    accepting = actions.add_parser("accept", help="trust what has changed or is new, from now on")
+    accepting.add_argument("--tool", action="append", default=[], metavar="NAME", help="by default all")
+    for each, command in ((listing, _mcp_tools), (accepting, _mcp_accept)):
+        each.add_argument("server", metavar="SERVER", help="what you call the server")
+        each.add_argument("argv", nargs="+", metavar="COMMAND", help="-- and then what starts the server")
+        each.add_argument("--pins", metavar="FILE", help="where its tools are pinned")
+        each.set_defaults(command=command)
+
+
+def _add_policy(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    actions.add_parser("list", help="show the rules, and the file that keeps them")
+    for action, does in (
+        ("allow", "let calls run without asking"),
+        ("deny", "let calls never run, whoever allows them"),
+        ("remove", "forget a rule"),
+    ):
+        chosen = actions.add_parser(action, help=does)
+        chosen.add_argument(
+            "rule", metavar="RULE", help="a tool's name, or for instance 'read_file(/srv/**)'"
+        )
+    parser.set_defaults(command=_policy)
+
+
 def _walk(options: argparse.Namespace) -> int:
     from zoolab.commands.walk import list_recording, show_saved, walk_and_show
 
@@ -186,10 +232,40 @@ def _doctor(options: argparse.Namespace) -> int:
     return examine_and_show(options)
 
 
+def _policy(options: argparse.Namespace) -> int:
+    from zoolab.commands.policy import show_or_change
+
+    return show_or_change(options.action, getattr(options, "rule", ""))
+
+
+def _inspect(options: argparse.Namespace) -> int:
+    from zoolab.commands.inspect import inspect_saved
+
+    return inspect_saved(options.trace, options.output)
+
+
 def _lab(options: argparse.Namespace) -> int:
     from zoolab.commands.lab import open_lab
 
     return open_lab(options.no_browser, options.port, options.extra)
+
+
+def _serve_tools(options: argparse.Namespace) -> int:
+    from zoolab.commands.serve import serve_tools
+
+    return serve_tools(options.target, options.allow)
+
+
+def _mcp_tools(options: argparse.Namespace) -> int:
+    from zoolab.commands.mcp import show_tools
+
+    return show_tools(options.argv, options.server, options.pins)
+
+
+def _mcp_accept(options: argparse.Namespace) -> int:
+    from zoolab.commands.mcp import accept
+
+    return accept(options.argv, options.server, options.pins, options.tool)
 
 
 def _local_list(_options: argparse.Namespace) -> int:

@@ -8,6 +8,7 @@ frame.py     a table, one row a step
 diagnosis.py what went wrong, with evidence and advice
 summary.py   its errors, and how messages[] changed
 story/       a page that tells what happened
+rooms.py     what a trace does with the help of rooms above its own
 lines.py     a step in a few lines of plain text
 markdown.py  the protocol: requests, replies, messages[]
 """

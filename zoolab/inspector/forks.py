@@ -1,0 +1,158 @@
+"""Three ways to go on from an edited step: look runs nothing, replay asks a recording, live asks a model.
+
+A fork is a child trace; the parent never changes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from zoolab.errors import (
+    InvalidInput,
+    LoopError,
+)
+from zoolab.inspector.replaying import OwnReplies, RememberedTools
+from zoolab.models.local import LocalModel
+from zoolab.models.replay import Replay
+from zoolab.models.scripted import Scripted
+from zoolab.records import (
+    Message,
+    Messages,
+    Model,
+    Record,
+    Reply,
+    Request,
+    Result,
+    Step,
+    ToolCall,
+)
+from zoolab.steps.tool_call import message_with_calls
+from zoolab.trace import Trace
+from zoolab.trace.story.words import one_line
+
+
+def look(trace: Trace, seq: int, record: Record) -> Trace:
+    """The trace up to a step that holds `record` instead, and `messages[]` as they would be. Runs nothing.
+
+    >>> from zoolab import Scripted, run
+    >>> trace = run("Hi", [], Scripted(["Hello"]))
+    >>> look(trace, 2, Reply({"role": "assistant", "content": "Good day"})).messages[-1]["content"]
+    'Good day'
+    """
+    child = Trace()
+    child.meta = {**trace.meta, "parent": trace.run_id, "forked_at": seq}
+    child.options = dict(trace.options)
+    for number in range(seq):
+        child.add(trace.steps[number])
+        child.started[number] = trace.started[number]
+    child.originals.update({n: original for n, original in trace.originals.items() if n < seq})
+    step = trace.steps[seq]
+    call = record if isinstance(record, ToolCall) else step.call
+    child.add(step._replace(record=record, messages=_messages_with(trace, seq, record), call=call))
+    child.started[seq] = trace.started[seq]
+    if record is not step.record:
+        child.originals[seq] = step.record
+    return child
+
+
+def _messages_with(trace: Trace, seq: int, record: Record) -> Messages:
+    """`messages[]` after a step that holds `record`."""
+    step = trace.steps[seq]
+    if isinstance(record, Request):
+        return record.prefix
+    if not step.appended:
+        return step.messages
+    last = _last_message(trace, step, record)
+    return step.messages if last is None else Messages([*step.messages.tolist()[:-1], last])
+
+
+def _last_message(trace: Trace, step: Step, record: Record) -> Message | None:
+    match record:
+        case Reply():
+            return record.message
+        case Result():
+            return {**record.message, "tool_call_id": step.call.id if step.call else record.tool_call_id}
+        case ToolCall() if step.reply is not None:
+            calls = [s.record for s in trace.steps if s.turn == step.turn and isinstance(s.record, ToolCall)]
+            return message_with_calls(step.reply.message, [*calls[:-1], record])
+        case _:
+            return None
+
+
+def replay(trace: Trace, seq: int, record: Record | None, recording: Model | None = None) -> Trace:
+    """Go on from a step; the model's answers are those that the trace holds itself, or those of `recording`.
+
+    Calls that the trace holds give what they gave; only a new one runs its function, if there is one.
+
+    Raises:
+        ReplayMiss: A request comes that was never answered; shows the nearest one.
+
+    >>> from zoolab import Scripted, run
+    >>> trace = run("Hi", [], Scripted(["Hello"]))
+    >>> replay(trace, 1, None).answer
+    'Hello'
+    """
+    own = OwnReplies(trace, recording or _recording_of(trace))
+    child = _fork(trace, seq, record, own, RememberedTools(trace, seq).registry)
+    child.options["model"] = trace.options.get("model")  # a live fork of the fork asks the model of the run
+    return child
+
+
+def live(
+    trace: Trace, seq: int, record: Record | None, model: Model | None = None, tools: Any = None
+) -> Trace:
+    """Go on from a step with `model`, or that of the run: it may take time and money.
+
+    Raises `InvalidInput` where the trace has no model.
+
+    >>> from zoolab import Scripted, run
+    >>> trace = run("Hi", [], Scripted(lambda request: "Hello"))
+    >>> live(trace, 1, None).answer
+    'Hello'
+    """
+    model = model or trace.options.get("model")
+    if model is None:
+        raise InvalidInput("nobody answers in this fork", advice="inspect(trace, model=...)")
+    return _fork(trace, seq, record, model, tools)
+
+
+def verbs_of(trace: Trace, model: Model | None = None, recording: Model | None = None) -> dict[str, Any]:
+    """Which of the three ways there are, and what the last one costs; `model` answers in place of the run's.
+
+    >>> from zoolab import Scripted, run
+    >>> verbs_of(run("Hi", [], Scripted(["Hello"])))["live_costs"]
+    'asks the script again: costs nothing, and it may have ended'
+    """
+    model = model or trace.options.get("model")
+    answered = recording is not None or any(step.reply is not None for step in trace.steps)
+    return {"look": True, "replay": answered, "live": model is not None, "live_costs": _costs(model)}
+
+
+def _costs(model: Any) -> str:
+    if model is None:
+        return "nobody is there to be asked"
+    if isinstance(model, Scripted):
+        return "asks the script again: costs nothing, and it may have ended"
+    if isinstance(model, Replay) and model.live is None:
+        return "asks the recording again: costs nothing, and it may hold no such request"
+    if isinstance(model, LocalModel):
+        return f"asks {one_line(model.name, 80)} on this machine again: takes time"
+    names = (getattr(model, "model", None), getattr(model, "name", None), type(model).__name__)
+    name = next(name for name in names if isinstance(name, str) and name)
+    return f"asks {one_line(name, 80)} again: may cost money"
+
+
+def _fork(trace: Trace, seq: int, record: Record | None, model: Any, tools: Any) -> Trace:
+    edit = None if record is trace.steps[seq].record else record
+    try:
+        return trace.fork(seq, edit, model=model, tools=tools)
+    except (LoopError, KeyboardInterrupt) as error:  # the child is there, and tells how it ended
+        child = getattr(error, "trace", None)
+        if not isinstance(child, Trace):
+            raise
+        return child
+
+
+def _recording_of(trace: Trace) -> Model | None:
+    model = trace.options.get("model")
+    return model if isinstance(model, Replay) and model.live is None else None

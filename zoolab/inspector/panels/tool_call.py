@@ -1,0 +1,106 @@
+"""Tool call: what the model asked for, as it wrote it, piece by piece; or its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from zoolab.inspector.bounds import Room
+from zoolab.inspector.moment import Moment
+from zoolab.inspector.overview import tokens_counted
+from zoolab.inspector.panels.blocks import Block, code, facts, fault_note, note, stream
+from zoolab.inspector.panels.request import note_on_choice, tool_rows
+from zoolab.records import Reply, ToolCall
+from zoolab.trace.story.words import as_text, content_of, count
+
+_ORIGINS = {
+    "native": "tool_calls of the reply",
+    "text": "found in the text of the reply",
+    "repaired": "changed by a repair",
+}
+
+
+def tool_call_blocks(moment: Moment, room: Room, call: ToolCall) -> list[Block]:
+    """What the model asked for: the raw arguments, how they came, the tool against those offered.
+
+    >>> from zoolab import Scripted, run
+    >>> moment = Moment(run("Hi", [], Scripted([[("fly", "{to: 'Oslo'}")], "I cannot."])), 2)
+    >>> tool_call_blocks(moment, Room(60_000), moment.step.record)[0]["text"]
+    "{to: 'Oslo'}"
+    """
+    reply = moment.step.reply
+    blocks = [code(room, "arguments, as the model wrote them", call.arguments)]
+    if not call.arguments:
+        blocks.append(note(room, "info", "It wrote no arguments; that stands for {}."))
+    blocks += stream(room, "the arguments as they came", list(_argument_pieces(reply, call.slot)))
+    blocks += tool_rows(moment, room, moment.request, chosen=call.name)
+    blocks += note_on_choice(room, moment.request)
+    blocks += facts(
+        room,
+        ("id", call.id),
+        ("id as the model gave it", None if call.original_id is None else call.original_id or "none"),
+        ("read from", _ORIGINS.get(call.origin, call.origin)),
+        *_reply_facts(reply),
+    )
+    if not call.slot and reply is not None:
+        blocks += _said_beside(room, reply) + _faults(room, reply)
+    return blocks
+
+
+def reply_blocks(moment: Moment, room: Room, reply: Reply) -> list[Block]:
+    """What the model answered, where it asked for no tool.
+
+    >>> from zoolab import Scripted, run
+    >>> moment = Moment(run("Hi", [], Scripted(["Hello"])), 2)
+    >>> reply_blocks(moment, Room(60_000), moment.step.record)[0]["text"]
+    'Hello'
+    """
+    said = content_of(reply.message)
+    blocks = [code(room, "the answer", said) if said else note(room, "warn", "The answer is empty.")]
+    blocks += stream(room, "the answer as it came", list(_text_pieces(reply)))
+    blocks += tool_rows(moment, room, moment.request)
+    blocks += note_on_choice(room, moment.request)
+    return blocks + facts(room, *_reply_facts(reply)) + _faults(room, reply)
+
+
+def _reply_facts(reply: Reply | None) -> list[tuple[str, Any]]:
+    if reply is None:
+        return []
+    sent, received = (tokens_counted(reply, f"{name}_tokens") for name in ("prompt", "completion"))
+    told = f"{sent or 0:,} sent, {received or 0:,} received, counted by the endpoint"
+    return [
+        ("finish_reason", reply.finish_reason),
+        ("model", reply.model),
+        ("streamed", f"in {count(len(reply.pieces), 'piece')}" if reply.pieces else None),
+        ("tokens", None if sent is None and received is None else told),
+    ]
+
+
+def _said_beside(room: Room, reply: Reply) -> list[Block]:
+    said = content_of(reply.message)
+    return [code(room, "the text of the reply", said, 4_000)] if said else []
+
+
+def _faults(room: Room, reply: Reply) -> list[Block]:
+    return [block for fault in reply.faults[:10] for block in fault_note(room, fault)]
+
+
+def _text_pieces(reply: Reply) -> Iterator[str]:
+    for delta in reply.pieces:
+        content = delta.get("content")
+        if isinstance(content, str) and content:
+            yield content
+
+
+def _argument_pieces(reply: Reply | None, slot: int) -> Iterator[str]:
+    """The pieces of one call's arguments; a piece without an index goes on with the call before it."""
+    index = -1
+    for delta in reply.pieces if reply is not None else ():
+        parts = delta.get("tool_calls")
+        for part in parts if isinstance(parts, list) else []:
+            function = part.get("function") if isinstance(part, dict) else None
+            if not isinstance(function, dict):
+                continue
+            index = part.get("index", index if not function.get("name") else index + 1)
+            if index == slot and function.get("arguments"):
+                yield as_text(function["arguments"])
