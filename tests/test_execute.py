@@ -8,6 +8,7 @@ import sys
 import textwrap
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -27,6 +28,7 @@ from zoolab.steps.define import tool
 from zoolab.steps.execute import MAX_MESSAGE, Job, Runner
 from zoolab.steps.validate import check_arguments
 from zoolab.tools import Tool
+from zoolab.trace import Trace
 
 USER = contextvars.ContextVar("USER", default="nobody")
 
@@ -332,3 +334,67 @@ def test_ctrl_c_fills_the_missing_results_and_goes_on_up(parallel, chosen, count
     assert len(successes) == count
     assert False in successes
     assert successes[0] is (count == 3)
+
+
+def test_what_a_tool_prints_is_shown_and_kept_beside_its_value(capsys, tmp_path):
+    @tool
+    def loud(name: str) -> str:
+        """Say it."""
+        print("reading", name)
+        time.sleep(0.02)
+        print("done", name)
+        return name
+
+    @tool
+    async def aloud(name: str) -> str:
+        """Say it."""
+        print("awaiting", name)
+        return name
+
+    calls = [("loud", {"name": "a"}), ("loud", {"name": "b"}), ("aloud", {"name": "c"})]
+    before = sys.stdout
+    trace = Trace.record(walk("Read.", [loud, aloud], Scripted([calls, "Done."])))
+    outcomes = [step.record for step in trace.steps if isinstance(step.record, Outcome)]
+    assert [outcome.stdout for outcome in outcomes] == [
+        "reading a\ndone a\n",
+        "reading b\ndone b\n",
+        "awaiting c\n",
+    ]
+    shown = "reading a done a reading b done b awaiting c"
+    assert sorted(capsys.readouterr().out.split()) == sorted(shown.split())
+    assert sys.stdout is before
+    assert "reading" not in str(trace.messages[1:])
+    assert Trace.load(trace.save(tmp_path / "trace.jsonl")) == trace
+
+
+def test_a_tool_that_prints_without_end_is_kept_in_part(capsys):
+    def flood() -> None:
+        """Print."""
+        for _ in range(1_000):
+            print("x" * 999)
+        raise ValueError("enough")
+
+    trace = Trace.record(walk("Print.", [flood], Scripted([[("flood", {})], "Done."])))
+    outcome = next(step.record for step in trace.steps if isinstance(step.record, Outcome))
+    assert outcome.stdout.endswith("\n[cut: the first 16,384 of 1,000,000 characters]")
+    assert len(outcome.stdout) < 17_000
+    assert outcome.error.message == "ValueError: enough"
+    assert len(capsys.readouterr().out) == 1_000_000
+
+
+def test_walks_side_by_side_leave_standard_output_as_it_was(capsys):
+    @tool
+    def loud(number: int) -> None:
+        """Print."""
+        print(number)
+
+    def hold(number: int) -> str:
+        model = Scripted([[("loud", {"number": number})], "Done."])
+        trace = Trace.record(walk("Print.", [loud], model))
+        return next(step.record.stdout for step in trace.steps if isinstance(step.record, Outcome))
+
+    before = sys.stdout
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(hold, range(100))) == [f"{number}\n" for number in range(100)]
+    assert sys.stdout is before
+    assert len(capsys.readouterr().out.split()) == 100

@@ -19,7 +19,7 @@ FLOORS = [
     ["errors", "faults"],
     ["files", "jsontext", "limits", "stats"],
     ["schema", "secrets", "textcalls"],
-    ["messages", "tools"],
+    ["messages", "steps.printed", "tools"],
     ["callables", "registry"],
     ["records"],
     [

@@ -269,6 +269,8 @@ class Outcome:
     trace: Any = field(default=None, repr=False, compare=False)
     #: What was broken on purpose.
     fault: Fault | None = None
+    #: What the tool printed; the model never sees it.
+    stdout: str = ""
 
     @property
     def ok(self) -> bool:

@@ -528,7 +528,7 @@ class Ledger {
     this.column = column;
     this.inner = h("div", { class: "zl-ledger-inner", role: "presentation" });
     this.title = h("h4", { class: "zl-caption" });
-    this.list = h("div", { class: "zl-ledger-list", role: "listbox", tabindex: "0", "aria-label": "messages[]; Enter leads to the step that a message came with", scroll: () => this.fill(), keydown: (event) => this.key(event), click: (event) => this.clicked(event), focus: () => this.fill() }, this.inner);
+    this.list = h("div", { class: "zl-ledger-list", role: "listbox", tabindex: "0", "aria-label": "messages[]; Enter leads to the step that a message came with", scroll: () => this.fill(), keydown: (event) => this.key(event), click: (event) => this.clicked(event) }, this.inner);
     this.el = h("section", { class: "zl-ledger", "aria-label": "Ledger of messages[]" }, this.title, this.list);
     this.changed = memory();
     this.resized = new ResizeObserver(() => this.fill());
@@ -1124,7 +1124,7 @@ class Help {
     const steps = Object.values(KINDS).map(([kind, words]) => h("div", { class: `zl-kind-${kind}` }, h("dt", null, h("span", { class: "zl-tile" }, icon(kind)), kind), h("dd", null, words)));
     this.el = h(
       "dialog",
-      { class: "zl-help", "aria-labelledby": id },
+      { class: "zl-help", "aria-labelledby": id, keydown: (event) => this.key(event) },
       h("h2", { id }, "The inspector"),
       h("h3", null, "Six steps of a turn"),
       h("dl", null, steps),
@@ -1136,6 +1136,11 @@ class Help {
 
   open() {
     if (!this.el.open) this.el.showModal();
+  }
+
+  /** There is one place to go: Tab would leave the page for the browser's own buttons. */
+  key(event) {
+    if (event.key === "Tab") event.preventDefault();
   }
 }
 

@@ -21,7 +21,7 @@ MAX_RESOURCE = 4_096
 
 _RISKS = get_args(Risk)
 _RULE = re.compile(r"([A-Za-z0-9_*-]{1,100})(?:\((.*)\))?", re.DOTALL)
-_BY_RISK = Decision("once", "its risk is not asked about")
+BY_RISK = Decision("once", "its risk is not asked about")
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +159,15 @@ class Policy:
         """
         return self.judge(tool, Touched.by(tool, arguments or {}))
 
+    def waves_through(self, tool: Tool) -> bool:
+        """Whether no rule can speak of the tool, and its risk is not asked about.
+
+        >>> from zoolab.tools import Tool
+        >>> Policy().waves_through(Tool("now", "The time.", {"type": "object"}))
+        True
+        """
+        return not self._deny and not self._ask and tool.risk not in self.ask
+
     def judge(self, tool: Tool, touched: Touched) -> Decision:
         """The decision for a call that touches this.
 
@@ -171,7 +180,7 @@ class Policy:
         if any(rule.may_cover(tool.name, touched) for rule in self._ask):
             return Decision("pending", f"{tool.name} is to be asked about: allow it?")
         if tool.risk not in self.ask:
-            return _BY_RISK
+            return BY_RISK
         if any(rule.covers(tool.name, touched) for rule in self._allow):
             return Decision("once", f"the policy allows {tool.name}")
         return Decision("pending", f"{tool.name} is of {tool.risk} risk: allow it?")

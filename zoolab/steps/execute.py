@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from zoolab.errors import ERROR_CODES, ToolTimeout, ZoolabError
 from zoolab.faults import GOING_ON
 from zoolab.records import Context, Failure, Outcome, ToolCall, Verdict
+from zoolab.steps.printed import STAGE, Printed
 from zoolab.tools import ToolReturn
 
 if TYPE_CHECKING:
@@ -62,6 +63,13 @@ class Runner:
 
         On `KeyboardInterrupt` the outcomes so far are raised as `Interrupted`.
         """
+        STAGE.enter()
+        try:
+            return self._run(jobs)
+        finally:
+            STAGE.leave()
+
+    def _run(self, jobs: Sequence[Job]) -> list[Outcome]:
         if len(jobs) == 1 and jobs[0].timeout is None:
             try:
                 return [_timed(jobs[0], self._call)]
@@ -82,7 +90,7 @@ class Runner:
         done: list[Outcome] = []
         for job in jobs:
             try:
-                done += self.run([job]) if job.timeout is None else _collect([_Worker(job, self._call)])
+                done += self._run([job]) if job.timeout is None else _collect([_Worker(job, self._call)])
             except Interrupted as error:
                 missing = len(jobs) - len(done) - 1
                 raise Interrupted(done + error.outcomes + [INTERRUPTED] * missing) from error
@@ -191,6 +199,7 @@ def _timed(job: Job, call: Any) -> Outcome:
     started = time.time_ns() // 1_000_000
     began = time.perf_counter()
     value, failure, trace, fault = None, None, None, None
+    printed = Printed()
     try:
         value = call(job)
     except KeyboardInterrupt:
@@ -198,10 +207,12 @@ def _timed(job: Job, call: Any) -> Outcome:
     except BaseException as error:
         failure = _failure(error)
         trace, fault = getattr(error, "trace", None), getattr(error, "fault", None)
+    finally:
+        text = printed.text()
     elapsed = (time.perf_counter() - began) * 1000
     if type(value) is ToolReturn:
         value, trace, fault = value.value, value.trace, value.fault
-    return Outcome(value, failure, elapsed, started, False, trace, fault)
+    return Outcome(value, failure, elapsed, started, False, trace, fault, text)
 
 
 def _own_copy(arguments: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -144,8 +144,11 @@ def _verdict_lines(step: Step) -> Iterator[str]:
 
 
 def _outcome_lines(step: Step) -> Iterator[str]:
-    if isinstance(step.record, Outcome) and step.record.error is not None:
-        yield step.record.error.message
+    if isinstance(step.record, Outcome):
+        if step.record.error is not None:
+            yield step.record.error.message
+        if step.record.stdout:
+            yield f"printed: {step.record.stdout.rstrip()}"
 
 
 def _nothing(_step: Step) -> Iterator[str]:

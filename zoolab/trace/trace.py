@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, time
 from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import InvalidInput, ZoolabError
@@ -21,6 +21,8 @@ from zoolab.trace.summary import LoggedError, MessagesDiff, errors_of
 
 if TYPE_CHECKING:
     import pandas as pd
+    from opentelemetry.sdk.trace import ReadableSpan
+    from opentelemetry.trace import TracerProvider
 
     from zoolab.trace.diagnosis import Diagnosis
     from zoolab.trace.wires import Wires
@@ -62,6 +64,10 @@ class Trace:
         self.fault: Fault | None = None
         #: What a fork continues with; not saved.
         self.options: dict[str, Any] = {}
+        #: When the trace began, seconds since 1970 (None: its file does not say), and when the run ended,
+        #: seconds since then (None: it has not).
+        self.began: float | None = time()
+        self.ended: float | None = None
         self._zero = perf_counter()
         self._stream = None if path is None else EventStream(self, EventWriter(Path(path)))
 
@@ -120,10 +126,10 @@ class Trace:
         """Whatever ends the walk, the trace knows it and is whole."""
         try:
             yield
-            self.outcome = "answer"
+            self.outcome, self.ended = "answer", perf_counter() - self._zero
         except (ZoolabError, KeyboardInterrupt) as error:
             self.outcome = "interrupted" if isinstance(error, KeyboardInterrupt) else error.code
-            self.error = str(error)
+            self.error, self.ended = str(error), perf_counter() - self._zero
             self.fault = getattr(error, "fault", None)
             error.trace = self  # type: ignore[union-attr]
             raise
@@ -257,6 +263,32 @@ class Trace:
         from zoolab.trace.rooms import from_above
 
         return from_above("inspect")(self, other, **options)
+
+    def to_otel(self, provider: TracerProvider | None = None, *, content: bool = False) -> list[ReadableSpan]:
+        """The run as OpenTelemetry spans: invoke_agent, chat and execute_tool, by its GenAI conventions.
+
+        Opens no connection and leaves OpenTelemetry's global provider alone. Exported twice, a run has the
+        same ids and times. The time between steps by hand is left out.
+
+        Args:
+            provider: The `TracerProvider` whose processors receive the spans; by default none do.
+            content: Whether messages, arguments, results and error texts go with them: they may be private.
+
+        Returns:
+            The spans, finished, each before those within it; only those that the provider's sampler records.
+
+        Raises:
+            InvalidInput: The OpenTelemetry SDK is not installed, or `provider` is no provider.
+
+        >>> from zoolab import Scripted, run
+        >>> for span in run("Hi", [], Scripted(["Hello"]), trace=Trace(agent="greeter")).to_otel():
+        ...     print(span.name)
+        invoke_agent greeter
+        chat scripted
+        """
+        from zoolab.trace.otel import to_otel
+
+        return to_otel(self, provider, content=content)
 
     def to_markdown(self) -> str:
         """The protocol of the run: each request and reply in JSON, and `messages[]` before and after.

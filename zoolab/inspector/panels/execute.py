@@ -39,6 +39,8 @@ def execute_blocks(moment: Moment, room: Room, outcome: Outcome) -> list[Block]:
         blocks.append(_value(room, outcome.value))
     else:
         blocks.append(note(room, "error", f"{error.code}: {error.message}"))
+    if outcome.stdout:
+        blocks.append(code(room, "what it printed; the model does not see it", outcome.stdout))
     blocks += facts(
         room,
         ("duration", duration(outcome.duration_ms)),

@@ -194,6 +194,7 @@ def _execute(outcome: Outcome, step: Step, scene: Scene) -> Html:
         block(python_call(step.call.name if step.call else "tool", arguments), "the Python call", "raw call"),
         tag("p", "It returned:" if error is None else "In place of a value:"),
         _value(outcome.value) if error is None else block(error.message, "the error"),
+        block(outcome.stdout, "what it printed, which the model does not see") if outcome.stdout else None,
         facts(
             ("time", duration(outcome.duration_ms)),
             ("permission", None if asked is None else _permission(asked)),

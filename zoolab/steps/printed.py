@@ -1,0 +1,101 @@
+"""What a tool prints, kept beside its value; it is shown all the same."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from contextvars import ContextVar, Token
+from typing import Any, TextIO, cast
+
+MAX_PRINTED = 16 * 1024
+
+
+class Printed:
+    """Keeps what is printed in this context, until `text` is asked for.
+
+    >>> stage = Stage()
+    >>> stage.enter()
+    >>> printed = Printed()
+    >>> print("reading the file")
+    reading the file
+    >>> printed.text()
+    'reading the file\\n'
+    >>> stage.leave()
+    """
+
+    __slots__ = ("_parts", "_size", "_token")
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._size = 0
+        self._token: Token[Printed | None] = _here.set(self)
+
+    def add(self, text: str) -> None:
+        """Keep a text, as long as there is room."""
+        if self._size <= MAX_PRINTED:
+            self._parts.append(text[: MAX_PRINTED + 1])
+        self._size += len(text)
+
+    def text(self) -> str:
+        """What was printed, at most `MAX_PRINTED` characters and a notice; nothing is kept from here on."""
+        _here.reset(self._token)
+        if not self._parts:
+            return ""
+        text = "".join(self._parts)
+        if self._size <= MAX_PRINTED:
+            return text
+        return f"{text[:MAX_PRINTED]}\n[cut: the first {MAX_PRINTED:,} of {self._size:,} characters]"
+
+
+_here: ContextVar[Printed | None] = ContextVar("zoolab_printed", default=None)
+
+
+class Stage:
+    """Stands before `sys.stdout` while tools run; walks in several threads may share it.
+
+    >>> stage, before = Stage(), sys.stdout
+    >>> stage.enter(), stage.leave(), sys.stdout is before
+    (None, None, True)
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._walks = 0
+        self._tee: _Tee | None = None
+
+    def enter(self) -> None:
+        """A walk begins to run tools."""
+        with self._lock:
+            self._walks += 1
+            if self._tee is None:
+                self._tee = _Tee(sys.stdout)
+                sys.stdout = cast("TextIO", self._tee)
+
+    def leave(self) -> None:
+        """It has its outcomes. The last one to leave puts back what was there, if it still stands there."""
+        with self._lock:
+            self._walks -= 1
+            tee = self._tee
+            if self._walks == 0 and tee is not None:
+                self._tee = None
+                if cast("object", sys.stdout) is tee:
+                    sys.stdout = tee.beyond
+
+
+class _Tee:
+    """Shows what is written, and keeps it for the tool that wrote it."""
+
+    def __init__(self, beyond: TextIO) -> None:
+        self.beyond = beyond
+
+    def write(self, text: str) -> int:
+        printed = _here.get()
+        if printed is not None:
+            printed.add(text)
+        return self.beyond.write(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.beyond, name)
+
+
+STAGE = Stage()
