@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from looking import watched_page
 from playwright.sync_api import Browser, Page, sync_playwright
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -188,11 +189,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
     """A page of its own a test; an uncaught JavaScript error in it fails the test."""
-    with closing(browser.new_context(viewport={"width": 1280, "height": 900})) as context:
-        page = context.new_page()
-        errors: list[str] = []
-        page.on("pageerror", lambda error: errors.append(str(error)))
+    with watched_page(browser) as page:
         yield page
         if folder := os.environ.get("ZOOLAB_SHOTS"):
             page.screenshot(path=Path(folder) / f"{request.node.name}.png")
-        assert not errors, errors

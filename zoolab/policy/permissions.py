@@ -52,6 +52,7 @@ class Permissions:
         self.policy = policy or Policy()
         self._file = None if path is None else PolicyFile(path)
         self._audit = None if audit is None else Audit(audit)
+        self._unwatched = path is None and audit is None
         self._granted: tuple[Rule, ...] = ()
         self._granting = threading.Lock()
         self._kept()  # a file that cannot be understood is said now
@@ -63,7 +64,7 @@ class Permissions:
 
     def decide(self, tool: Tool, arguments: Mapping[str, Any]) -> Decision:
         """The decision that stands: once, session, always, deny; or pending, where a person has to say."""
-        if self._file is None and self._audit is None and self.policy.waves_through(tool):
+        if self._unwatched and self.policy.waves_through(tool):
             return BY_RISK
         touched = Touched.by(tool, arguments)
         decision = self._judge(tool, touched)

@@ -65,20 +65,17 @@ class Runner:
         """
         STAGE.enter()
         try:
-            return self._run(jobs)
+            if len(jobs) == 1 and jobs[0].timeout is None:
+                return [_timed(jobs[0], self._call)]
+            if not self._parallel:
+                return self._run_in_turn(jobs)
+            return _collect([_Worker(job, self._call) for job in jobs])
+        except Interrupted:
+            raise
+        except KeyboardInterrupt as error:
+            raise Interrupted([INTERRUPTED]) from error
         finally:
             STAGE.leave()
-
-    def _run(self, jobs: Sequence[Job]) -> list[Outcome]:
-        if len(jobs) == 1 and jobs[0].timeout is None:
-            try:
-                return [_timed(jobs[0], self._call)]
-            except KeyboardInterrupt as error:
-                raise Interrupted([INTERRUPTED]) from error
-        if not self._parallel:
-            return self._run_in_turn(jobs)
-        workers = [_Worker(job, self._call) for job in jobs]
-        return _collect(workers)
 
     def close(self) -> None:
         """Stop the event loop, if there is one; tools that still wait on it are cancelled."""
@@ -90,7 +87,7 @@ class Runner:
         done: list[Outcome] = []
         for job in jobs:
             try:
-                done += self._run([job]) if job.timeout is None else _collect([_Worker(job, self._call)])
+                done += self.run([job]) if job.timeout is None else _collect([_Worker(job, self._call)])
             except Interrupted as error:
                 missing = len(jobs) - len(done) - 1
                 raise Interrupted(done + error.outcomes + [INTERRUPTED] * missing) from error

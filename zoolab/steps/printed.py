@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from contextvars import ContextVar, Token
-from typing import Any, TextIO, cast
+from typing import Any, TextIO
 
 MAX_PRINTED = 16 * 1024
 
@@ -26,12 +26,14 @@ class Printed:
     __slots__ = ("_parts", "_size", "_token")
 
     def __init__(self) -> None:
-        self._parts: list[str] = []
+        self._parts: list[str] | None = None
         self._size = 0
         self._token: Token[Printed | None] = _here.set(self)
 
     def add(self, text: str) -> None:
         """Keep a text, as long as there is room."""
+        if self._parts is None:
+            self._parts = []
         if self._size <= MAX_PRINTED:
             self._parts.append(text[: MAX_PRINTED + 1])
         self._size += len(text)
@@ -39,7 +41,7 @@ class Printed:
     def text(self) -> str:
         """What was printed, at most `MAX_PRINTED` characters and a notice; nothing is kept from here on."""
         _here.reset(self._token)
-        if not self._parts:
+        if self._parts is None:
             return ""
         text = "".join(self._parts)
         if self._size <= MAX_PRINTED:
@@ -61,25 +63,22 @@ class Stage:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._walks = 0
-        self._tee: _Tee | None = None
+        self._tee = _Tee(sys.stdout)
 
     def enter(self) -> None:
         """A walk begins to run tools."""
         with self._lock:
             self._walks += 1
-            if self._tee is None:
-                self._tee = _Tee(sys.stdout)
-                sys.stdout = cast("TextIO", self._tee)
+            if self._walks == 1:
+                self._tee.beyond = sys.stdout
+                sys.stdout = self._tee
 
     def leave(self) -> None:
         """It has its outcomes. The last one to leave puts back what was there, if it still stands there."""
         with self._lock:
             self._walks -= 1
-            tee = self._tee
-            if self._walks == 0 and tee is not None:
-                self._tee = None
-                if cast("object", sys.stdout) is tee:
-                    sys.stdout = tee.beyond
+            if self._walks == 0 and sys.stdout is self._tee:
+                sys.stdout = self._tee.beyond
 
 
 class _Tee:
