@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from dataclasses import replace
 
 import pytest
@@ -347,3 +348,19 @@ def test_a_missing_file_an_empty_one_and_a_folder_are_refused(tmp_path):
     (tmp_path / "empty.jsonl").touch()
     with pytest.raises(InvalidTrace, match="is empty"):
         Trace.load(tmp_path / "empty.jsonl")
+
+
+@tool(name="add")
+def add_integers(a: int, b: int) -> int:
+    """Add two integers."""
+    return a + b
+
+
+def test_the_line_for_people_is_never_in_the_messages():
+    model = Scripted([[("add", {"a": 1, "b": 2}), ("add", {"a": "x"}), ("boom\x1b[2J", {})], "Three."])
+    trace = run("1 + 2?", [add_integers], model, envelope="plain")
+    assert re.sub(r"[\d.]+ ms", "0 ms", trace.display[0]) == "[add] ok in 0 ms: 3"
+    assert trace.display[1].startswith("[add] invalid_arguments: ")
+    assert trace.display[2].startswith("[boom\\x1b[2J] unknown_tool: ")
+    assert len(trace.display) == len([m for m in trace.messages if m["role"] == "tool"]) == 3
+    assert all(line not in str(trace.messages) for line in trace.display)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from zoolab.jsontext import encode, excerpt
@@ -58,6 +58,33 @@ def change(step: Step, before: int) -> str:
     return f"messages[] {before} -> {after}" + (f": {roles}" if roles else "")
 
 
+def display_lines(steps: Iterable[Step]) -> list[str]:
+    """One line for people about each result: the tool, how it went, how long it took, what came.
+
+    >>> from zoolab import Scripted, walk
+    >>> display_lines(walk("Hi", [], Scripted([[("fly", {})], "I cannot."])))
+    ['[fly] unknown_tool: "arguments: expected no tools at all, received ...]
+    """
+    lines: list[str] = []
+    came: dict[tuple[int, int | None], str] = {}
+    for step in steps:
+        place = step.turn, step.slot
+        if isinstance(step.record, Verdict | Outcome):
+            came[place] = _in_short(step.record)
+        elif isinstance(step.record, Result) and step.call is not None:
+            lines.append(f"[{visible(step.call.name)}] {came.get(place, '')}")
+    return lines
+
+
+def _in_short(record: Verdict | Outcome) -> str:
+    if isinstance(record, Outcome) and record.error is None:
+        return f"ok in {record.duration_ms:.1f} ms: {excerpt(record.value, 200)}"
+    if isinstance(record, Outcome) and record.error is not None:
+        return f"{record.error.code}: {excerpt(record.error.message, 200)}"
+    problems = record.problems if isinstance(record, Verdict) else ()
+    return "; ".join(f"{problem.code}: {excerpt(problem.message, 200)}" for problem in problems)
+
+
 def visible(text: str) -> str:
     """`text` with control characters made visible, so that no model can command a terminal.
 
@@ -79,6 +106,7 @@ def _request(request: Request) -> str:
     if not request.tools:
         return sent
     tools = f"{len(request.tools)} tool{'s' * (len(request.tools) != 1)}"
+    tools += f" of {len(request.tools) + len(request.withheld)}" if request.withheld else ""
     return f"{sent} with {tools}" + (
         "" if request.tool_choice == "auto" else f", tool_choice {request.tool_choice}"
     )

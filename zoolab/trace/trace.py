@@ -8,27 +8,19 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter, time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zoolab.errors import InvalidInput, ZoolabError
-from zoolab.files import write_whole
 from zoolab.jsontext import excerpt
 from zoolab.records import Fault, Message, Messages, Record, Reply, Step, ToolCall
 from zoolab.trace.events import EventStream, events_of, read_into
 from zoolab.trace.journal import Journal, Revision
 from zoolab.trace.storage import EventWriter, write_events
 from zoolab.trace.summary import LoggedError, MessagesDiff, errors_of
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from opentelemetry.sdk.trace import ReadableSpan
-    from opentelemetry.trace import TracerProvider
-
-    from zoolab.trace.diagnosis import Diagnosis
-    from zoolab.trace.wires import Wires
+from zoolab.trace.views import TraceViews
 
 
-class Trace:
+class Trace(TraceViews):
     """The record of a walk. It exists before the first step, so that an interrupted run loses nothing.
 
     Args:
@@ -208,114 +200,6 @@ class Trace:
             found.append(LoggedError(None, None, None, self.outcome, self.error))
         return found
 
-    def diagnose(self) -> list[Diagnosis]:
-        """What went wrong, as up to four diagnoses with evidence and advice; empty where nothing shows.
-
-        no_tool_call (though one was needed), broken_arguments, unknown_tool, poor_description. With
-        `expected_tool` in the trace's meta a wrong choice is evidence, too.
-
-        >>> from zoolab import Scripted, walk
-        >>> Trace.record(walk("Hi", [], Scripted(["Hello"]))).diagnose()
-        []
-        """
-        from zoolab.trace.diagnosis import diagnose
-
-        return diagnose(self)
-
-    def to_frame(self) -> pd.DataFrame:
-        """The steps as a table, one row each.
-
-        Columns: run_id case_id variant model seed turn seq step slot call_id attempt tool expected_tool
-        status error_code error_type outcome fault t_start (s) duration_ms n_messages tokens_in tokens_out.
-
-        >>> from zoolab import Scripted, walk
-        >>> Trace.record(walk("Hi", [], Scripted(["Hello"]))).to_frame()["step"].tolist()
-        ['define', 'request', 'tool_call']
-        """
-        from zoolab.trace.frame import to_frame
-
-        return to_frame(self)
-
-    def to_html(self, path: str | Path | None = None, *, interactive: bool = False) -> str:
-        """The story of the run as one self-contained page without scripts; written to `path`, if given.
-
-        `interactive` makes it a page to step through: one script, its own, and no connection to anything.
-
-        >>> from zoolab import Scripted, walk
-        >>> "<script" in Trace.record(walk("<script>", [], Scripted(["Hello"]))).to_html()
-        False
-        """
-        from zoolab.trace.rooms import from_above
-        from zoolab.trace.story.page import render_page
-
-        page: str = from_above("render_interactive_page")(self) if interactive else render_page(self)
-        if path is not None:
-            write_whole(Path(path), [page])
-        return page
-
-    def inspect(self, other: Trace | None = None, **options: Any) -> Any:
-        """Step through the run in a notebook; `options` are those of `zoolab.inspect`.
-
-        >>> from zoolab import Scripted, run
-        >>> run("Hi", [], Scripted(["Hello"])).inspect().step
-        0
-        """
-        from zoolab.trace.rooms import from_above
-
-        return from_above("inspect")(self, other, **options)
-
-    def to_otel(self, provider: TracerProvider | None = None, *, content: bool = False) -> list[ReadableSpan]:
-        """The run as OpenTelemetry spans: invoke_agent, chat and execute_tool, by its GenAI conventions.
-
-        Opens no connection and leaves OpenTelemetry's global provider alone. Exported twice, a run has the
-        same ids and times. The time between steps by hand is left out.
-
-        Args:
-            provider: The `TracerProvider` whose processors receive the spans; by default none do.
-            content: Whether messages, arguments, results and error texts go with them: they may be private.
-
-        Returns:
-            The spans, finished, each before those within it; only those that the provider's sampler records.
-
-        Raises:
-            InvalidInput: The OpenTelemetry SDK is not installed, or `provider` is no provider.
-
-        >>> from zoolab import Scripted, run
-        >>> for span in run("Hi", [], Scripted(["Hello"]), trace=Trace(agent="greeter")).to_otel():
-        ...     print(span.name)
-        invoke_agent greeter
-        chat scripted
-        """
-        from zoolab.trace.otel import to_otel
-
-        return to_otel(self, provider, content=content)
-
-    def to_markdown(self) -> str:
-        """The protocol of the run: each request and reply in JSON, and `messages[]` before and after.
-
-        >>> from zoolab import Scripted, walk
-        >>> "### Request" in Trace.record(walk("Hi", [], Scripted(["Hello"]))).to_markdown()
-        True
-        """
-        from zoolab.trace.markdown import to_markdown
-
-        return to_markdown(self)
-
-    def show_wires(self, turn: int = 1) -> Wires:
-        """One turn in all wire formats side by side: `bodies` and `replies` by format, each with warnings.
-
-        Raises:
-            InvalidInput: There is no such turn.
-
-        >>> from zoolab import Scripted, walk
-        >>> wires = Trace.record(walk("Hi", [], Scripted(["Hello"]))).show_wires()
-        >>> wires.bodies["gemini"].body
-        {'contents': [{'role': 'user', 'parts': [{'text': 'Hi'}]}]}
-        """
-        from zoolab.trace.wires import show_wires
-
-        return show_wires(self, turn)
-
     def save(self, path: str | Path) -> Path:
         """Write the trace to a JSONL file, one event a line; returns its path.
 
@@ -391,11 +275,6 @@ class Trace:
     def __repr__(self) -> str:
         turns = self.steps[-1].turn if self.steps else 0
         return f"<Trace {self.run_id}: {len(self.steps)} steps, {turns} turns, {self.outcome}>"
-
-    def _repr_html_(self) -> str:
-        from zoolab.trace.story.page import render_fragment
-
-        return render_fragment(self)
 
     def _settle(self, answer: Record | Step, before_next: Messages) -> None:
         """Once the walk has gone on, an answered step shows what it was answered with."""
