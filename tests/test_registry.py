@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from zoolab import Scripted, Tool, ToolRegistry, Trace, run, tool, walk
-from zoolab.errors import InvalidArguments, InvalidInput, PermissionDenied, UnknownTool
+from zoolab import Limits, Scripted, Tool, ToolRegistry, Trace, run, tool, walk
+from zoolab.errors import (
+    InvalidArguments,
+    InvalidInput,
+    PermissionDenied,
+    ToolLoopLimitReached,
+    UnknownTool,
+)
 
 
 @tool
@@ -98,3 +104,45 @@ def test_a_person_is_asked_in_the_short_form(tmp_path):
         ["permission_denied"],
     )
     assert Trace.load(allowed.save(tmp_path / "trace.jsonl")) == allowed
+
+
+def test_a_tool_is_built_parameter_by_parameter():
+    search = (
+        Tool.build("search", "Search the notes.")
+        .param("query", "string", "What to look for.")
+        .param_opt("limit", "integer", "At most so many.", minimum=1)
+        .param_opt("order", "string", enum=["new", "old"])
+        .call(lambda query, limit=2, order="new": [query, limit, order], risk="medium")
+    )
+    assert search.parameters["required"] == ["query"]
+    assert search.parameters["properties"]["limit"]["minimum"] == 1
+    tools = ToolRegistry([search])
+    assert tools.execute("search", {"query": "db", "order": "old"}) == ["db", 2, "old"]
+    with pytest.raises(InvalidArguments, match="/limit"):
+        tools.execute("search", {"query": "db", "limit": 0})
+
+
+def test_a_schema_and_a_function_written_by_hand():
+    schema = {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}
+    search = Tool.from_schema("search", "Search.", schema, lambda query, limit=10: {"found": query * limit})
+    trace = run("Search.", [search], Scripted([[("search", {"query": "ab"})], "Done."]), envelope="plain")
+    assert (trace.messages[2]["content"], search.schema()["function"]["parameters"]) == (
+        '{"found":"' + "ab" * 10 + '"}',
+        schema,
+    )
+
+
+def test_types_in_capitals_are_those_of_json_schema():
+    schema = {"type": "OBJECT", "properties": {"city": {"type": "STRING", "nullable": True}}}
+    weather = Tool.from_schema("weather", "Weather.", schema, lambda city: city)
+    assert weather.parameters["properties"]["city"] == {"type": ["string", "null"]}
+    assert ToolRegistry([weather]).execute("weather", {"city": None}) is None
+
+
+def test_ten_turns_of_fifteen_calls():
+    counted: list[int] = []
+    count = Tool("count", "Count.", {"type": "object"}, lambda: counted.append(1))
+    greedy = Scripted([[("count", {})] * 20] * 11)
+    with pytest.raises(ToolLoopLimitReached, match="10 turns"):
+        run("Count.", [count], greedy, limits=Limits(turns=10, calls_per_turn=15))
+    assert len(counted) == 10 * 15

@@ -50,6 +50,10 @@ run("What is 2 + 2?", [add], Scripted(replies)).inspect()
     "allow": 'inspect(walk("Wipe it.", [wipe], Scripted([[("wipe", {})], [("wipe", {})], "Done."])))',
     "deny": 'inspect(walk("Wipe it.", [wipe], Scripted([[("wipe", {})], "It stays."])))',
     "fork": 'run("What is 42 + 58?", [add], Scripted(answer), envelope="plain").inspect()',
+    "two": """
+short = run("What is 1 + 2?", [add], Scripted(["3"]))
+run("What is 1 + 2?", [add], Scripted([[("add", {"a": 1, "b": 2})], "3"])).inspect(short)
+""",
     "agent": """
 helper = as_tool("helper", "Helps with sums.", [add], Scripted([[("add", {"a": 1, "b": 2})], "3"]))
 run("Ask the team.", [helper], Scripted([[("helper", {"task": "What is 1 + 2?"})], "It is 3."])).inspect()
@@ -333,6 +337,16 @@ def test_two_traces_side_by_side_move_together(look):
     shown.press("c")
     expect(shown.find(".zl-column[data-side=other]")).to_be_visible()
     shown.click("Back")
+
+
+def test_a_step_that_the_other_trace_has_not_is_said_to_be_missing(look):
+    shown = look("two")
+    expect(shown.find(".zl-comparing")).to_contain_text("5 steps more")
+    shown.press("Home", *["ArrowRight"] * 4)
+    shown.says("execute")
+    shown.says("No such step in this trace.", side="other")
+    shown.press("Home")
+    shown.says("1 tool: add", side="other")
 
 
 def test_the_trace_of_a_sub_agent_opens(look):
