@@ -54,7 +54,7 @@ const HELP = [
   ["e", "the next error"],
   ["d", "what changed in messages[]"],
   ["r", "what was on the wire"],
-  ["f", "edit this step, fork from it"],
+  ["f", "edit this step, fork from it; Esc leaves"],
   ["c", "compare with the parent, or stop comparing"],
   ["?", "this page"],
 ];
@@ -80,7 +80,6 @@ const ICONS = {
   bad: "M4 4l8 8M12 4l-8 8",
   none: "M4.5 8h7",
   info: "M8 2a6 6 0 1 0 0 12A6 6 0 0 0 8 2zM8 7.3v3.7M8 4.8v.3",
-  warn: "M8 2 14.5 13.5h-13zM8 6.3v3.4M8 11.5v.3",
   look: "M1.5 8S4 3.8 8 3.8 14.5 8 14.5 8 12 12.2 8 12.2 1.5 8 1.5 8zM8 6a2 2 0 1 0 0 4 2 2 0 0 0 0-4z",
   replay: "M8 4v8L2.5 8zM13.5 4v8L8 8z",
   live: "M8 2a6 6 0 1 0 0 12A6 6 0 0 0 8 2zM10 6c-.3-.8-1-1-2-1-2.6 0-2.6 2.8 0 3s2.6 3 0 3c-1 0-1.7-.3-2-1M8 4v8",
@@ -112,7 +111,7 @@ const SVG = ["http:", "", "www.w3.org", "2000", "svg"].join("/");
 function icon(name) {
   const drawing = document.createElementNS(SVG, "svg");
   const path = document.createElementNS(SVG, "path");
-  path.setAttribute("d", ICONS[name] ?? ICONS.none);
+  path.setAttribute("d", Object.hasOwn(ICONS, name) ? ICONS[name] : ICONS.none);
   drawing.append(path);
   for (const [key, value] of [["viewBox", "0 0 16 16"], ["class", "zl-icon"], ["aria-hidden", "true"]])
     drawing.setAttribute(key, value);
@@ -129,8 +128,14 @@ function enable(element, can) {
   element.setAttribute("aria-disabled", String(!can));
 }
 
+/** Say which option of a list is the active one, if it is drawn. */
+function pointTo(list, id) {
+  if (id) list.setAttribute("aria-activedescendant", id);
+  else list.removeAttribute("aria-activedescendant");
+}
+
 function chip(word) {
-  return h("span", { class: `zl-chip zl-is-${word in ICONS ? word : "none"}` }, icon(word), word);
+  return h("span", { class: `zl-chip zl-is-${Object.hasOwn(ICONS, word) ? word : "none"}` }, icon(word), word);
 }
 
 function plural(number, one, many = `${one}s`) {
@@ -155,13 +160,36 @@ function memory() {
   };
 }
 
+/** What is in sight of an element that scrolls, kept, because to ask for it costs a layout each time. */
+class Sight {
+  constructor(element, changed = () => {}) {
+    Object.assign(this, { element, left: 0, top: 0, width: 0, height: 0 });
+    element.addEventListener("scroll", () => this.see(changed), { passive: true });
+    this.resized = new ResizeObserver(() => this.see(changed));
+    this.resized.observe(element);
+  }
+
+  see(changed) {
+    const { scrollLeft: left, scrollTop: top, clientWidth: width, clientHeight: height } = this.element;
+    Object.assign(this, { left, top, width, height });
+    changed();
+  }
+
+  scroll({ left = this.left, top = this.top }) {
+    if (left === this.left && top === this.top) return;
+    this.element.scrollTo({ left, top, behavior: "instant" });
+    Object.assign(this, { left: Math.max(0, left), top: Math.max(0, top) });
+  }
+}
+
 // ---- texts
 
 const MAX_LIT = 6000;
 const JSON_TOKEN = /("(?:[^"\\]|\\.)*")(\s*:)?|-?\b\d[\d.eE+-]*|\b(?:true|false|null)\b/g;
 
 /** JSON with its keys, strings and numbers told apart; a long text stays plain. */
-function lit(text) {
+function lit(given) {
+  const text = String(given);
   if (text.length > MAX_LIT || !/^\s*[[{]/.test(text)) return [text];
   const parts = [];
   let from = 0;
@@ -183,7 +211,7 @@ function caption(label) {
 }
 
 function pre(text, label) {
-  const filled = text === "" ? [h("span", { class: "zl-quiet" }, "empty")] : lit(String(text));
+  const filled = text === "" ? [h("span", { class: "zl-quiet" }, "empty")] : lit(text);
   return h("pre", { class: "zl-pre", "aria-label": label }, filled);
 }
 
@@ -213,14 +241,13 @@ const BLOCKS = {
 
   checks: ({ label, rows }) => h("section", null, caption(label), h("ul", { class: "zl-checks" }, rows.map(check))),
 
-  diff: ({ label, pieces }) =>
-    h(
-      "section",
-      null,
-      caption(label),
-      h("pre", { class: "zl-pre" }, pieces.map(([op, text]) => (op === "ins" || op === "del" ? h(op, null, text) : text))),
-      h("p", { class: "zl-cut" }, h("del", null, "struck out"), " was there before, ", h("ins", null, "underlined"), " is new"),
-    ),
+  diff: ({ label, pieces }) => {
+    const side = (word, kept) => {
+      const shown = pieces.filter(([op]) => op === "" || op === kept);
+      return h("div", { class: "zl-version" }, h("small", null, word), h("pre", { class: "zl-pre" }, shown.map(([op, text]) => (op ? h(kept, null, text) : text))));
+    };
+    return h("section", null, caption(label), side("before", "del"), side("after", "ins"));
+  },
 
   stream: ({ label, pieces }) => scrubber(label, pieces),
 
@@ -236,7 +263,7 @@ const BLOCKS = {
   flow: ({ label, rows }) => h("section", null, caption(label), h("ol", { class: "zl-flow" }, rows.map(flowEnd))),
 
   note: ({ tone, text }) =>
-    h("p", { class: `zl-note zl-tone-${tone in TONES ? tone : "info"}` }, icon(tone), h("span", null, h("b", null, `${TONES[tone] ?? "Note"}: `), text)),
+    h("p", { class: `zl-note zl-tone-${tone in TONES ? tone : "info"}` }, icon(tone === "warn" ? "error" : tone), h("span", null, h("b", null, `${TONES[tone] ?? "Note"}: `), text)),
 
   permission: (asked) => {
     const names = ["tool", "risk", "resource", "arguments", "choice", "reason"];
@@ -323,11 +350,13 @@ function scrubber(label, pieces) {
 class Panels {
   static kept = 80;
   static patience = 5000;
+  static ahead = 8;
 
   constructor(model) {
     this.model = model;
     this.cache = new Map();
     this.asked = new Map();
+    this.last = new Map();
   }
 
   /** @returns {Panel | undefined} */
@@ -338,13 +367,16 @@ class Panels {
     return panel;
   }
 
-  /** Ask for a step and its neighbours, one question at a time. */
+  /** Ask for a step and those that will be shown next, one question at a time. */
   want(side, seq, n) {
+    const from = this.last.get(side) ?? seq;
+    const on = Math.sign(seq - from) || 1;
+    const near = seq === from ? [seq, seq + 1, seq - 1] : Array.from({ length: Panels.ahead }, (_, i) => seq + i * on);
     const missing = (at) => at >= 0 && at < n && !this.cache.has(`${side} ${at}`);
-    if (Date.now() < (this.asked.get(side) ?? 0) || ![seq, seq + 1, seq - 1].some(missing)) return;
+    if (Date.now() < (this.asked.get(side) ?? 0) || !near.slice(0, Panels.ahead / 2).some(missing)) return;
+    this.last.set(side, seq);
     this.asked.set(side, Date.now() + Panels.patience);
-    const steps = [seq, seq + 1, seq - 1, seq + 2, seq + 3, seq - 2].filter(missing);
-    this.model.send({ type: "get", which: side, steps });
+    this.model.send({ type: "get", which: side, steps: near.filter(missing) });
   }
 
   keep(side, seq, panel) {
@@ -410,11 +442,10 @@ class Rail {
   constructor(column) {
     this.column = column;
     this.inner = h("div", { class: "zl-rail-inner", role: "presentation" });
-    this.el = h("div", { class: "zl-rail", role: "listbox", tabindex: "0", "aria-orientation": "horizontal", scroll: () => this.fill(), click: (event) => this.clicked(event) }, this.inner);
+    this.el = h("div", { class: "zl-rail", role: "listbox", tabindex: "0", "aria-orientation": "horizontal", click: (event) => this.clicked(event) }, this.inner);
     this.changed = memory();
     this.cells = new Map();
-    this.resized = new ResizeObserver(() => this.fill());
-    this.resized.observe(this.el);
+    this.sight = new Sight(this.el, () => this.seen());
   }
 
   draw(overview, seq) {
@@ -424,9 +455,14 @@ class Rail {
     this.select(seq);
   }
 
+  seen() {
+    this.show(this.selected);
+    this.fill();
+  }
+
   lay(overview) {
     this.overview = overview;
-    this.range = null;
+    this.range = this.shown = null;
     this.x = new Float64Array(overview.n + 1);
     let x = 8;
     for (let i = 0; i < overview.n; i++) {
@@ -453,9 +489,9 @@ class Rail {
   /** Draw the cells in sight, and some beside them. */
   fill() {
     if (!this.overview?.n) return this.inner.replaceChildren();
-    const { scrollLeft, clientWidth } = this.el;
-    const from = Math.max(0, Math.floor(this.at(scrollLeft) / Rail.chunk - 1) * Rail.chunk);
-    const to = Math.min(this.overview.n, Math.ceil(this.at(scrollLeft + clientWidth) / Rail.chunk + 1) * Rail.chunk);
+    const { left, width } = this.sight;
+    const from = Math.max(0, Math.floor(this.at(left) / Rail.chunk - 1) * Rail.chunk);
+    const to = Math.min(this.overview.n, Math.ceil(this.at(left + width) / Rail.chunk + 1) * Rail.chunk);
     if (this.range === `${from} ${to}`) return;
     this.range = `${from} ${to}`;
     this.cells = new Map();
@@ -502,15 +538,16 @@ class Rail {
       cell.setAttribute("aria-selected", String(at === seq));
       cell.classList.toggle("zl-coming", at === seq + 1);
     }
-    this.el.setAttribute("aria-activedescendant", this.cells.has(seq) ? this.id(seq) : "");
+    pointTo(this.el, this.cells.has(seq) && this.id(seq));
   }
 
   show(seq) {
-    if (!this.overview?.n || seq === this.selected) return;
-    const { scrollLeft, clientWidth } = this.el;
-    const margin = Math.min(2 * Rail.cell, clientWidth / 4);
+    if (!this.overview?.n || !this.sight.width || seq === this.shown) return;
+    this.shown = seq;
+    const { left, width } = this.sight;
+    const margin = Math.min(2 * Rail.cell, width / 4);
     const x = this.x[seq];
-    if (x < scrollLeft + margin || x + Rail.cell > scrollLeft + clientWidth - margin) this.el.scrollLeft = x - clientWidth / 2;
+    if (x < left + margin || x + Rail.cell > left + width - margin) this.sight.scroll({ left: x - width / 2 });
   }
 
   clicked(event) {
@@ -528,11 +565,10 @@ class Ledger {
     this.column = column;
     this.inner = h("div", { class: "zl-ledger-inner", role: "presentation" });
     this.title = h("h4", { class: "zl-caption" });
-    this.list = h("div", { class: "zl-ledger-list", role: "listbox", tabindex: "0", "aria-label": "messages[]; Enter leads to the step that a message came with", scroll: () => this.fill(), keydown: (event) => this.key(event), click: (event) => this.clicked(event) }, this.inner);
+    this.list = h("div", { class: "zl-ledger-list", role: "listbox", tabindex: "0", "aria-label": "messages[]; Enter leads to the step that a message came with", keydown: (event) => this.key(event), click: (event) => this.clicked(event) }, this.inner);
     this.el = h("section", { class: "zl-ledger", "aria-label": "Ledger of messages[]" }, this.title, this.list);
     this.changed = memory();
-    this.resized = new ResizeObserver(() => this.fill());
-    this.resized.observe(this.list);
+    this.sight = new Sight(this.list, () => this.fill());
   }
 
   draw(overview, seq) {
@@ -548,19 +584,19 @@ class Ledger {
   }
 
   reveal(index) {
-    const { scrollTop, clientHeight } = this.list;
-    const top = index * Ledger.row;
-    if (top < scrollTop || top + Ledger.row > scrollTop + clientHeight) this.list.scrollTop = top - clientHeight / 2;
+    const { top, height } = this.sight;
+    const at = index * Ledger.row;
+    if (at < top || at + Ledger.row > top + height) this.sight.scroll({ top: Math.max(0, Math.min(at - height / 2, this.rows * Ledger.row - height)) });
   }
 
   fill() {
     if (!this.entries) return;
-    const from = Math.max(0, Math.floor(this.list.scrollTop / Ledger.row) - 4);
-    const to = Math.min(this.rows, from + Math.ceil(this.list.clientHeight / Ledger.row) + 9);
+    const from = Math.max(0, Math.floor(this.sight.top / Ledger.row) - 4);
+    const to = Math.min(this.rows, from + Math.ceil(this.sight.height / Ledger.row) + 9);
     const rows = [];
     for (let i = from; i < to; i++) rows.push(this.row(i));
     this.inner.replaceChildren(...rows);
-    this.list.setAttribute("aria-activedescendant", this.cursor >= from && this.cursor < to ? this.id(this.cursor) : "");
+    pointTo(this.list, this.cursor >= from && this.cursor < to && this.id(this.cursor));
   }
 
   row(i) {
@@ -655,6 +691,7 @@ class Tabs {
       h("button", { type: "button", role: "tab", id: id(name), class: "zl-tab", "data-tab": name, "aria-controls": id("body"), click: () => pick(name) }, title),
     );
     this.body = h("div", { class: "zl-tab-body", role: "tabpanel", id: id("body"), tabindex: "0" });
+    this.sight = new Sight(this.body);
     this.el = h("section", { class: "zl-tabs" }, h("div", { role: "tablist", class: "zl-tablist", "aria-label": "More about this step", keydown: (event) => this.key(event) }, this.tabs), this.body);
   }
 
@@ -674,7 +711,7 @@ class Tabs {
       if (on) this.body.setAttribute("aria-labelledby", tab.id);
     }
     this.body.replaceChildren(...this.content(panel, name, note).filter(Boolean));
-    this.body.scrollTop = 0;
+    this.sight.scroll({ top: 0 });
   }
 
   content(panel, name, note) {
@@ -725,6 +762,11 @@ class Workbench {
     if (open) requestAnimationFrame(() => (this.areas[0]?.area ?? this.ways.querySelector("button"))?.focus());
   }
 
+  leave() {
+    this.toggle(false);
+    this.column.step.fork.focus();
+  }
+
   get key() {
     return `${this.column.overview.run_id} ${this.column.seq}`;
   }
@@ -740,13 +782,12 @@ class Workbench {
   drawFields(panel) {
     const drafts = this.drafts.get(this.key) ?? {};
     this.title.textContent = `Edit step ${panel.seq + 1}: ${panel.kind}`;
-    this.areas = panel.edit.map((edit) => this.area(edit, drafts[edit.field] ?? edit.text));
+    this.areas = panel.edit.map((edit, i) => this.area(`${this.app.id}-edit-${i}`, edit, drafts[edit.field] ?? edit.text));
     this.fields.replaceChildren(...this.areas.map(({ el }) => el));
     if (!this.areas.length) this.fields.append(h("p", { class: "zl-quiet" }, "Nothing of this step can be edited; it can be forked as it is."));
   }
 
-  area(edit, text) {
-    const id = `${this.app.id}-edit-${this.areas.length}-${Math.random().toString(36).slice(2)}`;
+  area(id, edit, text) {
     const area = h("textarea", { id, class: "zl-text zl-code", spellcheck: "false", rows: clamp(text.split("\n").length, 1, 9), "data-field": edit.field, "aria-describedby": `${id}-said`, input: () => this.typed(edit, area) });
     const said = h("span", { id: `${id}-said`, class: "zl-said-wrong", role: "status" });
     area.value = text;
@@ -832,6 +873,7 @@ class StepPanel {
     this.next = h("p", { class: "zl-next" });
     this.blocks = h("div", { class: "zl-blocks" });
     this.el = h("section", { class: "zl-step", tabindex: "0", role: "region", "aria-label": "The step" }, h("div", { class: "zl-top" }, this.head, this.fork), this.next, this.blocks);
+    this.sight = new Sight(this.el);
   }
 
   draw(overview, seq, panel) {
@@ -864,7 +906,7 @@ class StepPanel {
 
   drawBlocks(panel) {
     this.el.dataset.seq = panel.seq;
-    this.el.scrollTop = 0;
+    this.sight.scroll({ top: 0 });
     const failed = panel.failed && [BLOCKS.note({ tone: "error", text: panel.failed })];
     this.blocks.replaceChildren(...(failed || panel.blocks.map((data) => block(data, panel, this.column.app))));
     this.next.replaceChildren(h("b", null, panel.next ? "runs next " : "the end "), panel.next ?? "nothing runs after this");
@@ -940,7 +982,7 @@ class Column {
   drawFrame(overview, seq) {
     const comparing = this.app.comparing;
     this.name.hidden = !comparing;
-    this.name.textContent = this.side === "main" ? "This trace" : `Compared with ${overview.run_id}`;
+    this.name.textContent = this.side === "main" ? "This trace" : `${this.app.isParent(overview) ? "Its parent" : "The other trace"}, ${overview.run_id}`;
     this.slider.max = String(overview.n - 1);
     this.slider.value = String(seq);
     this.slider.setAttribute("aria-valuetext", `${placeOf(overview, seq)}: ${nameOf(overview, seq)}`);
@@ -973,7 +1015,7 @@ class LiveBar {
     this.driving = h("div", { class: "zl-driving" }, this.step, this.run, h("span", { class: "zl-until" }, this.until, this.target));
     this.asking = h("div", { class: "zl-asking", role: "group", "aria-label": "A permission waits", tabindex: "-1" }, this.decisions());
     this.state = h("p", { class: "zl-state", role: "status" });
-    this.el = h("div", { class: "zl-live", role: "toolbar", "aria-label": "Drive the walk" }, this.driving, this.asking, this.state);
+    this.el = h("div", { class: "zl-live", role: "group", "aria-label": "Drive the walk" }, this.driving, this.asking, this.state);
   }
 
   decisions() {
@@ -1108,6 +1150,7 @@ class Failure {
     const nearest = difference && h("details", { open: true }, h("summary", null, "the difference to the nearest recorded request"), patchLines(difference));
     this.el.replaceChildren(h("p", null, icon("error"), h("span", null, h("b", null, "That did not work: "), message)), close, nearest || "");
     this.el.hidden = false;
+    this.el.scrollIntoView({ block: "nearest" });
   }
 
   hide() {
@@ -1130,7 +1173,7 @@ class Help {
       h("dl", null, steps),
       h("h3", null, "Keys, while the focus is here and not in a text"),
       h("dl", null, keys),
-      button("Close", null, () => this.el.close(), { autofocus: true, class: "zl-button zl-primary" }),
+      button("Close", null, () => this.el.close(), { class: "zl-button zl-primary" }),
     );
   }
 
@@ -1180,7 +1223,11 @@ class App {
   }
 
   get comparing() {
-    return Boolean(this.model.get("other") && this.model.get("pairs"));
+    return Boolean(this.model.get("other") && this.model.get("pairs")?.length);
+  }
+
+  isParent(overview) {
+    return this.model.get("overview").parent?.run_id === overview.run_id;
   }
 
   can(what) {
@@ -1222,10 +1269,11 @@ class App {
 
   /** Ask Python for something; `quick` where no answer but a change comes, `done` once it was taken. */
   ask(message, { quick = false, done = null } = {}) {
-    if (this.busy) return;
+    if (this.busy) return this.say("Something is running still.");
     this.busy = !quick;
     this.done = done;
-    if (quick) this.say("saved");
+    if (quick) this.say("The note is saved.");
+    if (this.unsaved) this.save();
     this.model.send(message);
     this.drawSoon();
   }
@@ -1238,8 +1286,15 @@ class App {
     this.moving = true;
     for (const [name, value] of Object.entries(values)) this.model.set(name, value);
     this.moving = false;
-    this.model.save_changes();
+    this.unsaved ??= setTimeout(() => this.save(), 150);
     this.drawSoon();
+  }
+
+  /** The kernel is told where the reader is once they rest: it has panels to fetch meanwhile. */
+  save() {
+    clearTimeout(this.unsaved);
+    this.unsaved = null;
+    this.model.save_changes();
   }
 
   drawSoon() {
@@ -1305,6 +1360,7 @@ class App {
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     event.stopPropagation();
+    if (event.key === "Escape" && this.columns.main.bench.el.contains(event.target)) return this.columns.main.bench.leave();
     if (event.defaultPrevented || this.help.el.open || event.target.closest("textarea, select, [data-own-keys]")) return;
     const column = this.comparing && this.columns.other.el.contains(event.target) ? this.columns.other : this.columns.main;
     const act = column.overview.n && KEYS[event.key];
@@ -1314,8 +1370,9 @@ class App {
   }
 
   close() {
+    clearTimeout(this.unsaved);
     for (const [event, heard] of this.ears) this.model.off?.(event, heard);
-    for (const column of Object.values(this.columns)) for (const part of [column.rail, column.ledger]) part?.resized.disconnect();
+    for (const column of Object.values(this.columns)) for (const part of [column.rail, column.ledger, column.step, column.tabs]) part?.sight.resized.disconnect();
     this.root.remove();
   }
 }
