@@ -237,7 +237,7 @@ def test_the_three_verbs_fork_and_the_parent_stays() -> None:
     browser.say({"type": "fork", "verb": "look", "seq": 4, "edits": edits})
     assert browser.inspector.overview["parent"] == {"run_id": trace.run_id, "forked_at": 4}
     assert (browser.inspector.overview["n"], browser.inspector.step) == (5, 4)
-    assert browser.inspector.other["marks"][4:] == [0, 32, 32, 32]
+    assert browser.inspector.other["marks"].endswith(",32*3")
     assert browser.panel(5, "other")["marks"] == ["stale"]
     browser.say({"type": "back"})
     assert browser.inspector.trace is trace

@@ -38,6 +38,18 @@ TIME_STEPS = """async ([element, count]) => {
 }"""
 
 
+# How long the browser takes for a frame in which nothing happens, here and now.
+TIME_FRAMES = """async count => {
+    const times = [];
+    for (let i = 0; i < count; i++) {
+        const start = performance.now();
+        await new Promise(requestAnimationFrame);
+        times.push(performance.now() - start);
+    }
+    return times;
+}"""
+
+
 @contextmanager
 def watched_page(browser: Browser, **options: Any) -> Iterator[Page]:
     """A page with a context of its own; an uncaught JavaScript error in it is an error here."""
@@ -98,6 +110,10 @@ class Looking:
         """Milliseconds that a step takes, measured in the browser."""
         handle = self.element.element_handle()
         return statistics.median(self.page.evaluate(TIME_STEPS, [handle, count]))
+
+    def median_of_frames(self, count: int) -> float:
+        """Milliseconds of a frame in which nothing happens: 17, or more where the machine is busy."""
+        return statistics.median(self.page.evaluate(TIME_FRAMES, count))
 
 
 def write_notebook(path: Path, cells: list[str]) -> Path:

@@ -9,7 +9,7 @@
  *            on: (event: string, heard: Function) => void, off?: (event: string, heard: Function) => void,
  *            send: (message: object) => void}} Model
  * @typedef {"main" | "other"} Side
- * @typedef {{kind: string, turn: number[], slot: number[], status: string, marks: number[], tool: number[],
+ * @typedef {{kind: string, turn: number[], status: string, marks: number[], tool: number[],
  *            tools: string[], length: number[], branch: number[], ledger: object[], n: number}} Overview
  * @typedef {{seq: number, kind: string, headline: string, marks: string[], ran: string, next: ?string,
  *            blocks: object[], edit: object[], tabs: object, failed?: string}} Panel
@@ -396,6 +396,24 @@ class Panels {
 }
 
 // ---- what an overview says of a step
+
+const COLUMNS = ["turn", "marks", "tool", "length", "branch"];
+const unpackedOf = new WeakMap();
+
+/** The overview with its columns of numbers as lists; they are sent as runs, "0,1*5". */
+function unpacked(overview) {
+  if (!overview?.n) return overview;
+  if (!unpackedOf.has(overview)) {
+    const lists = COLUMNS.map((name) => [name, overview[name].split(",").flatMap(run)]);
+    unpackedOf.set(overview, { ...overview, ...Object.fromEntries(lists) });
+  }
+  return unpackedOf.get(overview);
+}
+
+function run(text) {
+  const [value, times = 1] = text.split("*").map(Number);
+  return Array(times).fill(value);
+}
 
 function kindOf(overview, seq) {
   return (KINDS[overview.kind[seq]] ?? ["unknown", ""])[0];
@@ -949,7 +967,7 @@ class Column {
 
   /** @returns {Overview} */
   get overview() {
-    return this.app.model.get(this.side === "main" ? "overview" : "other");
+    return unpacked(this.app.model.get(this.side === "main" ? "overview" : "other"));
   }
 
   get notes() {

@@ -15,14 +15,17 @@ from zoolab.inspector import forks
 from zoolab.inspector.bounds import sendable
 from zoolab.inspector.driver import Driver
 from zoolab.inspector.edits import edited
-from zoolab.inspector.overview import first_error, overview_of
+from zoolab.inspector.overview import first_error, overview_of, packed
 from zoolab.inspector.views import View, add_note, compared, live_of, notes_of, panel_in, partner
 from zoolab.jsontext import excerpt
 from zoolab.records import Model, Outcome, Record, Step
 from zoolab.trace import Trace
+from zoolab.trace.story.page import MAX_STEPS, render_fragment
 
 _FILES = files("zoolab.inspector")
 _MAX_PANELS = 24
+#: Steps of the story beside the widget, where the trace is too long to be told whole.
+FEW_STEPS = 8
 _MAX_DEPTH = 40
 #: Seconds between two reports of a walk that runs.
 _REPORT = 0.25
@@ -103,7 +106,8 @@ class Inspector(anywidget.AnyWidget):
         """The widget; the story for where no widget is shown; and a line of text."""
         bundle = super()._repr_mimebundle_(**kwargs)
         data, metadata = bundle if isinstance(bundle, tuple) else (bundle or {}, {})
-        texts = {"text/html": self.trace._repr_html_(), "text/plain": repr(self.trace)}
+        story = render_fragment(self.trace, MAX_STEPS if len(self.trace) <= MAX_STEPS else FEW_STEPS)
+        texts = {"text/html": story, "text/plain": repr(self.trace)}
         return {**data, **texts}, metadata
 
     def _state(self) -> dict[str, Any]:
@@ -111,9 +115,9 @@ class Inspector(anywidget.AnyWidget):
         live = live_of(self.view, forks.verbs_of(self.trace, self._model, self._replay))
         live["can"] += ["back"] if len(self._views) > 1 else []
         return {
-            "overview": overview_of(self.trace),
+            "overview": packed(overview_of(self.trace)),
             "live": sendable(live),
-            "other": other,
+            "other": None if other is None else packed(other),
             "pairs": pairs,
             "notes": sendable(notes_of(self.trace)),
         }
@@ -175,7 +179,7 @@ class Inspector(anywidget.AnyWidget):
         if time.monotonic() - self._reported > _REPORT:
             self._reported = time.monotonic()
             self.live = {**(self.live or {}), "state": "running"}
-            self.overview = overview_of(self.trace)
+            self.overview = packed(overview_of(self.trace))
 
     def _run(self, _message: dict[str, Any]) -> None:
         self._drive(lambda driver: driver.run(self._report))
@@ -221,7 +225,9 @@ class Inspector(anywidget.AnyWidget):
         record = self.trace.steps[seq].record
         inner = record.trace if isinstance(record, Outcome) else None
         if not isinstance(inner, Trace):
-            raise InvalidInput(f"step {seq + 1} holds no sub-agent's trace")
+            raise InvalidInput(
+                f"step {seq + 1} holds no sub-agent's trace", advice="open one that is marked as a sub-agent"
+            )
         self._push(View(inner), first_error(inner) or 0)
 
     def _push(self, view: View, step: int) -> None:
@@ -233,7 +239,7 @@ class Inspector(anywidget.AnyWidget):
 
     def _back(self, _message: dict[str, Any]) -> None:
         if len(self._views) == 1:
-            raise InvalidInput("this is the trace that you opened")
+            raise InvalidInput("this is the trace that you opened", advice="there is no trace to go back to")
         self._views.pop()
         self._show(0, self.view.step)
 

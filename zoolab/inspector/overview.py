@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import groupby
 from typing import Any
 
 from zoolab.inspector.bounds import sendable
@@ -32,6 +33,7 @@ MARK_WORDS = {
 }
 _ROLES = {"system": "s", "user": "u", "assistant": "a", "tool": "t"}
 _MAX_TOOLS = 400
+COLUMNS = ("turn", "marks", "tool", "length", "branch")
 #: Messages in the ledgers of all branches; each edit of a conversation begins another branch.
 _MAX_LEDGER = 8_000
 
@@ -59,7 +61,6 @@ def overview_of(trace: Trace, stale_from: int | None = None) -> dict[str, Any]:
         "n": len(steps),
         "kind": "".join(LETTERS[step.kind] for step in steps),
         "turn": [step.turn for step in steps],
-        "slot": [-1 if step.slot is None else step.slot for step in steps],
         "status": "".join(step.status[0] for step in steps),
         "marks": [marks_of(trace, seq) | (STALE if seq >= stale else 0) for seq in range(len(steps))],
         "tool": named,
@@ -70,6 +71,20 @@ def overview_of(trace: Trace, stale_from: int | None = None) -> dict[str, Any]:
         "parent": _parent(trace),
         "totals": totals_of(trace),
     }
+
+
+def packed(overview: dict[str, Any]) -> dict[str, Any]:
+    """The overview as it is sent: its columns of numbers as runs, in text.
+
+    >>> packed({"n": 4, "turn": [0, 1, 1, 1]})
+    {'n': 4, 'turn': '0,1*3'}
+    """
+    return {name: _runs(value) if name in COLUMNS else value for name, value in overview.items()}
+
+
+def _runs(column: list[int]) -> str:
+    runs = ((value, sum(1 for _ in same)) for value, same in groupby(column))
+    return ",".join(f"{value}*{times}" if times > 1 else str(value) for value, times in runs)
 
 
 def marks_of(trace: Trace, seq: int) -> int:

@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from zoolab.inspector.bounds import sendable
-from zoolab.inspector.overview import first_error, overview_of, prompt_of
+from zoolab.inspector.overview import first_error, overview_of, packed, prompt_of
 from zoolab.inspector.panels.panel import panel_of
 from zoolab.inspector.views import notes_of
 from zoolab.jsontext import encode
@@ -91,7 +91,7 @@ def _data(trace: Trace, room: int) -> dict[str, Any]:
         panels[seq] = panel
     at = first_error(trace) or 0
     state = {
-        "overview": overview_of(trace),
+        "overview": packed(overview_of(trace)),
         "step": at,
         "tab": "diff",
         "notes": sendable(notes),

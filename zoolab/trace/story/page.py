@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from zoolab.records import Message
     from zoolab.trace.trace import Trace
 
-#: Up to so many steps are all shown; of more, the first, the last, and those with an error.
-MAX_STEPS, FIRST, LAST, MAX_ERRORS = 400, 200, 100, 200
+#: Up to so many steps are all shown; of more, the first half, a quarter at the end, and those with an error.
+MAX_STEPS = 400
 #: Bytes of cards; the steps after that are named only.
 MAX_BYTES, MAX_CARD = 3_500_000, 700_000
 _MAX_MESSAGES = 60
@@ -61,14 +61,14 @@ def render_page(trace: Trace) -> str:
     return "<!doctype html>\n" + tag("html", head, body, lang="en")
 
 
-def render_fragment(trace: Trace) -> str:
-    """The story as a part of another page, a notebook's output for instance.
+def render_fragment(trace: Trace, most: int = MAX_STEPS) -> str:
+    """The story as a part of another page, a notebook's output for instance, with about `most` steps.
 
     >>> from zoolab import Scripted, Trace, walk
     >>> render_fragment(Trace.record(walk("Hi", [], Scripted(["Hello"]))))[:26]
     '<div class="zoolab-story">'
     """
-    return tag("div", _style(), *_story(trace), class_="zoolab-story")
+    return tag("div", _style(), *_story(trace, most), class_="zoolab-story")
 
 
 @cache
@@ -77,9 +77,9 @@ def _style() -> Html:
     return tag("style", Html(css))
 
 
-def _story(trace: Trace) -> Iterator[Html]:
+def _story(trace: Trace, most: int = MAX_STEPS) -> Iterator[Html]:
     yield _opening(trace)
-    yield from _turns(Scene.of(trace))
+    yield from _turns(Scene.of(trace), most)
     yield _ending(trace)
 
 
@@ -126,19 +126,19 @@ def _facts(trace: Trace) -> Html | None:
     )
 
 
-def _turns(scene: Scene) -> Iterator[Html]:
+def _turns(scene: Scene, most: int) -> Iterator[Html]:
     """The chosen steps by turn, with a note wherever some are left out."""
-    for (turn, defines), items in groupby(_cards(scene), lambda item: item[0]):
+    for (turn, defines), items in groupby(_cards(scene, most), lambda item: item[0]):
         title = "Before the first turn" if defines else f"Turn {turn}"
         summary = "" if defines else _summary(scene, turn)
         listed = tag("ol", *(item for _, item in items), class_="steps")
         yield tag("section", _heading(title, summary), listed, aria_label=title)
 
 
-def _cards(scene: Scene) -> Iterator[tuple[tuple[int, bool], Html]]:
+def _cards(scene: Scene, most: int) -> Iterator[tuple[tuple[int, bool], Html]]:
     """The items of the list of steps, each with its turn and whether it defines the tools."""
     room, previous = MAX_BYTES, -1
-    for seq in _chosen(scene.trace.steps):
+    for seq in _chosen(scene.trace.steps, most):
         step = scene.trace.steps[seq]
         shown = _fitting_card(scene, seq, room)
         room -= len(shown.encode())
@@ -154,14 +154,14 @@ def _fitting_card(scene: Scene, seq: int, room: int) -> Html:
     return card(scene, seq, brief=True)
 
 
-def _chosen(steps: list[Step]) -> list[int]:
+def _chosen(steps: list[Step], most: int) -> list[int]:
     """The numbers of the steps that are shown."""
-    total = len(steps)
-    if total <= MAX_STEPS:
+    total, first, last = len(steps), most // 2, most // 4
+    if total <= most:
         return list(range(total))
-    middle = (seq for seq in range(FIRST, total - LAST) if steps[seq].status == "error")
-    errors = [seq for seq, _ in zip(middle, range(MAX_ERRORS), strict=False)]
-    return [*range(FIRST), *errors, *range(total - LAST, total)]
+    middle = (seq for seq in range(first, total - last) if steps[seq].status == "error")
+    errors = [seq for seq, _ in zip(middle, range(first), strict=False)]
+    return [*range(first), *errors, *range(total - last, total)]
 
 
 def _gap(previous: int, seq: int) -> Html | None:
