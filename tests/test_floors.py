@@ -26,6 +26,7 @@ FLOORS = [
         *("steps.define", "steps.request", "steps.tool_call", "steps.validate", "steps.execute"),
         *("steps.result", "steps", "lint", "policy", "repair", "retrieval", "wire"),
     ],
+    ["turns"],
     ["loop", "models", "toolbox"],
     ["doctor", "trace"],
     ["nested"],

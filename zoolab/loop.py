@@ -2,51 +2,33 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Collection, Generator, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Generator, Iterable
 from typing import Any, Literal
 
-from zoolab.errors import InvalidInput, Problem, ToolLoopLimitReached, ToolRetriesExhausted
 from zoolab.policy import Permissions, Policy
 from zoolab.records import (
     Context,
-    Decision,
     Limits,
     Message,
     Messages,
     Model,
-    Outcome,
     Record,
-    Reply,
-    Result,
     Step,
-    ToolCall,
-    Verdict,
-    Withheld,
 )
 from zoolab.registry import ToolRegistry
 from zoolab.steps.define import as_registry
-from zoolab.steps.execute import Interrupted, Job, Runner, denied, refused
+from zoolab.steps.execute import Runner
 from zoolab.steps.request import (
     Retriever,
-    check_tool_choice,
-    make_request,
     opening_messages,
-    pick_tools,
 )
-from zoolab.steps.result import METADATA, Envelope, make_result
-from zoolab.steps.tool_call import CallIds, check_reply, message_with_calls, read_calls, without_empty_calls
-from zoolab.steps.validate import Repairer, check_with_repair
+from zoolab.steps.result import Envelope
+from zoolab.steps.validate import Repairer
 from zoolab.tools import Tool
+from zoolab.turns import Turns
 
 Tools = ToolRegistry | Iterable[Tool | Callable[..., Any]]
 Walk = Generator[Step, Record | Step | None, Messages]
-_Ask = Generator[Step, Record | Step | None, Any]
-
-_NEVER = (0, 0)
-_BY_HAND = Decision("pending", "this tool has no function here: send its Outcome")
-_MODELS_FAULT = ("unknown_tool", "invalid_json", "invalid_arguments")
 
 
 def walk(
@@ -114,7 +96,7 @@ def walk(
     as_text = (calls or getattr(model, "calls", "native")) == "text"
     runner = Runner(context if isinstance(context, Context) else Context(context), parallel=parallel)
     permissions = policy if isinstance(policy, Permissions) else Permissions(policy)
-    turns = _Turns(
+    turns = Turns(
         first_turn, limits, permissions, repair, retrieve, frozenset(deny), runner, envelope, as_text
     )
     messages = list(messages)
@@ -134,243 +116,8 @@ def walk(
         runner.close()
 
 
-class _Turns:
-    """The turns of one walk: what they share, and one generator for each step."""
-
-    def __init__(
-        self,
-        first_turn: int,
-        limits: Limits,
-        permissions: Permissions,
-        repair: Repairer | None,
-        retrieve: Retriever | None,
-        deny: frozenset[str],
-        runner: Runner,
-        envelope: Envelope,
-        as_text: bool,
-    ) -> None:
-        self.turn = first_turn - 1
-        self.first_turn = first_turn
-        self.limits = limits
-        self.permissions = permissions
-        self.repair = repair
-        self.retrieve = retrieve
-        self.deny = deny
-        self.runner = runner
-        self.envelope: Envelope = envelope
-        self.as_text = as_text
-        self.registry = ToolRegistry()
-        self.offered: tuple[dict[str, Any], ...] = ()
-        self.withheld: tuple[Withheld, ...] = ()
-        self.tool_choice = "auto"
-        self.messages = Messages()
-        self.ids = CallIds()
-        self.failures: dict[str | None, int] = {}
-        self.last_results: dict[tuple[str, str], tuple[int, int]] = {}
-        self.interrupt: Interrupted | None = None
-        self.looping: Result | None = None
-        self.deadline = time.monotonic() + limits.seconds if limits.seconds else None
-
-    def define(self, registry: ToolRegistry, tool_choice: str) -> _Ask:
-        check_tool_choice(tool_choice, registry)
-        self.tool_choice = tool_choice
-        answer = yield Step("define", self.turn, None, registry, self.messages)
-        self.registry = as_registry(_settled(answer, registry))
-        self.offered = () if self.as_text else tuple(self.registry.schemas())
-
-    def told_in_text(self, prompt: str | None, messages: list[Message]) -> Iterable[Tool]:
-        """The tools that the system prompt describes, where they are not sent with the requests."""
-        if not self.as_text:
-            return ()
-        return self._pick([*messages, {"role": "user", "content": prompt or ""}])
-
-    def open(self, messages: list[Message]) -> None:
-        self.messages = Messages(messages)
-        self.ids = CallIds(messages)
-
-    def ask(self, model: Model) -> _Ask:
-        self._begin_turn()
-        first = self.turn == self.first_turn
-        if self.retrieve is not None and not self.as_text:
-            self.offered = tuple(tool.schema() for tool in self._pick(self.messages))
-        request = make_request(self.messages, self.offered, self.tool_choice, first, self.withheld)
-        new = len(self.messages) if first else 0
-        answer = yield Step("request", self.turn, None, request, self.messages, new)
-        if answer is not None:
-            request = _settled(answer, request)
-            self.open(request.messages)
-        return check_reply(model(request))
-
-    def read(self, reply: Reply) -> _Ask:
-        calls = read_calls(reply.message, turn=self.turn, ids=self.ids, text=self.as_text)
-        if not calls:
-            self.messages = self.messages.with_next(without_empty_calls(reply.message))
-            answer = yield Step("tool_call", self.turn, None, reply, self.messages, 1, None, reply)
-            if answer is not None:
-                self._replace_last(_settled(answer, reply).message)
-            return calls
-        for slot, call in enumerate(calls[:-1]):
-            answer = yield Step("tool_call", self.turn, slot, call, self.messages, 0, call, reply)
-            calls[slot] = _settled(answer, call)
-        self.messages = self.messages.with_next(message_with_calls(reply.message, calls))
-        last = calls[-1]
-        answer = yield Step("tool_call", self.turn, last.slot, last, self.messages, 1, last, reply)
-        if answer is not None:
-            calls[-1] = _settled(answer, last)
-            self._replace_last(message_with_calls(reply.message, calls))
-        return calls
-
-    def validate(self, calls: list[ToolCall], cut: bool) -> _Ask:
-        verdicts: list[Verdict] = []
-        for call in calls:
-            budget = call.name if call.name in self.registry else None
-            failed = self.failures.get(budget, 0)
-            verdict = self._judge(call, cut)
-            answer = yield Step(
-                "validate", self.turn, call.slot, verdict, self.messages, 0, call, None, failed + 1
-            )
-            if answer is not None:
-                verdict = _settled(answer, verdict)
-            if not verdict.ok and verdict.error_code in _MODELS_FAULT:
-                self.failures[budget] = failed + 1
-            verdicts.append(verdict)
-        return verdicts
-
-    def execute(self, calls: list[ToolCall], verdicts: list[Verdict]) -> _Ask:
-        jobs: dict[int, Job] = {}
-        outcomes: list[Any] = [None] * len(calls)
-        for slot, call in enumerate(calls):
-            verdict = verdicts[slot]
-            if not verdict.ok:
-                outcomes[slot] = refused(call, verdict)
-                continue
-            tool = self.registry.get(call.name)
-            if tool is None:  # a person may have allowed what does not exist
-                outcomes[slot] = refused(call, check_with_repair(call, self.registry, None))
-                continue
-            arguments = verdict.arguments or {}
-            decision = _BY_HAND if tool.function is None else self.permissions.decide(tool, arguments)
-            if decision.choice == "pending":
-                decision = yield from self._wait(call, tool, arguments, decision)
-            if isinstance(decision, Outcome):
-                outcomes[slot] = decision
-            elif decision.allowed:
-                jobs[slot] = Job(tool, arguments, self._timeout(tool))
-            else:
-                outcomes[slot] = denied(call, decision.reason)
-        done = iter(self._run([*jobs.values()]))
-        for slot, call in enumerate(calls):
-            if verdicts[slot].ok:
-                outcome = next(done) if slot in jobs else outcomes[slot]
-                answer = yield Step("execute", self.turn, slot, outcome, self.messages, 0, call)
-                outcomes[slot] = outcome if answer is None else _settled(answer, outcome)
-        return outcomes
-
-    def answer(self, calls: list[ToolCall], outcomes: list[Outcome]) -> _Ask:
-        for slot, call in enumerate(calls):
-            result = self._result(call, outcomes[slot])
-            self.messages = self.messages.with_next(result.message)
-            answer = yield Step("result", self.turn, slot, result, self.messages, 1, call)
-            if answer is not None:
-                self._replace_last({**_settled(answer, result).message, "tool_call_id": call.id})
-
-    def end(self) -> None:
-        """Raise what ends the walk after this turn, now that all its calls are answered."""
-        if self.interrupt is not None:
-            raise KeyboardInterrupt from self.interrupt
-        for budget, failed in self.failures.items():
-            if failed > self.limits.retries:
-                raise ToolRetriesExhausted(
-                    f"{failed} calls of {budget or 'tools that do not exist'} failed validation",
-                    expected=f"at most {self.limits.retries}",
-                    advice="read trace.errors, then the tool's description",
-                )
-        if self.looping is not None:
-            raise ToolLoopLimitReached(
-                f"loop detected: the same call had the same result {self.looping.repeats} times",
-                advice="see what it repeats in trace.tool_calls, or raise Limits(repeats=...)",
-            )
-
-    def _begin_turn(self) -> None:
-        if self.turn - self.first_turn + 1 >= self.limits.turns:
-            raise ToolLoopLimitReached(
-                f"no answer after {self.limits.turns} turns",
-                advice="raise Limits(turns=...) or see what it repeats",
-            )
-        if self.deadline is not None and time.monotonic() >= self.deadline:
-            raise ToolLoopLimitReached(
-                f"no answer after {self.limits.seconds:g} seconds", advice="raise Limits(seconds=...)"
-            )
-        self.turn += 1
-
-    def _judge(self, call: ToolCall, cut: bool) -> Verdict:
-        most = self.limits.calls_per_turn
-        if call.slot >= most:
-            return Verdict(False, None, (Problem("loop_limit", "", f"at most {most} calls a reply", "more"),))
-        return check_with_repair(call, self.registry, self.repair, deny=self.deny, cut=cut)
-
-    def _wait(self, call: ToolCall, tool: Tool, arguments: dict[str, Any], pending: Decision) -> _Ask:
-        """What somebody decides on a call, or the outcome that they give in place of running it."""
-        answer = yield Step("execute", self.turn, call.slot, pending, self.messages, 0, call)
-        said = _settled(answer, pending)
-        return said if isinstance(said, Outcome) else self.permissions.settle(tool, arguments, said)
-
-    def _pick(self, messages: Sequence[Message]) -> list[Tool]:
-        if self.retrieve is None:
-            return list(self.registry)
-        picked, self.withheld = pick_tools(self.retrieve, messages, self.registry, self.tool_choice)
-        return picked
-
-    def _timeout(self, tool: Tool) -> float | None:
-        if self.deadline is None:
-            return tool.timeout
-        left = max(0.0, self.deadline - time.monotonic())
-        return left if tool.timeout is None else min(tool.timeout, left)
-
-    def _run(self, jobs: list[Job]) -> list[Outcome]:
-        try:
-            return self.runner.run(jobs) if jobs else []
-        except Interrupted as interrupt:
-            self.interrupt = interrupt
-            return interrupt.outcomes
-
-    def _result(self, call: ToolCall, outcome: Outcome) -> Result:
-        tool = self.registry.get(call.name)
-        result = make_result(outcome, call.id, self.envelope, "" if tool is None else tool.untrusted)
-        key, seen = (call.name, call.arguments), hash(result.content.partition(METADATA)[0])
-        before, times = self.last_results.get(key, _NEVER)
-        repeats = times + 1 if seen == before else 1
-        self.last_results[key] = seen, repeats
-        if repeats == 1:
-            return result
-        result = replace(result, repeats=repeats)
-        if self.limits.repeats is not None and repeats >= self.limits.repeats:
-            self.looping = result
-        return result
-
-    def _replace_last(self, message: Message) -> None:
-        """A new list: moments of `messages[]` that were handed out keep what they showed."""
-        self.messages = Messages([*self.messages.tolist()[:-1], message])
-
-
 def _equipped(tools: Tools, model: Model) -> ToolRegistry:
     """The registry; a model that injects faults into tools has a hand in it."""
     registry = as_registry(tools)
     equip = getattr(model, "equip", None)
     return registry if equip is None else as_registry(equip(registry))
-
-
-def _settled(answer: Record | Step | None, record: Any) -> Any:
-    """What goes on: the record, or the one that the step was answered with."""
-    if answer is None:
-        return record
-    given = answer.record if isinstance(answer, Step) else answer
-    accepted: tuple[type, ...] = (type(record),)
-    if isinstance(record, Decision):
-        accepted = (Decision, Outcome)
-    elif isinstance(record, ToolRegistry):
-        accepted = (ToolRegistry, list, tuple)
-    if not isinstance(given, accepted):
-        names = " or ".join(kind.__name__ for kind in accepted)
-        raise InvalidInput(f"a step was answered with {type(given).__name__}", expected=names)
-    return given
