@@ -20,7 +20,8 @@ FLOORS = [
     ["files", "jsontext", "limits", "stats"],
     ["schema", "secrets", "textcalls"],
     ["messages", "steps.printed", "tools"],
-    ["callables", "registry"],
+    ["callables"],
+    ["registry"],
     ["records"],
     [
         *("steps.define", "steps.request", "steps.tool_call", "steps.validate", "steps.execute"),

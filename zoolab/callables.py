@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeGuard
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
@@ -21,6 +21,16 @@ class CallableTool(Protocol):
     def call(self, arguments: dict[str, Any], /) -> Any:
         """The value for these arguments; may be `async def`."""
         ...
+
+
+def is_callable_tool(member: object) -> TypeGuard[CallableTool]:
+    """Whether an object describes itself as a tool.
+
+    >>> is_callable_tool(print)
+    False
+    """
+    described = hasattr(member, "descriptor") and hasattr(member, "call")
+    return described and not isinstance(member, Tool | type)
 
 
 def from_callable_tool(member: CallableTool) -> Tool:

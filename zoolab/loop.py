@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Generator, Iterable
 from typing import Any, Literal
 
+from zoolab.errors import InvalidInput
+from zoolab.jsontext import excerpt
 from zoolab.policy import Permissions, Policy
 from zoolab.records import (
     Context,
@@ -18,10 +20,7 @@ from zoolab.records import (
 from zoolab.registry import ToolRegistry
 from zoolab.steps.define import as_registry
 from zoolab.steps.execute import Runner
-from zoolab.steps.request import (
-    Retriever,
-    opening_messages,
-)
+from zoolab.steps.request import Retriever, deny_names, opening_messages
 from zoolab.steps.result import Envelope
 from zoolab.steps.validate import Repairer
 from zoolab.tools import Tool
@@ -92,17 +91,18 @@ def walk(
     >>> " ".join(step.kind for step in walk("What is 42 + 58?", [add], model))
     'define request tool_call validate execute result request tool_call'
     """
+    _check_options(model, policy, repair, retrieve, limits, calls, envelope)
     limits = limits or Limits()
     as_text = (calls or getattr(model, "calls", "native")) == "text"
     runner = Runner(context if isinstance(context, Context) else Context(context), parallel=parallel)
     permissions = policy if isinstance(policy, Permissions) else Permissions(policy)
-    turns = Turns(
-        first_turn, limits, permissions, repair, retrieve, frozenset(deny), runner, envelope, as_text
-    )
-    messages = list(messages)
+    registry, messages = _equipped(tools, model), list(messages)
+    denied = deny_names(deny, registry)
+    turns = Turns(first_turn, limits, permissions, repair, retrieve, denied, runner, envelope, as_text)
     try:
-        yield from turns.define(_equipped(tools, model), tool_choice)
-        turns.open(opening_messages(prompt, system, messages, turns.told_in_text(prompt, messages)))
+        yield from turns.define(registry, tool_choice)
+        in_text = turns.told_in_text(prompt, messages)
+        turns.open(opening_messages(prompt, system, messages, in_text, turns.tool_choice))
         while True:
             reply = yield from turns.ask(model)
             asked = yield from turns.read(reply)
@@ -121,3 +121,34 @@ def _equipped(tools: Tools, model: Model) -> ToolRegistry:
     registry = as_registry(tools)
     equip = getattr(model, "equip", None)
     return registry if equip is None else as_registry(equip(registry))
+
+
+def _check_options(
+    model: Any, policy: Any, repair: Any, retrieve: Any, limits: Any, calls: Any, envelope: Any
+) -> None:
+    """What else would be noticed in the middle of a walk, or never."""
+    expected = {
+        "model": (callable(model) and not isinstance(model, type), "something to call with a Request"),
+        "policy": (isinstance(policy, Policy | Permissions | None), "a Policy, or Permissions"),
+        "repair": (repair is None or _has(repair, "propose"), "something with propose(), as RuleRepair()"),
+        "retrieve": (retrieve is None or _has(retrieve, "scores"), "something with scores(), as BM25(k=8)"),
+        "limits": (isinstance(limits, Limits | None), "Limits, as Limits(turns=5)"),
+        "calls": (calls in (None, "native", "text"), "native or text"),
+        "envelope": (envelope in ("json", "plain"), "json or plain"),
+    }
+    given = {
+        "model": model,
+        "policy": policy,
+        "repair": repair,
+        "retrieve": retrieve,
+        "limits": limits,
+        "calls": calls,
+        "envelope": envelope,
+    }
+    for name, (fits, wanted) in expected.items():
+        if not fits:
+            raise InvalidInput(f"{name} is {excerpt(given[name])}", expected=wanted)
+
+
+def _has(given: object, method: str) -> bool:
+    return not isinstance(given, type) and callable(getattr(given, method, None))

@@ -11,6 +11,7 @@ from zoolab.loop import Tools, walk
 from zoolab.policy import Permissions
 from zoolab.records import Model, Reply, Request, Step
 from zoolab.steps.define import as_registry
+from zoolab.steps.request import deny_names
 from zoolab.steps.validate import check_arguments
 from zoolab.tools import Tool, ToolReturn
 from zoolab.trace import run
@@ -19,7 +20,9 @@ from zoolab.trace import run
 def as_tool(name: str, description: str, tools: Tools, model: Model, **options: Any) -> Tool:
     """A whole walk as one tool: a sub-agent that is given a task and returns its answer.
 
-    `options` are those of `run`. The trace of each task is kept in the parent's: `Outcome.trace`.
+    `options` are those of `run`. The trace of each task is kept in the parent's: `Outcome.trace`. What
+    the parent allows or denies does not reach in: give `policy=`, `deny=` and `ask=` of its own, or one
+    `Permissions` to both.
 
     >>> from zoolab.models.scripted import Scripted
     >>> done = as_tool("oracle", "Knows.", [], Scripted(["42"])).invoke({"task": "The answer?"})
@@ -97,6 +100,9 @@ class ToolEnabled:
         decision = self._permissions.decide(tool, given)
         if decision.choice == "pending":
             decision = self._permissions.settle(tool, given, decision)
+        denied = deny_names(self._options.get("deny", ()), self.tools)
+        if name in denied:
+            raise PermissionDenied(f"{name} is denied", advice="take it out of deny=")
         if not decision.allowed:
             raise PermissionDenied(f"{name} did not run: {decision.reason}", advice="allow it with policy=")
         return self.tools.execute(name, given)

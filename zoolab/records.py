@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Protocol, cast
 
-from zoolab.errors import CallError, Problem
+from zoolab.errors import CallError, InvalidInput, Problem
 from zoolab.faults import Fault
 from zoolab.limits import Limits
 from zoolab.messages import Message, Messages
@@ -56,6 +56,7 @@ Kind = Literal["define", "request", "tool_call", "validate", "execute", "result"
 KINDS: tuple[Kind, ...] = ("define", "request", "tool_call", "validate", "execute", "result")
 
 
+_CHOICES = ("once", "session", "always", "deny", "pending")
 _NO_SETTINGS: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -90,6 +91,10 @@ class Request:
     settings: Mapping[str, Any] = field(default_factory=lambda: _NO_SETTINGS)
     #: The tools that a retriever left out of this request, best first.
     withheld: tuple[Withheld, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.tool_choice == "any":  # as others call it
+            object.__setattr__(self, "tool_choice", "required")
 
     @property
     def prefix(self) -> Messages:
@@ -152,6 +157,9 @@ class Reply:
     def text(self) -> str:
         """The text of the message; empty where there is none."""
         content = self.message.get("content")
+        if isinstance(content, list):
+            texts = (part.get("text") for part in content if isinstance(part, dict))
+            return "".join(text for text in texts if isinstance(text, str))
         return content if isinstance(content, str) else ""
 
 
@@ -233,6 +241,13 @@ class Decision:
     risk: str = ""
     resource: str | None = None
     arguments: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        choice: object = self.choice
+        if choice == "remember":  # as others call it
+            object.__setattr__(self, "choice", "always")
+        elif choice not in _CHOICES:
+            raise InvalidInput(f"a decision {choice!r}", expected=", ".join(_CHOICES))
 
     @property
     def allowed(self) -> bool:

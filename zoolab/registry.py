@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from types import CoroutineType
 from typing import Any
 
+from zoolab.callables import CallableTool, from_callable_tool, is_callable_tool
 from zoolab.errors import InvalidArguments, InvalidInput, PermissionDenied, UnknownTool
+from zoolab.jsontext import excerpt
 from zoolab.tools import Context, Format, Tool, ToolReturn
 
 
@@ -17,20 +20,22 @@ class ToolRegistry:
     (1, True, ['now'], 'noon')
     """
 
-    def __init__(self, tools: Iterable[Tool] = ()) -> None:
+    def __init__(self, tools: Iterable[Tool | CallableTool] = ()) -> None:
         self._tools: dict[str, Tool] = {}
         self._denied: set[str] = set()
         for tool in tools:
             self.add(tool)
 
-    def add(self, tool: Tool) -> Tool:
+    def add(self, tool: Tool | CallableTool) -> Tool:
         """Add a tool and return it; a second tool of the same name is an error.
 
         >>> ToolRegistry().add(Tool("now", "The time.", {"type": "object"})).name
         'now'
         """
+        if is_callable_tool(tool):
+            tool = from_callable_tool(tool)
         if not isinstance(tool, Tool):
-            raise InvalidInput(f"{tool!r} is no tool", advice="make it one with zoolab.tool(...)")
+            raise InvalidInput(f"{excerpt(tool)} is no tool", advice="make it one with zoolab.tool(...)")
         if tool.name in self._tools:
             raise InvalidInput(f"two tools are named {tool.name!r}", advice="give one of them another name")
         self._tools[tool.name] = tool
@@ -130,6 +135,8 @@ class ToolRegistry:
     def execute(self, name: str, arguments: Mapping[str, Any], context: Context | None = None) -> Any:
         """Check the arguments, call the tool, return its value; raises what is wrong.
 
+        A value that has to be awaited is awaited, on an event loop of its own.
+
         >>> ToolRegistry().execute("now", {})
         Traceback (most recent call last):
         zoolab.errors.UnknownTool: no tool is named 'now'; expected no tools at all
@@ -137,9 +144,21 @@ class ToolRegistry:
         tool = self[name]
         if self.denies(name):
             raise PermissionDenied(f"{name!r} is denied", advice=f"allow it with registry.allow({name!r})")
+        if not isinstance(arguments, Mapping):
+            raise InvalidInput(f"the arguments of {name!r} are {excerpt(arguments)}", expected="a dict")
         problems = tool.checker.problems(dict(arguments))
         if problems:
             found = "; ".join(problem.message for problem in problems)
             raise InvalidArguments(f"{name}: {found}", advice="give what the schema asks for")
-        value = tool.invoke(arguments, context)
+        value = _awaited(tool.invoke(arguments, context))
         return value.value if isinstance(value, ToolReturn) else value
+
+
+def _awaited(value: Any) -> Any:
+    if not isinstance(value, CoroutineType):
+        return value
+    import asyncio
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as own_thread:  # this one may have a loop that runs, as in a notebook
+        return own_thread.submit(asyncio.run, value).result()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -224,11 +225,12 @@ class ToolBuilder:
     def param(self, name: str, type: str, description: str = "", **schema: Any) -> ToolBuilder:
         """Add a required parameter; `schema` adds keywords, for instance `enum=[...]`.
 
-        >>> Tool.build("f", "F.").param("x", "string", enum=["a"]).call(str).parameters["properties"]
+        >>> Tool.build("f", "F.").param("x", "string", enum=["a"]).call(lambda x: x).parameters["properties"]
         {'x': {'type': 'string', 'enum': ['a']}}
         """
+        self.param_opt(name, type, description, **schema)
         self._required.append(name)
-        return self.param_opt(name, type, description, **schema)
+        return self
 
     def param_opt(self, name: str, type: str, description: str = "", **schema: Any) -> ToolBuilder:
         """Add an optional parameter; the function needs a default for it.
@@ -236,6 +238,8 @@ class ToolBuilder:
         >>> Tool.build("f", "F.").param_opt("n", "integer").call(lambda n=1: n).parameters["required"]
         []
         """
+        if name in self._properties:
+            raise InvalidToolSignature(f"{self._name}: two parameters {name!r}", expected="one of each name")
         described = {"description": description} if description else {}
         self._properties[name] = {"type": type, **described, **schema}
         return self
@@ -259,4 +263,21 @@ class ToolBuilder:
             "required": self._required,
             "additionalProperties": False,
         }
-        return Tool(self._name, self._description, schema, function, risk, timeout, resource=resource)
+        self._check_fits(function)
+        made = Tool(self._name, self._description, schema, function, risk, timeout, resource=resource)
+        made.checker.compile()  # a type that is none: say so now, not at the first call
+        return made
+
+    def _check_fits(self, function: Callable[..., Any]) -> None:
+        """Refuse a function that cannot take the parameters; one that says nothing of itself may."""
+        try:
+            signature = inspect.signature(function)
+        except (TypeError, ValueError):
+            return
+        for given in (self._properties, self._required):
+            try:
+                signature.bind(**dict.fromkeys(given))
+            except TypeError as error:
+                raise InvalidToolSignature(
+                    f"{self._name}: the function does not fit: {error}", expected=", ".join(self._properties)
+                ) from None

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from zoolab.errors import InvalidInput, Problem, ToolLoopLimitReached, ToolRetriesExhausted
+from zoolab.jsontext import excerpt
 from zoolab.policy import Permissions
 from zoolab.records import (
     Decision,
@@ -78,6 +79,8 @@ class Turns:
         self.ids = CallIds()
         self.failures: dict[str | None, int] = {}
         self.last_results: dict[tuple[str, str], tuple[int, int]] = {}
+        #: The slots of this turn whose calls ran.
+        self.ran: frozenset[int] = frozenset()
         self.interrupt: Interrupted | None = None
         self.looping: Result | None = None
         self.deadline = time.monotonic() + limits.seconds if limits.seconds else None
@@ -92,7 +95,7 @@ class Turns:
 
     def told_in_text(self, prompt: str | None, messages: list[Message]) -> Iterable[Tool]:
         """The tools that the system prompt describes, where they are not sent with the requests."""
-        if not self.as_text:
+        if not self.as_text or self.tool_choice == "none":
             return ()
         return self._pick([*messages, {"role": "user", "content": prompt or ""}])
 
@@ -175,6 +178,7 @@ class Turns:
                 jobs[slot] = Job(tool, arguments, self._timeout(tool))
             else:
                 outcomes[slot] = denied(call, decision.reason)
+        self.ran = frozenset(jobs)
         done = iter(self._run([*jobs.values()]))
         for slot, call in enumerate(calls):
             if verdicts[slot].ok:
@@ -222,6 +226,11 @@ class Turns:
         self.turn += 1
 
     def _judge(self, call: ToolCall, cut: bool) -> Verdict:
+        if self.tool_choice == "none":
+            no_call = Problem(
+                "permission_denied", "", "no call, since tool_choice is none", excerpt(call.name)
+            )
+            return Verdict(False, None, (no_call,))
         most = self.limits.calls_per_turn
         if call.slot >= most:
             return Verdict(False, None, (Problem("loop_limit", "", f"at most {most} calls a reply", "more"),))
@@ -253,7 +262,7 @@ class Turns:
             return interrupt.outcomes
 
     def _result(self, call: ToolCall, outcome: Outcome) -> Result:
-        tool = self.registry.get(call.name)
+        tool = self.registry.get(call.name) if call.slot in self.ran else None
         result = make_result(outcome, call.id, self.envelope, "" if tool is None else tool.untrusted)
         key, seen = (call.name, call.arguments), hash(result.content.partition(METADATA)[0])
         before, times = self.last_results.get(key, _NEVER)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from typing import Any
 
-from zoolab.commands.models import model_of
+from zoolab.commands.models import is_live, model_of
 from zoolab.doctor import ProbeResult, can_call_tools, examine, what_is_known
 from zoolab.jsontext import encode, excerpt
 from zoolab.models.replay import Replay
@@ -20,6 +22,8 @@ def examine_and_show(options: argparse.Namespace) -> int:
     if options.record:
         model = Replay(options.record, live=model)
     name = str(getattr(model, "model", "") or type(model).__name__)
+    if not is_live(options) and os.environ.get("OPENAI_BASE_URL"):
+        print("OPENAI_BASE_URL is set and was not asked: say --live for it", file=sys.stderr)
     if not options.json:
         header = getattr(getattr(model, "recording", None), "header", None)
         who = f"{header.made}: {header.who}" if header else f"live: {name}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
@@ -102,6 +103,9 @@ def make_client(base_url: str | None = None, api_key: str | None = None) -> open
     """
     import openai
 
+    address = base_url or os.environ.get("OPENAI_BASE_URL") or ""
+    if api_key is None and "OPENAI_API_KEY" not in os.environ and _LOOPBACK.match(address):
+        api_key = "none"  # servers on this machine ask for no key, and the client for one
     try:
         client = openai.OpenAI(base_url=base_url, api_key=api_key)
     except openai.OpenAIError:
@@ -280,6 +284,7 @@ def _what_and_advice(error: Exception, base_url: str) -> tuple[str, str]:
     return f"the model did not answer: {error}", ""
 
 
+_LOOPBACK = re.compile(r"https?://(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d+)?(?:/|\Z)")
 _SHORTEST_KEY = 6
 _LONGEST_LINE = 400
 _ADDRESS_ADVICE = "check that the address is right; most end in /v1"

@@ -26,6 +26,7 @@ class Replay:
             headers and with secrets taken out.
         stream: Whether replies come in pieces. The pieces of a recording that was made without
             streaming are cut by zoolab.
+        calls: "text" where calls stand in the model's text; by default what the recording says.
 
     Raises:
         ReplayMiss: The request is not recorded, and there is no `live`; shows the nearest one.
@@ -39,14 +40,20 @@ class Replay:
     'Hello'
     """
 
-    def __init__(self, path: str | Path, live: Model | None = None, stream: bool = False) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        live: Model | None = None,
+        stream: bool = False,
+        calls: Literal["native", "text"] | None = None,
+    ) -> None:
         self.recording = Recording(path, None if live is None else _header_of(live))
         if live is not None:
             _check_same(self.recording, _header_of(live))
         self.live = live
         self.client = offline_client(self._answer)
         header = self.recording.header
-        self.model, self.calls = header.model, header.calls
+        self.model, self.calls = header.model, calls or header.calls
         self._asks = OpenAIModel(header.model or "recorded", self.client, stream, **header.settings)
 
     def __call__(self, request: Request) -> Reply:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -46,13 +48,25 @@ class Embeddings:
 @lru_cache(maxsize=1)
 def _embedder() -> Any:
     try:
-        import wordllama
+        with _root_logger_as_it_was():
+            import wordllama
     except ImportError:
         raise InvalidInput(
             "Embeddings needs the package wordllama", advice="pip install 'zoolab[retrieval]'"
         ) from None
     folder = Path(str(wordllama.__file__)).parent
-    return wordllama.WordLlama.load(cache_dir=folder, disable_download=True)
+    with _root_logger_as_it_was():
+        return wordllama.WordLlama.load(cache_dir=folder, disable_download=True)
+
+
+@contextmanager
+def _root_logger_as_it_was() -> Generator[None]:
+    """wordllama sets up logging for the whole process."""
+    root = logging.getLogger()
+    level, handlers = root.level, list(root.handlers)
+    yield
+    root.setLevel(level)
+    root.handlers[:] = handlers
 
 
 @lru_cache(maxsize=16)

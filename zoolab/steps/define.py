@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Union, cast, get_args, get_origin, overload
 from weakref import WeakKeyDictionary
 
-from zoolab.callables import from_callable_tool
+from zoolab.callables import from_callable_tool, is_callable_tool
 from zoolab.errors import InvalidInput, InvalidToolSignature
 from zoolab.jsontext import excerpt
 from zoolab.registry import ToolRegistry
@@ -111,6 +111,8 @@ def tool(
     """
 
     def make(function: Callable[..., Any]) -> Tool:
+        if is_callable_tool(function):
+            return from_callable_tool(function)
         reading = _read(function, param_names)
         parameters = _copied(reading.parameters)
         named = name or _name_of(function)
@@ -147,11 +149,9 @@ def as_registry(tools: ToolRegistry | Tool | Callable[..., Any] | Iterable[Any])
     return ToolRegistry([_as_tool(given)])
 
 
-def _as_tool(member: Any) -> Tool:
-    if isinstance(member, Tool):
+def _as_tool(member: Any) -> Any:
+    if isinstance(member, Tool) or is_callable_tool(member):
         return member
-    if hasattr(member, "descriptor") and hasattr(member, "call") and not isinstance(member, type):
-        return from_callable_tool(member)
     if not callable(member):
         raise InvalidInput(f"{excerpt(member)} is no tool", expected="tools or functions, for instance [add]")
     return tool(member)

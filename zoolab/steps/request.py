@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, Protocol
 
 from zoolab.errors import InvalidInput
-from zoolab.jsontext import encode
+from zoolab.jsontext import encode, excerpt
 from zoolab.records import Message, Messages, Request, Withheld
+from zoolab.registry import ToolRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from zoolab.registry import ToolRegistry
     from zoolab.tools import Tool
 
 
@@ -30,8 +31,12 @@ TEXT_PROTOCOL = (
     "You can call these tools:\n{tools}\n\n"
     "To call a tool, reply with only one JSON object and nothing else:\n"
     '{{"name": "<tool name>", "arguments": {{<parameters>}}}}\n'
-    "If no tool is needed, answer in plain text."
+    "{else_what}"
 )
+_ELSE = {
+    "auto": "If no tool is needed, answer in plain text.",
+    "required": "Begin with a call of one of them.",
+}
 
 
 def opening_messages(
@@ -39,6 +44,7 @@ def opening_messages(
     system: str | None = None,
     messages: Iterable[Message] = (),
     text_tools: Iterable[Tool] = (),
+    tool_choice: str = "auto",
 ) -> list[Message]:
     """The conversation before the first request.
 
@@ -50,7 +56,7 @@ def opening_messages(
     """
     opening = list(messages)
     first = str(opening[0].get("content")) if opening and opening[0].get("role") == "system" else ""
-    parts = (system, describe_in_text(text_tools))
+    parts = (system, describe_in_text(text_tools, tool_choice))
     instructions = "\n\n".join(part for part in parts if part and part not in first)
     if instructions:
         opening.insert(0, {"role": "system", "content": instructions})
@@ -61,14 +67,15 @@ def opening_messages(
     return opening
 
 
-def describe_in_text(tools: Iterable[Tool]) -> str:
+def describe_in_text(tools: Iterable[Tool], tool_choice: str = "auto") -> str:
     """The tools and the way to call them, as a part of a system prompt; empty without tools.
 
     >>> describe_in_text([])
     ''
     """
     lines = [f"- {tool.name}: {tool.description} Parameters: {encode(tool.parameters)}" for tool in tools]
-    return TEXT_PROTOCOL.format(tools="\n".join(lines)) if lines else ""
+    else_what = _ELSE.get(tool_choice, f"Begin with a call of {tool_choice}.")
+    return TEXT_PROTOCOL.format(tools="\n".join(lines), else_what=else_what) if lines else ""
 
 
 def make_request(
@@ -127,7 +134,7 @@ def tool_text(tool: Tool) -> str:
     """What a retriever compares with the question: name, description, and what the parameters say.
 
     >>> from zoolab.tools import Tool
-    >>> tool_text(Tool.build("check_disk", "How full?").param("host", "string", "Its name.").call(print))
+    >>> tool_text(Tool.build("check_disk", "How full?").param("host", "string", "Its name.").call(dict))
     'check disk How full? host Its name.'
     """
     properties = tool.parameters.get("properties")
@@ -142,14 +149,33 @@ def _question(messages: Sequence[Message]) -> str:
     return str(next(said, ""))
 
 
-def check_tool_choice(tool_choice: str, tools: ToolRegistry) -> None:
+def deny_names(deny: object, tools: ToolRegistry) -> frozenset[str]:
+    """The names of tools that are forbidden; a name that is none would forbid nothing, and is refused.
+
+    >>> deny_names(["rm"], ToolRegistry())
+    Traceback (most recent call last):
+    zoolab.errors.InvalidInput: deny holds "rm"; expected no tools at all
+    """
+    if deny is None:
+        return frozenset()
+    if isinstance(deny, str) or not isinstance(deny, Collection):
+        raise InvalidInput(f"deny is {excerpt(deny)}", expected="a list of names, as in deny=['rm']")
+    names: list[Any] = [getattr(item, "name", item) for item in deny]
+    for name in names:
+        if name not in tools.names():
+            raise InvalidInput(f"deny holds {excerpt(name)}", expected=tools.names_as_text())
+    return frozenset(names)
+
+
+def check_tool_choice(tool_choice: object, tools: ToolRegistry) -> None:
     """Refuse a choice that no request could carry.
 
-    >>> from zoolab.registry import ToolRegistry
     >>> check_tool_choice("add", ToolRegistry())
     Traceback (most recent call last):
     zoolab.errors.InvalidInput: tool_choice='add'; expected auto, required, none or no tools at all
     """
+    if not isinstance(tool_choice, str):
+        raise InvalidInput(f"tool_choice is {excerpt(tool_choice)}", expected="a tool's name, as a text")
     known = tool_choice in ("auto", "none") or (tool_choice in ("any", "required") and len(tools) > 0)
     if not known and tool_choice not in tools:
         expected = f"auto, required, none or {tools.names_as_text()}"

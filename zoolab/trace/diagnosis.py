@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from zoolab.jsontext import excerpt
 from zoolab.lint import lint
-from zoolab.records import Reply, Step, ToolCall, Verdict
+from zoolab.records import Reply, Request, Step, ToolCall, Verdict
 from zoolab.registry import ToolRegistry
 from zoolab.steps.tool_call import read_calls
 
@@ -47,7 +48,9 @@ def _no_call(trace: Trace) -> Iterator[Diagnosis]:
     if trace.tool_calls or not tools or last < 0 or not isinstance(trace.steps[last].record, Reply):
         return
     text = trace.answer or ""
-    evidence = [f"the answer names the tool {name}" for name in tools.names() if name in text]
+    evidence = [f"the answer names the tool {name}" for name in _named_in(text, tools)]
+    asked = [step.record.tool_choice for step in trace.steps if isinstance(step.record, Request)]
+    evidence += [f"tool_choice was {choice}" for choice in asked[:1] if choice not in ("auto", "none")]
     if read_calls(text):
         evidence.append(f"the answer holds a call as text: {excerpt(text)}")
     if trace.meta.get("expected_tool"):
@@ -104,7 +107,18 @@ def _suspects(trace: Trace) -> Iterator[str]:
         yield from (str(expected), *called)
     yield from (_call_name(step) for _, step in _refused(trace, "invalid_arguments"))
     if not called:
-        yield from (name for name in _tools(trace).names() if name in (trace.answer or ""))
+        yield from _named_in(trace.answer or "", _tools(trace))
+
+
+def _named_in(text: str, tools: ToolRegistry) -> list[str]:
+    """The tools that a text speaks of; a name that is a plain word counts only as code."""
+    found = []
+    for name in tools.names():
+        plain = name.isalpha()
+        word = rf"(?<![\w-]){re.escape(name)}(?![\w-])"
+        if re.search(rf"[`'\"]{word}[`'\"]|{word}\(" if plain else word, text):
+            found.append(name)
+    return found
 
 
 def _refused(trace: Trace, *codes: str) -> Iterator[tuple[int, Step]]:
