@@ -22,6 +22,11 @@ TABLE = [
     ('{"a": 1,}', {"a": 1}),
     ('{"a": [1, 2,],}', {"a": [1, 2]}),
     ('{"a": 1 "b": 2}', {"a": 1, "b": 2}),
+    ('{"a": 1,,"b":2}', {"a": 1, "b": 2}),
+    ('{"a": [1] , , "b": {"c": 2,,},,}', {"a": [1], "b": {"c": 2}}),
+    ('{"a": [1 2 3]}', {"a": [1, 2, 3]}),
+    ('{"a": ["1" 2 3 "4"]}', {"a": ["1", 2, 3, "4"]}),
+    ('{"a": [0.5 12 3456,], "b": [true False null]}', {"a": [0.5, 12, 3456], "b": [True, False, None]}),
     ('{"a": "x"\n"b": "y"}', {"a": "x", "b": "y"}),
     ("{a: 1, b_c: 2}", {"a": 1, "b_c": 2}),
     ("{city: Oslo}", {"city": "Oslo"}),
@@ -70,6 +75,23 @@ TABLE = [
     ('I call it with {"a": 1} now.', {"a": 1}),
     ('Answer: {"a": 1}', {"a": 1}),
     ('<tool_call>{"a": 1}</tool_call>', {"a": 1}),
+    ('Here: {"a": 1}', {"a": 1}),
+    ('Here: {"a": "x"', {"a": "x"}),
+    ('Sure: {"a": 1} ok?', {"a": 1}),
+    ('Output: `{"a": 1}`', {"a": 1}),
+    ('**Answer:** `{"a": 1}`.', {"a": 1}),
+    ('The arguments are {"a": 1}.', {"a": 1}),
+    ('Result = {"a":1}', {"a": 1}),
+    ('const args = {"a": 1};', {"a": 1}),
+    ('I use the "add" tool with {"a": 1} as "b" asks', {"a": 1}),
+    ('In the "city": {"a": 1}', None),
+    ('x = {"a": 1}', None),
+    ('Name: Ada, Address: {"a": 1}', None),
+    ('Here: {"a": 1} {"b": 2}', None),
+    ('Here: {"a": 1} Result:', None),
+    ('{"a": 1}...', None),
+    ('{"a": 1}?.', None),
+    ('{"a": 1} "b" and c', None),
     ('Here {is}:\n```json\n{"a": 1}\n```', None),
     ('Here it is:\n```json\n{"a": 1,\n```\nI hope that helps.', {"a": 1}),
     ('Here it is:\n```\n{"a": "```x```"}', {"a": "```x```"}),
@@ -123,7 +145,17 @@ TABLE = [
     ("{sure: no}", None),
     ("{force: fals}", None),
     ('{"a": [1, 2, ...]}', None),
-    ('{"a": 1,, "b": 2}', None),
+    ('{"a": [1,, 2]}', None),
+    ('{"a": 1,, 2}', None),
+    ('{,, "a": 1}', None),
+    ('{"a": [1 000 000]}', None),
+    ('{"a": [10 200.5]}', None),
+    ('{"a": [1,5 2,5]}', None),
+    ('{"a": [1 2, 3]}', None),
+    ('{"a": [1 2/3]}', None),
+    ('{"a": [1 2 x]}', None),
+    ('{"a": [2024 01 02]}', None),
+    ('{"a": 5%}', None),
     ('{"a": , "b": 2}', None),
     (r"{'a': 'C:\vm'}", None),
     ("{«a»: 1}", None),
@@ -350,6 +382,8 @@ class Sloppy:
                 "}",
             )
         if isinstance(value, list):
+            if "blanks" in self.slips and not any(isinstance(item, str | list | dict) for item in value):
+                return f"[{' '.join(map(json.dumps, value))}]"
             return self.items("[", [self.write(item) for item in value], "]")
         return repr(value) if "python" in self.slips else json.dumps(value)
 
@@ -359,6 +393,8 @@ class Sloppy:
             left_out = "no comma" in self.slips and item[-1] in "\"'}]" and self.random.random() < 0.5
             last = number == len(items) and "comma at the end" not in self.slips
             text += item + self.gap() + ("" if last else "\n" if left_out else ",") + self.gap()
+            if "comma twice" in self.slips and opening == "{" and text.rstrip().endswith(","):
+                text += ","
         return text + closing
 
     def gap(self):
@@ -390,13 +426,24 @@ class Sloppy:
             text = text.rstrip("}] ")
         if "fence" in self.slips:
             text = f"Here you are:\n```json\n{text}\n```\nI hope that helps."
-        return f"Here you are: {text}" if "talk" in self.slips else text
+        return self.random.choice(TALK).replace("OBJECT", text) if "talk" in self.slips else text
 
 
+TALK = [
+    "Here you are: OBJECT",
+    "Here: OBJECT",
+    "Sure: OBJECT ok?",
+    "Output: `OBJECT`",
+    "The arguments are OBJECT.",
+    "Result = OBJECT",
+    'I use "add" with OBJECT now.',
+]
 SLIPS = [
     "bare key",
     "bare value",
+    "blanks",
     "comma at the end",
+    "comma twice",
     "comment",
     "equals",
     "fence",
@@ -420,7 +467,7 @@ def test_what_is_badly_written_comes_back_as_itself_or_not_at_all(value, slips, 
 @settings(max_examples=20)
 @given(random=st.randoms(use_true_random=False))
 def test_each_slip_alone_is_mended(slip, random):
-    value = {"a": "b", "to": ["it's", "c\n", {"ab": "c"}], "n": {"x": [1, -2.5, None], "y": [True, "d"]}}
+    value = {"a": "b", "to": ["it's", "c\n", {"ab": "c"}], "n": {"x": [1, 2.5, None], "y": [-3, "d"]}}
     proposed = RuleRepair().propose(Sloppy({slip}, random).text(value))
     assert proposed is not None
     assert json.loads(proposed) == value
@@ -469,7 +516,9 @@ def test_a_repaired_call_runs_and_the_verdict_shows_the_repair():
 def test_what_was_cut_by_length_is_not_even_shown_to_the_repair():
     repair = RuleRepair()
     verdict, _ = verdict_of("{'a': 42,}", repair, "length")
-    assert (verdict.ok, verdict.repair, repair.report) == (False, None, [])
+    assert (verdict.ok, repair.report) == (False, [])
+    assert (verdict.repair.proposed, verdict.repair.accepted) == (None, False)
+    assert verdict.repair.remaining[0].expected == "a reply that was not cut off by length"
 
 
 def test_a_refused_repair_does_not_run():

@@ -212,7 +212,15 @@ def test_a_repairer_that_raises_is_a_refused_repair():
 
 def test_what_was_cut_by_length_is_not_repaired():
     verdict = repaired('{"a": 1', lambda *_: '{"a": 1}', cut=True)
-    assert (verdict.ok, verdict.repair) == (False, None)
+    remaining = (Problem("invalid_json", "", "a reply that was not cut off by length", "one that was"),)
+    assert not verdict.ok
+    assert verdict.repair == Repair('{"a": 1', None, False, verdict.problems, remaining)
+
+
+def test_what_was_cut_by_length_and_no_repair_could_help_has_none():
+    for arguments, name in (('{"a": 1}', "add"), ("{", "fly")):
+        assert repaired(arguments, lambda *_: '{"a": 2}', cut=True, name=name).repair is None
+    assert check_with_repair(ToolCall(1, 0, "c", "add", "{"), TOOLS, None, cut=True).repair is None
 
 
 @pytest.mark.parametrize(("name", "arguments"), [("add", '{"a": 1}'), ("nobody", "{")])

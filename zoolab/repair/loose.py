@@ -79,6 +79,8 @@ class _Loose:
         made: dict[str, Any] = {}
         while self._more():
             found = self._next()
+            if found == ",":
+                continue
             key = self._string(CLOSING[found]) if found in CLOSING else self._match(BARE_KEY)
             if key in made:
                 raise Refused(f"the key {excerpt(key)} twice")

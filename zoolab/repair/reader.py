@@ -21,6 +21,8 @@ from zoolab.repair.words import (
 from zoolab.repair.wrapping import is_prose
 
 _BARE_VALUE = re.compile(r"[^\W\d]\w*(?:[ .-]\w+)*")
+#: A word that is one item of a list without commas; three digits may be the rest of `1 000`.
+_LISTED = re.compile(r"(?!\d{3}(?!\d))\d|(?:[tT]rue|[fF]alse|null|None)\b", re.ASCII)
 _ENDS_STRING = re.compile(r"\s*(?:[,:}\]]|\Z)")
 #: Words that are hardly ever meant as text.
 _YES_OR_NO = {"true", "false", "yes", "no", "on", "off"}
@@ -63,20 +65,39 @@ class Reader:
             self._open("{")
             for number, (key, item) in enumerate(value.items()):
                 self._separate(number)
+                if number:
+                    self._more_commas()
                 self._string(key, ":=")
                 self._colon()
                 self._value(item, ",}")
             self._close("}", bool(value))
         elif isinstance(value, list):
             self._open("[")
-            for number, item in enumerate(value):
-                self._separate(number)
-                self._value(item, ",]")
+            self._items(value)
             self._close("]", bool(value))
         elif isinstance(value, str):
             self._string(value, after)
         else:
             self._word(value)
+
+    def _items(self, items: list[Any]) -> None:
+        """Read what is in a list. Where blanks part words no comma does: `1,5 2` may be 1.5 and 2."""
+        commas = blanks = 0
+        for number, item in enumerate(items):
+            if number and self._begins_word(items[number - 1]):
+                blanks += 1
+            else:
+                self._separate(number)
+                commas += self.text[self.at - 1] == ","
+            if commas and blanks:
+                raise self._differs("a comma")
+            self._value(item, ",]")
+
+    def _begins_word(self, before: Any) -> bool:
+        """Whether a blank alone parts a number or a literal from the one before it, as in `[1 2]`."""
+        space = SPACE.match(self.text, self.at)
+        known = space is not None and _LISTED.match(self.text, space.end()) is not None
+        return known and not isinstance(before, (str, dict, list))
 
     def _open(self, mark: str) -> None:
         if self._space() != mark:
@@ -99,11 +120,18 @@ class Reader:
         elif number and before not in "\"'”’}]" and self.text[self.at : self.at + 1] not in tuple("\"'“‘{["):
             raise self._differs("a comma")
 
+    def _more_commas(self) -> None:
+        """Skip commas that were doubled after a pair. In a list, an item may have been left out."""
+        while self._space() == ",":
+            self.at += 1
+
     def _close(self, mark: str, filled: bool) -> None:
         """Leave a bracket. The text may end before it, and another one may stand for it."""
         found = self._space()
         if comma := filled and found == ",":
             self.at += 1
+            if mark == "}":
+                self._more_commas()
             found = self._space()
         if found == "" and (comma or not filled):
             self.may_go_on = True

@@ -14,10 +14,15 @@ MAX_CHARS = 1 << 15
 _FENCE = re.compile(r"```[ \t]*[\w+-]*")
 _BRACKET_OR_QUOTE = re.compile(r'[{}\[\]"]')
 _TAG = re.compile(r"</?[\w:|-]{1,40}>")
-_TALK = re.compile(
-    r"(?s:.*?)[^\W\d_][ \t]+[^\W\d_](?s:.*)|[^\W\d_]+[.!]?"
-    r"|(?i:json|arguments|parameters|output|answer|response|result)\s*:"
+_TALK = re.compile(r"(?s:.*?)[^\W\d_][ \t]+[^\W\d_](?s:.*)|[^\W\d_]+[.!?]?|[.!?]")
+#: What introduces an object: `Here:`, `The result =`. A small word alone, as in `filter:`, may be a key.
+_LABEL = re.compile(
+    r"(?:(?:[^\W\d_]+[ \t]+){0,4}"
+    r"(?i:json|arguments|args|parameters|params|output|answer|response|result|here|sure|okay|ok)"
+    r"|[A-Z][^\W\d_]*)\s*[:=]"
 )
+#: A name within talk, as in `the "add" tool`; what a colon or a comma follows may be a key or a value.
+_QUOTED_NAME = re.compile(r'(?<=\s)"[^"\n{}\[\]]{1,80}"(?!\s*[:=,])')
 _ESCAPED_OBJECT = re.compile(r'\{\s*\\"')
 
 
@@ -49,17 +54,22 @@ def unwrapped(raw: str, layers: int = 3) -> str:
 
 
 def is_prose(text: str) -> bool:
-    """Whether a text beside an object is only talk: words, no brackets, no quotes, or tags alone.
+    """Whether a text beside an object is only talk: words, maybe a quoted name, no brackets, or tags alone.
 
     >>> is_prose("Here is why."), is_prose(', "b": 2'), is_prose("b: 2")
     (True, False, False)
     """
-    words = _TAG.sub(" ", text).strip()
+    words = _QUOTED_NAME.sub("it", _plain(text))
     if not words:
         return True
     if _BRACKET_OR_QUOTE.search(words) or words[0] in ",:=+" or words[-1] in ",=+":
         return False
     return _TALK.fullmatch(words) is not None
+
+
+def _plain(text: str) -> str:
+    """A text without tags, and without the marks that make it bold or code."""
+    return _TAG.sub(" ", text).strip().strip("`* \t\n")
 
 
 def _unfenced(text: str) -> str:
@@ -103,4 +113,5 @@ def _unintroduced(text: str) -> str:
     quoted = SPACE.match(text, start + 1)
     if not quoted or text[quoted.end() : quoted.end() + 1] not in tuple("\"'“‘}"):
         return ""
-    return text[start:] if is_prose(text[:start]) else ""
+    talk = text[:start]
+    return text[start:] if is_prose(talk) or _LABEL.fullmatch(_plain(talk)) else ""

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from zoolab.tools import Tool
 
 
+_CUT = Problem("invalid_json", "", "a reply that was not cut off by length", "one that was")
+
+
 class Repairer(Protocol):
     """Proposes arguments in place of broken ones, or None."""
 
@@ -82,16 +85,19 @@ def check_with_repair(
 ) -> Verdict:
     """Judge a call; where its arguments fail, judge what `repair` makes of them.
 
-    A reply that was cut off by length is never repaired: what is missing is the model's intent. A
-    repair that raises, or returns no text, is a repair that was refused.
+    A reply that was cut off by length is never shown to the repair: what is missing is the model's
+    intent. The verdict says so in `repair.remaining`. A repair that raises, or returns no text, is a
+    repair that was refused.
 
     >>> from zoolab.registry import ToolRegistry
     >>> check_with_repair(ToolCall(1, 0, "call_1", "add", ""), ToolRegistry(), None).error_code
     'unknown_tool'
     """
     verdict = check_call(call, registry, deny=deny)
-    if repair is None or cut or verdict.error_code not in ("invalid_json", "invalid_arguments"):
+    if repair is None or verdict.error_code not in ("invalid_json", "invalid_arguments"):
         return verdict
+    if cut:
+        return replace(verdict, repair=Repair(call.arguments, None, False, verdict.problems, (_CUT,)))
     tool = registry[call.name]
     proposed, failure = _proposed(repair, call.arguments, {**tool.parameters, "title": tool.name})
     if proposed is None or not proposed.strip():
