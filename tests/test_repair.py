@@ -518,7 +518,7 @@ def test_what_was_cut_by_length_is_not_even_shown_to_the_repair():
     verdict, _ = verdict_of("{'a': 42,}", repair, "length")
     assert (verdict.ok, repair.report) == (False, [])
     assert (verdict.repair.proposed, verdict.repair.accepted) == (None, False)
-    assert verdict.repair.remaining[0].expected == "a reply that was not cut off by length"
+    assert verdict.repair.remaining[0].received == "a reply that was cut off by length"
 
 
 def test_a_refused_repair_does_not_run():

@@ -212,7 +212,7 @@ def test_a_repairer_that_raises_is_a_refused_repair():
 
 def test_what_was_cut_by_length_is_not_repaired():
     verdict = repaired('{"a": 1', lambda *_: '{"a": 1}', cut=True)
-    remaining = (Problem("invalid_json", "", "a reply that was not cut off by length", "one that was"),)
+    remaining = (Problem("invalid_json", "", "a whole reply", "a reply that was cut off by length"),)
     assert not verdict.ok
     assert verdict.repair == Repair('{"a": 1', None, False, verdict.problems, remaining)
 

@@ -194,6 +194,13 @@ class Repair:
     #: What is wrong with the proposal.
     remaining: tuple[Problem, ...] = ()
 
+    @property
+    def silence(self) -> str:
+        """Why there is no proposal, in words; empty where there is one."""
+        if self.proposed is not None:
+            return ""
+        return "; ".join(f"{problem.received}" for problem in self.remaining) or "it proposed nothing"
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:

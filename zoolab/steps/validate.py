@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from zoolab.tools import Tool
 
 
-_CUT = Problem("invalid_json", "", "a reply that was not cut off by length", "one that was")
+_CUT = Problem("invalid_json", "", "a whole reply", "a reply that was cut off by length")
 
 
 class Repairer(Protocol):

@@ -165,7 +165,8 @@ def _verdict_lines(step: Step) -> Iterator[str]:
     if not isinstance(verdict, Verdict):
         return
     if verdict.repair is not None:
-        yield f"repair proposed: {verdict.repair.proposed}"
+        silence = verdict.repair.silence
+        yield f"not repaired: {silence}" if silence else f"repair proposed: {verdict.repair.proposed}"
     if verdict.ok:
         yield f"arguments: {encode(verdict.arguments)}"
     yield from (problem.message for problem in verdict.problems)
