@@ -28,7 +28,7 @@ VALUES = st.recursive(
 )
 KEYS = TEXTS | st.sampled_from(["a", "city", "max_count", "true", "null"])
 OBJECTS = st.dictionaries(KEYS, VALUES, min_size=1, max_size=4)
-QUICKLY = settings(max_examples=15, deadline=None)
+QUICKLY = settings(max_examples=15)
 CHANCES = st.floats(0, 1, exclude_max=True)
 
 

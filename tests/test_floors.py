@@ -18,7 +18,7 @@ ROOT = Path(zoolab.__file__).parent
 FLOORS = [
     ["errors", "faults"],
     ["files", "jsontext", "limits", "stats"],
-    ["schema", "secrets", "textcalls"],
+    ["schema", "secrets", "textcalls", "tokens"],
     ["messages", "steps.printed", "tools"],
     ["callables"],
     ["registry"],

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from zoolab import Scripted, Tool, Trace, walk
 from zoolab.errors import InvalidInput, Problem, ZoolabError
+from zoolab.nested import as_tool
 from zoolab.records import (
     KINDS,
     Decision,
@@ -29,6 +30,7 @@ from zoolab.records import (
     Step,
     ToolCall,
     Verdict,
+    Withheld,
 )
 from zoolab.registry import ToolRegistry
 from zoolab.trace.story.markup import Html, block, join, tag, visible
@@ -125,7 +127,7 @@ def hostile_trace(text: str) -> Trace:
         "properties": {key: {"type": key, "description": key, "default": key, "enum": [key]}},
         "required": [key],
     }
-    tools = ToolRegistry([Tool("add", f"d{text}", schema)])
+    tools = ToolRegistry([Tool("add", f"d{text}", schema, untrusted=text)])
     problems = (Problem(text, text, text, text),) * 2
     call = ToolCall(1, 0, text, text, text, "native", text)
     reply = Reply(asks, text, {text: text}, text)
@@ -134,15 +136,18 @@ def hostile_trace(text: str) -> Trace:
     asked, told = messages.with_next(asks), messages.with_next(asks).with_next(tells)
     answer = Reply({"role": "assistant", "content": f"a{text}", text: text}, text, model=text)
     offered = ({"type": "function", "function": {"name": text}},)
+    withheld = (Withheld(text, 9, 0.1, text),)
+    inner = Trace()
+    inner.add(Step("tool_call", 1, None, answer, messages, 1, None, answer))
     trace = Trace(run_id=text, model=text, case_id=text)
     trace.meta[text] = text
     for step in (
         Step("define", 0, None, tools, Messages()),
-        Step("request", 1, None, Request(messages, offered, text, {text: text}), messages, 3),
+        Step("request", 1, None, Request(messages, offered, text, {text: text}, withheld), messages, 3),
         Step("tool_call", 1, 0, call, asked, 1, call, reply),
         Step("validate", 1, 0, Verdict(True, {text: text, "a": text}), asked, 0, call),
-        Step("execute", 1, 0, Decision("deny", text), asked, 0, call),
-        Step("execute", 1, 0, Outcome({text: text}), asked, 0, call),
+        Step("execute", 1, 0, Decision("deny", text, text, text, text, {text: text}), asked, 0, call),
+        Step("execute", 1, 0, Outcome({text: text}, stdout=text, trace=inner), asked, 0, call),
         Step("execute", 1, 0, Outcome(text), asked, 0, call),
         Step("execute", 1, 0, Outcome(error=Failure(text, text, text)), asked, 0, call),
         Step("result", 1, 0, Result(text, text, 9, 1, text, 3), told, 1, call),
@@ -266,12 +271,106 @@ def test_permission_and_edits_are_told() -> None:
     assert "… pending" in read_safely(asked).text
 
 
+def cards_of(page: str, trace: Trace) -> list[str]:
+    """The text of each step's card."""
+    text = read_safely(page).text
+    places = [text.index(f"{step.kind} step {n + 1} of {len(trace)}") for n, step in enumerate(trace.steps)]
+    return [text[a:b] for a, b in zip(places, [*places[1:], len(text)], strict=True)]
+
+
+@pytest.mark.parametrize("choice", ["once", "deny", None])
+def test_a_permission_tells_what_was_asked_and_what_was_decided(choice: Any) -> None:
+    def erase(path: str) -> str:
+        return f"erased {path}"
+
+    schema = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
+    risky = Tool("erase", "Erase.", schema, erase, risk="high", resource=lambda a: f"/data/{a['path']}")
+    trace = Trace()
+    model = Scripted([[("erase", {"path": "x.txt"})], "Done."])
+    steps = trace.follow(walk("Erase it.", [risky], model))
+    step, answer = next(steps), None
+    with suppress(StopIteration):
+        while True:
+            answer = Decision(choice) if choice and isinstance(step.record, Decision) else None
+            step = steps.send(answer)
+    seq = next(n for n, step in enumerate(trace.steps) if isinstance(step.record, Decision))
+    told = cards_of(trace.to_html(), trace)[seq].split("What was asked")[0]
+    for said in ("toolerase", "riskhigh", "it touches/data/x.txt", '{"path": "x.txt"}'):
+        assert said in told
+    assert f"decided{choice or 'nothing yet'}" in told
+
+
+def test_withheld_tools_are_told_with_why() -> None:
+    withheld = tuple(Withheld(f"tool_{n}", n, 0.1, f"rank {n} of 60, 8 are sent") for n in range(9, 60))
+    messages = Messages([{"role": "user", "content": "Hi"}])
+    trace = Trace()
+    trace.add(Step("request", 1, None, Request(messages, withheld=withheld), messages, 1))
+    text = read_safely(trace.to_html()).text
+    assert "51 tools withheld" in text
+    assert "tool_9: rank 9 of 60, 8 are sent" in text
+    assert "and 11 more tools, left out here" in text
+
+
+def test_a_sub_agent_is_told_and_its_steps_are_folded_in_one_level_deep() -> None:
+    inmost = as_tool("inmost", "Knows.", [], Scripted(["7"]))
+    asks = Scripted([[("inmost", {"task": "Six?"})], [("fly", {})], "It is seven."])
+    oracle = as_tool("oracle", "Knows much.", [inmost], asks)
+    trace = run([("oracle", {"task": "The number?"})], "7.", tools=[oracle])
+    page = trace.to_html()
+    text = read_safely(page).text
+    told = "a sub-agent: 12 steps, 1 error, answer It is seven."
+    assert text.count(told) == 1
+    assert f"<summary>{told}</summary>" in page
+    assert "<p>a sub-agent: 3 steps, 0 errors, answer 7</p>" in page
+    assert "trace.steps[4].record.trace.steps[11]" in text
+    assert ".record.trace.steps[4].record.trace" not in text
+    assert text.index("trace.steps[4].record.trace.steps[0]") < text.index("result step 6 of 8")
+
+
+def test_a_large_sub_agent_is_bounded() -> None:
+    calls = [[("add", {"a": n, "b": 1})] for n in range(200)]
+    inner = run(*calls, "x" * 9_000, tools=[adder()], limits=Limits(turns=300))
+    big = Trace()
+    for step in hostile_trace("<&" * 9_000).steps * 3:
+        big.add(step)
+    messages, trace = Messages(), Trace()
+    for within in (inner, big, Trace()):
+        trace.add(Step("execute", 1, 0, Outcome(1, trace=within), messages))
+    page = trace.to_html()
+    assert "more steps, left out here" in read_safely(page).text
+    assert "the page is full" in read_safely(page).text
+    assert len(page.encode()) < 1_500_000
+
+
+def test_untrusted_tools_are_marked() -> None:
+    shady = Tool("read", "Read.", {"type": "object"}, untrusted="the MCP server <x>")
+    assert "untrusted data from the MCP server <x>" in read_safely(run("Hi", tools=[shady]).to_html()).text
+
+
+def test_what_a_tool_printed_has_a_label_that_can_be_seen() -> None:
+    messages, trace = Messages(), Trace()
+    trace.add(Step("execute", 1, 0, Outcome(1, stdout="counting"), messages))
+    trace.add(Step("execute", 1, 1, Outcome(1), messages))
+    text = read_safely(trace.to_html()).text
+    assert text.count("It printed, which the model does not see:counting") == 1
+    assert text.count("It printed") == 1
+
+
+def test_a_notebook_gets_the_story_and_a_line_of_text() -> None:
+    trace = run("Hello")
+    bundle = trace._repr_mimebundle_()
+    assert bundle == {"text/html": trace._repr_html_(), "text/plain": repr(trace)}
+    assert set(trace._repr_mimebundle_(include={"text/plain"})) == {"text/plain"}
+    assert set(trace._repr_mimebundle_(exclude=["text/html"])) == {"text/plain"}
+    assert trace._repr_mimebundle_(include=["text/html"], exclude=["text/html"]) == {}
+
+
 def test_long_texts_are_cut_and_say_so() -> None:
     tool = Tool("dump", "Dump.", {"type": "object"}, lambda: "x" * 60_000)
     text = read_safely(run([("dump", {})], "y" * 9_000, tools=[tool]).to_html()).text
     assert "cut: the first 4,000 of 60,000 characters" in text
     assert "cut: the first 4,000 of 9,000 characters" in text
-    assert "59 kB -> 16 kB" in text
+    assert "60 kB -> 16 kB" in text
     assert "x" * 4_001 not in text
 
 

@@ -21,7 +21,7 @@ from shell import Shell
 from walks import CALL, TOOLS
 
 import zoolab
-from zoolab import Outcome, Replay, Scripted, Trace, inspect, run, walk
+from zoolab import Outcome, Replay, Scripted, Tool, Trace, inspect, run, walk
 from zoolab.errors import InvalidInput
 from zoolab.inspector import Inspector
 from zoolab.inspector.page import in_script, render_interactive_page
@@ -241,8 +241,11 @@ def test_the_three_verbs_fork_and_the_parent_stays() -> None:
     assert browser.panel(5, "other")["marks"] == ["stale"]
     browser.say({"type": "back"})
     assert browser.inspector.trace is trace
-    (failed,) = browser.say({"type": "fork", "verb": "replay", "seq": 4, "edits": edits})
+    *_, failed = browser.say({"type": "fork", "verb": "replay", "seq": 4, "edits": edits})
     assert '+   "content": "7"' in failed["difference"]
+    assert (browser.inspector.overview["kind"], browser.inspector.step) == ("dqtverq", 4)
+    assert browser.inspector.overview["outcome"] == "replay_miss"
+    browser.say({"type": "back"})
     browser.say({"type": "fork", "verb": "live", "seq": 4, "edits": edits})
     assert browser.inspector.trace.answer == "It is 7."
     assert browser.inspector.other["diverges"] == [4, 4]
@@ -282,6 +285,17 @@ def test_notes_are_saved_with_the_trace(tmp_path: Path) -> None:
     assert browser.inspector.notes == {}
 
 
+def test_a_call_with_other_arguments_runs_nothing_in_a_replay() -> None:
+    ran: list[str] = []
+    send = Tool("send", "Send.", {"type": "object"}, lambda **to: ran.append(str(to)))
+    browser = Browser(inspect(gone("Hi", [send], [[("send", {"to": "a"})], "Done."])))
+    edits = [{"field": "arguments", "text": '{"to": "b"}'}]
+    *_, failed = browser.say({"type": "fork", "verb": "replay", "seq": 2, "edits": edits})
+    assert (failed["type"], '+  "to": "b"' in failed["difference"], len(ran)) == ("failed", True, 1)
+    assert (browser.inspector.overview["kind"], browser.inspector.step) == ("dqtv", 2)
+    assert browser.inspector.trace.steps[2].record.arguments == '{"to": "b"}'
+
+
 def test_a_recording_answers_a_replay_that_misses(tmp_path: Path) -> None:
     recording = Replay(tmp_path / "r.jsonl", live=Scripted(lambda request: request.messages[-1]["content"]))
     browser = Browser(inspect(gone("Hi", TOOLS, [CALL, "3"], envelope="plain"), replay=recording))
@@ -317,6 +331,21 @@ def test_it_lies_in_layouts_and_links() -> None:
     slider.value = 3
     assert (one.step, other.step) == (3, 3)
     ipywidgets.HBox([one, other])
+
+
+def test_a_step_out_of_range_is_the_nearest() -> None:
+    inspector = inspect(TRACES["plain"])
+    inspector.step = 99
+    assert inspector.step == len(TRACES["plain"]) - 1
+    inspector.step = -5
+    assert inspector.step == 0
+    assert inspect(TRACES["empty"]).step == 0
+
+
+def test_the_output_is_what_is_asked_for() -> None:
+    inspector = TRACES["plain"].inspect()
+    assert set(inspector._repr_mimebundle_(include={"text/plain", "image/png"})[0]) == {"text/plain"}
+    assert "text/html" not in inspector._repr_mimebundle_(exclude={"text/html"})[0]
 
 
 def test_the_output_carries_widget_story_and_text() -> None:

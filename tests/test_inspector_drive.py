@@ -275,6 +275,11 @@ def test_junk_is_refused(junk: Any) -> None:
         edited(RECORDS[1], junk)
 
 
+def test_an_edit_of_another_form_is_told_the_fields() -> None:
+    with pytest.raises(InvalidInput, match="field one of name, arguments"):
+        edited(RECORDS[0], [{"name": "add"}])
+
+
 def test_a_field_that_does_not_exist_is_refused() -> None:
     with pytest.raises(InvalidInput, match='"turn" cannot be edited here; expected name, arguments'):
         edited(RECORDS[0], [{"field": "turn", "text": "9"}])
@@ -356,11 +361,89 @@ def test_a_replay_runs_no_tool_that_has_run() -> None:
     for seq in (1, 2, 4, 6, 9):
         child = forks.replay(trace, seq, None)
         assert (child.answer, child.messages, len(ran)) == ("Done.", trace.messages, 3)
-    with pytest.raises(ReplayMiss):
+    with pytest.raises(ReplayMiss, match='ticket was not called with {"kind":"z"}') as caught:
         forks.replay(
             trace, 2, edited(trace.steps[2].record, [{"field": "arguments", "text": '{"kind": "z"}'}])
         )
-    assert len(ran) == 4
+    assert '-  "kind": "y"' in caught.value.difference
+    assert '+  "kind": "z"' in caught.value.difference
+    assert len(ran) == 3
+    child: Any = caught.value.trace
+    assert (child.outcome, kinds(child)) == ("replay_miss", kinds(trace)[: len(kinds(child))])
+    assert child.steps[2].record.arguments == '{"kind": "z"}'
+
+
+def test_a_replay_with_edited_tools_runs_none_of_them_either() -> None:
+    ran: list[int] = []
+
+    @tool
+    def note(n: int) -> str:
+        """Note it."""
+        ran.append(n)
+        return f"noted {n}"
+
+    trace = run("Hi", [note], Scripted([[("note", {"n": 1})], "Done."]), envelope="plain")
+    described = edited(trace.steps[0].record, [{"field": "tools/note/description", "text": "Write it down."}])
+    with pytest.raises(ReplayMiss) as caught:
+        forks.replay(trace, 0, described)
+    own = Scripted([[("note", {"n": 1})], "Done."])
+    assert forks.replay(trace, 0, described, own).answer == "Done."
+    assert ran == [1]
+    child: Any = caught.value.trace
+    assert child.steps[0].record["note"].description == "Write it down."
+    assert forks.live(child, 0, None, Scripted([[("note", {"n": 2})], "Done."])).answer == "Done."
+    assert ran == [1, 2]
+
+
+PERMITTED: list[Any] = [
+    Decision("once", "go on"),
+    Decision("session"),
+    Decision("deny", "not this one"),
+    Outcome("pretended"),
+    None,
+]
+
+
+@pytest.mark.parametrize("said", PERMITTED, ids=repr)
+@pytest.mark.parametrize("loaded", [False, True])
+def test_an_unedited_replay_decides_as_it_was_decided(said: Any, loaded: bool, tmp_path: Any) -> None:
+    asked: list[Any] = []
+
+    def ask(step: Any) -> Any:
+        asked.append(step)
+        return said
+
+    calls = [("wipe", {"disk": "a"}), ("wipe", {"disk": "b"})]
+    trace = run("Hi", TOOLS, Scripted([calls, calls, "Done."]), envelope="plain", ask=ask)
+    times = len(asked)
+    if loaded:
+        trace = Trace.load(trace.save(tmp_path / "t.jsonl"))
+        trace.options = {"envelope": "plain"}
+    for seq in range(len(trace)):
+        child = forks.replay(trace, seq, None)
+        assert (child.messages, child.outcome) == (trace.messages, "answer")
+        assert compare(trace, child).diverges is None
+        assert set(child.originals) == set(trace.originals)
+    assert len(asked) == times
+
+
+@pytest.mark.parametrize("name", [name for name in TRACES if name != "empty"])
+def test_an_unedited_replay_reproduces_the_run(name: str) -> None:
+    trace = TRACES[name]
+    for seq in range(len(trace)):
+        child = forks.replay(trace, seq, None)
+        assert (compare(trace, child).diverges, child.outcome) == (None, trace.outcome)
+
+
+def test_a_tool_is_allowed_in_a_replay_only_as_it_was() -> None:
+    trace = TRACES["allowed"]
+    edit = edited(trace.steps[2].record, [{"field": "arguments", "text": '{"disk": "other"}'}])
+    with pytest.raises(ReplayMiss, match="and is not run"):
+        forks.replay(trace, 2, edit)
+    child = forks.replay(trace, 1, None)
+    assert child.options == trace.options
+    with pytest.raises(ReplayMiss):
+        forks.replay(child, 2, edit)
 
 
 def test_a_replay_asks_the_recording_that_is_given(tmp_path: Any) -> None:
@@ -407,6 +490,7 @@ def test_equal_runs_do_not_diverge() -> None:
     for trace in TRACES.values():
         comparison = compare(trace, trace)
         assert comparison.diverges is None
+        assert ", as long, " in comparison.words
         assert comparison.pairs == [(i, i) for i in range(len(trace))]
 
 

@@ -9,14 +9,23 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from inspected import TRACES, gone, hostile, long_trace
+from inspected import TRACES, Two, gone, hostile, long_trace
 from test_recordings import hold, prompts
 from walks import CALL, TOOLS
 
-from zoolab import Replay, Tool, Trace
+from zoolab import Decision, Faulty, Outcome, Replay, Scripted, Tool, Trace
 from zoolab.errors import InvalidInput
 from zoolab.inspector.bounds import sendable
-from zoolab.inspector.overview import LETTERS, MARK_WORDS, overview_of
+from zoolab.inspector.overview import (
+    EDITED,
+    ERROR,
+    LETTERS,
+    MARK_WORDS,
+    PERMISSION,
+    first_error,
+    marks_of,
+    overview_of,
+)
 from zoolab.inspector.panels.panel import panel_of
 from zoolab.inspector.patches import list_patch
 from zoolab.records import Verdict
@@ -33,7 +42,7 @@ SHAPES = {
     "flow": {"label", "rows"},
     "note": {"tone", "text"},
     "permission": {"tool", "risk", "resource", "arguments", "choice", "reason"},
-    "nested": {"label", "title", "steps", "outcome"},
+    "nested": {"label", "title", "steps", "outcome", "rows", "cut"},
 }
 PAYLOADS = [
     "<script>alert(1)</script>",
@@ -142,7 +151,91 @@ def test_the_overview_counts_messages_by_branch() -> None:
     assert overview["length"][-1] == len(ledger["role"]) == len(ledger["size"])
     assert ledger["role"] == "uatttata"
     assert ledger["id"][2] == TRACES["errors"].tool_calls[0].id
-    assert overview["totals"]["errors"] == len(TRACES["errors"].errors)
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_each_error_is_marked_and_counted_once(name: str) -> None:
+    trace = TRACES[name]
+    overview = overview_of(trace)
+    marked = [seq for seq, marks in enumerate(overview["marks"]) if marks & ERROR]
+    assert marked == [error.seq for error in trace.errors if error.seq is not None]
+    assert overview["totals"]["errors"] == len(marked)
+    assert first_error(trace) == (marked[0] if marked else None)
+    assert [marks_of(trace, seq) for seq in range(len(trace))] == overview["marks"]
+
+
+def test_a_permission_is_no_edit() -> None:
+    overview = overview_of(TRACES["allowed"])
+    seq = next(seq for seq, marks in enumerate(overview["marks"]) if marks & PERMISSION)
+    assert overview["marks"][seq] == PERMISSION
+    assert [block["b"] for block in panel_of(TRACES["allowed"], seq)["blocks"]] == ["permission", "code"]
+    pretended = gone("Wipe it.", TOOLS, [[("wipe", {})], "Done."], ask=lambda _step: Outcome("pretended"))
+    assert overview_of(pretended)["marks"][seq] == PERMISSION | EDITED
+    facts = dict(blocks(pretended, seq + 1, "facts")[0]["rows"])
+    assert facts["permission"] == "not given: a value was, in place of running it"
+
+
+@pytest.mark.parametrize("loaded", [False, True])
+def test_a_permission_is_shown_as_it_was_asked_and_looking_runs_nothing(loaded: bool, tmp_path: Any) -> None:
+    looked: list[Any] = []
+
+    def resource(arguments: Any) -> str:
+        looked.append(arguments)
+        return f"disk {arguments['disk']}"
+
+    schema = {"type": "object", "properties": {"disk": {"type": "string"}}}
+    wipe = Tool("wipe", "Wipe.", schema, lambda disk: disk, risk="high", resource=resource)
+    trace = gone("Wipe it.", [wipe], [[("wipe", {"disk": "c"})], "Done."], ask=lambda _step: Decision("once"))
+    if loaded:
+        trace = Trace.load(trace.save(tmp_path / "t.jsonl"))
+    asked_for = len(looked)
+    card = blocks(trace, 4, "permission")[0]
+    assert (card["risk"], card["resource"], card["arguments"]) == ("high", "disk c", '{"disk": "c"}')
+    facts = dict(blocks(trace, 5, "facts")[0]["rows"])
+    assert (facts["permission"], facts["risk"], facts["resource"]) == ("once", "high", "disk c")
+    assert len(looked) == asked_for
+
+
+def test_arguments_that_a_fault_changed_are_not_the_models() -> None:
+    model = Faulty(
+        Scripted([[("add", {"a": 1}), ("add", {"a": 2})], "Done."]), {"trailing_comma": 1}, times=1
+    )
+    trace = gone("Sum?", TOOLS, model)
+    first, second = (panel_of(trace, seq)["blocks"] for seq in (2, 3))
+    assert (first[0]["tone"], "trailing_comma" in first[0]["text"]) == ("fault", True)
+    labels = [[block["label"] for block in panel if block["b"] == "code"][0] for panel in (first, second)]
+    assert labels == [
+        "arguments, as they came (a fault changed them)",
+        "arguments, as the model wrote them",
+    ]
+    first, second = (panel_of(trace, step_of(trace, "validate", n))["blocks"] for n in (0, 1))
+    assert (first[0]["tone"], second[0]["b"]) == ("fault", "facts")
+    labels = [[block["label"] for block in panel if block["b"] == "checks"][0] for panel in (first, second)]
+    assert labels == [
+        "the arguments, as they came (a fault changed them)",
+        "the arguments, as the model wrote them",
+    ]
+
+
+def test_a_tool_that_is_called_though_it_was_withheld_is_both() -> None:
+    trace = gone("Sum?", TOOLS, [[("wipe", {})], "Done."], retrieve=Two())
+    row = blocks(trace, 2, "tools")[0]["rows"][0]
+    assert (row["name"], row["state"]) == ("wipe", "chosen and withheld")
+
+
+def test_durations_and_types_have_one_form() -> None:
+    assert overview_of(TRACES["answer"])["totals"]["time"].endswith(" ms")
+    assert overview_of(TRACES["empty"])["totals"]["time"] == "under 1 ms"
+    assert blocks(TRACES["plain"], 4, "code")[1]["label"] == "it returned, int"
+    assert blocks(TRACES["plain"], 5, "code")[0]["label"] == "the Python value, int"
+
+
+def test_a_sub_agents_steps_are_named() -> None:
+    inner = blocks(TRACES["agent"], step_of(TRACES["agent"], "execute"), "nested")[0]
+    assert [row.partition(":")[0] for row in inner["rows"]] == [
+        *("define", "request", "tool_call", "validate", "execute", "result", "request", "tool_call")
+    ]
+    assert inner["cut"] == 0
 
 
 def test_a_step_that_does_not_exist_is_an_error() -> None:
@@ -240,7 +333,7 @@ def test_result_pairs_by_id_and_says_what_was_cut() -> None:
     flow = blocks(trace, seq, "flow")[0]["rows"]
     assert [(row["what"], row["message"]) for row in flow] == [("asked", 1), ("answered", 2)]
     assert flow[0]["id"] == flow[1]["id"]
-    assert dict(blocks(trace, seq, "facts")[0]["rows"])["size"] == "59 kB -> 16 kB"
+    assert dict(blocks(trace, seq, "facts")[0]["rows"])["size"] == "60 kB -> 16 kB"
 
 
 def run_code(code: str) -> dict[str, Any]:

@@ -139,14 +139,14 @@ def test_what_is_strict_is_read(text, value):
 
 
 @given(values)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_what_is_encoded_is_read_back(value):
     assert parse_json(encode(value)) == value
     assert parse_json(canonical(value)) == value
 
 
 @given(st.text() | almost_json)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_any_text_is_read_as_json_reads_it_or_refused(text):
     try:
         value = parse_json(text)

@@ -72,7 +72,7 @@ replies = st.lists(st.lists(calls, min_size=1, max_size=20), max_size=5)
 
 
 @given(replies, st.booleans(), st.integers(0, 60))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_any_replies_leave_a_conversation_that_can_be_sent(replies, parallel, retries):
     script = [{"content": None, "tool_calls": calls} for calls in replies]
     model, trace = Watched(*script, "Done."), Trace()

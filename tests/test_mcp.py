@@ -386,7 +386,7 @@ LISTED = st.builds(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(LISTED, unique_by=lambda tool: tool.name))
 def test_pins_come_back_as_they_were(tmp_path_factory: pytest.TempPathFactory, tools: list[Listed]) -> None:
     path = tmp_path_factory.getbasetemp() / "pins.json"

@@ -126,7 +126,7 @@ class World:
                 assert not (rule == "*(/a/**)" and path.startswith("/a/"))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     kinds=tools,
     policy=policies,
@@ -170,7 +170,7 @@ def test_no_tool_runs_without_a_decision(
     world.check()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(kinds=tools, policy=policies, asked=replies)
 def test_nor_through_a_server(tmp_path_factory, kinds, policy, asked):
     world = World(tmp_path_factory.mktemp("w"), kinds, policy, [])

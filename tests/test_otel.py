@@ -567,7 +567,7 @@ TIMES = st.lists(st.floats(-1e300, 1e300), min_size=12, max_size=12)
 OUTCOMES = st.tuples(st.floats(), st.integers())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(TIMES, OUTCOMES, OUTCOMES, st.none() | st.floats(-1e300, 1e300), st.none() | st.floats(0, 1e300))
 def test_times_of_strangers_keep_their_order(times, first, second, began, ended):
     trace = run("Go.", TOOLS, Scripted([[*CALL, *CALL], CALL, "3"]))

@@ -1,5 +1,6 @@
 """Displays: their numbers by hand, what must always hold, hostile input, and how they look."""
 
+import json
 import random
 import subprocess
 import sys
@@ -12,12 +13,14 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 from walks import TOOLS
 
 from zoolab import plots
 from zoolab.errors import InvalidInput, ZoolabError
+from zoolab.inspector.panels.panel import panel_of
 from zoolab.loop import walk
 from zoolab.models.scripted import Scripted
 from zoolab.plots import (
@@ -31,6 +34,8 @@ from zoolab.plots import (
     ToolConfusionDisplay,
 )
 from zoolab.records import Reply
+from zoolab.repair import RuleRepair
+from zoolab.tokens import tokens_in
 from zoolab.trace import Trace
 
 GOOD, BAD, BROKEN = ("add", {"a": 1}), ("add", {"a": "1"}), ("add", '{"a": ')
@@ -252,6 +257,10 @@ def test_what_is_no_frame_is_an_invalid_input(display, junk):
         lambda: StepTimelineDisplay.from_frame(busy_trace().to_frame().assign(seq="first")),
         lambda: RetryWaterfallDisplay.from_frame(busy_trace().to_frame().assign(tool=[["add"]] * 23)),
         lambda: SequenceDisplay.from_trace(busy_trace(), most=0),
+        lambda: SequenceDisplay.from_trace(busy_trace(), most=100_000),
+        lambda: SequenceDisplay.from_trace(busy_trace(), turn=0),
+        lambda: SequenceDisplay.from_trace(busy_trace(), turn=5),
+        lambda: SequenceDisplay.from_trace(Trace(), turn=1),
         lambda: SequenceDisplay.from_trace(busy_trace(), ax="here"),
         lambda: ToolConfusionDisplay.from_predictions(["add"], []),
         lambda: ToolConfusionDisplay.from_predictions("add", "add"),
@@ -318,7 +327,7 @@ def test_a_timeline_holds_every_step_one_wide_and_hatches_all_steps_of_a_retried
     display = StepTimelineDisplay.from_trace(busy_trace())
     steps = display.steps_
     assert headline_of(display) == "4 turns, 23 steps, 2 retries"
-    assert (steps["start"] + 0.5).tolist() == list(range(23))
+    assert (steps["start"] + 0.5).tolist() == list(range(1, 24))
     assert set(steps["width"]) == {1.0}
     retried = steps[steps["retry"]][["turn", "step"]].to_numpy().tolist()
     assert retried == [
@@ -412,33 +421,48 @@ def fates(*traces, **columns):
     return {code: tuple(row) for code, row in zip(counts.index, counts.to_numpy().tolist(), strict=True)}
 
 
-def test_an_error_is_recovered_if_the_call_succeeds_later_or_the_run_ends_in_an_answer():
-    assert fates(trace_of([BAD], [GOOD], "1")) == {"invalid_arguments": (1, 0, 0)}
-    assert fates(trace_of([FAILS], "There is none.")) == {"resource_not_found": (1, 0, 0)}
-    assert fates(trace_of([INVENTED], [GOOD], "1")) == {"unknown_tool": (1, 0, 0)}
+def test_an_error_is_recovered_if_the_call_succeeds_later_or_the_run_ends_in_an_answer_that_is_not_wrong():
+    assert fates(trace_of([BAD], [GOOD], "1")) == {"invalid_arguments": (1, 0, 0, 0)}
+    assert fates(trace_of([FAILS], "There is none."), success=True) == {"resource_not_found": (1, 0, 0, 0)}
+    assert fates(trace_of([INVENTED], [GOOD], "1")) == {"unknown_tool": (1, 0, 0, 0)}
 
 
 def test_an_error_is_recovered_by_its_own_call_even_if_the_run_ends_badly():
-    assert fates(trace_of([BAD], [GOOD])) == {"invalid_arguments": (1, 0, 0), "model_error": (0, 1, 0)}
+    assert fates(trace_of([BAD], [GOOD])) == {"invalid_arguments": (1, 0, 0, 0), "model_error": (0, 1, 0, 0)}
     # Another tool's success is no recovery, but anything is for a tool that does not exist.
-    assert fates(trace_of([FAILS], [GOOD])) == {"resource_not_found": (0, 1, 0), "model_error": (0, 1, 0)}
-    assert fates(trace_of([INVENTED], [GOOD])) == {"unknown_tool": (1, 0, 0), "model_error": (0, 1, 0)}
+    assert fates(trace_of([FAILS], [GOOD])) == {
+        "resource_not_found": (0, 1, 0, 0),
+        "model_error": (0, 1, 0, 0),
+    }
+    assert fates(trace_of([INVENTED], [GOOD])) == {"unknown_tool": (1, 0, 0, 0), "model_error": (0, 1, 0, 0)}
 
 
 def test_errors_that_end_a_run_are_unrecovered_and_so_are_those_of_a_wrong_answer():
     assert fates(trace_of([BAD], [BAD], [BAD])) == {
-        "invalid_arguments": (0, 3, 0),
-        "retries_exhausted": (0, 1, 0),
+        "invalid_arguments": (0, 3, 0, 0),
+        "retries_exhausted": (0, 1, 0, 0),
     }
-    assert fates(trace_of([FAILS], "It is 7."), success=False) == {"resource_not_found": (0, 1, 0)}
+    assert fates(trace_of([FAILS], "It is 7."), success=False) == {"resource_not_found": (0, 1, 0, 0)}
 
 
 def test_an_answer_is_silently_wrong_if_nothing_but_the_score_or_the_tool_says_so():
-    assert fates(trace_of([GOOD], "7"), success=0.4) == {"wrong_answer": (0, 0, 1)}
-    assert fates(trace_of([GOOD], "7", expected_tool="fail")) == {"wrong_tool": (0, 0, 1)}
-    assert fates(trace_of("7", expected_tool="add")) == {"no_tool_call": (0, 0, 1)}
+    assert fates(trace_of([GOOD], "7"), success=0.4) == {"wrong_answer": (0, 0, 0, 1)}
+    assert fates(trace_of([GOOD], "7", expected_tool="fail")) == {"wrong_tool": (0, 0, 0, 1)}
+    assert fates(trace_of("7", expected_tool="add")) == {"no_tool_call": (0, 0, 0, 1)}
     assert fates(trace_of("7", expected_tool="add"), success=True) == {}
     assert fates(trace_of([GOOD], "1", expected_tool="add")) == {}
+
+
+def test_an_answer_that_nobody_graded_is_no_recovery_and_not_silently_wrong_either():
+    assert fates(trace_of([FAILS], "There is none.")) == {"resource_not_found": (0, 0, 1, 0)}
+    assert fates(trace_of([FAILS], "None.", expected_tool="fail")) == {"resource_not_found": (1, 0, 0, 0)}
+    display = ErrorTaxonomyDisplay.from_trace(trace_of([BAD], [GOOD], [FAILS], "There is none."))
+    assert headline_of(display) == "1 of 2 errors recovered; 1 run, none graded"
+    legend = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert legend == ["recovered (1)", "unrecovered (0)", "not graded (1)", "silently wrong (not graded)"]
+    assert "not graded" in ErrorTaxonomyDisplay.from_trace(trace_of("7")).ax_.texts[0].get_text()
+    mixed = pd.concat([frame_of(trace_of([FAILS], "7"), success=True), frame_of(trace_of("7"))])
+    assert headline_of(ErrorTaxonomyDisplay.from_frame(mixed)) == "1 of 1 error recovered; 2 runs, 1 graded"
 
 
 def test_the_score_may_come_from_a_summary():
@@ -456,7 +480,7 @@ def test_all_errors_of_all_runs_are_counted_once():
     ended = frame.drop_duplicates("run_id")["outcome"].isin(
         ["retries_exhausted", "loop_limit", "model_error"]
     )
-    errors = display.counts_[["recovered", "unrecovered"]].to_numpy().sum()
+    errors = display.counts_[["recovered", "unrecovered", "not graded"]].to_numpy().sum()
     assert errors == len(validated) + len(executed) + ended.sum()
     assert display.runs == frame["run_id"].nunique()
 
@@ -485,7 +509,7 @@ def test_confusion_takes_the_first_call_of_each_run_that_says_what_was_expected(
     assert headline_of(display) == "2 of 3 runs chose the expected tool (framed)"
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.lists(st.tuples(*[st.sampled_from(["", *"abcdefghijklmnop"])] * 2), min_size=1, max_size=60))
 def test_confusion_counts_every_run_and_every_right_choice(pairs):
     expected, called = zip(*pairs, strict=True)
@@ -533,7 +557,7 @@ def test_an_ablation_takes_a_frame_of_steps_for_its_runs():
     )
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.lists(st.lists(st.booleans(), min_size=1, max_size=12), min_size=1, max_size=9))
 def test_intervals_of_an_ablation_contain_their_estimates(variants):
     frame = pd.concat([scored(f"variant {n}", hits) for n, hits in enumerate(variants)])
@@ -562,6 +586,79 @@ def test_runs_recover_from_a_fault_if_they_end_in_an_answer_that_is_not_wrong():
     }
     assert rates.loc["cut", "rate"] == pytest.approx(2 / 3)
     assert headline_of(display) == "2 of 4 runs with a fault recovered"
+
+
+def test_where_nobody_graded_the_runs_none_is_said_to_recover():
+    frame = frame_of(trace_of([GOOD], "1", run_id="a"), trace_of([GOOD], run_id="b"))
+    frame["fault"] = ["cut" if kind == "execute" else None for kind in frame["step"]]
+    display = FaultRecoveryDisplay.from_frame(frame)
+    assert headline_of(display) == "1 of 2 runs with a fault answered, not graded"
+    assert display.rates_.columns[0] == "answered"
+    assert "recover" not in display.ax_.get_xlabel()
+    # A run that is graded says something, one that ended badly too, and an answer without a grade nothing.
+    graded = frame_of(trace_of([GOOD], "1", run_id="c", expected_tool="add")).assign(fault="cut")
+    some = FaultRecoveryDisplay.from_frame(pd.concat([frame, graded]))
+    assert some.rates_.loc["cut", ["recovered", "runs"]].tolist() == [1, 2]
+    assert headline_of(some) == "1 of 2 runs with a fault recovered; 1 answer not graded"
+
+
+def test_steps_count_from_1_and_the_last_turn_has_its_number():
+    trace = trace_of(*[[GOOD]] * 12, "1")
+    timeline, growth = StepTimelineDisplay.from_trace(trace), MessageGrowthDisplay.from_trace(trace)
+    for display in (timeline, growth):
+        assert display.ax_.get_xlim() == (0.5, len(trace) + 0.5)
+        assert all(tick == int(tick) for tick in display.ax_.get_xticks())
+    named = [text.get_text() for text in timeline.ax_.texts]
+    assert [text for text in named if text.isdigit()] == [str(turn) for turn in range(1, 14)]
+    check_readable(timeline)
+    requests = [seq + 1 for seq, step in enumerate(trace.steps) if step.kind == "request"]
+    lines = next(made for made in growth.ax_.collections if isinstance(made, LineCollection))
+    assert [segment[0][0] for segment in lines.get_segments()] == requests
+
+
+def test_a_long_timeline_is_drawn_from_few_shapes():
+    trace = trace_of(*[[GOOD]] * 300, "1")
+    display = StepTimelineDisplay.from_trace(trace)
+    assert len(display.steps_) == len(trace) > 900
+    shapes = [made.get_paths() for made in display.ax_.collections if made.get_zorder() == 2]
+    assert 0 < len(shapes) < 20
+    assert sum(len(path.vertices) for paths in shapes for path in paths) == 5 * len(trace)
+
+
+def test_a_sequence_of_one_turn():
+    trace = busy_trace()
+    arrows = SequenceDisplay.from_trace(trace, turn=2).arrows_
+    assert {trace.steps[seq].turn for seq in arrows["seq"]} == {2}
+    whole = SequenceDisplay.from_trace(trace).arrows_
+    turns = [SequenceDisplay.from_trace(trace, turn=turn).arrows_ for turn in range(1, 5)]
+    assert len(whole) == 1 + sum(map(len, turns))
+
+
+def test_a_sequence_of_many_arrows_is_higher_and_its_labels_do_not_touch():
+    display = SequenceDisplay.from_trace(busy_trace(), most=200)
+    assert display.figure_.get_figheight() > 4
+    check_readable(display)
+
+
+def test_a_sequence_marks_what_passed_only_after_a_repair():
+    trace = Trace.record(
+        walk("1 + 0?", TOOLS, Scripted([[("add", "{'a': 1,}")], "1"]), repair=RuleRepair(), envelope="plain")
+    )
+    display = SequenceDisplay.from_trace(trace)
+    marked = display.arrows_[display.arrows_["status"] == "repaired"]
+    assert marked[["source", "target", "text"]].to_numpy().tolist() == [["Validator", "App", "yes, repaired"]]
+    assert "✎ yes, repaired" in [text.get_text() for text in display.ax_.texts]
+
+
+def test_plots_and_inspector_estimate_tokens_alike():
+    trace = busy_trace()
+    tokens = MessageGrowthDisplay.from_trace(trace).tokens_
+    last = tokens.iloc[-1]
+    messages = last[["system", "user", "assistant", "tool", "other"]].sum()
+    assert round(messages) == tokens_in(trace.messages)
+    assert round(last["tool schemas"]) == tokens_in(tools=[tool.schema() for tool in TOOLS])
+    told = json.dumps(panel_of(trace, 0))
+    assert f"about {tokens_in(tools=[tool.schema() for tool in TOOLS]):,} tokens in every request" in told
 
 
 def test_colours_are_those_that_everybody_can_tell_apart():

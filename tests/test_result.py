@@ -313,7 +313,7 @@ values = st.recursive(
 
 
 @given(values, st.sampled_from(["json", "plain"]))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_any_value_becomes_a_message_that_can_be_sent(value, envelope):
     result = make_result(Outcome(value), "c", envelope)
     assert is_utf8(result.content)

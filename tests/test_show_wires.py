@@ -115,7 +115,7 @@ def test_a_long_body_is_cut_with_a_note():
 HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</style>", "\ud800\x00"]
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(text=st.text() | st.sampled_from(HOSTILE))
 def test_the_page_is_escaped_and_has_no_script(text):
     call = {"id": text, "type": "function", "function": {"name": text, "arguments": text}, text: text}

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zoolab import Scripted, run, tool
+from zoolab import Scripted, Tool, ToolRegistry, run, tool
 from zoolab.jsontext import MAX_CHARS
+from zoolab.repair import RuleRepair
 from zoolab.steps.tool_call import CallIds, message_with_calls, read_calls
-from zoolab.textcalls import READERS, find_calls
+from zoolab.textcalls import READERS, READERS_OF_TAGS, find_calls
 from zoolab.textcalls.thoughts import spoken
 
 ONE = [("f", {"x": 1})]
@@ -116,6 +117,12 @@ def gpt_oss(calls):
     )
 
 
+def tool_code(calls):
+    """Gemma 3: a call a line, in a fence."""
+    lines = [f"{name}({', '.join(f'{k}={v!r}' for k, v in given.items())})" for name, given in calls]
+    return "\n".join(["```tool_code", *lines, "```"])
+
+
 def llama(calls):
     """Llama 3."""
     blocks = [json.dumps({"name": name, "parameters": given}) for name, given in calls]
@@ -135,7 +142,7 @@ def json_list(calls):
 
 WITH_QUOTES = [
     *(hermes, mistral_list, mistral_heads, mistral_ids, kimi, deepseek, gpt_oss),
-    *(llama, pythonic, json_list),
+    *(llama, pythonic, tool_code, json_list),
 ]
 WITHOUT_QUOTES = [qwen_coder, glm, invoke]
 FAMILIES = [*WITH_QUOTES, *WITHOUT_QUOTES, dsml]
@@ -183,14 +190,14 @@ def test_what_a_family_writes_comes_back(family, calls):
 
 @pytest.mark.parametrize("family", WITH_QUOTES)
 @given(calls_made, plain_words, plain_words)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_whatever_a_family_with_quotes_writes_comes_back(family, calls, before, after):
     assert read(f"{before}\n{family(calls)}\n{after}") == calls
 
 
 @pytest.mark.parametrize("family", WITHOUT_QUOTES)
 @given(calls_made, plain_words, plain_words)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_whatever_a_family_without_quotes_writes_comes_back(family, calls, before, after):
     calls = [(name, {key: tidy(value) for key, value in given.items()}) for name, given in calls]
     meant = [(name, {key: as_unquoted(value) for key, value in given.items()}) for name, given in calls]
@@ -204,7 +211,7 @@ def tidy(value):
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_arguments_are_as_the_model_wrote_them(value, before):
     written = json.dumps({"x": value}, ensure_ascii=False, indent=1)
     before = before.translate(str.maketrans("", "", '<[{"\\'))
@@ -225,12 +232,12 @@ MARKS = [
 
 
 @given(st.lists(st.sampled_from(MARKS), max_size=25).map("".join) | st.text())
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 def test_no_text_raises(text):
     calls = read_calls(text)
     assert [call.slot for call in calls] == list(range(len(calls)))
     assert len({call.id for call in calls}) == len(calls)
-    for reader in READERS:
+    for reader in (*READERS, *READERS_OF_TAGS):
         starts = [call.at for call in reader(text)]
         assert starts == sorted(starts)
 
@@ -239,7 +246,7 @@ bits = st.sampled_from([*"abc {}[]()\"':,.\n=<>", "name", "arguments", "tool_cal
 
 
 @given(st.lists(bits).map("".join))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_prose_without_a_whole_mark_holds_no_call(text):
     has_mark = "<tool_call>" in text or '"name"' in text or "[f(x=1)" in text
     assert has_mark or read_calls(text) == []
@@ -278,6 +285,21 @@ SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
         "[__import__('os').system(command='ls')]",
         "[f(x=open('/etc/passwd'))]",
         "[link](https://example.org) and [1, 2] and []",
+        'Product: {"name": "Widget", "parameters": {"size": "L"}}',
+        '{"name": "Widget", "parameters": {"size": "L"}} is sold out.',
+        'Ours: {"name": "a", "parameters": {}}; {"name": "b", "parameters": {}}',
+        '{"name": "", "arguments": {}}',
+        'Such as {"name": "", "arguments": {"x": 1}}.',
+        '{"name": "", "parameters": {"x": 1}}',
+        'Write <tool_call>{"name": <name>, "arguments": <arguments>}</tool_call>.',
+        'Write <tool_call>{"name": name, "arguments": arguments}</tool_call>.',
+        '<|python_tag|>print(sep="")',
+        '<|python_tag|>search.call(query="x") was called.',
+        "<|python_tag|>search.call(query=open('/etc/passwd'))",
+        "```tool_code\nx = 1\nf(x=x)\n```",
+        "```tool_code\nf(x=1)\nimport os\n```",
+        "```tool_code\nprint(f(x=1))\n```",
+        "```python\nf(x=1)\n```",
     ],
 )
 def test_text_that_only_talks_of_calls_has_none(text):
@@ -320,6 +342,18 @@ def test_plain_json_in_prose_gives_the_first_call_and_a_list_gives_all():
             ["<parameter=x>1</parameter>", "{}"],
         ),
         ("<function=f>{x}</function>", ["{x}"]),
+        ("<tool_call>{'name': 'f', 'arguments': {'x': '}'}}</tool_call>", ["{'x': '}'}"]),
+        ("<tool_call>```json\n{'name': 'f', 'arguments': {'x': 1}}\n```</tool_call>", ["{'x': 1}"]),
+        ('<tool_call>{name: "f", arguments: {x: 1}}</tool_call>', ["{x: 1}"]),
+        ('<tool_call>{"name": "f", "parameters": {"x": 1,}}</tool_call>', ['{"x": 1,}']),
+        ('<tool_call>{"name": "f", "arguments": {"x": [1}</tool_call>', ['{"x": [1}']),
+        ('<tool_call>{"name": "f", "arguments": "{"x": 1}"}</tool_call>', ['"{"x": 1}"']),
+        ('<tool_call>{"name": "f", "arguments": }</tool_call>', ["}"]),
+        ('<tool_call>{"name": "f", "arguments": ', []),
+        ('<tool_call>{"name": "f"', []),
+        ('<tool_call>{"name": "f"}</tool_call>' + hermes(ONE), ["", '{"x": 1}']),
+        ("<tool_call>{'name': 'f'}</tool_call>", [""]),
+        ('<tool_call>{"name": "f", "city": "Oslo"}</tool_call>', []),
         ("<function=f>" + 2 * "<parameter=x>1</parameter>" + "</function>", ['{"x":1,"x":1}']),
     ],
 )
@@ -339,6 +373,14 @@ def test_what_is_broken_or_cut_off_is_kept_as_written(text, arguments):
         ),
         ("<function=f><parameter=x> a\n</parameter></function>", [("f", {"x": " a\n"})]),
         ("<tool_call>f</tool_call>", [("f", {})]),
+        ('<tool_call>{"name": "f", "arguments": {"x": 1}</tool_call>', ONE),
+        ('<tool_call>{"name": "f", "arguments": {"x": 1},}</tool_call>', ONE),
+        ('<tool_call>{{"name": "f", "arguments": {"x": 1}}}</tool_call>', ONE),
+        ("<tool_call>{'name': 'f', 'arguments': {\"x\": 1}}</tool_call>", ONE),
+        ("<|python_tag|>f.call(x=1)<|eom_id|>", ONE),
+        ("I look it up.\n<|python_tag|>f.call(x=1)", ONE),
+        ('I see.\n  {"name": "f", "parameters": {"x": 1}}<|eot_id|>', ONE),
+        ('```json {"name": "f", "parameters": {"x": 1}}```', ONE),
         ('<tool_call>```json\n{"name": "f", "arguments": {"x": 1}}\n```</tool_call>', ONE),
         (f"<tool_call>{json_list(ONE * 2)}</tool_call>", ONE * 2),
         ('<tool_call>{"name": "f", "parameters": {"x": 1}}</tool_call>', ONE),
@@ -355,6 +397,63 @@ def test_what_is_broken_or_cut_off_is_kept_as_written(text, arguments):
 )
 def test_the_variants_that_models_write(text, calls):
     assert read(text) == calls
+
+
+REFERENCE = {
+    "type": "object",
+    "properties": {
+        "ref": {"type": "string"},
+        "note": {"type": ["string", "null"]},
+        "any": {"type": ["string", "integer"]},
+        "days": {"type": "integer"},
+    },
+}
+
+
+@pytest.mark.parametrize("family", WITHOUT_QUOTES)
+def test_the_schema_tells_text_from_numbers_where_a_family_writes_no_quotes(family):
+    written = {"ref": "5123123", "note": "true", "any": "7", "days": "3", "other": "4"}
+    typed = {"ref": "5123123", "note": "true", "any": 7, "days": 3, "other": 4}
+    text = family([("pay", written), ("other", {"ref": "1"})])
+    for tools in ({"pay": REFERENCE}, ToolRegistry([Tool("pay", "Pay.", REFERENCE)])):
+        calls = read_calls(text, tools=tools)
+        assert [json.loads(call.arguments) for call in calls] == [typed, {"ref": 1}]
+    text = family([("pay", {"ref": None, "note": None})])
+    assert json.loads(read_calls(text, tools={"pay": REFERENCE})[0].arguments) == {
+        "ref": "null",
+        "note": None,
+    }
+
+
+@pytest.mark.parametrize("schema", [None, True, {}, {"properties": []}, {"properties": {"ref": True}}])
+def test_a_schema_that_tells_nothing_changes_nothing(schema):
+    text = function_tag("pay", {"ref": "5123123"})
+    assert read_calls(text, tools={"pay": schema}) == read_calls(text)
+
+
+def test_what_the_family_says_of_a_value_goes_before_the_schema():
+    said = dsml([("pay", {"ref": 1})])
+    assert read_calls(said, tools={"pay": REFERENCE})[0].arguments == '{"ref":1}'
+
+
+def test_a_walk_reads_text_by_the_schemas_of_its_tools():
+    @tool
+    def pay(ref: str) -> str:
+        """Pay an invoice."""
+        return f"Paid {ref}."
+
+    said = function_tag("pay", {"ref": "5123123"})
+    trace = run("Pay it.", [pay], Scripted([said, "Done."]), calls="text", envelope="plain")
+    assert trace.messages[-2]["content"] == "Paid 5123123."
+
+
+def test_quotes_of_python_in_a_tag_are_named_and_may_be_mended():
+    said = "<tool_call>{'name': 'add', 'arguments': {'a': 1, 'b': 2}}</tool_call>"
+    trace = run("1 + 2?", [add], Scripted([said, "Sorry."]), calls="text", envelope="plain")
+    assert [error.code for error in trace.errors] == ["invalid_json"]
+    walked = [said, "3."]
+    trace = run("1 + 2?", [add], Scripted(walked), calls="text", envelope="plain", repair=RuleRepair())
+    assert (trace.errors, trace.messages[-2]["content"]) == ([], "3")
 
 
 def test_ids_that_a_family_writes_are_kept_and_those_that_are_taken_are_not():
@@ -388,7 +487,9 @@ HOSTILE = [
     *("<function=f><parameter=a>", "<function=f><parameter=a></function>", "[TOOL_CALLS]", 'f[ARGS]{"a":'),
     *('<invoke name="f"><parameter name="a">', "<tool_call>f<arg_key>a</arg_key><arg_value>"),
     *('[TOOL_CALLS]f[ARGS]{"', '{"name": "f", "parameters": {', '{"x":{"name":"f","parameters":{}}} '),
-    *("\n[f(", "[f(x=-", "\n[f(x='\\'", "```\n[f(x=1)]"),
+    *("\n[f(", "[f(x=-", "\n[f(x='\\'", "```\n[f(x=1)]", "<|python_tag|>f.call(", "```tool_code\n"),
+    *("```tool_code\nf(x=1)\n", "f(x=-", "<tool_call>{'name':'f','arguments':{", "<tool_call>{'name':'f'}"),
+    *('\n{"name": "f", "parameters": {}} x', "\n[", "\n[ "),
 ]
 
 
@@ -408,6 +509,13 @@ def test_a_long_hostile_text_ends_in_time(text):
     began = time.perf_counter()
     assert read_calls(text) == []
     assert time.perf_counter() - began < 5
+
+
+@pytest.mark.parametrize(
+    "value", ["-" * 60_000 + "1", "[" * 60_000, "+".join("1" * 30_000), "a" + ".a" * 30_000]
+)
+def test_deep_code_is_no_call(value):
+    assert read_calls(f"```tool_code\nf(x={value})\n```") == []
 
 
 def test_nothing_is_read_after_a_mebibyte():

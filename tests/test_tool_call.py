@@ -265,7 +265,7 @@ pieces = st.sampled_from(
 
 
 @given(st.lists(pieces, max_size=20).map("".join) | st.text())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_any_text_is_read(text):
     for call in read_calls(text):
         assert call.arguments in text or json.dumps(call.arguments)
@@ -283,7 +283,7 @@ def test_any_text_is_read(text):
     ),
     st.booleans(),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_any_message_is_read_or_refused_as_a_model_error(message, text):
     try:
         calls = read_calls(message, text=text)

@@ -71,7 +71,7 @@ edits = st.lists(st.integers(0, 3), max_size=8)
 
 
 @given(replies, edits)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_a_trace_comes_back_from_its_file_as_it_was(tmp_path_factory, replies, edits):
     path = tmp_path_factory.mktemp("t") / "t.jsonl"
     trace = recorded(replies, edits)
@@ -87,7 +87,7 @@ def test_a_trace_comes_back_from_its_file_as_it_was(tmp_path_factory, replies, e
 
 
 @given(replies, edits)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_every_revision_is_rebuilt_exactly(replies, edits):
     trace = recorded(replies, edits)
     for seq, step in enumerate(trace.steps):
@@ -99,7 +99,7 @@ def test_every_revision_is_rebuilt_exactly(replies, edits):
 
 
 @given(replies, edits)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_a_file_can_be_read_at_every_step_and_is_the_saved_one_at_the_end(tmp_path_factory, replies, edits):
     path = tmp_path_factory.mktemp("t") / "live.jsonl"
 
@@ -263,7 +263,7 @@ def test_a_file_cut_at_any_byte_is_read_or_refused(tmp_path):
 
 
 @given(st.binary(max_size=300))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_random_bytes_are_refused(tmp_path_factory, content):
     assert refused_or_read(tmp_path_factory.mktemp("t") / "x.jsonl", content) is None
 
@@ -348,6 +348,15 @@ def test_a_missing_file_an_empty_one_and_a_folder_are_refused(tmp_path):
     (tmp_path / "empty.jsonl").touch()
     with pytest.raises(InvalidTrace, match="is empty"):
         Trace.load(tmp_path / "empty.jsonl")
+
+
+@pytest.mark.parametrize("line", ["x", "{}", "null", '{"event": "tra', "[1]"])
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_a_file_that_begins_with_no_event_says_so_by_its_line(tmp_path, line, end):
+    path = tmp_path / "x.jsonl"
+    path.write_text(line + end)
+    with pytest.raises(InvalidTrace, match="line 1 is "):
+        Trace.load(path)
 
 
 @tool(name="add")

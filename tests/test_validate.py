@@ -290,7 +290,7 @@ fragments = st.sampled_from(
 
 
 @given(st.text() | st.lists(fragments, max_size=12).map("".join), st.sampled_from(list(TOOLS)))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_any_text_is_judged(raw, judge):
     try:
         verdict = check_arguments(raw, judge)

@@ -120,7 +120,9 @@ class Turns:
 
     def read(self, reply: Reply) -> Ask:
         """Show what the model asks for, call by call, or its answer; returns the calls."""
-        calls = read_calls(reply.message, turn=self.turn, ids=self.ids, text=self.as_text)
+        calls = read_calls(
+            reply.message, turn=self.turn, ids=self.ids, text=self.as_text, tools=self.registry
+        )
         if not calls:
             self.messages = self.messages.with_next(without_empty_calls(reply.message))
             answer = yield Step("tool_call", self.turn, None, reply, self.messages, 1, None, reply)

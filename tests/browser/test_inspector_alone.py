@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 from looking import Looking, watched_page
+from playwright.sync_api import expect
 from test_inspector_in_jupyterlab import HOSTILE
 
-from zoolab import Scripted, Trace, run, tool
+from zoolab import Scripted, Trace, as_tool, run, tool
 from zoolab.tools import Tool
 
 pytestmark = pytest.mark.browser
@@ -84,6 +85,49 @@ def test_a_page_without_a_kernel_is_stepped_by_keys(opened, trace):
     assert shown.find(".zl-workbench").is_hidden()
     assert shown.button("Edit or fork").count() == 0
     watch.nothing_but(address)
+
+
+def test_keys_that_need_a_kernel_say_so_and_are_not_in_the_help(opened, trace):
+    shown, _, _ = opened(trace.to_html(interactive=True))
+    said = shown.find(".zl-status")
+    for key, words in [("f", "Trace.load(path).inspect("), ("c", "inspect(trace, other)")]:
+        shown.press(key)
+        expect(said).to_contain_text(words)
+        expect(said).to_be_in_viewport()
+    shown.press("Home")
+    expect(said).to_have_text("")
+    shown.at("step 1 of 15, set-up")
+    shown.press("?")
+    keys = shown.find(".zl-help kbd").all_inner_texts()
+    assert ("e" in keys, "f" in keys, "c" in keys) == (True, False, False)
+
+
+def test_e_goes_to_each_error_once(opened, trace):
+    shown, _, _ = opened(trace.to_html(interactive=True))
+    expect(shown.find(".zl-totals")).to_contain_text("2 errors")
+    expect(shown.button("2 errors")).to_be_visible()
+    for place in ("step 6 of 15, turn 1", "step 5 of 15, turn 1"):
+        shown.press("e")
+        shown.at(place)
+
+
+def test_a_sub_agents_card_names_its_steps(opened):
+    inner = as_tool("helper", "Helps.", [add], Scripted([[("add", {"a": 1})], "It is 1."]))
+    trace = run("Ask.", [inner], Scripted([[("helper", {"task": "1?"})], "1"]))
+    shown, _, _ = opened(trace.to_html(interactive=True))
+    shown.press(*["ArrowRight"] * 4)
+    shown.says("trace.steps[4].record.trace.inspect() in a notebook")
+    shown.find(".zl-card summary").click()
+    expect(shown.find(".zl-steps li")).to_have_count(8)
+
+
+def test_a_page_is_dark_to_its_edges(browser, trace, tmp_path):
+    path = tmp_path / "page.html"
+    trace.to_html(path, interactive=True)
+    with watched_page(browser, color_scheme="dark") as page:
+        page.goto(path.as_uri())
+        colour = page.evaluate("() => getComputedStyle(document.documentElement).backgroundColor")
+        assert colour == "rgb(15, 17, 20)"
 
 
 def test_a_narrow_page_does_not_scroll_sideways(opened, trace):

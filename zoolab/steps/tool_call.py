@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 from zoolab.errors import ModelError
 from zoolab.jsontext import encode, excerpt
 from zoolab.records import Message, Reply, ToolCall
+from zoolab.registry import ToolRegistry
 from zoolab.textcalls import TextCall, find_calls
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 
 class CallIds:
@@ -81,13 +82,19 @@ def without_empty_calls(message: Message) -> Message:
 
 
 def read_calls(
-    reply: Message | str, *, turn: int = 1, ids: CallIds | None = None, text: bool | None = None
+    reply: Message | str,
+    *,
+    turn: int = 1,
+    ids: CallIds | None = None,
+    text: bool | None = None,
+    tools: ToolRegistry | Mapping[str, Any] | None = None,
 ) -> list[ToolCall]:
     """Read the calls out of an assistant message, or out of text.
 
     A message is read for its `tool_calls` (with `text=True` for its text as well, if it has none);
     a string is searched for calls as the model families write them, plain JSON among them: the first
-    object with a `name` and `arguments`.
+    object with a `name` and `arguments`. Some families write values without quotes: with `tools`, a
+    registry or the parameters of each tool by name, text stays text where the schema says string.
 
     Returns:
         The calls by slot; none is an empty list.
@@ -97,18 +104,21 @@ def read_calls(
 
     >>> read_calls('Sure! {"name": "add", "arguments": {"a": 1}}')[0].arguments
     '{"a": 1}'
+    >>> said = "<function=pay><parameter=ref>5123</parameter></function>"
+    >>> read_calls(said, tools={"pay": {"properties": {"ref": {"type": "string"}}}})[0].arguments
+    '{"ref":"5123"}'
     >>> read_calls({"role": "assistant", "content": None, "tool_calls": [
     ...     {"id": "x", "type": "function", "function": {"name": "add", "arguments": ""}}]})[0].id
     'x'
     """
     ids = ids or CallIds()
     if isinstance(reply, str):
-        return _calls_in_text(reply, turn, ids)
+        return _calls_in_text(reply, turn, ids, tools)
     native = reply.get("tool_calls") or []
     if not isinstance(native, list):
         raise ModelError(f"tool_calls is {excerpt(native)}", expected="a list of calls")
     if not native and text and isinstance(reply.get("content"), str):
-        return _calls_in_text(reply["content"], turn, ids)
+        return _calls_in_text(reply["content"], turn, ids, tools)
     return [_native_call(call, turn, slot, ids) for slot, call in enumerate(native)]
 
 
@@ -158,8 +168,12 @@ def _raw_arguments(arguments: Any) -> str:
     return "" if arguments is None else encode(arguments)
 
 
-def _calls_in_text(text: str, turn: int, ids: CallIds) -> list[ToolCall]:
-    return [_text_call(found, turn, slot, ids) for slot, found in enumerate(find_calls(text))]
+def _calls_in_text(
+    text: str, turn: int, ids: CallIds, tools: ToolRegistry | Mapping[str, Any] | None
+) -> list[ToolCall]:
+    if isinstance(tools, ToolRegistry):
+        tools = {tool.name: tool.parameters for tool in tools}
+    return [_text_call(found, turn, slot, ids) for slot, found in enumerate(find_calls(text, tools or {}))]
 
 
 def _text_call(found: TextCall, turn: int, slot: int, ids: CallIds) -> ToolCall:

@@ -11,8 +11,10 @@ if TYPE_CHECKING:
 
     from zoolab.textcalls.objects import JSONObject, Objects
 
-_MAY_STAND_BESIDE_PARAMETERS = {"type", "id", "name", "parameters", "tool_name", "tool_call_id"}
+_MAY_STAND_BESIDE_NAME = {"type", "id", "name"}
+_MAY_STAND_BESIDE_PARAMETERS = _MAY_STAND_BESIDE_NAME | {"parameters", "tool_name", "tool_call_id"}
 _COMMA = re.compile(r"\s*+,\s*+")
+_NEAR = 256
 _CLOSED = re.compile(r"\s*+\]")
 
 
@@ -55,11 +57,28 @@ def with_parameters(found: JSONObject) -> TextCall | None:
     name = found.value("name") or found.value("tool_name")
     wanted = found.value("id") or found.value("tool_call_id")
     given = found.value("parameters")
-    if not isinstance(name, str) or not isinstance(given, dict):
+    if not isinstance(name, str) or not name or not isinstance(given, dict):
         return None
     if not found.members.keys() <= _MAY_STAND_BESIDE_PARAMETERS or {"type", "properties"} <= given.keys():
         return None
     return TextCall(name, found.raw("parameters"), wanted if isinstance(wanted, str) else None, found.start)
+
+
+def in_tag(found: JSONObject) -> TextCall | None:
+    """The call in an object of which a tag says that it is one: it may name a tool and nothing else.
+
+    >>> from zoolab.textcalls.objects import Objects
+    >>> in_tag(Objects('{"name": "now"}').at(0))
+    TextCall(name='now', arguments='', wanted=None, at=0)
+    """
+    return with_arguments(found) or with_parameters(found) or _without_arguments(found)
+
+
+def _without_arguments(found: JSONObject) -> TextCall | None:
+    name, wanted = found.value("name"), found.value("id")
+    if not isinstance(name, str) or not found.members.keys() <= _MAY_STAND_BESIDE_NAME:
+        return None
+    return TextCall(name, "", wanted if isinstance(wanted, str) else None, found.start)
 
 
 def run_of(
@@ -97,7 +116,8 @@ def listed(
     >>> [call.name for call in listed(objects, objects.at(1), with_arguments)]
     ['f', 'g']
     """
-    if not objects.text[: first.start].rstrip().endswith("["):
+    before = objects.text[max(0, first.start - _NEAR) : first.start]
+    if not before.rstrip().endswith("["):
         return None
     calls, end = run_of(objects, first, read, _COMMA)
     return calls if _CLOSED.match(objects.text, end) else None

@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 from itertools import pairwise
 
-from zoolab.textcalls.broken import read_broken
-from zoolab.textcalls.calls import TextCall, run_of, with_arguments, with_parameters
+from zoolab.textcalls.broken import read_broken_block
+from zoolab.textcalls.calls import TextCall, in_tag, run_of
 from zoolab.textcalls.objects import Objects
 
 _TAG = re.compile(r"<(?P<close>/?)tool_call>|\Z")
@@ -37,9 +37,6 @@ def read_hermes(text: str) -> list[TextCall]:
 def _calls_in_block(objects: Objects, start: int, end: int) -> tuple[list[TextCall], int]:
     found = objects.at(start)
     if found is None:
-        return read_broken(objects.text[start:end]), end
-    for read in (with_arguments, with_parameters):
-        calls, stop = run_of(objects, found, read, _BETWEEN_CALLS)
-        if calls:
-            return calls, stop
-    return [], found.end
+        return read_broken_block(objects.text[start:end]), end
+    calls, stop = run_of(objects, found, in_tag, _BETWEEN_CALLS)
+    return calls, stop if calls else found.end

@@ -1,12 +1,14 @@
-"""Llama 4, LFM2 and others write their calls as a Python list: `[get_weather(city="Oslo"), get_time()]`.
+"""Calls as Python: Llama 4, LFM2 and others write a list, `[get_weather(city="Oslo"), get_time()]`,
+Gemma 3 a fence of code, and Llama 3 `brave_search.call(query="Oslo")` for the tools it was trained with.
 
-It is parsed and never run: calls by name, with keyword arguments that are literals.
+They are parsed and never run: calls by name, with keyword arguments that are literals.
 """
 
 from __future__ import annotations
 
 import ast
 import re
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -19,6 +21,8 @@ _LIST = re.compile(
     r"(?:(?:^|(?<=[.:!?]))[ \t]*+|<\|\w{1,32}\|>\s*+)(?P<list>\[)(?=\s*+[A-Za-z_][\w.]{0,127}\()",
     re.MULTILINE,
 )
+_BUILT_IN = re.compile(r"<\|python_tag\|>\s*+(?P<call>[A-Za-z_]\w{0,127}\.call\()")
+_TOOL_CODE = re.compile(r"```tool_code[ \t]*+\n(?P<code>.*?)(?:```|\Z)", re.DOTALL)
 _TOKEN = re.compile(r"""\\.|"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+'|(?P<open>[\[({])|(?P<close>[\])}])""")
 _END_OF_LINE = re.compile(r"[ \t]*+(?:$|<|```)", re.MULTILINE)
 _END_OF_FENCE = re.compile(r"\s*+(?:\Z|```)")
@@ -38,13 +42,41 @@ def read_pythonic(text: str) -> list[TextCall]:
     """
     for opening in islice(_LIST.finditer(text), _MAX_TRIES):
         start = opening.start("list")
-        end = _end_of_list(text, start)
+        end = _end_of_brackets(text, start)
         if end is not None and (calls := _calls(text[start:end], opening.start())):
             return calls
     return []
 
 
-def _end_of_list(text: str, start: int) -> int | None:
+def read_built_in(text: str) -> list[TextCall]:
+    """`<|python_tag|>name.call(key="value")`; after the same mark, other code is for an interpreter.
+
+    >>> read_built_in('<|python_tag|>brave_search.call(query="Oslo")')[0].name
+    'brave_search'
+    """
+    for opening in islice(_BUILT_IN.finditer(text), _MAX_TRIES):
+        start = opening.start("call")
+        end = _end_of_brackets(text, start)
+        if end is not None and (calls := _calls(text[start:end], opening.start())):
+            return [replace(call, name=call.name.removesuffix(".call")) for call in calls]
+    return []
+
+
+def read_tool_code(text: str) -> list[TextCall]:
+    """The first fence of `tool_code` with calls in it, and nothing else.
+
+    >>> [call.name for call in read_tool_code("```tool_code\\nf(x=1)\\ng()\\n```")]
+    ['f', 'g']
+    >>> read_tool_code("```tool_code\\nx = 1\\nf(x=x)\\n```")
+    []
+    """
+    for fence in _TOOL_CODE.finditer(text):
+        if len(fence["code"]) <= _MAX_LIST and (calls := _calls(fence["code"].strip(), fence.start())):
+            return calls
+    return []
+
+
+def _end_of_brackets(text: str, start: int) -> int | None:
     depth = 0
     for token in _TOKEN.finditer(text, start, start + _MAX_LIST):
         depth += bool(token["open"]) - bool(token["close"])
@@ -59,10 +91,16 @@ def _end_of_list(text: str, start: int) -> int | None:
 
 def _calls(source: str, at: int) -> list[TextCall]:
     try:
-        made = ast.parse(source, "<calls in a model's text>", mode="eval").body
-        return [_call(node, at) for node in made.elts] if isinstance(made, ast.List) else []
+        made = ast.parse(source, "<calls in a model's text>").body
+        return [_call(node, at) for line in made for node in _nodes(line)]
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return []
+
+
+def _nodes(line: ast.stmt) -> list[ast.expr]:
+    if not isinstance(line, ast.Expr):
+        raise ValueError("not an expression")
+    return line.value.elts if isinstance(line.value, ast.List) else [line.value]
 
 
 def _call(node: ast.expr, at: int) -> TextCall:

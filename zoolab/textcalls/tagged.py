@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from zoolab.jsontext import NotStrictJSON, encode, parse_json
 from zoolab.textcalls.calls import TextCall
 from zoolab.textcalls.objects import JSONObject, Objects
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 # In each: a call begins; a value begins, and says whether it is a string, or not; a value ends, where
 # another tag of the call follows, since a value may hold tags of its own; a call ends.
@@ -32,41 +36,46 @@ _GLM = re.compile(
 #: Some templates write these values as Python does.
 _PYTHON = {"True": "true", "False": "false", "None": "null"}
 _BODY = re.compile(r"\s*+(?=\{)")
+_NO_SCHEMAS: Mapping[str, Any] = MappingProxyType({})
 
 
-def read_qwen_coder(text: str) -> list[TextCall]:
+def read_qwen_coder(text: str, schemas: Mapping[str, Any] = _NO_SCHEMAS) -> list[TextCall]:
     """`<function=name><parameter=key>value</parameter></function>`; JSON may stand in place of parameters.
 
     >>> read_qwen_coder("<function=add><parameter=a>1</parameter></function>")[0].arguments
     '{"a":1}'
+    >>> strings = {"properties": {"a": {"type": "string"}}}
+    >>> read_qwen_coder("<function=f><parameter=a>1</parameter></function>", {"f": strings})[0].arguments
+    '{"a":"1"}'
     """
-    return _read(text, _QWEN_CODER)
+    return _read(text, _QWEN_CODER, schemas)
 
 
-def read_glm(text: str) -> list[TextCall]:
+def read_glm(text: str, schemas: Mapping[str, Any] = _NO_SCHEMAS) -> list[TextCall]:
     """`<tool_call>name<arg_key>key</arg_key><arg_value>value</arg_value></tool_call>`.
 
     >>> read_glm("<tool_call>add<arg_key>a</arg_key><arg_value>1</arg_value></tool_call>")[0].arguments
     '{"a":1}'
     """
-    return _read(text, _GLM)
+    return _read(text, _GLM, schemas)
 
 
-def read_invoke(text: str) -> list[TextCall]:
+def read_invoke(text: str, schemas: Mapping[str, Any] = _NO_SCHEMAS) -> list[TextCall]:
     """`<invoke name="..."><parameter name="key">value</parameter></invoke>`: MiniMax, DeepSeek since 3.2.
 
     >>> read_invoke('<invoke name="add"><parameter name="a">1</parameter></invoke>')[0].arguments
     '{"a":1}'
     """
-    return _read(text, _INVOKE)
+    return _read(text, _INVOKE, schemas)
 
 
 class _Open:
     """A call that has begun and not ended: takes the tags that follow, one after the other."""
 
-    def __init__(self, text: str, opening: re.Match[str]) -> None:
+    def __init__(self, text: str, opening: re.Match[str], schema: Any) -> None:
         self._text = text
         self._opening = opening
+        self._schema = schema
         self._values: list[str] = []
         self._key: re.Match[str] | None = None
 
@@ -80,8 +89,9 @@ class _Open:
         if self._key is not None:
             if tag["value"]:
                 written = self._text[self._key.end() : tag.start()]
-                value = _value(written, self._key["string"])
-                self._values.append(f"{encode(self._key['key'].strip())}:{encode(value)}")
+                key = self._key["key"].strip()
+                value = _value(written, self._key["string"], _kinds(self._schema, key))
+                self._values.append(f"{encode(key)}:{encode(value)}")
                 self._key = None
         elif tag["key"]:
             self._key = tag
@@ -106,7 +116,7 @@ class _Open:
         return TextCall(self._opening["call"], arguments, None, self._opening.start())
 
 
-def _read(text: str, tags: re.Pattern[str]) -> list[TextCall]:
+def _read(text: str, tags: re.Pattern[str], schemas: Mapping[str, Any]) -> list[TextCall]:
     objects = Objects(text)
     calls: list[TextCall] = []
     call: _Open | None = None
@@ -116,7 +126,7 @@ def _read(text: str, tags: re.Pattern[str]) -> list[TextCall]:
             continue
         if tag["call"] and not (call and call.in_value):
             calls += call.cut_off(tag.start()) if call else []
-            call = _Open(text, tag)
+            call = _Open(text, tag, schemas.get(tag["call"]))
             if (body := _body(objects, tag.end())) is not None:
                 calls.append(TextCall(tag["call"], text[body.start : body.end], None, tag.start()))
                 call, end = None, body.end
@@ -131,8 +141,20 @@ def _body(objects: Objects, at: int) -> JSONObject | None:
     return objects.at(before.end()) if before else None
 
 
-def _value(written: str, string: str | None) -> Any:
-    """The value of a text without quotes: a string, unless it reads as another kind of JSON value."""
+def _kinds(schema: Any, key: str) -> list[Any]:
+    """The types that a schema allows for a property, as far as they are plain to see."""
+    try:
+        kinds = schema["properties"][key]["type"]
+    except (KeyError, TypeError):
+        return []
+    return kinds if isinstance(kinds, list) else [kinds]
+
+
+def _value(written: str, string: str | None, kinds: list[Any]) -> Any:
+    """The value of a text without quotes: a string, unless it reads as another kind of JSON value.
+
+    What may be a string, and besides at most null, reads as no number and no object.
+    """
     if written.startswith("\n"):
         written = written[1:].removesuffix("\n")
     if string == "true":
@@ -141,4 +163,11 @@ def _value(written: str, string: str | None) -> Any:
         value = parse_json(_PYTHON.get(written.strip(), written))
     except NotStrictJSON:
         return written
-    return written if isinstance(value, str) and string != "false" else value
+    if string == "false" or (not isinstance(value, str) and not _is_text(value, kinds)):
+        return value
+    return written
+
+
+def _is_text(value: Any, kinds: list[Any]) -> bool:
+    only_text = "string" in kinds and all(kind in ("string", "null") for kind in kinds)
+    return only_text and not (value is None and "null" in kinds)
