@@ -342,6 +342,15 @@ def test_a_step_out_of_range_is_the_nearest() -> None:
     assert inspect(TRACES["empty"]).step == 0
 
 
+def test_a_reader_who_moves_fast_is_not_taken_back() -> None:
+    browser = Browser(inspect(TRACES["plain"]))
+    browser.wire.sent = []
+    update = {"method": "update", "state": {"step": 3, "tab": "raw"}, "buffer_paths": []}
+    browser.wire.handle_msg({"content": {"data": update}, "buffers": []})
+    assert (browser.inspector.step, browser.inspector.tab) == (3, "raw")
+    assert [sent for sent in browser.wire.sent if "step" in sent.get("state", {})] == []
+
+
 def test_the_output_is_what_is_asked_for() -> None:
     inspector = TRACES["plain"].inspect()
     assert set(inspector._repr_mimebundle_(include={"text/plain", "image/png"})[0]) == {"text/plain"}

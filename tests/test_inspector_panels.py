@@ -203,14 +203,14 @@ def test_arguments_that_a_fault_changed_are_not_the_models() -> None:
     trace = gone("Sum?", TOOLS, model)
     first, second = (panel_of(trace, seq)["blocks"] for seq in (2, 3))
     assert (first[0]["tone"], "trailing_comma" in first[0]["text"]) == ("fault", True)
-    labels = [[block["label"] for block in panel if block["b"] == "code"][0] for panel in (first, second)]
+    labels = [next(block["label"] for block in panel if block["b"] == "code") for panel in (first, second)]
     assert labels == [
         "arguments, as they came (a fault changed them)",
         "arguments, as the model wrote them",
     ]
     first, second = (panel_of(trace, step_of(trace, "validate", n))["blocks"] for n in (0, 1))
     assert (first[0]["tone"], second[0]["b"]) == ("fault", "facts")
-    labels = [[block["label"] for block in panel if block["b"] == "checks"][0] for panel in (first, second)]
+    labels = [next(block["label"] for block in panel if block["b"] == "checks") for panel in (first, second)]
     assert labels == [
         "the arguments, as they came (a fault changed them)",
         "the arguments, as the model wrote them",

@@ -33,7 +33,7 @@ from zoolab.plots import (
     StepTimelineDisplay,
     ToolConfusionDisplay,
 )
-from zoolab.records import Reply
+from zoolab.records import Limits, Reply
 from zoolab.repair import RuleRepair
 from zoolab.tokens import tokens_in
 from zoolab.trace import Trace
@@ -67,6 +67,12 @@ def trace_of(*replies, **meta):
     with suppress(ZoolabError):
         Trace.record(walk("What is 1 + 0?", TOOLS, Scripted([*replies]), envelope="plain"), trace)
     return trace
+
+
+def long_trace(turns):
+    """A run with a call a turn and then an answer."""
+    model = Scripted([*[[GOOD]] * turns, "1"])
+    return Trace.record(walk("What is 1 + 0?", TOOLS, model, limits=Limits(turns=turns + 1)))
 
 
 def frame_of(*traces, **columns):
@@ -595,15 +601,16 @@ def test_where_nobody_graded_the_runs_none_is_said_to_recover():
     assert headline_of(display) == "1 of 2 runs with a fault answered, not graded"
     assert display.rates_.columns[0] == "answered"
     assert "recover" not in display.ax_.get_xlabel()
-    # A run that is graded says something, one that ended badly too, and an answer without a grade nothing.
     graded = frame_of(trace_of([GOOD], "1", run_id="c", expected_tool="add")).assign(fault="cut")
     some = FaultRecoveryDisplay.from_frame(pd.concat([frame, graded]))
-    assert some.rates_.loc["cut", ["recovered", "runs"]].tolist() == [1, 2]
-    assert headline_of(some) == "1 of 2 runs with a fault recovered; 1 answer not graded"
+    assert some.rates_.loc["cut", ["recovered", "runs"]].tolist() == [1, 1]
+    assert headline_of(some) == "1 of 1 run with a fault recovered; 2 runs not graded"
+    other = FaultRecoveryDisplay.from_frame(pd.concat([frame, graded.assign(fault=None)]))
+    assert other.ax_.texts[0].get_text() == "nothing to show: no run with a fault was graded"
 
 
 def test_steps_count_from_1_and_the_last_turn_has_its_number():
-    trace = trace_of(*[[GOOD]] * 12, "1")
+    trace = long_trace(12)
     timeline, growth = StepTimelineDisplay.from_trace(trace), MessageGrowthDisplay.from_trace(trace)
     for display in (timeline, growth):
         assert display.ax_.get_xlim() == (0.5, len(trace) + 0.5)
@@ -617,7 +624,7 @@ def test_steps_count_from_1_and_the_last_turn_has_its_number():
 
 
 def test_a_long_timeline_is_drawn_from_few_shapes():
-    trace = trace_of(*[[GOOD]] * 300, "1")
+    trace = long_trace(300)
     display = StepTimelineDisplay.from_trace(trace)
     assert len(display.steps_) == len(trace) > 900
     shapes = [made.get_paths() for made in display.ax_.collections if made.get_zorder() == 2]

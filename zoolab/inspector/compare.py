@@ -146,14 +146,19 @@ def _words(before: Trace, after: Trace) -> str:
     a, b = totals_of(before), totals_of(after)
     tokens = sum((b[name] or 0) - (a[name] or 0) for name in ("tokens_in", "tokens_out"))
     counted = any(totals[name] is not None for totals in (a, b) for name in ("tokens_in", "tokens_out"))
-    longer = b["ms"] - a["ms"]
     parts = [
         _more(len(after) - len(before), "step"),
         (f"{tokens:+,} tokens" if tokens else "as many tokens") if counted else "tokens not counted",
-        f"{duration(abs(longer))} {'longer' if longer > 0 else 'shorter'}",
-        _more(b["errors"] - a["errors"], "error"),
+        _longer(b["ms"] - a["ms"]),
+        _more(len(after.errors) - len(before.errors), "error"),
     ]
     return ", ".join(parts)
+
+
+def _longer(ms: float) -> str:
+    if abs(ms) < 1:
+        return "as long"
+    return f"{duration(abs(ms))} {'longer' if ms > 0 else 'shorter'}"
 
 
 def _more(number: int, noun: str) -> str:

@@ -47,11 +47,11 @@ def edited(record: Record, edits: Iterable[Any]) -> Record:
     Traceback (most recent call last):
     zoolab.errors.InvalidInput: value is no JSON: ...
     """
-    texts = _texts(edits)
     known = {field["field"]: field["text"] for field in _READERS[type(record)](record)}
+    fields = ", ".join(list(known)[:MAX_ROWS]) or "nothing"
+    texts = _texts(edits, fields)
     unknown = [field for field in texts if field not in known]
     if unknown:
-        fields = ", ".join(list(known)[:MAX_ROWS]) or "nothing"
         raise InvalidInput(f"{excerpt(unknown[0])} cannot be edited here", expected=fields)
     changed = {field: text for field, text in texts.items() if _lines(text) != _lines(known[field])}
     return _WRITERS[type(record)](record, changed) if changed else record
@@ -62,12 +62,15 @@ def _lines(text: str) -> list[str]:
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
-def _texts(edits: Iterable[Any]) -> dict[str, str]:
+def _texts(edits: Iterable[Any], fields: str) -> dict[str, str]:
     texts: dict[str, str] = {}
     for edit in edits if isinstance(edits, list | tuple) else [edits]:
         field, text = (edit.get("field"), edit.get("text")) if isinstance(edit, dict) else (None, None)
         if not isinstance(field, str) or not isinstance(text, str):
-            raise InvalidInput(f"an edit is {excerpt(edit)}", expected="a field and its text")
+            raise InvalidInput(
+                f"an edit is {excerpt(edit)}",
+                expected=f'{{"field": ..., "text": ...}}, field one of {fields}',
+            )
         if len(text) > _MAX_TEXT:
             raise InvalidInput(
                 f"{excerpt(field)} has {len(text):,} characters", expected=f"at most {_MAX_TEXT:,}"

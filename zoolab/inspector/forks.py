@@ -5,17 +5,21 @@ A fork is a child trace; the parent never changes.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from zoolab.errors import (
     InvalidInput,
     LoopError,
+    ReplayMiss,
 )
 from zoolab.inspector.replaying import OwnReplies, RememberedTools
+from zoolab.jsontext import excerpt
 from zoolab.models.local import LocalModel
 from zoolab.models.replay import Replay
 from zoolab.models.scripted import Scripted
 from zoolab.records import (
+    Limits,
     Message,
     Messages,
     Model,
@@ -26,9 +30,37 @@ from zoolab.records import (
     Step,
     ToolCall,
 )
+from zoolab.registry import ToolRegistry
 from zoolab.steps.tool_call import message_with_calls
 from zoolab.trace import Trace
 from zoolab.trace.story.words import one_line
+
+
+def fork_by(
+    verb: object,
+    trace: Trace,
+    seq: int,
+    record: Record,
+    model: Model | None = None,
+    tools: Any = None,
+    recording: Model | None = None,
+) -> Trace:
+    """Go on from a step in one of the three ways; raises `InvalidInput` where there is no such way.
+
+    >>> from zoolab import Scripted, run
+    >>> trace = run("Hi", [], Scripted(["Hello"]))
+    >>> fork_by("replay", trace, 1, trace.steps[1].record).answer
+    'Hello'
+    """
+    match verb:
+        case "look":
+            return look(trace, seq, record)
+        case "replay":
+            return replay(trace, seq, record, recording)
+        case "live":
+            return live(trace, seq, record, model, tools)
+        case _:
+            raise InvalidInput(f"a verb is {excerpt(verb)}", expected="look, replay or live")
 
 
 def look(trace: Trace, seq: int, record: Record) -> Trace:
@@ -82,19 +114,50 @@ def _last_message(trace: Trace, step: Step, record: Record) -> Message | None:
 def replay(trace: Trace, seq: int, record: Record | None, recording: Model | None = None) -> Trace:
     """Go on from a step; the model's answers are those that the trace holds itself, or those of `recording`.
 
-    Calls that the trace holds give what they gave; only a new one runs its function, if there is one.
+    Calls give what they gave and are allowed as they were allowed; nothing runs.
 
     Raises:
-        ReplayMiss: A request comes that was never answered; shows the nearest one.
+        ReplayMiss: A request or a call comes that the trace does not hold; shows the nearest one. Its
+            `trace` is the child so far.
 
     >>> from zoolab import Scripted, run
     >>> trace = run("Hi", [], Scripted(["Hello"]))
     >>> replay(trace, 1, None).answer
     'Hello'
     """
-    own = OwnReplies(trace, recording or _recording_of(trace))
-    child = _fork(trace, seq, record, own, RememberedTools(trace, seq).registry)
-    child.options["model"] = trace.options.get("model")  # a live fork of the fork asks the model of the run
+    own, tools = OwnReplies(trace, recording or _recording_of(trace)), RememberedTools(trace, seq)
+    edit = tools.remembering(record) if isinstance(record, ToolRegistry) else record
+    try:
+        options = {"policy": tools.permissions, "limits": _limits_left(trace, seq)}
+        child = _fork(trace, seq, edit, own, tools.registry, **options)
+    except ReplayMiss as error:
+        so_far = getattr(error, "trace", None)
+        if isinstance(so_far, Trace):
+            _settle(so_far, trace, record, tools.permissions.answers)
+        raise
+    return _settle(child, trace, record, tools.permissions.answers)
+
+
+def _limits_left(trace: Trace, seq: int) -> Limits:
+    """The limits of the run, less the turns before the fork: it ends where the run ended."""
+    limits = trace.options.get("limits") or Limits()
+    before = trace.steps[seq].turn - trace.steps[min(1, len(trace.steps) - 1)].turn
+    return replace(limits, turns=max(1, limits.turns - max(0, before)))
+
+
+def _settle(child: Trace, trace: Trace, record: Record | None, answers: dict[int, Record]) -> Trace:
+    """The child as a run would have left it: decisions with their answers, tools that can run, its model."""
+    child.options = dict(trace.options)
+    for seq, step in enumerate(child.steps):
+        if id(step.record) in answers:
+            child.originals.setdefault(seq, step.record)
+            child.steps[seq] = step._replace(record=answers[id(step.record)])
+    if child.steps and isinstance(child.steps[0].record, ToolRegistry):
+        tools = trace.steps[0].record
+        shown = record if isinstance(record, ToolRegistry) else tools
+        child.steps[0] = child.steps[0]._replace(record=shown)
+        if 0 in child.originals:
+            child.originals[0] = tools
     return child
 
 
@@ -142,10 +205,10 @@ def _costs(model: Any) -> str:
     return f"asks {one_line(name, 80)} again: may cost money"
 
 
-def _fork(trace: Trace, seq: int, record: Record | None, model: Any, tools: Any) -> Trace:
+def _fork(trace: Trace, seq: int, record: Record | None, model: Any, tools: Any, **options: Any) -> Trace:
     edit = None if record is trace.steps[seq].record else record
     try:
-        return trace.fork(seq, edit, model=model, tools=tools)
+        return trace.fork(seq, edit, model=model, tools=tools, **options)
     except (LoopError, KeyboardInterrupt) as error:  # the child is there, and tells how it ended
         child = getattr(error, "trace", None)
         if not isinstance(child, Trace):

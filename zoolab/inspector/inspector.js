@@ -41,7 +41,7 @@ const ROLES = { s: "system", u: "user", a: "assistant", t: "tool", "?": "other" 
 const TABS = { diff: "Diff", full: "Full", raw: "Raw wire", python: "Python", note: "Note" };
 const VERBS = {
   look: ["Look", "Executes nothing: shows messages[] as they would be."],
-  replay: ["Replay", "The recorded replies answer. A request that was never recorded fails and shows the nearest one."],
+  replay: ["Replay", "The recorded replies and results answer: no tool runs. A request or a call that was never recorded fails and shows the nearest one."],
   live: ["Re-run live", ""],
 };
 const CHOICES = { once: "Allow once", session: "Allow for this session", always: "Always allow", deny: "Deny" };
@@ -58,6 +58,12 @@ const HELP = [
   ["c", "compare with the parent, or stop comparing"],
   ["?", "this page"],
 ];
+
+/** What a page says to keys that need a kernel. */
+const NO_KERNEL = {
+  f: "This page runs no Python. To edit and fork, open the trace in a notebook: Trace.load(path).inspect(model=..., tools=...)",
+  c: "This page runs no Python. To compare, open both traces in a notebook: inspect(trace, other)",
+};
 
 /** Drawn as strokes on a square of 16. */
 const ICONS = {
@@ -271,7 +277,7 @@ const BLOCKS = {
     return h("section", { class: "zl-card" }, h("h4", { class: "zl-caption" }, icon("permission"), "permission"), BLOCKS.facts({ rows }));
   },
 
-  nested: ({ label, title, steps, outcome }, panel, app) =>
+  nested: ({ label, title, steps, outcome, rows, cut }, panel, app) =>
     h(
       "section",
       { class: "zl-card" },
@@ -279,6 +285,8 @@ const BLOCKS = {
       h("p", null, title),
       h("p", { class: "zl-quiet" }, `${plural(steps, "step")}, ${outcome}`),
       app.can("open") && button("Open its trace", "next", () => app.ask({ type: "open", seq: panel.seq })),
+      !app.kernel && h("p", null, "To step through it: ", h("code", null, `trace.steps[${panel.seq}].record.trace.inspect()`), " in a notebook."),
+      !app.kernel && h("details", { class: "zl-fold" }, h("summary", null, "its steps"), h("ol", { class: "zl-steps" }, rows.map((row) => h("li", null, row))), cut > 0 && h("p", { class: "zl-cut" }, `${plural(cut, "more step")}, left out here`)),
     ),
 };
 
@@ -427,8 +435,12 @@ function toolOf(overview, seq) {
   return overview.tools[overview.tool[seq]] ?? "";
 }
 
+function turnName(turn) {
+  return turn > 0 ? `turn ${turn}` : "set-up";
+}
+
 function placeOf(overview, seq) {
-  return `step ${seq + 1} of ${overview.n}, turn ${overview.turn[seq]}`;
+  return `step ${seq + 1} of ${overview.n}, ${turnName(overview.turn[seq])}`;
 }
 
 function nameOf(overview, seq) {
@@ -524,7 +536,7 @@ class Rail {
     if (!always && turn[seq] === turn[seq - 1]) return null;
     let end = seq;
     while (end < n && turn[end] === turn[seq]) end++;
-    const label = h("span", { class: "zl-turn", "aria-hidden": "true" }, turn[seq] > 0 ? `turn ${turn[seq]}` : "set-up");
+    const label = h("span", { class: "zl-turn", "aria-hidden": "true" }, turnName(turn[seq]));
     label.style.left = `${this.x[seq]}px`;
     label.style.width = `${this.x[end - 1] + Rail.cell - this.x[seq] + 4}px`;
     return label;
@@ -533,7 +545,7 @@ class Rail {
   cell(seq) {
     const { overview } = this;
     const marks = marksOf(overview, seq).concat(this.column.notes[seq] ? ["noted"] : []);
-    const label = [`${seq + 1}: ${nameOf(overview, seq)}`, `turn ${overview.turn[seq]}`, ...marks].join(", ");
+    const label = [`${seq + 1}: ${nameOf(overview, seq)}`, turnName(overview.turn[seq]), ...marks].join(", ");
     const stale = overview.marks[seq] & STALE ? " zl-stale" : "";
     const cell = h(
       "div",
@@ -1114,11 +1126,10 @@ class Header {
   }
 }
 
-function totals({ outcome, totals: all, parent, n }) {
+function totals({ outcome, error, totals: all, parent, n }) {
   const tokens = all.tokens_in == null ? [] : [`${plural(all.tokens_in, "token")} in, ${(all.tokens_out ?? 0).toLocaleString("en")} out`];
-  const time = all.ms < 1000 ? `${all.ms} ms` : `${(all.ms / 1000).toFixed(1)} s`;
   const forked = parent ? [`a fork of ${parent.run_id}${parent.forked_at == null ? "" : ` from step ${parent.forked_at + 1}`}`] : [];
-  return [outcome === "answer" ? "answered" : outcome, plural(n, "step"), plural(all.turns, "turn"), plural(all.calls, "call"), plural(all.errors, "error"), ...tokens, time, ...forked].filter(Boolean);
+  return [outcome === "answer" ? "answered" : outcome, plural(n, "step"), plural(all.turns, "turn"), plural(all.calls, "call"), (all.errors > 0 || !error) && plural(all.errors, "error"), ...tokens, all.time, ...forked].filter(Boolean);
 }
 
 // ---- comparing
@@ -1165,7 +1176,7 @@ class Failure {
 
   show({ message, difference }) {
     const close = button("Close", "bad", () => this.hide(), { class: "zl-button zl-plain" });
-    const nearest = difference && h("details", { open: true }, h("summary", null, "the difference to the nearest recorded request"), patchLines(difference));
+    const nearest = difference && h("details", { open: true }, h("summary", null, "the difference to the nearest one that is recorded"), patchLines(difference));
     this.el.replaceChildren(h("p", null, icon("error"), h("span", null, h("b", null, "That did not work: "), message)), close, nearest || "");
     this.el.hidden = false;
     this.el.scrollIntoView({ block: "nearest" });
@@ -1181,7 +1192,7 @@ class Failure {
 class Help {
   constructor(app) {
     const id = `${app.id}-help`;
-    const keys = HELP.map(([key, words]) => h("div", null, h("dt", null, key.split(" ").map((k) => h("kbd", null, k))), h("dd", null, words)));
+    const keys = HELP.filter(([key]) => app.kernel || !(key in NO_KERNEL)).map(([key, words]) => h("div", null, h("dt", null, key.split(" ").map((k) => h("kbd", null, k))), h("dd", null, words)));
     const steps = Object.values(KINDS).map(([kind, words]) => h("div", { class: `zl-kind-${kind}` }, h("dt", null, h("span", { class: "zl-tile" }, icon(kind)), kind), h("dd", null, words)));
     this.el = h(
       "dialog",
@@ -1222,7 +1233,7 @@ class App {
     this.compareBar = new CompareBar(this);
     this.failure = new Failure(this);
     this.help = new Help(this);
-    this.status = h("p", { class: "zl-unseen", role: "status" });
+    this.status = h("p", { class: "zl-status", role: "status" });
     this.empty = h("p", { class: "zl-quiet", hidden: true }, "This trace has no steps yet.");
     this.root = this.frame();
     el.append(this.root);
@@ -1233,11 +1244,15 @@ class App {
   frame() {
     const columns = h("div", { class: "zl-columns" }, this.columns.main.el, this.columns.other.el);
     const parts = [this.header, this.liveBar, this.failure, this.compareBar].map((part) => part.el);
-    return h("section", { class: "zl", tabindex: "-1", "aria-label": "Inspector of a trace", keydown: (event) => this.key(event) }, parts, this.empty, columns, this.status, this.help.el);
+    return h("section", { class: "zl", tabindex: "-1", "aria-label": "Inspector of a trace", keydown: (event) => this.key(event) }, parts, this.status, this.empty, columns, this.help.el);
   }
 
   get live() {
     return this.model.get("live");
+  }
+
+  get kernel() {
+    return this.live !== null;
   }
 
   get comparing() {
@@ -1302,6 +1317,7 @@ class App {
 
   set(values) {
     this.moving = true;
+    this.say("");
     for (const [name, value] of Object.entries(values)) this.model.set(name, value);
     this.moving = false;
     this.unsaved ??= setTimeout(() => this.save(), 150);
@@ -1369,7 +1385,7 @@ class App {
   toggleCompare() {
     if (this.comparing) this.ask({ type: "compare", with: "none" });
     else if (this.can("compare")) this.ask({ type: "compare", with: "parent" });
-    else this.say("There is nothing to compare with: fork first.");
+    else this.say(this.kernel ? "There is nothing to compare with: fork first." : NO_KERNEL.c);
   }
 
   // -- keys
@@ -1415,7 +1431,7 @@ const KEYS = {
   },
   d: showTab("diff"),
   r: showTab("raw"),
-  f: (app) => (app.can("fork") || app.can("answer") ? app.columns.main.bench.toggle() : app.say("A page without a kernel cannot fork.")),
+  f: (app) => (app.can("fork") || app.can("answer") ? app.columns.main.bench.toggle() : app.say(app.kernel ? "Nothing can be forked here." : NO_KERNEL.f)),
   c: (app) => app.toggleCompare(),
   "?": (app) => app.help.open(),
 };

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, cast
 import anywidget
 import traitlets
 
-from zoolab.errors import InvalidInput, ZoolabError
+from zoolab.errors import InvalidInput, ReplayMiss, ZoolabError
 from zoolab.inspector import forks
 from zoolab.inspector.bounds import sendable
 from zoolab.inspector.driver import Driver
@@ -73,11 +73,12 @@ class Inspector(anywidget.AnyWidget):
     _css = _FILES.joinpath("inspector.css").read_text(encoding="utf-8")
 
     overview = traitlets.Dict().tag(sync=True)
-    step = traitlets.Int(0).tag(sync=True)
-    tab = traitlets.Unicode("diff").tag(sync=True)
+    # No echo: it would come late, and take a reader who moves fast back to where they were.
+    step = traitlets.Int(0).tag(sync=True, echo_update=False)
+    tab = traitlets.Unicode("diff").tag(sync=True, echo_update=False)
     live = traitlets.Dict(None, allow_none=True).tag(sync=True)
     other = traitlets.Dict(None, allow_none=True).tag(sync=True)
-    other_step = traitlets.Int(0).tag(sync=True)
+    other_step = traitlets.Int(0).tag(sync=True, echo_update=False)
     pairs: Any = traitlets.List(None, allow_none=True).tag(sync=True)
     notes = traitlets.Dict().tag(sync=True)
 
@@ -91,6 +92,10 @@ class Inspector(anywidget.AnyWidget):
         state = self._state()
         super().__init__(**state, step=at, other_step=partner(state["pairs"], at))
         self.on_msg(self._received)
+
+    @traitlets.validate("step")
+    def _clamped(self, proposal: Any) -> int:
+        return max(0, min(int(proposal["value"]), len(self.trace) - 1))
 
     @property
     def view(self) -> View:
@@ -108,7 +113,9 @@ class Inspector(anywidget.AnyWidget):
         data, metadata = bundle if isinstance(bundle, tuple) else (bundle or {}, {})
         story = render_fragment(self.trace, MAX_STEPS if len(self.trace) <= MAX_STEPS else FEW_STEPS)
         texts = {"text/html": story, "text/plain": repr(self.trace)}
-        return {**data, **texts}, metadata
+        data = {**data, **texts}
+        names = (set(kwargs.get("include") or data) & set(data)) - set(kwargs.get("exclude") or ())
+        return {name: shown for name, shown in data.items() if name in names}, metadata
 
     def _state(self) -> dict[str, Any]:
         other, pairs = compared(self.view)
@@ -210,15 +217,18 @@ class Inspector(anywidget.AnyWidget):
     def _fork(self, message: dict[str, Any]) -> None:
         verb, seq = message.get("verb"), _whole(message.get("seq"))
         record, parent = self._edited(seq, message), self.trace
-        if verb == "look":
-            child = forks.look(parent, seq, record)
-        elif verb == "replay":
-            child = forks.replay(parent, seq, record, self._replay)
-        elif verb == "live":
-            child = forks.live(parent, seq, record, self._model, self._tools)
-        else:
-            raise InvalidInput(f"a verb is {excerpt(verb)}", expected="look, replay or live")
-        self._push(View(child, beside=parent, stale_from=seq + 1, comparing=True), min(seq, len(child) - 1))
+        try:
+            child = forks.fork_by(verb, parent, seq, record, self._model, self._tools, self._replay)
+        except ReplayMiss as error:  # how far it came is worth a look
+            so_far = getattr(error, "trace", None)
+            if isinstance(so_far, Trace):
+                self._show_fork(so_far, parent, seq)
+            raise
+        self._show_fork(child, parent, seq)
+
+    def _show_fork(self, child: Trace, parent: Trace, seq: int) -> None:
+        view = View(child, beside=parent, stale_from=seq + 1, comparing=True)
+        self._push(view, min(seq, len(child) - 1))
 
     def _open(self, message: dict[str, Any]) -> None:
         seq = self.trace.index(_whole(message.get("seq")))

@@ -77,15 +77,27 @@ class Moment:
         """What running the call gave; None where it was refused."""
         return self._of_the_call(Outcome)
 
+    @property
+    def asked(self) -> Decision | None:
+        """What was asked before the call ran, with all that it was asked about; None where nobody was."""
+        steps, originals, slot = self.trace.steps, self.trace.originals, self.step.slot
+        held = (originals.get(i, steps[i].record) for i in self.numbers() if steps[i].slot == slot)
+        return next((record for record in held if isinstance(record, Decision)), None)
+
     def turn(self) -> list[Step]:
         """The steps of the same turn, in order."""
+        numbers = self.numbers()
+        return self.trace.steps[numbers.start : numbers.stop]
+
+    def numbers(self) -> range:
+        """The numbers of the steps of the same turn."""
         steps, turn = self.trace.steps, self.step.turn
         start = end = self.seq
         while start > 0 and steps[start - 1].turn == turn and self.seq - start < _FAR:
             start -= 1
         while end < len(steps) and steps[end].turn == turn and end - self.seq < _FAR:
             end += 1
-        return steps[start:end]
+        return range(start, end)
 
     def _before(self) -> Iterator[Step]:
         """The step and those before it, the nearest first."""

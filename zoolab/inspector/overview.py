@@ -7,10 +7,12 @@ from itertools import groupby
 from typing import Any
 
 from zoolab.inspector.bounds import sendable
+from zoolab.inspector.moment import Moment
 from zoolab.records import Decision, Outcome, Reply, Request, Step, Verdict
 from zoolab.trace import Trace
 from zoolab.trace.journal import Revision
-from zoolab.trace.story.words import content_of
+from zoolab.trace.story.words import content_of, duration
+from zoolab.trace.summary import errors_of
 
 LETTERS = {
     "define": "d",
@@ -52,7 +54,9 @@ def overview_of(trace: Trace, stale_from: int | None = None) -> dict[str, Any]:
     """
     steps, revisions = trace.steps, trace.revisions
     tools, named = _tools(steps)
+    wrong = {error.seq for error in errors_of(steps)}
     stale = len(steps) if stale_from is None else stale_from
+    marks = [_marks(trace, seq, seq in wrong) | (STALE if seq >= stale else 0) for seq in range(len(steps))]
     return {
         "run_id": _short(trace.run_id, 80),
         "title": _short(prompt_of(trace), 200),
@@ -62,7 +66,7 @@ def overview_of(trace: Trace, stale_from: int | None = None) -> dict[str, Any]:
         "kind": "".join(LETTERS[step.kind] for step in steps),
         "turn": [step.turn for step in steps],
         "status": "".join(step.status[0] for step in steps),
-        "marks": [marks_of(trace, seq) | (STALE if seq >= stale else 0) for seq in range(len(steps))],
+        "marks": marks,
         "tool": named,
         "tools": tools,
         "length": [revision.length for revision in revisions],
@@ -88,18 +92,26 @@ def _runs(column: list[int]) -> str:
 
 
 def marks_of(trace: Trace, seq: int) -> int:
-    """What is remarkable about a step, as bits.
+    """What is remarkable about a step, as bits. A result that only says its call's error again has none.
 
     >>> from zoolab import Scripted, run
     >>> trace = run("Hi", [], Scripted([[("fly", {})], "I cannot."]))
-    >>> marks_of(trace, 0), marks_of(trace, 3) == ERROR
-    (0, True)
+    >>> marks_of(trace, 0), marks_of(trace, 3) == ERROR, marks_of(trace, 4)
+    (0, True, 0)
     """
+    moment = Moment(trace, seq)
+    numbers = moment.numbers()
+    wrong = any(error.seq == seq - numbers.start for error in errors_of(moment.turn()))
+    return _marks(trace, seq, wrong)
+
+
+def _marks(trace: Trace, seq: int, wrong: bool) -> int:
     step, original = trace.steps[seq], trace.originals.get(seq)
     record = step.record
-    marks = ERROR if step.error_code else 0
+    answered = isinstance(record, Decision) and isinstance(original, Decision)
+    marks = ERROR if wrong else 0
     marks |= RETRY if step.attempt > 1 else 0
-    marks |= 0 if original is None else EDITED
+    marks |= 0 if original is None or answered else EDITED
     if isinstance(record, Verdict):
         marks |= REPAIR if record.repair is not None else 0
     elif isinstance(record, Outcome):
@@ -117,7 +129,7 @@ def first_error(trace: Trace) -> int | None:
     >>> first_error(run("Hi", [], Scripted([[("fly", {})], "I cannot."])))
     3
     """
-    return next((seq for seq, step in enumerate(trace.steps) if step.error_code), None)
+    return next((error.seq for error in errors_of(trace.steps)), None)
 
 
 def prompt_of(trace: Trace) -> str:
@@ -133,18 +145,20 @@ def prompt_of(trace: Trace) -> str:
 
 
 def totals_of(trace: Trace) -> dict[str, Any]:
-    """Tokens as the endpoint counted them, time, errors, turns, calls.
+    """Tokens as the endpoint counted them, time, errors of the steps, turns, calls.
 
     >>> from zoolab import Scripted, run
     >>> totals_of(run("Hi", [], Scripted(["Hello"])))["turns"]
     1
     """
     steps = trace.steps
+    ms = round(trace.started[-1] * 1000, 1) if steps else 0
     return {
         "tokens_in": _tokens(steps, "prompt_tokens"),
         "tokens_out": _tokens(steps, "completion_tokens"),
-        "ms": round(trace.started[-1] * 1000, 1) if steps else 0,
-        "errors": len(trace.errors),
+        "ms": ms,
+        "time": duration(ms),
+        "errors": sum(1 for _ in errors_of(steps)),
         "turns": len({step.turn for step in steps if step.kind != "define"}),
         "calls": len(trace.tool_calls),
     }

@@ -26,7 +26,11 @@ MAX_PANELS = 20_000_000
 # What could end a script or begin a comment in one, and what older JavaScript takes for a line's end.
 _UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
-_OWN_STYLE = "body { margin: 1rem; font-family: system-ui, sans-serif; color-scheme: light dark; }"
+_OWN_STYLE = (
+    ":root { color-scheme: light dark; background: light-dark(#fff, #0f1114); "
+    "color: light-dark(#1d2127, #e6e8eb); } "
+    "body { margin: 1rem; font-family: system-ui, sans-serif; }"
+)
 
 
 def render_interactive_page(trace: Trace, room: int = MAX_PANELS) -> str:

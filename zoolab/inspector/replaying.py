@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
+import json
 from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from difflib import unified_diff
 from typing import Any
 
@@ -17,16 +18,19 @@ from zoolab.errors import (
     ToolIOError,
     ToolTimeout,
 )
+from zoolab.faults import marked
 from zoolab.inspector.bounds import pretty
 from zoolab.jsontext import canonical, excerpt
 from zoolab.models.keys import RequestKeys
-from zoolab.records import Model, Outcome, Reply, Request, Step, Verdict
+from zoolab.policy import Permissions
+from zoolab.records import Decision, Model, Outcome, Record, Reply, Request, Step, Verdict
 from zoolab.registry import ToolRegistry
 from zoolab.tools import Tool, ToolReturn
 from zoolab.trace import Trace
 from zoolab.trace.codec import Shown
 
 _MAX_LINES = 24
+_ADVICE = "look, which runs nothing, or ask the model again"
 _FAILURES = {
     kind.code: kind
     for kind in (ExecutionFailed, PermissionDenied, ResourceNotFound, ToolIOError, ToolTimeout)
@@ -62,7 +66,7 @@ class OwnReplies:
             return self._otherwise(request)
         raise ReplayMiss(
             f"this trace holds no such request, among {len(self._requests)}",
-            advice="look, which runs nothing, or ask the model again",
+            advice=_ADVICE,
             difference=nearest_difference(request, self._requests),
         )
 
@@ -84,21 +88,125 @@ def nearest_difference(request: Request, known: Iterable[Request]) -> str:
     >>> print(nearest_difference(new, [old]).splitlines()[-1])
     +{"messages": [{"role": "user", "content": "Hello"}]}
     """
-    wanted = pretty(request.body()).splitlines()
-    lines = set(wanted)
-    bodies = (pretty(other.body()).splitlines() for other in known)
+    return _nearest(pretty(request.body()), (pretty(other.body()) for other in known))
+
+
+def _nearest(wanted: str, known: Iterable[str]) -> str:
+    asked = wanted.splitlines()
+    lines = set(asked)
     nearest = max(
-        bodies, key=lambda body: len(lines & set(body)) - len(lines ^ set(body)) / 1000, default=None
+        (text.splitlines() for text in known),
+        key=lambda text: len(lines & set(text)) - len(lines ^ set(text)) / 1000,
+        default=None,
     )
     if nearest is None:
         return ""
-    diff = list(unified_diff(nearest, wanted, "in this trace", "requested", lineterm="", n=1))
+    diff = list(unified_diff(nearest, asked, "in this trace", "requested", lineterm="", n=1))
     more = [f"... {len(diff) - _MAX_LINES} more lines"] if len(diff) > _MAX_LINES else []
     return "\n".join(diff[:_MAX_LINES] + more)
 
 
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A call of a trace: what it gave; what was asked before it ran, and what was said to that."""
+
+    seq: int
+    key: _Key
+    outcome: Outcome
+    asked: Decision | None = None
+    answer: Record | None = None
+
+    @property
+    def ran(self) -> bool:
+        """Whether it had permission; a tool that is denied something itself says so with an exception."""
+        error = self.outcome.error
+        return error is None or error.code != "permission_denied" or error.exception is not None
+
+    @property
+    def decided(self) -> Decision:
+        """What held for the call, whoever said it."""
+        said, error = self.answer, self.outcome.error
+        if isinstance(said, Decision) and said.choice != "pending" and said.allowed == self.ran:
+            return said
+        if self.ran or error is None:
+            return Decision("once", "as in the trace")
+        return Decision("deny", error.message.partition(" did not run: ")[2] or error.message)
+
+
+class _Memory:
+    """The calls of a trace, each in its turn, those after a fork first; the last one again and again."""
+
+    def __init__(self, calls: Iterable[_Call], seq: int) -> None:
+        self._known = list(calls)
+        self._earlier: dict[_Key, list[_Call]] = defaultdict(list)
+        self._later: dict[_Key, list[_Call]] = defaultdict(list)
+        for call in self._known:
+            (self._later if call.seq > seq else self._earlier)[call.key].append(call)
+
+    def take(self, tool: str, arguments: Mapping[str, Any]) -> _Call:
+        """The next such call, or `ReplayMiss`; a value that a file keeps in part is as good as none."""
+        key = tool, canonical(dict(arguments))
+        calls = self._later.get(key) or self._earlier.get(key)
+        if not calls:
+            raise ReplayMiss(
+                f"{tool} was not called with {excerpt(dict(arguments), 200)} in this trace, and is not run",
+                advice=_ADVICE,
+                difference=_nearest(_call_text(key), (_call_text(known.key) for known in self._known)),
+            )
+        call = calls.pop(0) if len(calls) > 1 else calls[0]
+        if isinstance(call.outcome.value, Shown):
+            raise ReplayMiss(f"the file keeps a part of what {tool} gave, and it is not run", advice=_ADVICE)
+        return call
+
+
+def _call_text(key: _Key) -> str:
+    tool, arguments = key
+    return json.dumps({"tool": tool, "arguments": json.loads(arguments)}, ensure_ascii=False, indent=1)
+
+
+def _calls(trace: Trace) -> Iterator[_Call]:
+    verdicts = {(s.turn, s.slot): s.record for s in trace.steps if isinstance(s.record, Verdict)}
+    asked: dict[tuple[int, int | None], tuple[Decision, Record]] = {}
+    for seq, step in enumerate(trace.steps):
+        place, original = (step.turn, step.slot), trace.originals.get(seq, step.record)
+        verdict = verdicts.get(place)
+        if isinstance(original, Decision):
+            asked[place] = original, step.record
+        elif isinstance(step.record, Outcome) and step.call is not None and verdict is not None:
+            key = step.call.name, canonical(verdict.arguments or {})
+            yield _Call(seq, key, step.record, *asked.get(place, ()))
+
+
+class RememberedPermissions(Permissions):
+    """Decides on each call as it was decided in a trace; a call that the trace does not hold is a miss."""
+
+    def __init__(self, memory: _Memory) -> None:
+        super().__init__()
+        self._memory = memory
+        self._asking: dict[_Key, _Call] = {}
+        #: What was said to each decision that was asked for, by its identity.
+        self.answers: dict[int, Record] = {}
+
+    def decide(self, tool: Tool, arguments: Mapping[str, Any]) -> Decision:
+        """As in the trace: pending, where somebody was asked; or what held."""
+        call = self._memory.take(tool.name, arguments)
+        if call.asked is None:
+            return call.decided
+        self._asking[call.key] = call
+        if call.answer is not None and call.answer is not call.asked:
+            self.answers[id(call.asked)] = call.answer
+        return call.asked
+
+    def settle(self, tool: Tool, arguments: Mapping[str, Any], decision: Decision) -> Decision:
+        """What was said in the trace, where nobody says anything else now."""
+        if decision.choice != "pending":
+            return decision
+        known = self._asking.pop((tool.name, canonical(dict(arguments))), None)
+        return (known or self._memory.take(tool.name, arguments)).decided
+
+
 class RememberedTools:
-    """The tools of a trace, which give again what they gave in it; a call that is new runs the function.
+    """The tools of a trace, which give again what they gave in it; they never run.
 
     Args:
         trace: The trace.
@@ -116,55 +224,35 @@ class RememberedTools:
     """
 
     def __init__(self, trace: Trace, seq: int) -> None:
-        self._earlier = _outcomes(trace, range(seq + 1))
-        self._later = _outcomes(trace, range(seq + 1, len(trace)))
+        calls = list(_calls(trace))
+        self._given = _Memory((call for call in calls if call.ran), seq)
+        self.permissions = RememberedPermissions(_Memory(calls, seq))
         tools = next((s.record for s in trace.steps if isinstance(s.record, ToolRegistry)), ToolRegistry())
-        self.registry = ToolRegistry(map(self._remembering, tools))
+        self.registry = self.remembering(tools)
+
+    def remembering(self, tools: ToolRegistry) -> ToolRegistry:
+        """The same tools, without what they do."""
+        registry = ToolRegistry(map(self._remembering, tools))
         for tool in tools:
             if tools.denies(tool.name):
-                self.registry.deny(tool.name)
+                registry.deny(tool.name)
+        return registry
 
     def _remembering(self, tool: Tool) -> Tool:
         def function(**given: Any) -> Any:
-            context = given.pop(tool.context_parameter, None) if tool.context_parameter else None
-            outcome = self._take((tool.name, canonical(given)))
-            if outcome is not None:
-                return _again(outcome)
-            if tool.function is None:
-                raise ReplayMiss(f"{tool.name} was never called with {excerpt(given)}", advice="give tools=")
-            return tool.invoke(given, context)
+            given.pop(tool.context_parameter or "", None)
+            return _again(self._given.take(tool.name, given).outcome)
 
         def bind(given: dict[str, Any]) -> dict[str, Any]:
-            if tool.bind is not None:
-                tool.bind(dict(given))  # what it refuses is refused here, too
-            return given
+            return given  # the very arguments of the call: by them it is known again
 
         shown = function if tool.function is None else functools.update_wrapper(function, tool.function)
-        return replace(tool, function=shown, bind=bind)
-
-    def _take(self, key: _Key) -> Outcome | None:
-        """What the call gave next; what it gave last, again and again."""
-        outcomes = self._later.get(key) or self._earlier.get(key)
-        if not outcomes:
-            return None
-        return outcomes.pop(0) if len(outcomes) > 1 else outcomes[0]
-
-
-def _outcomes(trace: Trace, numbers: range) -> dict[_Key, list[Outcome]]:
-    """What each call of these steps gave, in order; what a file keeps in part is as good as nothing."""
-    verdicts = {(s.turn, s.slot): s.record for s in trace.steps if isinstance(s.record, Verdict)}
-    given: dict[_Key, list[Outcome]] = defaultdict(list)
-    for number in numbers:
-        step = trace.steps[number]
-        verdict, record = verdicts.get((step.turn, step.slot)), step.record
-        if verdict is None or step.call is None or not isinstance(record, Outcome):
-            continue
-        if not isinstance(record.value, Shown):
-            given[step.call.name, canonical(verdict.arguments or {})].append(record)
-    return given
+        return replace(tool, function=shown, bind=bind, resource=None)
 
 
 def _again(outcome: Outcome) -> ToolReturn:
-    if outcome.error is not None:
-        raise _FAILURES.get(outcome.error.code, ExecutionFailed)(outcome.error.message)
-    return ToolReturn(outcome.value, outcome.trace, outcome.fault)
+    if outcome.error is None:
+        return ToolReturn(outcome.value, outcome.trace, outcome.fault)
+    kind, name = _FAILURES.get(outcome.error.code, ExecutionFailed), outcome.error.exception or ""
+    error = (type(name, (kind,), {}) if name.isidentifier() else kind)(outcome.error.message)
+    raise error if outcome.fault is None else marked(error, outcome.fault)

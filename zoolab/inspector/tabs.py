@@ -13,13 +13,13 @@ from zoolab.inspector.patches import Operation, list_patch
 from zoolab.jsontext import encode
 from zoolab.records import Message, Reply, Request, Result, ToolCall
 from zoolab.registry import ToolRegistry
+from zoolab.tokens import tokens_in
 from zoolab.trace.story.words import as_text, calls_of, content_of, count
 from zoolab.trace.summary import MessagesDiff
 
 _KEPT, _CHANGED, _WINDOW = 3, 30, 30
 #: A body of more characters is not even written out.
 _MAX_BODY = 4_000_000
-_CHARACTERS_A_TOKEN = 4
 
 
 def diff_tab(moment: Moment, room: Room) -> dict[str, Any]:
@@ -28,7 +28,7 @@ def diff_tab(moment: Moment, room: Room) -> dict[str, Any]:
     >>> from zoolab import Scripted, run
     >>> tab = diff_tab(Moment(run("Hi", [], Scripted(["Hello"])), 2), Room(9_000))
     >>> tab["words"], tab["patch"][0]["path"]
-    ('messages[] 1 -> 2, about +9 tokens (an estimate)', '/1')
+    ('messages[] 1 -> 2, about +1 tokens (an estimate)', '/1')
     """
     change = change_of(moment)
     patch, cut = _bounded(list_patch(change.removed, change.added, change.kept), room)
@@ -60,7 +60,7 @@ def _words(moment: Moment, change: MessagesDiff) -> str:
     counted = _counted(moment, change)
     if counted is not None:
         return f"messages[] {before} -> {after}, {counted:+,} tokens, counted by the endpoint"
-    difference = tokens_of(change.added) - tokens_of(change.removed)
+    difference = tokens_in(change.added) - tokens_in(change.removed)
     return f"messages[] {before} -> {after}, about {difference:+,} tokens (an estimate)"
 
 
@@ -68,15 +68,6 @@ def _counted(moment: Moment, change: MessagesDiff) -> int | None:
     """What the endpoint counted, where it counted just this: the message that a model wrote."""
     wrote = moment.step.reply is not None and len(change.added) == 1 and not change.removed
     return tokens_counted(moment.step.reply, "completion_tokens") if wrote else None
-
-
-def tokens_of(messages: tuple[Message, ...]) -> int:
-    """About how many tokens messages take, counted as four characters each.
-
-    >>> tokens_of(({"role": "user", "content": "Hi"},))
-    7
-    """
-    return sum(len(encode(message)) for message in messages) // _CHARACTERS_A_TOKEN
 
 
 def _rows(moment: Moment, change: MessagesDiff, room: Room) -> list[dict[str, Any]]:

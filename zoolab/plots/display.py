@@ -39,10 +39,12 @@ class Display:
     figure_: Figure | SubFigure
     #: What the axes say where there is nothing to draw.
     nothing = ""
+    #: Inches of a figure of its own, which is 6 wide.
+    height = 4.0
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw on `ax`, or on a figure of its own of 6 x 4 inches; returns the display."""
-        self.ax_ = _axes(ax)
+        self.ax_ = _axes(ax, self.height)
         self.figure_ = self.ax_.figure
         if self._is_empty():
             _say(self.ax_, f"nothing to show: {self.nothing}")
@@ -165,13 +167,13 @@ def name_rows(ax: Axes, names: list[str]) -> None:
     ax.tick_params(axis="y", length=0)
 
 
-def _axes(ax: Axes | None) -> Axes:
+def _axes(ax: Axes | None, height: float) -> Axes:
     from matplotlib.axes import Axes
 
     if ax is None:
         import matplotlib.pyplot as plt
 
-        return plt.subplots(figsize=(6, 4), layout="constrained")[1]
+        return plt.subplots(figsize=(6, height), layout="constrained")[1]
     if not isinstance(ax, Axes):
         raise InvalidInput(f"ax is {excerpt(ax)}", expected="matplotlib axes, or None for a new figure")
     return ax

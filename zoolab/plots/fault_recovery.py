@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from zoolab.plots.display import INK, SMALL, Display, count, headline
-from zoolab.plots.frames import check_trace, is_known, runs_in, steps_in
+from zoolab.plots.frames import check_trace, graded_in, is_known, runs_in, steps_in
 from zoolab.plots.intervals import draw_rates
 from zoolab.stats import rate
 
@@ -23,23 +23,35 @@ _MOST_ROWS = 12
 class FaultRecoveryDisplay(Display):
     """For each injected fault, how often the run came to its answer all the same.
 
-    A run recovers if it ends in an answer that is not known to be wrong: whose score, where there is one,
-    is 0.5 or more. A run with several faults counts for each of them. Below, for comparison, the runs
-    without a fault. Intervals are Wilson's, at 95 % (`zoolab.stats.rate`).
+    A run recovers if it ends in an answer that was graded and is not wrong: its score is 0.5 or more, or,
+    where there is no score, the tool that was expected was called. A run that nobody graded is left out;
+    where no run is graded, the picture shows how many answered and says that they are not graded. A run
+    with several faults counts for each of them. Below, for comparison, the runs without a fault. Intervals
+    are Wilson's, at 95 % (`zoolab.stats.rate`).
 
-    `rates_` holds for each fault recovered, runs, rate, low, high.
+    `rates_` holds for each fault recovered (`answered`, where no run is graded), runs, rate, low, high.
 
     >>> from zoolab import Scripted, run
     >>> trace = run("Hi", [], Scripted(["Hello"]))
     >>> frame = trace.to_frame().assign(fault=[None, "cut_reply", None])
     >>> FaultRecoveryDisplay.from_frame(frame)
-    <FaultRecoveryDisplay: 1 fault, 1 of 1 run with a fault recovered>
+    <FaultRecoveryDisplay: 1 fault, 1 of 1 run with a fault answered, not graded>
     """
 
     nothing = "no fault was injected"
 
-    def __init__(self, rates: pd.DataFrame, recovered: int, faulty: int) -> None:
-        self.rates_, self._recovered, self._faulty = rates, recovered, faulty
+    def __init__(self, runs: pd.DataFrame) -> None:
+        graded = runs["blame"].notna()
+        self.graded = bool(graded.any())
+        counted = runs[graded] if self.graded else runs
+        fine = (counted["outcome"] == "answer") & (counted["blame"].fillna("") == "")
+        counted = counted.assign(fine=fine.astype(float))
+        self.rates_ = _rates(counted, "recovered" if self.graded else "answered")
+        faulty = counted[counted["faults"].astype(bool)]
+        self._fine, self._faulty = int(faulty["fine"].sum()), len(faulty)
+        self._left_out = len(runs) - len(counted)
+        if self._left_out:
+            self.nothing = "no run with a fault was graded"
 
     @classmethod
     def from_trace(cls, trace: Trace, *, ax: Axes | None = None) -> Self:
@@ -66,12 +78,9 @@ class FaultRecoveryDisplay(Display):
         Raises:
             InvalidInput: It is no frame of steps, or the score is not from 0 to 1.
         """
-        steps = steps_in(frame, "fault", "outcome")
-        runs = runs_in(steps, score, summary)
-        fine = (runs["outcome"] == "answer") & (runs["right"].map(lambda right: right is not False))
-        runs = runs.assign(fine=fine.astype(float), faults=runs["run_id"].map(_faults_of(steps)))
-        faulty = runs[runs["faults"].astype(bool)]
-        return cls(_rates(runs), int(faulty["fine"].sum()), len(faulty)).plot(ax)
+        steps = steps_in(frame, "tool", "fault", "outcome")
+        runs = graded_in(runs_in(steps, score, summary), steps)
+        return cls(runs.assign(faults=runs["run_id"].map(_faults_of(steps)))).plot(ax)
 
     def _is_empty(self) -> bool:
         return not self._faulty
@@ -81,12 +90,17 @@ class FaultRecoveryDisplay(Display):
         return f"{count(faults, 'fault')}, {self._finding()}"
 
     def _finding(self) -> str:
-        return f"{self._recovered:,} of {count(self._faulty, 'run')} with a fault recovered"
+        said = f"{self._fine:,} of {count(self._faulty, 'run')} with a fault"
+        if not self.graded:
+            return f"{said} answered, not graded"
+        left_out = f"; {count(self._left_out, 'run')} not graded" if self._left_out else ""
+        return f"{said} recovered{left_out}"
 
     def _draw(self, ax: Axes) -> None:
-        shown = draw_rates(ax, self.rates_, _MOST_ROWS, compared_with=NO_FAULT, label="runs that recover")
-        for row, (recovered, runs) in enumerate(zip(shown["recovered"], shown["runs"], strict=True)):
-            ax.text(1.04, row, f"{recovered:,} of {runs:,}", va="center", fontsize=SMALL, color=INK)
+        label = "runs that recover" if self.graded else "runs that answer, rightly or not: not graded"
+        shown = draw_rates(ax, self.rates_, _MOST_ROWS, compared_with=NO_FAULT, label=label)
+        for row, (fine, runs) in enumerate(zip(shown.iloc[:, 0], shown["runs"], strict=True)):
+            ax.text(1.04, row, f"{fine:,} of {runs:,}", va="center", fontsize=SMALL, color=INK)
         headline(ax, self._finding())
 
 
@@ -98,7 +112,7 @@ def _faults_of(steps: pd.DataFrame) -> dict[Any, tuple[str, ...]]:
     return {run: tuple(names) for run, names in found.items()}
 
 
-def _rates(runs: pd.DataFrame) -> pd.DataFrame:
+def _rates(runs: pd.DataFrame, fine: str) -> pd.DataFrame:
     """The faults from the worst to the best; at the end the runs without one."""
     import pandas as pd
 
@@ -110,7 +124,7 @@ def _rates(runs: pd.DataFrame) -> pd.DataFrame:
             scores.setdefault(name, {}).setdefault(case, []).append(run["fine"])
     rows = [_row(name, cases) for name, cases in scores.items()]
     rows.sort(key=lambda row: (row[0] == NO_FAULT, row[3]))
-    columns = ["fault", "recovered", "runs", "rate", "low", "high"]
+    columns = ["fault", fine, "runs", "rate", "low", "high"]
     return pd.DataFrame(rows, columns=columns).set_index("fault")
 
 

@@ -17,6 +17,7 @@ __all__ = [
     "check_frame",
     "check_trace",
     "errors_in",
+    "graded_in",
     "is_known",
     "one_run",
     "runs_in",
@@ -142,7 +143,27 @@ def runs_in(frame: pd.DataFrame, score: str | None = None, summary: object = Non
         columns[name] = [value if is_known(value) else None for value in known.get(name, [None] * len(known))]
     scores = known[score] if score in known else [None] * len(known)
     columns["right"] = [score_of(value) >= 0.5 if is_known(value) else None for value in scores]
-    return pd.DataFrame(columns).astype({"right": object})
+    return pd.DataFrame(columns, dtype=object)  # None stays None
+
+
+def graded_in(runs: pd.DataFrame, steps: pd.DataFrame) -> pd.DataFrame:
+    """The runs with `blame`: why the answer is known to be wrong, "" where it is not, None if not graded.
+
+    A run is graded if it has a score or if a tool was expected of it. It is wrong if its score is less
+    than 0.5, or, where there is no score, if the expected tool was not called: no_tool_call or wrong_tool,
+    if the tool was to blame, and else wrong_answer.
+
+    >>> from zoolab import Scripted, Trace, run
+    >>> steps = steps_in(run("Hi", [], Scripted(["Hello"]), trace=Trace(expected_tool="add")).to_frame())
+    >>> graded_in(runs_in(steps), steps)["blame"].tolist()
+    ['no_tool_call']
+    """
+    import pandas as pd
+
+    asked = steps[(steps["step"] == "tool_call") & steps["tool"].notna()]
+    called: dict[Any, Any] = asked.groupby("run_id")["tool"].agg(set).to_dict()
+    blames = [_blame(run, called.get(run["run_id"], set())) for run in runs.to_dict("records")]
+    return runs.assign(blame=pd.Series(blames, runs.index, dtype=object))
 
 
 def errors_in(steps: pd.DataFrame) -> pd.DataFrame:
@@ -156,6 +177,18 @@ def errors_in(steps: pd.DataFrame) -> pd.DataFrame:
     failed = steps[steps["error_code"].map(is_known).astype(bool)]
     # A retried call is a call of its own, in a later turn.
     return failed.drop_duplicates(["run_id", "turn", "slot"])
+
+
+def _blame(run: dict[Any, Any], called: set[str]) -> str | None:
+    right, expected = run["right"], run["expected_tool"]
+    if right is None and not expected:
+        return None
+    missed = bool(expected) and expected not in called
+    if right or (right is None and not missed):
+        return ""
+    if missed:
+        return "wrong_tool" if called else "no_tool_call"
+    return "wrong_answer"
 
 
 def is_known(value: Any) -> bool:

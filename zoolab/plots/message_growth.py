@@ -5,18 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Self
 
-from zoolab.jsontext import excerpt
-from zoolab.plots.display import BLUE, GREY, INK, ORANGE, PINK, SKY, SMALL, Display, count, headline, tidy
+from zoolab.plots.display import (
+    BLUE,
+    GREY,
+    INK,
+    ORANGE,
+    PINK,
+    SKY,
+    SMALL,
+    Display,
+    count,
+    headline,
+    tidy,
+    whole_numbers,
+)
 from zoolab.plots.frames import check_trace
 from zoolab.records import Message, Messages, Request
+from zoolab.tokens import CHARACTERS_A_TOKEN, characters_of, characters_of_tool
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
     from zoolab.trace import Trace
-
-CHARACTERS_A_TOKEN = 4
 
 _ROLES = ("tool schemas", "system", "user", "assistant", "tool", "other")
 _STYLES = {
@@ -87,7 +98,8 @@ class MessageGrowthDisplay(Display):
     def _draw(self, ax: Axes) -> None:
         requests = self._requests()
         entries = self._draw_roles(ax) | _draw_requests(ax, requests)
-        ax.set_xlim(0, len(self.tokens_))
+        ax.set_xlim(0.5, len(self.tokens_) + 0.5)
+        whole_numbers(ax.xaxis)
         ax.set_ylim(bottom=0)
         ax.set_xlabel("step", fontsize=SMALL + 1)
         ax.set_ylabel("tokens, estimated (characters / 4)", fontsize=SMALL + 1)
@@ -97,24 +109,23 @@ class MessageGrowthDisplay(Display):
 
     def _draw_roles(self, ax: Axes) -> dict[str, Any]:
         roles = self._roles()
-        # The last step lasts as long as the others.
+        # Each step is as wide as one, with its number, from 1, in the middle.
         rows = [*range(len(self.tokens_)), len(self.tokens_) - 1]
+        edges = [row + 0.5 for row in range(len(rows))]
         heights = [self.tokens_[role].to_numpy()[rows] for role in roles]
         colours = [_STYLES[role][0] for role in roles]
-        areas = ax.stackplot(
-            range(len(rows)), heights, colors=colours, step="post", lw=0.4, edgecolor="white"
-        )
+        areas = ax.stackplot(edges, heights, colors=colours, step="post", lw=0.4, edgecolor="white")
         for area, role in zip(areas, roles, strict=True):
             area.set_hatch(_STYLES[role][1])
         return dict(zip(roles, areas, strict=True))
 
 
 def _draw_requests(ax: Axes, requests: pd.DataFrame) -> dict[str, Any]:
-    lines = ax.vlines(requests["seq"], 0, requests["total"], color=INK, lw=1, linestyle="--")
+    lines = ax.vlines(requests["seq"] + 1, 0, requests["total"], color=INK, lw=1, linestyle="--")
     entries: dict[str, Any] = {"request": lines} if len(requests) else {}
     counted = requests[requests["counted"].notna()]
     if len(counted):
-        places = counted["seq"], counted["counted"].astype(float)
+        places = counted["seq"] + 1, counted["counted"].astype(float)
         style: dict[str, Any] = {"marker": "D", "s": 26, "facecolor": "white", "edgecolor": INK}
         entries["counted by the endpoint"] = ax.scatter(*places, **style, zorder=4)
     return entries
@@ -133,12 +144,12 @@ def _held(trace: Trace) -> Iterator[list[int]]:
     for step in trace.steps:
         now = step.messages
         if isinstance(step.record, Request):
-            schemas = len(_text(step.record.tools)) if step.record.tools else 0
+            schemas = sum(map(characters_of_tool, step.record.tools))
         kept = len(before) if now.shares(before) and len(now) >= len(before) else 0
         if not kept:
             held = dict.fromkeys(_ROLES, 0)
         for message in now.since(kept):
-            held[_role(message)] += _characters(message)
+            held[_role(message)] += characters_of(message)
         before = now
         yield [schemas, *(held[role] for role in _ROLES[1:])]
 
@@ -146,12 +157,3 @@ def _held(trace: Trace) -> Iterator[list[int]]:
 def _role(message: Message) -> str:
     role = message.get("role")
     return role if role in _ROLES[1:] else "other"
-
-
-def _characters(message: Message) -> int:
-    content, calls = message.get("content"), message.get("tool_calls")
-    return (len(_text(content)) if content else 0) + (len(_text(calls)) if calls else 0)
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else excerpt(value, 1 << 30)

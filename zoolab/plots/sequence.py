@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
-from zoolab.plots.display import BLUE, GREY, INK, PALE, RED, SMALL, Display, count, plain
+from zoolab.plots.display import BLUE, GREY, INK, ORANGE, PALE, RED, SMALL, Display, count, plain
 from zoolab.plots.frames import check_trace
 from zoolab.records import Decision, Outcome, Reply, Request, Result, Step, ToolCall, ToolRegistry, Verdict
 from zoolab.trace.story.words import as_text
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 LIFELINES = ("User", "App", "Model", "Validator", "Tool")
 
 _TEXT = 7
+_MOST = 200
 # How many characters fit between two lifelines that stand side by side, on 6 inches.
 _ROOM = 20
 
@@ -39,9 +40,10 @@ class SequenceDisplay(Display):
     """Who said what to whom: User, App, Model, Validator and Tool, from the top down.
 
     The app stands in the middle of everything: the model only ever asks, and what it asks for is checked
-    before it runs. Answers to the app are dashed; what went wrong is red and begins with a cross.
+    before it runs. Answers to the app are dashed; what went wrong is red and begins with a cross, what
+    passed only because it was repaired is orange and begins with a pencil.
 
-    `arrows_` holds a row for each arrow: seq, source, target, text, status.
+    `arrows_` holds a row for each arrow: seq, source, target, text, status (ok, error, pending, repaired).
 
     >>> from zoolab import Scripted, run
     >>> trace = run("Hi", [], Scripted(["Hello"]))
@@ -57,20 +59,30 @@ class SequenceDisplay(Display):
     def __init__(self, arrows: pd.DataFrame, most: int) -> None:
         self.arrows_ = arrows
         self.most = most
+        # A row needs room for its label: more than 18 make a figure higher than 4 inches.
+        self.height = max(self.height, 0.19 * (min(most, len(arrows)) + 3))
 
     @classmethod
-    def from_trace(cls, trace: Trace, *, most: int = 18, ax: Axes | None = None) -> Self:
-        """Draw the first `most` arrows of a trace.
+    def from_trace(
+        cls, trace: Trace, *, turn: int | None = None, most: int = 18, ax: Axes | None = None
+    ) -> Self:
+        """Draw the first `most` arrows of a trace, or of one turn of it; turns count from 1.
 
         Raises:
-            InvalidInput: It is no trace, or `most` is no number of arrows.
+            InvalidInput: It is no trace, it has no such turn, or `most` is no number of arrows.
         """
         import pandas as pd
 
-        if type(most) is not int or most < 1:
-            raise InvalidInput(f"most={excerpt(most)}", expected="1 or more")
-        steps = check_trace(trace).steps
-        arrows = [arrow for seq, step in enumerate(steps) for arrow in _arrows(seq, step)]
+        if type(most) is not int or not 1 <= most <= _MOST:
+            raise InvalidInput(f"most={excerpt(most)}", expected=f"1 to {_MOST}")
+        steps = list(enumerate(check_trace(trace).steps))
+        if turn is not None:
+            turns = {step.turn for _, step in steps} - {0}
+            if type(turn) is not int or turn not in turns:
+                expected = f"1 to {max(turns)}" if turns else "a trace with turns"
+                raise InvalidInput(f"turn={excerpt(turn)}", expected=expected)
+            steps = [(seq, step) for seq, step in steps if step.turn == turn]
+        arrows = [arrow for seq, step in steps for arrow in _arrows(seq, step)]
         return cls(pd.DataFrame(arrows, columns=list(Arrow._fields)), most).plot(ax)
 
     def _is_empty(self) -> bool:
@@ -100,15 +112,17 @@ class SequenceDisplay(Display):
 _HEAD = {"boxstyle": "round,pad=0.35", "facecolor": PALE, "edgecolor": GREY, "linewidth": 0.8}
 _LABEL = {"boxstyle": "square,pad=0", "facecolor": "white", "edgecolor": "none"}
 
+_MARKS = {"error": ("✗ ", RED), "repaired": ("✎ ", ORANGE)}
+
 
 def _draw_arrow(ax: Axes, y: float, arrow: Any) -> None:
     start, end = LIFELINES.index(arrow.source), LIFELINES.index(arrow.target)
-    failed = arrow.status == "error"
-    colour = RED if failed else BLUE
-    text = ("✗ " if failed else "") + plain(arrow.text, _ROOM * max(1, abs(end - start)) - 2 * failed)
+    mark, colour = _MARKS.get(arrow.status, ("", BLUE))
+    text = mark + plain(arrow.text, _ROOM * max(1, abs(end - start)) - len(mark))
     if start == end:
-        ax.plot([start], [y], marker="o", ms=4, color=colour, zorder=3)
-        place = start + 0.08, y, "left", "center"
+        # Above the line of its row: the label of the next arrow comes close below.
+        ax.plot([start], [y - 0.25], marker="o", ms=4, color=colour, zorder=3)
+        place = start + 0.08, y - 0.25, "left", "center"
     else:
         dashed = "--" if arrow.source in ("Validator", "Tool") else "-"
         style = {
@@ -150,8 +164,7 @@ def _arrows(seq: int, step: Step) -> Iterator[Arrow]:
             yield Arrow(seq, "App", "User", plain(record.text, 60))
         case Verdict():
             yield Arrow(seq, "App", "Validator", plain(f"may {name} run so?", 60))
-            said = "yes" if record.ok else record.error_code or "no"
-            yield Arrow(seq, "Validator", "App", plain(said, 60), "ok" if record.ok else "error")
+            yield Arrow(seq, "Validator", "App", *_verdict(record))
         case Decision():
             yield Arrow(seq, "App", "User", plain(f"allow {name}?", 60))
             yield Arrow(seq, "User", "App", record.choice, step.status)
@@ -161,6 +174,13 @@ def _arrows(seq: int, step: Step) -> Iterator[Arrow]:
             yield Arrow(seq, "Tool", "App", plain(said, 60), step.status)
         case Result():
             yield Arrow(seq, "App", "App", plain(f"result of {name}", 60), step.status)
+
+
+def _verdict(verdict: Verdict) -> tuple[str, str]:
+    if not verdict.ok:
+        return plain(verdict.error_code or "no", 60), "error"
+    repaired = verdict.repair is not None and verdict.repair.accepted
+    return ("yes, repaired", "repaired") if repaired else ("yes", "ok")
 
 
 def _asked(seq: int, step: Step) -> Iterator[Arrow]:

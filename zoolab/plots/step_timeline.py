@@ -19,6 +19,7 @@ from zoolab.plots.display import (
     headline,
     plain,
     tidy,
+    whole_numbers,
 )
 from zoolab.plots.frames import check_trace, is_known, one_run, steps_in
 from zoolab.records import KINDS
@@ -43,7 +44,8 @@ class StepTimelineDisplay(Display):
     A turn is a staircase from request to result; what failed is red with a cross, a retry is hatched, and
     a triangle marks a step with an injected fault.
 
-    `steps_` holds the steps that are drawn, with `start` and `width` in steps or in seconds and `retry`.
+    `steps_` holds the steps that are drawn, with `start` and `width` in steps, which count from 1, or in
+    seconds, and `retry`.
     In seconds, a request lasts until its reply, and an execution ends where its step came.
 
     >>> from zoolab import Scripted, run
@@ -104,6 +106,8 @@ class StepTimelineDisplay(Display):
             _draw_names(ax, self.steps_)
         ax.set_yticks(range(len(KINDS)), KINDS)
         ax.set_ylim(len(KINDS) - 0.4, -0.6)
+        if self.by == "sequence":
+            whole_numbers(ax.xaxis)
         ax.set_xlabel("step" if self.by == "sequence" else "seconds since the run began", fontsize=SMALL + 1)
         tidy(ax)
         ax.tick_params(axis="y", length=0)
@@ -121,18 +125,15 @@ class StepTimelineDisplay(Display):
         for number, left, right in zip(turns.index, edges, edges[1:], strict=False):
             if number % 2:
                 ax.axvspan(left, right, color=PALE, alpha=0.6, lw=0, zorder=0)
-            if right - left > span / 12:
-                ax.text(
-                    (left + right) / 2,
-                    -0.58,
-                    f"turn {number:.0f}",
-                    ha="center",
-                    va="top",
-                    fontsize=SMALL,
-                    color=GREY,
-                )
+            room, last = (right - left) / span, right == edges[-1]
+            if room > 1 / 30 or last:
+                # The last turn has fewer steps than others; where they are many, its number stands out a bit.
+                place, ha = ((left + right) / 2, "center") if room > 1 / 30 else (left, "left")
+                said = f"turn {number:.0f}" if room > 1 / 12 else f"{number:.0f}"
+                ax.text(place, -0.58, said, ha=ha, va="top", fontsize=SMALL, color=GREY)
 
     def _draw_bars(self, ax: Axes) -> dict[str, Any]:
+        from matplotlib.collections import PathCollection
         from matplotlib.patches import Patch
 
         entries: dict[str, Any] = {}
@@ -143,12 +144,11 @@ class StepTimelineDisplay(Display):
         for (status, retry, kind), rows in groups:
             colour, hatch = _COLOURS.get(status, GREY), _HATCH if retry else ""
             spans = rows[["start", "width"]].to_numpy()
-            lane = KINDS.index(kind) - 0.31, 0.62
+            lane = KINDS.index(kind) - 0.31, KINDS.index(kind) + 0.31
             # In seconds, what failed may come at the same moment as what did not.
             order = 2.1 if status == "error" else 2.0
-            ax.broken_barh(
-                spans, lane, facecolor=colour, hatch=hatch, edgecolor="white", zorder=order, **fine
-            )
+            style = {"facecolor": colour, "hatch": hatch, "edgecolor": "white", "zorder": order, **fine}
+            ax.add_collection(PathCollection([_bars(spans, *lane)], **style), autolim=False)
             entries.setdefault(plain(status), Patch(color=colour))
         if self.steps_["retry"].any():
             entries["retry"] = Patch(facecolor="white", edgecolor=INK, hatch=_HATCH, lw=0.4)
@@ -158,13 +158,25 @@ class StepTimelineDisplay(Display):
 def _placed(steps: pd.DataFrame, by: str) -> pd.DataFrame:
     placed = steps.assign(retry=_of_retries(steps))
     if by == "sequence":
-        return placed.assign(start=placed["seq"] - 0.5, width=1.0)
+        return placed.assign(start=placed["seq"] + 0.5, width=1.0)  # steps count from 1
     placed = placed[placed["t_start"].notna()].reset_index(drop=True)
     seconds = placed["duration_ms"].fillna(0).clip(lower=0) / 1000
     began = placed["t_start"] - seconds.where(placed["step"] == "execute", 0)
     # What takes no time would not be seen.
     least = 0.006 * ((placed["t_start"] + seconds).max() - began.min()) if len(placed) else 0.0
     return placed.assign(start=began, width=seconds.clip(lower=least or 1e-3))
+
+
+def _bars(spans: Any, low: float, high: float) -> Any:
+    """All bars of a lane as one path: thousands of single ones, hatched, take seconds to draw."""
+    import numpy as np
+    from matplotlib.path import Path
+
+    left, right = spans[:, 0], spans.sum(axis=1)
+    corners = [(left, low), (right, low), (right, high), (left, high), (left, low)]
+    vertices = np.stack([np.column_stack(np.broadcast_arrays(x, y)) for x, y in corners], axis=1)
+    codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY] * len(spans)
+    return Path(vertices.reshape(-1, 2), codes)
 
 
 def _of_retries(steps: pd.DataFrame) -> list[bool]:
@@ -205,7 +217,7 @@ def _draw_names(ax: Axes, steps: pd.DataFrame) -> None:
     """What the model asked for, below each tool call."""
     upright = len(steps) > _MOST_ABREAST or steps["slot"].gt(0).any()
     calls = steps[steps["step"] == "tool_call"]
-    for middle, name in zip(calls["seq"], calls["tool"], strict=True):
+    for middle, name in zip(calls["seq"] + 1, calls["tool"], strict=True):
         text = plain(name, 14) if is_known(name) else "answer"
         ax.text(
             middle,

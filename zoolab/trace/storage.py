@@ -79,6 +79,7 @@ def read_events(path: Path) -> Iterator[tuple[int, Event]]:
         raise InvalidInput(
             f"cannot read {path}: {error.strerror}", expected="a trace saved as JSONL"
         ) from None
+    unfinished: InvalidTrace | None = None
     with file:
         number = read = 0
         try:
@@ -86,9 +87,10 @@ def read_events(path: Path) -> Iterator[tuple[int, Event]]:
                 number += 1
                 try:
                     event = _parse(line, number)
-                except InvalidTrace:
+                except InvalidTrace as error:
                     if line.endswith("\n"):
                         raise
+                    unfinished = error
                 else:
                     read += 1
                     yield number, event
@@ -97,7 +99,7 @@ def read_events(path: Path) -> Iterator[tuple[int, Event]]:
                 f"line {number + 1} is not UTF-8 text", expected="a trace as zoolab writes it"
             ) from None
     if read == 0:
-        raise InvalidTrace(f"{path.name} is empty", expected="a trace saved as JSONL")
+        raise unfinished or InvalidTrace(f"{path.name} is empty", expected="a trace saved as JSONL")
 
 
 def _line(event: Event) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -100,7 +101,8 @@ class TraceViews:
         """The run as OpenTelemetry spans: invoke_agent, chat and execute_tool, by its GenAI conventions.
 
         Opens no connection and leaves OpenTelemetry's global provider alone. Exported twice, a run has the
-        same ids and times. The time between steps by hand is left out.
+        same ids and times. The time between steps by hand is left out. Who answered is what the trace was
+        told, `Trace(provider="openai")`, and else `zoolab`.
 
         Args:
             provider: The `TracerProvider` whose processors receive the spans; by default none do.
@@ -152,3 +154,11 @@ class TraceViews:
         from zoolab.trace.story.page import render_fragment
 
         return render_fragment(self._trace)
+
+    def _repr_mimebundle_(
+        self, include: Container[str] | None = None, exclude: Container[str] | None = None
+    ) -> dict[str, str]:
+        """The story and one line of text, for a notebook to choose from."""
+        makers = {"text/html": self._repr_html_, "text/plain": self.__repr__}
+        wanted = (kind for kind in makers if include is None or kind in include)
+        return {kind: makers[kind]() for kind in wanted if exclude is None or kind not in exclude}

@@ -9,7 +9,7 @@ from typing import Any
 from zoolab.errors import Problem
 from zoolab.inspector.bounds import MAX_ROWS, TEXT, Room
 from zoolab.records import Fault, Message
-from zoolab.trace import Trace
+from zoolab.trace import Trace, headline
 from zoolab.trace.story.words import as_text, calls_of, content_of, count, differences
 
 Block = dict[str, Any]
@@ -167,7 +167,7 @@ def fault_note(room: Room, fault: Fault) -> list[Block]:
 
 
 def nested(room: Room, trace: Trace, title: str) -> Block:
-    """The trace of a sub-agent.
+    """The trace of a sub-agent, and its steps in a line each.
 
     >>> nested(Room(900), Trace(), "Find it.")["steps"]
     0
@@ -178,4 +178,6 @@ def nested(room: Room, trace: Trace, title: str) -> Block:
         "title": room.line(title),
         "steps": len(trace.steps),
         "outcome": room.line(trace.outcome, 80),
+        "rows": [room.line(f"{step.kind}: {headline(step)}") for step in trace.steps[:MAX_ROWS]],
+        "cut": max(0, len(trace.steps) - MAX_ROWS),
     }

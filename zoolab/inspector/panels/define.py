@@ -8,13 +8,12 @@ from typing import Any, cast
 from zoolab.errors import ZoolabError
 from zoolab.inspector.bounds import MAX_ROWS, Room, pretty
 from zoolab.inspector.panels.blocks import Block, code, facts, note, remaining
-from zoolab.jsontext import encode
 from zoolab.lint import Finding, lint
 from zoolab.registry import ToolRegistry
+from zoolab.tokens import tokens_in
 from zoolab.tools import Tool
 from zoolab.trace.story.words import as_text, count, one_line, type_of
 
-_CHARACTERS_A_TOKEN = 4
 #: Bytes that a tool needs to be shown at all.
 _LEAST = 4_000
 _BROKEN = (ZoolabError, AttributeError, TypeError, ValueError, LookupError, RecursionError)
@@ -35,7 +34,7 @@ def define_blocks(room: Room, registry: ToolRegistry) -> list[Block]:
     tools = list(registry)
     if not tools:
         return [note(room, "info", "No tools: the model can only answer.")]
-    total = sum(map(tokens_of, tools))
+    total = tokens_in(tools=(tool.schema() for tool in tools))
     blocks = facts(
         room,
         ("tools", count(len(tools), "tool")),
@@ -55,16 +54,9 @@ def tokens_of(tool: Tool) -> int:
     """About how many tokens a tool takes in a request, counted as four characters each.
 
     >>> tokens_of(Tool("now", "The time.", {"type": "object"}))
-    25
+    26
     """
-    return len(_encoded(tool)) // _CHARACTERS_A_TOKEN
-
-
-def _encoded(tool: Tool) -> str:
-    try:
-        return encode(tool.schema())
-    except (TypeError, ValueError, RecursionError):
-        return as_text(tool.parameters)
+    return tokens_in(tools=[tool.schema()])
 
 
 def _tool(room: Room, tool: Tool, forbidden: bool) -> list[Block]:

@@ -33,7 +33,7 @@ def execute_blocks(moment: Moment, room: Room, outcome: Outcome) -> list[Block]:
     >>> execute_blocks(moment, Room(60_000), moment.step.record)[0]["text"]
     'add(a=1, b=2)'
     """
-    error, decision, tool = outcome.error, moment.decision, moment.tool
+    error, decision, asked, tool = outcome.error, moment.decision, moment.asked, moment.tool
     blocks = [code(room, "the Python call", bound_call(moment))]
     if error is None:
         blocks.append(_value(room, outcome.value))
@@ -45,7 +45,9 @@ def execute_blocks(moment: Moment, room: Room, outcome: Outcome) -> list[Block]:
         room,
         ("duration", duration(outcome.duration_ms)),
         ("timeout", f"{tool.timeout:g} s" if tool is not None and tool.timeout is not None else "none"),
-        ("permission", "needs none" if decision is None else _CHOICES.get(decision.choice, decision.choice)),
+        ("permission", _permission(decision, asked)),
+        ("risk", asked.risk or None if asked is not None else None),
+        ("resource", asked.resource or None if asked is not None else None),
         ("reason", decision.reason if decision is not None and decision.reason else None),
         ("exception", error.exception if error is not None else None),
         ("its thread", "still runs: Python cannot stop it" if outcome.still_running else None),
@@ -69,13 +71,13 @@ def decision_blocks(moment: Moment, room: Room, decision: Decision) -> list[Bloc
     >>> decision_blocks(moment, Room(60_000), moment.step.record)[0]["risk"]
     'high'
     """
-    tool, call = moment.tool, moment.step.call
-    arguments = _arguments(moment) if decision.arguments is None else dict(decision.arguments)
+    tool, call, recorded = moment.tool, moment.step.call, moment.asked or decision
+    arguments = _arguments(moment) if recorded.arguments is None else dict(recorded.arguments)
     asked: Block = {
         "b": "permission",
         "tool": room.line("" if call is None else call.name, 80),
-        "risk": room.line(decision.risk or ("unknown" if tool is None else tool.risk), 40),
-        "resource": room.line(_resource(moment) if decision.resource is None else decision.resource, 400),
+        "risk": room.line(recorded.risk or ("unknown" if tool is None else tool.risk), 40),
+        "resource": room.line(recorded.resource or "", 400),
         "arguments": room.text(pretty(arguments), 4_000)["text"],
         "choice": room.line(decision.choice, 20),
         "reason": room.line(decision.reason, 400),
@@ -99,21 +101,16 @@ def _arguments(moment: Moment) -> dict[str, Any]:
     return (verdict.arguments if verdict is not None else None) or {}
 
 
-def _resource(moment: Moment) -> str:
-    """What the call touches, as the tool says; the tool is somebody's code, and may fail."""
-    resource = None if moment.tool is None else moment.tool.resource
-    if resource is None:
-        return ""
-    try:
-        return str(resource(dict(_arguments(moment))))
-    except Exception as error:
-        return f"unknown ({type(error).__name__})"
+def _permission(decision: Decision | None, asked: Decision | None) -> str:
+    if decision is not None:
+        return _CHOICES.get(decision.choice, decision.choice)
+    return "needs none" if asked is None else "not given: a value was, in place of running it"
 
 
 def _value(room: Room, value: Any) -> Block:
     whole = value.size if isinstance(value, Shown) else None
     kept = "" if whole is None else f"; the trace file keeps the beginning of {size(whole)}"
-    kind = "" if isinstance(value, Shown) else f", a {type(value).__name__}"
+    kind = "" if isinstance(value, Shown) else f", {type(value).__name__}"
     return code(room, f"it returned{kind[:LINE]}{kept}", python_form(value))
 
 

@@ -99,7 +99,8 @@ def blocks_of(moment: Moment) -> list[Block]:
     room = Room(_BLOCKS)
     original = moment.trace.originals.get(moment.seq)
     shown = _of_record(moment, room, moment.step.record)
-    if original is None or original is moment.step.record:
+    given = moment.step.record
+    if original is None or original is given or isinstance(given, Decision):  # a permission tells it itself
         return shown
     before = headline(moment.step._replace(record=original))
     return [note(room, "info", f"Answered by hand. Before that it was: {before}"), *shown]

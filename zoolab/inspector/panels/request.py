@@ -75,7 +75,8 @@ def tool_rows(moment: Moment, room: Room, request: Request | None, chosen: str |
     told = _told(moment, request)
     if chosen is not None:
         state, why = told.get(chosen, ("unknown", "no tool has this name"))
-        told = {chosen: ("chosen" if state == "offered" else state, why), **_without(told, chosen)}
+        state = {"offered": "chosen", "withheld": "chosen and withheld"}.get(state, state)
+        told = {chosen: (state, why), **_without(told, chosen)}
     rows = [
         {"name": room.line(name, 80), "state": state, "why": room.line(why)}
         for name, (state, why) in list(told.items())[:_MAX_TOOLS]

@@ -51,7 +51,7 @@ def _value(moment: Moment, room: Room) -> list[Block]:
         return [note(room, "info", "The call did not run: there is no value, only what was wrong.")]
     if outcome.error is not None:
         return [note(room, "error", f"{outcome.error.code}: {outcome.error.message}")]
-    blocks = [code(room, f"the Python value, a {type(outcome.value).__name__}", python_form(outcome.value))]
+    blocks = [code(room, f"the Python value, {type(outcome.value).__name__}", python_form(outcome.value))]
     if isinstance(outcome.value, Shown):
         return [code(room, "what the file keeps of the value", outcome.value.text)]
     try:

@@ -29,9 +29,11 @@ def tool_call_blocks(moment: Moment, room: Room, call: ToolCall) -> list[Block]:
     "{to: 'Oslo'}"
     """
     reply = moment.step.reply
-    blocks = [code(room, "arguments, as the model wrote them", call.arguments)]
+    came = "as they came (a fault changed them)" if changed_by_fault(moment) else "as the model wrote them"
+    blocks = call_faults(moment, room)
+    blocks.append(code(room, f"arguments, {came}", call.arguments))
     if not call.arguments:
-        blocks.append(note(room, "info", "It wrote no arguments; that stands for {}."))
+        blocks.append(note(room, "info", "There are no arguments; that stands for {}."))
     blocks += stream(room, "the arguments as they came", list(_argument_pieces(reply, call.slot)))
     blocks += tool_rows(moment, room, moment.request, chosen=call.name)
     blocks += note_on_choice(room, moment.request)
@@ -43,8 +45,33 @@ def tool_call_blocks(moment: Moment, room: Room, call: ToolCall) -> list[Block]:
         *_reply_facts(reply),
     )
     if not call.slot and reply is not None:
-        blocks += _said_beside(room, reply) + _faults(room, reply)
+        blocks += _said_beside(room, reply)
     return blocks
+
+
+def call_faults(moment: Moment, room: Room) -> list[Block]:
+    """What was broken on purpose in a moment's call, or in the reply that it is the first call of.
+
+    >>> from zoolab import Scripted, run
+    >>> call_faults(Moment(run("Hi", [], Scripted([[("fly", {})], "I cannot."])), 2), Room(900))
+    []
+    """
+    slot, reply = moment.step.slot, moment.reply
+    faults = () if reply is None else reply.faults
+    own = [fault for fault in faults if fault.slot == slot or (fault.slot is None and not slot)]
+    return [block for fault in own[:10] for block in fault_note(room, fault)]
+
+
+def changed_by_fault(moment: Moment) -> bool:
+    """Whether the arguments of a moment's call are other than the model wrote them, on purpose.
+
+    >>> from zoolab import Scripted, run
+    >>> changed_by_fault(Moment(run("Hi", [], Scripted([[("fly", {})], "I cannot."])), 2))
+    False
+    """
+    reply, slot = moment.reply, moment.step.slot
+    faults = () if reply is None else reply.faults
+    return any(fault.slot == slot and fault.where.startswith("arguments") for fault in faults)
 
 
 def reply_blocks(moment: Moment, room: Room, reply: Reply) -> list[Block]:
@@ -56,11 +83,12 @@ def reply_blocks(moment: Moment, room: Room, reply: Reply) -> list[Block]:
     'Hello'
     """
     said = content_of(reply.message)
-    blocks = [code(room, "the answer", said) if said else note(room, "warn", "The answer is empty.")]
+    blocks = call_faults(moment, room)
+    blocks.append(code(room, "the answer", said) if said else note(room, "warn", "The answer is empty."))
     blocks += stream(room, "the answer as it came", list(_text_pieces(reply)))
     blocks += tool_rows(moment, room, moment.request)
     blocks += note_on_choice(room, moment.request)
-    return blocks + facts(room, *_reply_facts(reply)) + _faults(room, reply)
+    return blocks + facts(room, *_reply_facts(reply))
 
 
 def _reply_facts(reply: Reply | None) -> list[tuple[str, Any]]:
@@ -79,10 +107,6 @@ def _reply_facts(reply: Reply | None) -> list[tuple[str, Any]]:
 def _said_beside(room: Room, reply: Reply) -> list[Block]:
     said = content_of(reply.message)
     return [code(room, "the text of the reply", said, 4_000)] if said else []
-
-
-def _faults(room: Room, reply: Reply) -> list[Block]:
-    return [block for fault in reply.faults[:10] for block in fault_note(room, fault)]
 
 
 def _text_pieces(reply: Reply) -> Iterator[str]:

@@ -8,6 +8,7 @@ from zoolab.errors import Problem
 from zoolab.inspector.bounds import MAX_ROWS, Room, pretty
 from zoolab.inspector.moment import Moment
 from zoolab.inspector.panels.blocks import Block, check, code, difference, facts, note
+from zoolab.inspector.panels.tool_call import call_faults, changed_by_fault
 from zoolab.jsontext import pointer_to
 from zoolab.records import Repair, Verdict
 from zoolab.tools import Tool
@@ -29,13 +30,15 @@ def validate_blocks(moment: Moment, room: Room, verdict: Verdict) -> list[Block]
     repair, tool = verdict.repair, moment.tool
     repaired = repair is not None and repair.accepted
     first = repair.problems if repair is not None and repaired else verdict.problems
-    blocks = facts(
+    came = "as they came (a fault changed them)" if changed_by_fault(moment) else "as the model wrote them"
+    blocks = call_faults(moment, room)
+    blocks += facts(
         room,
         ("verdict", _verdict_words(verdict)),
         ("attempt", f"{moment.step.attempt}" if moment.step.attempt > 1 else None),
         ("problems", count(len(verdict.problems), "problem") if verdict.problems else None),
     )
-    blocks.append(_checklist(room, "what the model wrote", tool, first))
+    blocks.append(_checklist(room, f"the arguments, {came}", tool, first))
     if repair is not None:
         blocks += _repair(room, repair, tool)
     if verdict.arguments is not None:
@@ -104,10 +107,10 @@ def _required(tool: Tool | None, name: str) -> bool:
 
 
 def _repair(room: Room, repair: Repair, tool: Tool | None) -> list[Block]:
-    if repair.proposed is None or repair.proposed == repair.raw:
-        tried = "proposed nothing" if repair.proposed is None else "changed nothing"
-        why = f": {repair.remaining[0].received}" if repair.remaining else ""
-        return [note(room, "warn", f"A repair was tried and {tried}{why}.")]
+    if repair.proposed is None:
+        return [note(room, "warn", f"Not repaired: {repair.silence}.")]
+    if repair.proposed == repair.raw:
+        return [note(room, "warn", "A repair was tried and changed nothing.")]
     said = "accepted: it meets the schema" if repair.accepted else "refused: it does not meet the schema"
     return [
         note(room, "info" if repair.accepted else "warn", f"A repair proposed other arguments; {said}."),

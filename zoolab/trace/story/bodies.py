@@ -26,9 +26,11 @@ from zoolab.trace.story.boxes import (
     left_out,
     message_box,
     other_fields,
+    permission_box,
     problems_table,
     repair_box,
     tools_table,
+    withheld_box,
 )
 from zoolab.trace.story.markup import Html, block, code, facts, folded, join, note, tag
 from zoolab.trace.story.scene import Scene
@@ -84,7 +86,7 @@ def _body(scene: Scene, seq: int, step: Step) -> Html:
         case Outcome():
             return _execute(record, step, scene)
         case Decision():
-            return _decision(record)
+            return _decision(record, scene.asked_about(seq, record), step.call)
         case Result():
             return _result(record, step.call)
 
@@ -105,6 +107,7 @@ def _request(request: Request, known: int) -> Html:
         _lead(f"{told} to the model{f', {len(new):,} of them new' if old else ''}."),
         _old_messages(old),
         *each(new, message_box, "new message"),
+        withheld_box(request.withheld),
         facts(
             ("tools offered", _names(names) if names else "none"),
             ("tool_choice", code(request.tool_choice)),
@@ -194,7 +197,8 @@ def _execute(outcome: Outcome, step: Step, scene: Scene) -> Html:
         block(python_call(step.call.name if step.call else "tool", arguments), "the Python call", "raw call"),
         tag("p", "It returned:" if error is None else "In place of a value:"),
         _value(outcome.value) if error is None else block(error.message, "the error"),
-        block(outcome.stdout, "what it printed, which the model does not see") if outcome.stdout else None,
+        tag("p", "It printed, which the model does not see:") if outcome.stdout else None,
+        block(outcome.stdout, "what it printed") if outcome.stdout else None,
         facts(
             ("time", duration(outcome.duration_ms)),
             ("permission", None if asked is None else _permission(asked)),
@@ -221,9 +225,13 @@ def _value(value: Any) -> Html:
     return join(block(as_text(value), "the value"), cut)
 
 
-def _decision(decision: Decision) -> Html:
-    reason = block(decision.reason, "the reason", "prose") if decision.reason else None
-    return join(_lead(_CHOICES.get(decision.choice, decision.choice)), reason)
+def _decision(decision: Decision, asked: Decision, call: ToolCall | None) -> Html:
+    decided = "nothing yet" if decision.choice == "pending" else decision.choice
+    return join(
+        _lead(_CHOICES.get(decision.choice, decision.choice)),
+        permission_box(call.name if call else "tool", asked, decided),
+        block(decision.reason, "the reason", "prose") if decision.reason else None,
+    )
 
 
 def _result(result: Result, call: ToolCall | None) -> Html:

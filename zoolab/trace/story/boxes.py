@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from zoolab.errors import Problem
 from zoolab.jsontext import excerpt
-from zoolab.records import Fault, Message, Repair
+from zoolab.records import Decision, Fault, Message, Repair, Withheld
 from zoolab.tools import Tool
 from zoolab.trace.marks import mark_line
 from zoolab.trace.story.markup import (
@@ -16,6 +16,7 @@ from zoolab.trace.story.markup import (
     block,
     clipped,
     code,
+    facts,
     folded,
     join,
     marked_block,
@@ -79,6 +80,42 @@ def tools_table(tools: Sequence[Tool]) -> Html:
     return join(table("The tools", headings, rows), left_out(len(tools) - MAX_ROWS, "tool"))
 
 
+def withheld_box(withheld: Sequence[Withheld]) -> Html | None:
+    """The tools that were not sent with a request, each with why; None where all were.
+
+    >>> "rank 9" in (withheld_box([Withheld("reboot", 9, 0.1, "rank 9 of 40")]) or "")
+    True
+    """
+    if not withheld:
+        return None
+    lines = (
+        tag("li", code(as_text(w.name)), ": ", clipped(as_text(w.why), 300)) for w in withheld[:MAX_ROWS]
+    )
+    told = f"{count(len(withheld), 'tool')} withheld: the model does not hear of them"
+    return folded(told, tag("ol", *lines), left_out(len(withheld) - MAX_ROWS, "tool"))
+
+
+def permission_box(name: str, asked: Decision, decided: str) -> Html:
+    """What somebody is asked to allow: which tool, at what risk, touching what, with which arguments.
+
+    >>> box = permission_box("wipe", Decision("pending", risk="high", resource="disk x"), "deny")
+    >>> "disk x" in box, "deny" in box
+    (True, True)
+    """
+    resource = None if asked.resource is None else as_text(asked.resource) or "it cannot tell"
+    arguments = None if asked.arguments is None else as_text(dict(asked.arguments))
+    return join(
+        facts(
+            ("tool", code(name)),
+            ("risk", clipped(as_text(asked.risk), 80) if asked.risk else None),
+            ("it touches", None if resource is None else code(resource, 1_000)),
+            ("decided", clipped(as_text(decided), 80)),
+        ),
+        None if arguments is None else tag("p", "It would run with:"),
+        None if arguments is None else block(arguments, "the arguments it would run with"),
+    )
+
+
 def problems_table(problems: Sequence[Problem]) -> Html | None:
     """What is wrong with a call; None where nothing is.
 
@@ -107,7 +144,7 @@ def repair_box(repair: Repair) -> Html:
     True
     """
     if repair.proposed is None:
-        return tag("p", "A repair was tried and proposed nothing.")
+        return tag("p", f"Not repaired: {clipped(as_text(repair.silence), 300)}.")
     if repair.proposed == repair.raw:
         return tag("p", "A repair was tried and changed nothing.")
     words = "accepted: it meets the schema" if repair.accepted else "refused: it does not meet the schema"
@@ -165,6 +202,7 @@ def _tool_name(tool: Tool) -> Html:
     remarks = [f"{tool.risk} risk"] if tool.risk != "safe" else []
     remarks += [f"at most {duration(tool.timeout * 1000)}"] if tool.timeout is not None else []
     remarks += ["strict"] if tool.strict else []
+    remarks += [f"untrusted data from {clipped(tool.untrusted, 200)}"] if tool.untrusted else []
     more = join(" ", tag("span", ", ".join(remarks), class_="remark")) if remarks else None
     return join(code(tool.name), more)
 

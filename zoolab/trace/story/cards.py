@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from zoolab.records import Decision, ToolCall
+from zoolab.records import Decision, Outcome, ToolCall
 from zoolab.trace.story.bodies import body
 from zoolab.trace.story.markup import Html, code, folded, join, note, tag
 from zoolab.trace.story.scene import Scene
-from zoolab.trace.story.words import change_in_words
+from zoolab.trace.story.words import change_in_words, count, one_line
+from zoolab.trace.trace import Trace
 
 if TYPE_CHECKING:
     from zoolab.records import Record, Step
 
 MARKS = {"ok": "✓", "error": "✗", "pending": "…"}
+
+#: Of a sub-agent, so many steps are shown, and in full as long as they take no more bytes than that.
+MAX_INNER, MAX_INNER_BYTES = 40, 250_000
 
 
 def card(scene: Scene, seq: int, brief: bool = False) -> Html:
@@ -32,17 +37,45 @@ def card(scene: Scene, seq: int, brief: bool = False) -> Html:
             "article",
             tag("header", _title(scene, seq), _where(step), _status(step, original)),
             note("left out: the page is full") if brief else body(scene, seq, step),
+            None if brief else _sub_agent(scene, seq),
             None if original is None else _before(scene, seq, original),
             tag(
                 "footer",
                 None if brief else tag("span", change_in_words(scene.change(seq)), class_="change"),
                 " ",
-                tag("code", f"trace.steps[{seq}]"),
+                tag("code", f"{scene.name}.steps[{seq}]"),
             ),
         ),
         class_=f"step {step.kind} is-{step.status}",
         value=seq + 1,
     )
+
+
+def _sub_agent(scene: Scene, seq: int) -> Html | None:
+    """The walk within an executed call; of a walk within that one, what came of it."""
+    record = scene.trace.steps[seq].record
+    inner = record.trace if isinstance(record, Outcome) else None
+    if not isinstance(inner, Trace):
+        return None
+    told = f"a sub-agent: {count(len(inner), 'step')}, {count(len(inner.errors), 'error')}, {_end(inner)}"
+    if scene.depth or not len(inner):
+        return tag("p", told)
+    more = len(inner) - MAX_INNER
+    steps = tag("ol", *_inner_cards(scene.within(seq, inner)), class_="steps")
+    return folded(told, steps, note(f"and {count(more, 'more step')}, left out here") if more > 0 else None)
+
+
+def _inner_cards(scene: Scene) -> Iterator[Html]:
+    room = MAX_INNER_BYTES
+    for seq in range(min(MAX_INNER, len(scene.trace))):
+        made = card(scene, seq, brief=room <= 0)
+        room -= len(made.encode())
+        yield made if room > 0 else card(scene, seq, brief=True)
+
+
+def _end(trace: Trace) -> str:
+    answer = trace.answer
+    return f"outcome {one_line(trace.outcome, 80)}" if answer is None else f"answer {one_line(answer, 120)}"
 
 
 def _title(scene: Scene, seq: int) -> Html:

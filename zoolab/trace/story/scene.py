@@ -22,29 +22,19 @@ class Scene:
     previous: dict[int, int] = field(default_factory=dict[int, int])
     #: The tools that the model asked for, by turn; none where it answered.
     asked: dict[int, list[str]] = field(default_factory=dict[int, list[str]])
+    #: What the trace is called in Python, and how many walks it is within.
+    name: str = "trace"
+    depth: int = 0
 
     @classmethod
     def of(cls, trace: Trace) -> Scene:
         """The scene of a trace."""
-        scene, before = cls(trace), None
-        for seq, step in enumerate(trace.steps):
-            place = step.turn, step.slot
-            match step.record:
-                case Request():
-                    if before is not None:
-                        scene.previous[seq] = before
-                    before = seq
-                case Reply():
-                    scene.asked.setdefault(step.turn, [])
-                case ToolCall():
-                    scene.asked.setdefault(step.turn, []).append(step.record.name)
-                case Verdict():
-                    scene.verdicts[place] = step.record
-                case Decision():
-                    scene.decisions[place] = step.record
-                case _:
-                    pass
-        return scene
+        return cls(trace)._filled()
+
+    def within(self, seq: int, trace: Trace) -> Scene:
+        """The scene of the trace of a sub-agent, which a step of this one ran."""
+        name = f"{self.name}.steps[{seq}].record.trace"
+        return Scene(trace, name=name, depth=self.depth + 1)._filled()
 
     def original(self, seq: int) -> Record | None:
         """What a step held before it was answered with something else; None where it was not."""
@@ -67,3 +57,29 @@ class Scene:
         before = self.previous.get(seq)
         revisions = self.trace.revisions
         return 0 if before is None else self.trace.journal.common(revisions[before], revisions[seq])
+
+    def asked_about(self, seq: int, decision: Decision) -> Decision:
+        """What somebody was asked to allow: once answered, only the original of the step says it."""
+        original = self.trace.originals.get(seq)
+        return original if isinstance(original, Decision) else decision
+
+    def _filled(self) -> Scene:
+        before = None
+        for seq, step in enumerate(self.trace.steps):
+            place = step.turn, step.slot
+            match step.record:
+                case Request():
+                    if before is not None:
+                        self.previous[seq] = before
+                    before = seq
+                case Reply():
+                    self.asked.setdefault(step.turn, [])
+                case ToolCall():
+                    self.asked.setdefault(step.turn, []).append(step.record.name)
+                case Verdict():
+                    self.verdicts[place] = step.record
+                case Decision():
+                    self.decisions[place] = step.record
+                case _:
+                    pass
+        return self

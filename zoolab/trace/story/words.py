@@ -49,12 +49,12 @@ def duration(milliseconds: float) -> str:
 
 
 def size(number: int) -> str:
-    """How large something is.
+    """How large something is; 1 kB is 1,000 bytes.
 
-    >>> size(512), size(53_248)
+    >>> size(512), size(52_300)
     ('512 bytes', '52 kB')
     """
-    return f"{number / 1024:,.0f} kB" if number >= 1024 else f"{number} bytes"
+    return f"{number / 1000:,.0f} kB" if number >= 1000 else f"{number} bytes"
 
 
 def as_text(value: Any) -> str:
