@@ -52,13 +52,17 @@ TIME_FRAMES = """async count => {
 
 @contextmanager
 def watched_page(browser: Browser, **options: Any) -> Iterator[Page]:
-    """A page with a context of its own; an uncaught JavaScript error in it is an error here."""
+    """A page with a context of its own; an uncaught JavaScript error in it is an error here.
+
+    But for one of JupyterLab's own: it takes an element away twice when a notebook is written again on disk.
+    """
     options = {"viewport": {"width": 1280, "height": 900}, **options}
     with closing(browser.new_context(**options)) as context:
         page = context.new_page()
         errors: list[str] = []
-        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("pageerror", lambda error: errors.append(f"{error}\n{error.stack}"))
         yield page
+        errors = [error for error in errors if not ("removeChild" in error and "jlab_core" in error)]
         assert not errors, errors
 
 
