@@ -248,7 +248,9 @@ def test_a_key_that_is_wrong_or_missing(zoo: Shell, monkeypatch: pytest.MonkeyPa
     with serving(refusal) as server:
         check_failure(zoo("walk", *live(server)), "answered 401: Incorrect.*; check the API key")
     monkeypatch.delenv("OPENAI_API_KEY")
-    check_failure(zoo("walk", *live(server)), "no API key; set OPENAI_API_KEY")
+    elsewhere = ("--model", "m", "--base-url", "https://models.example.com/v1")
+    check_failure(zoo("walk", *elsewhere), "no API key; set OPENAI_API_KEY")
+    check_failure(zoo("walk", *live(server)), "cannot reach")  # a server on this machine needs none
 
 
 @pytest.mark.parametrize("url", [refused_url(), "http://[::1", "nonsense"])
