@@ -210,7 +210,7 @@ def test(arguments: list[str]) -> int:
     """Run every check, then pytest, whose summary stays the last line."""
     failed = [name for name, command in CHECKS.items() if not passes(name, command)]
     say(f"pytest (FAILED before it: {', '.join(failed)})" if failed else "pytest")
-    return foreground("-m", "pytest", *arguments) or int(bool(failed))
+    return foreground("-m", "pytest", "-m", "slow or not slow", *arguments) or int(bool(failed))
 
 
 def main(arguments: list[str]) -> int:

@@ -17,7 +17,7 @@ ROOT = Path(zoolab.__file__).parent
 # From the cellar up. A name is a module, or a room whose files may import each other.
 FLOORS = [
     ["errors", "faults"],
-    ["files", "jsontext", "limits", "stats"],
+    ["files", "jsontext", "limits", "predictions", "stats"],
     ["schema", "secrets", "textcalls", "tokens"],
     ["messages", "steps.printed", "tools"],
     ["callables"],
@@ -31,7 +31,8 @@ FLOORS = [
     ["loop", "models", "toolbox"],
     ["doctor", "trace"],
     ["nested"],
-    ["datasets", "experiments", "grading", "inspector", "mcp", "plots", "recordings"],
+    ["datasets", "inspector", "mcp", "plots", "recordings"],
+    ["experiments", "grading"],
     ["__init__"],
     ["commands"],
     ["cli", "notebooks"],

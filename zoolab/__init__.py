@@ -17,8 +17,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from zoolab.experiments import experiment
+    from zoolab.grading.checking import check
     from zoolab.inspector.inspector import inspect
     from zoolab.loop import walk
+    from zoolab.models.choosing import who_answers
     from zoolab.models.faulty import Faulty
     from zoolab.models.local import LocalModel
     from zoolab.models.openai import OpenAIModel
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from zoolab.models.scripted import Scripted
     from zoolab.nested import as_tool, with_tools
     from zoolab.policy import Permissions, Policy, ask_person
+    from zoolab.predictions import predict
     from zoolab.records import Decision, Limits, Outcome, Reply, Request, Result, Step, ToolCall, Verdict
     from zoolab.registry import ToolRegistry
     from zoolab.steps.define import tool
@@ -37,14 +41,18 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "experiments": "experiment",
+    "grading.checking": "check",
     "inspector.inspector": "inspect",
     "loop": "walk",
+    "models.choosing": "who_answers",
     "models.faulty": "Faulty",
     "models.local": "LocalModel",
     "models.openai": "OpenAIModel",
     "models.replay": "Replay",
     "models.scripted": "Scripted",
     "nested": "as_tool with_tools",
+    "predictions": "predict",
     "policy": "Permissions Policy ask_person",
     "records": "Decision Limits Outcome Reply Request Result Step ToolCall Verdict",
     "steps.define": "tool",
@@ -79,12 +87,16 @@ __all__ = [
     "Verdict",
     "as_tool",
     "ask_person",
+    "check",
     "check_call",
+    "experiment",
     "inspect",
+    "predict",
     "read_calls",
     "run",
     "tool",
     "walk",
+    "who_answers",
     "with_tools",
 ]
 

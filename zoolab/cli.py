@@ -1,5 +1,5 @@
-"""The command line: `zoolab walk`, `record`, `inspect`, `doctor`, `policy`, `local`, `serve-tools`, `mcp`
-and `lab`.
+"""The command line: `zoolab walk`, `record`, `inspect`, `doctor`, `policy`, `local`, `serve-tools`, `mcp`,
+`lab`, `labs`, `grade`, `datasets` and `experiment`.
 
 Exit codes: 0 done, 1 done and something fell short, 2 could not run.
 """
@@ -11,12 +11,21 @@ import io
 import os
 import sys
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import NoReturn
 
 from zoolab import __version__
 from zoolab.errors import LoopError, ZoolabError
 
 DONE, FELL_SHORT, COULD_NOT_RUN = 0, 1, 2
+
+# Commands whose arguments stand in a module of their own, imported when the command is called.
+LATE = {
+    "labs": "the graded labs: list, status, build, export",
+    "grade": "grade submissions of a lab",
+    "datasets": "the data sets: list, fetch, rebuild",
+    "experiment": "run an experiment from a configuration",
+}
 
 Command = Callable[[argparse.Namespace], int]
 
@@ -48,7 +57,7 @@ def run(arguments: Sequence[str]) -> int:
     2
     """
     try:
-        known, extra = _parser().parse_known_args(arguments)
+        known, extra = _parser(arguments[:1]).parse_known_args(arguments)
         if extra and not hasattr(known, "passed_on"):
             raise _UsageError(f"unknown: {' '.join(extra)}", _prog(known))
         known.extra = extra
@@ -93,7 +102,7 @@ def _prog(known: argparse.Namespace) -> str:
     return f"zoolab {known.name}" if getattr(known, "name", None) else "zoolab"
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(called: Sequence[str]) -> argparse.ArgumentParser:
     parser = _Parser(prog="zoolab", description="Learn LLM tool calling by stepping through it.")
     parser.add_argument("--version", action="version", version=f"zoolab {__version__}")
     commands = parser.add_subparsers(dest="name", required=True, metavar="COMMAND")
@@ -106,7 +115,17 @@ def _parser() -> argparse.ArgumentParser:
     _add_mcp(commands.add_parser("mcp", help="the tools of an MCP server, and what has changed in them"))
     _add_inspect(commands.add_parser("inspect", help="make a saved trace a page to step through"))
     _add_lab(commands.add_parser("lab", help="open the notebooks in JupyterLab"))
+    for name, help_line in LATE.items():
+        late = commands.add_parser(name, help=help_line)
+        if name in called:
+            _add_late(late, name)
     return parser
+
+
+def _add_late(parser: argparse.ArgumentParser, name: str) -> None:
+    module = import_module(f"zoolab.commands.{name}")
+    module.add_arguments(parser)
+    parser.set_defaults(command=module.run)
 
 
 def _add_who_answers(parser: argparse.ArgumentParser) -> None:

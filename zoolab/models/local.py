@@ -60,7 +60,8 @@ class LocalModel:
     """A real model on this machine, through the real `openai` client.
 
     Args:
-        name: "needle" chooses calls, "smollm2" writes text; by default both work together.
+        name: "needle" chooses calls, also at a lower depth ("needle-L8") or without its guard ("needle-raw");
+            "smollm2" writes text; "needle-L8+smollm2" and by default "needle+smollm2": both work together.
         stream: Whether replies are streamed; needle's are cut into pieces after they are complete.
         servers: Who runs the models; by default all local models of the process share theirs.
 
@@ -80,9 +81,9 @@ class LocalModel:
     def __init__(
         self, name: str | None = None, *, stream: bool = False, servers: Servers | None = None
     ) -> None:
-        if name is not None:
-            weights.lookup(name)
-        self._name, self._stream = name, stream
+        self._name, self._stream = name or "needle+smollm2", stream
+        #: Who chooses calls, and who writes words: often the same.
+        self._caller, self._writer = _caller_and_writer(self._name)
         self._servers = servers or shared_servers()
         self._models: dict[str, OpenAIModel] = {}
         self._lock = threading.Lock()
@@ -90,7 +91,7 @@ class LocalModel:
     @property
     def name(self) -> str:
         """The name of the model, or of both."""
-        return self._name or "needle+smollm2"
+        return self._name
 
     @property
     def model(self) -> str:
@@ -105,12 +106,12 @@ class LocalModel:
     @property
     def who(self) -> str:
         """Who answers, for a recording: the models and what runs them."""
-        return weights.describe([self._name] if self._name else ["needle", "smollm2"])
+        return weights.describe(dict.fromkeys([self._caller, self._writer]))
 
     @property
     def calls(self) -> Literal["native", "text"]:
         """Where this model's calls are: in `tool_calls`, or in its text because its template drops tools."""
-        return "text" if self._name == "smollm2" else "native"
+        return "text" if self._caller == "smollm2" else "native"
 
     def __call__(self, request: Request) -> Reply:
         sent = self.sent(request)
@@ -124,7 +125,7 @@ class LocalModel:
         'smollm2'
         """
         choosing = request.tools and request.tool_choice != "none" and not _ends_in_result(request)
-        return self._name or ("needle" if choosing else "smollm2")
+        return self._caller if choosing else self._writer
 
     def sent(self, request: Request) -> Request:
         """The request as it is really sent; another one only where both models work together.
@@ -133,7 +134,8 @@ class LocalModel:
         >>> LocalModel().sent(request) is request
         True
         """
-        return request if self._name or not _ends_in_result(request) else words_request(request)
+        together = self._caller != self._writer and _ends_in_result(request)
+        return words_request(request) if together else request
 
     def close(self) -> None:
         """Let the models go, unless another local model uses them; a later request loads them again."""
@@ -184,6 +186,16 @@ def words_request(request: Request) -> Request:
     return Request(
         [{"role": "system", "content": _WORDS_SYSTEM}, *examples, question], settings=request.settings
     )
+
+
+def _caller_and_writer(name: str) -> tuple[str, str]:
+    caller, plus, writer = name.partition("+")
+    found = caller, writer if plus else caller
+    for part in found:
+        weights.lookup(part)
+    if plus and found[1] != "smollm2":
+        raise InvalidInput(f"{writer} does not write words", expected=f"{caller}+smollm2")
+    return found
 
 
 def _connect(server: Server, stream: bool) -> OpenAIModel:

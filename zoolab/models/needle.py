@@ -22,6 +22,7 @@ __all__ = ["MODELS", "BadRequest", "Engine", "Prompt", "chunks", "complete", "cu
 #: needle3 may only write calls of the tools it was given; needle3-raw may write anything.
 MODELS = ("needle3", "needle3-raw")
 
+_SERVED = re.compile(r"needle3(?:-L[0-9]{1,2})?(?:-raw)?")
 _MAX_TOKENS = 160
 _PIECE = 12
 _CALL = re.compile(r'\{\s*"name"\s*:\s*("(?:[^"\\]|\\.)*+")\s*,\s*"arguments"\s*:\s*')
@@ -76,7 +77,7 @@ def read_prompt(body: Mapping[str, Any]) -> Prompt:
     if not asked:
         raise BadRequest("messages: expected at least one user message")
     model = body.get("model") or MODELS[0]
-    if model not in MODELS:
+    if not isinstance(model, str) or not _SERVED.fullmatch(model):
         raise BadRequest(f"model: expected {' or '.join(MODELS)}")
     system = "\n".join(_text(message) for message in messages if message.get("role") == "system")
     limit = body.get("max_completion_tokens") or body.get("max_tokens")

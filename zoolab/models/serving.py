@@ -22,6 +22,7 @@ from typing import Any, cast
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import NotStrictJSON, parse_json
 from zoolab.models import needle, weights
+from zoolab.models.rungs import read_name
 
 __all__ = ["Server", "Servers", "serve_needle", "start"]
 
@@ -97,12 +98,15 @@ def start(name: str) -> Server:
     record = weights.lookup(name)
     runtime = _runtime(record.runtime)
     path = str(weights.find(record))
-    if name == "needle":
-        return serve_needle(runtime.V3Engine.load(path))
+    if record.name == "needle":
+        layers = read_name(name).layers
+        load = runtime.V3Engine.load if layers is None else runtime.V3Engine.load_with_depth
+        engine = load(path) if layers is None else load(path, layers)
+        return serve_needle(engine, name.replace("needle", "needle3", 1))
     return _serve_llama(runtime, path, name)
 
 
-def serve_needle(engine: needle.Engine) -> Server:
+def serve_needle(engine: needle.Engine, model: str = needle.MODELS[0]) -> Server:
     """Serve an engine of Needle's kind, one request at a time.
 
     >>> class Never:
@@ -121,7 +125,7 @@ def serve_needle(engine: needle.Engine) -> Server:
         front.server_close()
         thread.join()
 
-    return Server(f"http://127.0.0.1:{front.server_port}/v1", front.api_key, needle.MODELS[0], stop)
+    return Server(f"http://127.0.0.1:{front.server_port}/v1", front.api_key, model, stop)
 
 
 def _runtime(module: str) -> Any:

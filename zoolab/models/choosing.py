@@ -1,0 +1,42 @@
+"""Who answers in a notebook: one switch for a recording, a model on this machine, or an endpoint."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from zoolab.errors import InvalidInput
+from zoolab.models.local import LocalModel
+from zoolab.models.openai import OpenAIModel
+from zoolab.models.replay import Replay
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from zoolab.records import Model
+
+
+def who_answers(live: str | None, recording: str | Path = "starter") -> Model:
+    """The model behind a notebook's `LIVE` switch.
+
+    Args:
+        live: None answers from the recording; "local" asks the models on this machine, "needle" or another
+            of their names one of them; "endpoint" asks OPENAI_BASE_URL; "record" answers from the recording
+            and has the local models answer, and adds, what it lacks.
+        recording: The name or path of the recording.
+
+    >>> who_answers(None).recording.header.made
+    'recorded'
+    >>> who_answers("local").name
+    'needle+smollm2'
+    """
+    if live is None:
+        return Replay(recording)
+    if live == "record":
+        return Replay(recording, live=LocalModel())
+    if live == "endpoint":
+        return OpenAIModel()
+    if live == "local":
+        return LocalModel()
+    if isinstance(live, str):
+        return LocalModel(live)
+    raise InvalidInput(f"LIVE is {live!r}", expected='None, "local", "endpoint", or a local model\'s name')

@@ -1,0 +1,78 @@
+"""A conversation that somebody else's loop had, as a trace: what its messages show, and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from zoolab.records import Message, Messages, Reply, Request, Result, Step, ToolCall
+from zoolab.registry import ToolRegistry
+from zoolab.steps.tool_call import read_calls
+from zoolab.steps.validate import check_call
+from zoolab.trace.trace import Trace
+
+
+def read_conversation(messages: Iterable[Message], tools: ToolRegistry | None = None, **meta: Any) -> Trace:
+    """The trace of a conversation in OpenAI's form: requests, calls, verdicts and results.
+
+    Nothing runs, and how long anything took is not known. With `tools` the calls are checked against
+    them. A tool message that answers no call is kept, as a result without a slot.
+
+    >>> call = {"id": "c1", "type": "function", "function": {"name": "add", "arguments": '{"a": 1}'}}
+    >>> trace = read_conversation([
+    ...     {"role": "user", "content": "Add."},
+    ...     {"role": "assistant", "content": None, "tool_calls": [call]},
+    ...     {"role": "tool", "tool_call_id": "c1", "content": "1"},
+    ...     {"role": "assistant", "content": "It is 1."},
+    ... ])
+    >>> [step.kind for step in trace.steps]
+    ['request', 'tool_call', 'result', 'request', 'tool_call']
+    >>> trace.answer
+    'It is 1.'
+    """
+    return Trace.record(_steps(list(messages), tools), **meta)
+
+
+def _steps(messages: list[Message], tools: ToolRegistry | None) -> Iterator[Step]:
+    if tools is not None:
+        yield Step("define", 0, None, tools, Messages([]))
+    view, turn, sent = Messages([]), 0, 0
+    open_calls: dict[str, ToolCall] = {}
+    for message in messages:
+        before, view = view, view.with_next(message)
+        role = message.get("role")
+        if role == "assistant":
+            turn += 1
+            yield Step("request", turn, None, Request(before), before, len(before) - sent)
+            calls = read_calls(message, turn=turn)
+            yield from _reply(turn, Reply(message), calls, view, tools)
+            open_calls = {call.id: call for call in calls}
+        elif role == "tool":
+            call = open_calls.get(str(message.get("tool_call_id")))
+            yield _result(message, call, turn, view)
+        else:
+            continue
+        sent = len(view)
+    if sent < len(view):
+        yield Step("request", turn + 1, None, Request(view), view, len(view) - sent)
+
+
+def _reply(
+    turn: int, reply: Reply, calls: list[ToolCall], view: Messages, tools: ToolRegistry | None
+) -> Iterator[Step]:
+    if not calls:
+        yield Step("tool_call", turn, None, reply, view, 1, None, reply)
+    for call in calls:
+        yield Step("tool_call", turn, call.slot, call, view, int(call is calls[-1]), call, reply)
+    if tools is None:
+        return
+    for call in calls:
+        yield Step("validate", turn, call.slot, check_call(call, tools), view, 0, call)
+
+
+def _result(message: Message, call: ToolCall | None, turn: int, view: Messages) -> Step:
+    content = message.get("content")
+    text = content if isinstance(content, str) else ""
+    size = len(text.encode("utf-8", "surrogatepass"))
+    result = Result(text, str(message.get("tool_call_id")), size, size)
+    return Step("result", turn, None if call is None else call.slot, result, view, 1, call)
