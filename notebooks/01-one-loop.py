@@ -22,8 +22,15 @@
 # | `execute` | you | it runs |
 # | `result` | you | the outcome goes back as a message |
 #
-# You will take them one at a time by hand, then let `walk` take them for you.
-# It needs about 20 minutes, no key and no network.
+# You will take them one at a time by hand, then let `walk` take them for you. Afterwards you can
+#
+# - go through a tool call with nothing but a dict and an `if`;
+# - say at each step who acts, and what could go wrong;
+# - step through a whole conversation in the inspector, and change it on the way;
+# - tell a loop that ran from an answer that is right.
+#
+# About 30 minutes, no key and no network. `messages` is the list of what was said so far; **JSON** is a way to write
+# down values as text, such as `{"a": 42}`.
 
 # %% [markdown]
 # ## Who answers?
@@ -32,17 +39,20 @@
 # and they make mistakes. Nothing here was written by hand to look good; a recording says of itself who answered.
 
 # %%
+LIVE = None  # "local": the models on this machine; "endpoint": OPENAI_BASE_URL with your key
+
 import json
 
-from zoolab import Replay, ToolCall, ToolRegistry, Trace, check_call, read_calls, run, walk
+from zoolab import ToolCall, ToolRegistry, Trace, check_call, predict, read_calls, run, walk, who_answers
 
-model = Replay("starter")
-print(model.recording.header.made, "|", model.recording.header.who)
+model = who_answers(LIVE, "starter")
+print("who answers:", model.recording.header.who if LIVE is None else LIVE)
 
 # %% [markdown]
 # ## Step 1, define
 #
-# The model never sees your code. It sees a name, a description and a JSON Schema of the parameters.
+# The model never sees your code. It sees a name, a description and a JSON Schema of the parameters (a description of
+# which JSON is allowed).
 # `@tool` reads all three from an ordinary function.
 
 # %%
@@ -52,7 +62,7 @@ print(add(42, 58), "- it is still a function")
 print(json.dumps(add.schema(), indent=2))
 
 # %% [markdown]
-# **Predict first:** which words in that JSON will make the model choose this tool for "What is 42 + 58?"
+# Which words in that JSON will make the model choose this tool for "What is 42 + 58?" Keep your answer; notebook 04 measures it.
 
 # %% [markdown]
 # ## Step 2, request
@@ -61,7 +71,7 @@ print(json.dumps(add.schema(), indent=2))
 
 # %%
 messages = [{"role": "user", "content": "What is 42 + 58?"}]
-settings = {"model": model.model, **model.recording.header.settings}
+settings = {"model": model.model, **(model.recording.header.settings if LIVE is None else {})}
 
 body = {**settings, "messages": messages, "tools": [add.schema()], "tool_choice": "auto"}
 print(json.dumps(body, indent=1))
@@ -69,10 +79,19 @@ print(json.dumps(body, indent=1))
 # %% [markdown]
 # It goes out through the official `openai` client. This client has no network behind it but the recording;
 # with your own endpoint you would write `OpenAI()` and nothing else would change.
+# (A model on this machine has a client too; `ask` finds whichever there is.)
 
 # %%
-client = model.client
-completion = client.chat.completions.create(**body)
+from zoolab import Request
+
+
+def ask(body):
+    if LIVE is None:
+        return model.client.chat.completions.create(**body).choices[0].message.to_dict()
+    return model(Request(body["messages"], tuple(body["tools"]))).message
+
+
+reply = ask(body)
 
 # %% [markdown]
 # ## Step 3, tool_call
@@ -80,7 +99,6 @@ completion = client.chat.completions.create(**body)
 # The reply has no text. It has a call, and its `arguments` are **a string**: the raw text that the model wrote.
 
 # %%
-reply = completion.choices[0].message.to_dict()
 print(json.dumps(reply, indent=1))
 
 call = read_calls(reply)[0]
@@ -99,7 +117,14 @@ verdict = check_call(call, tools)
 verdict.ok, verdict.arguments
 
 # %% [markdown]
-# Now break it, as models do. **Predict first:** which of these four may run?
+# Now break it, as models do.
+
+# %%
+guess = predict(
+    'Which may run? {"a": 42, "b": "58"}   {"a": 42}   {"a": 42, "b": 58   {"a": 42, "b": 58.0}',
+    ["all four", "the first and the last", "only the last", "none"],
+)
+guess
 
 # %%
 for arguments in ['{"a": 42, "b": "58"}', '{"a": 42}', '{"a": 42, "b": 58', '{"a": 42, "b": 58.0}']:
@@ -107,6 +132,7 @@ for arguments in ['{"a": 42, "b": "58"}', '{"a": 42}', '{"a": 42, "b": 58', '{"a
     print(f"{arguments:24} {'runs' if broken.ok else broken.error_code}")
     for problem in broken.problems:
         print(f"{'':24} {problem.message}")
+guess.reveal("none", because="58.0 is not an integer here, though it equals one: strict is predictable.")
 
 # %% [markdown]
 # Notice what did *not* happen: nothing was guessed, nothing was turned into `{}`, and every problem names
@@ -136,8 +162,7 @@ messages.append({"role": "tool", "tool_call_id": call.id, "content": str(value)}
 # And round again: the same request, with a longer conversation.
 
 # %%
-completion = client.chat.completions.create(**{**body, "messages": messages})
-print(completion.choices[0].message.content)
+print(ask({**body, "messages": messages})["content"])
 
 # %% [markdown]
 # That was all. A tool call is two requests and a function call between them.
@@ -171,6 +196,13 @@ trace = run("What is 42 + 58?", [add], model)
 trace
 
 # %% [markdown]
+# The **inspector** is the same, alive: arrow keys step, each step shows what went in and what came out, and *messages* shows
+# how the list changed. Find the step at which the tool ran.
+
+# %%
+trace.inspect()
+
+# %% [markdown]
 # Every change of `messages[]` is kept too, so you can ask how two moments differ...
 
 # %%
@@ -186,7 +218,14 @@ trace.to_frame()[["turn", "step", "tool", "status", "n_messages", "duration_ms"]
 # %% [markdown]
 # ## When it goes wrong
 #
-# The same model, another question. **Predict first:** there are two tools, `add` and `multiply`. Which one will it choose?
+# The same model, another question, two tools.
+
+# %%
+guess = predict(
+    "What is the sum of 1000 and 234? There are add and multiply. Which one will it choose?",
+    ["add", "multiply"],
+)
+guess
 
 # %%
 from zoolab.toolbox.starter import multiply
@@ -194,24 +233,52 @@ from zoolab.toolbox.starter import multiply
 wrong = run("What is the sum of 1000 and 234?", [add, multiply], model)
 print(wrong.tool_calls[0].name, wrong.tool_calls[0].arguments)
 print(wrong.answer)
+guess.reveal(wrong.tool_calls[0].name)
 
 # %% [markdown]
-# Every step is green: the tool exists, the JSON is fine, the call ran. And the answer is wrong, because the wrong
+# Every step is green: the tool exists, the JSON is fine, the call ran. If the answer is wrong all the same, the wrong
 # tool was chosen. Validation cannot see that. Choosing tools is notebook 04.
 
 # %% [markdown]
 # ## Your turn
 #
-# You can answer a step: `send` puts your record in place of the one that was yielded. Here the model's
-# arguments are changed on their way to execution.
+# **1. Write the next message.** The model has asked, nothing has run. What must be appended, so that the list is whole again?
+# `check_conversation` names what is missing until it is. (This model is scripted: a script says what it says.)
+
+# %%
+from zoolab import Scripted
+from zoolab.wire.invariants import check_conversation
+
+asked = run(
+    "Is 7 times 6 more than 40?", [multiply], Scripted([[("multiply", {"a": 7, "b": 6})], "Yes, 42."])
+)
+unfinished = asked.messages[:2]
+next_message = {"role": "user", "content": "It is 42."}
+
+check_conversation([*unfinished, next_message])
+
+# %% [markdown]
+# <details><summary>Hint</summary>
 #
-# 1. Run the cell. Where in the story does the edit show?
-# 2. Edit the `execute` step instead, so that `add` seems to return 7.
+# Look at `asked.messages[2]`: its role, and whose id it carries.
+#
+# </details>
+#
+# <details><summary>Solution</summary>
+#
+# ```python
+# next_message = {"role": "tool", "tool_call_id": unfinished[1]["tool_calls"][0]["id"], "content": "42"}
+# ```
+#
+# </details>
+
+# %% [markdown]
+# **2. Answer a step.** `send` puts your record in place of the one that was yielded. Here the model's
+# arguments are changed on their way to execution. Run the cell; then edit the `execute` step instead, so that `add` seems to
+# return 7.
 
 # %%
 from dataclasses import replace
-
-from zoolab import Scripted
 
 scripted = Scripted([[("add", {"a": 42, "b": 58})], "I heard the result."])
 edited = Trace()
@@ -222,7 +289,7 @@ for step in steps:
 edited.messages[2]["content"]
 
 # %% [markdown]
-# <details><summary>Hint for 2</summary>
+# <details><summary>Hint</summary>
 #
 # The record of an `execute` step is an `Outcome`: send `replace(step.record, value=7)`.
 #
@@ -236,4 +303,5 @@ edited.messages[2]["content"]
 # - Every call is answered by exactly one `tool` message with its id.
 # - A green loop can still be wrong.
 #
-# On your own models: `LocalModel()` after `zoolab local fetch`, or `OpenAIModel()` with `OPENAI_BASE_URL` and `ZOOLAB_MODEL` set.
+# Next: [02 · Anatomy of messages[]](02-messages.ipynb). Labs: [l2 · Validate](../labs/l2/l2.ipynb),
+# [l3 · The loop](../labs/l3/l3.ipynb).

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,8 +58,8 @@ class ProbeResult:
     came: Message | None
 
 
-def examine(model: Model) -> Iterator[ProbeResult]:
-    """Put the seven probes to a model, one after the other.
+def examine(model: Model, also: Iterable[Probe] = ()) -> Iterator[ProbeResult]:
+    """Put the seven probes to a model, one after the other, and then those of your own.
 
     >>> from zoolab import Scripted
     >>> results = list(examine(Scripted(lambda request: "Hello.")))
@@ -67,7 +67,7 @@ def examine(model: Model) -> Iterator[ProbeResult]:
     ['answers', 'abstains']
     """
     as_text = getattr(model, "calls", "native") == "text"
-    for probe in probes(as_text):
+    for probe in (*probes(as_text), *also):
         yield _examined(model, probe, as_text)
 
 
