@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from zoolab.records import Model
 
 
-def who_answers(live: str | None, recording: str | Path = "starter") -> Model:
+def who_answers(live: str | None, recording: str | Path = "starter", stream: bool = False) -> Model:
     """The model behind a notebook's `LIVE` switch.
 
     Args:
@@ -23,6 +23,7 @@ def who_answers(live: str | None, recording: str | Path = "starter") -> Model:
             of their names one of them; "endpoint" asks OPENAI_BASE_URL; "record" answers from the recording
             and has the local models answer, and adds, what it lacks.
         recording: The name or path of the recording.
+        stream: Whether replies come in pieces.
 
     >>> who_answers(None).recording.header.made
     'recorded'
@@ -30,13 +31,13 @@ def who_answers(live: str | None, recording: str | Path = "starter") -> Model:
     'needle+smollm2'
     """
     if live is None:
-        return Replay(recording)
+        return Replay(recording, stream=stream)
     if live == "record":
-        return Replay(recording, live=LocalModel())
+        return Replay(recording, live=LocalModel(), stream=stream)
     if live == "endpoint":
-        return OpenAIModel()
+        return OpenAIModel(stream=stream)
     if live == "local":
-        return LocalModel()
+        return LocalModel(stream=stream)
     if isinstance(live, str):
-        return LocalModel(live)
+        return LocalModel(live, stream=stream)
     raise InvalidInput(f"LIVE is {live!r}", expected='None, "local", "endpoint", or a local model\'s name')
