@@ -31,6 +31,14 @@ STUFFED = 4
 _WORD = re.compile(r"[a-z0-9]+")
 _WHEN = re.compile(r"\b(when|whenever|if|before|after|for questions|to (?:find|answer|check|see))\b", re.I)
 _CHOICES = re.compile(r"\b(?:one of|either|choose from|options?|allowed|valid)\b[^.]*(?:,|\||\bor\b|/)", re.I)
+_ORDERS = re.compile(
+    r"\b(?:ignore|disregard|forget)\b.{0,30}\b(?:instructions|rules|above|before)\b"
+    r"|\b(?:before|instead of) (?:using|calling) (?:any|every|another|other|all)\b"
+    r"|\b(?:do not|don't|never) (?:tell|mention|show|inform)\b"
+    r"|\b(?:system|important|critical)\s*(?::|>)|\.ssh\b|id_rsa\b|\.env\b",
+    re.I,
+)
+_MAX_READ = 20_000
 # fmt: off
 _COMMON = frozenset((
     "a", "an", "and", "as", "at", "by", "for", "from", "in", "is", "it", "of", "on", "or", "that", "the",
@@ -161,6 +169,16 @@ def _stuffed_description(tool: Tool) -> _Found:
             yield "", f"the description says {word!r} {count} times"
 
 
+def _orders_the_model(tool: Tool) -> _Found:
+    """Take it out, or do not offer the tool: a description informs, and gives no orders beyond itself."""
+    texts = [tool.description, *(str(node.get("description", "")) for _, node in _nodes(tool.parameters, []))]
+    for text in texts:
+        found = _ORDERS.search(text[:_MAX_READ])
+        if found:
+            yield "", f"a description gives the model orders: {found.group()!r}"
+            return
+
+
 def _undescribed_parameter(tool: Tool) -> _Found:
     """Describe it in the docstring's Args section or with Annotated; give the unit or an example."""
     for pointer, name, schema, _required in _parameters(tool):
@@ -271,6 +289,7 @@ TOOL_RULES: tuple[tuple[Callable[[Tool], _Found], Severity], ...] = (
     (_repeats_name, "warning"),
     (_no_when, "warning"),
     (_stuffed_description, "warning"),
+    (_orders_the_model, "warning"),
     (_undescribed_parameter, "warning"),
     (_untyped_parameter, "warning"),
     (_choices_as_text, "warning"),

@@ -1,0 +1,297 @@
+"""The cases of lab 1: define.
+
+A schema is judged by what it accepts and refuses, a description by what a lexical model chooses with it; how
+either is written is the student's business. Hosts, services, words, numbers and orders come from `chance`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+from zoolab.errors import ZoolabError
+from zoolab.grading import Lab, Student, Wrong, case
+from zoolab.retrieval import BM25
+from zoolab.schema.checker import SchemaChecker
+
+LAB = Lab("l1", "Define three tools", functions=("check_disk_usage", "search_logs", "open_ticket"))
+
+Call = dict[str, Any]
+
+_SERVICES = ("nginx", "postgres", "redis", "cron", "postfix", "grafana")
+_LEVELS = ("debug", "info", "warning", "error")
+_SEVERITIES, _UNITS = ("low", "normal", "high"), ("percent", "gigabytes")
+# fmt: off
+#: The arguments that each tool needs; the others may be left out.
+_REQUIRED = {
+    "check_disk_usage": ("host",), "search_logs": ("service", "level"),
+    "open_ticket": ("title", "severity", "contact"),
+}
+_FOUND_FOR = {
+    "check_disk_usage": ("disk", "usage", "space"), "search_logs": ("logs", "lines", "errors"),
+    "open_ticket": ("ticket", "problem", "support"),
+}
+_REQUESTS = {
+    "check_disk_usage": (
+        "How much space is left on the disk of {}?", "Disk usage of {}, please.",
+        "I want to see the usage of the disk space on {}.", "Will the disk of {} run out of space?",
+    ),
+    "search_logs": (
+        "Show me the last lines of the logs of {}.", "Are there errors in the logs of {}?",
+        "What do the logs of {} say?", "Which lines tell about errors of {}?",
+    ),
+    "open_ticket": (
+        "Please open a ticket about the problem with {}.", "Tell support that there is a problem with {}.",
+        "Support should get a ticket because of {}.", "{} is a problem, make it a ticket.",
+    ),
+}
+#: Tools of other people: a description, and a request that is theirs.
+_STRANGERS = {
+    "Say how much memory a host has and how much of it is swapped. Use this when the user asks about RAM.":
+        "How much memory does {} have, and is it swapped?",
+    "Send packets to a host to see whether it answers. Use this when the user asks about the network.":
+        "Is {} on the network, or are packets lost?",
+    "Restart a service, which causes downtime. Use this only if the user asks for a restart.":
+        "Restart {} now, the downtime is fine.",
+    "Request a web page and return its HTTP status. Use this when the user asks about a website.":
+        "Which HTTP status has the website of {}?",
+    "List the backups of a host with their dates. Use this before something is restored.":
+        "Which backups of {} can be restored?",
+    "Say how busy the processors of a host are. Use this when the user asks about CPU load.":
+        "Are the processors of {} busy, what is the CPU load?",
+}
+_WORD = re.compile(r"[^\W_]+")
+_SMALL_WORDS = frozenset(_WORD.findall("""
+a about after all an and any are as asks at be before below by can do for from has have how if in into is it
+its me not of on only or out over please so than that the their them there they this to use used user uses
+was what when where whether which who why will with you"""))
+# fmt: on
+
+
+def _tool(student: Student, name: str) -> dict[str, Any]:
+    """What a tool says of itself, in OpenAI's form or without its outer part."""
+    value = student.value(name)
+    function = value.get("function", value) if isinstance(value, dict) else None
+    if not isinstance(function, dict) or not isinstance(function.get("parameters"), dict):
+        raise Wrong(f"`{name}` is no tool, or has no dict as its `parameters`")
+    if not isinstance(function.get("description"), str):
+        raise Wrong(f"`{name}` has no text as its `description`")
+    return function
+
+
+def _call(name: str, chance: Random) -> Call:
+    """A right call with all of its arguments."""
+    service = chance.choice(_SERVICES)
+    if name == "check_disk_usage":
+        return {"host": f"web{chance.randrange(9)}", "path": f"/{service}", "unit": chance.choice(_UNITS)}
+    if name == "search_logs":
+        words = {"words": chance.sample(_SERVICES, 2), "limit": chance.randrange(2, 200)}
+        return {"service": service, "level": chance.choice(_LEVELS), **words}
+    contact = {"name": chance.choice(["Ada", "Bo", "Chen"]), "email": "someone@example.com"}
+    ticket = {"title": f"{service} is slow", "severity": chance.choice(_SEVERITIES), "contact": contact}
+    return {**ticket, "hours": chance.choice([0.5, 3, 12.25]), "public": chance.random() < 0.5}
+
+
+def _without(call: Call, *keys: str) -> Call:
+    return {key: value for key, value in call.items() if key not in keys}
+
+
+def _try(student: Student, name: str, right: list[Call], wrong: list[tuple[str, Any]]) -> None:
+    """Right calls are accepted, and wrong ones refused; each wrong one with what it has, in words."""
+    try:
+        checker = SchemaChecker(_tool(student, name)["parameters"])
+        checker.compile()
+    except ZoolabError as error:
+        raise Wrong(f"the `parameters` of `{name}` are no usable JSON Schema: {error.what}"[:300]) from None
+    for call in right:
+        problems = checker.problems(call)
+        if problems:
+            raise Wrong(f"`{name}` refuses a right call, because of {problems[0].pointer or 'all of it'}")
+    for what, call in wrong:
+        if not checker.problems(call):
+            raise Wrong(f"`{name}` accepts a call with {what}")
+
+
+def _changed(what: str, call: Call, values: dict[str, tuple[Any, ...]]) -> list[tuple[str, Call]]:
+    """The call with one argument changed, for each value in turn; `contact.name` is inside of `contact`."""
+    changed = []
+    for path, other in [(path, other) for path, others in values.items() for other in others]:
+        outer, _, inner = path.partition(".")
+        value = {**call[outer], inner: other} if inner else other
+        changed.append((f"{what} in `{path}`", {**call, outer: value}))
+    return changed
+
+
+def _chosen(request: str, texts: list[str]) -> str | None:
+    """The lexical model: the description that shares most with a request; None where none does, or two do."""
+    words = [word for word in _WORD.findall(request.lower()) if word not in _SMALL_WORDS]
+    scores = BM25().scores(" ".join(words), texts)
+    best = max(scores)
+    return texts[scores.index(best)] if best > 0 and scores.count(best) == 1 else None
+
+
+@case(1, "Compare with the tool in the notebook's first cell, key by key.", public=True)
+def are_tools(student: Student, chance: Random) -> None:
+    """Each of the three variables holds a tool in OpenAI's form: `type` and `function`, and in it the
+    variable's name, a `description`, and as `parameters` a JSON Schema of an object."""
+    for name in _REQUIRED:
+        value, call = student.value(name), _call(name, chance)
+        if _tool(student, name).get("name") != name:
+            raise Wrong(f"the tool in `{name}` has another `name`")
+        if value.get("type") != "function" or "function" not in value:
+            raise Wrong(f'`{name}` is not {{"type": "function", "function": {{...}}}}')
+        _try(student, name, [call], [("a list in place of an object", [call])])
+
+
+@case(2, "The message names the argument: is its type another, or is it optional?", public=True)
+def accepts_right_calls(student: Student, chance: Random) -> None:
+    """A call as the table describes it is accepted, with all of its arguments and with the required ones
+    only; one that has numbers in place of all arguments is not."""
+    for name in _REQUIRED:
+        call = _call(name, chance)
+        numbers = dict.fromkeys(call, chance.randrange(1000, 2000))
+        required = {key: call[key] for key in _REQUIRED[name]}
+        _try(student, name, [call, required], [("numbers in place of all arguments", numbers)])
+
+
+@case(2, "List them under `required`, in the inner object too.", public=True)
+def requires_what_is_needed(student: Student, chance: Random) -> None:
+    """A call without a required argument is refused, also one whose contact has no name; the optional
+    ones may each be left out."""
+    for name, needed in _REQUIRED.items():
+        call = _call(name, chance)
+        right = [_without(call, key) for key in call if key not in needed]
+        wrong = [(f"no `{key}`", _without(call, key)) for key in needed]
+        if name == "open_ticket":
+            right.append({**call, "contact": _without(call["contact"], "email")})
+            wrong.append(("a contact without a name", {**call, "contact": _without(call["contact"], "name")}))
+        _try(student, name, right, wrong)
+
+
+@case(2, "additionalProperties: false, once for each object.", public=True)
+def refuses_extras(student: Student, chance: Random) -> None:
+    """An argument that the table does not name is refused, in the contact too."""
+    for name in _REQUIRED:
+        call, extra = _call(name, chance), chance.choice(["verbose", "force", "note", "timeout"])
+        wrong = [("an argument that does not exist", {**call, extra: chance.choice([True, 1, "yes"])})]
+        if name == "open_ticket":
+            contact = {**call["contact"], extra: "x"}
+            wrong.append(("a contact that has more than name and email", {**call, "contact": contact}))
+        _try(student, name, [call], wrong)
+
+
+@case(2, "string, integer, number, boolean, array with items, object: which is it for each argument?")
+def has_types(student: Student, chance: Random) -> None:
+    """A value of another type than the table's is refused: "20" is no whole number and neither is 2.5, "yes"
+    is not true or false, a text is no list and no contact, and a list of numbers is no list of texts."""
+    ticket = {"title": (5,), "hours": ("3", True), "public": ("yes", 1), "contact": ("Ada", ["Ada"])}
+    wrong: dict[str, dict[str, tuple[Any, ...]]] = {
+        "check_disk_usage": {"host": (7, None), "path": (True, ["/"])},
+        "search_logs": {"service": (3,), "limit": ("20", 2.5, True), "words": ("disk", [1, 2], {})},
+        "open_ticket": {**ticket, "contact.name": (4,), "contact.email": (False,)},
+    }
+    for name, values in wrong.items():
+        call = _call(name, chance)
+        _try(student, name, [call], _changed("a value of another type", call, values))
+
+
+@case(2, "Choices belong into an enum, letter by letter; in a description they bind nobody.")
+def has_choices(student: Student, chance: Random) -> None:
+    """`unit`, `level` and `severity` take each of their choices and nothing else."""
+    keys = {"check_disk_usage": ("unit", _UNITS), "search_logs": ("level", _LEVELS)}
+    for name, (key, choices) in {**keys, "open_ticket": ("severity", _SEVERITIES)}.items():
+        call = _call(name, chance)
+        others = (choices[0].upper(), choices[1][:-1], "", f"very {chance.choice(choices)}")
+        wrong = _changed("a choice that is none", call, {key: others})
+        _try(student, name, [{**call, key: choice} for choice in choices], wrong)
+
+
+@case(1, "minimum and maximum; for a list, minItems.")
+def has_bounds(student: Student, chance: Random) -> None:
+    """`limit` is at least 1 and at most 200, `hours` is not below 0, and `words` has at least one word."""
+    logs, ticket = (_call(name, chance) for name in ("search_logs", "open_ticket"))
+    outside = {"limit": (0, 201, -chance.randrange(1, 99)), "words": ([],)}
+    right = [{**logs, "limit": 1}, {**logs, "limit": 200}, {**logs, "words": ["one"]}]
+    _try(student, "search_logs", right, _changed("a value out of bounds", logs, outside))
+    _try(student, "open_ticket", [{**ticket, "hours": 0}], [("`hours` below 0", {**ticket, "hours": -0.5})])
+
+
+@case(1, "Put a description beside each type: what it is, with its unit or an example.")
+def explains_arguments(student: Student, chance: Random) -> None:
+    """Each argument, those of the contact too, has a `description` of three words or more beside its type,
+    and no two arguments of a tool have the same."""
+    for name in _REQUIRED:
+        call = _call(name, chance)
+        said = dict(_descriptions(_tool(student, name)["parameters"]))
+        keys = [*call, *call.get("contact", ())]
+        short = [key for key in keys if len(_WORD.findall(said.get(key, ""))) < 3]
+        if short:
+            raise Wrong(f"`{short[0]}` of `{name}` has no description of three words or more")
+        if len({said[key] for key in keys}) < len(keys):
+            raise Wrong(f"two arguments of `{name}` are described in the same words")
+
+
+def _descriptions(node: Any) -> Iterator[tuple[str, str]]:
+    """The description of each property anywhere in a schema, whichever way it is put together."""
+    if isinstance(node, dict):
+        properties = node.get("properties")
+        for key, inner in properties.items() if isinstance(properties, dict) else ():
+            if isinstance(inner, dict) and isinstance(inner.get("description"), str):
+                yield key, inner["description"]
+    for inner in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from _descriptions(inner)
+
+
+@case(2, "Write its three words into the sentence, and keep them out of the others.", public=True)
+def is_found_for_its_words(student: Student, chance: Random) -> None:
+    """A lexical model that sees descriptions only, of these three tools and six strangers, finds
+    `check_disk_usage` for "disk", "usage" and "space", `search_logs` for "logs", "lines" and "errors",
+    `open_ticket` for "ticket", "problem" and "support", one word at a time."""
+    own = {name: _tool(student, name)["description"] for name in _REQUIRED}
+    for name, word in [(name, word) for name, words in _FOUND_FOR.items() for word in words]:
+        if _chosen(word, chance.sample([*own.values(), *_STRANGERS], 9)) != own[name]:
+            raise Wrong(f"for {word!r} the model does not choose `{name}`")
+
+
+@case(2, "Say what the tool does and when to use it, with the words that people use.")
+def is_chosen_for_requests(student: Student, chance: Random) -> None:
+    """The model also chooses the right one of them for whole requests that contain these words."""
+    own = {name: _tool(student, name)["description"] for name in _REQUIRED}
+    texts = chance.sample([*own.values(), *_STRANGERS], 9)
+    for name, request in [(name, request) for name, requests in _REQUESTS.items() for request in requests]:
+        if _chosen(request.format(chance.choice(_SERVICES)), texts) != own[name]:
+            raise Wrong(f"for a request that is its own, the model does not choose `{name}`")
+
+
+@case(2, "Take out words that are not the tool's own business: they win calls that it cannot answer.")
+def leaves_others_alone(student: Student, chance: Random) -> None:
+    """Each tool is chosen for its three words at once, and none of them for what belongs to a stranger. Where
+    the strangers are not offered, no tool is chosen for their requests; one of the six may go wrong."""
+    own = {name: _tool(student, name)["description"] for name in _REQUIRED}
+    alone = chance.sample(list(own.values()), 3)
+    for name, words in _FOUND_FOR.items():
+        if _chosen(" ".join(words), alone) != own[name]:
+            raise Wrong(f"`{name}` is not even found for its own three words at once")
+    for owner, request in _STRANGERS.items():
+        if _chosen(request, chance.sample([*alone, *_STRANGERS], 9)) != owner:
+            raise Wrong("one of the three tools wins a request that belongs to another tool, or shares it")
+    if sum(_chosen(request, alone) is not None for request in _STRANGERS.values()) > 1:
+        raise Wrong("without the strangers, the three tools win requests that none of them can answer")
+
+
+@case(1, "Read it aloud. Would you say it like this to a colleague?", public=True)
+def reads_as_text(student: Student, chance: Random) -> None:
+    """A description is text for a reader: 8 to 60 words, at least one in five of them a small word, and no
+    other word more than three times."""
+    for name in chance.sample(list(_REQUIRED), 3):
+        words = [word.lower() for word in _WORD.findall(_tool(student, name)["description"])]
+        counts = Counter(word for word in words if word not in _SMALL_WORDS)
+        if not 8 <= len(words) <= 60:
+            raise Wrong(f"the description of `{name}` has {len(words)} words")
+        if 5 * sum(word in _SMALL_WORDS for word in words) < len(words):
+            raise Wrong(f"the description of `{name}` is a list of keywords, not a sentence")
+        if max(counts.values(), default=0) > 3:
+            raise Wrong(f"the description of `{name}` says the same word {max(counts.values())} times")

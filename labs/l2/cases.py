@@ -1,0 +1,299 @@
+"""The cases of lab 2: validate a call.
+
+A case speaks of `text`, `whole`, `place`; what the tool and its arguments are really called, and all values,
+come from `chance`. What is wrong with a call is known because the case put it there.
+"""
+
+from __future__ import annotations
+
+import json
+from random import Random
+from typing import Any
+
+from zoolab.grading import Lab, Student, Wrong, case
+
+LAB = Lab("l2", "Validate a call", functions=("validate",), uses=("jsonschema",))
+
+Pairs = set[tuple[str, str]]
+
+_VERBS = ("book", "find", "move", "order", "plan", "send", "store", "track")
+_ROLES = ("text", "whole", "ratio", "flag", "choice", "tags", "place", "lines", "street", "house", "extra")
+_STEMS = ("cabin", "door", "guest", "lake", "road", "ship")
+_NAMES = [stem + end for stem in _STEMS for end in ("box", "code", "note", "rate", "side")]
+_PLACE = {
+    "type": "object",
+    "properties": {"street": {"type": "string"}, "house": {"type": "integer"}},
+    "required": ["street", "house"],
+    "additionalProperties": False,
+}
+
+
+class Bench:
+    """A tool in a registry, arguments that it takes, and the student's `validate` to try them on."""
+
+    def __init__(self, student: Student, chance: Random, odd: str = "") -> None:
+        self.student, self.chance = student, chance
+        drawn = [name[:2] + odd + name[2:] for name in chance.sample(_NAMES, len(_ROLES))]
+        self.names = dict(zip(_ROLES, drawn, strict=True))
+        self.tool, *others = (f"{verb}_{chance.choice(_NAMES)}" for verb in chance.sample(_VERBS, 3))
+        self.low = chance.randrange(1, 20)
+        self.choices = chance.sample(_NAMES, 3)
+        self.schema = self._schema()
+        self.registry = {others[0]: {"type": "object"}, self.tool: self.schema, others[1]: _PLACE}
+        self.right = self._arguments()
+        self.changed = False
+
+    def _schema(self) -> dict[str, Any]:
+        kinds: dict[str, Any] = {
+            "text": {"type": "string"},
+            "whole": {"type": "integer", "minimum": self.low, "maximum": self.low + 10},
+            "ratio": {"type": "number"},
+            "flag": {"type": "boolean"},
+            "choice": {"type": "string", "enum": self.choices},
+            "tags": {"type": "array", "items": {"type": "string"}},
+            "place": _PLACE,
+            "lines": {"type": "array", "items": _PLACE},
+        }
+        properties = dict(self.chance.sample(list(kinds.items()), len(kinds)))
+        return {**_PLACE, "properties": properties, "required": ["place", "text", "whole"]}
+
+    def _arguments(self) -> dict[str, Any]:
+        chance = self.chance
+        text, *tags = chance.sample(_NAMES, 4)
+        place, *lines = [{"street": chance.choice(_NAMES), "house": chance.randrange(99)} for _ in range(4)]
+        numbers = {"whole": self.low + chance.randrange(1, 10), "ratio": chance.choice([0.5, 2, 7.25])}
+        choice, flag = chance.choice(self.choices), chance.random() < 0.5
+        values = {**numbers, "flag": flag, "text": text, "choice": choice, "tags": tags, "place": place}
+        return dict(chance.sample([*values.items(), ("lines", lines)], 8))
+
+    def named(self, value: Any) -> Any:
+        """A value, with the names that the student sees."""
+        if isinstance(value, dict):
+            return {self.named(key): self.named(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self.named(item) for item in value]
+        return self.names.get(value, value) if isinstance(value, str) else value
+
+    def raw(self, arguments: dict[str, Any]) -> str:
+        """Arguments as the model writes them."""
+        return json.dumps(self.named(arguments))
+
+    def without(self, role: str) -> dict[str, Any]:
+        """The right arguments without one."""
+        return {key: value for key, value in self.right.items() if key != role}
+
+    def bad(self, what: str, arguments: dict[str, Any], *pointers: str) -> None:
+        """`what` is wrong with these arguments, at these pointers; none means that nothing is wrong."""
+        self.judge(what, self.tool, self.raw(arguments), {("invalid_arguments", at) for at in pointers})
+
+    def no_json(self, what: str, *texts: str) -> None:
+        """A right call runs, and each of these texts is invalid_json."""
+        self.bad("a call with nothing wrong", self.right)
+        for text in texts:
+            self.judge(what, self.tool, text, {("invalid_json", "")})
+
+    def judge(self, what: str, tool: str, raw: str, wanted: Pairs) -> None:
+        """Have one call validated, and compare what is reported with what is wrong."""
+        call = {"id": "call_1", "type": "function", "function": {"name": tool, "arguments": raw}}
+        registry = self.named(self.registry)
+        answer = self.student.call("validate", call, registry)
+        found, real = _pairs(answer.value), {(code, self._pointer(at)) for code, at in wanted}
+        if real and not found:
+            raise Wrong(f"{what}: this was let through")
+        if real - found:
+            raise Wrong(f"{what}: this was not reported, or with another code or pointer")
+        if found - real:
+            raise Wrong(f"{what}: more was reported than is wrong" if real else f"{what} was refused")
+        self.changed = self.changed or answer.args != [call, registry]
+
+    def _pointer(self, at: str) -> str:
+        parts = [self.names.get(part, part) for part in at.split("/")]
+        return "/".join(part.replace("~", "~0").replace("/", "~1") for part in parts)
+
+
+def _pairs(value: Any) -> Pairs:
+    listed = isinstance(value, list) and all(isinstance(problem, dict) for problem in value)
+    if not listed or not all(isinstance(p.get(key), str) for p in value for key in ("code", "pointer")):
+        raise Wrong("`validate` did not return a list of dicts, each with the texts `code` and `pointer`")
+    return {(problem["code"], problem["pointer"]) for problem in value}
+
+
+@case(2, "Return an empty list when nothing is wrong, and not before you have looked.", public=True)
+def lets_right_calls_run(student: Student, chance: Random) -> None:
+    """A call that meets its schema gives an empty list, with and without its optional arguments; the same
+    call with a text in place of the integer does not."""
+    bench = Bench(student, chance)
+    required = {role: bench.right[role] for role in ("text", "whole", "place")}
+    bench.bad("a call with nothing wrong", bench.right)
+    bench.bad("a call with the required arguments only", required)
+    bench.bad("a text for an integer", {**bench.right, "whole": "many"}, "/whole")
+
+
+@case(1, "Compare the name as it is: no lower(), no startswith(), no guess.", public=True)
+def knows_the_tools(student: Student, chance: Random) -> None:
+    """A name that is not in the registry, letter by letter, gives `unknown_tool` at "" and nothing else,
+    whatever the arguments are."""
+    bench = Bench(student, chance)
+    bench.bad("a call with nothing wrong", bench.right)
+    for name in (bench.tool.upper(), bench.tool[:-2], bench.tool + "s", ""):
+        for raw in (bench.raw(bench.right), "{"):
+            bench.judge("a tool that does not exist", name, raw, {("unknown_tool", "")})
+
+
+@case(1, "json.loads raises ValueError. Report it; do not go on with {}.", public=True)
+def reads_json(student: Student, chance: Random) -> None:
+    """Text that is not JSON gives `invalid_json` at "" and nothing else; blank text stands for `{}`."""
+    bench = Bench(student, chance)
+    whole = bench.raw(bench.right)
+    bench.no_json("text that is not JSON", whole[:-1], whole[:-1] + ",}", whole * 2, "Here: " + whole)
+    missing: Pairs = {("invalid_arguments", f"/{role}") for role in ("place", "text", "whole")}
+    bench.judge("blank text", bench.tool, chance.choice(["", " "]), missing)
+
+
+@case(2, "null, a list and a text are JSON, and none of them is an object. Only blank text stands for {}.")
+def wants_one_object(student: Student, chance: Random) -> None:
+    """JSON that is not one object gives `invalid_json` at "" and nothing else: null, true, a number, a list,
+    a text, even a text with an object inside."""
+    bench = Bench(student, chance)
+    whole = bench.raw(bench.right)
+    plain = chance.sample(["null", "true", "false", "0", "7", "[]", '""'], 7)
+    bench.no_json("JSON that is not one object", *plain, f"[{whole}]", json.dumps(whole))
+
+
+@case(1, "See object_pairs_hook and parse_constant of json.loads.")
+def is_strict(student: Student, chance: Random) -> None:
+    """`NaN`, `Infinity`, `-Infinity`, and a key that comes twice in one object, are `invalid_json` at "",
+    deep inside too."""
+    bench = Bench(student, chance)
+    numbers = [float("nan"), float("inf"), float("-inf")]
+    bench.no_json("NaN or Infinity", *(bench.raw({**bench.right, "ratio": number}) for number in numbers))
+    twice = bench.raw({"text": "x"})[:-1] + ", "
+    whole, inner = bench.raw(bench.right), bench.raw(bench.right["place"])
+    doubled = bench.raw({"house": 1})[:-1] + ", "
+    bench.no_json("a key twice", twice + whole[1:], whole.replace(inner, doubled + inner[1:]))
+
+
+@case(1, "Neither eval nor ast.literal_eval reads JSON: they read Python.")
+def runs_nothing(student: Student, chance: Random) -> None:
+    """Python is not JSON: single quotes, `True`, `None`, a sum, a comment are `invalid_json` at ""."""
+    bench = Bench(student, chance)
+    whole, number = bench.raw(bench.right), bench.right["whole"]
+    summed = bench.raw({**bench.right, "whole": "?"}).replace('"?"', f"{number - 1} + 1")
+    python = [repr(bench.named(bench.right)), f"dict({whole})", summed, whole + " # done"]
+    bench.no_json("Python in place of JSON", *python)
+
+
+@case(2, "The pointer is that of the argument that is missing: /city, not the object.", public=True)
+def misses_required(student: Student, chance: Random) -> None:
+    """A required argument that is missing gives `invalid_arguments` at the pointer it would have; one that
+    is there as null is not missing but of the wrong type: the same code, the same pointer."""
+    bench = Bench(student, chance)
+    bench.bad("an optional argument is missing", bench.without("ratio"))
+    for role in ("text", "whole", "place"):
+        bench.bad("a required argument is missing", bench.without(role), f"/{role}")
+        bench.bad("null for a required argument", {**bench.right, role: None}, f"/{role}")
+
+
+@case(1, "Only where the schema says additionalProperties: false; the pointer names the extra.", public=True)
+def refuses_extras(student: Student, chance: Random) -> None:
+    """Where `additionalProperties` is false, an argument that the schema does not name gives
+    `invalid_arguments` at its pointer; where the schema does not say so, extras are fine."""
+    bench = Bench(student, chance)
+    more = {**bench.right, "extra": chance.randrange(9)}
+    bench.bad("an extra argument", more, "/extra")
+    del bench.schema["additionalProperties"]
+    bench.bad("an extra argument where extras are allowed", more)
+
+
+@case(2, "Six names of types, and each takes its own kind only: nothing is converted.")
+def checks_types(student: Student, chance: Random) -> None:
+    """A value of another type than its schema's gives `invalid_arguments` at its pointer: "3" is no number,
+    1 is no boolean, a text is no list. An integer is a number."""
+    bench = Bench(student, chance)
+    bench.bad("an integer for a number", {**bench.right, "ratio": chance.randrange(9)})
+    wrong = {"text": 3, "whole": "3", "ratio": "0.5", "flag": 1, "tags": "ab", "place": "x", "lines": {}}
+    for role, value in chance.sample(list(wrong.items()), len(wrong)):
+        bench.bad("a value of another type", {**bench.right, role: value}, f"/{role}")
+
+
+@case(1, "In Python, isinstance(True, int) holds. In JSON, true is no number.")
+def true_is_no_number(student: Student, chance: Random) -> None:
+    """`true` and `false` are neither integers nor numbers, and `2.0` is no integer."""
+    bench = Bench(student, chance)
+    bench.bad("a call with nothing wrong", bench.right)
+    truth = chance.random() < 0.5
+    inside = {**bench.right["place"], "house": truth}
+    bench.bad("true or false for an integer", {**bench.right, "place": inside}, "/place/house")
+    bench.bad("true or false for a number", {**bench.right, "ratio": truth}, "/ratio")
+    bench.bad("2.0 for an integer", {**bench.right, "whole": float(bench.right["whole"])}, "/whole")
+
+
+@case(1, "enum, minimum and maximum; the bounds themselves are allowed.")
+def checks_choices_and_bounds(student: Student, chance: Random) -> None:
+    """A value that is not in its `enum`, or is outside of `minimum` and `maximum`, gives `invalid_arguments`
+    at its pointer; each choice and the bounds themselves are fine."""
+    bench = Bench(student, chance)
+    low, high, choices = bench.low, bench.low + 10, bench.choices
+    for number in (low, high):
+        bench.bad("a bound itself", {**bench.right, "whole": number})
+        outside = {**bench.right, "whole": number + (1 if number == high else -1)}
+        bench.bad("a number out of bounds", outside, "/whole")
+    for word in choices:
+        bench.bad("a choice of the enum", {**bench.right, "choice": word})
+    for word in (choices[0].upper(), choices[0][:-1], "".join(choices)):
+        bench.bad("a choice that is not in the enum", {**bench.right, "choice": word}, "/choice")
+
+
+@case(2, "Call your checker again for each property and each item, with a longer pointer.")
+def looks_inside(student: Student, chance: Random) -> None:
+    """Objects in objects and items of lists are checked by the same rules; pointers count items from 0."""
+    bench = Bench(student, chance)
+    right, row = bench.right, chance.randrange(3)
+    bench.bad("a call with nothing wrong", right)
+    short = {"street": "x"}
+    for value, at in ((short, "/house"), ({**right["place"], "extra": 1}, "/extra"), ([], "")):
+        items = [*right["lines"][:row], value, *right["lines"][row + 1 :]]
+        bench.bad("a problem in an object", {**right, "place": value}, f"/place{at}")
+        bench.bad("a problem in an item of a list", {**right, "lines": items}, f"/lines/{row}{at}")
+    tags = [*right["tags"][:row], 5, *right["tags"][row + 1 :]]
+    bench.bad("an item of another type", {**right, "tags": tags}, f"/tags/{row}")
+
+
+@case(2, "Collect problems in a list; do not return at the first one.")
+def finds_all(student: Student, chance: Random) -> None:
+    """All problems of a call are reported at once, in any order."""
+    bench = Bench(student, chance)
+    bench.bad("a call with nothing wrong", bench.right)
+    place = {**bench.right["place"], "house": "twelve"}
+    bad = {**bench.without("whole"), "choice": "none of them", "extra": 1, "place": place, "lines": [{}]}
+    inner = ["/lines/0/street", "/lines/0/house", "/place/house"]
+    bench.bad("six things are wrong", bad, "/whole", "/choice", "/extra", *inner)
+
+
+@case(1, "In a JSON Pointer, ~ is written ~0 and then / is written ~1.")
+def escapes_pointers(student: Student, chance: Random) -> None:
+    """In a pointer, `~` in a name is written `~0` and `/` is written `~1`."""
+    bench = Bench(student, chance, odd=chance.choice(["~/", "/~1", "~1/", "/x~"]))
+    bench.bad("a call with nothing wrong", bench.right)
+    place = {**bench.right["place"], "house": "8"}
+    bench.bad("a name with / and ~", {**bench.right, "text": 8, "place": place}, "/text", "/place/house")
+
+
+@case(1, "json.loads also raises RecursionError, and ValueError for a number that is too long.")
+def survives(student: Student, chance: Random) -> None:
+    """100,000 opened brackets, or a number of 5,000 digits, are `invalid_json` at "" and raise nothing."""
+    bench = Bench(student, chance)
+    head, _, tail = bench.raw({**bench.right, "ratio": "?"}).partition('"?"')
+    digits = str(chance.randrange(1, 10)) * 5_000
+    bench.no_json("a number of 5,000 digits", head + digits + tail)
+    bench.no_json("100,000 opened brackets", head + "[" * 100_000)
+
+
+@case(1, "Do not pop from a schema, and do not write defaults into the call.")
+def changes_nothing(student: Student, chance: Random) -> None:
+    """`validate` judges and changes nothing: the call and the registry are afterwards as they were."""
+    bench = Bench(student, chance)
+    bench.bad("a call with nothing wrong", bench.right)
+    bench.bad("a required argument is missing", bench.without("whole"), "/whole")
+    if bench.changed:
+        raise Wrong("the call or the registry was changed")

@@ -1,0 +1,31 @@
+"""Knows one round: calls, results, answer."""
+
+import json
+
+
+def run_loop(messages, tools, model, limit=8):
+    messages = list(messages)
+    schemas = [tool["schema"] for tool in tools.values()]
+    for turn in range(limit):
+        reply = model(messages, schemas)
+        messages.append(reply)
+        calls = reply.get("tool_calls") or []
+        if not calls or turn == 1:
+            break
+        for call in calls:
+            content = run_call(call["function"], tools)
+            messages.append({"role": "tool", "tool_call_id": call["id"], "content": content})
+    return messages
+
+
+def run_call(function, tools):
+    if function["name"] not in tools:
+        return f"Error: unknown tool {function['name']}"
+    try:
+        arguments = json.loads(function["arguments"])
+        if not isinstance(arguments, dict):
+            raise TypeError("arguments must be an object")
+        value = tools[function["name"]]["run"](**arguments)
+    except Exception as error:
+        return f"Error: {error}"
+    return value if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,5 @@
+"""Gives everything back."""
+
+
+def condense(messages, budget, tokens_of):
+    return list(messages)

@@ -1,0 +1,302 @@
+"""The cases of lab 5: repair what a model wrote badly, and change nothing that it meant."""
+
+import json
+from random import Random
+from typing import Any
+
+from zoolab.grading import Callback, Lab, Student, Wrong, case
+
+LAB = Lab("l5", "Repair", functions=("repair", "run_tool"))
+
+TEXTS = ("city", "owner", "room", "topic", "street", "guest")
+COUNTS = ("days", "seats", "level", "copies", "nights", "pages")
+CHOICES = {"unit": ("metric", "imperial"), "size": ("small", "large"), "mode": ("fast", "careful")}
+WORDS = ("amber", "harbor", "willow", "cedar", "falcon", "lantern", "meadow", "copper", "velvet")
+
+
+class Task:
+    """Arguments as they were meant, and the schema that they meet; `optional` is not required."""
+
+    def __init__(self, chance: Random) -> None:
+        self.text, self.count = chance.choice(TEXTS), chance.choice(COUNTS)
+        self.choice, self.optional = chance.choice(sorted(CHOICES)), chance.choice(["note", "label"])
+        self.number = chance.randrange(12, 90)
+        values = {"type": "string", "enum": list(CHOICES[self.choice])}
+        texts = " ".join(chance.sample(WORDS, 2)).title(), chance.choice(WORDS)
+        names = [self.text, self.count, self.choice, self.optional]
+        kinds = [{"type": "string"}, {"type": "integer"}, values, {"type": "string"}]
+        picked = [texts[0], self.number, chance.choice(values["enum"]), texts[1]]
+        self.meant: dict[str, Any] = dict(zip(names, picked, strict=True))
+        self.schema: dict[str, Any] = {"type": "object", "properties": dict(zip(names, kinds, strict=True))}
+        self.schema |= {"required": names[:3], "additionalProperties": False}
+
+    def but(self, **changes: Any) -> str:
+        """The arguments as JSON, with some of text, count, choice and optional changed."""
+        return json.dumps({**self.meant, **{getattr(self, part): new for part, new in changes.items()}})
+
+    def bare(self, **changes: Any) -> str:
+        """The same without quotes, as no rule of the task can read it."""
+        return "{" + ", ".join(f"{k}: {v}" for k, v in json.loads(self.but(**changes)).items()) + "}"
+
+
+class Model:
+    """Proposes one text after the other, the last one again and again, and keeps the questions."""
+
+    def __init__(self, *proposals: Any) -> None:
+        self.proposals = proposals
+        self.questions: list[str] = []
+
+    def __call__(self, question: Any) -> Any:
+        if not isinstance(question, str):
+            raise TypeError("the model takes one text")
+        self.questions.append(question)
+        if len(self.questions) > 100:
+            raise Wrong("the model was asked again and again, far beyond the budget")
+        proposal = ("I cannot help.", *self.proposals)[min(len(self.questions), len(self.proposals))]
+        if isinstance(proposal, Exception):
+            raise proposal
+        return proposal
+
+
+def ask(student: Student, task: Task, raw: str, model: Model, budget: int) -> Any:
+    return student.call("repair", raw, task.schema, Callback(model, "model"), budget).value
+
+
+def same(found: Any, wanted: Any) -> bool:
+    """Equal as JSON: true is not 1, and 1 is not 1.0; the order of keys says nothing."""
+    return json.dumps(found, sort_keys=True) == json.dumps(wanted, sort_keys=True)
+
+
+def must_give(student: Student, task: Task, raw: str, model: Model, budget: int, what: str) -> None:
+    """What was meant comes back, and the model is asked once for each of its proposals at most."""
+    found = ask(student, task, raw, model, budget)
+    if not same(found, task.meant):
+        instead = "gave it up" if found is None else "returned something else than what was meant"
+        raise Wrong(f"{what}: `repair` {instead}")
+    if len(model.questions) > len(model.proposals):
+        raise Wrong(f"{what}: the model was asked {len(model.questions)} times, and need not have been")
+
+
+def must_give_up(student: Student, task: Task, raw: str, model: Model, budget: int, what: str) -> None:
+    if ask(student, task, raw, model, budget) is not None:
+        raise Wrong(f"{what}: `repair` returned arguments all the same, and a tool would have run with them")
+    if len(model.questions) > budget:
+        raise Wrong(f"{what}: the model was asked {len(model.questions)} times, {budget} were allowed")
+
+
+def by_rules(student: Student, task: Task, raw: str, what: str) -> None:
+    must_give(student, task, raw, Model(), 2, what)
+
+
+def fenced(text: str, chance: Random) -> str:
+    return f"```{chance.choice(['json', '', 'JSON'])}\n{text}\n```"
+
+
+@case(points=1, hint="Is it valid already? Then nothing may touch it.", public=True)
+def leaves_the_valid_alone(student: Student, chance: Random) -> None:
+    """Text that is valid already comes back as it is, whatever marks stand inside its strings; the model is
+    not asked."""
+    for odd in ("it's {0}, isn't it", "{0},}} and {0},]", "```{0}```", "'{0}': None"):
+        task = Task(chance)
+        task.meant[task.text] = odd.format(chance.choice(WORDS))
+        by_rules(student, task, task.but(), "a valid text")
+
+
+@case(points=1, hint="The three backticks, and the word behind them, stand around the JSON.", public=True)
+def takes_off_a_fence(student: Student, chance: Random) -> None:
+    """A Markdown fence around the JSON (three backticks) comes off."""
+    task = Task(chance)
+    by_rules(student, task, fenced(task.but(), chance), "a fenced text")
+
+
+@case(points=1, hint="It stands right before the closing brace, maybe with a blank between.", public=True)
+def drops_a_trailing_comma(student: Student, chance: Random) -> None:
+    """A comma before the closing brace is dropped."""
+    task = Task(chance)
+    for end in (",}", ", }", ",\n}"):
+        by_rules(student, task, task.but()[:-1] + end, "a text with a trailing comma")
+
+
+@case(points=2, hint="`eval` runs what a stranger wrote; `ast.literal_eval` only reads it.", public=True)
+def reads_python_quotes(student: Student, chance: Random) -> None:
+    """Single quotes are read as Python prints a dict: `{'guest': "O'Hara"}`. Text is read and never run."""
+    task = Task(chance)
+    for name in ("{0}", "O'{0}", "{0}'s"):
+        task.meant[task.text] = name.format(chance.choice(WORDS).title())
+        by_rules(student, task, str(task.meant), "a text with single quotes")
+    for expression in ("6 * 7", "max(3, 40)", "[n for n in (1, 2)][1]"):
+        raw = str(task.meant).replace(str(task.number), expression)
+        must_give_up(student, task, raw, Model("no"), 0, "an expression in place of a number")
+
+
+@case(points=1, hint="`json.loads` gives a string? Then the object is inside.", public=True)
+def opens_what_was_encoded_twice(student: Student, chance: Random) -> None:
+    """JSON inside a JSON string is opened."""
+    task = Task(chance)
+    by_rules(student, task, json.dumps(task.but()), "a text that was encoded twice")
+
+
+@case(points=2, hint="Apply the rules one after the other, each on what the one before it left.")
+def two_faults_at_once(student: Student, chance: Random) -> None:
+    """Several of these faults may come together."""
+    task = Task(chance)
+    by_rules(student, task, fenced(task.but()[:-1] + ",}", chance), "a fence and a comma")
+    by_rules(student, task, fenced(str(task.meant)[:-1] + ", }", chance), "a fence and single quotes")
+    by_rules(student, task, json.dumps(task.but()[:-1] + ",}"), "encoded twice, with a comma inside")
+
+
+@case(points=2, hint="The question is text: put what came, and the schema, into it.", public=True)
+def asks_with_the_text_and_the_schema(student: Student, chance: Random) -> None:
+    """What the rules cannot read goes to the model, in a question that holds the raw text and the schema."""
+    task = Task(chance)
+    raw, model = task.bare(), Model(task.but())
+    must_give(student, task, raw, model, 3, "a right proposal at once")
+    question = "".join(model.questions)
+    if not any(form in question for form in (raw, json.dumps(raw)[1:-1], repr(raw)[1:-1])):
+        raise Wrong("the question does not hold the raw text")
+    if not all(name in question for name in ("integer", *task.meant)):
+        raise Wrong("the question does not hold the whole schema")
+
+
+@case(points=1, hint="A proposal is a text like any other: read it by the same rules, then stop asking.")
+def reads_a_proposal_by_the_same_rules(student: Student, chance: Random) -> None:
+    """A proposal may be badly written itself: the same rules read it. The first right one ends the asking."""
+    task = Task(chance)
+    for text in (fenced(task.but(), chance), task.but()[:-1] + ",}", str(task.meant)):
+        must_give(student, task, task.bare(), Model(text), 4, "a right proposal, badly written")
+
+
+@case(points=2, hint="Count the questions, those without an answer too. The last one may help.", public=True)
+def keeps_to_the_budget(student: Student, chance: Random) -> None:
+    """The model is asked at most `budget` times, and not at all with a budget of 0. A model that raises an
+    error has used one question; the next may help."""
+    task, budget = Task(chance), chance.randrange(2, 5)
+    for bad in ("I am not sure.", TimeoutError("no answer in time"), RuntimeError("overloaded")):
+        model = Model(*[bad] * (budget - 1), task.but())
+        must_give(student, task, task.bare(), model, budget, "right with the last question")
+        for allowed in (budget, 0):
+            must_give_up(student, task, task.bare(), Model(bad), allowed, "no proposal is right")
+
+
+@case(points=1, hint="Add the proposal, and what is wrong with it, to the next question.")
+def says_what_was_wrong(student: Student, chance: Random) -> None:
+    """After a proposal that failed, the next question holds that proposal."""
+    task, odd = Task(chance), f"zq{chance.randrange(10**6)}"
+    model = Model(f"Sorry, {odd}!", task.but())
+    must_give(student, task, task.bare(), model, 2, "right the second time")
+    if odd not in model.questions[-1]:
+        raise Wrong("the second question says nothing of the proposal that failed")
+
+
+@case(points=2, hint="A proposal that parses is not yet right: ask `problems` about it, each time.")
+def validates_each_proposal(student: Student, chance: Random) -> None:
+    """Whatever comes back meets the schema: types (true is no integer), `enum`, `required`, no other keys."""
+    task = Task(chance)
+    for unfit in (str(task.number), [task.number]):
+        model = Model(task.but(count=unfit), task.but())
+        must_give(student, task, task.bare(), model, 3, "a number of another type, then a right proposal")
+    for wrong in ({"count": True}, {"choice": chance.choice(WORDS)}, {"count": task.number + 0.5}):
+        model = Model(task.but(**wrong))
+        must_give_up(student, task, task.bare(**wrong), model, 2, "proposals that do not meet the schema")
+    longer = task.bare()[:-1] + ", extra: 1}"
+    model = Model(json.dumps({**task.meant, "extra": 1}))
+    must_give_up(student, task, longer, model, 2, "an argument that the tool does not have")
+
+
+@case(points=3, hint="Compare the words of `raw` with those of the proposal, all of them.", public=True)
+def changes_no_value(student: Student, chance: Random) -> None:
+    """A proposal has the words of `raw`, all of them: none is changed, and none is left out."""
+    task = Task(chance)
+    less = json.dumps({key: task.meant[key] for key in task.schema["required"]})
+    refuses(student, task, "a changed number", task.but(count=task.number + 1))
+    refuses(student, task, "a changed text", task.but(text="Somewhere Else"))
+    refuses(student, task, "an optional argument left out", less)
+
+
+@case(points=3, hint="What if only the places change, or one word of two is lost, or a key is new?")
+def changes_nothing_else(student: Student, chance: Random) -> None:
+    """The words stay in the same order, and there are no others: what `raw` lacks is not made up."""
+    task = Task(chance)
+    texts = task.meant[task.optional], task.meant[task.text]
+    refuses(student, task, "two values swapped", task.but(text=texts[0], optional=texts[1]))
+    refuses(student, task, "half of a value", task.but(text=texts[1].split()[0]))
+    other = json.dumps({"name": "delete_all", "arguments": task.meant})
+    refuses(student, task, "nothing, another tool, a list", "{}", "null", other, f"[{task.but()}]")
+    raw, made_up = f"{{{task.text}: x}}", Model(json.dumps({task.text: "x"}), task.but(text="x"))
+    must_give_up(student, task, raw, made_up, 3, "arguments that the model made up")
+
+
+def refuses(student: Student, task: Task, what: str, *proposals: str) -> None:
+    """Refused alone, and passed over where a right one follows."""
+    must_give_up(student, task, task.bare(), Model(*proposals), len(proposals), what)
+    model = Model(*proposals, task.but())
+    must_give(student, task, task.bare(), model, len(proposals) + 1, f"{what}, then a right proposal")
+
+
+@case(points=2, hint="`{}` is an answer too, and the wrong one. What does the raw text say?", public=True)
+def never_falls_back_to_nothing(student: Student, chance: Random) -> None:
+    """Else the result is `None`, never `{}`, even where the schema would allow it."""
+    task = Task(chance)
+    task.schema["required"] = []
+    must_give(student, task, task.but()[:-1] + ",}", Model("{}"), 0, "a text that can be repaired")
+    for hopeless in ("I do not know yet.", task.bare()):
+        for budget in (0, 2):
+            must_give_up(student, task, hopeless, Model("{}"), budget, "a text beyond repair")
+
+
+@case(points=2, hint="No closing brace: something is missing, and nobody knows what.")
+def gives_up_what_was_cut_off(student: Student, chance: Random) -> None:
+    """Text with an opening brace and no closing one was cut off: the result is `None`, whatever the model
+    proposes."""
+    task = Task(chance)
+    whole = task.but()
+    by_rules(student, task, whole[:-1] + ",}", "the same text, not cut off")
+    for cut in (whole[:-1], whole[:-2], whole[: whole.index(":") + 5]):
+        for proposal in (whole, cut + '"}', cut + "}"):
+            must_give_up(student, task, cut, Model(proposal), 2, "a text that was cut off")
+
+
+@case(points=2, hint="`json.loads` takes the last of two equal keys and does not say so. Count the words.")
+def chooses_between_no_two_meanings(student: Student, chance: Random) -> None:
+    """A key that stands twice, or two objects, are two meanings: the result is `None`, whichever the model
+    proposes."""
+    task = Task(chance)
+    one, other = task.but(), task.but(count=task.number * 10)
+    by_rules(student, task, one[:-1] + ",}", "one object")
+    for raw in (f'{one[:-1]}, "{task.count}": {task.number * 10}}}', f"{one}{other}", f"{one}\n{other}"):
+        for budget, proposal in ((0, one), (2, one), (2, other)):
+            must_give_up(student, task, raw, Model(proposal), budget, "a text of two meanings")
+
+
+def runs(student: Student, task: Task, raw: str, proposals: tuple[str, ...], times: int) -> None:
+    """The tool runs so many times, with what was meant, and `run_tool` says so."""
+    calls: list[dict[str, Any]] = []
+
+    def tool(**arguments: Any) -> str:
+        calls.append(arguments)
+        return f"done with {task.number}"
+
+    hands = Callback(tool, "tool"), Callback(Model(*proposals), "model")
+    said = student.call("run_tool", raw, task.schema, *hands, len(proposals)).value
+    if not same(calls, [task.meant] * times):
+        raise Wrong(f"the tool ran {len(calls)} times, not as often as it should, or with other arguments")
+    wanted = {"ran": bool(times), "result": f"done with {task.number}" if times else None}
+    if not isinstance(said, dict) or not same({key: said.get(key) for key in wanted}, wanted):
+        raise Wrong(f"the tool ran {len(calls)} times, and `run_tool` returned something else")
+
+
+@case(points=2, hint="Repair first; then `tool(**arguments)`, once.", public=True)
+def runs_the_tool_once(student: Student, chance: Random) -> None:
+    """`run_tool` calls the tool once and returns `{"ran": True, "result": what the tool returned}`."""
+    task = Task(chance)
+    for raw in (task.but(), fenced(task.but(), chance), task.bare()):
+        runs(student, task, raw, (task.but(),), 1)
+
+
+@case(points=3, hint="Nothing runs before a proposal has passed every check.")
+def runs_nothing_unchecked(student: Student, chance: Random) -> None:
+    """If nothing right came the tool does not run, and `{"ran": False, "result": None}` comes back."""
+    task = Task(chance)
+    for bad in (task.but(count=str(task.number)), task.but(text="Nowhere"), "{}", task.but()[:-1]):
+        runs(student, task, task.bare(), (bad, task.but()), 1)
+        runs(student, task, task.bare(), (bad,), 0)

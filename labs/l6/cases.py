@@ -1,0 +1,276 @@
+"""The cases of lab 6: select.
+
+Pairs for the metric come from `chance`. Descriptions are judged by what a lexical model chooses with them,
+for the notebook's requests and for others, which use the words of the tools' pages.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from random import Random
+
+from zoolab.grading import Lab, Student, Wrong, case
+from zoolab.retrieval import BM25
+
+LAB = Lab("l6", "Select a tool", functions=("measure", "DESCRIPTIONS"))
+
+Pair = tuple[str | None, str | None]
+
+MAX_WORDS = 30
+QUOTE = 4
+
+# fmt: off
+#: The requests of the notebook.
+_PUBLIC: dict[str | None, tuple[str, ...]] = {
+    "find_order": (
+        "Look up my last order.", "What did the order cost?", "Show me the items of order 1042."),
+    "track_parcel": ("Where is my parcel?", "Track parcel 77, please.", "When does my parcel come?"),
+    "cancel_order": (
+        "Cancel my order.", "Please cancel order 1042, I do not want it.", "Can I still cancel this?"),
+    "refund_payment": ("I want my money back.", "Refund payment 88.", "Can I have a refund?"),
+    "change_address": (
+        "Change my address.", "I have a new address.", "Use another address for the next order."),
+    "check_stock": (
+        "Do you have this product?", "Is the product in stock?", "How many do you have in stock?"),
+    None: ("Thank you, that was all.", "Good morning!", "Who won the match yesterday?",
+           "Write a poem about cats."),
+}
+#: Requests that no student sees.
+_UNSEEN: dict[str | None, tuple[str, ...]] = {
+    "find_order": (
+        "Which items have I bought so far?", "I need the receipt for {}.", "Please send me the invoice.",
+        "On which date was it bought?", "Find the invoice and the receipt of {}."),
+    "track_parcel": (
+        "My shipment is late.", "Is shipment {} lost?", "What did the carrier scan last?",
+        "Which carrier has it?", "This week all deliveries are late."),
+    "cancel_order": (
+        "Stop it before it is shipped!", "That was a mistake, I do not want it shipped.",
+        "I changed my mind about the lamp.", "Stop {}, please, I changed my mind.",
+        "We ordered the lamp by mistake."),
+    "refund_payment": (
+        "The lamp came broken.", "My card was charged, and I know nothing of it.",
+        "You sent the wrong goods.", "I made a return, where is my money?", "The goods are broken."),
+    "change_address": (
+        "We moved to another city.", "There is a typo in my street.", "My postal code is {}.",
+        "We moved, the street is now another one.", "Send it to another city, postal code {}."),
+    "check_stock": (
+        "Is the lamp available?", "Which size is left?", "How many are left in the warehouse?",
+        "Which colour is available?", "Is it available in size {}?"),
+    None: (
+        "What is the capital of Norway?", "Do you know a joke?", "How do I learn Postgres?",
+        "Is Go a language for beginners?", "How do I open a CSV file?", "What is a cache?",
+        "Is a cluster of ten machines enough?", "You are very helpful.", "Can you help me with my homework?",
+        "I have a question about the weather."),
+}
+#: Tools of another department.
+_STRANGERS = (
+    "Say how much memory a host has. Use this when somebody asks about RAM or swapping.",
+    "Send packets to a host to see whether it answers on the network.",
+    "Restart a service, which causes downtime. Only if somebody asks for it.",
+    "Request a web page and return its HTTP status.",
+)
+_WORD = re.compile(r"[^\W_]+")
+_SMALL_WORDS = frozenset(_WORD.findall("""
+a about all an and another any are as ask asked asks at be been before can customer customers did do does
+for from had has have how i if in into is it its me my no not now of on one only or our please so somebody
+that the their them there they this to use used user users want wants was we were what when where whether
+which who why will with you your"""))
+# fmt: on
+
+
+def _shares(pairs: list[Pair]) -> dict[str, float | None]:
+    """What `measure` should return."""
+    right: dict[str | None, list[bool]] = {}
+    for expected, chosen in pairs:
+        right.setdefault(expected, []).append(chosen == expected)
+    return {
+        "accuracy": _share(chosen == expected for expected, chosen in pairs),
+        "balanced": _share(_share(flags) or 0 for flags in right.values()),
+        "needless": _share(chosen is not None for expected, chosen in pairs if expected is None),
+        "missed": _share(chosen is None for expected, chosen in pairs if expected is not None),
+    }
+
+
+def _share(flags: Iterable[float]) -> float | None:
+    found = list(flags)
+    return sum(found) / len(found) if found else None
+
+
+def _pairs(chance: Random, other: str = "") -> list[Pair]:
+    """Pairs of three tools and of none: one tool that is asked for often and always right, two rare ones that
+    are mostly wrong. Who is mistaken for another tool is mistaken for `other`, or for one of the three."""
+    often, rare, rarest = chance.sample(list(_PUBLIC)[:6], 3)
+    extra = [chance.randrange(4) for _ in range(4)]
+    pairs: list[Pair] = [(often, often)] * (9 + extra[0]) + [
+        (rare, rare),
+        (rare, None),
+        (rare, other or often),
+    ]
+    pairs += [(rare, None)] * extra[1] + [(rarest, other or rare)] * (1 + extra[2]) + [(rarest, None)]
+    pairs += [(None, None)] + [(None, often)] * (3 + extra[3])
+    return chance.sample(pairs, len(pairs))
+
+
+def _expect(student: Student, what: str, pairs: list[Pair], *keys: str) -> None:
+    value = student.call("measure", pairs).value
+    if not isinstance(value, dict):
+        raise Wrong("`measure` did not return a dict")
+    shares = _shares(pairs)
+    for key in keys:
+        if key not in value:
+            raise Wrong(f"the dict that `measure` returned has no {key!r}")
+        real, found = shares[key], value[key]
+        number = isinstance(found, int | float) and not isinstance(found, bool)
+        if not (found is None if real is None else number and abs(found - real) < 1e-6):
+            raise Wrong(f"{what}: `{key}` is not what the task says")
+
+
+def _descriptions(student: Student) -> dict[str, str]:
+    value = student.value("DESCRIPTIONS")
+    if not isinstance(value, dict):
+        raise Wrong("`DESCRIPTIONS` is not a dict")
+    own = {name: value.get(name) for name in _PUBLIC if name}
+    bare = [name for name, text in own.items() if not isinstance(text, str)]
+    if bare:
+        raise Wrong(f"`DESCRIPTIONS` has no text for {bare[0]!r}")
+    return own
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.lower())
+
+
+def _choice(request: str, descriptions: dict[str, str]) -> str | None:
+    """The lexical model: the tool whose description shares most with a request, if it is one."""
+    words = " ".join(word for word in _words(request) if word not in _SMALL_WORDS)
+    scores = BM25().scores(words, list(descriptions.values()))
+    best = max(scores)
+    return list(descriptions)[scores.index(best)] if best > 0 and scores.count(best) == 1 else None
+
+
+def _right(
+    own: dict[str, str], requests: dict[str | None, tuple[str, ...]], chance: Random
+) -> dict[str | None, float]:
+    """For each tool, and for none, the share of requests for which it is chosen."""
+    offered = dict(chance.sample(list(own.items()), len(own)))
+    number = chance.randrange(1000, 9999)
+    return {
+        expected: sum(_choice(text.format(number), offered) == expected for text in texts) / len(texts)
+        for expected, texts in requests.items()
+    }
+
+
+def _tools_only(right: dict[str | None, float]) -> dict[str | None, float]:
+    return {expected: share for expected, share in right.items() if expected}
+
+
+def _fair(student: Student, chance: Random) -> dict[str, str]:
+    """The descriptions, if they are chosen for at least half of the notebook's requests."""
+    own = _descriptions(student)
+    if (_share(_tools_only(_right(own, _PUBLIC, chance)).values()) or 0) < 0.5:
+        raise Wrong("with these descriptions not even half of the notebook's requests find their tool")
+    return own
+
+
+@case(2, "Compare with ==, and count every pair: (None, None) is right.", public=True)
+def counts_every_pair(student: Student, chance: Random) -> None:
+    """`accuracy` is the share, not rounded, of all pairs in which the choice is the expected one; where no tool
+    is needed, choosing none is right and choosing one is wrong."""
+    _expect(student, "pairs with and without need", _pairs(chance), "accuracy")
+    _expect(
+        student, "pairs without need only", [(None, None), (None, "find_order"), (None, None)], "accuracy"
+    )
+
+
+@case(3, "First the share for each expected value, None among them; then the mean of these shares.")
+def weighs_tools_equally(student: Student, chance: Random) -> None:
+    """`balanced` is a mean of shares: for each expected value, none needed among them, the share of its
+    pairs that are right; a tool that is asked for often counts no more than a rare one."""
+    _expect(student, "a frequent tool and two rare ones", _pairs(chance), "balanced")
+
+
+@case(2, "Each of the two has its own denominator.", public=True)
+def counts_both_mistakes(student: Student, chance: Random) -> None:
+    """`needless` is the share of calls among the pairs that need no tool, `missed` the share of none among
+    the pairs that need one."""
+    _expect(student, "pairs with and without need", _pairs(chance), "needless", "missed")
+
+
+@case(1, "Average over what was expected, not over what was chosen.")
+def survives_invented_tools(student: Student, chance: Random) -> None:
+    """A chosen tool that nobody expects, even one that does not exist, is a wrong choice and nothing more."""
+    pairs = _pairs(chance, f"magic_{chance.randrange(100)}")
+    _expect(student, "a tool that does not exist", pairs, "accuracy", "balanced", "needless", "missed")
+
+
+@case(1, "Check the length before you divide.")
+def knows_no_share_of_nothing(student: Student, chance: Random) -> None:
+    """A share of no pairs is None: all four of an empty list, `needless` where every pair needs a tool,
+    `missed` where none does."""
+    pairs = _pairs(chance)
+    keys = ("accuracy", "balanced", "needless", "missed")
+    _expect(student, "pairs that all need a tool", [pair for pair in pairs if pair[0]], *keys)
+    _expect(student, "pairs that need no tool", [pair for pair in pairs if not pair[0]], *keys)
+    _expect(student, "no pairs", [], *keys)
+
+
+@case(2, "Run the cell that tries the requests, and look at the first that goes wrong.", public=True)
+def chooses_for_the_notebook(student: Student, chance: Random) -> None:
+    """With `DESCRIPTIONS`, the lexical model is right for at least 9 in 10 of the notebook's requests, as a
+    balanced mean over the six tools and none."""
+    right = _right(_descriptions(student), _PUBLIC, chance)
+    if (_share(right.values()) or 0) < 0.9:
+        worst = min(right, key=lambda name: right[name])
+        raise Wrong(f"too many go wrong, most of them where {worst or 'no tool'} is expected")
+
+
+@case(4, "Read the tool's page again: which of its words would a customer use?")
+def chooses_for_others(student: Student, chance: Random) -> None:
+    """It is right for at least 8 in 10 of other requests, balanced over the six tools. They use words of the
+    tools' pages, other ones than the notebook's requests."""
+    right = _tools_only(_right(_descriptions(student), _UNSEEN, chance))
+    if (_share(right.values()) or 0) < 0.8:
+        worst = min(right, key=lambda name: right[name])
+        raise Wrong(f"too many go wrong, most of them where {worst} is expected")
+
+
+@case(2, "Leave out what only the makers of a tool care about, and words that fit every request.")
+def chooses_none(student: Student, chance: Random) -> None:
+    """It chooses no tool for at least 8 in 10 of other requests that need none."""
+    if _right(_fair(student, chance), _UNSEEN, chance)[None] < 0.8:
+        raise Wrong("a tool is chosen for too many requests that need none")
+
+
+@case(1, "Rare words decide: with more tools, words such as order or product decide less.")
+def holds_among_strangers(student: Student, chance: Random) -> None:
+    """With the tools of another department beside them, at least 8 in 10 requests of both kinds that need
+    one of the six still find it."""
+    own = {**_descriptions(student), **{f"stranger_{index}": text for index, text in enumerate(_STRANGERS)}}
+    shares = [_tools_only(_right(own, requests, chance)).values() for requests in (_PUBLIC, _UNSEEN)]
+    if (_share([share for found in shares for share in found]) or 0) < 0.8:
+        raise Wrong("among more tools, too many requests do not find theirs")
+
+
+@case(1, "Thirty words are two sentences. Which word could go?", public=True)
+def is_short(student: Student, chance: Random) -> None:
+    """No description has more than 30 words, and half of the notebook's requests find their tool."""
+    for name, text in _fair(student, chance).items():
+        if len(_words(text)) > MAX_WORDS:
+            raise Wrong(f"the description of {name} has {len(_words(text))} words")
+
+
+@case(1, "A description that quotes a test shows nothing about the next request.")
+def quotes_no_request(student: Student, chance: Random) -> None:
+    """No description has four words in a row that are four words in a row of a request in the notebook, and
+    half of those requests find their tool."""
+    own = {name: _runs(text) for name, text in _fair(student, chance).items()}
+    quoted = {run for texts in _PUBLIC.values() for text in texts for run in _runs(text)}
+    for name, runs in own.items():
+        if runs & quoted:
+            raise Wrong(f"the description of {name} quotes a request: {' '.join(min(runs & quoted))!r}")
+
+
+def _runs(text: str) -> set[tuple[str, ...]]:
+    words = _words(text)
+    return {tuple(words[i : i + QUOTE]) for i in range(len(words) - QUOTE + 1)}

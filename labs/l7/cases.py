@@ -1,0 +1,303 @@
+"""The cases of lab 7: what went wrong in a run, read from its trace.
+
+Each trace is a real walk of a scripted model whose calls fail as a plan says, so that the truth is known
+before anybody reads the trace. Marks of faults are taken out of what the student gets.
+"""
+
+import json
+from collections.abc import Iterable
+from random import Random
+from typing import Any
+
+from zoolab import Limits, Scripted, Tool, run
+from zoolab.errors import ToolTimeout, ZoolabError
+from zoolab.grading import Frame, Lab, Student, Wrong, case
+from zoolab.models.faulty import FAULTS, Faulty
+from zoolab.records import Reply
+from zoolab.trace.events import events_of
+
+LAB = Lab("l7", "Forensics", functions=("find_errors", "per_tool"), uses=("pandas",))
+
+COLUMNS = ("turn", "slot", "tool", "code", "root_cause", "tries", "recovered")
+TOOLS = ("read_file", "send_mail", "find_user", "book_room", "run_query", "list_orders", "get_weather")
+FINE, UNFIT, DENIED, INVENTED = "fine", "type", "denied", "invented"
+RAISED: tuple[type[Exception], ...] = (FileNotFoundError, OSError, ValueError, ToolTimeout)
+ERRORS = dict(zip(("missing", "disk", "broken", "late"), RAISED, strict=True))
+KINDS = {
+    "json": ("invalid_json", "bad arguments"),
+    "cut": ("invalid_json", "cut off"),
+    UNFIT: ("invalid_arguments", "bad arguments"),
+    INVENTED: ("unknown_tool", "invented tool"),
+    DENIED: ("permission_denied", "not allowed"),
+    "missing": ("resource_not_found", "tool failed"),
+    "disk": ("io_error", "tool failed"),
+    "broken": ("execution_failed", "tool failed"),
+    "late": ("timeout", "tool failed"),
+}
+ENDS = {"model_error": "no reply", "loop_limit": "gave up", "retries_exhausted": "gave up"}
+SCHEMA = {"type": "object", "properties": {"item": {"type": "string"}}, "required": ["item"]}
+
+Plan = list[list[tuple[str, str]]]  # for each turn its calls, in order: tool and kind of failure
+Row = dict[str, Any]
+
+
+def trace_of(plan: Plan, chance: Random, end: str = "answer", faults: Any = ()) -> list[Row]:
+    """The events of a walk in which all goes as planned; with faults as well, those are in the marks."""
+    replies: list[Any] = [reply_of(turn, chance) for turn in plan]
+    model: Any = Scripted([*replies, "Done."] if end == "answer" else replies)
+    if faults:
+        model = Faulty(model, faults, seed=chance.randrange(10**6))
+    retries = 0 if end == "retries_exhausted" else 99
+    limits = Limits(turns=len(plan) + (end != "loop_limit"), retries=retries, repeats=None)
+    tools = [tool_of(name, plan) for name in dict.fromkeys(name for turn in plan for name, _ in turn)]
+    try:
+        trace = run("Please.", [tool for tool in tools if tool.name in TOOLS], model, limits=limits)
+    except ZoolabError as error:
+        trace = error.trace  # type: ignore[assignment]
+    return list(json.loads(json.dumps(list(events_of(trace)))))
+
+
+def reply_of(turn: list[tuple[str, str]], chance: Random) -> Reply:
+    """The reply that asks for the calls of a turn, each failing in its way."""
+    calls = []
+    for name, kind in turn:
+        item = json.dumps({"item": f"{kind}-{chance.randrange(10**6)}"})
+        raw = {"json": item[:-2], "cut": item[:-2], UNFIT: '{"item": 7}'}.get(kind, item)
+        function = {"name": name, "arguments": raw}
+        calls.append({"id": f"call_{chance.randrange(10**6)}", "type": "function", "function": function})
+    message = {"role": "assistant", "content": None, "tool_calls": calls}
+    return Reply(message, "length" if turn[-1][1] == "cut" else "tool_calls")
+
+
+def tool_of(name: str, plan: Plan) -> Tool:
+    """A tool that fails as its argument says; one that nobody allows where the plan says so."""
+
+    def work(item: str) -> str:
+        kind = item.partition("-")[0]
+        if kind in ERRORS:
+            raise ERRORS[kind](f"{item} failed")
+        return item
+
+    risk = "high" if (name, DENIED) in [call for turn in plan for call in turn] else "safe"
+    return Tool(name, f"{name} for an item.", SCHEMA, work, risk=risk)  # type: ignore[arg-type]
+
+
+def truth(plan: Plan, end: str = "answer", last_turn: int = 0) -> list[Row]:
+    """The rows that a plan must give: retries go to the calls that wait for them, in their order."""
+    rows: list[Row] = []
+    for turn, calls in enumerate(plan, start=1):
+        waiting = [row for row in rows if not row["recovered"]]
+        for slot, (tool, kind) in enumerate(calls):
+            row = next((row for row in waiting if row["tool"] == tool), None)
+            if row is not None:
+                waiting.remove(row)
+                row.update(tries=row["tries"] + 1, recovered=kind == FINE)
+            elif kind != FINE:
+                code, cause = KINDS[kind]
+                rows.append(dict(zip(COLUMNS, (turn, slot, tool, code, cause, 1, False), strict=True)))
+    if end != "answer":
+        rows.append(dict(zip(COLUMNS, (last_turn, None, None, end, ENDS[end], 1, False), strict=True)))
+    return rows
+
+
+def unmarked(value: Any) -> Any:
+    """Events without the marks of faults, which no trace of a real model has."""
+    if isinstance(value, list):
+        return [unmarked(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {key: unmarked([] if key == "faults" else v) for key, v in value.items() if key != "fault"}
+
+
+def frame_of(student: Student, function: str, events: list[Row], columns: Iterable[str]) -> list[Row]:
+    found = student.call(function, unmarked(events)).value
+    if not isinstance(found, Frame):
+        raise Wrong(f"`{function}` did not return a data frame")
+    for name in columns:
+        if name not in found.columns:
+            raise Wrong(f"the data frame has no column `{name}`")
+    return found.records()
+
+
+def same(found: Any, wanted: Any) -> bool:
+    """2.0 is 2, as pandas may have it; but True is not 1."""
+    return isinstance(found, bool) == isinstance(wanted, bool) and bool(found == wanted)
+
+
+def compare(found: list[Row], wanted: list[Row], key: tuple[str, ...], columns: Iterable[str]) -> None:
+    """The rows agree in these columns, in whatever order they stand."""
+    if len(found) != len(wanted):
+        raise Wrong(f"{len(found)} rows came: {'too few' if len(found) < len(wanted) else 'too many'}")
+    for row in wanted:
+        at = [other for other in found if all(same(other[name], row[name]) for name in key)]
+        if len(at) != 1:
+            raise Wrong(f"a row is missing, or not where it should be: look at {', '.join(key)}")
+        for name in columns:
+            if not same(at[0][name], row[name]):
+                raise Wrong(f"the column `{name}` is not right in a row")
+
+
+def check_errors(student: Student, chance: Random, plan: Plan, *columns: str, end: str = "answer") -> None:
+    events = trace_of(plan, chance, end)
+    last = max(event["turn"] for event in events if event["event"] == "step")
+    found = frame_of(student, "find_errors", events, COLUMNS)
+    compare(found, truth(plan, end, last), ("turn", "slot"), columns)
+
+
+@case(points=1, hint="The step `result` of a call says how it ended: look at its `error_code`.", public=True)
+def one_row_for_each_failure(student: Student, chance: Random) -> None:
+    """Each call that failed has one row, with its `turn`, its `slot`, its `tool` and the error's `code`."""
+    a, b, c, d = chance.sample(TOOLS, 4)
+    plan = [[(a, FINE)], chance.sample([(b, UNFIT), (c, FINE)], 2), [(d, chance.choice(sorted(ERRORS)))]]
+    check_errors(student, chance, plan, "tool", "code")
+
+
+@case(points=1, hint="`pd.DataFrame(rows, columns=[...])` has its columns even without rows.", public=True)
+def no_row_where_nothing_failed(student: Student, chance: Random) -> None:
+    """A run without failures gives a data frame without rows, but with all columns."""
+    a, b, c = chance.sample(TOOLS, 3)
+    check_errors(student, chance, [[(a, FINE), (b, FINE)], [(c, FINE)]])
+    check_errors(student, chance, [[(a, FINE), (b, UNFIT)], [(c, FINE)]], "tool", "code")
+
+
+@case(
+    points=2,
+    hint="Invalid calls have no step `execute`: join by turn and slot, never by order.",
+)
+def each_failure_in_its_place(student: Student, chance: Random) -> None:
+    """What belongs together has the same turn and slot, in whatever order the steps stand, and however many
+    steps a call has."""
+    kinds = [FINE, *chance.sample([UNFIT, "json", "late", FINE, DENIED], 5)]
+    calls = list(zip(chance.sample(TOOLS, 6), kinds, strict=True))
+    check_errors(student, chance, [calls[:4], calls[4:]], "tool", "code", "root_cause")
+
+
+@case(points=2, hint="Which codes do you look for? Take whatever is an error, and not a list of some.")
+def every_kind_of_failure(student: Student, chance: Random) -> None:
+    """No failure is dropped: of validation, of permission, of a tool."""
+    kinds = chance.sample(["json", UNFIT, DENIED, "missing", "disk", "broken", "late"], 7)
+    calls = list(zip(chance.sample(TOOLS, 7), kinds, strict=True))
+    check_errors(student, chance, [calls[:3], calls[3:], [("fly_home", INVENTED)]], "tool", "code")
+
+
+@case(points=2, hint="One code, one cause; only `cut off` needs a second look.", public=True)
+def root_causes(student: Student, chance: Random) -> None:
+    """`root_cause` says whose fault it was, as the table of the task has it."""
+    kinds = ["json", UNFIT, DENIED, "broken", "missing", "late"]
+    calls = list(zip(chance.sample(TOOLS, 6), kinds, strict=True))
+    plan = [chance.sample([*calls[:3], ("teleport", INVENTED)], 4), calls[3:]]
+    check_errors(student, chance, plan, "root_cause")
+
+
+@case(points=3, hint="The reply's `finish_reason` is the evidence, and only its last call can be cut off.")
+def cut_off_needs_evidence(student: Student, chance: Random) -> None:
+    """`cut off` is the cause only for arguments, only in the last call of a reply, and only if that reply's
+    `finish_reason` is `length`; text that merely looks so is `bad arguments`."""
+    a, b, c, d, e = chance.sample(TOOLS, 5)
+    plan = [[(a, "json")], [(b, UNFIT), (c, "json"), (d, "cut")], [(e, chance.choice(["late", "disk"]))]]
+    check_errors(student, chance, chance.sample(plan, 3), "code", "root_cause")
+    events = trace_of([[(a, FINE), (b, chance.choice(["late", "broken"]))]], chance)
+    for event in events:
+        if event.get("reply"):
+            event["reply"]["finish_reason"] = "length"
+    found = frame_of(student, "find_errors", events, COLUMNS)
+    if [row["root_cause"] for row in found] != ["tool failed"]:
+        raise Wrong("a tool failed in a reply that ended by length, and the cause is not `tool failed`")
+
+
+@case(points=2, hint="Go through the tries in order, and keep for each tool what waits.", public=True)
+def retries_share_a_row(student: Student, chance: Random) -> None:
+    """A call and its retries are one row: `tries` counts them, and `recovered` says whether the last one
+    worked."""
+    a, b, c = chance.sample(TOOLS, 3)
+    fault = chance.choice(["json", UNFIT])
+    plan = [[(a, fault), (b, "late")], [(a, fault)], [(a, FINE), (c, FINE)], [(b, "late")]]
+    check_errors(student, chance, plan, "tool", "tries", "recovered")
+
+
+@case(points=2, hint="Two calls of one tool can wait at once. A retry comes in a later turn, and in order.")
+def retries_of_calls_side_by_side(student: Student, chance: Random) -> None:
+    """Where several calls of a tool failed in one turn, their retries come in the same order; a call in the
+    same turn is no retry."""
+    a, b = chance.sample(TOOLS, 2)
+    first, second = chance.sample(["late", "disk", UNFIT, "json"], 2)
+    ends = chance.sample([FINE, "broken"], 2)
+    plan = [[(a, first), (b, FINE), (a, FINE), (a, second)], [(a, ends[0]), (a, ends[1]), (a, UNFIT)]]
+    check_errors(student, chance, plan, *COLUMNS)
+
+
+@case(points=2, hint="What came first is the cause; a retry may fail for another reason.")
+def the_first_failure_is_the_cause(student: Student, chance: Random) -> None:
+    """Place, code and root cause are those of the first try, whatever happened to its retries."""
+    a, b = chance.sample(TOOLS, 2)
+    first, *later = chance.sample(["json", UNFIT, "late", "missing"], 3)
+    plan = [[(b, FINE), (a, first)], [(a, later[0])], [(a, later[1])], [(a, chance.choice([FINE, "disk"]))]]
+    check_errors(student, chance, plan, *COLUMNS)
+
+
+@case(points=2, hint="Once a call has recovered it waits for nothing; the field `attempt` counts otherwise.")
+def another_failure_is_another_row(student: Student, chance: Random) -> None:
+    """A tool that recovered and fails again later has a second row."""
+    a, b = chance.sample(TOOLS, 2)
+    plan = [[(a, UNFIT)], [(a, FINE), (b, FINE)], [(a, FINE)], [(b, FINE), (a, UNFIT)], [(a, "json")]]
+    check_errors(student, chance, plan, *COLUMNS)
+
+
+@case(points=3, hint="Read the last event. A row without a tool is easily lost in a merge or a groupby.")
+def how_the_run_ended(student: Student, chance: Random) -> None:
+    """A run that ended without an answer has a row of its own: its last turn, no slot, no tool, and the
+    outcome as its code."""
+    a, b = chance.sample(TOOLS, 2)
+    for end in chance.sample(sorted(ENDS), 3):
+        plan = [[(b, FINE)], [(a, UNFIT if end == "retries_exhausted" else "late")]]
+        check_errors(student, chance, plan, *COLUMNS, end=end)
+
+
+@case(points=3, hint="Look at the events, and not at what a trace usually looks like.")
+def faults_of_a_seeded_model(student: Student, chance: Random) -> None:
+    """The same holds where a model fails at random."""
+    names = [name for name, kind in FAULTS.items() if str(kind).endswith("-> invalid_json")]
+    rates = dict.fromkeys([*chance.sample(names, 5), "missing_argument", "cut_by_length"], 0.15)
+    events = trace_of([[(name, FINE)] for name in chance.sample(TOOLS, 7)], chance, faults=rates)
+    wanted = []
+    for event in events:
+        for mark in (event.get("reply") or {}).get("faults", ()):
+            code = "invalid_arguments" if mark["name"] == "missing_argument" else "invalid_json"
+            cause = "cut off" if mark["name"] == "cut_by_length" else "bad arguments"
+            row = event["turn"], event["slot"], event["record"]["name"], code, cause, 1, False
+            wanted.append(dict(zip(COLUMNS, row, strict=True)))
+    compare(frame_of(student, "find_errors", events, COLUMNS), wanted, ("turn", "slot"), COLUMNS)
+    kinds = sorted(KINDS.keys() - {INVENTED, "cut"})
+    plan = [[(name, chance.choice(kinds))] for name in chance.sample(TOOLS, 3)]
+    check_errors(student, chance, plan, *COLUMNS)
+
+
+def check_tools(student: Student, chance: Random, plan: Plan) -> None:
+    found = frame_of(student, "per_tool", trace_of(plan, chance), ("tool", "calls", "failed"))
+    names = dict.fromkeys(tool for turn in plan for tool, _ in turn)
+    wanted = []
+    for name in names:
+        rows = [row for row in truth(plan) if row["tool"] == name]
+        tries = sum(tool == name for turn in plan for tool, _ in turn)
+        calls = tries - sum(row["tries"] - 1 for row in rows)
+        wanted.append({"tool": name, "calls": calls, "failed": sum(not row["recovered"] for row in rows)})
+    compare(found, wanted, ("tool",), ("calls", "failed"))
+
+
+@case(points=2, hint="A retry is no new call: subtract the retries, and those that recovered.", public=True)
+def counts_calls_and_not_tries(student: Student, chance: Random) -> None:
+    """`per_tool` has one row a tool: `calls` counts a call and its retries once, and `failed` those that
+    never came right."""
+    a, b = chance.sample(TOOLS, 2)
+    fault = chance.choice(["json", UNFIT, "late"])
+    plan = [[(a, fault), (b, FINE)], [(a, fault)], [(a, FINE), (b, "disk")], [(a, FINE)]]
+    check_tools(student, chance, plan)
+
+
+@case(points=2, hint="Begin with all tries, and not with those that failed.")
+def counts_every_tool(student: Student, chance: Random) -> None:
+    """Every tool that was called has a row, those that never failed and those that do not exist as well."""
+    a, b, c, d = chance.sample(TOOLS, 4)
+    plan = [[(a, FINE), (b, UNFIT), (a, "late")], [("fly_home", INVENTED), (c, DENIED)]]
+    plan += [[(b, FINE), (a, FINE)], [(d, FINE)] * chance.randrange(1, 4), [("fly_home", INVENTED)]]
+    check_tools(student, chance, plan)

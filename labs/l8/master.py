@@ -1,0 +1,349 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Lab 8 · Test the tester
+#
+# In lab 3 a grader told you whether your loop was right. How did it know? Now you write the grader.
+#
+# Tests of loops go wrong in two ways. A **lenient** test passes broken loops: it looks at the final answer, and with a
+# script in the model's place the final answer always comes. A **strict** one refuses right loops, because they say
+# `Error:` where it expected `ERROR:`. Both were seen in graders that courses use: a right answer that printed a warning
+# got no marks, and an object that claimed to equal everything got all of them.
+#
+# There is a way to measure a test: break the thing on purpose, in many small ways, and count what the test notices. Each
+# broken version is called a **mutant**, and the method **mutation testing**.
+#
+# Do lab 3 first. This lab takes about 60 minutes and needs no key and no network.
+
+# %% [markdown]
+# ## What you get
+#
+# A loop, but not its code: only `run`, which leads one conversation with it and tells you what happened.
+#
+# `run(messages, replies, tools, limit=8)`
+#
+# | you give | what it is |
+# | --- | --- |
+# | `messages` | the conversation so far |
+# | `replies` | what the scripted model says, one message after the other (1 to 30) |
+# | `tools` | name -> `{"returns": value}` or `{"raises": "why"}` |
+# | `limit` | how often the model may be asked, at most |
+#
+# Keep a scenario small: 10,000 characters and 30 calls at most.
+
+# %% [markdown]
+# It returns a dict, a record of what the loop did:
+#
+# | key | what it holds |
+# | --- | --- |
+# | `messages` | the messages that the loop returned |
+# | `requests` | a list, one for each time the model was asked: `{"messages": [...], "tools": [names]}` |
+# | `executed` | a list of `[name, arguments]`, each call that ran, in the order they ran |
+# | `given` | your list `messages`, as it was afterwards |
+# | `ended` | `"returned"`, or what the loop raised, as `"raised ValueError: ..."` |
+#
+# A loop that asks for more replies than you scripted ends with `"raised EOFError: ..."`. If a loop raised, `messages` are those
+# of its last request.
+
+# %% [markdown]
+# ## What a right loop does
+#
+# The rules of lab 3:
+#
+# 1. It asks with all messages so far and all tools, every time, first with the messages as they were given.
+# 2. A reply without calls is the answer: it is appended, and all messages are returned.
+# 3. A reply with calls is appended as it came, text and arguments and all, before the results.
+# 4. Every call runs once, with its own arguments. One result for each follows, in the order of the calls, with
+#    role `tool` and the call's id as `tool_call_id`. Ids may repeat, in a later reply too: each is a call of its own.
+# 5. The content of a result is text: a string as it is, anything else as JSON.
+# 6. What goes wrong is a result: a tool that raised has the word `error` and the reason in it, an unknown tool the word
+#    `error` and its name, arguments that are not one JSON object the word `error`. Nothing runs for the last two. The
+#    other calls run all the same, and the conversation goes on.
+# 7. The model is asked `limit` times at most. The last calls get their results then too, and all messages are returned.
+# 8. The caller's list stays as it was.
+
+# %% [markdown]
+# What a right loop is **free** to do: run the calls of a reply in any order; word errors in its own way, in large or
+# small letters; lay out JSON in its own way; add a key `name` to a result; at the limit, run the last calls or just answer
+# them with some text.
+#
+# ## The task
+#
+# Write `faults_of(run)`. It tries the loop behind `run` as often as it likes (up to 300 times) and returns a **list of
+# texts**: one for each fault found, in words of your own; an empty list for a right loop. Do not raise: a test that
+# crashes has found nothing.
+#
+# You will be judged by loops that you have not seen: right ones must be passed, broken ones must not, in any order.
+#
+# ## A loop to try it on
+#
+# Here is a right one, in the same dress. Once your checks pass it, break it: delete a line, swap two, and see whether your
+# checks notice.
+
+# %%
+import json
+
+
+# %%
+def right_loop(messages, model, tools, limit):
+    "A right loop, to be broken."
+    messages = list(messages)
+    for _ in range(limit):
+        reply = model(messages, list(tools))
+        messages.append(reply)
+        if not reply.get("tool_calls"):
+            break
+        for call in reply["tool_calls"]:
+            content = content_of(call["function"], tools)
+            messages.append({"role": "tool", "tool_call_id": call["id"], "content": content})
+    return messages
+
+
+def content_of(function, tools):
+    try:
+        arguments = json.loads(function["arguments"])
+        value = tools[function["name"]](**arguments)
+    except Exception as error:
+        return f"ERROR: {error}"
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+# %%
+class Scene:
+    "Plays the model and the tools for a loop, and writes down what happens."
+
+    def __init__(self, replies):
+        self.replies, self.requests, self.executed = replies, [], []
+
+    def model(self, messages, tools):
+        self.requests.append({"messages": list(messages), "tools": tools})
+        if len(self.requests) > len(self.replies):
+            raise EOFError("the script has no further reply")
+        return self.replies[len(self.requests) - 1]
+
+    def tool(self, name, does):
+        def run(**arguments):
+            self.executed.append([name, arguments])
+            if "raises" in does:
+                raise RuntimeError(does["raises"])
+            return does["returns"]
+
+        return run
+
+
+# %%
+def run_on(loop):
+    "The `run` of a loop."
+
+    def run(messages, replies, tools, limit=8):
+        scene, ended = Scene(replies), "returned"
+        functions = {name: scene.tool(name, does) for name, does in tools.items()}
+        try:
+            came = loop(messages, scene.model, functions, limit)
+        except Exception as error:
+            ended = f"raised {type(error).__name__}: {error}"
+            came = scene.requests[-1]["messages"] if scene.requests else messages
+        record = {"messages": came, "requests": scene.requests, "executed": scene.executed}
+        return {**record, "given": messages, "ended": ended}
+
+    return run
+
+
+def wants(*calls, text=None):
+    "A reply with calls, each given as (id, name, arguments)."
+    made = [
+        {"id": id, "type": "function", "function": {"name": name, "arguments": args}}
+        for id, name, args in calls
+    ]
+    return {"role": "assistant", "content": text, "tool_calls": made}
+
+
+# %%
+question = [{"role": "user", "content": "Is web-01 up?"}]
+script = [wants(("call_x", "ping", '{"host": "web-01"}')), {"role": "assistant", "content": "Yes."}]
+run_on(right_loop)(question, script, {"ping": {"returns": {"ms": 3}}})
+
+# %% [markdown]
+# ## Your checks
+#
+# One way: first the **scenarios**, small conversations that each make some rule matter; then a function that compares a
+# record with the rules, and does not care which scenario it came from.
+
+# %%
+# BEGIN SOLUTION
+# STUB: # Room for scenarios.
+OPENING = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "How are the servers?"}]
+DONE = {"role": "assistant", "content": "All is well."}
+TOOLS = {
+    "ping": {"returns": {"up": True, "ms": None}},
+    "read_log": {"returns": "nothing new"},
+    "restart": {"raises": "permission missing"},
+}
+
+
+def call(id, name, **arguments):
+    return id, name, json.dumps(arguments)
+
+
+ROUNDS = [
+    wants(call("c_71", "ping", host="a"), call("c_12", "read_log", lines=3), call("c_55", "ping", host="b")),
+    wants(call("c_71", "ping", host="c"), text="One more."),
+    wants(call("c_71", "read_log", lines=9)),
+]
+# END SOLUTION
+
+# %%
+# BEGIN SOLUTION
+# STUB: # More room.
+TROUBLE = [
+    wants(
+        call("d_4", "restart", host="a"),
+        call("d_9", "reboot"),
+        ("d_2", "ping", '{"host": "a'),
+        call("d_1", "ping"),
+    ),
+    wants(("d_3", "ping", "[1]"), call("d_7", "read_log", lines=1)),
+]
+ENDLESS = [wants(call(f"e_{n}", "ping", host=f"h{n}"), call(f"f_{n}", "ping", host="z")) for n in range(6)]
+SCENARIOS = [([*ROUNDS, DONE], 8), ([*TROUBLE, DONE], 8), (ENDLESS, 3), ([*ROUNDS[:1], DONE], 2), ([DONE], 1)]
+# END SOLUTION
+
+# %%
+# BEGIN SOLUTION
+# STUB: # Room for a function that judges one result.
+
+
+def may_run(function):
+    "Whether this call can run at all."
+    try:
+        return function["name"] in TOOLS and isinstance(json.loads(function["arguments"]), dict)
+    except ValueError:
+        return False
+
+
+def tells(content, function):
+    "Whether a result says what came of the call, or why nothing did."
+    if not isinstance(content, str):
+        return False
+    does = TOOLS.get(function["name"], {})
+    if may_run(function) and "returns" in does:
+        if isinstance(does["returns"], str):
+            return content == does["returns"]
+        try:
+            return json.loads(content) == does["returns"]
+        except ValueError:
+            return False
+    why = does.get("raises", "") if does else function["name"]
+    return "error" in content.lower() and (why in content or (does and not may_run(function)))
+
+
+# END SOLUTION
+
+# %%
+# BEGIN SOLUTION
+# STUB: # Room for one that compares a record with the rules.
+
+
+def compare(record, replies, limit):
+    "The faults of one record, rule by rule."
+    said, asked, at = record["messages"], replies[:limit], len(OPENING)
+    if record["ended"] != "returned" or len(record["requests"]) != len(asked):
+        yield f"{len(record['requests'])} requests for {len(asked)} replies; {record['ended']}"
+    if record["given"] != OPENING or said[:at] != OPENING:
+        yield "the opening messages were changed"
+    for turn, (request, reply) in enumerate(zip(record["requests"], asked, strict=False)):
+        if request["messages"] != said[:at] or sorted(request["tools"]) != sorted(TOOLS):
+            yield f"request {turn} is not complete"
+        if said[at : at + 1] != [reply]:
+            yield f"reply {turn} was changed or left out"
+        calls = reply.get("tool_calls") or []
+        results = said[at + 1 : at + 1 + len(calls)]
+        yield from compare_results(calls, results, last=turn == limit - 1)
+        at += 1 + len(calls)
+    if len(said) != at:
+        yield "the conversation is longer or shorter than it should be"
+
+
+# END SOLUTION
+
+# %%
+# BEGIN SOLUTION
+# STUB: # Room for its helpers.
+
+
+def compare_results(calls, results, last):
+    "The faults of the results of one reply."
+    keys = [(result.get("role"), result.get("tool_call_id")) for result in results]
+    if keys != [("tool", call["id"]) for call in calls]:
+        yield "the results do not match the calls"
+    for call, result in zip(calls, results, strict=False):
+        if not last and not tells(result.get("content"), call["function"]):
+            yield f"a result of {call['function']['name']} does not tell what came of it"
+
+
+def compare_executed(executed, replies, limit):
+    "Whether each call ran that had to, once; at the limit the last ones may run."
+    ran = [sorted(json.dumps(call) for call in executed)]
+    rounds = [[one["function"] for one in reply.get("tool_calls") or []] for reply in replies[:limit]]
+    for most in (rounds, rounds[: limit - 1]):
+        calls = [
+            [f["name"], json.loads(f["arguments"])] for functions in most for f in functions if may_run(f)
+        ]
+        ran.append(sorted(json.dumps(call) for call in calls))
+    return [] if ran[0] in ran[1:] else ["calls ran that should not, or did not, or twice"]
+
+
+# END SOLUTION
+
+
+# %%
+def faults_of(run):
+    "What is wrong with the loop behind `run`: a list of texts, empty if nothing is."
+    # BEGIN SOLUTION
+    faults = []
+    for replies, limit in SCENARIOS:
+        record = run([*OPENING], replies, TOOLS, limit)
+        faults += compare(record, replies, limit)
+        faults += compare_executed(record["executed"], replies, limit)
+    return faults
+    # END SOLUTION
+
+
+# %% [markdown]
+# ## Try it by hand
+#
+# On the right loop, and on one that runs only the first call of a reply. **Predict first:** how would you break
+# `right_loop` so that your own checks do not notice?
+
+
+# %%
+def first_only(messages, model, tools, limit):
+    "A mutant: the loop never sees more than the first call."
+
+    def model_with_one_call(said, names):
+        reply = model(said, names)
+        return {**reply, "tool_calls": (reply.get("tool_calls") or [])[:1]}
+
+    return right_loop(messages, model_with_one_call, tools, limit)
+
+
+print("right loop:", faults_of(run_on(right_loop)))
+print("mutant:    ", faults_of(run_on(first_only)))
+
+# %% [markdown]
+# Nothing here needs a live model, and nothing should: a test that asks a real model tests the model.
+#
+# ## Check it
+#
+# Save the notebook, then run this. It tries the public loops; your teacher has more of them.
+
+# %%
+from zoolab import check
+
+check("l8")
