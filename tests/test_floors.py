@@ -17,7 +17,7 @@ ROOT = Path(zoolab.__file__).parent
 # From the cellar up. A name is a module, or a room whose files may import each other.
 FLOORS = [
     ["errors", "faults"],
-    ["files", "jsontext", "limits", "predictions", "stats"],
+    ["files", "jsontext", "limits", "notebooks", "predictions", "stats"],
     ["schema", "secrets", "textcalls", "tokens"],
     ["messages", "steps.printed", "tools"],
     ["callables"],
@@ -35,7 +35,7 @@ FLOORS = [
     ["experiments", "grading"],
     ["__init__"],
     ["commands"],
-    ["cli", "notebooks"],
+    ["cli"],
     ["__main__"],
 ]
 FLOOR_OF = {name: number for number, floor in enumerate(FLOORS) for name in floor}

@@ -154,16 +154,23 @@ def as_scores(hits):
     return dict(enumerate(hits.tolist()))
 
 
-@pytest.mark.parametrize(("cases", "runs"), [(20, 3), (40, 1), (40, 3)])
-def test_95_percent_intervals_of_a_difference_cover_in_93_to_97_percent(cases, runs):
+def coverage_of_differences(cases, runs, samples=600):
+    """How many of the intervals hold what is true; the seed decides."""
     rng = np.random.default_rng(20)
     truth = np.subtract(*[hits.mean() for hits in sample(rng, 400_000, 1, 0.6)][::-1])
-    covered = 0
-    for _ in range(600):
-        first, second = sample(rng, cases, runs, 0.6)
-        found = paired_difference(as_scores(first), as_scores(second), draws=600)
-        covered += found.low <= truth <= found.high
-    assert 0.93 <= covered / 600 <= 0.97
+    pairs = (map(as_scores, sample(rng, cases, runs, 0.6)) for _ in range(samples))
+    found = [paired_difference(first, second, draws=500) for first, second in pairs]
+    return sum(interval.low <= truth <= interval.high for interval in found) / samples
+
+
+@pytest.mark.parametrize(("cases", "runs"), [(10, 3), (12, 5), (20, 1), (20, 3), (40, 1), (40, 3)])
+def test_95_percent_intervals_of_a_difference_cover_in_93_to_97_percent(cases, runs):
+    assert 0.93 <= coverage_of_differences(cases, runs) <= 0.97
+
+
+@pytest.mark.parametrize(("cases", "runs"), [(5, 5), (8, 1)])
+def test_a_handful_of_cases_is_never_taken_for_more_than_it_shows(cases, runs):
+    assert coverage_of_differences(cases, runs, samples=300) >= 0.95
 
 
 def test_wilsons_interval_covers_in_93_to_97_percent_whatever_the_rate_on_average():
@@ -175,7 +182,7 @@ def test_wilsons_interval_covers_in_93_to_97_percent_whatever_the_rate_on_averag
     assert 0.93 <= sum(covered) / len(covered) <= 0.97
 
 
-@pytest.mark.parametrize(("cases", "runs"), [(20, 3), (40, 5)])
+@pytest.mark.parametrize(("cases", "runs"), [(5, 5), (10, 5), (20, 3), (40, 5)])
 def test_95_percent_intervals_of_a_rate_with_repeats_cover_in_93_to_97_percent(cases, runs):
     rng = np.random.default_rng(21)
     truth = 0.7

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Iterable
+from functools import partial
 from typing import Any, Literal
 
 from zoolab.errors import InvalidInput
@@ -18,11 +19,12 @@ from zoolab.records import (
     Step,
 )
 from zoolab.registry import ToolRegistry
+from zoolab.schema.checker import Validator
 from zoolab.steps.define import as_registry
 from zoolab.steps.execute import Runner
 from zoolab.steps.request import Retriever, deny_names, opening_messages
 from zoolab.steps.result import Envelope
-from zoolab.steps.validate import Repairer
+from zoolab.steps.validate import Repairer, check_with_repair
 from zoolab.tools import Tool
 from zoolab.turns import Turns
 
@@ -48,6 +50,7 @@ def walk(
     calls: Literal["native", "text"] | None = None,
     envelope: Envelope = "json",
     first_turn: int = 1,
+    validator: Validator = "jsonschema",
 ) -> Walk:
     """Walk through a conversation, one step at a time.
 
@@ -72,6 +75,7 @@ def walk(
             the calls in the model's text. By default what the model says of itself.
         envelope: "json" wraps results with success, error and measures; "plain" sends them alone.
         first_turn: The number of the first turn, where a conversation is continued.
+        validator: What judges arguments; "rs" is faster and refuses some schemas (`zoolab.schema.quick`).
 
     Yields:
         The steps define, then request, tool_call, validate, execute, result for each turn.
@@ -91,14 +95,17 @@ def walk(
     >>> " ".join(step.kind for step in walk("What is 42 + 58?", [add], model))
     'define request tool_call validate execute result request tool_call'
     """
-    _check_options(model, policy, repair, retrieve, limits, calls, envelope)
+    _check_options(model, policy, repair, retrieve, limits, calls, envelope, validator)
     limits = limits or Limits()
     as_text = (calls or getattr(model, "calls", "native")) == "text"
     runner = Runner(context if isinstance(context, Context) else Context(context), parallel=parallel)
     permissions = policy if isinstance(policy, Permissions) else Permissions(policy)
     registry, messages = _equipped(tools, model), list(messages)
     denied = deny_names(deny, registry)
-    turns = Turns(first_turn, limits, permissions, repair, retrieve, denied, runner, envelope, as_text)
+    for tool in registry if validator == "rs" else ():
+        tool.checker.compile(validator)
+    judge = partial(check_with_repair, repair=repair, deny=denied, validator=validator)
+    turns = Turns(first_turn, limits, permissions, judge, retrieve, runner, envelope, as_text)
     try:
         yield from turns.define(registry, tool_choice)
         in_text = turns.told_in_text(prompt, messages)
@@ -124,7 +131,14 @@ def _equipped(tools: Tools, model: Model) -> ToolRegistry:
 
 
 def _check_options(
-    model: Any, policy: Any, repair: Any, retrieve: Any, limits: Any, calls: Any, envelope: Any
+    model: Any,
+    policy: Any,
+    repair: Any,
+    retrieve: Any,
+    limits: Any,
+    calls: Any,
+    envelope: Any,
+    validator: Any,
 ) -> None:
     """What else would be noticed in the middle of a walk, or never."""
     expected = {
@@ -135,6 +149,7 @@ def _check_options(
         "limits": (isinstance(limits, Limits | None), "Limits, as Limits(turns=5)"),
         "calls": (calls in (None, "native", "text"), "native or text"),
         "envelope": (envelope in ("json", "plain"), "json or plain"),
+        "validator": (validator in ("jsonschema", "rs"), "jsonschema or rs"),
     }
     given = {
         "model": model,
@@ -144,6 +159,7 @@ def _check_options(
         "limits": limits,
         "calls": calls,
         "envelope": envelope,
+        "validator": validator,
     }
     for name, (fits, wanted) in expected.items():
         if not fits:

@@ -91,8 +91,9 @@ def rate(scores: Scores, confidence: float = 0.95) -> Interval:
     """The mean score over all runs, with Wilson's interval for as many runs as they are worth.
 
     With one run a case this is `wilson`. Several runs of one case tell less than as many cases: how
-    much less is seen in how far cases differ (the design effect). They are never worth less than one
-    run a case, nor more than they are.
+    much less is seen in how far cases differ (the design effect), less surely with few cases. They are
+    never worth less than one run a case, nor more than they are. In simulations with 5 and more cases a
+    95 % interval covers in 93 to 97 % of all samples.
 
     Raises:
         InvalidInput: There are no scores, or one is not between 0 and 1.
@@ -115,10 +116,14 @@ def paired_difference(
     """The mean over the cases of both of how much better the second variant does, with its interval.
 
     Every case weighs the same, however many runs it has; cases that only one of them has are left
-    out. The interval is the percentile interval of a bootstrap that draws whole cases. Two more cases
-    are mixed in, half a case better, half a case worse and one unchanged, by as much as cases usually
-    change: otherwise a few cases that all agree would have an interval of no width. In simulations with
-    20 and more cases a 95 % interval then covers in 93 to 97 % of all samples.
+    out. The interval comes of a bootstrap that draws whole cases (clusters), with two corrections
+    without which few cases have intervals that are too narrow. One more case is mixed in, a quarter of
+    it better, a quarter worse and half unchanged, by as much as cases usually change: otherwise cases
+    that all agree would have an interval of no width. And each sample's distance from the middle is
+    scaled at random as the spread of so few cases may be off, so that it is spread as Student's t with
+    one degree of freedom less than there are cases. In simulations with 10 and more cases a 95 % interval
+    then covers in 93 to 97 % of all samples, and in more where hardly any case changes; without the
+    second correction it covers in 90 % with 10 cases, and in 83 % with 5.
 
     Args:
         first: The scores of the variant to compare with.
@@ -133,7 +138,7 @@ def paired_difference(
     >>> before = {case: [0.0] for case in range(30)}
     >>> after = {case: [float(case < 12)] for case in range(30)}
     >>> print(paired_difference(before, after))
-    +40 points (+20 to +57)
+    +40 points (+20 to +58)
     """
     first, second = _checked(first), _checked(second)
     shared = [case for case in first if case in second]
@@ -195,7 +200,9 @@ def _worth(scores: Mapping[Hashable, list[float]], p: float, runs: int) -> float
         return 0.0
     spread = math.fsum((math.fsum(case) - p * len(case)) ** 2 for case in scores.values())
     variance = spread / runs**2 * cases / (cases - 1)
-    return p * (1 - p) / variance if variance > 0 else math.inf
+    # Few cases show only roughly how far they differ; so much wider is Student's t than the normal curve.
+    sure = max(0, cases - 3) / (cases - 1)
+    return sure * p * (1 - p) / variance if variance > 0 else math.inf
 
 
 def _bootstrap(changes: list[float], tail: float, draws: int, seed: int) -> tuple[float, float]:
@@ -206,10 +213,13 @@ def _bootstrap(changes: list[float], tail: float, draws: int, seed: int) -> tupl
     moved = sizes != 0
     usual = math.sqrt(float(np.average(sizes[moved] ** 2, weights=counts[moved]))) if moved.any() else 1.0
     sizes = np.concatenate([sizes, [usual, -usual, 0.0]])
-    weights = np.concatenate([counts, [0.5, 0.5, 1.0]])
-    means = _draw_means(sizes, weights / weights.sum(), len(changes), draws, np.random.default_rng(seed))
-    low, high = np.quantile(means, tail, method="lower"), np.quantile(means, 1 - tail, method="higher")
-    return float(low), float(high)
+    shares = np.concatenate([counts, [0.25, 0.25, 0.5]]) / (len(changes) + 1)
+    rng, middle = np.random.default_rng(seed), float(sizes @ shares)
+    freedom = max(1, len(changes) - 1)
+    away = _draw_means(sizes, shares, len(changes), draws, rng) - middle
+    away *= np.sqrt(freedom / rng.chisquare(freedom, draws))
+    low, high = np.quantile(away, tail, method="lower"), np.quantile(away, 1 - tail, method="higher")
+    return max(-1.0, middle + float(low)), min(1.0, middle + float(high))
 
 
 def _draw_means(sizes: Any, shares: Any, cases: int, draws: int, rng: np.random.Generator) -> Any:

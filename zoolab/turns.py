@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -36,7 +36,7 @@ from zoolab.steps.request import (
 )
 from zoolab.steps.result import METADATA, Envelope, make_result
 from zoolab.steps.tool_call import CallIds, check_reply, message_with_calls, read_calls, without_empty_calls
-from zoolab.steps.validate import Repairer, check_with_repair
+from zoolab.steps.validate import check_call
 from zoolab.tools import Tool
 
 Ask = Generator[Step, Record | Step | None, Any]
@@ -54,9 +54,8 @@ class Turns:
         first_turn: int,
         limits: Limits,
         permissions: Permissions,
-        repair: Repairer | None,
+        judge: Callable[..., Verdict],
         retrieve: Retriever | None,
-        deny: frozenset[str],
         runner: Runner,
         envelope: Envelope,
         as_text: bool,
@@ -65,9 +64,8 @@ class Turns:
         self.first_turn = first_turn
         self.limits = limits
         self.permissions = permissions
-        self.repair = repair
+        self.judge = judge
         self.retrieve = retrieve
-        self.deny = deny
         self.runner = runner
         self.envelope: Envelope = envelope
         self.as_text = as_text
@@ -168,7 +166,7 @@ class Turns:
                 continue
             tool = self.registry.get(call.name)
             if tool is None:  # a person may have allowed what does not exist
-                outcomes[slot] = refused(call, check_with_repair(call, self.registry, None))
+                outcomes[slot] = refused(call, check_call(call, self.registry))
                 continue
             arguments = verdict.arguments or {}
             decision = _BY_HAND if tool.function is None else self.permissions.decide(tool, arguments)
@@ -236,7 +234,7 @@ class Turns:
         most = self.limits.calls_per_turn
         if call.slot >= most:
             return Verdict(False, None, (Problem("loop_limit", "", f"at most {most} calls a reply", "more"),))
-        return check_with_repair(call, self.registry, self.repair, deny=self.deny, cut=cut)
+        return self.judge(call, self.registry, cut=cut)
 
     def _wait(self, call: ToolCall, tool: Tool, arguments: dict[str, Any], pending: Decision) -> Ask:
         """What somebody decides on a call, or the outcome that they give in place of running it."""

@@ -127,7 +127,12 @@ check_disk_usage = {
 # BEGIN SOLUTION
 # STUB: search_logs = ...  # your code
 level = {"enum": ["debug", "info", "warning", "error"], "description": "The lowest level to show."}
-words = {"type": "array", "items": {"type": "string"}, "minItems": 1, "description": "Only lines with one of these."}
+words = {
+    "type": "array",
+    "items": {"type": "string"},
+    "minItems": 1,
+    "description": "Only lines with one of these.",
+}
 limit = {"type": "integer", "minimum": 1, "maximum": 200, "description": "At most so many lines."}
 service = {"type": "string", "description": "Name of the service, for example nginx."}
 about = (
@@ -143,6 +148,7 @@ parameters = {
 function = {"name": "search_logs", "description": about, "parameters": parameters}
 search_logs = {"type": "function", "function": function}
 # END SOLUTION
+
 
 # %%
 # BEGIN SOLUTION
@@ -164,7 +170,9 @@ parameters = closed(
     hours={"type": "number", "minimum": 0, "description": "Hours that it may take."},
     public={"type": "boolean", "description": "Whether everybody may read it."},
 )
-about = "Open a ticket, so that support looks into a problem. Use this when the user wants colleagues to help."
+about = (
+    "Open a ticket, so that support looks into a problem. Use this when the user wants colleagues to help."
+)
 function = {"name": "open_ticket", "description": about, "parameters": parameters}
 open_ticket = {"type": "function", "function": function}
 # END SOLUTION

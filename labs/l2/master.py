@@ -34,7 +34,10 @@ registry = {
             "city": {"type": "string"},
             "nights": {"type": "integer", "minimum": 1, "maximum": 30},
             "board": {"type": "string", "enum": ["none", "half", "full"]},
-            "guests": {"type": "array", "items": {"type": "object", "properties": {"age": {"type": "integer"}}}},
+            "guests": {
+                "type": "array",
+                "items": {"type": "object", "properties": {"age": {"type": "integer"}}},
+            },
         },
         "required": ["city", "nights"],
         "additionalProperties": False,
@@ -145,7 +148,14 @@ def problems_in(value, schema, pointer=""):
 # %%
 # BEGIN SOLUTION
 # STUB: # Room for helpers, if you want some.
-KINDS = {"string": str, "integer": int, "number": (int, float), "boolean": bool, "array": list, "object": dict}
+KINDS = {
+    "string": str,
+    "integer": int,
+    "number": (int, float),
+    "boolean": bool,
+    "array": list,
+    "object": dict,
+}
 
 
 def has_type(value, name):
@@ -166,6 +176,8 @@ def step(pointer, name):
 
 def problem(code, pointer):
     return {"code": code, "pointer": pointer}
+
+
 # END SOLUTION
 
 

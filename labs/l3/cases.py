@@ -24,12 +24,16 @@ class Walk:
     """One conversation of the student's loop, as it was seen from here.
 
     `outcomes` says what a tool gives, or raises; a tool that is not in it gives another number each time.
+    `critical` is the tool that needs a yes, `decisions` what is answered for each host, or raised.
     """
 
     chance: Random
     opening: list[Message]
     replies: list[Message]
     outcomes: dict[str, Any] = field(default_factory=dict)
+    critical: str = ""
+    decisions: dict[str, Any] = field(default_factory=dict)
+    confirmed: list[str] = field(default_factory=list)
     requests: list[list[Message]] = field(default_factory=list)
     offered: list[Any] = field(default_factory=list)
     executed: list[tuple[str, Any, Any]] = field(default_factory=list)
@@ -41,6 +45,8 @@ class Walk:
         tools = {
             name: {"schema": _schema(name), "run": Callback(partial(self._run, name), name)} for name in names
         }
+        if self.critical:
+            tools[self.critical]["confirm"] = Callback(self._confirm, "confirm")
         try:
             answer = student.call("run_loop", self.opening, tools, Callback(self._reply, "model"), limit)
         except Wrong as wrong:
@@ -118,9 +124,24 @@ class Walk:
             raise RuntimeError("the model was asked again after its last reply")
         return self.replies[len(self.requests) - 1]
 
+    def _confirm(self, *args: Any, **arguments: Any) -> Any:
+        if args:
+            raise TypeError("confirm takes the call's arguments by name: confirm(**arguments)")
+        host = str(arguments.get("host"))
+        decision = self.decisions.get(host)
+        if isinstance(decision, Exception):
+            raise decision
+        if decision is True:
+            self.confirmed.append(canonical(arguments))
+        return decision
+
     def _run(self, tool: str, /, *args: Any, **arguments: Any) -> Any:
         if args:
             raise TypeError(f"{tool} takes its arguments by name: run(**arguments)")
+        if tool == self.critical:
+            if canonical(arguments) not in self.confirmed:
+                raise self.wrong("a critical call ran that nobody had said yes to")
+            self.confirmed.remove(canonical(arguments))
         if len(self.executed) == MOST_RUNS:
             raise RuntimeError(f"tools ran more than {MOST_RUNS} times")
         outcome = self.outcomes.get(tool, self.chance.randrange(10**3, 10**6))
@@ -165,6 +186,26 @@ def _one_call(student: Student, chance: Random, text: str | None = None, **last:
     walk = Walk(chance, _question(chance), replies).play(student, sorted(names))
     walk.outcomes_of(replies[0]["tool_calls"])
     return walk
+
+
+def _with_a_critical_tool(student: Student, chance: Random, decisions: list[Any]) -> None:
+    """A reply with calls of a critical tool, one for each decision, and with one call of another tool."""
+    plain, critical = names = chance.sample(NAMES, 2)
+    calls = [_call(chance, critical) for _ in decisions]
+    hosts = [parse_json(call["function"]["arguments"])["host"] for call in calls]
+    asked = dict(zip(hosts, decisions, strict=True))
+    calls.insert(chance.randrange(len(calls)), _call(chance, plain))
+    replies = [_asks(*calls), _final(chance)]
+    walk = Walk(chance, _question(chance), replies, critical=critical, decisions=asked)
+    walk.play(student, names)
+    allowed = [call for call in calls if _is_allowed(call, asked)]
+    gave = iter(walk.outcomes_of(allowed))
+    walk.check_contents([next(gave) if call in allowed else PermissionError("") for call in calls])
+    walk.check_end(walk.replies[-1])
+
+
+def _is_allowed(call: Message, decisions: dict[str, Any]) -> bool:
+    return decisions.get(parse_json(call["function"]["arguments"])["host"], True) is True
 
 
 def _messages(value: Any) -> list[Message] | None:
@@ -290,7 +331,7 @@ def goes_on(student: Student, chance: Random) -> None:
         raise walk.wrong("the messages that came back are not all that was said")
 
 
-@case(points=3, hint="Catch what a tool raises, one call at a time, and let the model read it.")
+@case(points=3, hint="Catch what a tool raises, one call at a time, and let the model read it.", public=True)
 def errors_go_back(student: Student, chance: Random) -> None:
     """A tool that raises has a result too: it says `error` and the exception's message. The other calls of
     the reply run all the same, and the conversation goes on."""
@@ -303,6 +344,20 @@ def errors_go_back(student: Student, chance: Random) -> None:
     walk.play(student, names)
     walk.check_contents(walk.outcomes_of(calls))
     walk.check_end(walk.replies[-1])
+
+
+@case(points=2, hint="If the tool has `confirm`, ask it for each call, right before `run`.", public=True)
+def critical_calls_are_confirmed(student: Student, chance: Random) -> None:
+    """A tool with `confirm` runs a call only if `confirm(**arguments)` returned `True` for it before. Else it
+    does not run, and its result says `error`."""
+    _with_a_critical_tool(student, chance, [True, False, True])
+
+
+@case(points=1, hint="Ask for `True` and nothing less; a `confirm` that raises has not said yes.")
+def only_true_is_a_yes(student: Student, chance: Random) -> None:
+    """Whatever else `confirm` returns is a no, and so is an exception of its own."""
+    noes = [None, 0, "no", "yes", {"confirmed": True}, chance.choice(ERRORS)("nobody is there")]
+    _with_a_critical_tool(student, chance, chance.sample([*noes, True], 7))
 
 
 @case(points=1, hint="Look the name up before you run anything; the model should read which name was wrong.")

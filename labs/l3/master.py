@@ -28,11 +28,12 @@
 # | argument | what it is |
 # | --- | --- |
 # | `messages` | the conversation so far: a list of dicts with `role` and `content` |
-# | `tools` | a dict: name of the tool -> `{"schema": ..., "run": ...}` |
+# | `tools` | a dict: name of the tool -> `{"schema": ..., "run": ...}`, a critical one with `"confirm": ...` too |
 # | `model` | a function: `model(messages, schemas)` returns the next message of the model, a dict |
 # | `limit` | how often the model may be asked, at most |
 #
-# `schema` is what the model is told about a tool; `run` is the function itself, called as `run(**arguments)`.
+# `schema` is what the model is told about a tool; `run` is the function itself, called as `run(**arguments)`. A tool that
+# deletes or pays is **critical**: it has `confirm`, which asks a person, takes the same arguments, and returns `True` for yes.
 # Here is a tool:
 
 
@@ -81,6 +82,8 @@ wants(("call_7", "disk_usage", '{"host": "web-01"}'))
 # - **Errors are results.** If a tool raises, its content has the word `error` and the exception's message. If the tool does
 #   not exist, the word `error` and the name. If the arguments are not one JSON object, the word `error`, and nothing runs.
 #   The other calls of the reply run all the same, and the conversation goes on.
+# - **Critical calls are confirmed.** If the tool has `confirm`, each call runs only if `confirm(**arguments)` has just
+#   returned `True` for it. Anything else, an exception too, is a no: nothing runs, and the content has the word `error`.
 
 # %% [markdown]
 # - **Ids repeat.** Some servers give every call the same id. Each call is a call of its own nevertheless.
@@ -129,6 +132,9 @@ def result_of(function, tools):
         arguments = json.loads(function["arguments"])
         if not isinstance(arguments, dict):
             raise ValueError("the arguments are not one JSON object")
+        confirm = tools[name].get("confirm")
+        if confirm is not None and confirm(**arguments) is not True:
+            return "ERROR: nobody confirmed this call, so it did not run"
         value = tools[name]["run"](**arguments)
     except Exception as error:
         return f"ERROR: {error}"
@@ -163,7 +169,8 @@ for message in run_loop(question, tools, scripted(calls, answer), 8) or ["nothin
 
 # %% [markdown]
 # **Predict first:** what should you see if the model asks for `disk_usge`? For `{"host": "web-01"`, cut off in the middle?
-# What if it asks for a call again and again? Change the script above and look.
+# What if it asks for a call again and again? If `tools["disk_usage"]["confirm"]` is `lambda host: False`? Change the
+# script above and look.
 
 # %% [markdown]
 # ## With a real model

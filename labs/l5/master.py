@@ -194,6 +194,7 @@ for raw in ("{'city': 'Oslo', 'days': 3,}", '{"city": "Oslo", "days": 3', "{city
     model = scripted('{"city": "Bergen", "days": 3}', '{"city": "Oslo", "days": 3}')
     print(raw, "->", repair(raw, schema, model, 2))
 
+
 # %%
 def book(city, days):
     return f"{days} days in {city}"

@@ -175,8 +175,8 @@ def _fair(student: Student, chance: Random) -> dict[str, str]:
 
 @case(2, "Compare with ==, and count every pair: (None, None) is right.", public=True)
 def counts_every_pair(student: Student, chance: Random) -> None:
-    """`accuracy` is the share, not rounded, of all pairs in which the choice is the expected one; where no tool
-    is needed, choosing none is right and choosing one is wrong."""
+    """`accuracy` is the share, not rounded, of all pairs in which the choice is the expected one; where no
+    tool is needed, choosing none is right and choosing one is wrong."""
     _expect(student, "pairs with and without need", _pairs(chance), "accuracy")
     _expect(
         student, "pairs without need only", [(None, None), (None, "find_order"), (None, None)], "accuracy"

@@ -63,7 +63,9 @@ def mean(numbers):
 # a parcel. What are the four numbers?
 
 # %%
-always = [["track_parcel", "track_parcel"]] * 9 + [["find_order", "track_parcel"]] + [[None, "track_parcel"]] * 2
+always = (
+    [["track_parcel", "track_parcel"]] * 9 + [["find_order", "track_parcel"]] + [[None, "track_parcel"]] * 2
+)
 print(measure(always))
 
 # %% [markdown]
@@ -153,8 +155,17 @@ requests = {
         "I have a new address.",
         "Use another address for the next order.",
     ],
-    "check_stock": ["Do you have this product?", "Is the product in stock?", "How many do you have in stock?"],
-    None: ["Thank you, that was all.", "Good morning!", "Who won the match yesterday?", "Write a poem about cats."],
+    "check_stock": [
+        "Do you have this product?",
+        "Is the product in stock?",
+        "How many do you have in stock?",
+    ],
+    None: [
+        "Thank you, that was all.",
+        "Good morning!",
+        "Who won the match yesterday?",
+        "Write a poem about cats.",
+    ],
 }
 
 # %% [markdown]
@@ -205,7 +216,9 @@ def tried(descriptions):
 if BM25:
     print("POOR        ", measure(tried(POOR)))
     print("DESCRIPTIONS", measure(tried(DESCRIPTIONS)))
-    for pair, text in zip(tried(DESCRIPTIONS), [text for texts in requests.values() for text in texts], strict=True):
+    for pair, text in zip(
+        tried(DESCRIPTIONS), [text for texts in requests.values() for text in texts], strict=True
+    ):
         if pair[0] != pair[1]:
             print(f"{text:45} expected {pair[0]}, chosen {pair[1]}")
 

@@ -86,6 +86,7 @@ events = [
 # %%
 COLUMNS = ["turn", "slot", "tool", "code", "root_cause", "tries", "recovered"]
 
+
 # BEGIN SOLUTION
 # STUB: def find_errors(events):
 # STUB:     ...  # your code

@@ -3,5 +3,6 @@
 hints.py        type hints become a schema; fragments.py: its parts; strict.py: OpenAI's strict mode
 signature.py    a callable's parameters; docstrings.py: what its docstring says of them
 binding.py      JSON arguments become what the type hints say
-checker.py      does a value meet a schema? plain.py: the quick yes; describe.py: what is wrong, in words
+checker.py      does a value meet a schema? describe.py: what is wrong, in words
+plain.py        a yes to the plainest schemas; quick.py: a yes by jsonschema-rs, for sweeps
 """

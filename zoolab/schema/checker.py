@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from contextvars import ContextVar
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from zoolab.errors import InvalidSchema, Problem
 from zoolab.jsontext import canonical, encode, excerpt, pointer_to
@@ -19,6 +19,8 @@ from zoolab.schema.plain import plain_test
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+
+Validator = Literal["jsonschema", "rs"]
 
 MAX_SCHEMA_CHARS = 1 << 16
 MAX_SCHEMA_DEPTH = 48
@@ -89,9 +91,11 @@ class SchemaChecker:
         self._schema = schema
         self._meets_plainly = plain_test(schema)
 
-    def problems(self, value: Any) -> tuple[Problem, ...]:
+    def problems(self, value: Any, validator: Validator = "jsonschema") -> tuple[Problem, ...]:
         """All that is wrong with `value`, at most `MAX_PROBLEMS`; empty if it meets the schema."""
         if self._meets_plainly is not None and self._meets_plainly(value):
+            return ()
+        if validator == "rs" and self._meets_quickly(value):
             return ()
         from referencing.exceptions import Unresolvable
 
@@ -113,10 +117,20 @@ class SchemaChecker:
         finally:
             _work.reset(token)
 
-    def compile(self) -> None:
+    def compile(self, validator: Validator = "jsonschema") -> None:
         """Compile now what is else compiled when it is needed; raises `InvalidSchema` if it is wrong."""
-        if self._meets_plainly is None:
-            _ = self._validator
+        if validator == "rs" or self._meets_plainly is None:
+            _ = self._meets_quickly if validator == "rs" else self._validator
+
+    def __reduce__(self) -> tuple[type[SchemaChecker], tuple[Mapping[str, Any]]]:
+        return SchemaChecker, (self._schema,)
+
+    @cached_property
+    def _meets_quickly(self) -> Callable[[Any], bool]:
+        from zoolab.schema.quick import quick_test
+
+        _check_against_metaschema(self._schema)
+        return quick_test(self._schema)
 
     @cached_property
     def _validator(self) -> Any:

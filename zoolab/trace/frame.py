@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import islice
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import ERROR_CODES
 from zoolab.jsontext import excerpt
-from zoolab.records import Outcome, Step
+from zoolab.records import Decision, Outcome, Reply, Result, Step, Verdict
 from zoolab.trace.marks import marks_by_step
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     import pandas as pd
 
@@ -24,6 +26,10 @@ COLUMNS = [
 ]
 
 _OF_THE_RUN = ("case_id", "variant", "model", "seed", "expected_tool")
+_TYPES: dict[str | None, str | None] = {code: row.error_type for code, row in ERROR_CODES.items()}
+#: kind, turn, slot, record, call, reply, attempt.
+_TAKEN = (0, 1, 2, 3, 6, 7, 8)
+_AT_ONCE = 2_000
 
 
 def to_frame(trace: Trace) -> pd.DataFrame:
@@ -33,72 +39,170 @@ def to_frame(trace: Trace) -> pd.DataFrame:
     >>> list(to_frame(Trace()).columns) == COLUMNS
     True
     """
+    return _frame([trace])
+
+
+def frame_of(traces: Iterable[Trace]) -> pd.DataFrame:
+    """The steps of many traces in one frame, trace by trace; few traces are held at a time.
+
+    >>> from zoolab import Scripted, Trace, run
+    >>> traces = [run("Hi", [], Scripted(["Hello"])) for _ in range(2)]
+    >>> frame_of(traces)["seq"].tolist(), len(frame_of([]))
+    ([0, 1, 2, 0, 1, 2], 0)
+    """
     import pandas as pd
 
-    steps = trace.steps
-    columns: dict[str, Any] = {
-        "run_id": trace.run_id,
-        "outcome": trace.outcome,
-        "seq": range(len(steps)),
-        "turn": [step.turn for step in steps],
-        "step": [step.kind for step in steps],
-        "slot": pd.array([step.slot for step in steps], dtype="Int64"),
-        "call_id": [None if step.call is None else step.call.id for step in steps],
-        "attempt": [step.attempt for step in steps],
-        "tool": [None if step.call is None else step.call.name for step in steps],
-        "status": [step.status for step in steps],
-        "error_code": [step.error_code for step in steps],
-        "n_messages": [len(step.messages) for step in steps],
-        "t_start": trace.started,
-        "duration_ms": _durations(steps, trace.started),
-        "fault": _faults(trace),
+    rest = iter(traces)
+    frames = [_frame(some) for some in iter(lambda: list(islice(rest, _AT_ONCE)), [])]
+    filled = [frame for frame in frames if len(frame)]
+    return pd.concat(filled, ignore_index=True) if filled else _frame([])
+
+
+def _frame(traces: Sequence[Trace]) -> pd.DataFrame:
+    """Columns are taken from all steps at once, which costs little more than to make a frame of them."""
+    import numpy as np
+    import pandas as pd
+
+    steps = [step for trace in traces for step in trace.steps]
+    sizes = [len(trace.steps) for trace in traces]
+    kinds, turns, slots, records, calls, replies, attempts = (
+        list(map(itemgetter(at), steps)) for at in _TAKEN
+    )
+    started = np.concatenate([np.empty(0), *(np.asarray(trace.started) for trace in traces)])
+    durations = _waits(kinds, started, sizes)
+    codes, pending = _read_records(records, durations)
+    statuses = ["error" if code else "ok" for code in codes]
+    for seq in pending:
+        statuses[seq] = "pending"
+    columns: dict[str, Any] = _of_runs(traces, sizes)
+    columns |= {
+        "seq": _counted(sizes),
+        "turn": np.array(turns, dtype=np.int64),
+        "step": kinds,
+        "slot": _whole(slots),
+        "call_id": [None if call is None else call.id for call in calls],
+        "attempt": np.array(attempts, dtype=np.int64),
+        "tool": [None if call is None else call.name for call in calls],
+        "status": statuses,
+        "error_code": codes,
+        "error_type": list(map(_TYPES.get, codes)),
+        "n_messages": np.array([at.length for trace in traces for at in trace.revisions], dtype=np.int64),
+        "t_start": started,
+        "duration_ms": durations,
+        "fault": [name for trace in traces for name in _faults(trace)],
     }
-    columns |= {name: _scalar(trace.meta.get(name)) for name in _OF_THE_RUN}
-    columns["model"] = columns["model"] or _model(steps)
-    columns["error_type"] = [
-        ERROR_CODES[code].error_type if code in ERROR_CODES else None for code in columns["error_code"]
-    ]
-    columns["tokens_in"], columns["tokens_out"] = _tokens(steps)
+    columns["tokens_in"], columns["tokens_out"] = _tokens(kinds, replies)
     return pd.DataFrame(columns, index=pd.RangeIndex(len(steps)), columns=COLUMNS)
+
+
+def _of_runs(traces: Sequence[Trace], sizes: Sequence[int]) -> dict[str, Any]:
+    """What is the same in all steps of a run; of one run it is said once."""
+    told = [
+        {
+            **{name: _scalar(trace.meta.get(name)) for name in _OF_THE_RUN},
+            "run_id": trace.run_id,
+            "outcome": trace.outcome,
+            "model": _scalar(trace.meta.get("model")) or _model(trace.steps),
+        }
+        for trace in traces
+    ]
+    if len(traces) == 1:
+        return told[0]
+    names = ("run_id", "outcome", *_OF_THE_RUN)
+    return {
+        name: [run[name] for run, size in zip(told, sizes, strict=True) for _ in range(size)]
+        for name in names
+    }
+
+
+def _counted(sizes: Sequence[int]) -> Any:
+    import numpy as np
+
+    return np.concatenate([np.empty(0, dtype=np.int64), *map(np.arange, sizes)])
+
+
+def _read_records(records: Sequence[Any], durations: Any) -> tuple[list[str | None], list[int]]:
+    """The codes of errors, as `Step.error_code` has them, and the steps that wait for permission.
+
+    One look at each record, and each kind asked for what it has; notes how long executions took.
+    """
+    codes: list[str | None] = [None] * len(records)
+    pending: list[int] = []
+    for seq, record in enumerate(records):
+        kind = type(record)
+        if kind is Result:
+            codes[seq] = record.error_code
+        elif kind is Verdict:
+            codes[seq] = record.problems[0].code if record.problems else None
+        elif kind is Outcome:
+            durations[seq] = record.duration_ms
+            codes[seq] = record.error.code if record.error else None
+        elif kind is Decision:
+            codes[seq] = "permission_denied" if record.choice == "deny" else None
+            if record.choice == "pending":
+                pending.append(seq)
+    return codes, pending
 
 
 def _faults(trace: Trace) -> list[str | None]:
     """The names of the faults of each step, each once; None where there are none."""
     names: list[str | None] = [None] * len(trace.steps)
-    for seq, faults in marks_by_step(trace).items() if names else ():
+    for seq, faults in marks_by_step(trace).items() if names and _has_faults(trace) else ():
         names[seq] = ", ".join(dict.fromkeys(fault.name for fault in faults))
     return names
 
 
-def _durations(steps: list[Step], started: Sequence[float]) -> list[float | None]:
-    """Of a request until its reply, of an execution as measured; other steps cost next to nothing."""
-    durations: list[float | None] = [None] * len(steps)
-    for seq, step in enumerate(steps):
-        if isinstance(step.record, Outcome):
-            durations[seq] = step.record.duration_ms
-        elif step.kind == "request" and seq + 1 < len(steps):
-            durations[seq] = (started[seq + 1] - started[seq]) * 1000
-    return durations
+def _has_faults(trace: Trace) -> bool:
+    """Few traces have any, and to ask each step where they belong takes long."""
+    records = map(itemgetter(3), trace.steps)
+    replies = map(itemgetter(7), trace.steps)
+    return (
+        trace.fault is not None
+        or any(type(record) is Outcome and record.fault is not None for record in records)
+        or any(reply is not None and bool(reply.faults) for reply in replies)
+    )
+
+
+def _waits(kinds: Sequence[str], started: Any, sizes: Sequence[int]) -> Any:
+    """How long requests took until their reply; other steps cost next to nothing."""
+    import numpy as np
+
+    waits = np.full(len(kinds), np.nan)
+    ends = np.zeros(len(kinds) + 1, dtype=bool)
+    ends[np.cumsum([0, *sizes])] = True
+    asked = np.array([seq for seq, kind in enumerate(kinds) if kind == "request"], dtype=np.int64)
+    asked = asked[~ends[asked + 1]]
+    waits[asked] = (started[asked + 1] - started[asked]) * 1000
+    return waits
 
 
 def _model(steps: list[Step]) -> str | None:
     return next((step.reply.model for step in reversed(steps) if step.reply and step.reply.model), None)
 
 
-def _tokens(steps: list[Step]) -> tuple[Any, Any]:
+def _tokens(kinds: Sequence[str], replies: Sequence[Reply | None]) -> tuple[Any, Any]:
     """What each request cost, where the endpoint said so, in the request's row."""
+    sent: list[int | None] = [None] * len(kinds)
+    received: list[int | None] = [None] * len(kinds)
+    request = 0
+    for seq, reply in enumerate(replies):
+        if reply is not None:
+            if reply.usage:
+                sent[request] = _count(reply.usage.get("prompt_tokens"))
+                received[request] = _count(reply.usage.get("completion_tokens"))
+        elif kinds[seq] == "request":
+            request = seq
+    return _whole(sent), _whole(received)
+
+
+def _whole(values: Sequence[int | None]) -> Any:
+    """Whole numbers, some of them missing; as `pd.array` makes them, and faster."""
+    import numpy as np
     import pandas as pd
 
-    sent: list[int | None] = [None] * len(steps)
-    received: list[int | None] = [None] * len(steps)
-    request = 0
-    for seq, step in enumerate(steps):
-        if step.kind == "request":
-            request = seq
-        elif step.reply is not None and step.reply.usage:
-            sent[request] = _count(step.reply.usage.get("prompt_tokens"))
-            received[request] = _count(step.reply.usage.get("completion_tokens"))
-    return pd.array(sent, dtype="Int64"), pd.array(received, dtype="Int64")
+    missing = np.array([value is None for value in values], dtype=bool)
+    filled = np.array([value or 0 for value in values], dtype=np.int64)
+    return pd.arrays.IntegerArray(filled, missing)
 
 
 def _count(value: object) -> int | None:

@@ -35,6 +35,8 @@ def run(function, tools):
     if not isinstance(arguments, dict):
         return f"ERROR: arguments must be an object, not {type(arguments).__name__}"
     try:
+        if "confirm" in tool and tool["confirm"](**arguments) is not True:
+            return "ERROR: this needs a yes"
         value = tool["run"](**arguments)
     except Exception as error:
         return f"ERROR: {type(error).__name__}: {error}"

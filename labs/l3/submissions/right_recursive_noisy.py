@@ -27,13 +27,19 @@ class Loop:
     def answered(self, call, toolbox):
         try:
             arguments = json.loads(call["function"]["arguments"])
-            content = toolbox[call["function"]["name"]]["run"](**arguments)
+            tool = toolbox[call["function"]["name"]]
+            content = self.confirmed(tool, arguments)["run"](**arguments)
         except Exception:
             print(traceback.format_exc(), file=sys.stderr)
             content = "this call ended with an ERROR: " + traceback.format_exc(limit=0)
         if not isinstance(content, str):
             content = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
         return dict(role="tool", tool_call_id=call["id"], content=content)
+
+    def confirmed(self, tool, arguments):
+        if tool.get("confirm", lambda **_: True)(**arguments) is True:
+            return tool
+        raise PermissionError("a person said no")
 
 
 run_loop = Loop()

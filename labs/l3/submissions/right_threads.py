@@ -37,6 +37,9 @@ def outcome(call, tools):
     if type(arguments) is not dict:
         return json.dumps({"error": "expected one JSON object"})
     try:
+        allowed = tools[name]["confirm"](**arguments) if "confirm" in tools[name] else True
+        if allowed is not True:
+            raise PermissionError("not confirmed")
         value = tools[name]["run"](**arguments)
     except Exception as problem:
         return json.dumps({"error": str(problem), "tool": name})

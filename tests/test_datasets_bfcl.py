@@ -1,0 +1,124 @@
+"""Berkeley's own data: all of its tools can be defined, and its answers meet their schemas."""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from importlib.metadata import distributions
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zoolab import Tool
+from zoolab.datasets import bfcl, load
+from zoolab.datasets.berkeley import CATEGORIES, bfcl_functions, fetch_bfcl
+from zoolab.datasets.berkeley_answers import first_answer
+from zoolab.datasets.berkeley_types import as_schema, as_tool, tool_name
+from zoolab.errors import InvalidInput, ZoolabError
+from zoolab.steps.validate import check_arguments
+
+#: Answers of Berkeley's own that their schema refuses: an enum without the value, a text for a number.
+INCONSISTENT = 20
+
+
+@pytest.fixture(scope="module")
+def data() -> None:
+    """Berkeley's data, or no test. It is fetched in CI alone: a developer's suite downloads nothing."""
+    try:
+        fetch_bfcl() if os.environ.get("CI") else bfcl("live_parallel")
+    except ZoolabError as missing:
+        pytest.skip(str(missing))
+
+
+@pytest.mark.usefixtures("data")
+def test_it_has_the_columns_of_our_own_cases_and_three_more() -> None:
+    frame = bfcl()
+    assert list(frame.columns) == [*load("selection-cases").columns, "category", "functions", "ground_truth"]
+    assert len(frame) > 3_500
+    assert set(frame.category) == set(CATEGORIES)
+    assert frame.id.is_unique
+    called = frame[frame.tool.notna()]
+    assert all(tool in names for tool, names in zip(called.tool, called.offered, strict=True))
+    assert set(frame[frame.tool.isna()].category) == {"irrelevance", "live_irrelevance", "live_relevance"}
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("data")
+def test_every_tool_of_theirs_can_be_defined() -> None:
+    made = {}
+    for name, written in bfcl_functions():
+        category = Path(name).stem.removeprefix("BFCL_v4_")
+        function = as_tool(written, category)["function"]
+        made[json.dumps(function, sort_keys=True)] = function
+    assert len(made) > 1_500
+    for function in made.values():
+        Tool.from_schema(function["name"], function["description"], function["parameters"])
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("data")
+def test_their_answers_meet_their_schemas_but_for_those_they_got_wrong() -> None:
+    refused = []
+    frame = bfcl()
+    for row in frame[frame.tool.notna()].itertuples():
+        function = next(each["function"] for each in row.functions if each["function"]["name"] == row.tool)
+        tool = Tool.from_schema(function["name"], function["description"], function["parameters"])
+        if not check_arguments(json.dumps(row.arguments), tool).ok:
+            refused.append(row.id)
+    assert len(refused) <= INCONSISTENT, refused
+
+
+@pytest.mark.usefixtures("data")
+def test_one_category_alone() -> None:
+    assert set(bfcl("live_parallel").category) == {"live_parallel"}
+
+
+def test_data_that_is_not_here_or_another_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ZOOLAB_CACHE", str(tmp_path))
+    if any(each.name.replace("_", "-") == "bfcl-eval" for each in distributions()):
+        pytest.skip("bfcl-eval is installed: it is read in place of the cache")
+    with pytest.raises(InvalidInput, match="data is not here; run: zoolab datasets fetch bfcl"):
+        bfcl("parallel")
+    cached = tmp_path / "bfcl-eval-2026.3.23-data.zip"
+    cached.write_bytes(b"no archive")
+    with pytest.raises(InvalidInput, match="is damaged"):
+        bfcl("parallel")
+    with zipfile.ZipFile(cached, "w") as archive:
+        archive.writestr("bfcl_eval/data/BFCL_v4_parallel.json", "{}")
+    with pytest.raises(InvalidInput, match="holds other data"):
+        bfcl("parallel")
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        (
+            {"type": "dict", "properties": {"type": {"type": "any"}}},
+            {"type": "object", "properties": {"type": {}}},
+        ),
+        ({"type": "tuple", "items": {"type": "float"}}, {"type": "array", "items": {"type": "number"}}),
+        ({"type": "ArrayList", "items": {"type": "String"}}, {"type": "array", "items": {"type": "string"}}),
+        ({"type": "string", "enum": ["dict"]}, {"type": "string", "enum": ["dict"]}),
+    ],
+)
+def test_their_types_are_translated_and_nothing_else(written: dict[str, Any], meant: dict[str, Any]) -> None:
+    assert as_schema(written) == meant
+
+
+def test_names_with_dots_are_those_of_a_tool() -> None:
+    assert tool_name("spotify.play") == "spotify_play"
+    java = {"type": "dict", "properties": {"on": {"type": "Boolean", "description": "Whether."}}}
+    function = as_tool({"name": "A.set", "description": "Set it.", "parameters": java}, "simple_java")
+    on = function["function"]["parameters"]["properties"]["on"]
+    assert on == {"type": "string", "description": "Whether. Written as Java, of type Boolean."}
+
+
+def test_the_first_answer_leaves_out_what_may_be_left_out() -> None:
+    parameters = {"required": ["a"], "properties": {"a": {}, "b": {}}}
+    tools = [{"function": {"name": "f", "parameters": parameters}}]
+    truth = [{"f": {"a": ["", 1], "b": ["", 2], "c": [[{"x": [3]}]]}}]
+    assert first_answer(truth, tools) == ("f", {"a": "", "c": [{"x": 3}]})

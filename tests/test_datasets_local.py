@@ -1,0 +1,48 @@
+"""The real local models say again what was recorded of them; a sample of each source."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from zoolab.cli import run as command
+from zoolab.datasets.asking import NeedleAtDepth
+from zoolab.datasets.checking import checks
+from zoolab.errors import ZoolabError
+from zoolab.models import weights
+from zoolab.models.local import LocalModel
+from zoolab.records import Request
+from zoolab.toolbox.catalog import tools_named
+
+pytestmark = [pytest.mark.local, pytest.mark.slow]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def models() -> None:
+    """The weights, or no test. They are fetched in CI alone: a developer's suite downloads nothing."""
+    for name in ("needle", "smollm2"):
+        pytest.importorskip(weights.lookup(name).runtime)
+        try:
+            weights.fetch(name) if os.environ.get("CI") else weights.find(name)
+        except ZoolabError as missing:
+            pytest.skip(str(missing))
+
+
+@pytest.mark.parametrize("source", ["starter", "domains", "doctor", "selection-outputs", "trials"])
+def test_the_models_say_what_was_recorded(source: str) -> None:
+    assert [check.difference() for check in checks([source], sample=2)] == ["", ""]
+
+
+def test_the_command_says_how_many_are_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["datasets", "rebuild", "recordings", "--check", "--only", "doctor", "--sample", "1"]
+    assert command(asked) == 0
+    assert capsys.readouterr().out == "doctor: 1 of 1 the same\n"
+
+
+def test_all_layers_are_the_local_model_and_fewer_are_another() -> None:
+    request = Request([{"role": "user", "content": "Add 42 and 58."}], tuple(tools_named("add").schemas()))
+    with LocalModel("needle") as local:
+        whole = local(request)
+    assert NeedleAtDepth(20)(request).message == whole.message
+    assert NeedleAtDepth(6)(request).raw != whole.raw

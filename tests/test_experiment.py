@@ -1,0 +1,403 @@
+"""Experiments: what is run, what is kept of it, and what can be said of it."""
+
+import json
+import random
+import threading
+import time
+from concurrent.futures import Executor, Future
+from contextlib import suppress
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from walks import TOOLS, add
+
+from zoolab import Limits, Outcome, Scripted, Trace, run, tool
+from zoolab.errors import InvalidInput, ZoolabError
+from zoolab.experiments import Case, Experiment, Setup, experiment
+from zoolab.experiments.compare import compare_runs
+from zoolab.experiments.packing import Parts, pack
+from zoolab.experiments.unpacking import unpack
+from zoolab.models.faulty import FAULTS
+from zoolab.records import Reply
+from zoolab.trace.frame import COLUMNS, frame_of
+
+CASES = [Case(f"sum-{n}", f"What is {n} + 1?", TOOLS, "add", expected_answer=str(n + 1)) for n in range(4)]
+
+
+def adder(case):
+    """Adds with the tool, and repeats what it said."""
+    number = int(case.id.partition("-")[2])
+    return Scripted([[("add", {"a": number, "b": 1})], lambda request: request.messages[-1]["content"]])
+
+
+def luck(seed):
+    """Answers from its seed alone."""
+    return Scripted([str(random.Random(seed).random())])
+
+
+def quiet(*args, **options):
+    return experiment(*args, progress=False, **options)
+
+
+def test_every_case_variant_model_and_repeat_is_a_run():
+    done = quiet(CASES, {"plain": {}, "mute": {"deny": ["add"]}}, {"m": adder, "n": adder}, repeats=3)
+    assert len(done) == len(done.traces) == len(done.summary) == 4 * 2 * 2 * 3
+    places = done.summary[["case_id", "variant", "model", "repeat"]].apply(tuple, axis=1)
+    assert places.is_unique
+    assert done.summary["run_id"].is_unique
+    assert done.summary["seed"].is_unique
+    by_variant = done.summary.groupby("variant")["success"].mean()
+    assert by_variant.to_dict() == {"plain": 1.0, "mute": 0.0}
+
+
+def test_the_frame_has_the_columns_of_a_trace_one_row_a_step():
+    done = quiet(CASES[:2], {"plain": {}}, {"m": adder})
+    assert list(done.frame.columns) == COLUMNS
+    assert len(done.frame) == sum(map(len, done.traces))
+    assert done.frame["expected_tool"].tolist() == ["add"] * len(done.frame)
+    alone = pd.concat([trace.to_frame() for trace in done.traces], ignore_index=True)
+    pd.testing.assert_frame_equal(done.frame, alone, check_dtype=False)
+
+
+class Shuffled(Executor):
+    """Does what it is given in another order, once there are some."""
+
+    _max_workers = 8
+
+    def __init__(self, seed):
+        self.waiting, self.random, self.lock = [], random.Random(seed), threading.Lock()
+
+    def submit(self, function, /, *args, **_options):
+        future = Future()
+        with self.lock:
+            self.waiting.append((future, function, args))
+        threading.Timer(0.002, self.some).start()
+        return future
+
+    def some(self):
+        with self.lock:
+            self.random.shuffle(self.waiting)
+            future, function, args = self.waiting.pop()
+        future.set_result(function(*args))
+
+
+def told(done):
+    """What may not depend on when and where runs were done."""
+    return done.summary.drop(columns=["duration_ms", "seconds"], errors="ignore").to_dict("records")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_order_of_execution_changes_nothing(seed):
+    plain = quiet(CASES, {"a": {}, "b": {"system": "Think."}}, {"luck": luck}, repeats=2)
+    mixed = quiet(
+        CASES, {"a": {}, "b": {"system": "Think."}}, {"luck": luck}, repeats=2, executor=Shuffled(seed)
+    )
+    assert told(mixed) == told(plain)
+
+
+def test_another_seed_is_another_experiment():
+    answers = [set(quiet(CASES, None, {"luck": luck}, seed=seed).summary["said"]) for seed in (1, 2)]
+    assert answers[0].isdisjoint(answers[1])
+
+
+def test_a_run_that_goes_wrong_stops_no_other():
+    def rude(_request):
+        raise ZeroDivisionError("as rude as can be")
+
+    def leaving(_request):
+        raise SystemExit(3)
+
+    def broken(_setup):
+        raise KeyError("no such thing")
+
+    done = quiet(CASES[:1], {"plain": {}, "broken": broken}, {"rude": rude, "leaving": leaving, "m": adder})
+    ends = done.summary.set_index(["variant", "model"])
+    assert ends["outcome"].to_dict() == {
+        ("plain", "rude"): "failed",
+        ("plain", "leaving"): "failed",
+        ("plain", "m"): "answer",
+        ("broken", "rude"): "failed",
+        ("broken", "leaving"): "failed",
+        ("broken", "m"): "failed",
+    }
+    assert ends.loc[("plain", "rude"), "error"] == "ZeroDivisionError: as rude as can be"
+
+
+def test_a_scorer_that_fails_says_so():
+    def odd(_run):
+        return {"odd": 1 / 0}
+
+    def short(run):
+        return {"short": len(run.trace.answer) < 5}
+
+    row = quiet(CASES[:1], None, {"m": lambda: Scripted(["Hi"])}, scorers=[odd, short]).summary.iloc[0]
+    assert row["short"]
+    assert row["scorer_error"] == "odd: ZeroDivisionError: division by zero"
+
+
+@pytest.mark.parametrize(
+    ("change", "see"),
+    [
+        ({"system": "Think."}, lambda trace: trace.messages[0]["content"] == "Think."),
+        ({"limits": {"turns": 1}}, lambda trace: trace.outcome == "loop_limit"),
+        ({"limits": Limits(turns=1)}, lambda trace: trace.outcome == "loop_limit"),
+        ({"tools": []}, lambda trace: "unknown_tool" in codes_of(trace)),
+        ({"descriptions": {"add": "Plus."}}, lambda trace: described(trace) == "Plus."),
+        (
+            {"descriptions": {"add": {"parameters": {"a": "One."}}}},
+            lambda trace: "One." in str(described(trace, 1)),
+        ),
+        ({"faults": ["trailing_comma"]}, lambda trace: "invalid_json" in codes_of(trace)),
+        ({"envelope": "plain"}, lambda trace: trace.messages[2]["content"] == "1"),
+        ({"model": Scripted(["No."])}, lambda trace: trace.answer == "No."),
+    ],
+)
+def test_a_variant_changes(change, see):
+    traces = quiet(CASES[:1], {"plain": {}, "changed": change}, {"m": adder}).traces
+    assert not see(traces[0])
+    assert see(traces[1])
+
+
+def codes_of(trace):
+    return [error.code for error in trace.errors]
+
+
+def described(trace, schema=False):
+    found = trace.steps[0].record["add"]
+    return found.parameters if schema else found.description
+
+
+def test_a_variant_may_be_a_function_that_changes_its_setup_in_place():
+    def louder(setup: Setup):
+        setup.system = f"Shout at {setup.case.id}."
+        return setup
+
+    assert (
+        quiet(CASES[:1], {"louder": louder}, {"m": adder}).traces[0].messages[0]["content"]
+        == "Shout at sum-0."
+    )
+
+
+@pytest.mark.parametrize(
+    ("wrong", "what"),
+    [
+        ({"cases": []}, "there are no cases"),
+        ({"cases": ["a", {"id": "1", "prompt": "b"}]}, "two cases have the id"),
+        ({"cases": [3]}, "case 1 is 3"),
+        ({"cases": [{"id": "x"}]}, "asks nothing"),
+        ({"models": {}}, "there are no models"),
+        ({"models": {"m": 3}}, '"m" cannot be called'),
+        ({"repeats": 0}, "repeats is 0"),
+        ({"variants": {"v": {"sytem": ""}}}, 'changes "sytem"'),
+        ({"variants": {"v": 1}}, "is 1"),
+        ({"scorers": ["no-such"]}, "a scorer is"),
+        ({"executor": 7}, "the executor is 7"),
+    ],
+)
+def test_what_cannot_be_meant_is_said_before_anything_runs(wrong, what):
+    with pytest.raises(InvalidInput, match=what):
+        quiet(**{"cases": CASES, "models": {"m": adder}, **wrong})
+
+
+def test_a_data_frame_is_a_list_of_cases():
+    rows = pd.DataFrame(
+        {"case_id": [7, 8], "question": ["Hi", "Ho"], "expected_answer": [np.nan, "Ho"], "level": [1, 2]}
+    )
+    done = quiet(rows, None, {"echo": lambda _request: Reply({"role": "assistant", "content": "Ho"})})
+    assert done.summary["case_id"].tolist() == ["7", "8"]
+    assert done.summary["success"].tolist() == [None, True]
+
+
+def test_a_journal_repeats_nothing_and_does_what_is_missing(tmp_path):
+    asked = []
+
+    def model(request):
+        asked.append(request.messages[-1]["content"])
+        return Reply({"role": "assistant", "content": "Hi"})
+
+    path = tmp_path / "runs.jsonl"
+    first = quiet(CASES[:2], None, {"m": model}, journal=path)
+    again = quiet(CASES[:2], None, {"m": model}, journal=path)
+    more = quiet(CASES[:3], None, {"m": model}, repeats=2, journal=path)
+    assert (len(first), len(again), len(more)) == (2, 2, 6)
+    assert told(first) == told(again)
+    assert sorted(asked) == sorted([case.prompt for case in CASES[:3]] * 2)
+
+
+def test_a_case_that_was_changed_is_run_again(tmp_path):
+    path, model = tmp_path / "runs.jsonl", lambda _request: Reply({"role": "assistant", "content": "Hi"})
+    quiet([Case("a", "Hi")], None, {"m": model}, journal=path)
+    done = quiet([Case("a", "Hello")], None, {"m": model}, journal=path)
+    assert len(done) == 1
+    assert done.traces[0].messages[0]["content"] == "Hello"
+
+
+@pytest.mark.parametrize("cut", [1, 20, 500, 1200])
+def test_a_torn_last_line_is_healed(tmp_path, cut):
+    path = tmp_path / "runs.jsonl"
+    whole = quiet(CASES, None, {"luck": luck}, journal=path)
+    expected = told(whole)
+    path.write_bytes(path.read_bytes()[:-cut])
+    assert told(quiet(CASES, None, {"luck": luck}, journal=path)) == expected
+    assert all(json.loads(line) for line in path.read_text().splitlines())
+    assert len(Experiment.load(path)) == 4
+
+
+@pytest.mark.parametrize("content", ["dear diary\n", "dear diary, ", '{"event":"trace"}\n{"'])
+def test_a_file_that_is_no_journal_is_left_alone(tmp_path, content):
+    path = tmp_path / "notes.txt"
+    path.write_text(content)
+    with pytest.raises(InvalidInput, match="holds something else"):
+        quiet(CASES, None, {"m": adder}, journal=path)
+    with pytest.raises(InvalidInput, match="holds something else"):
+        quiet(CASES, None, {"m": adder}, cache=path)
+    with pytest.raises(InvalidInput, match="no journal"):
+        Experiment.load(path)
+    assert path.read_text() == content
+
+
+def test_traces_are_read_from_the_journal_when_they_are_asked_for(tmp_path):
+    done = quiet(CASES, {"plain": {}}, {"m": adder}, journal=tmp_path / "runs.jsonl")
+    assert [trace.answer for trace in done.traces] == done.summary["said"].tolist()
+    assert done.traces[-1].run_id == done.summary["run_id"].iloc[-1]
+    assert [trace.run_id for trace in done.traces[1:3]] == done.summary["run_id"].tolist()[1:3]
+    with pytest.raises(InvalidInput, match="no run"):
+        done.traces["nobody"]
+
+
+#: Faults that need no client, and no patience.
+QUICK = sorted(name for name, kind in FAULTS.items() if kind.stage not in ("request", "execute"))
+calls = st.sampled_from(["add", "fail", "wipe", "fly"])
+arguments = st.one_of(
+    st.dictionaries(st.sampled_from(["a", "b", "disk"]), st.one_of(st.integers(), st.text(), st.none())),
+    st.text(max_size=20),
+)
+replies = st.lists(
+    st.one_of(st.text(max_size=30), st.lists(st.tuples(calls, arguments), min_size=1, max_size=3)), max_size=4
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(replies, st.lists(st.sampled_from(QUICK), max_size=2), st.sampled_from(["json", "plain"]))
+def test_a_trace_comes_back_from_the_journal_as_it_was(script, faults, envelope):
+    from zoolab import Faulty
+
+    trace = Trace(case_id="a")
+    model = Faulty(Scripted(script), faults)
+    with suppress(ZoolabError):
+        run("Hi", TOOLS, model, trace=trace, envelope=envelope)
+    parts = Parts()
+    line = json.loads(json.dumps(json.loads(pack(trace, parts))))
+    known = parts.take()
+    again = unpack(line, trace.run_id, trace.meta, lambda name: json.loads(known[name]))
+    assert again.messages == trace.messages
+    assert (again.outcome, again.error, again.answer) == (trace.outcome, trace.error, trace.answer)
+    assert [error.message for error in again.errors] == [error.message for error in trace.errors]
+    assert again.tool_calls == trace.tool_calls
+    ours, theirs = again.to_frame(), trace.to_frame()
+    times = ["t_start", "duration_ms"]
+    assert np.allclose(ours[times].astype(float), theirs[times].astype(float), atol=0.002, equal_nan=True)
+    pd.testing.assert_frame_equal(ours.drop(columns=times), theirs.drop(columns=times))
+
+
+def test_an_edited_trace_comes_back_too():
+    trace = run("Hi", [add], Scripted([[("add", {"a": 1})], "1", "7"]))
+    fork = trace.fork(4, Outcome(7))
+    parts = Parts()
+    again = unpack(json.loads(pack(fork, parts)), fork.run_id, fork.meta, {}.get)
+    assert again == fork
+
+
+def test_a_packed_trace_with_lone_surrogates_is_a_line_of_utf8(tmp_path):
+    done = quiet(["\ud800"], None, {"m": lambda: Scripted(["\udfff"])}, journal=tmp_path / "runs.jsonl")
+    assert done.traces[0].answer == "\udfff"
+    (tmp_path / "runs.jsonl").read_text(encoding="utf-8")
+
+
+def runs_of(rates, cases=30, model="m"):
+    rows = [
+        {"case_id": case, "variant": name, "model": model, "success": case < rate * cases}
+        for name, rate in rates.items()
+        for case in range(cases)
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_a_comparison_is_decisive_where_cases_are_many_and_alike():
+    found = compare_runs(runs_of({"a": 0.3, "b": 0.8}), "a", "b")[0]
+    assert found.decisive
+    assert found.difference.estimate == pytest.approx(0.5)
+    assert (found.only_a, found.only_b) == (0, 15)
+    assert found.p == pytest.approx(2 * 0.5**15)
+    assert "b is better than a" in str(found)
+
+
+def test_of_many_comparisons_one_that_is_decisive_by_luck_is_not():
+    rates = {"a": 0.3, **{f"v{n}": 0.5 for n in range(10)}}
+    alone = compare_runs(runs_of(rates), "a", "v0")[0]
+    among = compare_runs(runs_of(rates), "a", None)
+    assert alone.decisive
+    assert not among.decisive
+    assert among[0].p_adjusted == pytest.approx(10 * among[0].p)
+    assert "not decisive" in among[0].verdict
+    assert len(among.frame) == 10
+
+
+def test_comparisons_are_made_within_each_model():
+    both = pd.concat([runs_of({"a": 0.3, "b": 0.8}), runs_of({"a": 0.3, "b": 0.8}, model="n")])
+    assert [found.within for found in compare_runs(both, "a", "b")] == ["m", "n"]
+    assert [found.b for found in compare_runs(both, "m", "n", by="model")] == ["n", "n"]
+
+
+@pytest.mark.parametrize(
+    ("given", "what"),
+    [
+        ({"a": "c"}, 'no "c"'),
+        ({"a": "a", "b": "a"}, "nothing to compare"),
+        ({"metric": "beauty"}, 'no "beauty"'),
+        ({"by": "mood"}, 'by is "mood"'),
+    ],
+)
+def test_a_comparison_that_cannot_be_meant_is_said(given, what):
+    with pytest.raises(InvalidInput, match=what):
+        compare_runs(runs_of({"a": 0.3, "b": 0.8}), **{"a": None, "b": None, **given})
+
+
+def test_an_experiment_compares_and_plots():
+    done = quiet(CASES, {"plain": {}, "mute": {"deny": ["add"]}}, {"m": adder}, repeats=2)
+    assert done.compare("plain", "mute")[0].difference.estimate == -1
+    assert done.plot().rates_["rate"].to_dict() == {"plain": 1.0, "mute": 0.0}
+
+
+def test_frame_of_many_traces_is_what_their_frames_are():
+    traces = [run("Hi", TOOLS, Scripted([[("add", {"a": n}), ("fly", {})], "1"])) for n in range(3)]
+    together = frame_of(iter(traces))
+    pd.testing.assert_frame_equal(together, pd.concat([t.to_frame() for t in traces], ignore_index=True))
+
+
+@pytest.mark.slow
+def test_a_frame_of_a_hundred_thousand_steps_costs_little_more_than_to_build_it():
+    @tool
+    def poll(n: int) -> int:
+        """Poll."""
+        return n
+
+    asked = [[("poll", {"n": n})] for n in range(20_000)]
+    script = Scripted([*asked, "done"])
+    trace = run("Go", [poll], script, limits=Limits(turns=30_000))
+    assert len(trace.steps) > 100_000
+    columns = {
+        name: [None if value is pd.NA else value for value in column.tolist()]
+        for name, column in trace.to_frame().items()
+    }
+    pairs = [(seconds(lambda: pd.DataFrame(columns)), seconds(trace.to_frame)) for _ in range(7)]
+    assert sorted(ours / bare for bare, ours in pairs)[3] <= 1.7
+
+
+def seconds(work):
+    began = time.process_time()
+    work()
+    return time.process_time() - began

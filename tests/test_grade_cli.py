@@ -1,0 +1,130 @@
+"""`zoolab grade`: exit codes, lines that no submission can forge, and the options."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from shell import HOSTILE, Shell, command
+from sums import HALF, RIGHT, WRONG, journal, make_class, make_lab
+
+
+@pytest.fixture
+def shell(capsys):
+    return Shell(capsys)
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Path:
+    return make_lab(tmp_path / "sums")
+
+
+def test_a_class_in_one_command(shell, tmp_path, lab):
+    folder = make_class(tmp_path / "class", {"anna.py": RIGHT, "bob.py": HALF, "carl.py": WRONG})
+    ran = shell("grade", lab, folder, "--jobs", "1", "--csv", tmp_path / "g.csv", "--report", tmp_path / "r")
+    assert ran.code == 0
+    assert ran.out.splitlines() == [
+        "1/3  anna.py  3 of 3",
+        "2/3  bob.py  1 of 3  not adds_negatives",
+        "3/3  carl.py  0 of 3  not adds, adds_negatives",
+        "sums: 3 submissions",
+        "mean 1.33, median 1, of 3 points",
+        "most often failed: adds_negatives (2), adds (1)",
+        f"report: {tmp_path / 'r' / 'index.html'}",
+    ]
+    assert (tmp_path / "g.csv").read_text() == (tmp_path / "r" / "grades.csv").read_text()
+
+
+def test_a_submission_that_cannot_be_read_falls_short(shell, tmp_path, lab):
+    folder = make_class(tmp_path / "class", {"anna.py": RIGHT})
+    (folder / "cut.ipynb").write_text("{")
+    ran = shell("grade", lab, folder, "--jobs", "1")
+    assert ran.code == 1
+    assert "cut.ipynb  0 of 3  could not be read" in ran.out
+
+
+@pytest.mark.slow
+def test_what_was_graded_is_not_graded_again_unless_it_is_asked_for(shell, tmp_path, lab):
+    folder, report = make_class(tmp_path / "class", {"anna.py": RIGHT}), tmp_path / "r"
+    asked = "grade", lab, folder, "--jobs", "1", "--report", report
+    shell(*asked)
+    assert "sums: 1 submission, 1 of them graded before" in shell(*asked, "--resume").out
+    assert journal(report) == ["anna.py"]
+    assert "sums: 1 submission\n" in shell(*asked, "--again").out
+    assert journal(report) == ["anna.py"] * 2
+
+
+def test_results_for_a_program_are_lines_of_json_in_ascii(shell, tmp_path, lab):
+    folder = make_class(tmp_path / "class", {"ännä.py": f"def add(a, b):\n    raise ValueError({HOSTILE!r})"})
+    ran = shell("grade", lab, folder, "--jobs", "1", "--json", "--seed", "x")
+    assert ran.out.isascii()
+    found, summary = map(json.loads, ran.out.splitlines())
+    assert (found["name"], found["points"], found["seed"]) == ("ännä.py", 0, "x")
+    assert (summary["lab"], summary["mean"], summary["passed"]["adds"]) == ("sums", 0, 0)
+
+
+def test_no_name_commands_the_terminal(shell, tmp_path, lab):
+    name = f"{HOSTILE}[red]\n99/99 ok.py"
+    folder = make_class(tmp_path / "class", {name: HALF, f".{name}": HALF})
+    (folder / f"{HOSTILE}.ipynb").write_text("{")
+    ran = shell("grade", lab, folder, "--jobs", "1")
+    assert all(line.isprintable() for line in ran.out.splitlines())
+    assert not [line for line in ran.out.splitlines() if line.startswith("99/99")]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="has no pseudo-terminals")
+def test_on_a_terminal_a_bar_moves_and_what_went_wrong_is_said(tmp_path, lab):
+    folder = make_class(tmp_path / "class", {"anna.py": RIGHT})
+    (folder / f"{HOSTILE}[red].ipynb").write_text("{")
+    ours, theirs = os.openpty()
+    process = subprocess.Popen(**command("grade", lab, folder, "--jobs", "1", COLUMNS="80"), stdout=theirs)
+    os.close(theirs)
+    shown = b""
+    try:
+        while part := os.read(ours, 1 << 16):
+            shown += part
+    except OSError:  # what Linux says when the other side is closed
+        pass
+    finally:
+        os.close(ours)
+    assert process.wait() == 1
+    text = shown.decode()
+    assert "2/2" in text
+    assert "[red]" in text
+    assert "could not be read" in text
+    assert "mean 1.5" in text
+    assert "\x1b]0;owned" not in text
+    assert "\u202e" not in text
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["nowhere"], "there is no nowhere"),
+        ([], "there is no submission"),
+        (["--csv", "no-such-folder/g.csv"], "there is no folder for no-such-folder/g.csv"),
+        (["--jobs", "0"], "0 jobs cannot grade anything"),
+        (["--resume", "--again"], "not allowed with argument"),
+        (["--dask", "nowhere://x"], "no dask scheduler answers at nowhere://x"),
+    ],
+)
+def test_what_cannot_run_is_one_line(shell, tmp_path, lab, monkeypatch, more, said):
+    monkeypatch.chdir(tmp_path)
+    folder = make_class(tmp_path / "class", {"anna.py": RIGHT} if more else {})
+    folder.mkdir(exist_ok=True)
+    ran = shell("grade", lab, folder, *more)
+    assert ran.code == 2
+    assert said in ran.err
+    assert len(ran.err.splitlines()) == 1
+
+
+def test_an_unknown_lab_cannot_run(shell, tmp_path):
+    folder = make_class(tmp_path / "class", {"anna.py": RIGHT})
+    ran = shell("grade", "l99", folder)
+    assert ran.code == 2
+    assert "there is no lab 'l99'" in ran.err

@@ -1,0 +1,495 @@
+"""A class is graded: every submission once, whatever dies in between, on whatever executes it."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import psutil
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from shell import command
+from sums import CASES, HALF, POINTS, RIGHT, WRONG, journal, make_class, make_lab, notebook
+
+from zoolab.errors import InvalidInput
+from zoolab.grading.classes import Progress, grade_class
+from zoolab.grading.onworker import NotGraded, Terms, grade_task
+from zoolab.grading.report import write_report
+from zoolab.grading.scaling import Lent, as_they_finish
+from zoolab.grading.store import Store, file_name
+from zoolab.grading.submissions import Handed, find_submissions, hand_in
+from zoolab.grading.versions import lab_version
+
+CODES = (RIGHT, HALF, WRONG)
+
+
+def mixed(count: int) -> dict[str, str]:
+    """So many submissions, every third of them right."""
+    return {f"s{number:03}.py": CODES[number % 3] for number in range(count)}
+
+
+def expected(count: int) -> list[float]:
+    return [POINTS[CODES[number % 3]] for number in range(count)]
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Path:
+    return make_lab(tmp_path / "sums")
+
+
+@pytest.fixture(scope="module")
+def executor() -> Iterator[Executor]:
+    with ThreadPoolExecutor(2) as threads:
+        yield threads
+
+
+# What is a submission
+
+
+def names_at(*places: Path) -> list[str]:
+    return [each.name for each in find_submissions(places).submissions]
+
+
+def test_a_submission_is_called_by_its_path_within_the_folder(tmp_path):
+    folder = make_class(tmp_path / "class", {"anna/l3.ipynb": "", "bob/l3.ipynb": "", "carla.py": ""})
+    (folder / "anna" / "notes.txt").write_text("no submission")
+    assert names_at(folder) == ["anna/l3.ipynb", "bob/l3.ipynb", "carla.py"]
+    assert names_at(folder / "anna" / "l3.ipynb") == ["l3.ipynb"]
+
+
+def test_no_two_submissions_have_the_same_name_and_none_comes_twice(tmp_path):
+    for group in ("blue", "red"):
+        make_class(tmp_path / group, {"anna/l3.py": group})
+    places = tmp_path / "blue", tmp_path / "red", tmp_path / "red" / "anna" / "l3.py"
+    assert names_at(*places) == ["blue/anna/l3.py", "red/anna/l3.py"]
+
+
+def test_hidden_files_checkpoints_and_links_are_passed_over_and_named(tmp_path):
+    folder = make_class(
+        tmp_path / "class",
+        {"anna.py": "", ".secret.py": "", ".ipynb_checkpoints/anna.ipynb": "", "x/y.py": ""},
+    )
+    outside = make_class(tmp_path / "outside", {"bob.py": ""})
+    (folder / "bob.py").symlink_to(outside / "bob.py")
+    (folder / "all").symlink_to(outside)
+    (folder / "x" / "loop").symlink_to(folder)
+    os.mkfifo(folder / "pipe.py")
+    found = find_submissions([folder])
+    assert [each.name for each in found.submissions] == ["anna.py", "x/y.py"]
+    assert dict(found.skipped) == {
+        ".ipynb_checkpoints": "it is a checkpoint",
+        ".secret.py": "it is hidden",
+        "all": "it is a link",
+        "bob.py": "it is a link",
+        "pipe.py": "it is no file",
+        "x/loop": "it is a link",
+    }
+
+
+@pytest.mark.parametrize("place", ["nowhere", "notes.txt"])
+def test_a_place_without_a_submission_is_refused(tmp_path, place):
+    (tmp_path / "notes.txt").write_text("")
+    with pytest.raises(InvalidInput, match=place):
+        find_submissions([tmp_path / place])
+
+
+def test_names_that_cannot_be_shown_are_made_visible_and_stay_different(tmp_path):
+    odd = ["a\x1b[2J.py", "a\\x1b[2J.py", os.fsdecode(b"a\xff.py"), "a\\udcff.py", "a\nb.py"]
+    for name in odd:
+        (tmp_path / name).write_text("")
+    names = names_at(tmp_path)
+    assert len(set(names)) == len(odd)
+    assert all(name.isprintable() and name.encode() for name in names)
+
+
+@given(st.text(min_size=1), st.text(min_size=1))
+def test_file_names_are_safe_everywhere_and_one_submission_s_only(one, other):
+    name = file_name(one)
+    assert set(name) <= set("abcdefghijklmnopqrstuvwxyz0123456789-")
+    assert len(name) <= 60
+    assert not name.startswith("-")
+    assert (name == file_name(other)) == (one == other)
+
+
+def test_no_more_of_a_submission_is_read_than_is_graded(tmp_path):
+    huge = tmp_path / "huge.py"
+    with huge.open("wb") as file:
+        file.truncate(200_000_000)
+    handed = hand_in(find_submissions([huge]).submissions[0])
+    assert len(handed.data) == 20_000_001
+
+
+# What a class gets
+
+
+def test_each_submission_gets_its_points(tmp_path, lab, executor):
+    folder = make_class(tmp_path / "class", {**mixed(6), "carla/l.ipynb": RIGHT, "empty.ipynb": ""})
+    grades = grade_class(lab, [folder], executor=executor)
+    assert [row.name for row in grades.rows] == ["carla/l.ipynb", "empty.ipynb", *mixed(6)]
+    assert [row.points for row in grades.rows] == [3, 0, *expected(6)]
+    assert grades.passed() == {"adds": 5, "adds_negatives": 3}
+    assert grades.mean == pytest.approx(11 / 8)
+    assert grades.median == 1
+    happened = grades.grade_of("s001.py").grade.cases[1].happened
+    assert happened == "the sum of two numbers was another number"
+
+
+@pytest.mark.slow
+def test_a_notebook_may_run_in_a_real_kernel(tmp_path, lab, executor):
+    asks = f"import sys\nassert 'ipykernel' in sys.modules\n{RIGHT}"
+    folder = make_class(tmp_path / "class", {"anna.ipynb": asks, "bob.ipynb": HALF})
+    report = tmp_path / "report"
+    grades = grade_class(lab, [folder], report, executor=executor, faithful=True)
+    assert [row.points for row in grades.rows] == [3, 1]
+    plain = grade_class(lab, [folder], report, executor=executor)
+    assert [row.points for row in plain.rows] == [0, 1]
+
+
+def test_equal_file_names_in_two_folders_get_different_values(tmp_path, lab, executor):
+    tells = "def add(a, b):\n    raise ValueError(f'{a} {b}')\n"
+    folder = make_class(tmp_path / "class", {"anna/l.py": tells, "bob/l.py": tells})
+    grades = grade_class(lab, [folder], executor=executor)
+    said = {grades.grade_of(row.name).grade.cases[0].happened for row in grades.rows}
+    assert len(said) == 2
+
+
+def test_what_cannot_be_read_has_no_points_and_is_said(tmp_path, lab, executor):
+    folder = make_class(tmp_path / "class", {"anna.py": RIGHT})
+    (folder / "cut.ipynb").write_text(notebook(RIGHT)[:-5])
+    (folder / "latin.py").write_bytes("x = 'é'".encode("latin-1"))
+    (folder / "deep.ipynb").write_text("[" * 100_000)
+    grades = grade_class(lab, [folder], executor=executor)
+    assert [(row.name, row.points) for row in grades.rows if not row.unreadable] == [("anna.py", 3)]
+    assert len(grades.rows) == 4
+    assert grades.grade_of("latin.py").grade.notes[0].endswith("expected a notebook or a .py file")
+
+
+def test_a_lab_that_cannot_start_here_gives_nobody_zero(tmp_path, executor):
+    broken = make_lab(tmp_path / "sums", CASES.replace("seconds=", 'uses=("no_such_module_here",), seconds='))
+    grades = grade_class(broken, [make_class(tmp_path / "class", mixed(1))], executor=executor)
+    assert grades.rows == ()
+    assert [each.name for each in grades.failed] == ["s000.py"]
+
+
+def test_another_version_of_the_lab_grades_nobody(lab):
+    found = grade_task(Terms(str(lab), "another", "seed"), Handed("a.py", ".py", RIGHT.encode()))
+    assert isinstance(found, NotGraded)
+    assert "another version" in found.why
+
+
+def test_a_folder_that_describes_no_lab_is_refused(tmp_path, executor):
+    folder = make_class(tmp_path / "class", {"anna.py": RIGHT})
+    with pytest.raises(InvalidInput, match="describes no lab: ZeroDivisionError"):
+        grade_class(make_lab(tmp_path / "odd", "1 / 0"), [folder], executor=executor)
+    with pytest.raises(InvalidInput, match="there is no lab"):
+        grade_class("no-such-lab", [folder], executor=executor)
+
+
+# What is kept
+
+
+def test_nothing_is_graded_again_unless_something_is_new(tmp_path, lab, executor):
+    folder, report = make_class(tmp_path / "class", mixed(3)), tmp_path / "report"
+
+    def graded(**settings: object) -> int:
+        before = len(journal(report)) if report.exists() else 0
+        grades = grade_class(lab, [folder], report, executor=executor, **settings)  # type: ignore[arg-type]
+        assert [row.points for row in grades.rows][:3] == expected(3)[: len(grades.rows)]
+        return len(journal(report)) - before
+
+    assert graded() == 3
+    assert graded() == 0
+    make_class(folder, {"s003.py": HALF})
+    assert graded() == 1
+    make_class(folder, {"s003.py": RIGHT})
+    assert graded() == 1
+    assert graded(again=True) == 4
+    assert graded(seed="another") == 4
+    make_lab(lab, CASES.replace("below 0", "less than 0"))
+    assert graded(seed="another") == 4
+
+
+def test_a_result_that_was_damaged_is_graded_again(tmp_path, lab, executor):
+    folder, report = make_class(tmp_path / "class", mixed(3)), tmp_path / "report"
+    grade_class(lab, [folder], report, executor=executor)
+    results = sorted((report / "results").iterdir())
+    results[0].write_text(results[0].read_text()[:-10])
+    results[1].write_text(json.dumps({**json.loads(results[1].read_text()), "cases": [{"name": 1}]}))
+    results[2].write_text(results[0].read_text())
+    grades = grade_class(lab, [folder], report, executor=executor)
+    assert [row.points for row in grades.rows] == expected(3)
+    assert grades.before == 0
+
+
+def test_results_are_stored_as_they_finish(tmp_path, lab, executor):
+    folder, report = make_class(tmp_path / "class", mixed(4)), tmp_path / "report"
+    stored: list[int] = []
+
+    def watch(_progress: Progress) -> None:
+        stored.append(len(list((report / "results").glob("*.json"))))
+
+    grade_class(lab, [folder], report, executor=executor, watch=watch)
+    assert stored == [1, 2, 3, 4]
+
+
+def test_the_book_has_all_of_the_folder_under_the_same_terms(tmp_path, lab, executor):
+    report = tmp_path / "report"
+    grade_class(lab, [make_class(tmp_path / "one", {"a.py": RIGHT})], report, executor=executor)
+    grade_class(lab, [make_class(tmp_path / "x", {"c.py": RIGHT})], report, executor=executor, seed="x")
+    grades = grade_class(lab, [make_class(tmp_path / "two", {"b.py": HALF})], report, executor=executor)
+    assert [row.name for row in grades.rows] == ["a.py", "b.py"]
+    assert (grades.left, grades.given) == (1, {"b.py"})
+
+
+def test_a_grade_of_an_earlier_version_does_not_stand_for_what_could_not_be_graded(tmp_path, lab):
+    report, folder = tmp_path / "report", make_class(tmp_path / "class", {"a.py": RIGHT, "b.py": RIGHT})
+    with ThreadPoolExecutor(1) as executor:
+        grade_class(lab, [folder], report, executor=executor)
+    make_class(folder, {"a.py": HALF})
+    grades = grade_class(lab, [folder], report, executor=Fails())
+    assert [row.name for row in grades.rows] == ["b.py"]
+    assert grades.failed == (NotGraded("a.py", "the worker was lost: OSError: no such worker"),)
+
+
+class Fails(Executor):
+    """An executor whose worker is not to be reached."""
+
+    def submit(self, _function, /, *_args, **_kwargs):
+        future: Future[object] = Future()
+        future.set_exception(OSError("no such worker"))
+        return future
+
+
+def test_a_folder_keeps_the_grades_of_one_lab(tmp_path, lab, executor):
+    folder, report = make_class(tmp_path / "class", mixed(1)), tmp_path / "report"
+    grade_class(lab, [folder], report, executor=executor)
+    other = make_lab(tmp_path / "other", CASES.replace('"sums"', '"other"'))
+    with pytest.raises(InvalidInput, match="has the grades of sums; choose another folder for other"):
+        grade_class(other, [folder], report, executor=executor)
+
+
+def test_a_submission_is_claimed_by_one_grader_at_a_time(tmp_path):
+    one, other = Store(tmp_path), Store(tmp_path)
+    with one.claims():
+        assert one.claim("a.py")
+        assert not other.claim("a.py")
+        assert other.claim("b.py")
+        assert not one.claim("b.py")
+    assert other.claim("a.py")
+    other.give_back("a.py")
+    assert one.claim("a.py")
+
+
+# On whatever executes it
+
+
+def test_few_submissions_are_in_memory_at_a_time(lab, executor):
+    out = most = 0
+
+    def handed() -> Iterator[Handed]:
+        nonlocal out, most
+        for number in range(12):
+            out += 1
+            most = max(most, out)
+            yield Handed(f"{number}.py", ".py", RIGHT.encode())
+
+    terms = Terms(str(lab), lab_version(str(lab)), "seed")
+    for _ in as_they_finish(Lent(executor), terms, handed(), 3):
+        out -= 1
+    assert (out, most) == (0, 3)
+
+
+@pytest.mark.slow
+def test_a_broken_executor_of_the_caller_s_is_said_and_the_results_stay(tmp_path, lab):
+    ends = make_lab(lab, CASES.replace("    _adds", "    __import__('os')._exit(9)\n    _adds"))
+    folder = make_class(tmp_path / "class", mixed(2))
+    with (
+        ProcessPoolExecutor(1, get_context("spawn")) as broken,
+        pytest.raises(InvalidInput, match="the executor is broken; what was graded is kept"),
+    ):
+        grade_class(ends, [folder], executor=broken)
+
+
+@pytest.mark.slow
+def test_a_script_that_would_start_itself_again_is_told_so(tmp_path, lab):
+    folder, script = make_class(tmp_path / "class", mixed(2)), tmp_path / "script.py"
+    script.write_text(
+        f"from zoolab.grading.classes import grade_class\ngrade_class({str(lab)!r}, {str(folder)!r}, jobs=1)"
+    )
+    ran = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
+    said = ran.stderr.splitlines()[-1]
+    assert said.startswith("zoolab.errors.InvalidInput: no process can start that grades; in a script,")
+
+
+@pytest.mark.slow
+def test_a_class_is_graded_the_same_however_many_jobs_there_are(tmp_path, lab):
+    folder = make_class(tmp_path / "class", mixed(7))
+    paths = sorted(folder.iterdir())
+
+    def graded(name: str, jobs: int, order: list[Path]) -> list[str]:
+        report = tmp_path / name
+        write_report(grade_class(lab, order, report, jobs=jobs))
+        files = [report / "grades.csv", report / "grades.json", *sorted((report / "students").iterdir())]
+        return [path.read_text() for path in files]
+
+    assert graded("a", 1, paths) == graded("b", 2, paths[::-1]) == graded("c", 2, [*paths[3:], *paths[:3]])
+
+
+@pytest.mark.slow
+def test_workers_that_are_killed_lose_nothing_and_nothing_is_graded_twice(tmp_path, lab):
+    folder, report = make_class(tmp_path / "class", mixed(24)), tmp_path / "report"
+
+    def watch(progress: Progress) -> None:
+        if progress.done in (3, 11, 12):
+            workers = [
+                each for each in psutil.Process().children() if "spawn_main" in " ".join(each.cmdline())
+            ]
+            workers[-1].kill()
+
+    grades = grade_class(lab, [folder], report, jobs=2, watch=watch)
+    assert [row.points for row in grades.rows] == expected(24)
+    assert grades.failed == ()
+    assert sorted(journal(report)) == sorted(mixed(24))
+
+
+@pytest.mark.slow
+def test_a_submission_that_ends_the_grader_s_own_process_costs_only_itself(tmp_path, lab):
+    ends = make_lab(lab, CASES.replace("    _adds", "    fall(student)\n    _adds") + FALL)
+    folder = make_class(tmp_path / "class", {**mixed(9), "s100.py": f"{RIGHT}\ndef fall(): pass\n"})
+    grades = grade_class(ends, [folder], jobs=2)
+    assert [row.points for row in grades.rows] == expected(9)
+    assert grades.failed == (NotGraded("s100.py", "the grader's own process ended 3 times while grading it"),)
+
+
+FALL = """
+
+def fall(student: Student) -> None:
+    try:
+        student.call("fall")
+    except Wrong:
+        return
+    __import__("os")._exit(9)
+"""
+SLOW = f"import time\ntime.sleep(0.1)\n{RIGHT}"
+
+
+def begun(report: Path, folder: Path, lab: Path, results: int) -> subprocess.Popen[str]:
+    """A command that grades, once it has so many results."""
+    asked = command("grade", lab, folder, "--report", report, "--jobs", "2")
+    quiet = subprocess.DEVNULL
+    process = subprocess.Popen(
+        **asked, stdout=quiet, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    wait_until(
+        lambda: len(list((report / "results").glob("*.json"))) >= results or process.poll() is not None
+    )
+    return process
+
+
+def wait_until(holds: Callable[[], bool], seconds: float = 60) -> None:
+    until = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+def below(process: subprocess.Popen[str]) -> list[psutil.Process]:
+    return psutil.Process(process.pid).children(recursive=True)
+
+
+def all_gone(processes: list[psutil.Process]) -> bool:
+    return not any(each.is_running() and each.status() != psutil.STATUS_ZOMBIE for each in processes)
+
+
+@pytest.mark.slow
+def test_a_grader_that_is_killed_at_any_moment_goes_on_where_it_was(tmp_path, lab):
+    count, report = 30, tmp_path / "report"
+    folder = make_class(tmp_path / "class", dict.fromkeys(mixed(count), SLOW))
+    chance = random.Random(5)
+    for results in sorted(chance.sample(range(count - 5), 3)):
+        process = begun(report, folder, lab, results)
+        time.sleep(chance.random() / 5)
+        children = below(process) if process.poll() is None else []
+        process.kill()
+        process.communicate()
+        wait_until(lambda children=children: all_gone(children))  # type: ignore[misc]
+    grades = grade_class(lab, [folder], report, jobs=2)
+    assert [row.points for row in grades.rows] == [3] * count
+    assert 0 < grades.before < count
+    named = journal(report)
+    assert len(named) == len(set(named))
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_everything_and_says_how_to_go_on(tmp_path, lab):
+    report = tmp_path / "report"
+    folder = make_class(tmp_path / "class", dict.fromkeys(mixed(30), SLOW))
+    process = begun(report, folder, lab, 3)
+    children = below(process)
+    os.killpg(process.pid, signal.SIGINT)
+    _, told = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert told.splitlines()[-1] == "zoolab: interrupted; what was graded is kept: the same command goes on"
+    wait_until(lambda: all_gone(children))
+    grades = grade_class(lab, [folder], report, jobs=2)
+    assert [row.points for row in grades.rows] == [3] * 30
+    assert 3 <= grades.before < 30
+    assert sorted(journal(report)) == sorted(mixed(30))
+
+
+@pytest.mark.slow
+def test_two_graders_at_once_share_the_work(tmp_path, lab):
+    report = tmp_path / "report"
+    folder = make_class(tmp_path / "class", mixed(16))
+    asked = command("grade", lab, folder, "--report", report, "--jobs", "1")
+    both = [subprocess.Popen(**asked, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    told = [process.communicate(timeout=120)[0] for process in both]
+    assert [process.returncode for process in both] == [0, 0]
+    assert sorted(journal(report)) == sorted(mixed(16))
+    assert all("sums: 16 submissions" in each for each in told)
+    assert len((report / "grades.csv").read_text().splitlines()) == 17
+    assert len(json.loads((report / "grades.json").read_text())["submissions"]) == 16
+
+
+@pytest.mark.slow
+def test_a_cluster_whose_worker_is_killed_grades_every_submission_once(tmp_path, lab):
+    distributed = pytest.importorskip("distributed")
+    from zoolab.grading.cluster import dask_cluster
+
+    folder, report = make_class(tmp_path / "class", mixed(20)), tmp_path / "report"
+    settings = {"dashboard_address": None, "host": "127.0.0.1", "silence_logs": 50}
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, **settings) as local:
+        workers = [worker.process.pid for worker in local.workers.values()]
+
+        def watch(progress: Progress) -> None:
+            if progress.done == 5:
+                os.kill(workers[0], signal.SIGKILL)
+
+        with dask_cluster(local.scheduler_address) as cluster:
+            grades = grade_class(
+                lab, [folder], report, executor=cluster.executor, at_once=cluster.at_once, watch=watch
+            )
+    assert [row.points for row in grades.rows] == expected(20)
+    assert grades.failed == ()
+    assert sorted(journal(report)) == sorted(mixed(20))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="counts open files")
+def test_a_class_leaves_no_file_and_no_process_open(tmp_path, lab):
+    folder = make_class(tmp_path / "class", mixed(3))
+    grade_class(lab, [folder], jobs=1)
+    me = psutil.Process()
+    files, children = me.num_fds(), len(me.children(recursive=True))
+    grade_class(lab, [folder], jobs=1)
+    assert (me.num_fds(), len(me.children(recursive=True))) == (files, children)

@@ -1,0 +1,573 @@
+"""A submission runs shut in, within limits, and what it does wrong is said in plain words."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from zoolab.errors import InvalidInput
+from zoolab.grading import Callback, Frame, Lab, Student, Wrong, case, grade_cells
+from zoolab.grading.channel import MAX_TOTAL, Channel, Gone, Late
+from zoolab.grading.forking import Forking, plan_for
+from zoolab.grading.isolation import Isolation, Plain, in_kernel, shut_in
+from zoolab.grading.places import places_for
+from zoolab.grading.tree import Use
+from zoolab.grading.waiting import MAX_MEMORY, PATIENCE, Wait
+from zoolab.grading.worker.filters import Refusals
+from zoolab.grading.worker.plan import FORK, LANDLOCK, NAMESPACES
+
+ROOT = Path(__file__).resolve().parents[1]
+LAB = Lab("tried", "Tried", ("f",), seconds=2.0)
+
+
+def forking(step: str, lab: Lab = LAB) -> Forking:
+    """A worker of one kind, whatever else the system could give."""
+    return Forking(replace(plan_for(lab), steps=(step,)))
+
+
+def at_hand(isolation: Forking) -> bool:
+    """Whether this system has it."""
+    try:
+        return isolation.missing is not None
+    except InvalidInput:
+        return False
+
+
+@pytest.fixture(scope="module", params=[NAMESPACES, LANDLOCK, FORK])
+def each(request: pytest.FixtureRequest) -> Iterator[Forking]:
+    """Every kind of worker that this system has."""
+    with closing(forking(request.param)) as isolation:
+        if not at_hand(isolation):
+            pytest.skip(f"no {request.param} here")
+        yield isolation
+
+
+@pytest.fixture(scope="module")
+def strongest() -> Iterator[Isolation]:
+    with shut_in(LAB) as isolation:
+        yield isolation
+
+
+def asked(isolation: Isolation, *cells: str, lab: Lab = LAB, ask: Any = None) -> Any:
+    """What `f` of a submission returns, or in which words it failed."""
+    found: list[Any] = []
+
+    @case(points=1, hint="")
+    def calls(student: Student, _chance: Random) -> None:
+        """Calls `f`."""
+        found.append(student.call("f", *([] if ask is None else [Callback(ask, "ask")])).value)
+
+    grade = grade_cells(replace(lab, cases=(calls,)), cells, isolation)
+    return found[0] if found else grade.cases[0].happened
+
+
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [
+        ("def f(): return {1, 2}", "`f` returned a value of type set, which is not JSON"),
+        ("def f(): return {1: 2}", "`f` returned a dict with the key 1, which is no text"),
+        ("def f(): return float('nan')", "`f` returned the number nan"),
+        ("def f(): return 'x' * 2_000_000", "`f` returned more than 1,000,000 characters"),
+        ("def f(): return 10 ** 500", "`f` returned a number of more than 390 digits"),
+        ("def f(): return '\\ud800'", "`f` returned text with half of a surrogate pair"),
+        (
+            "def f():\n    x = []\n    x.append(x)\n    return x",
+            "`f` returned a value nested more than 60 deep",
+        ),
+        ("x = 1\ndef f():\n    1 / 0", "`f` raised ZeroDivisionError: division by zero (cell 1, line 3)"),
+        ("def f(x): pass", "`f` raised TypeError"),
+        ("f = 5", "`f` raised TypeError"),
+        ("def f(", "there is no `f` in the submission"),
+        ("import os\ndef f(): os._exit(3)", "`f` ended its process: it ended with exit code 3"),
+        ("import os\ndef f(): os.kill(os.getpid(), 9)", "`f` ended its process: it was killed by signal 9"),
+        ("def f(): input()", "`f` raised EOFError"),
+        ("import getpass\ndef f(): getpass.getpass()", "`f` raised EOFError"),
+        ("from zoolab import walk\ndef f(): pass", "there is no `f` in the submission"),
+        ("def f(): return bytearray(9_000_000_000)", "`f` raised MemoryError"),
+    ],
+)
+def test_what_went_wrong_is_said_in_plain_words(cell, words, each):
+    assert asked(each, cell).startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("cells", "value"),
+    [
+        (["def f(): return {'a': (1, 2.5, None, True)}"], {"a": [1, 2.5, None, True]}),
+        (["x = 1", "def f(): return x + y", "1 / 0", "y = 2"], 3),
+        (["if __name__ == '__main__':\n    z = 4", "def f(): return z"], 4),
+        (["from __future__ import annotations", "def g(x: Later): return 5", "def f(): return g(0)"], 5),
+        (["import asyncio\nasync def g(): return 6\nw = await g()\ndef f(): return w"], 6),
+        (["get_ipython().run_line_magic('matplotlib', 'inline')\ndisplay(1)\ndef f(): return 7"], 7),
+        (["from IPython.display import HTML, display\ndisplay(HTML('x'))\ndef f(): return 8"], 8),
+        (["from zoolab import check, predict\npredict('x')\ncheck('l3')\ndef f(): return 9"], 9),
+        (["import sys\nsys.modules['__main__'] = sys\n__name__ = 'other'\ndef f(): return 10"], 10),
+        (["exit()", "def f(): return 11"], 11),
+        (
+            [
+                "from dataclasses import dataclass\nimport pickle\n@dataclass\nclass P:\n    x: int",
+                "def f(): return pickle.loads(pickle.dumps(P(12))).x",
+            ],
+            12,
+        ),
+        (["from enum import IntEnum\nclass E(IntEnum):\n    A = 13\ndef f(): return E.A"], 13),
+        (["import os\nos._exit(1)", "def f(): return 14"], 14),
+    ],
+)
+def test_cells_run_as_in_a_notebook(cells, value, each):
+    assert asked(each, *cells) == value
+
+
+def test_a_right_answer_may_print_warn_log_and_use_threads(each):
+    cell = """
+import logging, sys, threading, time, warnings
+from concurrent.futures import ThreadPoolExecutor
+print("hello")
+def f(ask):
+    print("x" * 100_000)
+    warnings.warn("careful")
+    logging.error("it is an error")
+    sys.stderr.write("more\\n" * 1000)
+    time.sleep(0.3)
+    sum(range(1_000_000))
+    with ThreadPoolExecutor(8) as pool:
+        return list(pool.map(ask, range(20)))
+"""
+    assert asked(each, cell, ask=lambda x: x * x) == [x * x for x in range(20)]
+
+
+def test_the_same_submission_gets_the_same_grade_three_times(strongest):
+    cells = ["import random\ndef f(): return sorted({'a', 'b'}) + list({'x', 'y', 'z'})", "1 / 0", "def g("]
+    grades = [grade_cells(LAB, cells, strongest) for _ in range(3)]
+    assert grades[0] == grades[1] == grades[2]
+    values = [asked(strongest, *cells) for _ in range(3)]
+    with shut_in(LAB) as another:
+        assert [*values, asked(another, *cells)] == [values[0]] * 4
+
+
+def test_a_thread_that_asks_after_its_call_is_told_so(each):
+    cell = """
+import threading, time
+told = []
+def f(ask):
+    def later():
+        time.sleep(0.1)
+        try: ask(2)
+        except RuntimeError as error: told.append(str(error))
+    threading.Thread(target=later).start()
+    return ask(1)
+"""
+    numbers: list[int] = []
+
+    def ask(number: int) -> int:
+        numbers.append(number)
+        return number
+
+    @case(points=1, hint="")
+    def calls(student: Student, _chance: Random) -> None:
+        """Calls twice."""
+        assert student.call("f", Callback(ask)).value == 1
+        while not (told := student.value("told")):
+            pass
+        assert told == ["the call that this function was given to has ended"]
+
+    assert grade_cells(replace(LAB, cases=(calls,)), [cell], each).points == 1
+    assert numbers == [1]
+
+
+def test_arguments_come_back_as_they_are_after_the_call(strongest):
+    @case(points=1, hint="")
+    def calls(student: Student, _chance: Random) -> None:
+        """Calls with values that are changed."""
+        answer = student.call("f", [1], {"a": 1}, kept={"b": [2]})
+        assert answer.args == [[1, "<a value of type set, which is not JSON>"], {"a": 1, "<int 5>": 6}]
+        assert answer.kwargs == {"kept": {"b": [2]}}
+
+    cell = "def f(x, y, kept):\n    x.append({3})\n    y[5] = 6"
+    assert grade_cells(replace(LAB, cases=(calls,)), [cell], strongest).points == 1
+
+
+@pytest.mark.parametrize("kind", [ValueError, KeyError, TypeError, RuntimeError, TimeoutError, OSError])
+def test_what_a_callback_raises_is_raised_in_the_submission(kind, strongest):
+    def ask() -> None:
+        raise kind("no")
+
+    cell = "def f(ask):\n    try: ask()\n    except Exception as e: return [type(e).__name__, str(e)]"
+    assert asked(strongest, cell, ask=ask) == [kind.__name__, str(kind("no"))]
+
+
+def test_a_callback_may_give_up_on_the_case(strongest):
+    """The submission is then in the middle of a call: the next case must not meet it there."""
+
+    def ask() -> None:
+        raise Wrong("asked at all")
+
+    cases = []
+    for _ in range(2):
+
+        @case(points=1, hint="")
+        def gives_up(student: Student, _chance: Random) -> None:
+            """Gives up."""
+            student.call("f", Callback(ask))
+
+        cases.append(gives_up)
+    grade = grade_cells(replace(LAB, cases=tuple(cases)), ["def f(ask): ask()"], strongest)
+    assert [one.happened for one in grade.cases] == ["asked at all"] * 2
+
+
+def test_a_case_that_fails_over_what_came_back_is_a_lost_case(strongest):
+    @case(points=1, hint="Return a list.")
+    def careless(student: Student, _chance: Random) -> None:
+        """A case that expects a list of dicts."""
+        student.call("f").value[0]["hidden"].append(1)
+
+    grade = grade_cells(replace(LAB, cases=(careless,)), ["def f(): return 5"], strongest)
+    assert grade.points == 0
+    assert grade.cases[0].happened.startswith(
+        "what came back has no shape that can be judged (TypeError at line"
+    )
+
+
+def test_what_is_printed_is_kept_at_both_ends(strongest):
+    cell = "def f():\n    print('first' + 'x' * 200_000 + 'last')\n    return 1"
+
+    @case(points=1, hint="")
+    def calls(student: Student, _chance: Random) -> None:
+        """Calls `f`."""
+        student.call("f")
+
+    grade = grade_cells(replace(LAB, cases=(calls,)), [cell, "print('a\\x1b[2Jb')"], strongest)
+    assert grade.points == 1
+    assert "a\\x1b[2Jb" in grade.printed
+    assert "first" in grade.printed
+    assert "last" in grade.printed
+    assert "bytes left out" in grade.printed
+    assert len(grade.printed) < 51_000
+
+
+def test_a_cell_that_ends_the_process_is_left_out(strongest):
+    @case(points=1, hint="")
+    def calls(student: Student, _chance: Random) -> None:
+        """Calls `f`."""
+        assert student.call("f").value == 1
+
+    cells = ["def f(): return 1\n1 / 0", "import os\nos.abort()", "1 / 0"]
+    grade = grade_cells(replace(LAB, cases=(calls,)), cells, strongest)
+    assert grade.points == 1
+    assert grade.notes == (
+        "cell 1: ZeroDivisionError: division by zero",
+        "cell 2 ended its process: it was killed by signal 6 (SIGABRT); it is left out",
+        "cell 3: ZeroDivisionError: division by zero",
+    )
+
+
+@pytest.mark.slow
+def test_late_is_what_used_up_its_time_and_not_what_had_to_wait(strongest):
+    """A sleeper is late after its seconds, an endless loop too, and from the fourth late call on sooner."""
+    lab = replace(LAB, seconds=0.5)
+    cell = "import time\ndef f():\n    time.sleep(1000)"
+
+    @case(points=1, hint="")
+    def sleeps(student: Student, _chance: Random) -> None:
+        """Sleeps."""
+        student.call("f")
+
+    grade = grade_cells(replace(lab, cases=(sleeps,) * 5), [cell], strongest)
+    assert [one.happened for one in grade.cases] == [
+        *["`f` did not come back within 0.5 seconds"] * 3,
+        *["`f` did not come back within 0.1 seconds"] * 2,
+    ]
+
+
+class Made:
+    """A process whose use of the machine is made up."""
+
+    def __init__(self, uses: list[Use | None]) -> None:
+        here, self.there = socket.socketpair()
+        self.channel, self.printed, self.uses = Channel(here), "", uses
+
+    def ended(self) -> str:
+        return ""
+
+    def used(self) -> Use | None:
+        return self.uses.pop(0) if len(self.uses) > 1 else self.uses[0]
+
+
+def waited(uses: list[Use | None], seconds: float = 0.2) -> Wait:
+    """A wait that nobody ended."""
+    process = Made(uses)
+    wait = Wait(process, seconds)
+    with pytest.raises(Late):
+        wait.message()
+    process.there.close()
+    process.channel.socket.close()
+    return wait
+
+
+def test_a_process_that_waits_for_its_turn_is_given_more_time():
+    assert waited([Use(0.0, 0, awake=True)]).waited >= 0.2 * PATIENCE
+    assert waited([None]).waited >= 0.2 * PATIENCE
+
+
+def test_a_process_that_sleeps_is_not():
+    assert waited([Use(0.0, 0, awake=False)]).waited < 0.2 * PATIENCE / 2
+
+
+def test_memory_is_counted_over_all_processes():
+    process = Made([Use(0.0, MAX_MEMORY + 1, awake=True)])
+    with pytest.raises(Gone, match="too much memory"):
+        Wait(process, 5.0).message()
+
+
+def receive_all(channel: Channel) -> None:
+    while True:
+        assert isinstance(channel.receive(10), dict)
+
+
+def framed(data: bytes) -> bytes:
+    return struct.pack("!I", len(data)) + data
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.one_of(st.binary(max_size=200), st.binary(max_size=200).map(framed)))
+def test_nothing_that_comes_over_the_channel_is_more_than_gone_or_late(data):
+    here, there = socket.socketpair()
+    with here, there:
+        there.sendall(data)
+        there.shutdown(socket.SHUT_WR)
+        channel = Channel(here)
+        with pytest.raises((Gone, Late)):
+            receive_all(channel)
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.dictionaries(st.text(), st.integers() | st.text()), st.integers(1, 9))
+def test_a_message_that_comes_in_parts_is_whole(message, parts):
+    here, there = socket.socketpair()
+    with here, there:
+        channel, data = Channel(here), framed(json.dumps(message).encode())
+        step = max(len(data) // parts, 1)
+        for at in range(0, len(data) - 1, step):
+            there.sendall(data[at : min(at + step, len(data) - 1)])
+            with pytest.raises(Late):
+                channel.receive(0)
+        there.sendall(data[-1:])
+        assert channel.receive(1) == message
+
+
+def test_what_a_process_may_send_is_bounded_in_all():
+    here, there = socket.socketpair()
+    part = framed(json.dumps({"x": "y" * 900_000}).encode())
+
+    def flood() -> None:
+        with suppress(OSError):
+            while True:
+                there.sendall(part)
+
+    sender = threading.Thread(target=flood)
+    sender.start()
+    with there, here:
+        channel = Channel(here)
+        with pytest.raises(Gone, match="sends more than"):
+            receive_all(channel)
+    sender.join()
+    assert MAX_TOTAL < channel.received < MAX_TOTAL + 100_000
+
+
+def test_only_what_python_and_the_lab_need_can_be_read():
+    places = places_for(("pandas",))
+    names = {Path(place).name for place in places.readable}
+    assert {"pandas", "numpy", "dateutil"} <= names
+    assert not {"zoolab", "labs", "site-packages", "openai", "jsonschema"} & names
+    assert not any(str(ROOT / name) in places.readable for name in ("zoolab", "labs", "tests"))
+    assert not any(Path(place).is_relative_to(ROOT / "zoolab") for place in places.readable)
+
+
+def test_packages_in_pythons_own_folder_are_masked(tmp_path):
+    """Where zoolab is installed beside the standard library, its folder there is covered."""
+    (tmp_path / "site-packages").mkdir()
+    from zoolab.grading.places import _package_folders
+
+    assert _package_folders([str(tmp_path)]) == [str(tmp_path / "site-packages")]
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_the_filter_jumps_within_itself(alone):
+    """Every jump of the seccomp program lands on an instruction of it, and it ends by allowing."""
+    program = [struct.unpack("=HBBI", part) for part in batches(Refusals(alone).program(), 8)]
+    for place, (code, yes, no, _) in enumerate(program):
+        if code & 0x07 == 0x05:
+            assert place + 1 + max(yes, no) < len(program)
+    assert program[-1] == (0x06, 0, 0, 0x7FFF0000)
+
+
+def batches(data: bytes, size: int) -> list[bytes]:
+    return [data[at : at + size] for at in range(0, len(data), size)]
+
+
+def test_without_namespaces_nobody_else_can_be_signalled_or_started():
+    with closing(forking(LANDLOCK)) as isolation:
+        if not at_hand(isolation):
+            pytest.skip("no Landlock here")
+        cell = """
+import os, socket
+def tried(function, *arguments):
+    try: return function(*arguments)
+    except OSError as error: return type(error).__name__
+def f(ask):
+    kills = [tried(os.kill, pid, 0) for pid in (ask(), os.getppid(), 1, 0, -1)]
+    return [*kills, tried(os.fork), tried(socket.socket), tried(open, ask.__name__), tried(os.listdir, "/"),
+            tried(open, "/tmp/new", "w"), tried(os.kill, os.getpid(), 0)]
+"""
+        found: list[Any] = []
+
+        @case(points=1, hint="")
+        def calls(student: Student, _chance: Random) -> None:
+            """Calls `f`."""
+            found.extend(student.call("f", Callback(os.getpid, __file__)).value)
+
+        grade_cells(replace(LAB, cases=(calls,)), [cell], isolation)
+    assert found == ["PermissionError"] * 10 + [None]
+    assert not Path("/tmp/new").exists()
+
+
+def test_an_ordinary_user_is_shut_in_as_well():
+    """Run as nobody, where this test runs as root."""
+    program = shutil.which("python3", path="/usr/bin:/usr/local/bin")
+    if os.getuid() != 0 or program is None or not shutil.which("setpriv"):
+        pytest.skip("needs root, setpriv and a Python that everybody can run")
+    code = f"""
+import sys
+sys.path[:0] = [{str(ROOT)!r}, *{[entry for entry in sys.path if entry.endswith("site-packages")]!r}]
+from zoolab.grading import Lab
+from zoolab.grading.isolation import shut_in
+with shut_in(Lab("l", "L", ())) as isolation:
+    process = isolation.start()
+    process.channel.send({{"do": "load", "cells": ["import os\\nx = os.getuid()"], "call": 1}})
+    print(isolation.missing, process.channel.receive(60)["problems"], process.ended())
+"""
+    nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+    done = subprocess.run(
+        [*nobody, program, "-c", code], capture_output=True, text=True, cwd="/", check=False
+    )
+    if "ModuleNotFoundError" in done.stderr or "Permission" in done.stderr:
+        pytest.skip("that Python cannot import zoolab")
+    with shut_in(LAB) as isolation:
+        assert done.stdout == f"{isolation.missing} [] \n", done.stderr
+
+
+def test_a_worker_that_was_killed_is_replaced():
+    isolation = Forking(plan_for(LAB))
+    with closing(isolation):
+        assert asked(isolation, "def f(): return 1") == 1
+        assert isolation._worker is not None
+        isolation._worker.child.kill()
+        isolation._worker.child.wait()
+        assert asked(isolation, "def f(): return 2") == 2
+
+
+def test_a_worker_ends_with_its_grader():
+    code = f"""
+import sys
+sys.path.insert(0, {str(ROOT)!r})
+from zoolab.grading import Lab
+from zoolab.grading.forking import Forking, plan_for
+forking = Forking(plan_for(Lab("l", "L", ())))
+process = forking.start()
+process.channel.send({{"do": "load", "cells": ["while True: pass"], "call": 1}})
+print(forking._worker.child.pid, flush=True)
+import os
+os.kill(os.getpid(), 9)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60
+    )
+    worker = int(done.stdout)
+    for _ in range(200):
+        if not Path(f"/proc/{worker}").exists() or "zombie" in Path(f"/proc/{worker}/status").read_text():
+            break
+        subprocess.run(["sleep", "0.05"], check=True)
+    else:
+        pytest.fail("the worker outlived its grader")
+
+
+def test_a_worker_that_cannot_be_had_costs_nobody_a_case():
+    class Broken:
+        missing = ()
+
+        def start(self) -> Any:
+            raise OSError("no more processes")
+
+    @case(points=1, hint="")
+    def calls(student: Student, _chance: Random) -> None:
+        """Calls `f`."""
+        student.call("f")
+
+    with pytest.raises(OSError, match="no more processes"):
+        grade_cells(replace(LAB, cases=(calls,)), ["x = 1"], Broken())
+
+
+def test_a_lab_that_uses_what_is_not_there_says_so():
+    lab = replace(LAB, uses=("no_such_module_at_all",))
+    with pytest.raises(InvalidInput, match="no_such_module_at_all"), shut_in(lab) as isolation:
+        isolation.start()
+
+
+def test_where_nothing_can_be_forked_a_fresh_python_does_it():
+    isolation = Plain(LAB)
+    assert asked(isolation, "def f(): return {'a': 1}") == {"a": 1}
+    assert "exit" not in isolation.missing
+    assert asked(isolation, "import os\ndef f(): os._exit(3)").endswith("it ended with code 3")
+
+
+@pytest.mark.slow
+def test_a_data_frame_and_numpy_values_come_back_as_json():
+    lab = replace(LAB, uses=("pandas",), seconds=20.0)
+    frame = (
+        "import pandas as pd\ndef f(): return pd.DataFrame({'a': [1.5, None], 'b': ['x', 'y']}, index=[7, 8])"
+    )
+    with shut_in(lab) as isolation:
+        assert asked(isolation, frame, lab=lab) == Frame(("a", "b"), ((1.5, "x"), (None, "y")))
+        numbers = (
+            "import numpy as np\ndef f(): return {'a': np.int64(3), 'b': np.arange(2), 'c': np.float64(0.5)}"
+        )
+        assert asked(isolation, numbers, lab=lab) == {"a": 3, "b": [0, 1], "c": 0.5}
+        series = "import pandas as pd\ndef f(): return [pd.Series([1, 2]), pd.Timestamp(0)]"
+        assert "Timestamp" in asked(isolation, series, lab=lab)
+        assert "import" not in asked(isolation, "import openai\ndef f(): return 1", lab=lab)
+
+
+@pytest.mark.slow
+def test_a_real_kernel_runs_the_cells_shut_in_as_well():
+    lab = replace(LAB, seconds=20.0)
+    cells = [
+        "from IPython.display import display\ndisplay(1)",
+        "get_ipython().run_line_magic('time', 'x = 1')\nfrom zoolab import check\ncheck('l3')",
+        "1 / 0",
+        "import os\nos._exit(3)",
+        "import os\ndef f(ask): return [ask(20), x, os.path.exists('/home'), os.getuid()]",
+    ]
+    pytest.importorskip("nbclient")
+    with in_kernel(lab) as isolation:
+        try:
+            assert isolation.missing == ()
+        except InvalidInput:
+            pytest.skip("no namespaces here")
+        assert asked(isolation, *cells, lab=lab, ask=lambda x: x + 1) == [21, 1, False, 65534]
+        assert asked(isolation, "import os\ndef f(): os.abort()", lab=lab).endswith("signal 6 (SIGABRT)")

@@ -1,0 +1,148 @@
+"""A submission is read as cells of text, whatever somebody handed in."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zoolab.errors import InvalidInput
+from zoolab.grading import Lab, grade
+from zoolab.grading.isolation import Plain
+from zoolab.grading.source import MAX_BYTES, MAX_CELLS, MAX_CODE, read_cells, without_magics
+
+
+def notebook(*sources: object, kind: str = "code") -> str:
+    """A notebook as Jupyter saves it."""
+    return json.dumps({"cells": [{"cell_type": kind, "source": source} for source in sources]})
+
+
+def saved(folder: Path, name: str, text: str | bytes) -> Path:
+    path = folder / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass"))
+    return path
+
+
+def test_a_notebook_gives_its_code_cells(tmp_path):
+    text = json.dumps(
+        {
+            "cells": [
+                {"cell_type": "markdown", "source": "# Words"},
+                {"cell_type": "code", "source": ["x = 1\n", "y = 2"]},
+                {"cell_type": "code", "source": ""},
+                {"cell_type": "code", "source": "%matplotlib inline\nz = 3"},
+            ]
+        }
+    )
+    assert read_cells(saved(tmp_path, "a.ipynb", text)) == [
+        "x = 1\ny = 2",
+        "pass  # %matplotlib inline\nz = 3",
+    ]
+
+
+def test_a_script_without_marks_is_one_cell(tmp_path):
+    assert read_cells(saved(tmp_path, "a.py", "\ufeffx = 1\n")) == ["x = 1\n"]
+
+
+def test_a_script_with_marks_is_as_many(tmp_path):
+    text = '"""Words."""\n# %%\nx = 1\n\n# %% [markdown]\n# x = 9\n# %% name\ny = 2\n# %%\n'
+    assert read_cells(saved(tmp_path, "a.py", text)) == ['"""Words."""\n', "x = 1\n\n", "y = 2\n"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.ipynb", "no JSON"),
+        ("a.ipynb", "[]"),
+        ("a.ipynb", "{}"),
+        ("a.ipynb", '{"cells": 5}'),
+        ("a.ipynb", '{"cells": [5]}'),
+        ("a.ipynb", '{"cells": [{"cell_type": "code", "source": [1]}]}'),
+        ("a.ipynb", "[" * 100_000),
+        ("a.ipynb", '{"cells": ' + "1" * 5000 + "}"),
+        ("a.ipynb", notebook(*["x"] * (MAX_CELLS + 1))),
+        ("a.py", "#" * (MAX_CODE + 1)),
+        ("a.py", b"\xff\xfe\x00"),
+        ("a.py", b"#" * (MAX_BYTES + 1)),
+    ],
+)
+def test_what_cannot_be_read_is_said(name, text, tmp_path):
+    with pytest.raises(InvalidInput) as caught:
+        read_cells(saved(tmp_path, name, text))
+    assert name in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("a.ipynb", "no JSON"), ("a.ipynb", notebook()), ("a.py", ""), ("missing.py", None)],
+)
+def test_what_cannot_be_read_is_graded_with_nothing(name, text, tmp_path):
+    path = tmp_path / name if text is None else saved(tmp_path, name, text)
+    lab = Lab("l", "L", ())
+    made = grade(lab, path, Plain(lab))
+    assert made.points == 0
+    assert len(made.notes) == 1
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "x = (7\n    % 4)\n",
+        'text = """\n%time\n!ls\n"""\n',
+        "x = 7 \\\n% 4\n",
+        "a = b != c\n",
+    ],
+)
+def test_a_line_of_python_that_begins_like_a_magic_is_kept(cell):
+    assert without_magics(cell) == cell
+
+
+@pytest.mark.parametrize(
+    ("cell", "python"),
+    [
+        ("!pip install x", "pass  # !pip install x"),
+        ("if a:\n    !ls\n    x = 1", "if a:\n    pass  # !ls\n    x = 1"),
+        ("%%bash\nrm -rf /", ""),
+        ("%%time\n%load_ext x\ny = 1", "# %%time\npass  # %load_ext x\ny = 1"),
+        ("\n%%html\n<b>", ""),
+        ("%%time\n%%time\nx = 1", "# %%time\npass  # %%time\nx = 1"),
+        (
+            "print?\nstr.join??\n?print\nfiles = !ls\nx = %time 1",
+            "pass  # print?\npass  # str.join??\npass  # ?print\npass  # files = !ls\npass  # x = %time 1",
+        ),
+    ],
+)
+def test_magics_do_nothing(cell, python):
+    assert without_magics(cell) == python
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "-" * 1_000_000 + "1\n%x",
+        "(" * 1_000_000 + "\n%x",
+        "\n%" * 300_000,
+        "\n \t" * 300_000 + "%x",
+        "x" * 1_000_000 + "\n%x",
+        "x =" + " " * 1_000_000 + "\n%x",
+        "%%time\n" * 100_000,
+    ],
+)
+def test_a_cell_that_is_made_to_be_slow_costs_nothing(text):
+    began = time.process_time()
+    assert "pass  # %" in without_magics(text)
+    assert time.process_time() - began < 5
+
+
+@given(st.text(alphabet="# %\n![markdown]x=1'\"\\", max_size=200))
+def test_any_script_gives_cells(text):
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        cells = read_cells(saved(Path(folder), "a.py", text))
+    assert all(isinstance(cell, str) for cell in cells)
+    assert len("".join(cells)) <= len(text) + len("pass  # ") * (text.count("\n") + 1)

@@ -1,0 +1,112 @@
+"""`zoolab experiment`: what a TOML file describes, done, gone on with, and reported."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from zoolab.errors import InvalidInput
+from zoolab.experiments import Experiment, experiment
+from zoolab.experiments.config import read_config
+from zoolab.files import write_whole
+from zoolab.jsontext import encode_line
+from zoolab.trace.lines import visible
+
+DONE, FELL_SHORT = 0, 1
+
+_COMPARED = 20
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What the command takes.
+
+    >>> parser = argparse.ArgumentParser()
+    >>> add_arguments(parser)
+    >>> parser.parse_args(["sums.toml", "--jobs", "2"]).jobs
+    2
+    """
+    parser.add_argument("config", metavar="CONFIG.toml", help="the experiment")
+    parser.add_argument("-o", "--out", metavar="DIR", help="where results go; by default beside the file")
+    parser.add_argument("--resume", action="store_true", help="do what is missing in the results")
+    parser.add_argument("--jobs", type=_positive, metavar="N", help="how many runs at the same time")
+    parser.add_argument("--processes", action="store_true", help="run in processes rather than threads")
+    parser.add_argument("--dask", metavar="ADDRESS", help="run on the cluster of this dask scheduler")
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Do the experiment; 1 where a run is missing or crashed."""
+    path = Path(options.config)
+    config = read_config(path)
+    folder = Path(options.out) if options.out else path.with_name(f"{path.stem}-results")
+    journal = folder / "runs.jsonl"
+    if journal.exists() and not options.resume:
+        raise InvalidInput(
+            f"{journal} is there already", advice="go on with --resume, or choose another --out"
+        )
+    done = _conduct(options, dict(config.arguments), journal)
+    _write(done, folder, config.title)
+    _say(done, folder)
+    crashed = len(done) > 0 and bool((done.summary["outcome"] == "crashed").any())
+    return FELL_SHORT if crashed or done.unfinished else DONE
+
+
+def _conduct(options: argparse.Namespace, arguments: dict[str, Any], journal: Path) -> Experiment:
+    arguments |= {"journal": journal, "progress": not options.quiet, "workers": options.jobs}
+    if options.dask:
+        return _on_cluster(options.dask, arguments)
+    return experiment(**arguments, executor="processes" if options.processes else "threads")
+
+
+def _on_cluster(address: str, arguments: dict[str, Any]) -> Experiment:
+    try:
+        import distributed
+    except ImportError:
+        raise InvalidInput(
+            "dask is not installed", advice="install it with: pip install 'zoolab[cluster]'"
+        ) from None
+    connect: Any = distributed.Client
+    try:
+        client = connect(address, timeout=10)
+    except (OSError, ValueError) as error:
+        raise InvalidInput(
+            f"no dask scheduler at {address}: {error}", expected="an address such as tcp://10.0.0.1:8786"
+        ) from None
+    with client:
+        return experiment(**arguments, executor=client.get_executor(pure=False, retries=3))
+
+
+def _write(done: Experiment, folder: Path, title: str) -> None:
+    """The summary as JSONL and CSV, and the page, beside the journal."""
+    rows = done.summary.astype(object).where(done.summary.notna(), None).to_dict("records")
+    write_whole(folder / "summary.jsonl", (encode_line(row) + "\n" for row in rows))
+    write_whole(folder / "summary.csv", [done.summary.map(_harmless).to_csv(index=False)])
+    done.to_html(folder / "report.html", title=title)
+
+
+def _say(done: Experiment, folder: Path) -> None:
+    print(visible(repr(done)[1:-1]))
+    for by in ("variant", "model"):
+        if len(done) and done.summary[by].nunique() > 1 and done.summary.get("success") is not None:
+            try:
+                compared = done.compare(by=by)
+            except InvalidInput as error:
+                print(visible(str(error)), file=sys.stderr)
+                continue
+            for found in compared[:_COMPARED]:
+                print(visible(str(found)))
+    print(visible(f"{folder / 'report.html'}"))
+
+
+def _harmless(cell: Any) -> Any:
+    """Text that a spreadsheet would take for a formula begins with a quotation mark."""
+    return f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{number} is not 1 or more")
+    return number

@@ -1,0 +1,184 @@
+"""`zoolab grade`: the submissions of a class, into a grade book."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from zoolab.errors import InvalidInput
+from zoolab.files import write_whole
+from zoolab.grading.book import ClassGrades
+from zoolab.grading.classes import Progress, grade_class
+from zoolab.grading.judge import DEFAULT_SEED
+from zoolab.grading.onworker import NotGraded
+from zoolab.grading.report import write_report
+from zoolab.grading.report.page import points
+from zoolab.grading.report.tables import grades_csv, summary
+from zoolab.grading.store import Kept
+from zoolab.trace.lines import visible
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bars
+    from rich.progress import TaskID
+
+# Of what failed or was passed over, so many are named.
+_NAMED = 4
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `zoolab grade`."""
+    parser.add_argument("lab", metavar="LAB", help="a lab's name, or a folder with a cases.py")
+    parser.add_argument(
+        "submissions", nargs="+", metavar="SUBMISSIONS", help="notebooks and .py files, or folders of them"
+    )
+    parser.add_argument("--jobs", type=int, metavar="N", help="processes; by default one a processor")
+    parser.add_argument("--csv", metavar="FILE", help="write the grade book as CSV")
+    parser.add_argument(
+        "--report", metavar="DIR", help="keep results and pages here; a grading that ended early goes on"
+    )
+    parser.add_argument("--seed", default=DEFAULT_SEED, help="what the values of the cases depend on")
+    parser.add_argument("--dask", metavar="ADDRESS", help="grade on the cluster of this dask scheduler")
+    parser.add_argument("--faithful", action="store_true", help="run notebooks in a real kernel")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "--resume", action="store_true", help="grade what the report lacks or what has changed (the default)"
+    )
+    which.add_argument("--again", action="store_true", help="grade everything anew")
+    parser.add_argument("--json", action="store_true", help="print results as JSONL, the class last")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Grade, write what was asked for, and say how the class did."""
+    if options.csv and not Path(options.csv).resolve().parent.is_dir():
+        raise InvalidInput(f"there is no folder for {options.csv}", advice="make it first")
+    try:
+        with _shown_how(options) as shown:
+            grades = _graded(options, shown)
+    except KeyboardInterrupt:
+        kept = "; what was graded is kept: the same command goes on" if options.report else ""
+        print(f"zoolab: interrupted{kept}", file=sys.stderr)
+        return 130
+    page = write_report(grades) if options.report else None
+    if options.csv:
+        write_whole(Path(options.csv), grades_csv(grades))
+    shown.end(grades, page)
+    return 1 if grades.failed or any(row.unreadable for row in grades.rows) else 0
+
+
+def _graded(options: argparse.Namespace, shown: _Shown) -> ClassGrades:
+    settings: dict[str, Any] = {key: getattr(options, key) for key in ("jobs", "seed", "again", "faithful")}
+    if options.dask is None:
+        return grade_class(options.lab, options.submissions, options.report, watch=shown.tell, **settings)
+    from zoolab.grading.cluster import dask_cluster
+
+    with dask_cluster(options.dask) as cluster:
+        settings |= {"executor": cluster.executor, "at_once": cluster.at_once}
+        return grade_class(options.lab, options.submissions, options.report, watch=shown.tell, **settings)
+
+
+class _Shown(Protocol):
+    """Tells people, or a program, how the grading goes."""
+
+    def tell(self, progress: Progress) -> None:
+        """One more submission is graded."""
+
+    def end(self, grades: ClassGrades, page: Path | None) -> None:
+        """The whole class is."""
+
+
+@contextmanager
+def _shown_how(options: argparse.Namespace) -> Iterator[_Shown]:
+    if options.json:
+        yield _Json()
+    elif not sys.stdout.isatty():
+        yield _Lines()
+    else:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bars
+
+        console = Console(markup=False, emoji=False, highlight=False)
+        columns = TextColumn("grading"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+        with Bars(*columns, console=console) as bars:
+            yield _Bar(bars, bars.add_task("grading", total=None))
+
+
+class _Json:
+    """One line of JSON a submission, in ASCII: no terminal takes any of it for a command."""
+
+    def tell(self, progress: Progress) -> None:
+        """Print the result."""
+        result = progress.result
+        if isinstance(result, NotGraded):
+            print(json.dumps({"name": result.name, "not_graded": result.why}))
+        else:
+            print(json.dumps(result.to_dict()))
+
+    def end(self, grades: ClassGrades, page: Path | None) -> None:
+        """Print what there is to say of the class."""
+        more = {"skipped": dict(grades.skipped), "report": None if page is None else str(page)}
+        print(json.dumps(summary(grades) | more))
+
+
+class _Lines:
+    """A line a submission."""
+
+    def tell(self, progress: Progress) -> None:
+        """Print its name and its points."""
+        width = len(str(progress.total))
+        print(visible(f"{progress.done:>{width}}/{progress.total}  {_line(progress.result)}"), flush=True)
+
+    def end(self, grades: ClassGrades, page: Path | None) -> None:
+        """Print the summary."""
+        for line in _summary(grades, page):
+            print(visible(line))
+
+
+class _Bar(_Lines):
+    """A bar, and lines only for what went wrong."""
+
+    def __init__(self, bars: Bars, task: TaskID) -> None:
+        self._bars, self._task = bars, task
+
+    def tell(self, progress: Progress) -> None:
+        """Move the bar."""
+        result = progress.result
+        if isinstance(result, NotGraded) or result.unreadable:
+            self._bars.print(visible(_line(result)), soft_wrap=True)
+        self._bars.update(self._task, completed=progress.done, total=progress.total)
+
+
+def _line(result: Kept | NotGraded) -> str:
+    name = result.name.replace("\n", " ").replace("\t", " ")
+    if isinstance(result, NotGraded):
+        return f"{name}  could not be graded: {result.why}"
+    grade = result.grade
+    failed = [case.name for case in grade.cases if not case.passed]
+    more = f" and {len(failed) - _NAMED} more" if len(failed) > _NAMED else ""
+    told = "could not be read" if result.unreadable else f"not {', '.join(failed[:_NAMED])}{more}"
+    return f"{name}  {points(grade.points)} of {points(grade.out_of)}  {told if failed else ''}".rstrip()
+
+
+def _summary(grades: ClassGrades, page: Path | None) -> Iterator[str]:
+    count, out_of = len(grades.rows), points(grades.lab.points)
+    before = f", {grades.before} of them graded before" if grades.before else ""
+    yield f"{grades.lab.name}: {count} submission{'s' * (count != 1)}{before}"
+    yield f"mean {points(grades.mean)}, median {points(grades.median)}, of {out_of} points"
+    failed = {name: count - passed for name, passed in grades.passed().items() if passed < count}
+    worst = sorted(failed, key=lambda name: -failed[name])[:_NAMED]
+    if worst:
+        yield "most often failed: " + ", ".join(f"{name} ({failed[name]})" for name in worst)
+    yield from (f"passed over: {name}: {why}" for name, why in grades.skipped[:_NAMED])
+    if len(grades.skipped) > _NAMED:
+        yield f"passed over: {len(grades.skipped) - _NAMED} more"
+    if others := sum(row.name not in grades.given for row in grades.rows):
+        yield f"{others} of these were graded before and are not among the submissions given now"
+    if grades.left:
+        yield f"{grades.left} more results there have another seed, lab version or way to run"
+    if page is not None:
+        yield f"report: {page}"

@@ -1,0 +1,170 @@
+"""Making the data sets again: cases out of templates, and what the plans still lack out of live models."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from zoolab.datasets.asking import Askers
+from zoolab.datasets.catalog import lookup
+from zoolab.datasets.files import folder, read_rows, write_rows
+from zoolab.datasets.loading import rows_of
+from zoolab.datasets.outputs import broken_rows, missing_from, output_id, output_row
+from zoolab.datasets.plan import SEED, outputs_plan
+from zoolab.datasets.selection import DOMAINS, make_cases, read_templates, selection_tools
+from zoolab.datasets.traces import all_runs, damage, save_runs
+from zoolab.datasets.trials import trial_row, trials
+from zoolab.jsontext import encode
+from zoolab.models.faulty.arguments import ARGUMENTS, break_arguments
+from zoolab.registry import ToolRegistry
+from zoolab.steps.validate import check_arguments
+from zoolab.toolbox.catalog import tools_named
+
+Row = dict[str, Any]
+Tell = Callable[[str], None]
+
+#: Broken arguments of each seeded fault.
+OF_A_FAULT = 5
+_CONTRADICTS = ("two_objects", "duplicate_key")
+
+
+def cases_made_again() -> list[Row]:
+    """The selection cases, made from their templates.
+
+    >>> cases_made_again()[0]["id"]
+    'ping-1'
+    """
+    here = folder() / "selection-cases"
+    domains = {tool.name: domain for domain in DOMAINS for tool in tools_named(domain)}
+    domains |= {row["name"]: row["domain"] for row in read_rows(here / "tools.jsonl")}
+    return make_cases(read_templates(here / "templates.toml"), domains)
+
+
+def _build_cases(_tell: Tell) -> None:
+    """Write the selection cases."""
+    _write("selection-cases", cases_made_again())
+
+
+def _build_outputs(tell: Tell) -> None:
+    """Ask what the plan of the selection outputs still lacks."""
+    cases, tools, askers = list(rows_of("selection-cases")), selection_tools(), Askers()
+    rows = _there("selection-outputs")
+    known = {row["id"] for row in rows}
+    for case, question, purpose in outputs_plan(cases, tools):
+        if output_id(case, question) not in known:
+            rows.append(output_row(case, question, purpose, askers, tools))
+            tell(f"{rows[-1]['id']}: {rows[-1]['verdict']}")
+            _write("selection-outputs", rows)
+
+
+def _build_broken(_tell: Tell) -> None:
+    """Write the broken arguments."""
+    _write("broken-arguments", broken_made_again())
+
+
+def broken_made_again() -> list[Row]:
+    """The broken arguments: those in the selection outputs, and seeded ones.
+
+    >>> broken_made_again()[-1]["made"]
+    'seeded'
+    """
+    tools = selection_tools()
+    recorded = [row for output in rows_of("selection-outputs") for row in broken_rows(output, tools)]
+    return [*recorded, *seeded_rows(list(rows_of("selection-cases")), tools)]
+
+
+def _build_trials(tell: Tell) -> None:
+    """Ask what the trials still lack."""
+    askers, rows = Askers(), _there("trials")
+    known = {row["id"] for row in rows}
+    wanted = trials(list(rows_of("selection-cases")), _there("broken-arguments"), selection_tools())
+    for trial in wanted:
+        if trial.id not in known:
+            rows.append(trial_row(trial, askers))
+            tell(f"{trial.id}: {rows[-1]['verdict']}")
+            _write("trials", rows)
+
+
+def _build_traces(tell: Tell) -> None:
+    """Make all traces again."""
+    here = folder() / "traces"
+    rows = save_runs(all_runs(_there("selection-outputs"), selection_tools()), here, tell)
+    _write("traces", [*rows, damage(rows[0], here)])
+
+
+def seeded_rows(cases: Sequence[Mapping[str, Any]], tools: ToolRegistry) -> Iterator[Row]:
+    """Broken arguments that no model wrote: what was meant, with a fault put in; five of each fault.
+
+    >>> list(seeded_rows([], ToolRegistry()))
+    []
+    """
+    asked = [case for case in cases if case["arguments"]]
+    for name in ARGUMENTS:
+        chance = random.Random(f"{SEED}/{name}")
+        found = (_seeded(name, case, tools, chance.random()) for case in chance.sample(asked, len(asked)))
+        for number, row in zip(range(1, OF_A_FAULT + 1), filter(None, found), strict=False):
+            yield {**row, "id": f"seeded/{name}/{number}"}
+
+
+def _seeded(name: str, case: Mapping[str, Any], tools: ToolRegistry, chance: float) -> Row | None:
+    tool = tools[case["tool"]]
+    raw = break_arguments(name, encode(case["arguments"]), tool.parameters, chance)
+    if not isinstance(raw, str) or len(raw) > 10_000:
+        return None
+    problems = check_arguments(raw, tool).problems
+    lost = missing_from(raw, case["arguments"])
+    why = "it says two things" if name in _CONTRADICTS else f"not in the text: {', '.join(lost)}"
+    recoverable = not lost and name not in _CONTRADICTS
+    return (
+        {
+            "id": "",
+            "case": case["id"],
+            "prompt": case["prompt"],
+            "made": "seeded",
+            "model": "none",
+            "who": "zoolab.models.Faulty",
+            "date": "",
+            "settings": {"seed": SEED},
+            "protocol": "native",
+            "offered": [tool.name],
+            "fault": name,
+            "tool": tool.name,
+            "called": tool.name,
+            "slot": 0,
+            "schema": tool.parameters,
+            "raw": raw,
+            "finish_reason": "length" if name == "cut_by_length" else "tool_calls",
+            "codes": list(dict.fromkeys(problem.code for problem in problems)),
+            "problems": [problem.message for problem in problems],
+            "meant": case["arguments"],
+            "recoverable": recoverable,
+            "why_not": "" if recoverable else why,
+        }
+        if problems
+        else None
+    )
+
+
+def _there(name: str) -> list[Row]:
+    """The rows of a data set; none where its file is yet to be made."""
+    return list(rows_of(name)) if (folder() / lookup(name).file).is_file() else []
+
+
+def _write(name: str, rows: Sequence[Row]) -> None:
+    data_set = lookup(name)
+    for number, row in enumerate(rows, 1):
+        data_set.check(row, f"row {number}")
+    path = folder() / data_set.file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_rows(path, rows)
+
+
+#: How each data set is made again; each step is told.
+BUILDERS: Mapping[str, Callable[[Tell], None]] = {
+    "selection-cases": _build_cases,
+    "selection-outputs": _build_outputs,
+    "broken-arguments": _build_broken,
+    "trials": _build_trials,
+    "traces": _build_traces,
+}

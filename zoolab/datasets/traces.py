@@ -1,0 +1,245 @@
+"""Whole runs: as the local models held them, with faults injected, and with errors of the program's own.
+
+recorded   every word is a model's; a recording replayed, or a selection output that was gone on with
+seeded     the model's calls, with one fault of `zoolab.models.FAULTS` put in; the model goes on from there
+authored   the program around the model is wrong, by hand
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from zoolab.datasets.answering import GoneOn, RecordedOrLive
+from zoolab.datasets.asking import offered
+from zoolab.datasets.wrong_programs import WRONG
+from zoolab.errors import ZoolabError
+from zoolab.loop import walk
+from zoolab.models.faulty import FAULTS, Faulty
+from zoolab.models.local import LocalModel
+from zoolab.models.recording import shipped
+from zoolab.models.replay import Replay
+from zoolab.policy import Policy
+from zoolab.records import Limits, Model
+from zoolab.registry import ToolRegistry
+from zoolab.toolbox.catalog import tools_named
+from zoolab.trace import Trace
+from zoolab.trace.marks import marks_by_step
+
+RECORDINGS = ("starter", "domains")
+#: So many selection outputs of each kind are gone on with.
+OF_A_KIND = 2
+KINDS = (
+    "wrong_tool",
+    "no_tool_call",
+    "needless_call",
+    "invalid_json",
+    "unknown_tool",
+    "wrong_arguments",
+)
+#: Its result is too long for SmolLM2 to read.
+NOT_WALKED = ("huge_result",)
+#: They change what is sent, so nothing recorded answers them.
+LIVE = ("poisoned_description", "recursive_schema")
+
+Row = dict[str, Any]
+_ALL_ALLOWED = Policy(ask=())
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One trace of the data set, and what is known of it by construction."""
+
+    id: str
+    made: str
+    who: str
+    prompt: str
+    trace: Trace
+    root_cause: str
+    expected_tool: str | None = None
+    fault: str | None = None
+
+    def row(self) -> Row:
+        """Its row in the index."""
+        return {
+            "id": self.id,
+            "made": self.made,
+            "who": self.who,
+            "prompt": self.prompt,
+            "expected_tool": self.expected_tool,
+            "codes": _codes(self.trace, self.expected_tool),
+            "outcome": self.trace.outcome,
+            "fault": self.fault,
+            "root_cause": self.root_cause,
+            "steps": len(self.trace),
+        }
+
+
+def all_runs(outputs: Sequence[Mapping[str, Any]], tools: ToolRegistry) -> Iterator[Run]:
+    """Every run of the data set; those that were recorded come first, and need no model.
+
+    >>> next(all_runs([], ToolRegistry())).id
+    'starter-01'
+    """
+    yield from recorded_runs()
+    yield from _erring_runs(outputs, tools)
+    yield from _faulty_runs()
+    yield from _wrong_programs()
+
+
+def recorded_runs() -> Iterator[Run]:
+    """The conversations of the shipped recordings, replayed.
+
+    >>> next(recorded_runs()).row()["codes"]
+    []
+    """
+    for name in RECORDINGS:
+        replay = Replay(name)
+        for number, asked in enumerate(_prompts(name), 1):
+            trace = _walked(asked, replay)
+            who = replay.recording.header.who
+            yield Run(f"{name}-{number:02}", "recorded", who, asked["prompt"], trace, _cause(trace, None))
+
+
+def _erring_runs(outputs: Sequence[Mapping[str, Any]], tools: ToolRegistry) -> Iterator[Run]:
+    """Selection outputs that were wrong, gone on with: what becomes of a wrong call."""
+    words = {"native": LocalModel(), "text": LocalModel("smollm2")}
+    chosen = [row for row in outputs if row["purpose"] == "choose"]
+    for kind in KINDS:
+        for number, row in enumerate([row for row in chosen if row["verdict"] == kind][:OF_A_KIND], 1):
+            model = GoneOn(row, words["text" if row["model"] == "smollm2" else "native"])
+            meta = {"case_id": row["case"], "expected_tool": row["expected_tool"] or ""}
+            asked = {"prompt": row["prompt"], "registry": offered(row["offered"], tools)}
+            trace = _walked(asked, model, **meta)
+            cause = _cause(trace, row["expected_tool"], kind)
+            who = f"{row['who']}; after the first reply SmolLM2"
+            id = f"{kind.replace('_', '-')}-{number}"
+            yield Run(id, "recorded", who, row["prompt"], trace, cause, row["expected_tool"])
+
+
+def _faulty_runs() -> Iterator[Run]:
+    """A recorded conversation for each fault that finds something to break."""
+    live, replays = LocalModel(), {name: Replay(name) for name in RECORDINGS}
+    for name, kind in FAULTS.items():
+        asked = None if name in NOT_WALKED else _breakable(name, replays)
+        if asked is not None:
+            inner = RecordedOrLive(replays[asked["recording"]], live)
+            with Faulty(inner, [name], times=1, slow_seconds=0.05, hang_seconds=0.2) as model:
+                trace = _walked(asked, model)
+            cause = f"fault: {kind.does}"
+            id = f"fault-{name.replace('_', '-')}"
+            yield Run(id, "seeded", inner.who, asked["prompt"], trace, cause, fault=name)
+
+
+def _wrong_programs() -> Iterator[Run]:
+    """Runs whose program is wrong."""
+    for id, (prompt, cause, make) in WRONG.items():
+        trace = Trace()
+        with suppress(ZoolabError):
+            Trace.record(make(prompt), into=trace)
+        fault = next((fault.name for faults in marks_by_step(trace).values() for fault in faults), None)
+        made, who = "seeded" if fault else "authored", "a recording of Needle 3 and SmolLM2"
+        yield Run(id, made, who, prompt, trace, f"program: {cause}", fault=fault)
+
+
+def save_runs(runs: Iterable[Run], folder: Path, tell: Callable[[str], None]) -> list[Row]:
+    """Save each trace as `<id>.jsonl` in a folder; the rows of their index.
+
+    >>> save_runs([], Path("unused"), print)
+    []
+    """
+    rows: list[Row] = []
+    for run in runs:
+        run.trace.save(folder / f"{run.id}.jsonl")
+        rows.append(run.row())
+        tell(f"{run.id}: {run.trace.outcome}, {', '.join(rows[-1]['codes']) or 'no error'}")
+    return rows
+
+
+def damage(row: Row, folder: Path) -> Row:
+    """A copy of a trace's file in which a line is cut in half, and its row.
+
+    >>> import tempfile
+    >>> place = Path(tempfile.mkdtemp())
+    >>> row = save_runs([next(recorded_runs())], place, lambda _line: None)[0]
+    >>> damage(row, place)["root_cause"]
+    'file: line 5 is cut in half'
+    """
+    lines = (folder / f"{row['id']}.jsonl").read_text(encoding="utf-8").splitlines()
+    lines[4] = lines[4][: len(lines[4]) // 2]
+    (folder / "damaged-file.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    told = {"codes": ["invalid_trace"], "outcome": "invalid_trace", "steps": 0, "made": "authored"}
+    return {**row, "id": "damaged-file", **told, "root_cause": "file: line 5 is cut in half"}
+
+
+def _walked(asked: Mapping[str, Any], model: Model, **meta: Any) -> Trace:
+    trace = Trace(**meta)
+    registry = asked.get("registry") or tools_named(*asked["tools"])
+    steps = walk(
+        asked["prompt"],
+        registry,
+        model,
+        system=asked.get("system"),
+        policy=_ALL_ALLOWED,
+        limits=Limits(turns=3),
+        envelope=asked.get("envelope", "json"),
+    )
+    with suppress(ZoolabError):
+        Trace.record(steps, into=trace)
+    return trace
+
+
+def _breakable(name: str, replays: Mapping[str, Replay]) -> Row | None:
+    """The first recorded conversation in which a fault of that name finds something to break."""
+    asked = [{**each, "recording": recording} for recording in replays for each in _prompts(recording)]
+    if name in LIVE:
+        return asked[0]
+    for each in asked:
+        model = Faulty(replays[each["recording"]], [name], times=1, slow_seconds=0, hang_seconds=0)
+        if any(marks_by_step(_walked(each, model)).values()):
+            return each
+    return None
+
+
+def _prompts(recording: str) -> list[Row]:
+    path = shipped()[recording]
+    lines = path.with_name(f"{recording}-prompts.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def _codes(trace: Trace, expected: str | None) -> list[str]:
+    """The codes of all errors, each once; before them what the choice of the tool is worth, where known."""
+    called = [call.name for call in trace.tool_calls]
+    chosen = []
+    if expected:
+        chosen = [] if expected in called else ["wrong_tool" if called else "no_tool_call"]
+    return list(dict.fromkeys([*chosen, *(error.code for error in trace.errors)]))
+
+
+_BLAME = {
+    "unknown_tool": "model",
+    "invalid_json": "model",
+    "invalid_arguments": "model",
+    "resource_not_found": "request or model",
+    "permission_denied": "tool",
+}
+
+
+def _cause(trace: Trace, expected: str | None, kind: str = "") -> str:
+    """Who began it: by what was expected where that is known, else by the first error."""
+    called = ", ".join(call.name for call in trace.tool_calls)
+    match kind:
+        case "wrong_tool":
+            return f"model: chose {called} where {expected} was meant"
+        case "no_tool_call":
+            return f"model: did not call {expected}"
+        case "needless_call":
+            return f"model: called {called} where no tool was needed"
+        case "wrong_arguments":
+            return f"model: called {expected} with other values than were meant"
+    first = next(iter(trace.errors), None)
+    return f"{_BLAME.get(first.code, 'loop')}: {first.code}, {first.message}" if first else "none"

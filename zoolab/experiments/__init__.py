@@ -1,0 +1,62 @@
+"""Cases x variants x models: every run a walk, every finding no surer than it can be.
+
+>>> from zoolab import Scripted, experiment
+>>> done = experiment(["Hi"], models={"script": Scripted(["Hello"])}, progress=False)
+>>> done.summary[["case_id", "outcome", "turns"]].values.tolist()
+[['1', 'answer', 1]]
+
+records.py   Case, Setup and Run
+plan.py      which runs there are, and what each is called
+conduct.py   experiment()
+engine.py    threads, processes or a cluster, whatever dies on the way
+working.py   one run after the other
+asking.py    the cache, the budget, the pace
+journal.py   what is kept, a line a run
+packing.py   a run as a line, and unpacking.py back
+result.py    Experiment: tables, traces, comparisons
+scorers/     what can be said of a run
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from zoolab.experiments.compare import Comparison, Comparisons
+    from zoolab.experiments.conduct import experiment
+    from zoolab.experiments.pacing import Budget, Pace
+    from zoolab.experiments.records import UNSAID, Case, Run, Setup
+    from zoolab.experiments.result import Experiment
+
+__all__ = [
+    "UNSAID",
+    "Budget",
+    "Case",
+    "Comparison",
+    "Comparisons",
+    "Experiment",
+    "Pace",
+    "Run",
+    "Setup",
+    "experiment",
+]
+
+_HOMES = {
+    "UNSAID": "records",
+    "Budget": "pacing",
+    "Case": "records",
+    "Comparison": "compare",
+    "Comparisons": "compare",
+    "Experiment": "result",
+    "Pace": "pacing",
+    "Run": "records",
+    "Setup": "records",
+    "experiment": "conduct",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

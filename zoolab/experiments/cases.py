@@ -1,0 +1,96 @@
+"""Cases from what people have: records, dicts, rows of a data frame."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+from zoolab.errors import InvalidInput
+from zoolab.experiments.records import UNSAID, Case
+from zoolab.jsontext import canonical, digest, excerpt
+from zoolab.registry import ToolRegistry
+from zoolab.steps.define import as_registry
+from zoolab.steps.result import NotJSON, to_json_value
+
+__all__ = ["as_case", "cases_in", "digest_of"]
+
+_FIELDS = {field.name for field in fields(Case)}
+_ALSO_CALLED = {"case_id": "id", "question": "prompt"}
+
+
+def cases_in(given: Any, tools: Any = None) -> list[Case]:
+    """The cases of a list or of a data frame, with `tools` where a case brings none.
+
+    Raises:
+        InvalidInput: There are none, one is no case, or two have the same id.
+
+    >>> [case.id for case in cases_in([{"id": "a", "prompt": "Hi"}, "What is 42 + 58?"])]
+    ['a', '2']
+    """
+    rows = given.to_dict("records") if hasattr(given, "to_dict") and hasattr(given, "columns") else given
+    if isinstance(rows, str | Mapping | Case) or not isinstance(rows, Iterable):
+        raise InvalidInput(f"cases are {excerpt(given)}", expected="a list of cases, dicts or questions")
+    registries: dict[int, tuple[Any, ToolRegistry]] = {}
+    cases = [_equipped(as_case(row, number), tools, registries) for number, row in enumerate(rows, 1)]
+    twice = next((name for name, uses in Counter(case.id for case in cases).items() if uses > 1), None)
+    if not cases or twice is not None:
+        what = "there are no cases" if twice is None else f"two cases have the id {excerpt(twice)}"
+        raise InvalidInput(what, expected="one case or more, each with its own id")
+    return cases
+
+
+def as_case(row: Any, number: int = 1) -> Case:
+    """A case; keys of a dict that are no fields of `Case` become its `data`.
+
+    >>> case = as_case({"prompt": "Hi", "expected_tool": None, "level": 2}, 7)
+    >>> case.id, case.expected_tool, dict(case.data)
+    ('7', None, {'level': 2})
+    """
+    if isinstance(row, Case):
+        return row
+    if isinstance(row, str):
+        return Case(str(number), row)
+    if not isinstance(row, Mapping):
+        raise InvalidInput(f"case {number} is {excerpt(row)}", expected="a Case, a dict or a question")
+    told = {_ALSO_CALLED.get(str(key), str(key)): value for key, value in row.items() if not _is_nan(value)}
+    own = {key: value for key, value in told.items() if key in _FIELDS and key != "data"}
+    data = {key: value for key, value in told.items() if key not in _FIELDS}
+    own["id"] = str(own.get("id", number))
+    own["messages"] = tuple(own.get("messages") or ())
+    return Case(**own, data={**(told.get("data") or {}), **data})
+
+
+def digest_of(case: Case) -> str:
+    """A name for what a case asks and expects: a case that was changed has another.
+
+    >>> digest_of(Case("a", "Hi")) == digest_of(Case("a", "Hello"))
+    False
+    """
+    said = [case.id, case.prompt, case.system, list(case.messages), as_registry(case.tools).schemas()]
+    expected = [case.expected_tool, case.expected_calls, case.expected_answer]
+    said += ["unsaid" if value is UNSAID else [_plain(value)] for value in expected]
+    return digest(canonical(said))
+
+
+def _equipped(case: Case, tools: Any, registries: dict[int, tuple[Any, ToolRegistry]]) -> Case:
+    """The case with a registry; what brings the same tools shares it."""
+    given = case.tools
+    if tools is not None and isinstance(given, list | tuple) and not given:
+        given = tools
+    if isinstance(given, ToolRegistry) and given is case.tools:
+        return case
+    known = registries.setdefault(id(given), (given, as_registry(given)))
+    return replace(case, tools=known[1])
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and value != value
+
+
+def _plain(value: Any) -> Any:
+    try:
+        return to_json_value(value)
+    except NotJSON:
+        return repr(value)

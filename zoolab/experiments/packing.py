@@ -1,0 +1,216 @@
+"""A trace as one short line: what the journal of an experiment keeps of each run.
+
+    {"began": ..., "ended": ..., "outcome": "answer", "error": null, "messages": [...], "replies": [...],
+     "calls": [[turn, slot, id, name, arguments], ...], "kind": "drtvxs...", "t": [...], ...}
+
+Steps are columns, one entry a step: `kind`, its letter; `t`, microseconds; `length`, of `messages[]`; `call`,
+its position in `calls`; `record`, what else it holds. Each request begins a turn. A trace that somebody has
+edited, and whatever else does not fit, is kept as `Trace.save` does, as `events`. Tools, which many runs
+share, are parts: the journal holds each once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from operator import itemgetter
+from typing import Any
+
+from zoolab.jsontext import digest, encode
+from zoolab.records import Outcome, Reply, Step, ToolCall, ToolRegistry
+from zoolab.trace import Trace
+from zoolab.trace.codec import encode_plain, encode_record
+from zoolab.trace.events import events_of
+
+__all__ = ["LETTERS", "Parts", "pack"]
+
+LETTERS = {"define": "d", "request": "r", "tool_call": "t", "validate": "v", "execute": "x", "result": "s"}
+_KIND, _CALL_OF, _APPENDED = itemgetter(0), itemgetter(6), itemgetter(5)
+_LENGTH = itemgetter(1)
+_SHORT = 1_000
+_UNMARKED = (None, None, None, False)
+_REMEMBERED = 64
+
+
+class Parts:
+    """What many runs have in common, each under the digest of its JSON.
+
+    >>> parts = Parts()
+    >>> parts.name_of(({"type": "function"},)) == parts.name_of(({"type": "function"},))
+    True
+    >>> list(parts.take().values()), parts.take()
+    (['[{"type":"function"}]'], {})
+    """
+
+    def __init__(self) -> None:
+        self._schemas: list[tuple[Any, str, str]] = []
+        self._tools: dict[tuple[int, ...], tuple[Any, str, str]] = {}
+        self._named: dict[str, str] = {}
+        self._latest: tuple[Any, str] | None = None
+
+    def name_of(self, schemas: tuple[dict[str, Any], ...]) -> str:
+        """The name of the tools that a request offers."""
+        latest = self._latest
+        if latest is not None and latest[0] is schemas:
+            return latest[1]
+        known = next((part for part in self._schemas if part[0] == schemas), None)
+        if known is None:
+            known = (schemas, *_named(list(schemas)))
+            self._schemas = [known, *self._schemas[: _REMEMBERED // 8]]
+        self._latest = schemas, self._use(known)
+        return known[1]
+
+    def name_of_tools(self, registry: ToolRegistry) -> str:
+        """The name of the tools of a walk."""
+        tools = tuple(registry)
+        key = tuple(map(id, tools))
+        known = self._tools.get(key)
+        if known is None:
+            if len(self._tools) >= _REMEMBERED:
+                self._tools.clear()
+            known = self._tools[key] = (tools, *_named(encode_record(registry)))
+        return self._use(known)
+
+    def take(self) -> dict[str, str]:
+        """The JSON of what was named since the last time, by name."""
+        named, self._named, self._latest = self._named, {}, None
+        return named
+
+    def _use(self, part: tuple[Any, str, str]) -> str:
+        _, name, text = part
+        self._named[name] = text
+        return name
+
+
+def pack(trace: Trace, parts: Parts) -> str:
+    """The trace as JSON on one line; times are kept to the microsecond.
+
+    >>> import json
+    >>> from zoolab import Scripted, run
+    >>> from zoolab.experiments.unpacking import unpack
+    >>> parts, trace = Parts(), run("Hi", [], Scripted(["Hello"]))
+    >>> packed, known = json.loads(pack(trace, parts)), parts.take()
+    >>> same = unpack(packed, trace.run_id, trace.meta, lambda name: json.loads(known[name]))
+    >>> same.steps == trace.steps
+    True
+    """
+    steps, revisions = trace.steps, trace.revisions
+    kinds, calls = list(map(_KIND, steps)), list(map(_CALL_OF, steps))
+    replies = _replies_of(steps)
+    if not _is_usual(trace, len(replies), kinds.count("request")):
+        return encode({"events": list(events_of(trace))})
+    known = {id(call): call for call in calls if call is not None}
+    at = dict(zip(known, range(len(known)), strict=True))
+    data: dict[str, Any] = {
+        "began": trace.began,
+        "ended": trace.ended,
+        "outcome": trace.outcome,
+        "error": trace.error,
+        "kind": "".join(map(LETTERS.__getitem__, kinds)),
+        "t": [int(t * 1e6) for t in trace.started],
+        "length": list(map(_LENGTH, revisions)),
+        "call": [at.get(id(call)) for call in calls],
+        "calls": list(map(_call_row, known.values())),
+        "replies": [_reply_row(*told) for told in replies.values()],
+        "record": [_ROWS[step.kind](step.record, step, parts) for step in steps],
+    }
+    attempts = {seq: step.attempt for seq, step in enumerate(steps) if step.attempt != 1}
+    if attempts:
+        data["attempts"] = attempts
+    if trace.fault is not None:
+        data["fault"] = encode_plain(trace.fault)
+    messages = trace.journal.frozen(revisions[-1]) if revisions else ()
+    return f'{encode(data)[:-1]},"messages":[{",".join(messages)}]}}'
+
+
+def _is_usual(trace: Trace, replies: int, requests: int) -> bool:
+    """Whether nobody edited anything: `messages[]` only grew, from turn 1 on, and each turn has its reply."""
+    steps, revisions = trace.steps, trace.revisions
+    if trace.originals or not requests - 1 <= replies <= requests:
+        return False
+    if not steps or steps[-1].turn != requests:
+        return not steps
+    last = revisions[-1]
+    return last.branch == revisions[0].branch and last.length == sum(map(_APPENDED, steps))
+
+
+def _replies_of(steps: list[Step]) -> dict[int, tuple[Reply, int, Any]]:
+    """The reply of each turn, with the message that it became and where that stands."""
+    return {
+        id(step.reply): (step.reply, len(step.messages), step.messages[-1])
+        for step in steps
+        if step.reply is not None
+    }
+
+
+def _tools_row(record: Any, _step: Step, parts: Parts) -> Any:
+    return parts.name_of_tools(record)
+
+
+def _request_row(record: Any, _step: Step, parts: Parts) -> Any:
+    usual = not record.settings and not record.withheld and record.tool_choice == "auto"
+    return parts.name_of(record.tools) if usual else encode_record(record)
+
+
+def _asked_row(record: Any, step: Step, _parts: Parts) -> Any:
+    return None if record is step.call or record is step.reply else encode_record(record)
+
+
+def _verdict_row(record: Any, _step: Step, _parts: Parts) -> Any:
+    usual = record.ok and not record.problems and record.repair is None
+    return [record.arguments] if usual else encode_record(record)
+
+
+def _outcome_row(record: Any, _step: Step, _parts: Parts) -> Any:
+    if not isinstance(record, Outcome):
+        return encode_record(record)
+    value = record.value
+    short = value is None or type(value) in (int, bool) or (type(value) is str and len(value) < _SHORT)
+    if not short or (record.error, record.trace, record.fault, record.still_running) != _UNMARKED:
+        return encode_record(record)
+    row = [value, round(record.duration_ms, 3), record.started_ms]
+    return [*row, record.stdout] if record.stdout else row
+
+
+def _result_row(record: Any, step: Step, _parts: Parts) -> Any:
+    sent = step.messages[-1]
+    if sent["content"] is not record.content or sent["tool_call_id"] != record.tool_call_id:
+        return encode_record(record)
+    row: list[Any] = [record.data_bytes, record.sent_bytes]
+    usual = record.error_code is None and record.repeats == 1
+    return row if usual else [*row, record.error_code, record.repeats]
+
+
+_ROWS: Mapping[str, Callable[[Any, Step, Parts], Any]] = {
+    "define": _tools_row,
+    "request": _request_row,
+    "tool_call": _asked_row,
+    "validate": _verdict_row,
+    "execute": _outcome_row,
+    "result": _result_row,
+}
+
+
+def _call_row(call: ToolCall) -> tuple[Any, ...]:
+    usual = (call.turn, call.slot, call.id, call.name, call.arguments)
+    if call.origin == "native" and call.original_id is None:
+        return usual
+    return (*usual, call.origin, call.original_id)
+
+
+def _reply_row(reply: Reply, length: int, became: Any) -> dict[str, Any]:
+    """A reply names its message by position, where that went into `messages[]` as it came."""
+    row: dict[str, Any] = {"message": length - 1 if became == reply.message else reply.message}
+    if reply.finish_reason is not None:
+        row["finish_reason"] = reply.finish_reason
+    if reply.usage is not None:
+        row["usage"] = dict(reply.usage)
+    if reply.model is not None:
+        row["model"] = reply.model
+    if reply.pieces or reply.raw or reply.faults:
+        row |= {"pieces": reply.pieces, "raw": reply.raw, "faults": [*map(encode_plain, reply.faults)]}
+    return row
+
+
+def _named(value: Any) -> tuple[str, str]:
+    text = encode(value)
+    return digest(text)[:16], text

@@ -1,0 +1,175 @@
+"""An experiment as one page that needs nothing else: no script, no link, nothing fetched."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from zoolab.errors import InvalidInput
+from zoolab.plots import AblationDisplay, ErrorTaxonomyDisplay
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from zoolab.experiments.result import Experiment
+
+__all__ = ["render_report"]
+
+_MOST_ROWS, _MOST_RUNS_DRAWN, _LONGEST = 200, 2_000, 300
+_NOT_SCORES = {"run_id", "case_id", "variant", "model", "repeat", "seed", "expected_tool", "said", "error"}
+_STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; color: #222; }
+body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }
+th, td { text-align: left; vertical-align: top; padding: .25rem .75rem .25rem 0; }
+th, td { border-bottom: 1px solid #ddd; }
+img { max-width: 100%; } .wide { overflow-x: auto; } .no { color: #767676; }
+"""
+
+
+def render_report(done: Experiment, title: str = "Experiment") -> str:
+    """The page. Whatever models have said is escaped.
+
+    >>> from zoolab import Scripted, experiment
+    >>> done = experiment(["<script>"], models={"m": Scripted(["<script>"])}, progress=False)
+    >>> page = render_report(done, "<script>")
+    >>> page.startswith("<!doctype html>"), "<script>" in page
+    (True, False)
+    """
+    summary = done.summary
+    sections = [
+        f"<h1>{escape(title)}</h1><p>{escape(repr(done)[1:-1])}.</p>",
+        _section("How runs ended", _counted(summary, "outcome")),
+    ]
+    if len(summary):
+        sections += _rates(done, summary)
+        sections.append(_section("Scores and costs, on average", _averages(summary)))
+    sections.append(_errors(done, summary))
+    if done.unfinished:
+        sections.append(_section("Not done", _unfinished(done)))
+    body = "\n".join(section for section in sections if section)
+    head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+    safe = '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
+    safe += "style-src 'unsafe-inline'; img-src data:\">"
+    head += f"{safe}<title>{escape(title)}</title><style>{_STYLE}</style>"
+    return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n{body}\n</body></html>\n'
+
+
+def _rates(done: Experiment, summary: pd.DataFrame) -> list[str]:
+    """A plot for each model, and what may be said of the differences."""
+    if "success" not in summary or summary["success"].isna().all():
+        return [_section("Success", '<p class="no">No case says what would be right.</p>')]
+    found: list[str] = []
+    for model, runs in summary[summary["success"].notna()].groupby("model", sort=False):
+        display = AblationDisplay.from_frame(runs)
+        found.append(
+            _section(f"Success with {model}", _image(display, f"success of each variant with {model}"))
+        )
+    for by in ("variant", "model"):
+        if summary[by].nunique() > 1:
+            found.append(_section(f"Is one {by} better?", _comparisons(done, by)))
+    return found
+
+
+def _comparisons(done: Experiment, by: str) -> str:
+    try:
+        compared = done.compare(by=by)
+    except InvalidInput as error:
+        return f'<p class="no">{escape(str(error))}</p>'
+    note = (
+        "Cases are what counts as evidence. Intervals are of 95 %, p is of McNemar's exact test, adjusted by "
+        "Holm's method for all comparisons of this table."
+    )
+    rows = [
+        (
+            c.verdict,
+            f"{c.difference.estimate * 100:+.0f} points",
+            f"{c.difference.low * 100:+.0f} to {c.difference.high * 100:+.0f}",
+            f"{c.p_adjusted:.2g}",
+            c.difference.cases,
+        )
+        for c in compared
+    ]
+    return f"<p>{note}</p>" + _table(("verdict", "difference", "interval", "p", "cases"), rows)
+
+
+def _averages(summary: pd.DataFrame) -> str:
+    import pandas as pd
+
+    names = [name for name in summary if name not in _NOT_SCORES and name != "outcome"]
+    numbers = {name: pd.to_numeric(summary[name], errors="coerce") for name in names}
+    known = pd.DataFrame({name: values for name, values in numbers.items() if values.notna().any()})
+    means = known.groupby([summary["model"], summary["variant"]], sort=False).mean()
+    rows = [
+        (*place, *(_number(value) for value in row))
+        for place, row in zip(means.index, means.values, strict=True)
+    ]
+    return _table(("model", "variant", *means.columns), rows)
+
+
+def _counted(summary: pd.DataFrame, by: str) -> str:
+    if not len(summary):
+        return '<p class="no">No run is done.</p>'
+    counts = summary.groupby(["model", "variant", by], sort=False).size()
+    return _table(
+        ("model", "variant", by, "runs"), [(*_as_tuple(place), count) for place, count in counts.items()]
+    )
+
+
+def _errors(done: Experiment, summary: pd.DataFrame) -> str:
+    if not len(summary) or not (summary["errors"].sum() or summary["error"].notna().any()):
+        return ""
+    ended = summary[summary["error"].notna()]
+    rows = [
+        tuple(row) for row in ended[["case_id", "variant", "model", "outcome", "error"]].values[:_MOST_ROWS]
+    ]
+    table = _table(("case", "variant", "model", "outcome", "error"), rows) if rows else ""
+    drawn = ""
+    if len(summary) <= _MOST_RUNS_DRAWN:
+        scores = summary if "success" in summary and summary["success"].notna().all() else None
+        drawn = _image(ErrorTaxonomyDisplay.from_frame(done.frame, summary=scores), "what went wrong")
+    return _section("What went wrong", drawn + table)
+
+
+def _unfinished(done: Experiment) -> str:
+    plan, places = done.unfinished, done.unfinished[:_MOST_ROWS]
+    rows = [(done.case_id(place.case), place.variant, place.model, place.repeat) for place in places]
+    return f"<p>{len(plan)} runs. {escape(done.stopped)}</p>" + _table(
+        ("case", "variant", "model", "repeat"), rows
+    )
+
+
+def _image(display: Any, words: str) -> str:
+    from matplotlib import pyplot as plt
+
+    picture = io.BytesIO()
+    display.figure_.savefig(picture, format="svg", bbox_inches="tight", metadata={"Date": None})
+    plt.close(display.figure_)
+    data = base64.b64encode(picture.getvalue()).decode()
+    return f'<img alt="{escape(words)}" src="data:image/svg+xml;base64,{data}">'
+
+
+def _section(title: str, content: str) -> str:
+    return f"<section><h2>{escape(title)}</h2>{content}</section>"
+
+
+def _table(head: Iterable[object], rows: Sequence[Iterable[object]]) -> str:
+    lines = [f"<tr>{''.join(f'<td>{_cell(cell)}</td>' for cell in row)}</tr>" for row in rows]
+    names = "".join(f"<th>{_cell(name)}</th>" for name in head)
+    return f'<div class="wide"><table><tr>{names}</tr>{"".join(lines)}</table></div>'
+
+
+def _cell(value: object) -> str:
+    text = str(value)
+    return escape(text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…")
+
+
+def _as_tuple(place: Any) -> tuple[Any, ...]:
+    return tuple(place)
+
+
+def _number(value: float) -> str:
+    return "" if value != value else f"{value:,.3g}" if abs(value) < 1000 else f"{value:,.0f}"

@@ -1,0 +1,181 @@
+"""What comes of an experiment: tables, traces, comparisons, a plot, a page."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+from zoolab.errors import InvalidInput
+from zoolab.experiments.compare import Comparisons, compare_runs
+from zoolab.experiments.journal import Reader
+from zoolab.experiments.plan import Place, Plan
+from zoolab.experiments.unpacking import unpack
+from zoolab.jsontext import excerpt
+from zoolab.trace import Trace
+from zoolab.trace.frame import frame_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from zoolab.plots import AblationDisplay
+
+__all__ = ["Experiment", "Traces"]
+
+_FIRST = ("run_id", "case_id", "variant", "model", "repeat", "seed", "expected_tool")
+
+
+class Traces(Sequence[Trace]):
+    """The traces of the runs that are done, in the order of the plan; each is read when it is asked for.
+
+    >>> from zoolab import Scripted, experiment
+    >>> traces = experiment(["Hi"], models={"script": Scripted(["Hello"])}, progress=False).traces
+    >>> len(traces), traces[0].answer, traces[traces[0].run_id].answer
+    (1, 'Hello', 'Hello')
+    """
+
+    def __init__(self, reader: Reader, places: Sequence[int]) -> None:
+        self._reader, self._places = reader, places
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __iter__(self) -> Iterator[Trace]:
+        return map(self._trace, self._reader.at(self._places))
+
+    @overload
+    def __getitem__(self, index: int | str) -> Trace: ...
+    @overload
+    def __getitem__(self, index: slice) -> Traces: ...
+    def __getitem__(self, index: int | str | slice) -> Trace | Traces:
+        if isinstance(index, slice):
+            return Traces(self._reader, self._places[index])
+        place = self._of_run.get(index) if isinstance(index, str) else self._places[index]
+        if place is None:
+            raise InvalidInput(f"no run {excerpt(index)}", expected="a run_id of the summary")
+        return self._trace(next(self._reader.at([place])))
+
+    @cached_property
+    def _of_run(self) -> dict[str, int]:
+        return dict(self._reader.runs())
+
+    def _trace(self, line: dict[str, Any]) -> Trace:
+        return unpack(line.get("trace"), str(line.get("run")), line.get("meta") or {}, self._reader.part)
+
+
+class Experiment:
+    """The runs of an experiment. They stay in the journal, and are read when they are asked for.
+
+    `stopped` says why runs are missing, "" where none are; `path` is the journal.
+
+    >>> from zoolab import Scripted, experiment
+    >>> experiment(["Hi"], models={"script": Scripted(["Hello"])}, progress=False)
+    <Experiment: 1 of 1 runs: 1 case x 1 variant x 1 model x 1 repeat>
+    """
+
+    def __init__(self, reader: Reader, places: array[int], plan: Plan | None, stopped: str = "") -> None:
+        self._reader, self._all, self._plan = reader, places, plan
+        self._places = array("q", (place for place in places if place >= 0))
+        self.stopped = stopped
+        self.path = reader.path
+
+    @classmethod
+    def load(cls, path: str | Path) -> Experiment:
+        """All runs of a journal, in the order in which they ended; also while it is being written.
+
+        Raises:
+            InvalidInput: It is no journal of an experiment.
+        """
+        reader = Reader(Path(path))
+        return cls(reader, array("q", dict(reader.runs()).values()), None)
+
+    @property
+    def traces(self) -> Traces:
+        """The traces, in the order of `summary`; by number or by run_id."""
+        return Traces(self._reader, self._places)
+
+    @cached_property
+    def summary(self) -> pd.DataFrame:
+        """One row a run: which one it is, how it ended, what it took, and its scores."""
+        import pandas as pd
+
+        rows = [_row(line) for line in self._reader.at(self._places)]
+        frame = pd.DataFrame(rows)
+        first = [name for name in _FIRST if name in frame]
+        return frame[[*first, *(name for name in frame if name not in first)]]
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """One row a step, of all runs: the columns of `Trace.to_frame`."""
+        return frame_of(self.traces)
+
+    @property
+    def unfinished(self) -> list[Place]:
+        """The runs that are not done; the same call with the same journal does them."""
+        plan = self._plan
+        if plan is None:
+            return []
+        return [plan.grid.place(number) for number, place in enumerate(self._all) if place < 0]
+
+    def case_id(self, number: int) -> str:
+        """The id of a case of the plan, by its number, as `unfinished` names it."""
+        return self._plan.cases[number].id if self._plan is not None else str(number)
+
+    def compare(
+        self, a: str | None = None, b: str | None = None, *, metric: str = "success", by: str = "variant"
+    ) -> Comparisons:
+        """How much better `b` does than `a`, case by case, and whether that can be told from luck.
+
+        Without `b` all others are compared with `a`, by default the first; with several models (or,
+        `by="model"`, several variants), within each of them.
+
+        Args:
+            a: The variant to compare with.
+            b: The other.
+            metric: A score from 0 to 1.
+            by: What is compared: "variant" or "model".
+
+        Raises:
+            InvalidInput: There is no such variant or score, or they share no case.
+        """
+        return compare_runs(self.summary, a, b, metric, by)
+
+    def plot(self, metric: str = "success", *, by: str = "variant", ax: Any = None) -> AblationDisplay:
+        """The rates of the variants side by side, with intervals, and the differences to the first."""
+        from zoolab.plots import AblationDisplay
+
+        summary = self.summary
+        known = summary[summary[metric].notna()] if metric in summary else summary
+        return AblationDisplay.from_frame(known, by=by, score=metric, ax=ax)
+
+    def to_html(self, path: str | Path | None = None, *, title: str = "Experiment") -> str:
+        """A page with tables, comparisons and plots that needs nothing else; written to `path`, if given."""
+        from zoolab.experiments.report import render_report
+        from zoolab.files import write_whole
+
+        page = render_report(self, title)
+        if path is not None:
+            write_whole(Path(path), [page])
+        return page
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __repr__(self) -> str:
+        plan = self._plan
+        if plan is None:
+            return f"<Experiment: {len(self)} runs of {self.path.name}>"
+        sizes = {"case": len(plan.cases), "variant": len(plan.variants), "model": len(plan.models)}
+        told = " x ".join(
+            f"{size} {name}{'s' * (size != 1)}" for name, size in {**sizes, "repeat": plan.repeats}.items()
+        )
+        why = f"; {self.stopped}" if self.stopped else ""
+        return f"<Experiment: {len(self)} of {len(plan)} runs: {told}{why}>"
+
+
+def _row(line: dict[str, Any]) -> dict[str, Any]:
+    meta, summary = line.get("meta"), line.get("summary")
+    told = {**(meta if isinstance(meta, dict) else {}), **(summary if isinstance(summary, dict) else {})}
+    return {"run_id": line.get("run"), **told}

@@ -1,0 +1,223 @@
+"""When calls are the ones that were expected: by the rules of the Berkeley Function-Calling Leaderboard.
+
+What is accepted is written as its ground truth is: `{"add": {"a": [42], "unit": ["C", ""]}}` names a
+tool and for each parameter the values that will do; "" among them means that it may be left out.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from zoolab.jsontext import excerpt
+
+Call = tuple[str, Mapping[str, Any]]
+Accepted = Mapping[str, Sequence[Any]]
+
+_KINDS: dict[str, type] = {
+    "string": str,
+    "any": str,
+    "integer": int,
+    "float": float,
+    "number": float,
+    "boolean": bool,
+    "array": list,
+    "tuple": list,
+    "dict": dict,
+    "object": dict,
+}
+_NO_NAME = re.compile(r"[^A-Za-z0-9_-]")
+_UNHEARD = str.maketrans("'", '"', " ,./-_*^")
+
+
+def fault_in_calls(
+    calls: Sequence[Call], expected: Sequence[tuple[str, Accepted]], schemas: Mapping[str, Mapping[str, Any]]
+) -> str:
+    """Why these calls are not the expected ones, in any order; empty where they are.
+
+    Args:
+        calls: Names and parsed arguments.
+        expected: Names, and the accepted values of each parameter; none at all where no call is needed.
+        schemas: The parameters of each tool, as JSON Schema or in Berkeley's own words for types.
+
+    >>> schemas = {"add": {"properties": {"a": {"type": "integer"}}, "required": ["a"]}}
+    >>> calls = [("add", {"a": 1}), ("add", {"a": 2})]
+    >>> fault_in_calls(calls, [("add", {"a": [2]}), ("add", {"a": [1]})], schemas)
+    ''
+    >>> fault_in_calls([("add", {"a": "1"})], [("add", {"a": [1]})], schemas)
+    'add: a is "1", expected one of [1]'
+    >>> fault_in_calls([("add", {"a": 1})], [], schemas)
+    'calls: add, expected none'
+    """
+    if len(calls) != len(expected):
+        return f"calls: {_names(calls)}, expected {_names(expected)}"
+    faults = [[_fault_in_call(call, wanted, schemas) for call in calls] for wanted in expected]
+    unmet = _unmatched([[not fault for fault in row] for row in faults])
+    if unmet is None:
+        return ""
+    told = sorted(filter(None, faults[unmet]), key=lambda fault: fault.startswith("the tool"))
+    return told[0] if told else f"one call of {expected[unmet][0]} too few"
+
+
+def is_named(called: str, name: str) -> bool:
+    """Whether a called tool is the one of this name, as it is or as it can be sent: OpenAI allows no dots.
+
+    >>> is_named("math_factorial", "math.factorial"), is_named("math_factorial", "factorial")
+    (True, False)
+    """
+    return called in (name, _NO_NAME.sub("_", name)[:64])
+
+
+def fault_in_arguments(arguments: Mapping[str, Any], accepted: Accepted, schema: Mapping[str, Any]) -> str:
+    """Why the arguments of a call are not the expected ones; empty where they are.
+
+    A required parameter is there, no other one than those that are known and expected, each has an
+    accepted value, and what is left out may be left out.
+
+    >>> fault_in_arguments({}, {"a": [1, ""]}, {"properties": {"a": {"type": "integer"}}})
+    ''
+    """
+    properties: Mapping[str, Any] = schema.get("properties") or {}
+    for name in schema.get("required") or ():
+        if name not in arguments:
+            return f"{name} is missing"
+    for name, value in arguments.items():
+        if name not in properties or name not in accepted:
+            return f"{name} was not expected"
+        if not is_accepted(value, accepted[name], properties[name]):
+            return f"{name} is {excerpt(value)}, expected one of {excerpt(list(accepted[name]))}"
+    left_out = (name for name, values in accepted.items() if name not in arguments and "" not in values)
+    return next((f"{name} is missing" for name in left_out), "")
+
+
+def is_accepted(value: Any, accepted: Sequence[Any], schema: Mapping[str, Any] | bool) -> bool:
+    """Whether a value is one of the accepted ones.
+
+    It has the type of its schema, or that of the first accepted value; an integer will do for a number,
+    but no number for an integer, and no boolean for either. Texts are compared without case, spaces and
+    the marks `,./-_*^`. Where the accepted values are of another type than the schema says, they are
+    names of variables and the like, and compared as they are.
+
+    >>> is_accepted("New York", ["new-york"], {"type": "string"}), is_accepted(5, [5.0], {"type": "number"})
+    (True, True)
+    >>> is_accepted(5.0, [5], {"type": "integer"}), is_accepted(True, [1], {"type": "integer"})
+    (False, False)
+    """
+    usual = _first_kind(accepted)
+    kind = _kind_in(schema) or usual
+    if kind is float and type(value) is int:
+        value = _as_float(value)
+    if type(value) is not kind:
+        return type(value) is usual and value in accepted
+    items = _kind_in(schema.get("items")) if kind is list and isinstance(schema, Mapping) else None
+    if items is not None and not _items_fit(value, accepted, items):
+        return False
+    return _matches(value, accepted, items) if usual in (None, kind) else value in accepted
+
+
+def _matches(value: Any, accepted: Sequence[Any], items: type | None) -> bool:
+    if isinstance(value, dict):
+        return any(_dict_fits(value, one) for one in accepted if isinstance(one, dict))
+    if isinstance(value, list) and (items or _kind_of_all(value)) is dict:
+        return any(_dicts_fit(value, one) for one in _lists(accepted))
+    if isinstance(value, list):
+        return [*map(_heard, value)] in [[*map(_heard, one)] for one in _lists(accepted)]
+    if isinstance(value, str):
+        return _heard(value) in [_heard(one) for one in accepted if isinstance(one, str)]
+    return value in accepted
+
+
+def _lists(accepted: Sequence[Any]) -> list[list[Any]]:
+    """The accepted lists; an empty one stands for a list that may be left out."""
+    return [one or [] for one in accepted if isinstance(one, list) or one == ""]
+
+
+def _dict_fits(value: Mapping[str, Any], accepted: Mapping[str, Sequence[Any]]) -> bool:
+    """Only known keys, each with an accepted value; what is left out may be left out."""
+    return all(
+        key in accepted and _heard(item) in [*map(_heard, accepted[key])] for key, item in value.items()
+    ) and all(key in value or "" in options for key, options in accepted.items())
+
+
+def _dicts_fit(value: Sequence[Any], accepted: Sequence[Any]) -> bool:
+    """In order, and as many."""
+    return len(value) == len(accepted) and all(
+        isinstance(item, dict) and isinstance(one, dict) and _dict_fits(item, one)
+        for item, one in zip(value, accepted, strict=True)
+    )
+
+
+def _items_fit(value: Any, accepted: Sequence[Any], kind: type) -> bool:
+    """Whether the items have the type that they should have, or one that they have in an accepted list."""
+    return any(
+        not isinstance(one, list) or {type(item) for item in value} <= {kind, *map(type, one)}
+        for one in accepted
+    )
+
+
+def _kind_of_all(items: Sequence[Any]) -> type | None:
+    kinds = {type(item) for item in items}
+    return kinds.pop() if len(kinds) == 1 else None
+
+
+def _heard(value: Any) -> Any:
+    """A text as it is compared; other values as they are."""
+    return value.translate(_UNHEARD).lower() if isinstance(value, str) else value
+
+
+def _first_kind(accepted: Sequence[Any]) -> type | None:
+    """The type of the accepted values, told by the first one that is not "left out"."""
+    return next((type(one) for one in accepted if one != ""), None)
+
+
+def _kind_in(schema: Any) -> type | None:
+    """The one type, beside null, that a schema allows; None where it names none, or several."""
+    if not isinstance(schema, Mapping):
+        return None
+    named = schema.get("type")
+    names = (
+        [named]
+        if isinstance(named, str)
+        else named
+        or [choice.get("type") for choice in schema.get("anyOf") or () if isinstance(choice, Mapping)]
+    )
+    kinds = {_KINDS[name] for name in names if isinstance(name, str) and name in _KINDS}
+    return kinds.pop() if len(kinds) == 1 else None
+
+
+def _as_float(value: int) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
+def _fault_in_call(call: Call, wanted: tuple[str, Accepted], schemas: Mapping[str, Mapping[str, Any]]) -> str:
+    name, accepted = wanted
+    if not is_named(call[0], name):
+        return f"the tool is {excerpt(call[0])}, expected {name}"
+    schema = next((schema for known, schema in schemas.items() if is_named(known, name)), {})
+    fault = fault_in_arguments(call[1], accepted, schema)
+    return fault and f"{name}: {fault}"
+
+
+def _unmatched(fits: Sequence[Sequence[bool]]) -> int | None:
+    """A row that cannot have a column of its own, whatever the others take; None where all have one."""
+    taken: dict[int, int] = {}
+
+    def place(row: int, tried: set[int]) -> bool:
+        for column, fit in enumerate(fits[row]):
+            if fit and column not in tried:
+                tried.add(column)
+                if column not in taken or place(taken[column], tried):
+                    taken[column] = row
+                    return True
+        return False
+
+    return next((row for row in range(len(fits)) if not place(row, set())), None)
+
+
+def _names(calls: Sequence[tuple[str, Any]]) -> str:
+    return excerpt(", ".join(name for name, _ in calls), 100).strip('"') or "none"

@@ -1,0 +1,168 @@
+"""Which faults does a run survive? Every kind of fault, at every rate, for every case and model."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from zoolab.errors import InvalidInput
+from zoolab.experiments.conduct import experiment
+from zoolab.experiments.records import Setup
+from zoolab.experiments.result import Experiment
+from zoolab.jsontext import excerpt
+from zoolab.models.faulty import FAULTS, Faulty
+from zoolab.stats import rate
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from zoolab.plots import FaultRecoveryDisplay
+
+NO_FAULT = "no fault"
+#: Slow and hanging tools cost a study time, and show nothing more for taking longer.
+_SLOW_SECONDS, _HANG_SECONDS = 0.02, 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class WithFault:
+    """A variant: the model, its endpoint and its tools with one kind of fault, seeded for each run.
+
+    >>> from zoolab import Scripted, ToolRegistry
+    >>> from zoolab.experiments.records import Case
+    >>> setup = Setup(Case("a", "Hi"), "Hi", ToolRegistry(), Scripted(["Hello"]), seed=7)
+    >>> WithFault("empty_reply", 1.0, 1)(setup).model.who
+    'written by hand, for teaching, with injected faults'
+    """
+
+    fault: str
+    rate: float
+    times: int | None
+
+    def __call__(self, setup: Setup) -> Setup:
+        model = Faulty(
+            setup.model,
+            {self.fault: self.rate},
+            setup.seed,
+            times=self.times,
+            slow_seconds=_SLOW_SECONDS,
+            hang_seconds=_HANG_SECONDS,
+        )
+        return replace(setup, model=model)
+
+
+@dataclass(frozen=True, slots=True)
+class FaultStudy:
+    """What came of a fault study: the experiment, and which variant had which fault at which rate."""
+
+    experiment: Experiment
+    grid: Mapping[str, tuple[str, float]]
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """One row a step, as `FaultRecoveryDisplay.from_frame` takes it."""
+        return self.experiment.frame
+
+    @property
+    def summary(self) -> pd.DataFrame:
+        """One row a run, with `injected` and `rate`: the fault that it was to have, and how often."""
+        runs = self.experiment.summary
+        injected = [self.grid[variant] for variant in runs["variant"]]
+        return runs.assign(injected=[fault for fault, _ in injected], rate=[share for _, share in injected])
+
+    @property
+    def rates(self) -> pd.DataFrame:
+        """For each model, fault and rate: in how many runs it happened, and how often those succeeded.
+
+        `success`, `low` and `high` are of the runs in which the fault happened, with a 95 % interval in
+        which cases are what counts (`zoolab.stats.rate`); `silently_wrong` is the share of them that were
+        wrong without any error. They are missing where nobody says what is right, or nothing happened.
+        """
+        import pandas as pd
+
+        summary = self.summary.merge(_happened(self.frame), on="run_id", how="left")
+        groups = summary.groupby(["model", "injected", "rate"], sort=False)
+        return pd.DataFrame([_row(key, runs) for key, runs in groups])
+
+    def plot(self, ax: Any = None) -> FaultRecoveryDisplay:
+        """How often runs recover from each fault."""
+        from zoolab.plots import FaultRecoveryDisplay
+
+        return FaultRecoveryDisplay.from_frame(self.frame, summary=self.experiment.summary, ax=ax)
+
+
+def fault_study(
+    cases: Any,
+    models: Any,
+    *,
+    faults: Iterable[str] = tuple(FAULTS),
+    rates: Sequence[float] = (1.0,),
+    times: int | None = 1,
+    **options: Any,
+) -> FaultStudy:
+    """Run every case without a fault, and with every fault at every rate.
+
+    Args:
+        cases: As for `zoolab.experiment`; with what is expected, runs can be told right from wrong.
+        models: As for `zoolab.experiment`.
+        faults: Names of faults, by default all of `zoolab.models.faulty.FAULTS`.
+        rates: How likely a fault is wherever it can happen, above 0 to 1.
+        times: How often a fault may happen after a question, at most; None for as often as it can.
+        options: As for `zoolab.experiment`: repeats, seed, executor, journal and the like.
+
+    Raises:
+        InvalidInput: There is no such fault, or a rate is none.
+
+    >>> from zoolab import Scripted, tool
+    >>> @tool
+    ... def add(a: int, b: int) -> int:
+    ...     "Add two integers."
+    ...     return a + b
+    >>> call = [("add", {"a": 42, "b": 58})]
+    >>> case = {"id": "sum", "prompt": "42 + 58?", "tools": [add], "expected_answer": 100}
+    >>> script = Scripted([call, lambda r: call if "ERROR" in str(r.messages[-1]) else "100", "100"])
+    >>> study = fault_study([case], {"script": script}, faults=["trailing_comma"], progress=False)
+    >>> study.rates[["injected", "happened", "success"]].values.tolist()
+    [['no fault', 0, 1.0], ['trailing_comma', 1, 1.0]]
+    """
+    names, shares = list(dict.fromkeys(faults)), list(dict.fromkeys(rates))
+    unknown = next((name for name in names if name not in FAULTS), None)
+    if unknown is not None:
+        raise InvalidInput(f"no fault {excerpt(unknown)}", expected=f"some of {excerpt([*FAULTS], 200)}")
+    wrong = next((share for share in shares if not 0 < share <= 1), None)
+    if wrong is not None or not shares:
+        raise InvalidInput(f"a rate of {excerpt(wrong)}", expected="numbers above 0, to 1")
+    grid: dict[str, tuple[str, float]] = {NO_FAULT: (NO_FAULT, 0.0)}
+    variants: dict[str, Any] = {NO_FAULT: {}}
+    for name in names:
+        for share in shares:
+            label = name if len(shares) == 1 else f"{name} {share:g}"
+            grid[label], variants[label] = (name, share), WithFault(name, share, times)
+    return FaultStudy(experiment(cases, variants, models, **options), grid)
+
+
+def _happened(steps: pd.DataFrame) -> pd.DataFrame:
+    """For each run the faults that happened in it, as text."""
+    known = steps[steps["fault"].notna()]
+    joined = known.groupby("run_id", sort=False)["fault"].agg(", ".join)
+    return joined.rename("faults").reset_index()
+
+
+def _row(key: Any, runs: pd.DataFrame) -> dict[str, Any]:
+    model, fault, share = key
+    with_it = runs if fault == NO_FAULT else runs[[fault in _names(cell) for cell in runs["faults"]]]
+    scored = with_it[with_it["success"].notna()]
+    row = {"model": model, "injected": fault, "rate": share, "runs": len(runs)}
+    row["happened"] = 0 if fault == NO_FAULT else len(with_it)
+    if scored.empty:
+        return {**row, "success": None, "low": None, "high": None, "silently_wrong": None}
+    scores: dict[Hashable, list[float]] = {}
+    for case, success in zip(scored["case_id"], scored["success"], strict=True):
+        scores.setdefault(case, []).append(float(success))
+    found = rate(scores)
+    silent = float(scored["silently_wrong"].astype(float).mean())
+    return {**row, "success": found.estimate, "low": found.low, "high": found.high, "silently_wrong": silent}
+
+
+def _names(cell: Any) -> list[str]:
+    return cell.split(", ") if isinstance(cell, str) else []

@@ -1,0 +1,285 @@
+"""What a worker does: one run after the other, each walked, recorded, scored and made a line."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from inspect import Parameter, signature
+from typing import Any
+
+from zoolab.errors import ZoolabError
+from zoolab.experiments.asking import Asking, BudgetSpent, Counter, Terms, without_own_retries
+from zoolab.experiments.journal import as_bytes
+from zoolab.experiments.packing import Parts, pack
+from zoolab.experiments.plan import Card, Grid, Place, derive_seed
+from zoolab.experiments.records import UNSAID, Case, Run, Scorer, Setup
+from zoolab.experiments.summary import summary_of
+from zoolab.experiments.variants import Variant
+from zoolab.jsontext import encode
+from zoolab.loop import walk
+from zoolab.models.faulty import Faulty
+from zoolab.models.scripted import Scripted
+from zoolab.policy import Policy
+from zoolab.registry import ToolRegistry
+from zoolab.steps.result import NotJSON, to_json_value
+from zoolab.trace import Trace
+
+__all__ = ["Done", "Kit", "Worker"]
+
+#: Objects that are made before the collector looks for cycles, where many runs are done in a row.
+_OBJECTS = 20_000
+_USUAL = {
+    *(("system", None), ("messages", ()), ("tool_choice", "auto"), ("policy", None), ("repair", None)),
+    *(("retrieve", None), ("limits", None), ("parallel", True), ("context", None), ("deny", ())),
+    *(("calls", None), ("envelope", "json"), ("validator", "jsonschema")),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Kit:
+    """What all runs have in common, and every worker gets once."""
+
+    variants: Mapping[str, Variant]
+    models: Mapping[str, Any]
+    scorers: Mapping[str, Scorer]
+    terms: Terms
+    grid: Grid
+    #: Tools that several cases share, by number.
+    shelf: tuple[ToolRegistry, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What came of several runs: their lines by number, and what those refer to."""
+
+    lines: dict[int, bytes] = field(default_factory=dict)
+    parts: dict[str, str] = field(default_factory=dict)
+    seconds: float = 0.0
+    #: Why the rest was not begun or not finished; "" where all are done.
+    stopped: str = ""
+
+
+class Worker:
+    """Does runs; several threads may share one."""
+
+    def __init__(self, kit: Kit) -> None:
+        self._kit = kit
+        self._own = threading.local()
+        self._policy = Policy()
+        self._counter = Counter(kit.terms)
+        self._make = {name: maker_of(model) for name, model in kit.models.items()}
+
+    def work(self, numbers: Sequence[int], cards: Mapping[int, Card]) -> Done:
+        """Do these runs, as long as the budget lasts. Whatever happens in one, the next is done."""
+        parts: Parts = self._own.__dict__.setdefault("parts", Parts())
+        lines: dict[int, bytes] = {}
+        began, stopped = time.perf_counter(), ""
+        for number in numbers:
+            try:
+                lines[number] = self._line(number, cards, parts)
+            except BudgetSpent as error:
+                stopped = error.what
+                break
+        return Done(lines, parts.take(), time.perf_counter() - began, stopped)
+
+    def _line(self, number: int, cards: Mapping[int, Card], parts: Parts) -> bytes:
+        kit = self._kit
+        case_number, variant, model, repeat = place = kit.grid.place(number)
+        case, digest, shelf = cards[case_number]
+        if shelf is not None:
+            case = replace(case, tools=kit.shelf[shelf])
+        seed = derive_seed(kit.grid.seed, case.id, variant, model, repeat)
+        meta = meta_of(case, place, seed)
+        trace = Trace(run_id=kit.grid.run_id(number, digest), **meta)
+        self._walk(case, place, seed, trace)
+        return line_of(Run(case, trace, variant, model, repeat, seed), kit.scorers, parts)
+
+    def _walk(self, case: Case, place: Place, seed: int, trace: Trace) -> None:
+        """Walk to the end, whatever that is; the trace says so."""
+        try:
+            setup = self._set_up(case, place, seed)
+            options = {name: getattr(setup, name) for name, usual in _USUAL if getattr(setup, name) != usual}
+            options.setdefault("policy", self._policy)
+            with (
+                Faulty(setup.model, setup.faults, seed) if setup.faults else nullcontext(setup.model) as model
+            ):
+                Trace.record(walk(setup.prompt, setup.tools, model, **options), into=trace)
+        except BudgetSpent:
+            raise
+        except ZoolabError as error:
+            if trace.error is None:  # nothing was walked
+                trace.outcome, trace.error = error.code, str(error)
+        except (Exception, SystemExit) as error:
+            trace.outcome, trace.error = "failed", f"{type(error).__name__}: {error}"
+
+    def _set_up(self, case: Case, place: Place, seed: int) -> Setup:
+        model = self._make[place.model](seed, case)
+        model = Asking(model, place.model, self._counter, place.repeat)
+        setup = Setup(case, case.prompt, case.tools, model, seed, case.system, case.messages)
+        return self._kit.variants[place.variant](setup)
+
+
+def meta_of(case: Case, place: Place, seed: int) -> dict[str, Any]:
+    """What the trace of a run says of it; "" is the tool where none is needed.
+
+    >>> meta_of(Case("a", "Hi", expected_tool=None), Place(0, "plain", "tiny", 0), 7)["expected_tool"]
+    ''
+    """
+    meta: dict[str, Any] = {"case_id": case.id, "variant": place.variant, "model": place.model}
+    meta["seed"], meta["repeat"] = seed, place.repeat
+    if case.expected_tool is not UNSAID:
+        meta["expected_tool"] = case.expected_tool or ""
+    return meta
+
+
+def line_of(run: Run, scorers: Mapping[str, Scorer], parts: Parts) -> bytes:
+    """The line of a run in the journal.
+
+    >>> line_of(Run(Case("a", "Hi"), Trace(run_id="4c")), {}, Parts())[:35]
+    b'{"event":"run","run":"4c","meta":{}'
+    """
+    trace, summary = run.trace, summary_of(run.trace)
+    if scorers:
+        summary |= _scores(run, scorers)
+    told = encode({"meta": trace.meta, "summary": summary})
+    return as_bytes(f'{{"event":"run","run":"{trace.run_id}",{told[1:-1]},"trace":{pack(trace, parts)}}}\n')
+
+
+def crashed(
+    case: Case, place: Place, run_id: str, seed: int, why: str, scorers: Mapping[str, Scorer]
+) -> bytes:
+    """The line of a run that kills whoever does it.
+
+    >>> place = Place(0, "plain", "tiny", 0)
+    >>> b'"outcome":"crashed"' in crashed(Case("a", "Hi"), place, "4c", 7, "it died", {})
+    True
+    """
+    trace = Trace(run_id=run_id, **meta_of(case, place, seed))
+    trace.outcome, trace.error = "crashed", why
+    run = Run(case, trace, place.variant, place.model, place.repeat, seed)
+    return line_of(run, scorers, Parts())
+
+
+def maker_of(model: Any) -> Callable[[int, Case], Any]:
+    """Makes the model of a run. A factory takes `seed`, `case`, both or nothing; a script begins anew.
+
+    >>> maker = maker_of(lambda seed: Scripted([str(seed)]))
+    >>> from zoolab import Request
+    >>> maker(7, Case("1", "Hi"))(Request([])).text
+    '7'
+    """
+    if isinstance(model, Scripted):
+        return lambda _seed, _case: _fresh(model)
+    wanted = _wanted_by(model)
+    if wanted is None:
+        ready = without_own_retries(model)
+        return lambda _seed, _case: ready
+    return _Maker(model, wanted)
+
+
+class _Maker:
+    """Calls a factory for each run; a real model that it makes from nothing is made once."""
+
+    def __init__(self, factory: Any, wanted: tuple[str, ...]) -> None:
+        self._factory, self._wanted = factory, wanted
+        self._kept: Any = None
+
+    def __call__(self, seed: int, case: Case) -> Any:
+        if self._kept is not None:
+            return self._kept
+        given = {"seed": seed, "case": case}
+        model = without_own_retries(self._factory(**{name: given[name] for name in self._wanted}))
+        if not self._wanted and getattr(model, "made", None) == "recorded":
+            self._kept = model
+        return model
+
+
+def _fresh(model: Scripted) -> Scripted:
+    try:
+        return deepcopy(model)
+    except TypeError:  # a script from a generator is read once
+        return model
+
+
+def _wanted_by(model: Any) -> tuple[str, ...] | None:
+    """What a factory takes, by name; None for a model, which takes a request."""
+    try:
+        known = signature(model).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    empty, named = Parameter.empty, (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+    wanted = tuple(p.name for p in known if p.kind in named and p.name in ("seed", "case"))
+    needed = {p.name for p in known if p.default is empty and p.kind in (*named, Parameter.POSITIONAL_ONLY)}
+    return wanted if needed <= set(wanted) else None
+
+
+def _scores(run: Run, scorers: Mapping[str, Scorer]) -> dict[str, Any]:
+    """All scores; a scorer that fails says so, and the others go on."""
+    scores: dict[str, Any] = {}
+    for name, scorer in scorers.items():
+        try:
+            scores |= scorer(run)
+        except Exception as error:
+            scores["scorer_error"] = f"{name}: {type(error).__name__}: {error}"
+    try:
+        encode(scores)
+        return scores
+    except (TypeError, ValueError, RecursionError):
+        return {str(key): _plain(value) for key, value in scores.items()}
+
+
+def _plain(value: Any) -> Any:
+    try:
+        return to_json_value(value)
+    except (NotJSON, RecursionError):
+        return None
+
+
+@lru_cache(maxsize=4)
+def _worker_of(kit: bytes) -> Worker:
+    import pickle
+
+    die_with_parent()
+    return Worker(pickle.loads(kit))
+
+
+def work_in_process(kit: bytes, numbers: Sequence[int], cards: bytes) -> Done:
+    """What is sent to other processes; the kit is unpacked there once."""
+    import pickle
+
+    worker, known = _worker_of(kit), pickle.loads(cards)
+    with _rare_collections():
+        return worker.work(numbers, known)
+
+
+@contextmanager
+def _rare_collections() -> Generator[None]:
+    """Walks make many small objects and few cycles: to look for those less often saves a tenth."""
+    import gc
+
+    usual = gc.get_threshold()
+    gc.set_threshold(max(usual[0], _OBJECTS), *usual[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*usual)
+
+
+def die_with_parent() -> None:
+    """A process of a pool ends when the one that made it is gone, however that ended."""
+    import os
+    from multiprocessing import parent_process
+
+    parent = parent_process()
+    if parent is not None:
+
+        def watch() -> None:
+            parent.join()
+            os._exit(1)
+
+        threading.Thread(target=watch, daemon=True).start()

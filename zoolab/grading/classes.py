@@ -1,0 +1,192 @@
+"""Grade a class: many submissions of one lab, on several processes, into a folder that keeps the grades."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import sleep
+
+from zoolab.errors import InvalidInput
+from zoolab.grading.book import ClassGrades
+from zoolab.grading.judge import DEFAULT_SEED
+from zoolab.grading.onworker import Graded, NotGraded, Terms, content_of
+from zoolab.grading.records import Lab
+from zoolab.grading.scaling import Lent, Pool, Processes, as_they_finish
+from zoolab.grading.store import Kept, Store
+from zoolab.grading.submissions import Found, Handed, Submission, find_submissions, hand_in
+from zoolab.grading.versions import lab_at, lab_version, place_of
+
+# Seconds until a submission that somebody else grades is looked at again.
+_LATER = 0.05
+# More processes in one pool than Windows can wait for are refused there.
+_MOST_JOBS = 61 if sys.platform == "win32" else 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """One more result, how many there are now, and how many there will be."""
+
+    result: Kept | NotGraded
+    done: int
+    total: int
+
+
+Watch = Callable[[Progress], None]
+
+
+def grade_class(
+    lab: Lab | str | Path,
+    paths: str | Path | Sequence[str | Path],
+    folder: str | Path | None = None,
+    *,
+    executor: Executor | None = None,
+    jobs: int | None = None,
+    at_once: int | None = None,
+    seed: str = DEFAULT_SEED,
+    again: bool = False,
+    faithful: bool = False,
+    watch: Watch | None = None,
+) -> ClassGrades:
+    """Grade the submissions at `paths`; what `folder` has of them already is not graded again.
+
+    Args:
+        lab: A lab, its name, or the path of a folder with a `cases.py`.
+        paths: Submissions, and folders that are searched for them.
+        folder: Keeps the results as they come; by default they last as long as what is returned.
+        executor: Grades them; by default processes of this machine. Its workers need zoolab and the lab.
+        jobs: How many processes there are; by default one for each processor.
+        at_once: How many submissions are handed to the executor at a time, by default two a job.
+        seed: What the values of the cases depend on.
+        again: Grade anew what was graded before.
+        faithful: Run notebooks in a real kernel.
+        watch: Is called after each submission.
+
+    Raises:
+        InvalidInput: There is no such lab or place, or no submission, or the folder is not to be used.
+
+    >>> import tempfile
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> file = Path(tempfile.mkdtemp()) / "anna.py"
+    >>> _ = file.write_text("x = 1")
+    >>> with ThreadPoolExecutor(1) as executor:
+    ...     grade_class("l3", [file], executor=executor).rows[0].points
+    0
+    """
+    place = place_of(lab.name if isinstance(lab, Lab) else str(lab))
+    terms = Terms(place, lab_version(place), seed, faithful)
+    places = [paths] if isinstance(paths, (str, Path)) else paths
+    found = find_submissions([Path(each) for each in places])
+    if not found.submissions:
+        raise InvalidInput("there is no submission", expected="notebooks (.ipynb) or .py files")
+    temporary = TemporaryDirectory(prefix="zoolab-grades-") if folder is None else None
+    store = Store(Path(temporary.name if temporary else folder or ""))
+    run = _Run(lab_at(place), terms, store, found, again, watch)
+    run.start(executor, _jobs(jobs), at_once)
+    return run.book(temporary)
+
+
+def _jobs(wanted: int | None) -> int:
+    if wanted is not None and wanted < 1:
+        raise InvalidInput(f"{wanted} jobs cannot grade anything", expected="at least 1")
+    here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return min(wanted or here or 1, _MOST_JOBS)
+
+
+@dataclass(slots=True)
+class _Run:
+    lab: Lab
+    terms: Terms
+    store: Store
+    found: Found
+    again: bool
+    watch: Watch | None
+    before: int = 0
+    done: int = 0
+    failed: list[NotGraded] = field(default_factory=list)
+
+    def start(self, executor: Executor | None, jobs: int, at_once: int | None) -> None:
+        """Grade what is not graded yet; last of all what another grader has begun."""
+        _check_owner(self.store, self.lab)
+        with ExitStack() as stack:
+            stack.enter_context(self.store.claims())
+            pool: Pool = Lent(executor) if executor else stack.enter_context(Processes(jobs))
+            busy: list[Submission] = []
+            self._grade(pool, self._claimed(busy), at_once or 2 * jobs)
+            # One at a time: whoever waits for another grader keeps nothing that this one may wait for.
+            self._grade(pool, self._waited_for(busy), 1)
+
+    def _grade(self, pool: Pool, handed: Iterator[Handed], at_once: int) -> None:
+        for result in as_they_finish(pool, self.terms, handed, at_once):
+            if isinstance(result, NotGraded):
+                self.failed.append(result)
+                self.store.give_back(result.name)
+                self._tell(result)
+            else:
+                self._keep(result)
+
+    def _keep(self, graded: Graded) -> None:
+        kept = Kept.of(self.terms, graded)
+        self.store.save(kept)
+        self.store.give_back(kept.name)
+        self._tell(kept)
+
+    def _tell(self, result: Kept | NotGraded) -> None:
+        self.done += 1
+        if self.watch:
+            self.watch(Progress(result, self.done, len(self.found.submissions)))
+
+    def _claimed(self, busy: list[Submission]) -> Iterator[Handed]:
+        """What is to be graded, and is now this grader's; `busy` gets what others have begun."""
+        for submission in self.found.submissions:
+            handed = hand_in(submission)
+            if self._is_there(handed):
+                continue
+            if self.store.claim(handed.name):
+                yield from self._unless_done_meanwhile(handed)
+            else:
+                busy.append(submission)
+
+    def _waited_for(self, busy: list[Submission]) -> Iterator[Handed]:
+        for submission in busy:
+            while not self.store.claim(submission.name):
+                sleep(_LATER)
+            yield from self._unless_done_meanwhile(hand_in(submission))
+
+    def _unless_done_meanwhile(self, handed: Handed) -> Iterator[Handed]:
+        if self._is_there(handed):
+            self.store.give_back(handed.name)
+        else:
+            yield handed
+
+    def _is_there(self, handed: Handed) -> bool:
+        kept = None if self.again else self.store.find(handed.name)
+        if kept is None or not kept.under(self.terms, self.lab.name) or kept.content != content_of(handed):
+            return False
+        self.before += 1
+        self._tell(kept)
+        return True
+
+    def book(self, temporary: TemporaryDirectory[str] | None) -> ClassGrades:
+        """The grade book of all that the folder has under these terms."""
+        names = frozenset(each.name for each in self.found.submissions)
+        failed = tuple(sorted(self.failed, key=lambda each: each.name))
+        skipped, before = self.found.skipped, self.before
+        book = ClassGrades(
+            self.lab, self.terms, (), self.store, failed, skipped, before, names, temporary=temporary
+        )
+        return book.up_to_date()
+
+
+def _check_owner(store: Store, lab: Lab) -> None:
+    others = (kept.grade.lab for kept in store.all() if kept.grade.lab != lab.name)
+    other = next(others, None)
+    if other is not None:
+        raise InvalidInput(
+            f"{store.folder} has the grades of {other}", advice=f"choose another folder for {lab.name}"
+        )

@@ -1,0 +1,175 @@
+"""Grade one submission: every case of a lab, on the trusted side, against a process that runs the student's
+code."""
+
+from __future__ import annotations
+
+import random
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from zoolab.errors import InvalidInput
+from zoolab.grading.channel import Closed, Gone, Late
+from zoolab.grading.isolation import Isolation
+from zoolab.grading.records import Case, CaseGrade, Grade, Lab, Wrong
+from zoolab.grading.source import read_cells
+from zoolab.grading.student import Student
+from zoolab.grading.texts import cleaned
+from zoolab.grading.waiting import Process, Wait, in_words
+
+DEFAULT_SEED = "zoolab"
+
+MAX_DEADLY = 3
+MAX_NOTES = 20
+MAX_HAPPENED = 2_000
+MAX_PRINTED = 50_000
+
+Walk = tuple[dict[str, Any], ...]
+
+
+def grade(
+    lab: Lab, path: Path, isolation: Isolation, seed: str = DEFAULT_SEED, public: bool = False
+) -> Grade:
+    """Grade the submission at `path`; with `public=True` only the public cases.
+
+    Whatever the submission does, a grade comes back. Raises `InvalidInput` or `OSError` where no process
+    for it can be had.
+
+    >>> import tempfile
+    >>> from zoolab.grading.isolation import shut_in
+    >>> file = Path(tempfile.mkdtemp()) / "answer.py"
+    >>> _ = file.write_text("# %% [markdown]")
+    >>> with shut_in(Lab("l0", "Nothing", ())) as isolation:
+    ...     grade(Lab("l0", "Nothing", ()), file, isolation).notes
+    ('answer.py has no code',)
+    """
+    try:
+        cells = read_cells(path)
+    except (InvalidInput, OSError) as error:
+        cells, unreadable = [], str(error)
+    else:
+        unreadable = "" if cells else f"{path.name} has no code"
+    return grade_cells(lab, cells, isolation, seed, path.name, public, unreadable)
+
+
+def grade_cells(
+    lab: Lab,
+    cells: Sequence[str],
+    isolation: Isolation,
+    seed: str = DEFAULT_SEED,
+    name: str = "cells",
+    public: bool = False,
+    unreadable: str = "",
+) -> Grade:
+    """As `grade`, for cells that were read already; `unreadable` says why there are none.
+
+    >>> from zoolab.grading.isolation import Plain
+    >>> nothing = Lab("l0", "Nothing", ())
+    >>> grade_cells(nothing, [], Plain(nothing), unreadable="it is a picture").notes
+    ('it is a picture',)
+    """
+    cases = [case for case in lab.cases if case.public or not public]
+    loading, missing = _Loading(lab, cells, isolation), isolation.missing
+    student = Student(loading.start, lab.seconds)
+    try:
+        found = [_grade_case(case, student, seed, name, unreadable) for case in cases]
+    finally:
+        student.stop()
+    if loading.broken is not None:
+        raise loading.broken
+    notes = (unreadable,) if unreadable else tuple(loading.notes)
+    printed = cleaned(student.printed, MAX_PRINTED)
+    return Grade(lab.name, name, seed, tuple(found), notes, missing, printed)
+
+
+def _grade_case(case: Case, student: Student, seed: str, name: str, unreadable: str) -> CaseGrade:
+    if unreadable:
+        hint = "Run your notebook from top to bottom, save it, and hand that in."
+        return _lost(case, Wrong(unreadable), hint)
+    try:
+        case.check(student, random.Random(f"{seed}/{name}/{case.name}"))
+    except Wrong as wrong:
+        return _lost(case, wrong, case.hint)
+    except Exception as error:
+        student.stop()
+        shapeless = Wrong(f"what came back has no shape that can be judged ({_where(error)})")
+        return _lost(case, shapeless, case.hint)
+    return CaseGrade(case.name, case.asks, case.points, case.points, case.public)
+
+
+def _lost(case: Case, wrong: Wrong, hint: str) -> CaseGrade:
+    happened, walk = cleaned(wrong.happened, MAX_HAPPENED), tuple(wrong.walk or ())
+    return CaseGrade(case.name, case.asks, 0, case.points, case.public, happened, hint, walk)
+
+
+def _where(error: Exception) -> str:
+    """For the lab's author: the kind and the line, and not the message, which may hold what is hidden."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"{type(error).__name__} at line {frames[-1].lineno} of {Path(frames[-1].filename).name}"
+
+
+@dataclass(slots=True)
+class _Loading:
+    """Starts processes with the submission loaded; what was odd while loading is noted once.
+
+    A cell that its process does not survive is left out from then on, so that the others count.
+    """
+
+    lab: Lab
+    cells: Sequence[str]
+    isolation: Isolation
+    notes: list[str] = field(default_factory=list)
+    deadly: set[int] = field(default_factory=set)
+    noted: bool = False
+    broken: Exception | None = None
+
+    def start(self) -> Process:
+        while len(self.deadly) < MAX_DEADLY:
+            process = self._fresh()
+            if self._load(process):
+                self.noted = True
+                return process
+        raise Wrong(f"{MAX_DEADLY} cells of the submission ended its process: {self.notes[-1]}")
+
+    def _fresh(self) -> Process:
+        """A process; that there is none is not the submission's doing, and must not cost it a case."""
+        try:
+            return self.isolation.start()
+        except (OSError, InvalidInput) as error:
+            self.broken = error
+            raise
+
+    def _load(self, process: Process) -> bool:
+        """Run the cells, one message each; False if one of them was too much for the process."""
+        wait = Wait(process, self.lab.seconds * 2)
+        for number, cell in enumerate(self.cells, start=1):
+            if number in self.deadly:
+                continue
+            try:
+                process.channel.send({"do": "load", "cells": [cell], "first": number, "call": number})
+                reply = wait.message()
+                if reply.get("call") != number:
+                    raise Gone("answers what it was not asked")
+            except (Gone, Late) as error:
+                self._leave_out(number, process.ended(), error)
+                return False
+            self._note(reply.get("problems"), number)
+        return True
+
+    def _leave_out(self, number: int, how: str, error: Gone | Late) -> None:
+        slow = f"did not finish within {in_words(self.lab.seconds * 2)}"
+        gone = f"ended its process: {how or error}" if isinstance(error, Closed) else f"{error}"
+        what = slow if isinstance(error, Late) else gone
+        self.deadly.add(number)
+        self.notes.append(f"cell {number} {what}; it is left out")
+
+    def _note(self, problems: object, number: int) -> None:
+        if self.noted or not isinstance(problems, list) or len(self.notes) >= MAX_NOTES:
+            return
+        for problem in problems[:1]:
+            if isinstance(problem, dict):
+                kind, message = cleaned(problem.get("type"), 100), cleaned(problem.get("message"))
+                note = f"cell {number}: {kind}: {message}"
+                self.notes += [note] if note not in self.notes else []

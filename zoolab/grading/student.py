@@ -1,0 +1,203 @@
+"""The trusted side's view of a submission: call its functions, answer what they ask, keep what they did."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from zoolab.grading.channel import Closed, Gone, Late
+from zoolab.grading.records import Wrong
+from zoolab.grading.texts import cleaned
+from zoolab.grading.waiting import WHOLE, Process, Wait, in_words
+
+MAX_QUESTIONS = 10_000
+#: After so many late calls a submission is no longer waited for as long.
+LATE_CALLS = 3
+SHORTER = 0.2
+
+# What a callback of a case may raise in the student's process.
+KINDS = (ValueError, KeyError, TypeError, RuntimeError, TimeoutError, OSError)
+
+
+@dataclass(frozen=True, slots=True)
+class Callback:
+    """A function of the grader that the student's code may call: a model, a tool.
+
+    It runs on the trusted side with JSON arguments; what it returns, or raises (one of `KINDS`), goes back.
+    """
+
+    function: Callable[..., Any]
+    name: str = "ask"
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A data frame that the student's code returned, as plain JSON values.
+
+    >>> Frame(("turn", "code"), ((1, "timeout"),)).records()
+    [{'turn': 1, 'code': 'timeout'}]
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+    def records(self) -> list[dict[str, Any]]:
+        """One dict a row."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a call of the student's code returned, and its arguments as they were afterwards."""
+
+    value: Any
+    args: list[Any]
+    kwargs: dict[str, Any]
+
+
+@dataclass(slots=True)
+class Student:
+    """A submission that runs. Each method raises `Wrong` when the student's code falls short.
+
+    `start` makes a process and loads the submission into it; it is called again after a call that the
+    process did not survive, so that the next case finds a fresh one.
+    """
+
+    start: Callable[[], Process]
+    seconds: float
+    printed: str = field(default="", init=False)
+    _process: Process | None = field(default=None, init=False)
+    _spent: float = field(default=0.0, init=False)
+    _late: int = field(default=0, init=False)
+
+    def call(self, function: str, *args: Any, **kwargs: Any) -> Answer:
+        """Call a function of the submission; a `Callback` anywhere in the arguments can be called by it."""
+        callbacks: list[Callback] = []
+        message = {
+            "do": "call",
+            "function": function,
+            "args": [_outgoing(value, callbacks) for value in args],
+            "kwargs": {name: _outgoing(value, callbacks) for name, value in kwargs.items()},
+        }
+        reply = self._exchange(message, callbacks, function)
+        after, named = reply.get("args"), reply.get("kwargs")
+        if not isinstance(after, list) or not isinstance(named, dict):
+            raise Wrong(f"`{function}` gave no readable answer")
+        return Answer(_incoming(reply["value"]), after, named)
+
+    def value(self, name: str) -> Any:
+        """The value of a variable of the submission."""
+        return _incoming(self._exchange({"do": "value", "name": name}, [], name)["value"])
+
+    def stop(self) -> str:
+        """End the process, if there is one, and say how it had ended by itself."""
+        process, self._process = self._process, None
+        if process is None:
+            return ""
+        how = process.ended()
+        self.printed = max(self.printed, process.printed, key=len)
+        return how
+
+    def _exchange(self, message: dict[str, Any], callbacks: list[Callback], name: str) -> dict[str, Any]:
+        if self._spent > WHOLE * self.seconds:
+            raise Wrong("the submission had used up the time for all of its calls before this one")
+        if self._process is None:
+            self._process = self.start()
+        with self._surviving(self._process, name) as wait:
+            reply = _answered(wait, {**message, "call": secrets.token_hex(8)}, callbacks)
+        _raise_if_it_failed(reply, name)
+        return reply
+
+    @contextmanager
+    def _surviving(self, process: Process, name: str) -> Iterator[Wait]:
+        """A process that is late or gone is ended, and the student's function is told so; so is one that is
+        still in the middle of a call when a case gives up."""
+        wait = Wait(process, self.seconds * (SHORTER if self._late >= LATE_CALLS else 1))
+        try:
+            yield wait
+        except Late:
+            self.stop()
+            self._late += 1
+            raise Wrong(f"`{name}` did not come back within {in_words(wait.seconds)}") from None
+        except Closed as closed:
+            raise Wrong(f"`{name}` ended its process: {self.stop() or closed}") from None
+        except Gone as gone:
+            self.stop()
+            raise Wrong(f"`{name}` had its process ended: it {gone}") from None
+        except BaseException:
+            self.stop()
+            raise
+        finally:
+            self._spent += wait.charged
+
+
+def _answered(wait: Wait, message: dict[str, Any], callbacks: list[Callback]) -> dict[str, Any]:
+    """Send a message and answer what is asked until the reply to it comes."""
+    channel = wait.process.channel
+    channel.send(message, wait.seconds * 2)
+    for _ in range(MAX_QUESTIONS):
+        reply = wait.message()
+        if reply.get("call") != message["call"]:
+            raise Gone("answers what it was not asked")
+        if "ask" not in reply:
+            return reply
+        channel.send(_answer_to(reply, callbacks), wait.seconds * 2)
+    raise Gone(f"asks more than {MAX_QUESTIONS:,} times")
+
+
+def _raise_if_it_failed(reply: dict[str, Any], name: str) -> None:
+    raised = reply.get("raised")
+    if isinstance(raised, dict):
+        kind, message = cleaned(raised.get("type"), 100), cleaned(raised.get("message"))
+        at = f" ({cleaned(raised['at'], 100)})" if raised.get("at") else ""
+        raise Wrong(f"`{name}` raised {kind}{': ' if message else ''}{message}{at}")
+    if "unfit" in reply:
+        raise Wrong(f"`{name}` returned {cleaned(reply['unfit'])}")
+    if "value" not in reply:
+        raise Wrong(f"there is no `{name}` in the submission")
+
+
+def _outgoing(value: Any, callbacks: list[Callback]) -> Any:
+    if isinstance(value, Callback):
+        callbacks.append(value)
+        return {"$ask": len(callbacks) - 1, "name": value.name}
+    if isinstance(value, (list, tuple)):
+        return [_outgoing(item, callbacks) for item in value]
+    if isinstance(value, dict):
+        return {key: _outgoing(item, callbacks) for key, item in value.items()}
+    return value
+
+
+def _incoming(value: Any) -> Any:
+    if isinstance(value, dict) and value.keys() == {"$frame"}:
+        return _frame(value["$frame"])
+    return value
+
+
+def _frame(found: Any) -> Frame:
+    try:
+        columns = tuple(str(name) for name in found["columns"])
+        rows = tuple(tuple(row) for row in found["rows"])
+        if len(set(columns)) < len(columns) or any(len(row) != len(columns) for row in rows):
+            raise ValueError
+    except (TypeError, KeyError, ValueError):
+        raise Wrong("returned a data frame that cannot be read: are its columns named once each?") from None
+    return Frame(columns, rows)
+
+
+def _answer_to(question: dict[str, Any], callbacks: list[Callback]) -> dict[str, Any]:
+    number, args, kwargs = question.get("ask"), question.get("args"), question.get("kwargs")
+    known = type(number) is int and 0 <= number < len(callbacks)
+    if not known or not isinstance(args, list) or not isinstance(kwargs, dict):
+        raise Gone("asks what nobody offered")
+    assert isinstance(number, int)
+    try:
+        return {"value": callbacks[number].function(*args, **kwargs)}
+    except KINDS as error:
+        kind = next(kind for kind in KINDS if isinstance(error, kind))
+        return {"raise": kind.__name__, "message": str(error.args[0] if error.args else "")}
+    except AttributeError as error:
+        return {"raise": "TypeError", "message": str(error)}

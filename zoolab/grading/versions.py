@@ -1,0 +1,73 @@
+"""Which lab is meant, by its name or by its folder, and which version of it is here."""
+
+from __future__ import annotations
+
+import sys
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+from zoolab.errors import InvalidInput
+from zoolab.grading.labs import lab_names, lab_of, labs_folder, load_lab
+from zoolab.grading.records import Lab
+
+
+def place_of(lab: str) -> str:
+    """A lab's name as it is, a folder with a `cases.py` as its whole path: a worker may be elsewhere.
+
+    >>> place_of("l3")
+    'l3'
+    """
+    return lab if lab in lab_names() or not (Path(lab) / "cases.py").is_file() else str(Path(lab).resolve())
+
+
+def lab_at(place: str) -> Lab:
+    """A lab by its name, or by the path of a folder of your own with a `cases.py` in it.
+
+    Raises `InvalidInput` where there is none, or where its file does not describe one.
+
+    >>> lab_at("l3").name
+    'l3'
+    >>> lab_at("no-such-lab")
+    Traceback (most recent call last):
+    zoolab.errors.InvalidInput: there is no lab 'no-such-lab'; expected one of ...
+    """
+    cases = _cases_file(place)
+    if place in lab_names() or not cases.is_file():
+        return load_lab(place)
+    name = f"zoolab_lab_{sha256(str(cases).encode()).hexdigest()[:12]}"
+    spec = spec_from_file_location(name, cases)
+    if spec is None or spec.loader is None:
+        raise InvalidInput(f"{cases} cannot be imported", expected="a Python file")
+    module = sys.modules[name] = module_from_spec(spec)  # a dataclass looks its own module up
+    try:
+        spec.loader.exec_module(module)
+        return lab_of(module)
+    except Exception as error:
+        raise InvalidInput(
+            f"{cases} describes no lab: {type(error).__name__}: {error}", expected="LAB and its cases"
+        ) from error
+
+
+def lab_version(place: str) -> str:
+    """A name for the cases of a lab together with zoolab's own version; another one may grade otherwise.
+
+    >>> len(lab_version("l3"))
+    16
+    """
+    cases = _cases_file(place)
+    if not cases.is_file():
+        load_lab(place)
+    return sha256(f"{_own_version()}\n{cases.read_text(encoding='utf-8')}".encode()).hexdigest()[:16]
+
+
+def _cases_file(place: str) -> Path:
+    return (labs_folder() / place if place in lab_names() else Path(place)) / "cases.py"
+
+
+def _own_version() -> str:
+    try:
+        return version("zoolab")
+    except PackageNotFoundError:
+        return "not installed"

@@ -1,0 +1,286 @@
+"""Shutting a submission in: with namespaces of its own, else with Landlock, else as a process only.
+
+The zygote calls `enter` once. For each submission the monitor calls `begin` with what the student's process
+is to do; in that process `surrender` gives up every right for good.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import struct
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+from zoolab.grading.worker import linux
+from zoolab.grading.worker.filters import NETLINK, SOCKETS, Disk, Refusals
+from zoolab.grading.worker.limits import MANY, bound, counts_by_namespace
+from zoolab.grading.worker.plan import FORK, LANDLOCK, NAMESPACES, Plan
+
+STATUS = struct.Struct("=iqd")
+_NOBODY = 65534
+_SMALL = "size=64m,nr_inodes=4096,mode=1777"
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+
+
+class Jail(Protocol):
+    """One way to shut a submission in; `missing` says in plain words what it does not keep away."""
+
+    missing: tuple[str, ...]
+
+    def enter(self) -> None:
+        """What is done once, in the zygote; OSError where the system does not allow it."""
+
+    def begin(self, student: Callable[[], None], report: int, /) -> int:
+        """Start the student's process; the process that holds all of it, for the monitor to wait for."""
+
+    def surrender(self) -> None:
+        """In the student's process: give up every right that is left."""
+
+
+def strongest(plan: Plan) -> Jail:
+    """The strongest jail of the plan's steps that this system allows. A child tries each one out.
+
+    >>> strongest(Plan(steps=("fork",))).missing
+    ('the file system', 'the network', 'other processes')
+    """
+    jails: dict[str, type[Namespaces | Landlocked | Forked]] = {
+        NAMESPACES: Namespaces,
+        LANDLOCK: Landlocked,
+        FORK: Forked,
+    }
+    for step in plan.steps:
+        if step == FORK or _works(jails[step](plan)):
+            return jails[step](plan)
+    raise OSError(f"none of {', '.join(plan.steps)} can be had here")
+
+
+def _works(jail: Jail) -> bool:
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            jail.enter()
+            inner = jail.begin(lambda: _try_to_surrender(jail), -1)
+            code = os.waitstatus_to_exitcode(os.waitpid(inner, 0)[1])
+        finally:
+            os._exit(code)
+    return os.waitpid(child, 0)[1] == 0
+
+
+def _try_to_surrender(jail: Jail) -> None:
+    jail.surrender()
+    os._exit(0)
+
+
+class Namespaces:
+    """User, mount, process, network, IPC and host name namespaces, and a file system of a few read-only
+    places."""
+
+    missing: tuple[str, ...] = ()
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.system = linux.System()
+        self.uid = os.geteuid()
+
+    def enter(self) -> None:
+        """Leave the system's namespaces and its file system."""
+        spaces = linux.CLONE_NEWNS | linux.CLONE_NEWIPC | linux.CLONE_NEWUTS | linux.CLONE_NEWNET
+        gid = os.getegid()
+        with _maps_written_from_outside(self.uid) as written:
+            self.system.unshare(linux.CLONE_NEWUSER | spaces)
+            if not written():
+                _map_own_id(self.uid, gid)
+                self.uid = _NOBODY
+        linux.raise_loopback()
+        self.system.mount("", "/", "", linux.MS_REC | linux.MS_PRIVATE)
+        self._build("/proc")
+        self.system.change_root("/proc")
+
+    def begin(self, student: Callable[[], None], report: int) -> int:
+        """A process namespace whose first process reaps, and reports on the student's."""
+        self.system.unshare(linux.CLONE_NEWPID | linux.CLONE_NEWNS | linux.CLONE_NEWIPC)
+        child = os.fork()
+        if child == 0:
+            self._reap(student, report)
+        return child
+
+    def surrender(self) -> None:
+        """Become nobody, without capabilities, behind a filter of system calls."""
+        apart = self.uid == 0 or counts_by_namespace()
+        bound(self.plan.bounds, self.plan.bounds.processes if apart else MANY)
+        self.system.no_new_privileges()
+        self.system.bound_capabilities()
+        if self.uid == 0:
+            os.setgroups([])
+            os.setresgid(_NOBODY, _NOBODY, _NOBODY)
+            os.setresuid(_NOBODY, _NOBODY, _NOBODY)
+        self.system.drop_capabilities()
+        self.system.keep_memory_private()
+        asks_for_addresses = self.plan.task == "kernel"
+        Refusals(families=(*SOCKETS, NETLINK) if asks_for_addresses else SOCKETS).install(self.system)
+
+    def _reap(self, student: Callable[[], None], report: int) -> None:
+        """The first process of the namespace: when it ends, every other one in there is killed."""
+        code = 1
+        try:
+            self.system.die_with_parent()
+            self.system.keep_memory_private()
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, signal.SIG_DFL)
+            self._furnish()
+            child = os.fork()
+            if child == 0:
+                student()
+            os.closerange(0, report)
+            os.closerange(max(report + 1, 0), 1 << 16)
+            code = _wait_for(child, report)
+        finally:
+            os._exit(code)
+
+    def _furnish(self) -> None:
+        """Folders to write in that nobody else sees, and that are gone with the namespace."""
+        flags = linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC
+        for folder in ("/tmp", "/dev/shm"):
+            self.system.mount("tmpfs", folder, "tmpfs", flags, _SMALL)
+        os.chdir("/tmp")
+
+    def _build(self, root: str) -> None:
+        self.system.mount("tmpfs", root, "tmpfs", 0, "size=1m,mode=755")
+        for place in (*self.plan.places, *_DEVICES):
+            if Path(place).is_dir():
+                Path(root + place).mkdir(parents=True, exist_ok=True)
+            else:
+                linux.touch(root + place)
+            if place not in _DEVICES:
+                self._bind(place, root + place)
+                self._mask(place, root)
+        for folder in ("/tmp", "/dev/shm", "/etc"):
+            Path(root + folder).mkdir(parents=True, exist_ok=True)
+        Path(f"{root}/etc/passwd").write_text(f"student:x:{_NOBODY}:{_NOBODY}::/tmp:\n")
+        self.system.protect(root, linux.MS_RDONLY | linux.MS_NOSUID | linux.MS_NODEV)
+        for device in _DEVICES:
+            self._bind(device, root + device)
+
+    def _mask(self, place: str, root: str) -> None:
+        """Cover a masked folder with an empty one; what is needed of it follows in `places`."""
+        for mask in self.plan.masked:
+            if mask.startswith(f"{place}/"):
+                self.system.mount("tmpfs", root + mask, "tmpfs", 0, "size=1m,mode=755")
+
+    def _bind(self, place: str, target: str) -> None:
+        self.system.mount(place, target, "", linux.MS_BIND | linux.MS_REC)
+
+
+@contextmanager
+def _maps_written_from_outside(uid: int) -> Iterator[Callable[[], bool]]:
+    """Root keeps a second user to become, since limits on processes do not bind root. That takes a helper
+    outside of the new user namespace; a user who is not root does without."""
+    if uid != 0:
+        yield lambda: False
+        return
+    here, there = os.pipe()
+    zygote, helper = os.getpid(), os.fork()
+    if helper == 0:
+        code = 1
+        try:
+            os.close(there)
+            os.read(here, 1)
+            for kind in ("gid_map", "uid_map"):
+                Path(f"/proc/{zygote}/{kind}").write_text(f"0 0 1\n{_NOBODY} {_NOBODY} 1\n")
+            code = 0
+        finally:
+            os._exit(code)
+    os.close(here)
+
+    def written() -> bool:
+        os.write(there, b"w")
+        return os.waitpid(helper, 0)[1] == 0
+
+    try:
+        yield written
+    finally:
+        os.close(there)
+
+
+def _map_own_id(uid: int, gid: int) -> None:
+    own = Path("/proc/self")
+    (own / "setgroups").write_text("deny")
+    (own / "gid_map").write_text(f"{_NOBODY} {gid} 1\n")
+    (own / "uid_map").write_text(f"{_NOBODY} {uid} 1\n")
+
+
+def _wait_for(child: int, report: int) -> int:
+    """Reap until the student's own process has ended, and say how it did."""
+    while True:
+        pid, status, used = os.wait4(-1, 0)
+        if pid == child:
+            break
+    if report < 0:
+        return os.waitstatus_to_exitcode(status)
+    os.write(report, STATUS.pack(status, used.ru_maxrss, used.ru_utime + used.ru_stime))
+    return 0
+
+
+class Landlocked:
+    """Without namespaces: Landlock keeps it from the disk, and a filter from the network, from other
+    processes, and from starting any."""
+
+    missing: tuple[str, ...] = ("a file system of its own (it can write nothing at all)",)
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.system = linux.System()
+
+    def enter(self) -> None:
+        """Nothing: all of it is done in the student's process."""
+
+    def begin(self, student: Callable[[], None], _report: int) -> int:
+        """A child of the monitor."""
+        return _begin(student)
+
+    def surrender(self) -> None:
+        """Give up what Linux lets a process give up by itself."""
+        os.chdir("/")
+        self.system.die_with_parent()
+        bound(self.plan.bounds, MANY)
+        self.system.no_new_privileges()
+        Disk(self.plan.places, self.plan.masked).shut(self.system)
+        self.system.bound_capabilities()
+        self.system.drop_capabilities()
+        self.system.keep_memory_private()
+        Refusals(alone=True).install(self.system)
+
+
+class Forked:
+    """A process and its limits, which is what every Unix has."""
+
+    missing: tuple[str, ...] = ("the file system", "the network", "other processes")
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+
+    def enter(self) -> None:
+        """Nothing."""
+
+    def begin(self, student: Callable[[], None], _report: int) -> int:
+        """A child of the monitor, in a session of its own."""
+        return _begin(student)
+
+    def surrender(self) -> None:
+        """Take the limits."""
+        os.setsid()
+        bound(self.plan.bounds, MANY)
+
+
+def _begin(student: Callable[[], None]) -> int:
+    child = os.fork()
+    if child == 0:
+        try:
+            student()
+        finally:
+            os._exit(1)
+    return child
