@@ -275,10 +275,10 @@ def test_what_is_missing_stays_none_in_a_frame() -> None:
 @given(objects)
 def test_arguments_say_what_they_say(arguments: dict[str, Any]) -> None:
     assert same_arguments(arguments, arguments, {})
-    assert not same_arguments({**arguments, "more": 1}, arguments, {})
-    assert not same_arguments(arguments, {**arguments, "more": 1}, {})
-    default = {"properties": {"more": {"default": 1}}}
-    assert same_arguments(arguments, {**arguments, "more": 1}, default)
+    assert not same_arguments({**arguments, "another": 1}, arguments, {})
+    assert not same_arguments(arguments, {**arguments, "another": 1}, {})
+    default = {"properties": {"another": {"default": 1}}}
+    assert same_arguments(arguments, {**arguments, "another": 1}, default)
 
 
 @given(objects)
@@ -334,7 +334,7 @@ def test_a_difference_says_where_it_is() -> None:
     check = Check("starter", "request 1", {"raw": "abcdef", "finish_reason": "stop"}, dict)
     assert check.difference().startswith("raw differs at character 0: recorded")
     same = {"raw": "abcdef", "finish_reason": "stop"}
-    assert Check("starter", "request 1", same, lambda: {**same, "more": 1}).difference() == ""
+    assert Check("starter", "request 1", same, lambda: {**same, "another": 1}).difference() == ""
     other = Check("starter", "request 1", same, lambda: {**same, "raw": "abcxef"}).difference()
     assert other == 'raw differs at character 3: recorded "abcdef", now "abcxef"'
 

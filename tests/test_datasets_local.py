@@ -31,7 +31,7 @@ def models() -> None:
 
 @pytest.mark.parametrize("source", ["starter", "domains", "doctor", "selection-outputs", "trials"])
 def test_the_models_say_what_was_recorded(source: str) -> None:
-    assert [check.difference() for check in checks([source], sample=2)] == ["", ""]
+    assert [check.difference() for check in checks([source], sample=1)] == [""]
 
 
 def test_the_command_says_how_many_are_the_same(capsys: pytest.CaptureFixture[str]) -> None:

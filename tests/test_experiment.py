@@ -2,6 +2,8 @@
 
 import json
 import random
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import Executor, Future
@@ -151,6 +153,7 @@ def test_a_scorer_that_fails_says_so():
             lambda trace: "One." in str(described(trace, 1)),
         ),
         ({"faults": ["trailing_comma"]}, lambda trace: "invalid_json" in codes_of(trace)),
+        ({"context": pd.DataFrame({"a": [1]}), "system": "Think."}, lambda trace: len(trace.messages) == 5),
         ({"envelope": "plain"}, lambda trace: trace.messages[2]["content"] == "1"),
         ({"model": Scripted(["No."])}, lambda trace: trace.answer == "No."),
     ],
@@ -401,3 +404,23 @@ def seconds(work):
     began = time.process_time()
     work()
     return time.process_time() - began
+
+
+SIZES = """
+import resource, sys
+from zoolab import Scripted
+from zoolab.experiments import experiment
+cases = [f"Say {n}." for n in range(100)]
+done = experiment(cases, None, {"m": Scripted(["Well."])}, int(sys.argv[1]) // 100, progress=False, scorers=())
+assert len(done) == int(sys.argv[1])
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+"""
+
+
+@pytest.mark.slow
+def test_many_runs_take_no_more_memory_than_few():
+    pytest.importorskip("resource")
+    few, many = (
+        float(subprocess.check_output([sys.executable, "-c", SIZES, str(runs)])) for runs in (300, 6_000)
+    )
+    assert many - few < 8

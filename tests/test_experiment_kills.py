@@ -88,11 +88,12 @@ def grown(path, size, seconds=60):
 
 
 @pytest.mark.slow
-def test_a_killed_driver_loses_nothing_and_leaves_nobody(tmp_path, pids, undisturbed):
+def test_a_killed_driver_loses_nothing_and_leaves_nobody(tmp_path, undisturbed):
     journal, chance = tmp_path / "runs.jsonl", random.Random(0)
-    size = 0
+    size, drivers = 0, []
     for _ in range(KILLS):
-        driver = subprocess.Popen([sys.executable, __file__, str(journal)])
+        driver = subprocess.Popen([sys.executable, __file__, str(journal)], start_new_session=True)
+        drivers.append(driver.pid)
         with suppress(AssertionError):
             size = grown(journal, size + chance.randrange(1, 8_000), 20)
         driver.kill()
@@ -103,7 +104,7 @@ def test_a_killed_driver_loses_nothing_and_leaves_nobody(tmp_path, pids, undistu
     assert told(done) == undisturbed
     names = [name for name, _ in Reader(journal).runs()]
     assert len(names) == len(set(names)), "a run was done twice"
-    assert [pid for pid in workers_in(pids) if outlives(pid)] == []
+    assert [pid for pid in drivers if outlived(pid)] == []
 
 
 @pytest.mark.slow
@@ -128,19 +129,23 @@ def workers_in(pids):
     return [int(path.name) for path in pids.iterdir() if path.name != str(os.getpid())]
 
 
-def outlives(pid, seconds=5):
-    """Whether a process is still there after a while."""
+def outlived(session, seconds=20):
+    """Whether somebody of this session is still there after a while."""
     until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            return False
+    while members_of(session) and time.monotonic() < until:
+        time.sleep(0.02)
+    return members_of(session)
+
+
+def members_of(session):
+    """The processes of a session that still run, where the system tells."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
-            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
-                return False
-        time.sleep(0.01)
-    return True
+            state, _, _, own = path.read_text().rpartition(")")[2].split()[:4]
+            if int(own) == session and state != "Z":
+                found.append(int(path.parent.name))
+    return found
 
 
 def deadly(case):

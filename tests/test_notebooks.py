@@ -50,17 +50,18 @@ class Shell(InteractiveShell):
     def enable_gui(self, gui: str | None = None) -> None: ...
 
 
-def run_in_process(source: Path) -> None:
-    """Run the cells in one IPython shell without a kernel."""
+def run_in_process(source: Path) -> Any:
+    """Run the cells in one IPython shell without a kernel; what the last one gave."""
     Shell.clear_instance()
     shell = Shell.instance(config=Config(HistoryManager={"enabled": False}))
     try:
         for cell in code_cells(source):
-            done = shell.run_cell(cell.source, store_history=False)
+            done = shell.run_cell(cell.source, store_history=True)
             if done.success and is_meant_to_raise(cell):
                 pytest.fail(f"this cell was meant to raise:\n{cell.source}")
             if not done.success and not is_meant_to_raise(cell):
                 raise done.error_before_exec or done.error_in_exec
+        return done.result
     finally:
         shell.reset()
         Shell.clear_instance()

@@ -1,10 +1,11 @@
 """Our rules for calls and the Berkeley leaderboard's own checker give the same verdict on its own cases."""
 
+import os
 import random
 from collections import Counter
 
 import pytest
-from berkeley import CATEGORIES, NO_CALL, Berkeley, answers, find_wheel
+from berkeley import CATEGORIES, NO_CALL, Berkeley, answers, fetch_wheel, find_wheel
 
 from zoolab.datasets.berkeley_types import as_schema, tool_name
 from zoolab.experiments.scorers.expected import expected_calls
@@ -21,7 +22,8 @@ REASONS = {
 
 @pytest.fixture(scope="module")
 def package():
-    wheel = find_wheel()
+    """Berkeley's package, or no test. It is fetched in CI alone: a developer's suite downloads nothing."""
+    wheel = fetch_wheel() if os.environ.get("CI") else find_wheel()
     if wheel is None:
         pytest.skip("Berkeley's package is not here: python tests/berkeley.py fetches it")
     return Berkeley(wheel)

@@ -2,8 +2,8 @@
 
     python -m zoolab.notebooks [--check] [FOLDER]
 
-`notebooks/NN-name.py` becomes `notebooks/NN-name.ipynb`: without outputs, and the same bytes each
-time, so that a stale notebook shows in a plain comparison.
+`notebooks/NN-name.py` becomes `notebooks/NN-name.ipynb`, and so does `zoo.py`, the reference of the small worlds:
+without outputs, and the same bytes each time, so that a stale notebook shows in a plain comparison.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ METADATA = {
 
 
 def sources(folder: Path) -> list[Path]:
-    """The notebooks' sources in `folder`, in the order in which they are read.
+    """The notebooks' sources in `folder`, in the order in which they are read; the zoo comes last.
 
     >>> from tempfile import mkdtemp
     >>> folder = Path(mkdtemp())
-    >>> for name in ("02-more.py", "01-first.py", "helper.py"):
+    >>> for name in ("zoo.py", "02-more.py", "01-first.py", "helper.py"):
     ...     _ = (folder / name).write_text("")
     >>> [source.name for source in sources(folder)]
-    ['01-first.py', '02-more.py']
+    ['01-first.py', '02-more.py', 'zoo.py']
 
     Raises:
         InvalidInput: `folder` is no folder.
     """
     if not folder.is_dir():
         raise InvalidInput(f"no folder {str(folder)!r}", expected="the folder of the notebooks")
-    return sorted(folder.glob("[0-9][0-9]-*.py"))
+    return [*sorted(folder.glob("[0-9][0-9]-*.py")), *folder.glob("zoo.py")]
 
 
 def render(source: Path) -> str:
@@ -83,7 +83,7 @@ def build(folder: Path, check: bool = False) -> list[Path]:
     (['01-first.ipynb'], [])
 
     Args:
-        folder: holds `NN-name.py` files; the notebooks are written beside them.
+        folder: holds `NN-name.py` files, perhaps a `zoo.py`; the notebooks are written beside them.
         check: only look, write nothing.
 
     Raises:

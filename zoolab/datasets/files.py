@@ -5,10 +5,10 @@ from __future__ import annotations
 import gzip
 import io
 from collections.abc import Iterable, Iterator
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, cast
 
-import zoolab
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import NotStrictJSON, encode_line, excerpt, parse_json
 
@@ -22,7 +22,7 @@ def folder() -> Path:
     >>> (folder() / "selection-cases").is_dir()
     True
     """
-    package = Path(zoolab.__file__).parent
+    package = Path(str(files("zoolab")))
     inside = package / "_datasets"
     return inside if inside.is_dir() else package.parent / "datasets"
 

@@ -55,7 +55,7 @@ def make_cases(templates: Mapping[str, Any], domains: Mapping[str, str]) -> list
     >>> templates["asks"] = {"ping": [["plain", "Ping {n}.", {"count": "{n}"}]]}
     >>> cases = make_cases(templates, {"ping": "devops"})
     >>> [(case["id"], case["prompt"], case["tool"], case["arguments"]) for case in cases[1:]]
-    [('ping-2', 'Ping 2.', 'ping', {'count': 2}), ('none-1', 'Hi!', None, None)]
+    [('ping-2', 'Ping 1.', 'ping', {'count': 1}), ('none-1', 'Hi!', None, None)]
     """
     lines = [_Line(tool, *rest) for tool, asks in templates["asks"].items() for rest in asks]
     lines += [_no_tool(*line) for line in templates["none"]["asks"]]

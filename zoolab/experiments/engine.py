@@ -14,7 +14,7 @@ from typing import Any
 
 from zoolab.errors import InvalidInput
 from zoolab.experiments.plan import Card
-from zoolab.experiments.working import Done, Kit, Worker, work_in_process
+from zoolab.experiments.working import Done, Kit, Worker, die_with_parent, work_in_process
 from zoolab.jsontext import excerpt
 
 __all__ = ["Crash", "Engine", "Executors", "pickled"]
@@ -262,7 +262,7 @@ def _processes(workers: int | None) -> Executor:
     context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
     if "forkserver" in methods:
         context.set_forkserver_preload(["zoolab.experiments.working"])
-    return ProcessPoolExecutor(workers or os.cpu_count(), context)
+    return ProcessPoolExecutor(workers or os.cpu_count(), context, die_with_parent)
 
 
 def _cluster_threads(executor: Executor) -> int:

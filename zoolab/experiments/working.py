@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from inspect import Parameter, signature
+from functools import cache, lru_cache
 from typing import Any
 
 from zoolab.errors import ZoolabError
-from zoolab.experiments.asking import Asking, BudgetSpent, Counter, Terms, without_own_retries
+from zoolab.experiments.asking import Asking, BudgetSpent, Counter, Terms
 from zoolab.experiments.journal import as_bytes
+from zoolab.experiments.making import maker_of
 from zoolab.experiments.packing import Parts, pack
 from zoolab.experiments.plan import Card, Grid, Place, derive_seed
 from zoolab.experiments.records import UNSAID, Case, Run, Scorer, Setup
@@ -23,7 +22,6 @@ from zoolab.experiments.variants import Variant
 from zoolab.jsontext import encode
 from zoolab.loop import walk
 from zoolab.models.faulty import Faulty
-from zoolab.models.scripted import Scripted
 from zoolab.policy import Policy
 from zoolab.registry import ToolRegistry
 from zoolab.steps.result import NotJSON, to_json_value
@@ -33,11 +31,11 @@ __all__ = ["Done", "Kit", "Worker"]
 
 #: Objects that are made before the collector looks for cycles, where many runs are done in a row.
 _OBJECTS = 20_000
-_USUAL = {
+_USUAL: tuple[tuple[str, Any], ...] = (
     *(("system", None), ("messages", ()), ("tool_choice", "auto"), ("policy", None), ("repair", None)),
     *(("retrieve", None), ("limits", None), ("parallel", True), ("context", None), ("deny", ())),
     *(("calls", None), ("envelope", "json"), ("validator", "jsonschema")),
-}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +101,7 @@ class Worker:
         """Walk to the end, whatever that is; the trace says so."""
         try:
             setup = self._set_up(case, place, seed)
-            options = {name: getattr(setup, name) for name, usual in _USUAL if getattr(setup, name) != usual}
+            options = _options_of(setup)
             options.setdefault("policy", self._policy)
             with (
                 Faulty(setup.model, setup.faults, seed) if setup.faults else nullcontext(setup.model) as model
@@ -122,6 +120,16 @@ class Worker:
         model = Asking(model, place.model, self._counter, place.repeat)
         setup = Setup(case, case.prompt, case.tools, model, seed, case.system, case.messages)
         return self._kit.variants[place.variant](setup)
+
+
+def _options_of(setup: Setup) -> dict[str, Any]:
+    """What `walk` is told; a context may be anything, and is not compared."""
+    told = {name: getattr(setup, name) for name, _ in _USUAL}
+    return {
+        name: told[name]
+        for name, usual in _USUAL
+        if told[name] is not usual and (usual is None or told[name] != usual)
+    }
 
 
 def meta_of(case: Case, place: Place, seed: int) -> dict[str, Any]:
@@ -165,59 +173,6 @@ def crashed(
     return line_of(run, scorers, Parts())
 
 
-def maker_of(model: Any) -> Callable[[int, Case], Any]:
-    """Makes the model of a run. A factory takes `seed`, `case`, both or nothing; a script begins anew.
-
-    >>> maker = maker_of(lambda seed: Scripted([str(seed)]))
-    >>> from zoolab import Request
-    >>> maker(7, Case("1", "Hi"))(Request([])).text
-    '7'
-    """
-    if isinstance(model, Scripted):
-        return lambda _seed, _case: _fresh(model)
-    wanted = _wanted_by(model)
-    if wanted is None:
-        ready = without_own_retries(model)
-        return lambda _seed, _case: ready
-    return _Maker(model, wanted)
-
-
-class _Maker:
-    """Calls a factory for each run; a real model that it makes from nothing is made once."""
-
-    def __init__(self, factory: Any, wanted: tuple[str, ...]) -> None:
-        self._factory, self._wanted = factory, wanted
-        self._kept: Any = None
-
-    def __call__(self, seed: int, case: Case) -> Any:
-        if self._kept is not None:
-            return self._kept
-        given = {"seed": seed, "case": case}
-        model = without_own_retries(self._factory(**{name: given[name] for name in self._wanted}))
-        if not self._wanted and getattr(model, "made", None) == "recorded":
-            self._kept = model
-        return model
-
-
-def _fresh(model: Scripted) -> Scripted:
-    try:
-        return deepcopy(model)
-    except TypeError:  # a script from a generator is read once
-        return model
-
-
-def _wanted_by(model: Any) -> tuple[str, ...] | None:
-    """What a factory takes, by name; None for a model, which takes a request."""
-    try:
-        known = signature(model).parameters.values()
-    except (TypeError, ValueError):
-        return None
-    empty, named = Parameter.empty, (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
-    wanted = tuple(p.name for p in known if p.kind in named and p.name in ("seed", "case"))
-    needed = {p.name for p in known if p.default is empty and p.kind in (*named, Parameter.POSITIONAL_ONLY)}
-    return wanted if needed <= set(wanted) else None
-
-
 def _scores(run: Run, scorers: Mapping[str, Scorer]) -> dict[str, Any]:
     """All scores; a scorer that fails says so, and the others go on."""
     scores: dict[str, Any] = {}
@@ -249,7 +204,14 @@ def _worker_of(kit: bytes) -> Worker:
 
 
 def work_in_process(kit: bytes, numbers: Sequence[int], cards: bytes) -> Done:
-    """What is sent to other processes; the kit is unpacked there once."""
+    """What is sent to other processes; the kit is unpacked there once.
+
+    >>> import pickle
+    >>> from pathlib import Path
+    >>> kit = Kit({}, {}, {}, Terms(Path("nowhere")), Grid((), ()))
+    >>> work_in_process(pickle.dumps(kit), [], pickle.dumps({})).lines
+    {}
+    """
     import pickle
 
     worker, known = _worker_of(kit), pickle.loads(cards)
@@ -270,8 +232,12 @@ def _rare_collections() -> Generator[None]:
         gc.set_threshold(*usual)
 
 
+@cache
 def die_with_parent() -> None:
-    """A process of a pool ends when the one that made it is gone, however that ended."""
+    """A process of a pool ends when the one that made it is gone, however that ended.
+
+    >>> die_with_parent()
+    """
     import os
     from multiprocessing import parent_process
 

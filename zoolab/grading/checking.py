@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from zoolab.errors import InvalidInput
+from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.grading.isolation import shut_in
 from zoolab.grading.judge import DEFAULT_SEED, grade_cells
 from zoolab.grading.labs import load_lab
@@ -18,7 +19,9 @@ from zoolab.grading.source import read_cells, without_magics
 from zoolab.trace.conversation import read_conversation
 from zoolab.trace.lines import visible
 
-_CHECKS = ("check(", "zoolab.check(")
+_CHECKS = ("check(", "zoolab.check(", "from zoolab import", "import zoolab")
+# JupyterLab aligns the cells of a table to the right; colours are the page's own, light or dark.
+_CELL = "text-align:left;vertical-align:top;white-space:normal;max-width:44em"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,10 @@ class Checked:
             return None
         from zoolab.inspector.inspector import inspect
 
-        return inspect(read_conversation(walks[0].walk, agent=f"your loop in {walks[0].name}"))
+        try:
+            return inspect(read_conversation(walks[0].walk, agent=f"your loop in {walks[0].name}"))
+        except ZoolabError:
+            return None  # the student's code may have said what is no conversation at all
 
     def __str__(self) -> str:
         return "\n".join(_lines(self))
@@ -51,9 +57,8 @@ class Checked:
     def _repr_html_(self) -> str:
         rows = "".join(_row(case) for case in self.grade.cases)
         head = escape(f"{self.grade.lab}: {_score(self.grade)} ({self.source})")
-        style = "text-align:left;white-space:normal;max-width:40em"
-        notes = "".join(f"<p>{escape(note)}</p>" for note in self._notes())
-        return f"<p><b>{head}</b></p><table style='{style}'>{rows}</table>{notes}"
+        notes = "".join(f"<p>{escape(visible(note))}</p>" for note in self.notes)
+        return f"<p><b>{head}</b></p><table>{rows}</table>{notes}"
 
     def _ipython_display_(self) -> None:
         from IPython import display as shown
@@ -61,12 +66,16 @@ class Checked:
         display: Any = shown.display
 
         display({"text/html": self._repr_html_(), "text/plain": str(self)}, raw=True)
-        inspector = self.inspect()
+        inspector = self.inspect() if _shows_widgets() else None
         if inspector is not None:
             display(inspector)
 
-    def _notes(self) -> tuple[str, ...]:
-        return self.grade.notes if self.failed else ()
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was odd, where something failed; and what this system cannot keep the code from."""
+        missing = ", ".join(self.grade.missing)
+        here = f"This computer cannot keep your code from: {missing}. It is your own, so that is fine."
+        return (*(self.grade.notes if self.failed else ()), *((here,) if missing else ()))
 
 
 def check(lab: str, submission: str | Path | None = None) -> Checked:
@@ -75,7 +84,7 @@ def check(lab: str, submission: str | Path | None = None) -> Checked:
     Args:
         lab: The lab's name.
         submission: A notebook, a .py file, or code; by default the cells that were run in this notebook,
-            in the order in which they were run.
+            in the order in which they were run. A saved notebook is what will be handed in.
 
     Raises:
         InvalidInput: There is no such lab, or nothing to check.
@@ -92,35 +101,64 @@ def check(lab: str, submission: str | Path | None = None) -> Checked:
 
 def _cells_of(submission: str | Path | None) -> tuple[list[str], str]:
     if submission is None:
-        return _cells_that_ran(), "the cells that you ran"
+        return _cells_that_ran()
     text = str(submission)
     if isinstance(submission, Path) or (text.endswith((".ipynb", ".py")) and "\n" not in text):
         path = Path(submission)
         if not path.is_file():
             raise InvalidInput(f"no file {text}", expected="a notebook, a .py file, or code")
-        return read_cells(path), f"{path.name} as it is saved"
+        return read_cells(path), f"{path.name} as saved at {_saved_at(path)}"
     return [without_magics(text)], "the code given"
 
 
-def _cells_that_ran() -> list[str]:
-    """What was run in this notebook; the cells that only check are no part of the answer."""
+def _saved_at(path: Path) -> str:
+    return f"{datetime.fromtimestamp(path.stat().st_mtime):%H:%M on %d %B}"
+
+
+def _cells_that_ran() -> tuple[list[str], str]:
+    """What was run in this notebook, numbered as Jupyter numbers it: what does not count is blank.
+
+    That is a cell that only checks, and one that the student interrupted, which would not end here either.
+    """
     shell = _shell()
     if shell is None:
         raise InvalidInput(
             "there is no notebook here", expected="check(lab, submission)", advice="name a file"
         )
-    cells: Sequence[str] = shell.user_ns.get("In", [])
-    return [without_magics(cell) for cell in cells if cell.strip() and not _only_checks(cell)]
+    # As it was typed: IPython's own form of a cell below %%time is a text in a call.
+    raw: Sequence[str] = shell.history_manager.input_hist_raw[1:]
+    stopped = _interrupted(getattr(shell.history_manager, "exceptions", {}))
+    cells = [
+        "" if number in stopped or _only_checks(cell) else without_magics(cell)
+        for number, cell in enumerate(raw, start=1)
+    ]
+    return cells, _in_words(any(cells), stopped)
+
+
+def _in_words(some: bool, stopped: list[int]) -> str:
+    without = f", without {', '.join(map(str, stopped))}, which you interrupted" if stopped else ""
+    nothing = "no other cell was run since the kernel started: run them from the top"
+    return f"the cells that you ran, in that order{without}" if some else nothing + without
+
+
+def _interrupted(ended: dict[int, Any]) -> list[int]:
+    """The numbers of the cells that the student stopped, as far as this IPython keeps them."""
+    return [number for number, how in ended.items() if "KeyboardInterrupt" in str(how.get("ename"))]
 
 
 def _only_checks(cell: str) -> bool:
     lines = [line for line in cell.splitlines() if line.strip() and not line.lstrip().startswith("#")]
-    return all(line.startswith((*_CHECKS, "from zoolab import")) for line in lines)
+    return all(line.startswith(_CHECKS) for line in lines)
 
 
 def _shell() -> Any:
     interactive = sys.modules.get("IPython")
     return None if interactive is None else interactive.get_ipython()
+
+
+def _shows_widgets() -> bool:
+    """Whether there is a notebook around the shell, and not only a terminal."""
+    return hasattr(_shell(), "kernel")
 
 
 def _score(grade: Grade) -> str:
@@ -133,13 +171,12 @@ def _lines(checked: Checked) -> list[str]:
         lines.append(f"{'passed' if case.passed else 'FAILED'}  {case.asks}")
         if not case.passed:
             lines += [f"        what happened: {case.happened}", f"        hint: {case.hint}"]
-    return [visible(line) for line in (*lines, *checked._notes())]
+    return [visible(line) for line in (*lines, *checked.notes)]
 
 
 def _row(case: CaseGrade) -> str:
-    mark = "✓" if case.passed else "✗"
-    told = ""
-    if not case.passed:
-        told = f"<br>What happened: {escape(visible(case.happened))}<br><i>Hint: {escape(case.hint)}</i>"
-    points = escape(f"{case.points:g}/{case.out_of:g}")
-    return f"<tr><td>{mark}</td><td>{points}</td><td>{escape(case.asks)}{told}</td></tr>"
+    told = "" if case.passed else f"<br><b>What happened:</b> {escape(visible(case.happened))}"
+    told += "" if case.passed else f"<br><b>Hint:</b> {escape(visible(case.hint))}"
+    points = f"{case.points:g} of {case.out_of:g}"
+    cells = ("✓ passed" if case.passed else "✗ failed", points, escape(visible(case.asks)) + told)
+    return "<tr>" + "".join(f'<td style="{_CELL}">{cell}</td>' for cell in cells) + "</tr>"

@@ -13,7 +13,11 @@ from zoolab.grading.records import Case, Lab
 
 
 def labs_folder() -> Path:
-    """The folder of the labs: beside the package in a checkout, inside it in an installation."""
+    """The folder of the labs: beside the package in a checkout, inside it in an installation.
+
+    >>> (labs_folder() / "l3" / "cases.py").is_file()
+    True
+    """
     package = Path(__file__).resolve().parents[1]
     beside = package.parent / "labs"
     return beside if beside.is_dir() else package / "_labs"
@@ -40,7 +44,13 @@ def load_lab(name: str) -> Lab:
 
 
 def lab_of(module: ModuleType) -> Lab:
-    """The lab that a `cases.py` describes: its `LAB`, with every `Case` of the module in the file's order."""
+    """The lab that a `cases.py` describes: its `LAB`, with every `Case` of the module in the file's order.
+
+    >>> module = ModuleType("cases")
+    >>> module.LAB = Lab("l0", "Nothing", functions=())
+    >>> lab_of(module).points
+    0
+    """
     cases = tuple(value for value in vars(module).values() if isinstance(value, Case))
     lab: Lab = module.LAB
     return replace(lab, cases=cases)

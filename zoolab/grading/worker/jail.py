@@ -95,7 +95,7 @@ class Namespaces:
             if not written():
                 _map_own_id(self.uid, gid)
                 self.uid = _NOBODY
-        linux.raise_loopback()
+        self.system.raise_loopback()
         self.system.mount("", "/", "", linux.MS_REC | linux.MS_PRIVATE)
         self._build("/proc")
         self.system.change_root("/proc")

@@ -71,6 +71,14 @@ class System:
         self.call("umount2", b".", _MNT_DETACH)
         os.chdir("/")
 
+    def raise_loopback(self) -> None:
+        """Switch on 127.0.0.1 in a network namespace of one's own."""
+        import fcntl
+
+        request = struct.pack("16sh22x", b"lo", _IFF_UP)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+            fcntl.ioctl(any_socket, _SIOCSIFFLAGS, request)
+
     def die_with_parent(self) -> None:
         """Be killed when the parent ends."""
         self.prctl(_PR_SET_PDEATHSIG, 9)
@@ -115,16 +123,3 @@ def touch(path: str) -> None:
     """
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     Path(path).touch()
-
-
-def raise_loopback() -> None:
-    """Switch on 127.0.0.1 in a network namespace of one's own.
-
-    >>> raise_loopback.__name__
-    'raise_loopback'
-    """
-    import fcntl
-
-    request = struct.pack("16sh22x", b"lo", _IFF_UP)
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
-        fcntl.ioctl(any_socket, _SIOCSIFFLAGS, request)

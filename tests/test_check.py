@@ -1,0 +1,189 @@
+"""`check("l3")`: the public cases for the student who is at work, in a shell, in a kernel, on a file."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zoolab import check
+from zoolab.errors import InvalidInput
+from zoolab.grading import CaseGrade, Grade, load_lab
+from zoolab.grading.checking import Checked
+from zoolab.grading.labs import labs_folder
+from zoolab.grading.source import read_cells
+
+SOLUTION = "\n".join(read_cells(labs_folder() / "l3" / "solution.ipynb"))
+FIRST_ONLY = SOLUTION.replace("for call in calls:", "for call in calls[:1]:")
+PUBLIC = [case.name for case in load_lab("l3").cases if case.public]
+HOSTILE = "<script>alert(1)</script>\x1b[2J"
+
+
+@pytest.fixture
+def shell() -> Iterator[Any]:
+    """An IPython shell without a kernel."""
+    from IPython.core.interactiveshell import InteractiveShell
+
+    kept = InteractiveShell.instance()
+    kept.reset()
+    yield kept
+    InteractiveShell.clear_instance()
+
+
+def ran(shell: Any, *cells: str) -> Checked:
+    """What `check` says once these cells have run."""
+    for cell in cells:
+        shell.run_cell(cell, store_history=True)
+    shell.run_cell('from zoolab import check\nchecked = check("l3")', store_history=True)
+    found: Checked = shell.user_ns["checked"]
+    return found
+
+
+def failed(checked: Checked) -> dict[str, str]:
+    return {case.name: case.happened for case in checked.failed}
+
+
+def a_case(happened: str = "", walk: tuple[dict[str, Any], ...] = ()) -> CaseGrade:
+    return CaseGrade("adds", f"`add` adds. {HOSTILE}", 0, 1, True, happened, HOSTILE, walk)
+
+
+def of(*cases: CaseGrade, notes: tuple[str, ...] = (), missing: tuple[str, ...] = ()) -> Checked:
+    return Checked(Grade("l3", "check", "s", cases, notes, missing), "the code given")
+
+
+def test_only_the_public_cases_are_played():
+    checked = check("l3", SOLUTION)
+    assert [case.name for case in checked.grade.cases] == PUBLIC
+    assert checked.failed == ()
+
+
+def test_a_mistake_is_told_with_a_hint_and_the_walk():
+    checked = check("l3", FIRST_ONLY)
+    text = str(checked)
+    assert "several_calls" in failed(checked)
+    assert "FAILED  Every call of a reply runs once" in text
+    assert "hint: Go through all of `tool_calls`" in text
+    inspector = checked.inspect("several_calls")
+    assert "your loop in several_calls" in str(inspector.trace.meta)
+    assert checked.inspect("no_such_case") is None
+
+
+@pytest.mark.parametrize("suffix", [".ipynb", ".py"])
+def test_a_saved_file_is_checked_as_it_is_saved(suffix: str, tmp_path: Path):
+    path = tmp_path / f"l3{suffix}"
+    cell = {"cell_type": "code", "metadata": {}, "source": SOLUTION, "outputs": [], "execution_count": None}
+    path.write_text(json.dumps({"cells": [cell]}) if suffix == ".ipynb" else SOLUTION, encoding="utf-8")
+    checked = check("l3", path)
+    assert checked.failed == ()
+    assert re.fullmatch(rf"l3{suffix} as saved at \d\d:\d\d on \d\d \w+", checked.source)
+    assert check("l3", str(path)).grade == checked.grade
+
+
+def test_outside_of_a_notebook_a_file_must_be_named():
+    with pytest.raises(InvalidInput, match=r"no file nowhere\.ipynb"):
+        check("l3", "nowhere.ipynb")
+    with pytest.raises(InvalidInput, match="there is no lab 'l99'"):
+        check("l99", "x = 1")
+    code = "from zoolab import check\ncheck('l3')"
+    plain = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert plain.stderr.splitlines()[-1].endswith("expected check(lab, submission); name a file")
+
+
+def test_in_a_shell_the_cells_that_ran_are_checked(shell: Any):
+    checked = ran(shell, "import json", SOLUTION)
+    assert checked.failed == ()
+    assert checked.source == "the cells that you ran, in that order"
+
+
+def test_what_was_run_last_counts(shell: Any):
+    assert "several_calls" in failed(ran(shell, SOLUTION, FIRST_ONLY))
+    assert ran(shell, SOLUTION).failed == ()
+
+
+def test_a_cell_below_a_magic_counts(shell: Any):
+    assert ran(shell, f"%%time\n{SOLUTION}", "%pwd", "!true").failed == ()
+
+
+def test_a_cell_that_fails_is_named_by_its_number_in_the_notebook(shell: Any):
+    checked = ran(shell, "from zoolab import check", "1 / 0", "def run_loop(*args):\n    return 1 / 0")
+    assert "cell 2: ZeroDivisionError: division by zero" in checked.notes
+    assert set(failed(checked).values()) == {
+        "`run_loop` raised ZeroDivisionError: division by zero (cell 3, line 2)"
+    }
+    assert ran(shell, SOLUTION).notes == ()
+
+
+def test_a_cell_that_was_interrupted_is_left_out(shell: Any):
+    checked = ran(shell, SOLUTION, "while True:\n    raise KeyboardInterrupt")
+    assert checked.failed == ()
+    if getattr(shell.history_manager, "exceptions", None):
+        assert checked.source.endswith("without 2, which you interrupted")
+
+
+def test_where_nothing_was_run_yet_it_says_so(shell: Any):
+    checked = ran(shell)
+    assert len(checked.failed) == len(PUBLIC)
+    assert "run them from the top" in str(checked)
+
+
+def test_in_a_terminal_there_is_text_and_no_widget(shell: Any, capsys: pytest.CaptureFixture[str]):
+    ran(shell, FIRST_ONLY)
+    capsys.readouterr()
+    shell.run_cell("checked")
+    out = capsys.readouterr().out
+    assert "what happened" in out
+    assert "<td" not in out
+    assert "Inspector" not in out
+
+
+def test_hostile_text_is_escaped_and_shown():
+    checked = of(a_case(HOSTILE), notes=(HOSTILE,), missing=("the network",))
+    html, text = checked._repr_html_(), str(checked)
+    assert "<script" not in html
+    assert "&lt;script&gt;" in html
+    assert "\x1b" not in html + text
+    assert "cannot keep your code from: the network" in text
+
+
+def test_the_table_has_no_colour_of_its_own_and_words_beside_its_signs():
+    html = check("l3", FIRST_ONLY)._repr_html_()
+    assert "color" not in html
+    assert "✗ failed" in html
+    assert "✓ passed" in html
+
+
+_KEYS = st.sampled_from(["role", "content", "tool_calls", "tool_call_id", "id", "function", "name"])
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.sampled_from(["assistant", "tool", "{}", "x"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_KEYS, inner, max_size=4),
+    max_leaves=8,
+)
+
+
+@given(st.lists(st.dictionaries(_KEYS, _VALUES, max_size=4), min_size=1, max_size=4))
+def test_whatever_the_students_loop_said_the_check_is_shown(messages: list[dict[str, Any]]):
+    walk = tuple({"role": "assistant", **message} for message in messages)
+    shown = of(a_case("what", walk)).inspect()
+    assert shown is None or len(shown.trace)
+
+
+@pytest.mark.slow
+def test_in_a_kernel_the_table_and_the_inspector_are_shown():
+    import nbformat
+    from nbclient import NotebookClient
+
+    cells = [FIRST_ONLY, 'from zoolab import check\n\ncheck("l3")']
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
+    table, widget = (output["data"] for output in notebook.cells[1]["outputs"])
+    assert "✗ failed" in table["text/html"]
+    assert "several" not in table["text/plain"].splitlines()[0]
+    assert "application/vnd.jupyter.widget-view+json" in widget

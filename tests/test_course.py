@@ -1,0 +1,238 @@
+"""What a reader of the course can rely on: how a notebook is made up, that links lead somewhere, and that nothing
+needs a network or a key."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jupytext
+import pytest
+
+from zoolab import notebooks
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "notebooks"
+SOURCES = notebooks.sources(FOLDER)
+COURSE = [source for source in SOURCES if source.stem[0].isdigit()]
+PAGES = sorted([*FOLDER.glob("*.md"), *ROOT.glob("labs/**/README.md"), *ROOT.glob("datasets/**/README.md")])
+SOLUTIONS = sorted(ROOT.glob("labs/l*/solution.ipynb"))
+
+MOST_LINES = 24
+NUMBERS = [f"{number:02d}" for number in range(10)]
+SWITCH = 'LIVE = None  # "local": the models on this machine; "endpoint": OPENAI_BASE_URL with your key'
+FOLDED = re.compile(r"^<details><summary>(?P<title>[^<]*)</summary>$.*?^</details>$", re.M | re.S)
+FENCED = re.compile(r"^```.*?^```$", re.M | re.S)
+LINK = re.compile(r"(?<!!)\]\((?P<target>[^)\s]+)\)")
+PICTURE = re.compile(r"!\[|<img|<iframe|<script", re.I)
+HEADING = re.compile(r"^#{1,6} .+$", re.M)
+EXERCISE = re.compile(r"^\*\*(\d)\.", re.M)
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """One notebook of the course, as its reader meets it."""
+
+    cells: tuple[Any, ...]
+
+    def sources(self, kind: str) -> list[str]:
+        """The text of all cells that are `code` or `markdown`."""
+        return [cell.source for cell in self.cells if cell.cell_type == kind]
+
+    @property
+    def prose(self) -> str:
+        """All that is written, without code in fences."""
+        return FENCED.sub("", "\n\n".join(self.sources("markdown")))
+
+    @property
+    def exercises(self) -> str:
+        """What stands between the heading of the exercises and the summary, folds included."""
+        text = "\n\n".join(self.sources("markdown"))
+        return text[text.index("\n## Your turn") : text.index("## What to keep")]
+
+    @property
+    def summary(self) -> str:
+        """The last section."""
+        return self.sources("markdown")[-1]
+
+
+@pytest.fixture
+def lesson(source: Path) -> Lesson:
+    return Lesson(tuple(jupytext.read(source).cells))
+
+
+each_lesson = pytest.mark.parametrize("source", COURSE, ids=lambda source: source.stem)
+each_source = pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.stem)
+each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+
+
+def test_the_ten_notebooks_are_there_in_order():
+    assert [source.stem[:2] for source in COURSE] == NUMBERS
+
+
+@each_source
+def test_no_cell_is_longer_than_a_screen(lesson: Lesson):
+    shown = [FOLDED.sub("", cell.source).strip() for cell in lesson.cells]
+    assert [cell for cell in shown if len(cell.splitlines()) > MOST_LINES] == []
+    assert all(cell.source.strip() for cell in lesson.cells)
+
+
+@each_lesson
+def test_the_first_cell_says_what_one_will_be_able_to_do_and_how_long_it_takes(lesson: Lesson, source: Path):
+    first, *_ = lesson.sources("markdown")
+    assert re.match(rf"# {source.stem[:2]} · \S", first)
+    objectives = re.search(r"\byou can\n\n((?:- .+\n(?:  .+\n)*)+)", first)
+    assert objectives is not None, "no list after 'you can'"
+    assert 3 <= len(re.findall(r"^- ", objectives[1], re.M)) <= 5
+    assert re.search(r"^About \d\d minutes", first, re.M)
+
+
+@each_lesson
+def test_one_switch_says_who_answers(lesson: Lesson):
+    code = lesson.sources("code")
+    assert [cell.splitlines()[0] for cell in code if re.search(r"^LIVE\b", cell, re.M)] == [SWITCH]
+    asked = next(cell for cell in code if SWITCH in cell)
+    assert "who_answers(LIVE, " in asked
+    assert re.search(r'print\("who answers\b', asked)
+
+
+@each_lesson
+def test_the_reader_is_asked_at_least_three_times_before_the_answer_is_computed(lesson: Lesson):
+    code = lesson.sources("code")
+    turns = [
+        ("asks", cell) if "= predict(" in cell else ("reveals", cell)
+        for cell in code
+        if re.search(r"= predict\(|\.reveal\(", cell)
+    ]
+    assert [turn for turn, _ in turns] == ["asks", "reveals"] * (len(turns) // 2)
+    assert len(turns) >= 6
+    assert [cell for turn, cell in turns if turn == "asks" and ".reveal(" in cell] == []
+    assert [cell for turn, cell in turns if turn == "asks" and not cell.endswith("\nguess")] == []
+
+
+@each_lesson
+def test_exercises_have_a_hint_and_a_solution_each_and_both_are_folded(lesson: Lesson):
+    numbers = EXERCISE.findall(lesson.exercises)
+    assert numbers == [str(number) for number in range(1, len(numbers) + 1)]
+    assert 2 <= len(numbers) <= 4
+    for exercise in re.split(EXERCISE.pattern, lesson.exercises, flags=re.M)[2::2]:
+        titles = [fold["title"].lower() for fold in FOLDED.finditer(exercise)]
+        assert any("hint" in title for title in titles), exercise
+        assert any("solution" in title for title in titles), exercise
+    text = "\n\n".join(lesson.sources("markdown"))
+    assert len(FOLDED.findall(text)) == text.count("<details>") == text.count("</details>")
+
+
+@each_lesson
+def test_it_ends_with_what_to_keep_what_comes_next_and_a_lab(lesson: Lesson, source: Path):
+    assert lesson.summary.startswith("## What to keep\n\n- ")
+    assert 3 <= len(re.findall(r"^- ", lesson.summary, re.M)) <= 5
+    targets = [match["target"] for match in LINK.finditer(lesson.summary)]
+    assert any(re.fullmatch(r"\.\./labs/(l\d)/\1\.ipynb", target) for target in targets)
+    following = COURSE[COURSE.index(source) + 1 :][:1]
+    assert [path.stem + ".ipynb" for path in following] == [t for t in targets if re.match(r"\d\d-", t)][:1]
+
+
+@each_source
+def test_headings_are_said_once_and_there_is_one_title(lesson: Lesson):
+    headings = HEADING.findall(lesson.prose)
+    assert [heading for heading, times in Counter(headings).items() if times > 1] == []
+    assert [heading for heading in headings if heading.startswith("# ")] == headings[:1]
+
+
+@each_source
+def test_text_has_no_pictures_and_nothing_from_elsewhere(lesson: Lesson):
+    assert PICTURE.search(lesson.prose) is None
+    assert "!" not in re.sub(r"`[^`]*`", "", FENCED.sub("", FOLDED.sub("", lesson.prose))).replace("[!", "")
+
+
+@each_source
+def test_links_of_a_notebook_lead_to_files_that_exist(lesson: Lesson):
+    assert broken_links("\n".join(lesson.sources("markdown")), FOLDER) == []
+
+
+@each_page
+def test_links_of_a_page_lead_to_files_that_exist(page: Path):
+    assert broken_links(page.read_text(encoding="utf-8"), page.parent) == []
+
+
+def broken_links(text: str, folder: Path) -> list[str]:
+    """The links of a Markdown text that lead to no file; those to other sites are not followed."""
+    targets = [match["target"].partition("#")[0] for match in LINK.finditer(FENCED.sub("", text))]
+    local = [target for target in targets if target and not re.match(r"https?://|mailto:", target)]
+    return [target for target in local if not (folder / target).exists()]
+
+
+def test_the_syllabus_names_every_notebook_and_lab_and_its_minutes_are_theirs():
+    rows = {
+        row[1]: (row[0], row[2])
+        for row in re.findall(
+            r"^\| \[(\d\d)[^\]]*\]\(([^)]+)\).*\| (\d+) \|", (FOLDER / "README.md").read_text("utf-8"), re.M
+        )
+    }
+    assert list(rows) == [source.with_suffix(".ipynb").name for source in COURSE]
+    for source in COURSE:
+        [minutes] = re.findall(r"^# About (\d\d) minutes", source.read_text("utf-8"), re.M)
+        assert rows[source.with_suffix(".ipynb").name] == (source.stem[:2], minutes)
+
+
+def test_the_total_of_the_syllabus_is_its_sum():
+    text = (FOLDER / "README.md").read_text("utf-8")
+    minutes = [int(found) for found in re.findall(r"^\| \[\d\d.*\| (\d+) \|", text, re.M)]
+    [total] = re.findall(r"(\d+) minutes in all", text)
+    assert int(total) == sum(minutes)
+
+
+def may_unshare() -> bool:
+    """Whether a process of ours may leave the network."""
+    unshare = shutil.which("unshare")
+    return bool(unshare) and subprocess.run([unshare, "-rn", "true"], capture_output=True).returncode == 0
+
+
+def bare_environment(home: Path) -> dict[str, str]:
+    """A machine on which nobody has set anything up; where it has a network, a proxy that is not there is in the way."""
+    needed = ("PATH", "SYSTEMROOT", "TMPDIR", "TEMP", "LANG", "VIRTUAL_ENV", "PYTHONPATH")
+    kept = {name: os.environ[name] for name in needed if name in os.environ}
+    proxies = {name: "http://127.0.0.1:9" for name in ("http_proxy", "https_proxy", "all_proxy")}
+    return {**kept, **proxies, "HOME": str(home), "USERPROFILE": str(home), "MPLBACKEND": "agg"}
+
+
+def run_offline(paths: list[Path], home: Path) -> list[str]:
+    """Run notebooks in one process without a route, a key or a home; a line each, and whether it had a route."""
+    home.mkdir()
+    alone = ["unshare", "-rn"] if may_unshare() else []
+    done = subprocess.run(
+        [*alone, sys.executable, str(ROOT / "tests" / "offline.py"), *map(str, paths)],
+        env=bare_environment(home),
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    *ran, route = done.stderr.strip().splitlines()
+    assert route == "no route" or not alone
+    return [line for line in ran if line.startswith("ran ")]
+
+
+@pytest.mark.slow
+def test_all_notebooks_run_without_a_network_or_a_key(tmp_path: Path):
+    copy = tmp_path / "notebooks"
+    shutil.copytree(FOLDER, copy, ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
+    assert len(run_offline(notebooks.sources(copy), tmp_path / "home")) == len(SOURCES)
+
+
+@pytest.mark.slow
+def test_all_labs_are_solved_without_a_network_or_a_key(tmp_path: Path):
+    copies = [tmp_path / path.parent.name / path.name for path in SOLUTIONS]
+    for path, copy in zip(SOLUTIONS, copies, strict=True):
+        copy.parent.mkdir()
+        shutil.copy(path, copy)
+    assert len(copies) == 8
+    assert len(run_offline(copies, tmp_path / "home")) == len(copies)

@@ -1,0 +1,205 @@
+"""How far a student has come: each point of the checklist is earned by cases that pass, and never ticked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from zoolab.errors import InvalidInput
+from zoolab.grading.isolation import shut_in
+from zoolab.grading.judge import grade
+from zoolab.grading.labs import labs_folder, load_lab
+from zoolab.grading.records import CaseGrade, Lab
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Something to be able to do, or something that goes wrong: decided by public cases of one lab."""
+
+    says: str
+    lab: str
+    cases: tuple[str, ...]
+
+
+#: What a tool of one's own needs, in the order in which it is learned.
+POINTS = (
+    Point(
+        "The description says what the tool does, and the tool is found by it",
+        "l1",
+        ("reads_as_text", "is_found_for_its_words"),
+    ),
+    Point(
+        "The JSON Schema is right: it takes right calls and nothing that is not described",
+        "l1",
+        ("are_tools", "accepts_right_calls", "refuses_extras"),
+    ),
+    Point("What a call cannot do without is in `required`", "l1", ("requires_what_is_needed",)),
+    Point(
+        "Arguments are validated before anything runs",
+        "l2",
+        ("lets_right_calls_run", "knows_the_tools", "reads_json", "misses_required", "refuses_extras"),
+    ),
+    Point("Errors are caught, and the model reads them", "l3", ("errors_go_back",)),
+    Point("Critical tools run after a yes only", "l3", ("critical_calls_are_confirmed",)),
+    Point("A model calls the tools: the right one, and none where none fits", "l6", ("chooses_for_the_notebook",)),
+)
+#: What goes wrong in a program where the case fails.
+TROUBLES = (
+    Point("A model makes no call, or the wrong one", "l6", ("chooses_for_the_notebook",)),
+    Point("Broken JSON in the arguments goes unnoticed", "l2", ("reads_json",)),
+    Point("A call of a tool that does not exist goes unnoticed", "l2", ("knows_the_tools",)),
+    Point("Descriptions are too general to tell the tools apart", "l1", ("is_found_for_its_words",)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A point and what the cases say of it; `submission` is None where there is no file for its lab."""
+
+    point: Point
+    submission: Path | None
+    failed: tuple[CaseGrade, ...]
+
+    @property
+    def earned(self) -> bool:
+        """Whether there is a submission with which every case passed."""
+        return self.submission is not None and not self.failed
+
+    @property
+    def next(self) -> str:
+        """What to do now; nothing if it is earned."""
+        if self.earned:
+            return ""
+        if self.submission is None:
+            return f"Do lab {self.point.lab}: there is no {self.point.lab}.ipynb or {self.point.lab}.py here."
+        first = self.failed[0]
+        return f"{first.asks} What happened: {first.happened}. {first.hint}"
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """Where a student stands, by the notebooks in one folder."""
+
+    folder: Path
+    points: tuple[Standing, ...]
+    troubles: tuple[Standing, ...]
+
+    @property
+    def earned(self) -> int:
+        """How many points are earned."""
+        return sum(standing.earned for standing in self.points)
+
+    @property
+    def done(self) -> bool:
+        """Whether all of them are."""
+        return self.earned == len(self.points)
+
+    def as_json(self) -> dict[str, Any]:
+        """The same as plain values."""
+        return {
+            "folder": str(self.folder),
+            "earned": self.earned,
+            "out_of": len(self.points),
+            "points": [_plain(standing) for standing in self.points],
+            "troubles": [standing.point.says for standing in self.troubles if not standing.earned],
+        }
+
+
+def status_of(folder: Path | None = None) -> Status:
+    """Play the cases of the checklist on the notebooks in `folder`; nothing is stored.
+
+    By default that is the current folder if it holds a lab's notebook, else the folder of the labs.
+    A lab's file is `l1.ipynb` or `l1.py`, in the folder or in a folder `l1` of it. Raises `InvalidInput`
+    where there is no such folder.
+
+    >>> status_of(Path("no-such-folder"))
+    Traceback (most recent call last):
+    zoolab.errors.InvalidInput: no folder no-such-folder; expected a folder with your notebooks
+    """
+    found = _default_folder() if folder is None else folder
+    if not found.is_dir():
+        raise InvalidInput(f"no folder {found}", expected="a folder with your notebooks")
+    grades = {name: _graded(name, submission_in(found, name)) for name in _labs()}
+    points, troubles = (_standings(which, grades) for which in (POINTS, TROUBLES))
+    return Status(found.resolve(), points, troubles)
+
+
+def submission_in(folder: Path, lab: str) -> Path | None:
+    """The student's file for a lab: a notebook goes before a script, the folder before a folder in it.
+
+    >>> print(submission_in(Path("no-such-folder"), "l1"))
+    None
+    """
+    places = [place / f"{lab}{suffix}" for place in (folder, folder / lab) for suffix in (".ipynb", ".py")]
+    return next((place for place in places if place.is_file()), None)
+
+
+Graded = tuple[Path | None, dict[str, CaseGrade]]
+
+
+def _labs() -> list[str]:
+    return sorted({point.lab for point in POINTS})
+
+
+def _default_folder() -> Path:
+    here = Path()
+    return here if any(submission_in(here, name) for name in _labs()) else labs_folder()
+
+
+def _graded(name: str, submission: Path | None) -> Graded:
+    if submission is None:
+        return None, {}
+    lab = _cut_to(load_lab(name), {case for point in (*POINTS, *TROUBLES) for case in point.cases})
+    with shut_in(lab) as isolation:
+        found = grade(lab, submission, isolation, public=True)
+    return submission, {case.name: case for case in found.cases}
+
+
+def _cut_to(lab: Lab, wanted: Iterable[str]) -> Lab:
+    return replace(lab, cases=tuple(case for case in lab.cases if case.name in wanted))
+
+
+def _standings(points: Iterable[Point], grades: dict[str, Graded]) -> tuple[Standing, ...]:
+    return tuple(_standing(point, *grades[point.lab]) for point in points)
+
+
+def _standing(point: Point, submission: Path | None, cases: dict[str, CaseGrade]) -> Standing:
+    failed = tuple(cases[name] for name in point.cases if cases and not cases[name].passed)
+    return Standing(point, submission, failed)
+
+
+def _plain(standing: Standing) -> dict[str, Any]:
+    return {
+        "point": standing.point.says,
+        "earned": standing.earned,
+        "lab": standing.point.lab,
+        "cases": list(standing.point.cases),
+        "submission": None if standing.submission is None else str(standing.submission),
+        "failed": [case.name for case in standing.failed],
+        "next": standing.next,
+    }
+
+
+def status_lines(status: Status) -> Iterator[str]:
+    """The status for a terminal.
+
+    >>> standing = Standing(POINTS[2], None, ())
+    >>> print(*status_lines(Status(Path("labs"), (standing,), ())), sep="\\n")
+    0 of 1 points earned, with the notebooks in labs
+    <BLANKLINE>
+    open    What a call cannot do without is in `required`
+            by l1: requires_what_is_needed
+            next: Do lab l1: there is no l1.ipynb or l1.py here.
+    """
+    yield f"{status.earned} of {len(status.points)} points earned, with the notebooks in {status.folder}"
+    yield ""
+    for standing in status.points:
+        yield f"{'earned' if standing.earned else 'open':<8}{standing.point.says}"
+        yield f"        by {standing.point.lab}: {', '.join(standing.point.cases)}"
+        if not standing.earned:
+            yield f"        next: {standing.next}"
+    troubles = [standing.point.says for standing in status.troubles if not standing.earned]
+    if troubles:
+        yield from ("", "What goes wrong until then:", *(f"        {trouble}" for trouble in troubles))
