@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections import Counter
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "notebooks"
 SOURCES = notebooks.sources(FOLDER)
 COURSE = [source for source in SOURCES if source.stem[0].isdigit()]
+SYLLABUS = FOLDER / "README.md"
 PAGES = sorted([*FOLDER.glob("*.md"), *ROOT.glob("labs/**/README.md"), *ROOT.glob("datasets/**/README.md")])
 SOLUTIONS = sorted(ROOT.glob("labs/l*/solution.ipynb"))
 
@@ -33,6 +35,7 @@ FENCED = re.compile(r"^```.*?^```$", re.M | re.S)
 LINK = re.compile(r"(?<!!)\]\((?P<target>[^)\s]+)\)")
 PICTURE = re.compile(r"!\[|<img|<iframe|<script", re.I)
 HEADING = re.compile(r"^#{1,6} .+$", re.M)
+QUOTED = re.compile(r"""`[^`]*`|"[^"\n]*"|'[^'\n]*'""")
 EXERCISE = re.compile(r"^\*\*(\d)\.", re.M)
 
 
@@ -63,9 +66,15 @@ class Lesson:
         return self.sources("markdown")[-1]
 
 
+@cache
+def read_lesson(source: Path) -> Lesson:
+    """A notebook as it is written; read once."""
+    return Lesson(tuple(jupytext.read(source).cells))
+
+
 @pytest.fixture
 def lesson(source: Path) -> Lesson:
-    return Lesson(tuple(jupytext.read(source).cells))
+    return read_lesson(source)
 
 
 each_lesson = pytest.mark.parametrize("source", COURSE, ids=lambda source: source.stem)
@@ -148,9 +157,9 @@ def test_headings_are_said_once_and_there_is_one_title(lesson: Lesson):
 
 
 @each_source
-def test_text_has_no_pictures_and_nothing_from_elsewhere(lesson: Lesson):
+def test_text_has_no_pictures_nothing_from_elsewhere_and_does_not_shout(lesson: Lesson):
     assert PICTURE.search(lesson.prose) is None
-    assert "!" not in re.sub(r"`[^`]*`", "", FENCED.sub("", FOLDED.sub("", lesson.prose))).replace("[!", "")
+    assert "!" not in QUOTED.sub("", lesson.prose)
 
 
 @each_source
@@ -170,24 +179,40 @@ def broken_links(text: str, folder: Path) -> list[str]:
     return [target for target in local if not (folder / target).exists()]
 
 
-def test_the_syllabus_names_every_notebook_and_lab_and_its_minutes_are_theirs():
-    rows = {
-        row[1]: (row[0], row[2])
-        for row in re.findall(
-            r"^\| \[(\d\d)[^\]]*\]\(([^)]+)\).*\| (\d+) \|", (FOLDER / "README.md").read_text("utf-8"), re.M
-        )
+def syllabus() -> list[tuple[str, str, int]]:
+    """The number, the file and the minutes of each row of the syllabus."""
+    row = re.compile(r"^\| \[(\d\d) .*?\]\(([^)]+)\).*\| (\d+) \|$", re.M)
+    return [
+        (number, file, int(minutes)) for number, file, minutes in row.findall(SYLLABUS.read_text("utf-8"))
+    ]
+
+
+def test_the_syllabus_names_every_notebook_with_its_minutes():
+    minutes = {
+        source: int(re.findall(r"^About (\d\d) minutes", read_lesson(source).prose, re.M)[0])
+        for source in COURSE
     }
-    assert list(rows) == [source.with_suffix(".ipynb").name for source in COURSE]
-    for source in COURSE:
-        [minutes] = re.findall(r"^# About (\d\d) minutes", source.read_text("utf-8"), re.M)
-        assert rows[source.with_suffix(".ipynb").name] == (source.stem[:2], minutes)
+    assert syllabus() == [(source.stem[:2], f"{source.stem}.ipynb", minutes[source]) for source in COURSE]
 
 
-def test_the_total_of_the_syllabus_is_its_sum():
-    text = (FOLDER / "README.md").read_text("utf-8")
-    minutes = [int(found) for found in re.findall(r"^\| \[\d\d.*\| (\d+) \|", text, re.M)]
-    [total] = re.findall(r"(\d+) minutes in all", text)
-    assert int(total) == sum(minutes)
+def test_the_syllabus_adds_up_and_names_every_lab():
+    text = SYLLABUS.read_text("utf-8")
+    [total] = re.findall(r"^(\d+) minutes in all", text, re.M)
+    assert int(total) == sum(minutes for *_, minutes in syllabus())
+    assert sorted(re.findall(r"\.\./labs/(l\d)/README\.md", text)) == [path.parent.name for path in SOLUTIONS]
+
+
+@each_lesson
+def test_the_syllabus_names_the_data_that_a_notebook_loads(lesson: Lesson, source: Path):
+    loaded = set(re.findall(r"""\bload\("([a-z-]+)"\)""", "\n".join(lesson.sources("code"))))
+    [row] = [line for line in SYLLABUS.read_text("utf-8").splitlines() if f"]({source.stem}.ipynb)" in line]
+    assert set(re.findall(r"\.\./datasets/([a-z-]+)/README\.md", row)) == loaded
+
+
+def test_the_words_are_in_order_and_said_once():
+    words = re.findall(r"^\| ([^|]+) \|", SYLLABUS.read_text("utf-8").partition("## Words")[2], re.M)[2:]
+    assert len(words) >= 25
+    assert words == sorted(set(words), key=str.lower)
 
 
 def may_unshare() -> bool:
@@ -200,7 +225,7 @@ def bare_environment(home: Path) -> dict[str, str]:
     """A machine on which nobody has set anything up; where it has a network, a proxy that is not there is in the way."""
     needed = ("PATH", "SYSTEMROOT", "TMPDIR", "TEMP", "LANG", "VIRTUAL_ENV", "PYTHONPATH")
     kept = {name: os.environ[name] for name in needed if name in os.environ}
-    proxies = {name: "http://127.0.0.1:9" for name in ("http_proxy", "https_proxy", "all_proxy")}
+    proxies = dict.fromkeys(("http_proxy", "https_proxy", "all_proxy"), "http://127.0.0.1:9")
     return {**kept, **proxies, "HOME": str(home), "USERPROFILE": str(home), "MPLBACKEND": "agg"}
 
 

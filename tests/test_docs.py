@@ -13,7 +13,13 @@ import pytest
 import zoolab
 
 # What a command does is shown by the command line's own tests; a download needs a network.
-WITHOUT_EXAMPLE = {"zoolab.cli.main", "zoolab.notebooks.main", "zoolab.models.wheels.download_wheel"}
+WITHOUT_EXAMPLE = {
+    "zoolab.cli.main",
+    "zoolab.datasets.berkeley.bfcl_functions",
+    "zoolab.datasets.berkeley.fetch_bfcl",
+    "zoolab.models.wheels.download_wheel",
+    "zoolab.notebooks.main",
+}
 INTERNAL = ("zoolab.commands.", "zoolab.__main__")
 
 

@@ -411,7 +411,8 @@ import resource, sys
 from zoolab import Scripted
 from zoolab.experiments import experiment
 cases = [f"Say {n}." for n in range(100)]
-done = experiment(cases, None, {"m": Scripted(["Well."])}, int(sys.argv[1]) // 100, progress=False, scorers=())
+models = {"m": Scripted(["Well."])}
+done = experiment(cases, None, models, int(sys.argv[1]) // 100, progress=False, scorers=())
 assert len(done) == int(sys.argv[1])
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 """

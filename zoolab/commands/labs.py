@@ -6,6 +6,8 @@ Each action is one function that adds its parser and says, in `act`, what it doe
 from __future__ import annotations
 
 import argparse
+import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -58,4 +60,38 @@ def _build(options: argparse.Namespace) -> int:
     return 1 if options.check and stale else 0
 
 
-ACTIONS = (_add_list, _add_build)
+def _add_status(actions: Actions) -> None:
+    parser = actions.add_parser("status", help="what you have earned of the checklist, by your notebooks")
+    parser.add_argument("folder", nargs="?", type=Path, metavar="FOLDER", help="by default the current one")
+    parser.add_argument("--json", action="store_true", help="for machines")
+    parser.set_defaults(act=_status)
+
+
+def _status(options: argparse.Namespace) -> int:
+    from zoolab.grading.status import status_lines, status_of
+
+    status = status_of(options.folder)
+    lines = [json.dumps(status.as_json(), indent=2)] if options.json else status_lines(status)
+    for line in lines:
+        print(line)
+    return 0 if status.done else 1
+
+
+def _add_export(actions: Actions) -> None:
+    parser = actions.add_parser("export", help="the public cases of labs, for otter-grader or nbgrader")
+    parser.add_argument("labs", nargs="*", metavar="LAB", help="by default all")
+    parser.add_argument("--format", required=True, choices=("otter", "nbgrader"))
+    parser.add_argument("--out", required=True, type=Path, metavar="DIR")
+    parser.set_defaults(act=_export)
+
+
+def _export(options: argparse.Namespace) -> int:
+    from zoolab.grading.export import export_labs
+
+    for path in export_labs(options.labs, options.format, options.out):
+        print(path)
+    print("These tools decide in the student's process; `zoolab grade` does not.")
+    return 0
+
+
+ACTIONS = (_add_list, _add_status, _add_build, _add_export)

@@ -93,7 +93,7 @@ class NeedleAtDepth:
         try:
             completion = needle.complete(body, self._loaded())
         except needle.BadRequest as problem:
-            raise ModelError(f"{self.name} cannot answer: {problem}") from None
+            raise ModelError(f"{self.name} cannot answer: {problem}", advice="ask for less") from None
         return reply_from({**completion, "model": self.name})
 
     def _loaded(self) -> Any:

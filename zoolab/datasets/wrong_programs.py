@@ -35,9 +35,9 @@ def _with_add(function: Callable[..., Any], timeout: float | None = None) -> lis
     return [Tool(add.name, add.description, add.parameters, function, timeout=timeout), *others]
 
 
-def _raises(error: Exception) -> Callable[..., Any]:
+def _raises(kind: type[Exception], what: str) -> Callable[..., Any]:
     def fail(**_arguments: Any) -> Any:
-        raise error
+        raise kind(what)
 
     return fail
 
@@ -76,12 +76,12 @@ WRONG: Mapping[str, tuple[str, str, Callable[[str], Iterator[Step]]]] = MappingP
         "program-disk-full": (
             _ADD,
             "a tool that cannot write",
-            lambda prompt: _steps(prompt, _with_add(_raises(ToolIOError("no space left on the disk")))),
+            lambda prompt: _steps(prompt, _with_add(_raises(ToolIOError, "no space left on the disk"))),
         ),
         "program-tool-fails": (
             _ADD,
             "a tool with a fault of its own",
-            lambda prompt: _steps(prompt, _with_add(_raises(ExecutionFailed("the adder is out of order")))),
+            lambda prompt: _steps(prompt, _with_add(_raises(ExecutionFailed, "the adder is out of order"))),
         ),
         "program-tool-slow": (
             _ADD,

@@ -79,7 +79,7 @@ def read_config(path: Path) -> Config:
     for problem in problems:
         where = [_unescaped(part) for part in problem.pointer.split("/")[1:]]
         what = f"{'.'.join(where) or path.name}: expected {problem.expected}, received {problem.received}"
-        raise InvalidInput(f"{path.name}, line {line_of(text, where)}: {what}")
+        raise InvalidInput(f"{path.name}, line {line_of(text, where)}: {what}", advice="mend that line")
     return Config(told.get("title", path.stem), _arguments(told, path, text))
 
 
@@ -141,7 +141,9 @@ def _arguments(told: Mapping[str, Any], path: Path, text: str) -> dict[str, Any]
         try:
             return part()
         except ZoolabError as error:
-            raise InvalidInput(f"{path.name}, line {line_of(text, where)}: {error}") from None
+            raise InvalidInput(
+                f"{path.name}, line {line_of(text, where)}: {error}", advice="mend it"
+            ) from None
 
     cases = make(partial(_cases, told["cases"], path.parent), "cases")
     return {

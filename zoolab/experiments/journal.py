@@ -216,7 +216,7 @@ def check_header(path: Path) -> None:
             first = json.loads(file.readline(1 << 16))
             known = first.get("format") == FORMAT and first.get("version") == VERSION
     except OSError as error:
-        raise InvalidInput(f"cannot read {path}: {error.strerror}") from None
+        raise InvalidInput(f"cannot read {path}: {error.strerror}", expected="a journal") from None
     except (ValueError, AttributeError, RecursionError):
         known = False
     if not known:

@@ -48,10 +48,10 @@ def built_files(name: str) -> dict[Path, str]:
         master = (folder / "master.py").read_text(encoding="utf-8")
         texts = {folder / f"{name}.ipynb": for_student(master), folder / "solution.ipynb": solved(master)}
     except OSError as error:
-        raise InvalidInput(f"{name} has no master.py: {error.strerror}") from None
+        raise InvalidInput(f"{name}: {error.strerror}", expected="its master.py") from None
     except InvalidInput as error:
-        raise InvalidInput(f"{name}/master.py: {error}") from None
-    return {path: _rendered(text) for path, text in texts.items()}
+        raise InvalidInput(f"{name}/master.py: {error}", advice="mend its marks") from None
+    return {path: rendered(text) for path, text in texts.items()}
 
 
 def for_student(master: str) -> str:
@@ -61,7 +61,7 @@ def for_student(master: str) -> str:
     def f(x):
         ...  # your code
     """
-    return "\n".join(line for part in _parts(master) for line in _stub(*part))
+    return "\n".join(line for part in parts(master) for line in stub(*part))
 
 
 def solved(master: str) -> str:
@@ -71,12 +71,16 @@ def solved(master: str) -> str:
     x = 1
     """
     return "\n".join(
-        line for inside, lines in _parts(master) for line in lines if not (inside and _is_mark(line))
+        line for inside, lines in parts(master) for line in lines if not (inside and _is_mark(line))
     )
 
 
-def _parts(master: str) -> Iterator[tuple[bool, list[str]]]:
-    """The lines of a master in turns: outside of a solution, inside with its marks, outside, …"""
+def parts(master: str) -> Iterator[tuple[bool, list[str]]]:
+    """The lines of a master in turns: outside of a solution, inside with its marks, outside, …
+
+    >>> list(parts("x = 0\\n# BEGIN SOLUTION\\nx = 1\\n# END SOLUTION"))
+    [(False, ['x = 0']), (True, ['# BEGIN SOLUTION', 'x = 1', '# END SOLUTION']), (False, [])]
+    """
     inside = False
     lines: list[str] = []
     for number, line in enumerate(master.split("\n"), start=1):
@@ -94,12 +98,17 @@ def _parts(master: str) -> Iterator[tuple[bool, list[str]]]:
     yield inside, lines
 
 
-def _stub(inside: bool, lines: list[str]) -> list[str]:
+def stub(inside: bool, lines: list[str]) -> list[str]:
+    """What the student finds in place of a part of a master.
+
+    >>> stub(True, ["    # BEGIN SOLUTION", "    return 1", "    # END SOLUTION"])
+    ['    ...  # your code']
+    """
     if not inside:
         return lines
     indent = lines[0][: -len(lines[0].lstrip())]
     stubs = [line.strip().removeprefix(STUB).removeprefix(" ") for line in lines if _is_stub(line)]
-    return [indent + stub for stub in stubs or [YOUR_CODE]]
+    return [indent + text for text in stubs or [YOUR_CODE]]
 
 
 def _is_stub(line: str) -> bool:
@@ -110,7 +119,12 @@ def _is_mark(line: str) -> bool:
     return line.strip() in (BEGIN, END) or _is_stub(line)
 
 
-def _rendered(text: str) -> str:
+def rendered(text: str) -> str:
+    """A notebook as Jupyter saves it, from py:percent text.
+
+    >>> '"cells"' in rendered("# %%\\nx = 1\\n")
+    True
+    """
     with TemporaryDirectory() as folder:
         source = Path(folder) / "lab.py"
         source.write_text(text, encoding="utf-8")

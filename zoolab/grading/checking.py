@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from zoolab.grading.source import read_cells, without_magics
 from zoolab.trace.conversation import read_conversation
 from zoolab.trace.lines import visible
 
-_CHECKS = ("check(", "zoolab.check(", "from zoolab import", "import zoolab")
+_CHECKS = re.compile(r"(?:\w++ *+= *+)?(?:zoolab\.)?check\(|(?:from|import) zoolab\b")
 # JupyterLab aligns the cells of a table to the right; colours are the page's own, light or dark.
 _CELL = "text-align:left;vertical-align:top;white-space:normal;max-width:44em"
 
@@ -148,7 +149,7 @@ def _interrupted(ended: dict[int, Any]) -> list[int]:
 
 def _only_checks(cell: str) -> bool:
     lines = [line for line in cell.splitlines() if line.strip() and not line.lstrip().startswith("#")]
-    return all(line.startswith(_CHECKS) for line in lines)
+    return all(map(_CHECKS.match, lines))
 
 
 def _shell() -> Any:

@@ -12,6 +12,7 @@ from zoolab.grading.isolation import shut_in
 from zoolab.grading.judge import grade
 from zoolab.grading.labs import labs_folder, load_lab
 from zoolab.grading.records import CaseGrade, Lab
+from zoolab.trace.lines import visible
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,11 @@ POINTS = (
     ),
     Point("Errors are caught, and the model reads them", "l3", ("errors_go_back",)),
     Point("Critical tools run after a yes only", "l3", ("critical_calls_are_confirmed",)),
-    Point("A model calls the tools: the right one, and none where none fits", "l6", ("chooses_for_the_notebook",)),
+    Point(
+        "A model calls the tools: the right one, and none where none fits",
+        "l6",
+        ("chooses_for_the_notebook",),
+    ),
 )
 #: What goes wrong in a program where the case fails.
 TROUBLES = (
@@ -193,13 +198,13 @@ def status_lines(status: Status) -> Iterator[str]:
             by l1: requires_what_is_needed
             next: Do lab l1: there is no l1.ipynb or l1.py here.
     """
-    yield f"{status.earned} of {len(status.points)} points earned, with the notebooks in {status.folder}"
+    yield f"{status.earned} of {len(status.points)} points earned, with the notebooks in {visible(str(status.folder))}"
     yield ""
     for standing in status.points:
         yield f"{'earned' if standing.earned else 'open':<8}{standing.point.says}"
         yield f"        by {standing.point.lab}: {', '.join(standing.point.cases)}"
         if not standing.earned:
-            yield f"        next: {standing.next}"
+            yield f"        next: {visible(standing.next)}"
     troubles = [standing.point.says for standing in status.troubles if not standing.earned]
     if troubles:
         yield from ("", "What goes wrong until then:", *(f"        {trouble}" for trouble in troubles))

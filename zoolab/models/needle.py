@@ -197,11 +197,11 @@ def _choice(made: Mapping[str, Any]) -> dict[str, Any]:
         for number, (name, arguments) in enumerate(cut_calls(made.get("tool_call") or ""), 1)
     ]
     thought = made.get("reasoning") or ""
+    cut = made.get("stop_reason") in ("MaxTokens", "MaxSeqLen")
     if calls:
         message = {"role": "assistant", "content": None, "reasoning_content": thought, "tool_calls": calls}
-        return {"index": 0, "message": message, "finish_reason": "tool_calls"}
+        return {"index": 0, "message": message, "finish_reason": "length" if cut else "tool_calls"}
     declined = made.get("tool_call") == "[]" and thought
-    cut = made.get("stop_reason") in ("MaxTokens", "MaxSeqLen")
     message = {"role": "assistant", "content": thought if declined else made["text"]}
     return {"index": 0, "message": message, "finish_reason": "length" if cut else "stop"}
 

@@ -1,0 +1,104 @@
+"""`zoolab labs status`: the checklist, each point earned by cases that pass."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from shell import Shell
+
+from zoolab.grading import load_lab
+from zoolab.grading.labs import labs_folder
+from zoolab.grading.status import POINTS, TROUBLES, Status, status_of, submission_in
+
+LABS = ("l1", "l2", "l3", "l6")
+
+
+@pytest.fixture
+def shell(capsys: pytest.CaptureFixture[str]) -> Shell:
+    return Shell(capsys)
+
+
+def handed_in(folder: Path, **submissions: str) -> Path:
+    """A folder with a submission for each of these labs: a file of the lab's own folder."""
+    for lab, name in submissions.items():
+        source = labs_folder() / lab / name
+        shutil.copy(source, folder / f"{lab}{source.suffix}")
+    return folder
+
+
+def earned(status: Status) -> list[bool]:
+    return [standing.earned for standing in status.points]
+
+
+@pytest.mark.parametrize("point", [*POINTS, *TROUBLES], ids=lambda point: point.says[:40])
+def test_each_point_stands_on_public_cases_that_there_are(point: Any):
+    public = {case.name for case in load_lab(point.lab).cases if case.public}
+    assert point.cases
+    assert set(point.cases) <= public
+
+
+def test_right_solutions_earn_every_point(tmp_path: Path, shell: Shell):
+    handed_in(tmp_path, **dict.fromkeys(LABS, "solution.ipynb"))
+    ran = shell("labs", "status", tmp_path)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith("7 of 7 points earned")
+    assert "next:" not in ran.out
+    assert "goes wrong" not in ran.out
+
+
+def test_what_students_are_given_earns_none(tmp_path: Path, shell: Shell):
+    ran = shell("labs", "status", "--json", handed_in(tmp_path, **{lab: f"{lab}.ipynb" for lab in LABS}))
+    found = json.loads(ran.out)
+    assert ran.code == 1
+    assert (found["earned"], found["out_of"]) == (0, 7)
+    assert all(point["next"] and point["failed"] for point in found["points"])
+    assert found["troubles"] == [trouble.says for trouble in TROUBLES]
+
+
+def test_without_notebooks_it_says_what_to_do_and_runs_nothing(tmp_path: Path, shell: Shell):
+    ran = shell("labs", "status", tmp_path)
+    assert ran.code == 1
+    assert ran.out.startswith("0 of 7 points earned")
+    assert ran.out.count("Do lab l1: there is no l1.ipynb or l1.py here.") == 3
+
+
+@pytest.mark.parametrize(
+    ("lab", "submission", "lost"),
+    [
+        ("l1", "wrong_vague.py", {0}),
+        ("l1", "wrong_extras_accepted.py", {1}),
+        ("l1", "wrong_nothing_required.py", {2}),
+        ("l3", "wrong_error_swallowed.py", {4}),
+        ("l3", "wrong_never_confirms.py", {5}),
+    ],
+)
+def test_a_mistake_costs_its_point_and_no_other(lab: str, submission: str, lost: set[int], tmp_path: Path):
+    status = status_of(handed_in(tmp_path, **{lab: f"submissions/{submission}"}))
+    of_the_lab = {number for number, point in enumerate(POINTS) if point.lab == lab}
+    assert {number for number in of_the_lab if not earned(status)[number]} == lost
+    (number,) = lost
+    assert "What happened: " in status.points[number].next
+
+
+def test_a_notebook_goes_before_a_script_and_a_folder_of_its_own_is_found(tmp_path: Path):
+    inner = tmp_path / "l1"
+    inner.mkdir()
+    for place in (inner / "l1.ipynb", tmp_path / "l1.py", tmp_path / "l1.ipynb"):
+        place.touch()
+        assert submission_in(tmp_path, "l1") == place
+
+
+def test_the_current_folder_is_looked_at_first(tmp_path: Path, shell: Shell, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "l1.py").write_text("", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert f"with the notebooks in {tmp_path.resolve()}" in shell("labs", "status").out
+
+
+def test_a_folder_that_is_not_there_is_named(shell: Shell):
+    ran = shell("labs", "status", "no-such-folder")
+    assert ran.code == 2
+    assert ran.err.strip().endswith("no folder no-such-folder; expected a folder with your notebooks")
