@@ -216,6 +216,23 @@ passed = {result.name for result in results if result.ok}
 print("fit for it" if set(needed) <= passed else f"not fit: {sorted(set(needed) - passed)}")
 
 # %% [markdown]
+# <details><summary>Hint</summary>
+#
+# The names are those that the seven probes above carry. Think of what would hurt: a restart that nobody wanted, or one of the wrong service.
+#
+# </details>
+#
+# <details><summary>One solution</summary>
+#
+# ```python
+# needed = ["abstains", "arguments", "chooses"]
+# ```
+#
+# Restarting is not undone by saying sorry: not calling when nothing is needed comes first, then the right name and the right tool.
+#
+# </details>
+
+# %% [markdown]
 # **2. Add a probe.** A probe is a request and a judge: a function that looks at the reply and the calls in it and returns
 # `None` if all is well, else what is wrong. This one asks for two sums at once. Run it, then write one of your own: does the model
 # pass a name on as it was written, capital letters and all?

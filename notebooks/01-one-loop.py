@@ -188,11 +188,21 @@ for _ in range(2):
     step = next(steps)
     print(f"{step.kind:10} {headline(step)}")
 
+# %%
+guess = predict("Those were six steps. How many are there in all, until the answer is there?", [6, 8, 12])
+guess
+
+# %%
+trace = run("What is 42 + 58?", [add], model)
+print(" ".join(step.kind for step in trace.steps))
+guess.reveal(
+    len(trace.steps), because="The result goes out with a second request; what comes back calls nothing."
+)
+
 # %% [markdown]
 # A `Trace` keeps all of it, and shows the story. Open a step to see what it held.
 
 # %%
-trace = run("What is 42 + 58?", [add], model)
 trace
 
 # %% [markdown]
@@ -292,6 +302,16 @@ edited.messages[2]["content"]
 # <details><summary>Hint</summary>
 #
 # The record of an `execute` step is an `Outcome`: send `replace(step.record, value=7)`.
+#
+# </details>
+#
+# <details><summary>Solution</summary>
+#
+# ```python
+# for step in steps:
+#     if step.kind == "execute":
+#         steps.send(replace(step.record, value=7))
+# ```
 #
 # </details>
 

@@ -74,6 +74,10 @@ guess.reveal(
 # tells it; no model was asked), counted in tokens, the pieces a model reads.
 
 # %%
+guess = predict("How many times over is the conversation sent, until ten calls are done?", [1, 2, 6, 50])
+guess
+
+# %%
 from zoolab import Limits, Scripted
 from zoolab.tokens import tokens_in
 
@@ -82,11 +86,13 @@ long = run("Count up.", [add], script, limits=Limits(turns=12))
 sizes = [tokens_in(step.record.messages) for step in long.steps if step.kind == "request"]
 print("tokens of each request:", sizes)
 print("sent in all:", sum(sizes), "| the conversation itself:", sizes[-1])
+times = sum(sizes) / sizes[-1]
+guess.reveal(min((1, 2, 6, 50), key=lambda n: abs(n - times)), because=f"Computed: {times:.1f} times.")
 
 # %%
 from zoolab.plots import MessageGrowthDisplay
 
-MessageGrowthDisplay.from_trace(long).plot()
+MessageGrowthDisplay.from_trace(long)
 # %% [markdown]
 # ## A slider through time
 #
@@ -102,7 +108,7 @@ def show_change(step):
     print(trace.diff(step - 1, step))
 
 
-interact(show_change, step=IntSlider(min=1, max=len(trace.steps) - 1, value=2))
+_ = interact(show_change, step=IntSlider(min=1, max=len(trace.steps) - 1, value=2))
 # %% [markdown]
 # The inspector shows the same with everything else around it. Step with the arrow keys, open the tab *messages*.
 
@@ -239,6 +245,17 @@ for problem in check_conversation(mine):
 # <details><summary>Hint</summary>
 #
 # Ids, an empty list of calls, a message without content, a call without a name, something between a call and its result.
+#
+# </details>
+#
+# <details><summary>One solution</summary>
+#
+# ```python
+# def damage(messages):
+#     messages.insert(3, {"role": "user", "content": "Hurry up."})
+# ```
+#
+# A person who writes while a tool is running: each half is fine, the order is not.
 #
 # </details>
 

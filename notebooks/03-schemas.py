@@ -274,6 +274,19 @@ for finding in lint(info):
 # in place.
 #
 # </details>
+#
+# <details><summary>One solution</summary>
+#
+# ```python
+# @tool
+# def get_ticket_status(ticket: Annotated[str, "The ticket's number, such as T-1001."]) -> str:
+#     "Get the status of a support ticket. Use this when the user asks how far a ticket is."
+#     return ticket
+# ```
+#
+# Call `lint(get_ticket_status)` below it. The name is part of the description, too.
+#
+# </details>
 
 # %% [markdown]
 # **2. Design a tool.** A helpdesk wants the model to open tickets: a title, a priority of *low, normal, urgent*, perhaps the name of a customer, perhaps

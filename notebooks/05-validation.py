@@ -10,7 +10,7 @@
 # # 05 · Validation and the taxonomy of errors
 #
 # A **tool call** is a wish that a model writes down: the name of a function, and arguments as text. Between the wish and the deed stands
-# one step, **validation**: may this call run? It costs less than a millisecond and it is the last moment at which nothing has happened yet.
+# one step, **validation**: may this call run? It costs next to nothing, and it is the last moment at which nothing has happened yet.
 #
 # Afterwards you can
 #
@@ -75,7 +75,9 @@ for call, verdict in zip(trace.tool_calls, verdicts, strict=True):
         print(f"{'':15} {problem.message}")
 stopped = tuple(not verdict.ok for verdict in verdicts)
 answers = {(True, True): "both", (True, False): "only the first", (False, True): "only the second"}
-guess.reveal(answers.get(stopped, "none"), because="It judges how a call is written, not whether anybody wanted it.")
+guess.reveal(
+    answers.get(stopped, "none"), because="It judges how a call is written, not whether anybody wanted it."
+)
 
 # %% [markdown]
 # In the recording, the model asks to cut `laptop7` off the network. The person had asked for the opposite, and the call is flawless. What stopped it
@@ -127,8 +129,7 @@ for name, text in [
 # %% [markdown]
 # ## Why not just `json.loads`?
 #
-# Python reads JSON with one function. How much does it let through? Nine texts, written by hand, each seen in the wild from some model
-# or some server between:
+# Python reads JSON with one function. How much does it let through? Nine texts, written by hand:
 
 # %%
 TEXTS = {
@@ -153,7 +154,7 @@ for what, text in TEXTS.items():
     except ValueError:
         loads = "refused"
     else:
-        accepted, loads = accepted + 1, f"accepted: {ascii(loaded)}"
+        accepted, loads = accepted + 1, f"accepted: {loaded!a}"
     verdict = check_call(ToolCall(1, 0, "call_1", "forecast", text), shop)
     print(f"{what:23} {loads:37} zoolab: {'may run' if verdict.ok else verdict.problems[0].expected}")
 guess.reveal(accepted, because="It was made to read what programs write, not what models write.")
@@ -174,7 +175,7 @@ for text in ['{"days": true}', '{"days": 7.0}', '{"days": null}', " "]:
 # Blank text is the one kindness: models leave the arguments empty if a tool needs none, so blank stands for `{}`. For a tool with a required argument,
 # that is an error like any other.
 #
-# And text from a stranger can be an attack. One number of five thousand digits, or brackets within brackets:
+# And text from a stranger can be an attack. A number of thousands of digits, or brackets within brackets:
 
 # %%
 for what, text in {"digits": f'{{"days": {"9" * 5000}}}', "brackets": '{"days": ' + "[" * 100_000}.items():
@@ -185,7 +186,7 @@ for what, text in {"digits": f'{{"days": {"9" * 5000}}}', "brackets": '{"days": 
     print(f"{'':9} zoolab:    ", *check_call(ToolCall(1, 0, "call_1", "forecast", text), shop).problems)
 
 # %% [markdown]
-# A `RecursionError` is no `ValueError`: a program that catches only the latter dies of a hundred thousand brackets. zoolab looks at size, depth and
+# A `RecursionError` is no `ValueError`: a program that catches only the latter dies of a row of brackets. zoolab looks at size, depth and
 # digits first, and reads then.
 
 # %% [markdown]
@@ -220,12 +221,12 @@ from zoolab.errors import ERROR_CODES
 table = pd.DataFrame(
     [
         {
-            "stage": row.stage,
-            "code": row.code,
-            "told": "the model" if row.returned else "nobody" if row.stage == "select" else "the caller",
-            "error_type": row.error_type or "",
+            "stage": entry.stage,
+            "code": entry.code,
+            "told": "the model" if entry.returned else "nobody" if entry.stage == "select" else "the caller",
+            "error_type": entry.error_type or "",
         }
-        for row in ERROR_CODES.values()
+        for entry in ERROR_CODES.values()
     ]
 )
 table.style.hide(axis="index")
@@ -237,10 +238,12 @@ table.style.hide(axis="index")
 # %% [markdown]
 # ## How often does what happen?
 #
-# `selection-outputs` holds what small models answered to requests of which we know the right answer. One **verdict** a reply.
+# `selection-outputs` holds what small models answered to requests of which we know the right answer. One **verdict** a reply. We take those in which three tools
+# were on offer; the others were made to provoke errors, with a single tool and little room.
 
 # %%
 outputs = load("selection-outputs")
+outputs = outputs[outputs.offered.map(len) == 3]
 print(f"{len(outputs)} replies")
 guess = predict(
     "Which is the commonest of these?",
@@ -258,7 +261,9 @@ WORDS = {
 counts = outputs.verdict.value_counts()
 commonest = counts.reindex(list(WORDS), fill_value=0).idxmax()
 display(pd.crosstab(outputs.verdict, outputs.model, margins=True, margins_name="all").sort_values("all"))
-guess.reveal(WORDS[commonest], because="Models have read a great deal of JSON. They have not read your tools.")
+guess.reveal(
+    WORDS[commonest], because="Models have read a great deal of JSON. They have not read your tools."
+)
 
 # %% [markdown]
 # Read the columns, too. What a model gets wrong depends on how it is asked. Needle writes under a **constraint** here: at each step only
@@ -268,14 +273,14 @@ guess.reveal(WORDS[commonest], because="Models have read a great deal of JSON. T
 # %%
 for kind in ("invalid_json", "unknown_tool"):
     who = outputs[outputs.verdict == kind].model.value_counts()
-    print(f"{kind:13} {counts.get(kind, 0):3}", dict(who))
+    print(f"{kind:13} {counts.get(kind, 0):3}", who.to_dict())
 invented = outputs[outputs.verdict == "unknown_tool"].head(4)
 for row in invented.itertuples():
     print(f"  offered {', '.join(row.offered)}: called {row.tool!r}")
 
 # %% [markdown]
-# So invalid JSON, which everybody expects, is the rarer one. Keep that in mind when you read about the wonders of forced JSON: it cures the
-# rarer disease.
+# Invalid JSON, which everybody expects, is the rarer of the two, and a wrong tool is commoner than either. Keep that in mind when you read about
+# the wonders of forced JSON: it cures a rare disease.
 
 # %% [markdown]
 # ## What validation cannot see
@@ -298,7 +303,7 @@ display(valid.verdict.value_counts().to_frame("valid replies"))
 guess.reveal(next(text for bound, text in bounds.items() if share >= bound))
 
 # %% [markdown]
-# These are small models, most of them shallow on purpose, and half of the requests were made to mislead. A large model does better. But the *kind* of
+# These are small models, some of them shallow on purpose, and many of the requests were made to mislead. A large model does better. But the *kind* of
 # gap is the same for all: validation is a check of form. A loop in which every step is green has been proven to be well formed, and nothing else. Choice is
 # notebook 04, measuring it is notebook 09.
 
@@ -409,12 +414,13 @@ for what, text in TEXTS.items():
 # </details>
 
 # %% [markdown]
-# **3. Classify twenty real broken calls.** The codes say at which door a call failed. For mending it you need to know *how*. Here are seven kinds:
+# **3. Classify twenty real broken calls.** The codes say at which door a call failed. For mending it you need to know *how*. Here are eight kinds:
 #
 # | kind | means |
 # | --- | --- |
 # | invented tool | there is no tool of that name on offer |
 # | cut off | the text just ends |
+# | badly written | not JSON for another reason: a comma, a quote, a colon |
 # | key twice | two values for one argument |
 # | missing | a required argument is not there |
 # | made up | an argument that the schema does not know |
@@ -428,6 +434,7 @@ for what, text in TEXTS.items():
 SIGNS = {
     "cut off": ("unterminated", "the end of the text"),
     "key twice": ("each key once",),
+    "badly written": ("expected valid JSON", "one JSON object", "a JSON value"),
     "missing": ("received nothing",),
     "made up": ("expected only ",),
     "value not allowed": ("expected one of", "expected pattern", "expected at ", "expected a "),
@@ -460,13 +467,14 @@ def in_short(schema):
 
 short = by_models[by_models.raw.str.len().between(4, 110)].drop_duplicates(["raw", "tool"])
 short = short.assign(kinds=short.apply(kinds_of, axis=1), order=short.id.map(lambda id: crc32(id.encode())))
-short = short.assign(kind=short.kinds.map(lambda kinds: kinds[0])).sort_values("order")
+short = short.assign(kind=short.kinds.str[0]).sort_values("order")
 short = short.assign(turn=short.groupby("kind").cumcount())
 twenty = short.sort_values(["turn", "order"]).head(20).sort_values("order").reset_index(drop=True)
 twenty.index += 1
 shown = twenty.assign(takes=twenty.schema.map(in_short), offered=twenty.offered.map(", ".join))
 look = shown[["offered", "called", "raw", "takes"]].rename(columns={"raw": "arguments"})
-look.style.set_properties(**{"text-align": "left", "white-space": "pre-wrap"})
+cells = {"text-align": "left", "white-space": "pre-wrap", "overflow-wrap": "anywhere"}
+look.style.set_properties(["arguments", "takes"], **cells)
 
 # %% [markdown]
 # Now choose. Where two kinds apply, either counts. (No menus on your screen? `menus[3].value = "made up"` in a cell does the same.)
@@ -475,7 +483,11 @@ look.style.set_properties(**{"text-align": "left", "white-space": "pre-wrap"})
 from ipywidgets import Dropdown, VBox
 
 menus = {
-    number: Dropdown(options=["?", *KINDS], description=f"{number}. {row.called[:18]}", style={"description_width": "180px"})
+    number: Dropdown(
+        options=["?", *KINDS],
+        description=f"{number}. {row.called[:18]}",
+        style={"description_width": "180px"},
+    )
     for number, row in twenty.iterrows()
 }
 VBox(list(menus.values()))
@@ -487,7 +499,7 @@ print(f"you classified {sum(each != '?' for each in said)} of {len(said)}; {sum(
 result = look[["called", "arguments"]].assign(
     you=said, it_is=twenty.kinds.map(", ".join), problem=twenty.problems.map(lambda problems: problems[0])
 )
-result.style.set_properties(**{"text-align": "left", "white-space": "pre-wrap"})
+result.style.set_properties(["arguments", "problem"], **cells)
 
 # %% [markdown]
 # <details><summary>Hint</summary>
@@ -501,12 +513,13 @@ result.style.set_properties(**{"text-align": "left", "white-space": "pre-wrap"})
 # And all of them, not only twenty. A call may be of several kinds.
 
 # %%
-from zoolab.plots.display import Display  # noqa: F401
-
 every = by_models.assign(kind=by_models.apply(kinds_of, axis=1)).explode("kind")
 pd.crosstab(every.kind, every.model).assign(all=every.kind.value_counts()).sort_values("all", ascending=False)
 
 # %% [markdown]
+# "Cut off" leads because many of these calls were asked with little room, on purpose: a limit on the **tokens** (pieces of words) that a model may
+# write. It happens in real life for the same reason. What deserves your attention is how few are only *badly written*.
+#
 # Ask of each kind: could a program mend it without knowing what was meant? A comma, yes. A missing argument, no. What is cut off, never. The next
 # notebook counts how many of these calls can be saved at all; make a guess now.
 

@@ -183,7 +183,14 @@ folder = Path(mkdtemp()).resolve()
 (folder / "secret.key").write_text("hunter2\n")
 files = file_tools(folder)
 rules = Policy(allow=[f"read_file({folder.as_posix()}/**)"], deny=["read_file(**.key)"])
+guess = predict(
+    "All of the folder is allowed, all that ends in .key is denied. How many of these run: "
+    "notes.txt, secret.key, ../../etc/passwd?",
+    [0, 1, 2, 3],
+)
+guess
 
+# %%
 reads = [
     ("read_file", {"path": "notes.txt"}),
     ("read_file", {"path": "secret.key"}),
@@ -193,6 +200,8 @@ looked = run("Read everything.", files, Scripted([reads, "Done."]), policy=rules
 for step in looked.steps:
     if step.kind == "result":
         print(f"{step.call.arguments:32} {step.record.error_code or 'ok':18}")
+ran = sum(step.kind == "result" and not step.record.error_code for step in looked.steps)
+guess.reveal(ran, because="Where one rule allows and another denies, the one that denies wins.")
 
 # %% [markdown]
 # Two walls stand here: the policy, and the tool itself, which never leaves its folder. Rely on both. A rule looks at the path as it *resolves*,
@@ -279,6 +288,26 @@ print("balance:", account["balance"], "after three deposits of 10")
 # <details><summary>Hint</summary>
 #
 # All three read the balance before any wrote it. A lock (`threading.Lock`), or a tool that is told to run alone.
+#
+# </details>
+#
+# <details><summary>Solution</summary>
+#
+# ```python
+# from threading import Lock
+#
+# lock = Lock()
+#
+#
+# @tool
+# def deposit(amount: int) -> int:
+#     "Add to the account."
+#     with lock:
+#         before = account["balance"]
+#         time.sleep(0.02)
+#         account["balance"] = before + amount
+#         return account["balance"]
+# ```
 #
 # </details>
 

@@ -62,7 +62,7 @@ frame[["seq", "turn", "slot", "step", "tool", "attempt", "status", "error_code",
 # %%
 from zoolab.plots import StepTimelineDisplay
 
-StepTimelineDisplay.from_trace(trace).plot()
+StepTimelineDisplay.from_trace(trace)
 
 # %% [markdown]
 # ## A hundred runs
@@ -160,7 +160,7 @@ errors["error_code"].value_counts().to_frame("calls")
 # %%
 from zoolab.plots import ErrorTaxonomyDisplay
 
-ErrorTaxonomyDisplay.from_frame(steps).plot()
+ErrorTaxonomyDisplay.from_frame(steps)
 
 # %% [markdown]
 # ## Find the cause
@@ -264,6 +264,19 @@ plt.show()
 #
 # Order the steps as they happen (`table.reindex([...])`), stack the bars, give the axes names, and write the counts at the bars
 # (`ax.bar_label`).
+#
+# </details>
+#
+# <details><summary>One solution</summary>
+#
+# ```python
+# order = [kind for kind in ("request", "tool_call", "validate", "execute", "result") if kind in table.index]
+# ax = table.reindex(order).plot.bar(stacked=True, rot=0)
+# for bars in ax.containers:
+#     ax.bar_label(bars, label_type="center")
+# ax.set(xlabel="step at which an error first shows", ylabel="runs", title="Where errors surface")
+# plt.show()
+# ```
 #
 # </details>
 

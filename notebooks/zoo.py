@@ -1,0 +1,355 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # The zoo
+#
+# A **tool** is a function that a language model may ask for. To learn with tools one needs something that they act on: a **world**, a
+# few plain Python objects that are the same every time. Nothing in these worlds touches your machine or a network, so a model may break
+# what it likes, and a recorded conversation finds the world just as it was.
+#
+# This is a reference: eight worlds, a page each. Every page shows
+#
+# - the tools: the name and the description that a model reads, and the **risk** (of medium and high, a person is asked first);
+# - the state of the world before;
+# - a few calls, with what came back;
+# - what they changed in the world: `-` went, `+` came.
+#
+# The calls are **scripted**: a list says what is called, and no model is asked. All else is real: each call is checked,
+# permitted, run and answered as in [01 · One loop](01-one-loop.ipynb). How the features of zoolab are named is in the
+# [reference](reference.md).
+
+# %%
+import pandas as pd
+
+from zoolab import Policy, Scripted, run
+
+pd.set_option("display.max_colwidth", None)
+
+
+def tools_of(registry):
+    "The tools as a table."
+    rows = [{"tool": each.name, "risk": each.risk, "description": each.description} for each in registry]
+    left = {"selector": "th, td", "props": "text-align: left"}
+    return pd.DataFrame(rows).style.hide(axis="index").set_table_styles([left])
+
+
+# %% [markdown]
+# The state of a world is what its public attributes hold, a line an entry.
+
+
+# %%
+def state(world):
+    "A line for each entry of each public attribute."
+    lines = []
+    for name, value in vars(world).items():
+        if name.startswith("_"):
+            continue
+        if isinstance(value, dict):
+            lines += [f"{name}[{key}] = {each}" for key, each in value.items()]
+        elif isinstance(value, (list, set, frozenset)):
+            lines += [f"{name}: {each}" for each in (value if isinstance(value, list) else sorted(value))]
+            lines += [] if value else [f"{name}: none"]
+        else:
+            lines.append(f"{name} = {value}")
+    return lines
+
+
+def difference(before, after):
+    "What went and what came."
+    changed = [f"- {line}" for line in before if line not in after]
+    changed += [f"+ {line}" for line in after if line not in before]
+    return changed or ["nothing changed"]
+
+
+# %% [markdown]
+# `visit` makes the calls in one walk, prints what came back and then the difference. What is in `allow` runs without a question; for the
+# rest of medium or high risk nobody is there to be asked, so it is denied.
+
+
+# %%
+def visit(registry, calls, state_of=list, allow=()):
+    "Call by a script, and show what came back and what changed."
+    before = state_of()
+    script = Scripted([calls, "Done."])
+    trace = run("Please.", registry, script, policy=Policy(allow=list(allow)), parallel=False)
+    ran = [step for step in trace.steps if step.kind == "execute" and step.status == "ok"]
+    values = {step.slot: step.record.value for step in ran}
+    errors = {error.slot: error.message for error in trace.errors}
+    for call in trace.tool_calls:
+        print(call.name, call.arguments)
+        answer = str(values[call.slot]) if call.slot in values else f"error: {errors[call.slot]}"
+        print("    ->", answer.strip().replace("\n", "\n       "))
+    print("In the world:", *difference(before, state_of()), sep="\n    ")
+
+
+# %% [markdown]
+# ## starter
+#
+# Ten tools to begin with; the notebooks use them first. Their world is a few tables of weather, services, hosts and notes, and it
+# never changes: even a restart only says that it happened.
+
+# %%
+from zoolab.toolbox.starter import starter_tools
+
+starter = starter_tools()
+tools_of(starter)
+
+
+# %%
+def services():
+    "What the starter tools say of each service."
+    names = ("nginx", "postgres", "redis", "docker", "cron")
+    return [starter.execute("check_status", {"service": name}) for name in names]
+
+
+print("\n".join(services()))
+
+# %%
+visit(
+    starter,
+    [
+        ("add", {"a": 42, "b": 58}),
+        ("get_weather", {"city": "Oslo"}),
+        ("check_status", {"service": "redis"}),
+        ("restart_service", {"service": "redis"}),
+        ("check_status", {"service": "redis"}),
+    ],
+    services,
+    allow=["restart_service"],
+)
+
+# %% [markdown]
+# "redis was restarted", and it is stopped as before. An answer that reports what a tool said may still be wrong about the world;
+# the next world does better.
+
+# %% [markdown]
+# ## devops
+#
+# A small company: hosts, services, web sites, disks, logs. Something is wrong with it, and the logs say what.
+
+# %%
+from zoolab.toolbox.devops import DevOps, devops_tools
+
+company = DevOps()
+tools_of(devops_tools(company))
+
+# %%
+print("\n".join(state(company)))
+
+# %%
+visit(
+    devops_tools(company),
+    [
+        ("read_logs", {"service": "redis", "lines": 2}),
+        ("check_disk_usage", {"host": "db01"}),
+        ("restart_service", {"service": "redis"}),
+        ("check_status", {"service": "redis"}),
+        ("restart_service", {"service": "critical-db"}),
+    ],
+    lambda: state(company),
+    allow=["restart_service"],
+)
+
+# %% [markdown]
+# The policy allowed both restarts; the world refused the second. A tool may have a rule of its own, and then no policy can
+# loosen it.
+
+# %% [markdown]
+# ## support
+#
+# A help desk: tickets, articles that hold solutions, and drafts of replies. A draft is not sent; a person does that.
+
+# %%
+from zoolab.toolbox.support import Support, support_tools
+
+desk = Support()
+tools_of(support_tools(desk))
+
+# %%
+print("\n".join(state(desk)))
+
+# %%
+visit(
+    support_tools(desk),
+    [
+        ("get_ticket", {"ticket_id": "T-1001"}),
+        ("search_kb", {"query": "password", "limit": 1}),
+        ("draft_reply", {"ticket_id": "T-1001", "message": "Please choose 'forgotten password'."}),
+        ("draft_reply", {"ticket_id": "T-9", "message": "Hello."}),
+    ],
+    lambda: state(desk),
+)
+
+# %% [markdown]
+# ## analytics
+#
+# A shop's database with customers and orders, in SQLite and in memory. It can only be read: SQLite itself refuses everything else. A
+# few faults are hidden in the data.
+
+# %%
+from zoolab.toolbox.analytics import Analytics, analytics_tools
+
+shop = Analytics()
+tools_of(analytics_tools(shop))
+
+# %% [markdown]
+# Its state is its rows. The first of each table, and how many there are:
+
+
+# %%
+def rows_of(world):
+    "Each row of each table, a line each."
+    selected = {name: world.sql_select(f"SELECT * FROM {name}")["rows"] for name in ("customers", "orders")}
+    return [f"{name}: {row}" for name, rows in selected.items() for row in rows]
+
+
+lines = rows_of(shop)
+for table in ("customers", "orders"):
+    found = [line for line in lines if line.startswith(table)]
+    print(f"{len(found):3} rows, the first:", found[0])
+
+# %%
+visit(
+    analytics_tools(shop),
+    [
+        ("describe_table", {"table_name": "customers"}),
+        ("sql_select", {"query": "SELECT status, count(*) AS n FROM orders GROUP BY status"}),
+        ("check_data_quality", {"table_name": "orders"}),
+        ("sql_select", {"query": "DELETE FROM orders"}),
+    ],
+    lambda: rows_of(shop),
+)
+
+# %% [markdown]
+# ## security
+#
+# A security team's view: events of hosts, what is known of addresses, and which hosts are cut off from the network.
+
+# %%
+from zoolab.toolbox.security import Security, security_tools
+
+team = Security()
+tools_of(security_tools(team))
+
+# %%
+print("\n".join(state(team)))
+
+# %% [markdown]
+# `isolate_host` is of high risk. First nobody is there to be asked, so that it is denied. Then it is allowed.
+
+# %%
+looks = [
+    ("query_siem", {"query": "malware", "time_range": "1h"}),
+    ("check_ip_reputation", {"ip": "198.51.100.23"}),
+]
+isolate = ("isolate_host", {"host": "laptop7"})
+visit(security_tools(team), [*looks, isolate], lambda: state(team))
+
+# %%
+visit(security_tools(team), [isolate, isolate], lambda: state(team), allow=["isolate_host"])
+
+# %% [markdown]
+# ## files
+#
+# A folder, and nothing outside it. What is read can be outlined: the classes and functions of a Python file, the headings of a
+# Markdown file. This world is as large as the folder you give it; here it is one with two files.
+
+# %%
+from pathlib import Path
+from tempfile import mkdtemp
+
+from zoolab.toolbox.files import Files, file_tools
+
+folder = Path(mkdtemp())
+(folder / "notes.md").write_text("# Notes\n\n## Backups\n\nAt two in the night.\n")
+(folder / "shop.py").write_text("class Shop:\n    def open(self):\n        return True\n")
+files = Files(folder)
+tools_of(file_tools(files))
+
+
+# %%
+def contents(world):
+    "The files with their sizes, and the outlines that are kept."
+    sizes = [f"{name}: {(world.root / name).stat().st_size} bytes" for name in world.get_file_tree()]
+    return [*sizes, *(f"outline of {name}: {entries}" for name, entries in world.outlines.items())]
+
+
+print("\n".join(contents(files)))
+
+# %%
+visit(
+    file_tools(files),
+    [
+        ("get_file_tree", {}),
+        ("read_file", {"path": "notes.md"}),
+        ("get_outline", {"path": "shop.py"}),
+        ("read_file", {"path": "../../etc/passwd"}),
+    ],
+    lambda: contents(files),
+    allow=["read_file", "get_outline"],
+)
+
+# %% [markdown]
+# The files stay as they are: no tool here writes. What changed is what the world remembers.
+
+# %% [markdown]
+# ## clock
+#
+# The time. A real clock would give another answer in every run; this one stands still.
+
+# %%
+from zoolab.toolbox.clock import clock_tools
+
+clock = clock_tools("2030-01-02T03:04:05")
+tools_of(clock)
+
+# %%
+visit(
+    clock,
+    [("get_current_time", {}), ("get_current_time", {})],
+    lambda: [clock.execute("get_current_time", {})],
+)
+
+# %% [markdown]
+# ## tasks
+#
+# A list that a model keeps for itself, to break a long request into steps. It begins empty.
+
+# %%
+from zoolab.toolbox.tasks import TaskList, task_tools
+
+todo = TaskList()
+tools_of(task_tools(todo))
+
+# %%
+print("\n".join(state(todo)) or "no tasks")
+
+# %%
+visit(
+    task_tools(todo),
+    [
+        ("add_task", {"content": "Read the log of redis."}),
+        ("add_task", {"content": "Restart redis."}),
+        ("update_task", {"task_id": "task_1", "status": "completed"}),
+        ("update_task", {"task_id": "task_7", "status": "completed"}),
+        ("list_tasks", {}),
+    ],
+    lambda: state(todo),
+)
+
+# %% [markdown]
+# ## All of them by name
+#
+# Recordings and the command line take worlds by name; each time they are new. `files` is not among them, since it needs a folder.
+
+# %%
+from zoolab.toolbox.catalog import DOMAINS, tools_named
+
+for name in DOMAINS:
+    print(f"{name:10} {', '.join(tools_named(name).names())}")
