@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from zoolab import ToolCall, Trace
 from zoolab.cli import run as command
 from zoolab.datasets import load, load_trace, selection_tools
-from zoolab.datasets.asking import NeedleAtDepth, Question, offered
+from zoolab.datasets.asking import Askers, Question, offered
 from zoolab.datasets.building import broken_made_again, cases_made_again
 from zoolab.datasets.catalog import DATA_SETS, lookup
 from zoolab.datasets.checking import Check, checks, request_from, sources
@@ -311,8 +311,8 @@ def test_a_call_is_judged_by_what_was_meant(name: str, arguments: str, verdict: 
 
 
 def test_a_depth_that_is_none_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="a depth of 21; expected 2 to 20 layers"):
-        NeedleAtDepth(21)
+    with pytest.raises(InvalidInput, match="needle has no 21 layers; expected -L2 to -L20"):
+        Askers().of("needle3-L21")
 
 
 @given(st.sampled_from(["auto", "none", "required", "add"]), st.booleans())

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from zoolab.cli import run as command
-from zoolab.datasets.asking import NeedleAtDepth
+from zoolab.datasets.asking import Askers
 from zoolab.datasets.checking import checks
 from zoolab.errors import ZoolabError
 from zoolab.models import weights
@@ -44,5 +44,6 @@ def test_all_layers_are_the_local_model_and_fewer_are_another() -> None:
     request = Request([{"role": "user", "content": "Add 42 and 58."}], tuple(tools_named("add").schemas()))
     with LocalModel("needle") as local:
         whole = local(request)
-    assert NeedleAtDepth(20)(request).message == whole.message
-    assert NeedleAtDepth(6)(request).raw != whole.raw
+    askers = Askers()
+    assert askers.of("needle3-L20")(request).message == whole.message
+    assert askers.of("needle3-L6")(request).raw["needle"] != whole.raw["needle"]

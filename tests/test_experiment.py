@@ -369,6 +369,37 @@ def test_a_comparison_that_cannot_be_meant_is_said(given, what):
         compare_runs(runs_of({"a": 0.3, "b": 0.8}), **{"a": None, "b": None, **given})
 
 
+def spent(metric, *, cases=20, more=50):
+    runs = pd.DataFrame({"case_id": [*range(cases)] * 2, "model": "tiny"})
+    runs["variant"] = ["short"] * cases + ["long"] * cases
+    runs[metric] = [100 + case for case in range(cases)] + [100 + more + 2 * case for case in range(cases)]
+    return runs
+
+
+def test_what_is_counted_can_be_compared_and_is_not_called_better():
+    found = compare_runs(spent("tokens_in"), "short", "long", "tokens_in")[0]
+    assert found.verdict == "long against short: long has more tokens_in than short"
+    assert (found.only_a, found.only_b, found.p) == (0, 20, pytest.approx(2 / 2**20))
+    assert found.difference.estimate == pytest.approx(59.5)
+    assert "points" not in str(found)
+    assert (
+        "not decisive" in compare_runs(spent("tokens_in", cases=4), "short", "long", "tokens_in")[0].verdict
+    )
+
+
+def test_more_that_is_silently_wrong_is_not_called_better():
+    runs = spent("silently_wrong")
+    runs["silently_wrong"] = runs["variant"] == "long"
+    found = compare_runs(runs, "short", "long", "silently_wrong")[0]
+    assert found.verdict == "long against short: long has more silently_wrong than short"
+
+
+def test_what_is_no_number_cannot_be_compared():
+    runs = spent("tokens_in").assign(said="forty-two")
+    with pytest.raises(InvalidInput, match="said is"):
+        compare_runs(runs, "short", "long", "said")
+
+
 def test_an_experiment_compares_and_plots():
     done = quiet(CASES, {"plain": {}, "mute": {"deny": ["add"]}}, {"m": adder}, repeats=2)
     assert done.compare("plain", "mute")[0].difference.estimate == -1

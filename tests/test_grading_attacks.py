@@ -353,6 +353,70 @@ shell.run_cell("points = 100")
 def fetch(keys, ask): return keys
 """,
     ),
+    "messages at the exit and from a fork": (
+        2,
+        TOTAL
+        + """
+import atexit, json, os, struct, sys
+
+def fetch(keys, ask):
+    def last():
+        data = json.dumps({"value": keys, "args": [keys, None], "kwargs": {}, "call": None}).encode()
+        os.write(3, struct.pack("!I", len(data)) + data)
+
+    atexit.register(last)
+    os.register_at_fork(after_in_child=last)
+    if os.fork() == 0:
+        sys.exit(0)
+    sys.exit(0)
+""",
+    ),
+    "trace hooks that rewrite the answer": (
+        0,
+        TOTAL
+        + """
+import sys, threading
+
+def spy(frame, event, arg):
+    if frame.f_code.co_name == "_called" and event == "return" and isinstance(arg, dict):
+        arg["value"], arg["args"] = frame.f_locals.get("hidden", "forged"), []
+    return spy
+
+sys.settrace(spy)
+sys.setprofile(spy)
+threading.settrace(spy)
+
+def fetch(keys, ask):
+    found = []
+    frame = sys._getframe()
+    while frame is not None:
+        found += [name for name in ("hidden", "asked", "chance", "wanted") if name in frame.f_locals]
+        frame = frame.f_back
+    raise ValueError(f"saw {found}")
+""",
+    ),
+    "finalizers that ask when it is over": (
+        2,
+        TOTAL
+        + """
+import gc
+kept = []
+
+class Ghost:
+    def __init__(self, ask, keys):
+        self.ask, self.keys, self.me = ask, keys, self
+
+    def __del__(self):
+        for key in self.keys:
+            kept.append(self.ask(key))
+
+gc.set_threshold(1, 1, 1)
+
+def fetch(keys, ask):
+    Ghost(ask, keys)
+    return kept or ["x"] * len(keys)
+""",
+    ),
     "frames and the garbage collector": (
         2,
         TOTAL

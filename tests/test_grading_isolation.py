@@ -100,10 +100,21 @@ def asked(isolation: Isolation, *cells: str, lab: Lab = LAB, ask: Any = None) ->
         ("import getpass\ndef f(): getpass.getpass()", "`f` raised EOFError"),
         ("from zoolab import walk\ndef f(): pass", "there is no `f` in the submission"),
         ("def f(): return bytearray(9_000_000_000)", "`f` raised MemoryError"),
+        ("def f(): return ...", "`f` returned `...`, which stands where your code goes"),
     ],
 )
 def test_what_went_wrong_is_said_in_plain_words(cell, words, each):
     assert asked(each, cell).startswith(words)
+
+
+def test_a_variable_that_waits_for_its_code_is_said_in_plain_words(each):
+    @case(points=1, hint="")
+    def reads(student: Student, _chance: Random) -> None:
+        """Reads `x`."""
+        student.value("x")
+
+    grade = grade_cells(replace(LAB, cases=(reads,)), ["x = ...  # your code"], each)
+    assert grade.cases[0].happened == "`x` is `...`, which stands where your code goes"
 
 
 @pytest.mark.parametrize(

@@ -104,6 +104,33 @@ def test_a_difference_lies_in_its_interval_and_its_seed_decides_it(scores, seed)
     assert found == paired_difference(scores, other, draws=200, seed=seed)
 
 
+@given(SCORES, st.integers(1, 1_000_000), st.integers(-1000, 1000))
+def test_a_difference_may_be_one_of_any_numbers_and_lies_in_its_interval(scores, scale, shift):
+    other = {case: [shift + scale * (2 + score) for score in runs] for case, runs in scores.items()}
+    found = paired_difference(scores, other, draws=200)
+    assert found.low <= found.estimate <= found.high
+    assert (found.decisive, found.cases) == (not found.low <= 0 <= found.high, len(scores))
+
+
+def test_the_unit_of_what_is_measured_changes_nothing_but_the_scale():
+    first = {case: [3.0 + case % 5] for case in range(20)}
+    second = {case: [4.0 + case % 7] for case in range(20)}
+    small = paired_difference(first, second)
+    large = paired_difference(
+        *({case: [1e6 * x for x in runs] for case, runs in s.items()} for s in (first, second))
+    )
+    assert (large.low, large.high) == pytest.approx((1e6 * small.low, 1e6 * small.high))
+    # Student's t by hand: mean of the changes plus or minus 2.093 standard errors.
+    changes = np.array([second[case][0] - first[case][0] for case in first])
+    half = 2.093 * changes.std(ddof=1) / math.sqrt(20)
+    assert (small.low, small.high) == pytest.approx((changes.mean() - half, changes.mean() + half), abs=0.02)
+
+
+@pytest.mark.parametrize("cases", [1, 2, 3])
+def test_a_handful_of_cases_that_all_cost_the_same_more_decides_nothing(cases):
+    assert not paired_difference({c: [100] for c in range(cases)}, {c: [150] for c in range(cases)}).decisive
+
+
 @pytest.mark.parametrize("cases", [1, 2, 3])
 def test_a_handful_of_cases_decides_nothing_however_much_they_agree(cases):
     found = paired_difference({c: [0] for c in range(cases)}, {c: [1] for c in range(cases)})
@@ -132,6 +159,7 @@ def test_the_same_scores_are_no_decisive_difference_and_opposite_ones_are():
         lambda: rate({"a": [math.nan]}),
         lambda: paired_difference({"a": [1]}, {"b": [1]}),
         lambda: paired_difference({"a": [1]}, {"a": [1]}, draws=0),
+        lambda: paired_difference({"a": [1]}, {"a": [math.inf]}),
         lambda: paired_difference({"a": [1]}, {"a": [1]}, confidence=95),
         lambda: mcnemar(-1, 2),
         lambda: holm([0.1, 1.2]),
@@ -171,6 +199,27 @@ def test_95_percent_intervals_of_a_difference_cover_in_93_to_97_percent(cases, r
 @pytest.mark.parametrize(("cases", "runs"), [(5, 5), (8, 1)])
 def test_a_handful_of_cases_is_never_taken_for_more_than_it_shows(cases, runs):
     assert coverage_of_differences(cases, runs, samples=300) >= 0.95
+
+
+def tokens(rng, cases, runs):
+    """What two variants take on cases of very different length; the second takes about 60 more."""
+    length = rng.lognormal(5, 1, (cases, 1))
+    first, second = (length * rng.lognormal(0, 0.2, (cases, runs)) for _ in range(2))
+    return first, second + rng.normal(60, 40, (cases, 1))
+
+
+def seconds(rng, cases, runs):
+    """What two variants take at an endpoint that is mostly quick."""
+    return rng.exponential(2, (cases, runs)), rng.exponential(2, (cases, runs)) + 0.5
+
+
+@pytest.mark.parametrize(("cases", "runs"), [(20, 3), (40, 1)])
+@pytest.mark.parametrize(("take", "truth"), [(tokens, 60), (seconds, 0.5)])
+def test_95_percent_intervals_of_what_is_counted_cover_in_93_to_97_percent(take, truth, cases, runs):
+    rng = np.random.default_rng(22)
+    pairs = (map(as_scores, take(rng, cases, runs)) for _ in range(1000))
+    found = [paired_difference(first, second, draws=500) for first, second in pairs]
+    assert 0.93 <= sum(interval.low <= truth <= interval.high for interval in found) / 1000 <= 0.97
 
 
 def test_wilsons_interval_covers_in_93_to_97_percent_whatever_the_rate_on_average():

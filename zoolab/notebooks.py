@@ -2,8 +2,8 @@
 
     python -m zoolab.notebooks [--check] [FOLDER]
 
-`notebooks/NN-name.py` becomes `notebooks/NN-name.ipynb`, and so does `zoo.py`, the reference of the small worlds:
-without outputs, and the same bytes each time, so that a stale notebook shows in a plain comparison.
+`notebooks/NN-name.py` becomes `notebooks/NN-name.ipynb`, and `zoo.py`, the pages of the small worlds, becomes
+`zoo.ipynb`: without outputs, and the same bytes each time, so that a stale notebook shows in a comparison.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """How sure a rate is, and how sure a difference between two variants: intervals and exact tests.
 
 Runs of the same case are alike, so cases, not runs, are what is resampled and what counts as evidence.
-`Scores` are the runs of one variant: for each case the scores of its runs, from 0 (wrong) to 1 (right).
+`Scores` are the runs of one variant: for each case the scores of its runs, from 0 (wrong) to 1 (right);
+a difference may also be one of tokens, seconds or whatever else is counted.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
+from statistics import NormalDist, stdev
 from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import InvalidInput
@@ -22,6 +23,7 @@ __all__ = ["Difference", "Interval", "Scores", "holm", "mcnemar", "paired_differ
 Scores = Mapping[Hashable, Sequence[float]]
 
 _DRAWS_AT_ONCE = 1_000
+_T_DRAWS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,8 @@ class Difference:
     +25 points (+10 to +40)
     >>> print(Difference(0.05, -0.1, 0.2, 40))
     +5 points (-10 to +20), not decisive
+    >>> print(Difference(120.5, 80.25, 160.75, 40, unit=""))
+    +120 (+80.2 to +161)
     """
 
     estimate: float
@@ -55,6 +59,8 @@ class Difference:
     high: float
     #: How many cases both variants have.
     cases: int
+    #: "points" between scores from 0 to 1, a hundredth each; "" between other numbers.
+    unit: str = "points"
 
     @property
     def decisive(self) -> bool:
@@ -62,8 +68,14 @@ class Difference:
         return not self.low <= 0 <= self.high
 
     def __str__(self) -> str:
-        low, high, estimate = (f"{_signed(value)}" for value in (self.low, self.high, self.estimate))
-        return f"{estimate} points ({low} to {high})" + ("" if self.decisive else ", not decisive")
+        return self.size + ("" if self.decisive else ", not decisive")
+
+    @property
+    def size(self) -> str:
+        """The difference with its interval, as it is printed."""
+        written = _signed if self.unit else _signed_number
+        low, high, estimate = map(written, (self.low, self.high, self.estimate))
+        return f"{' '.join(filter(None, (estimate, self.unit)))} ({low} to {high})"
 
 
 def wilson(successes: float, runs: float, confidence: float = 0.95) -> Interval:
@@ -113,7 +125,7 @@ def rate(scores: Scores, confidence: float = 0.95) -> Interval:
 def paired_difference(
     first: Scores, second: Scores, *, confidence: float = 0.95, draws: int = 10_000, seed: int = 0
 ) -> Difference:
-    """The mean over the cases of both of how much better the second variant does, with its interval.
+    """The mean over the cases of both of how much more the second variant has, with its interval.
 
     Every case weighs the same, however many runs it has; cases that only one of them has are left
     out. The interval comes of a bootstrap that draws whole cases (clusters), with two corrections
@@ -125,6 +137,10 @@ def paired_difference(
     then covers in 93 to 97 % of all samples, and in more where hardly any case changes; without the
     second correction it covers in 90 % with 10 cases, and in 83 % with 5.
 
+    Where a score is not between 0 and 1 (tokens, seconds), the interval is Student's t of the means of
+    the cases, which covers as well with 10 and more cases; where a few of them change by far more than
+    all others it covers in fewer. Cases that all change by the same are taken as scores are.
+
     Args:
         first: The scores of the variant to compare with.
         second: The scores of the other.
@@ -133,14 +149,16 @@ def paired_difference(
         seed: The same seed gives the same interval.
 
     Raises:
-        InvalidInput: They have no case in common, or a score is not between 0 and 1.
+        InvalidInput: They have no case in common, or a score is no finite number.
 
     >>> before = {case: [0.0] for case in range(30)}
     >>> after = {case: [float(case < 12)] for case in range(30)}
     >>> print(paired_difference(before, after))
     +40 points (+20 to +58)
+    >>> print(paired_difference({"a": [200], "b": [310]}, {"a": [250], "b": [330]}))
+    +35 (-155 to +225), not decisive
     """
-    first, second = _checked(first), _checked(second)
+    first, second = _numbers(first), _numbers(second)
     shared = [case for case in first if case in second]
     if not shared:
         raise InvalidInput("the two variants have no case in common", advice="run both on the same cases")
@@ -148,8 +166,13 @@ def paired_difference(
         raise InvalidInput(f"{draws} draws", expected="1 or more")
     changes = [_mean(second[case]) - _mean(first[case]) for case in shared]
     estimate = _mean(changes)
-    low, high = _bootstrap(changes, (1 - _inside(confidence)) / 2, draws, seed)
-    return Difference(estimate, min(low, estimate), max(high, estimate), len(shared))
+    rated = _are_rates(first) and _are_rates(second)
+    interval = _bootstrap if rated or len(set(changes)) == 1 else _students
+    low, high = interval(changes, (1 - _inside(confidence)) / 2, draws, seed)
+    if rated:
+        low, high = max(-1.0, low), min(1.0, high)
+    unit = "points" if rated else ""
+    return Difference(estimate, min(low, estimate), max(high, estimate), len(shared), unit)
 
 
 def mcnemar(only_first: int, only_second: int) -> float:
@@ -184,12 +207,24 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def _checked(scores: Scores) -> dict[Hashable, list[float]]:
-    checked = {case: [float(score) for score in runs] for case, runs in scores.items() if len(runs)}
-    wrong = next((score for runs in checked.values() for score in runs if not 0 <= score <= 1), None)
-    if not checked or wrong is not None:
-        what = "there are no scores" if wrong is None else f"a score of {wrong:g}"
-        raise InvalidInput(what, expected="scores from 0 (wrong) to 1 (right)")
+    checked = _numbers(scores)
+    if not _are_rates(checked):
+        wrong = next(score for runs in checked.values() for score in runs if not 0 <= score <= 1)
+        raise InvalidInput(f"a score of {wrong:g}", expected="scores from 0 (wrong) to 1 (right)")
     return checked
+
+
+def _numbers(scores: Scores) -> dict[Hashable, list[float]]:
+    numbers = {case: [float(score) for score in runs] for case, runs in scores.items() if len(runs)}
+    wrong = next((score for runs in numbers.values() for score in runs if not math.isfinite(score)), None)
+    if not numbers or wrong is not None:
+        what = "there are no scores" if wrong is None else f"a score of {wrong:g}"
+        raise InvalidInput(what, expected="one finite number or more")
+    return numbers
+
+
+def _are_rates(scores: Mapping[Hashable, list[float]]) -> bool:
+    return all(0 <= score <= 1 for runs in scores.values() for score in runs)
 
 
 def _worth(scores: Mapping[Hashable, list[float]], p: float, runs: int) -> float:
@@ -219,7 +254,16 @@ def _bootstrap(changes: list[float], tail: float, draws: int, seed: int) -> tupl
     away = _draw_means(sizes, shares, len(changes), draws, rng) - middle
     away *= np.sqrt(freedom / rng.chisquare(freedom, draws))
     low, high = np.quantile(away, tail, method="lower"), np.quantile(away, 1 - tail, method="higher")
-    return max(-1.0, middle + float(low)), min(1.0, middle + float(high))
+    return middle + float(low), middle + float(high)
+
+
+def _students(changes: list[float], tail: float, draws: int, seed: int) -> tuple[float, float]:
+    """Student's t of the mean change; its quantile is drawn, and from more draws than means are."""
+    import numpy as np
+
+    drawn = np.random.default_rng(seed).standard_t(len(changes) - 1, _T_DRAWS * draws)
+    half = float(np.quantile(np.abs(drawn), 1 - 2 * tail)) * stdev(changes) / math.sqrt(len(changes))
+    return _mean(changes) - half, _mean(changes) + half
 
 
 def _draw_means(sizes: Any, shares: Any, cases: int, draws: int, rng: np.random.Generator) -> Any:
@@ -248,3 +292,7 @@ def _signed(share: float) -> str:
     points = share * 100
     text = f"{points:+.0f}" if abs(points) >= 0.5 else f"{points:+.1f}"
     return "0" if float(text) == 0 else text
+
+
+def _signed_number(value: float) -> str:
+    return f"{value:+.3g}" if 1e-4 <= abs(value) < 1000 else f"{value:+,.0f}" if abs(value) >= 1 else "0"

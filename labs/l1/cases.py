@@ -214,7 +214,12 @@ def has_bounds(student: Student, chance: Random) -> None:
     """`limit` is at least 1 and at most 200, `hours` is not below 0, and `words` has at least one word."""
     logs, ticket = (_call(name, chance) for name in ("search_logs", "open_ticket"))
     outside = {"limit": (0, 201, -chance.randrange(1, 99)), "words": ([],)}
-    right = [{**logs, "limit": 1}, {**logs, "limit": 200}, {**logs, "words": ["one"]}]
+    right = [
+        {**logs, "limit": 1},
+        {**logs, "limit": 200},
+        {**logs, "words": ["one"]},
+        {**logs, "words": _SERVICES},
+    ]
     _try(student, "search_logs", right, _changed("a value out of bounds", logs, outside))
     _try(student, "open_ticket", [{**ticket, "hours": 0}], [("`hours` below 0", {**ticket, "hours": -0.5})])
 

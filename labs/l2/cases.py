@@ -147,7 +147,8 @@ def reads_json(student: Student, chance: Random) -> None:
     whole = bench.raw(bench.right)
     bench.no_json("text that is not JSON", whole[:-1], whole[:-1] + ",}", whole * 2, "Here: " + whole)
     missing: Pairs = {("invalid_arguments", f"/{role}") for role in ("place", "text", "whole")}
-    bench.judge("blank text", bench.tool, chance.choice(["", " "]), missing)
+    for blank in ("", " ", "\n\t "):
+        bench.judge("blank text", bench.tool, blank, missing)
 
 
 @case(2, "null, a list and a text are JSON, and none of them is an object. Only blank text stands for {}.")
@@ -242,6 +243,18 @@ def checks_choices_and_bounds(student: Student, chance: Random) -> None:
         bench.bad("a choice of the enum", {**bench.right, "choice": word})
     for word in (choices[0].upper(), choices[0][:-1], "".join(choices)):
         bench.bad("a choice that is not in the enum", {**bench.right, "choice": word}, "/choice")
+    kinds = bench.schema["properties"]
+    kinds["whole"] = {"type": "integer", "enum": [low, high]}
+    kinds["ratio"] = {"type": "number", "minimum": -0.5, "maximum": 0}
+    for whole, ratio in ((low, 0), (high, -0.5)):
+        bench.bad("a number of the enum, and a bound", {**bench.right, "whole": whole, "ratio": ratio})
+    bench.bad(
+        "two numbers out of bounds", {**bench.right, "whole": low + 1, "ratio": 0.25}, "/whole", "/ratio"
+    )
+    kinds["ratio"] = {"type": "number", "minimum": 0}
+    right = {**bench.right, "whole": low, "ratio": 0}
+    bench.bad("a bound of 0", right)
+    bench.bad("a number below 0", {**right, "ratio": -0.25}, "/ratio")
 
 
 @case(2, "Call your checker again for each property and each item, with a longer pointer.")
@@ -257,6 +270,12 @@ def looks_inside(student: Student, chance: Random) -> None:
         bench.bad("a problem in an item of a list", {**right, "lines": items}, f"/lines/{row}{at}")
     tags = [*right["tags"][:row], 5, *right["tags"][row + 1 :]]
     bench.bad("an item of another type", {**right, "tags": tags}, f"/tags/{row}")
+    bench.schema["properties"]["tags"] = {
+        "type": "array",
+        "items": {"type": "array", "items": {"type": "integer"}},
+    }
+    bench.bad("lists in a list", {**right, "tags": [[], [row, 8]]})
+    bench.bad("a problem in a list in a list", {**right, "tags": [[], [row, "8"]]}, "/tags/1/1")
 
 
 @case(2, "Collect problems in a list; do not return at the first one.")

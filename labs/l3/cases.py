@@ -312,12 +312,15 @@ def stops_at_the_limit(student: Student, chance: Random) -> None:
 
 @case(points=2, hint="Each request holds all that was said before. Compare `messages` turn by turn.")
 def goes_on(student: Student, chance: Random) -> None:
-    """A conversation of several turns grows: each request is the one before, the reply, and its results."""
+    """A conversation of several turns grows: each request is the one before, the reply, and its results. A
+    call that comes again runs again."""
     names = chance.sample(NAMES, 3)
     asks = [
         _asks(*(_call(chance, name) for name in chance.choices(names, k=chance.randrange(1, 4))))
         for _ in "123"
     ]
+    again = {**asks[0]["tool_calls"][0], "id": _call(chance, names[0])["id"]}
+    asks.append(_asks(again))
     before = [*_question(chance), _asks(_call(chance, names[0]))]
     old = {"role": "tool", "tool_call_id": before[-1]["tool_calls"][0]["id"], "content": "17"}
     opening = [*before, old, _final(chance), {"role": "user", "content": "And now?"}]
@@ -335,13 +338,11 @@ def goes_on(student: Student, chance: Random) -> None:
 def errors_go_back(student: Student, chance: Random) -> None:
     """A tool that raises has a result too: it says `error` and the exception's message. The other calls of
     the reply run all the same, and the conversation goes on."""
-    good, bad = names = chance.sample(NAMES, 2)
+    good, *bad = names = chance.sample(NAMES, 1 + len(ERRORS))
     said = f"no {chance.choice(WORDS)} {chance.randrange(10**4)} here"
-    calls = [_call(chance, name) for name in (good, bad, good)]
-    walk = Walk(
-        chance, _question(chance), [_asks(*calls), _final(chance)], {bad: chance.choice(ERRORS)(said)}
-    )
-    walk.play(student, names)
+    raised = {name: kind(said) for name, kind in zip(bad, ERRORS, strict=True)}
+    calls = [_call(chance, name) for name in (good, *bad, good)]
+    walk = Walk(chance, _question(chance), [_asks(*calls), _final(chance)], raised).play(student, names)
     walk.check_contents(walk.outcomes_of(calls))
     walk.check_end(walk.replies[-1])
 
@@ -356,8 +357,8 @@ def critical_calls_are_confirmed(student: Student, chance: Random) -> None:
 @case(points=1, hint="Ask for `True` and nothing less; a `confirm` that raises has not said yes.")
 def only_true_is_a_yes(student: Student, chance: Random) -> None:
     """Whatever else `confirm` returns is a no, and so is an exception of its own."""
-    noes = [None, 0, "no", "yes", {"confirmed": True}, chance.choice(ERRORS)("nobody is there")]
-    _with_a_critical_tool(student, chance, chance.sample([*noes, True], 7))
+    noes = [None, 0, 1, "no", "yes", {"confirmed": True}, *(kind("nobody is there") for kind in ERRORS)]
+    _with_a_critical_tool(student, chance, chance.sample([*noes, True], len(noes) + 1))
 
 
 @case(points=1, hint="Look the name up before you run anything; the model should read which name was wrong.")
@@ -426,11 +427,10 @@ def callers_list_stays(student: Student, chance: Random) -> None:
 
 @case(points=1, hint="`model(messages, [tool['schema'] for tool in tools.values()])`, every time.")
 def offers_the_tools(student: Student, chance: Random) -> None:
-    """Every request offers the schemas of all tools, in a list."""
+    """Every request offers the schemas of all tools, critical ones too, in a list."""
     names = chance.sample(NAMES, 3)
-    walk = Walk(chance, _question(chance), [_asks(_call(chance, names[0])), _final(chance)]).play(
-        student, names
-    )
+    replies = [_asks(_call(chance, names[0])), _final(chance)]
+    walk = Walk(chance, _question(chance), replies, critical=names[1]).play(student, names)
     walk.results()
     wanted = sorted(canonical(_schema(name)) for name in names)
     for tools in walk.offered:

@@ -256,10 +256,12 @@ def oldest_go_first(student: Student, chance: Random) -> None:
     points=2, hint="Ids repeat: a result belongs to the reply that it follows, not to any reply with its id."
 )
 def ids_repeat(student: Student, chance: Random) -> None:
-    """Calls of different replies may have the same id: the results of a reply are the ones that follow it."""
-    sizes = _sizes(chance)
-    units = [[_says(chance, "system")], [_says(chance, "user")]]
-    units += [_calls(chance, ["call_0", "call_1"][: chance.randrange(1, 3)]) for _ in range(5)]
+    """Calls of different replies may have the same id: the results of a reply are the ones that follow it. A
+    question that was asked before, word by word, is another message."""
+    sizes, question = _sizes(chance), _says(chance, "user")
+    chain = [_calls(chance, ["call_0", "call_1"][: chance.randrange(1, 3)]) for _ in range(5)]
+    units = [[_says(chance, "system")], [question], *chain[:3], [dict(question)], *chain[3:]]
+    _exactly(student, units, sizes.total(_keeps(units, 0, sizes)), sizes)
     for budget in _budgets(units, sizes, chance, 3):
         _exactly(student, units, budget, sizes)
 

@@ -100,6 +100,9 @@ def leaves_the_valid_alone(student: Student, chance: Random) -> None:
         task = Task(chance)
         task.meant[task.text] = odd.format(chance.choice(WORDS))
         by_rules(student, task, task.but(), "a valid text")
+    task.meant[task.text] = chance.choice(["Málaga", "Zürich", "東京", "Łódź"])
+    for plain in (True, False):
+        by_rules(student, task, json.dumps(task.meant, ensure_ascii=plain), "a valid text in other letters")
 
 
 @case(points=1, hint="The three backticks, and the word behind them, stand around the JSON.", public=True)
@@ -143,6 +146,9 @@ def two_faults_at_once(student: Student, chance: Random) -> None:
     by_rules(student, task, fenced(task.but()[:-1] + ",}", chance), "a fence and a comma")
     by_rules(student, task, fenced(str(task.meant)[:-1] + ", }", chance), "a fence and single quotes")
     by_rules(student, task, json.dumps(task.but()[:-1] + ",}"), "encoded twice, with a comma inside")
+    task.meant[task.text] = chance.choice(["Málaga", "Zürich", "東京", "Łódź"])
+    whole = json.dumps(task.meant, ensure_ascii=False)
+    by_rules(student, task, fenced(whole[:-1] + ",}", chance), "a fence, a comma, and letters beyond a to z")
 
 
 @case(points=2, hint="The question is text: put what came, and the schema, into it.", public=True)
@@ -242,6 +248,8 @@ def never_falls_back_to_nothing(student: Student, chance: Random) -> None:
     for hopeless in ("I do not know yet.", task.bare()):
         for budget in (0, 2):
             must_give_up(student, task, hopeless, Model("{}"), budget, "a text beyond repair")
+    task.meant = {}
+    by_rules(student, task, "{}", "`{}`, valid where nothing is required")
 
 
 @case(points=2, hint="No closing brace: something is missing, and nobody knows what.")
@@ -268,19 +276,19 @@ def chooses_between_no_two_meanings(student: Student, chance: Random) -> None:
             must_give_up(student, task, raw, Model(proposal), budget, "a text of two meanings")
 
 
-def runs(student: Student, task: Task, raw: str, proposals: tuple[str, ...], times: int) -> None:
-    """The tool runs so many times, with what was meant, and `run_tool` says so."""
+def runs(student: Student, task: Task, raw: str, proposals: tuple[str, ...], times: int, gives: Any) -> None:
+    """The tool, which gives this, runs so many times, with what was meant, and `run_tool` says so."""
     calls: list[dict[str, Any]] = []
 
-    def tool(**arguments: Any) -> str:
+    def tool(**arguments: Any) -> Any:
         calls.append(arguments)
-        return f"done with {task.number}"
+        return gives
 
     hands = Callback(tool, "tool"), Callback(Model(*proposals), "model")
     said = student.call("run_tool", raw, task.schema, *hands, len(proposals)).value
     if not same(calls, [task.meant] * times):
         raise Wrong(f"the tool ran {len(calls)} times, not as often as it should, or with other arguments")
-    wanted = {"ran": bool(times), "result": f"done with {task.number}" if times else None}
+    wanted = {"ran": bool(times), "result": gives if times else None}
     if not isinstance(said, dict) or not same({key: said.get(key) for key in wanted}, wanted):
         raise Wrong(f"the tool ran {len(calls)} times, and `run_tool` returned something else")
 
@@ -290,13 +298,14 @@ def runs_the_tool_once(student: Student, chance: Random) -> None:
     """`run_tool` calls the tool once and returns `{"ran": True, "result": what the tool returned}`."""
     task = Task(chance)
     for raw in (task.but(), fenced(task.but(), chance), task.bare()):
-        runs(student, task, raw, (task.but(),), 1)
+        for gives in (f"done with {task.number}", chance.choice([None, 0, False, ""])):
+            runs(student, task, raw, (task.but(),), 1, gives)
 
 
 @case(points=3, hint="Nothing runs before a proposal has passed every check.")
 def runs_nothing_unchecked(student: Student, chance: Random) -> None:
     """If nothing right came the tool does not run, and `{"ran": False, "result": None}` comes back."""
-    task = Task(chance)
+    task, gives = Task(chance), f"done with {chance.randrange(10**6)}"
     for bad in (task.but(count=str(task.number)), task.but(text="Nowhere"), "{}", task.but()[:-1]):
-        runs(student, task, task.bare(), (bad, task.but()), 1)
-        runs(student, task, task.bare(), (bad,), 0)
+        runs(student, task, task.bare(), (bad, task.but()), 1, gives)
+        runs(student, task, task.bare(), (bad,), 0, gives)

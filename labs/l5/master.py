@@ -60,13 +60,15 @@ print(problems({"city": "Oslo", "days": "3"}, schema))
 
 # %% [markdown]
 # `words(text)` lists the words of an object: its keys, its texts and its numbers, in their order. Quotes,
-# commas, brackets and what stands around the object do not count. Two texts with the same words say the
-# same, only written differently. This is how you see whether a repair has changed what was meant.
+# commas, brackets and what stands around the object do not count, and `\u00e9` is the letter `é`. Two texts
+# with the same words say the same, only written differently. This is how you see whether a repair has
+# changed what was meant.
 
 
 # %%
 def words(text):
     """The keys, texts and numbers between the first { and the last }, in their order."""
+    text = re.sub(r"(\\u[0-9a-fA-F]{4})+", lambda found: json.loads(f'"{found[0]}"'), text)
     start, end = text.find("{"), text.rfind("}")
     inside = text[max(start, 0) : end if end > start else len(text)]
     found = re.findall(r"""[^\s{}\[\]:,"'\\`]+""", inside)

@@ -237,9 +237,10 @@ def the_first_failure_is_the_cause(student: Student, chance: Random) -> None:
 
 @case(points=2, hint="Once a call has recovered it waits for nothing; the field `attempt` counts otherwise.")
 def another_failure_is_another_row(student: Student, chance: Random) -> None:
-    """A tool that recovered and fails again later has a second row."""
+    """A tool that recovered and fails again later has a second row, in a long run too."""
     a, b = chance.sample(TOOLS, 2)
-    plan = [[(a, UNFIT)], [(a, FINE), (b, FINE)], [(a, FINE)], [(b, FINE), (a, UNFIT)], [(a, "json")]]
+    plan = [[(b, FINE)]] * 8
+    plan += [[(a, UNFIT)], [(a, FINE), (b, FINE)], [(a, FINE)], [(b, FINE), (a, UNFIT)], [(a, "json")]]
     check_errors(student, chance, plan, *COLUMNS)
 
 

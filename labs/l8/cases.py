@@ -284,6 +284,7 @@ REVERSED = _results(lambda _calls, results: results[::-1])
 AS_PYTHON = _broken(text=lambda _self, value: str(value))
 FORGETS_REPLIES = _sends(lambda said, _turn: [one for one in said if not one.get("tool_calls")])
 FORGETS_FIRST = _sends(lambda said, turn: said[1:] if turn else said)
+OFFERS_SOME = _broken(offered=lambda self, turn: Loop.offered(self, turn)[:-1])
 OFFERS_ONCE = _broken(offered=lambda self, turn: [] if turn else Loop.offered(self, turn))
 DROPS_TEXT = _broken(
     kept=lambda _self, reply: {**reply, "content": None} if reply.get("tool_calls") else reply
@@ -438,8 +439,9 @@ def limit_counted_wrongly(student: Student, chance: Random) -> None:
 
 @case(points=2, hint="Compare every request, whole: `messages` and `tools`.")
 def requests_cut(student: Student, chance: Random) -> None:
-    """Finds a loop that leaves the first message out of later requests, and one that leaves out the tools."""
-    _tell_apart(student, chance, FORGETS_FIRST, OFFERS_ONCE)
+    """Finds a loop that leaves the first message out of later requests, one that leaves out the tools there,
+    and one that leaves out one tool everywhere."""
+    _tell_apart(student, chance, FORGETS_FIRST, OFFERS_ONCE, OFFERS_SOME)
 
 
 @case(points=1, hint="What comes back ends with the last reply.")

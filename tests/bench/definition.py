@@ -7,7 +7,7 @@ import typing
 from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
-from pairs import heading, row
+from pairs import Effort, Row, compare
 
 from zoolab import tool
 
@@ -60,17 +60,15 @@ def _described(text: str) -> Iterator[tuple[str, str]]:
             yield name, description
 
 
-def main() -> None:
-    """Print the table."""
+def rows(effort: Effort) -> Iterator[Row]:
+    """A function with three parameters; both make the same schema."""
     assert tool(fresh()).parameters == by_hand(fresh()), tool(fresh()).parameters
-    heading("by hand")
-    row(
-        "schema of a function with three parameters",
+    yield compare(
+        "definition",
+        "a function's schema, three parameters",
         lambda: tool(fresh()),
         lambda: by_hand(fresh()),
-        times=500,
+        "a generator by hand for that one docstring",
+        effort,
+        times=100,
     )
-
-
-if __name__ == "__main__":
-    main()

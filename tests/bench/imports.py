@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-import resource
 import subprocess
 import sys
-from statistics import median
+from collections.abc import Iterator
+from functools import partial
 
-ROUNDS = 15
+from pairs import Effort, Row, children_cpu_seconds, compare
+
+CODES = ("import zoolab", "from zoolab import tool, walk, run, Trace, Scripted")
 
 
-def child_seconds(code: str) -> float:
-    """CPU seconds of a fresh interpreter."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+def fresh(code: str) -> None:
+    """A new interpreter that runs this."""
     subprocess.run([sys.executable, "-c", code], check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def main() -> None:
-    """Print the table."""
-    print()
-    for code in ("import zoolab", "from zoolab import tool, walk, run, Trace, Scripted"):
-        child_seconds(code)
-        pairs = [(child_seconds("pass"), child_seconds(code)) for _ in range(ROUNDS)]
-        ratio = median(ours / bare for bare, ours in pairs)
-        print(f"{code:<55} {ratio:5.2f} x python -c pass ({median(bare for bare, _ in pairs) * 1e3:.0f} ms)")
-
-
-if __name__ == "__main__":
-    main()
+def rows(effort: Effort) -> Iterator[Row]:
+    """The package alone, and with what a walk needs."""
+    for code in CODES:
+        ours, bare = partial(fresh, code), partial(fresh, "pass")
+        yield compare("imports", code, ours, bare, "python -c pass", effort, clock=children_cpu_seconds)

@@ -1,23 +1,21 @@
-"""The cost of a round of the loop, beside a loop written by hand. Prints ratios; asserts nothing.
-
-python tests/bench/loop.py
-"""
+"""The cost of a round of the loop, beside a loop written by hand."""
 
 from __future__ import annotations
 
 import gc
 import json
-import time
 import tracemalloc
-from collections.abc import Callable
-from statistics import median
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from jsonschema import Draft202012Validator
+from pairs import Effort, Row, compare
 
-from zoolab import Limits, Reply, Request, Tool, Trace, tool, walk
+from zoolab import Limits, Reply, Request, Trace, tool, walk
 
 ROUNDS = (10, 100, 1000)
+BY_HAND = "a loop by hand: dicts, json.loads, compiled jsonschema, the call, append"
 Message = dict[str, Any]
 
 
@@ -74,14 +72,6 @@ def recorded_walk(rounds: int) -> Trace:
     return Trace.record(walk("What is 42 + 58?", [add], Counting(rounds), limits=Limits(turns=rounds + 1)))
 
 
-def seconds_per_round(run: Callable[[int], object], rounds: int) -> float:
-    """CPU seconds of one round."""
-    gc.collect()
-    began = time.process_time()
-    run(rounds)
-    return (time.process_time() - began) / rounds
-
-
 def peak_bytes(run: Callable[[int], object], rounds: int) -> int:
     """The most memory that one run holds, its result included."""
     gc.collect()
@@ -93,30 +83,21 @@ def peak_bytes(run: Callable[[int], object], rounds: int) -> int:
     return peak
 
 
-_VALIDATORS: dict[str, Any] = {add.name: Draft202012Validator(add.parameters)}
-
-
-def main() -> None:
-    """Print the table."""
-    assert isinstance(add, Tool)
-    ours: dict[int, float] = {}
-    print("rounds   bare us/round   zoolab us/round   ratio (median of paired runs)")
-    for rounds in ROUNDS:
-        repeats = max(5, 2000 // rounds)
-        recorded_walk(rounds), bare_loop(rounds)
-        pairs = [
-            (seconds_per_round(bare_loop, rounds), seconds_per_round(recorded_walk, rounds))
-            for _ in range(repeats)
-        ]
-        ratio = median(walked / bare for bare, walked in pairs)
-        ours[rounds] = median(walked for _, walked in pairs)
-        print(
-            f"{rounds:6d} {median(b for b, _ in pairs) * 1e6:15.1f} {ours[rounds] * 1e6:17.1f} {ratio:7.2f}"
+def rows(effort: Effort) -> Iterator[Row]:
+    """A round at each length, and the memory of the longest."""
+    sizes = effort.sizes(ROUNDS)
+    for rounds in sizes:
+        yield compare(
+            "loop",
+            f"a round of the loop, recorded, of {rounds:,}",
+            partial(recorded_walk, rounds),
+            partial(bare_loop, rounds),
+            BY_HAND,
+            effort,
+            units=rounds,
         )
-    print(f"flat from 100 to 1,000 rounds: {ours[1000] / ours[100]:.2f}")
-    memory = peak_bytes(recorded_walk, 1000) / peak_bytes(bare_loop, 1000)
-    print(f"peak memory at 1,000 rounds: {memory:.2f} x bare")
+    ours, bare = peak_bytes(recorded_walk, sizes[-1]), peak_bytes(bare_loop, sizes[-1])
+    yield Row("loop", f"peak memory of {sizes[-1]:,} rounds", ours, bare, ours / bare, BY_HAND, "bytes")
 
 
-if __name__ == "__main__":
-    main()
+_VALIDATORS: dict[str, Any] = {add.name: Draft202012Validator(add.parameters)}

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
+from functools import partial
+from statistics import median
 from typing import Any
 
-from pairs import cpu_seconds
+from pairs import Effort, Row, cpu_seconds, interleaved
 
 from zoolab.records import Messages
 from zoolab.trace.journal import Journal
@@ -27,21 +30,25 @@ def journalled(log: list[dict[str, Any]]) -> Journal:
     return journal
 
 
-def main() -> None:
-    """Print the share, and rebuild every revision that is sampled."""
+def rows(effort: Effort) -> Iterator[Row]:
+    """Every revision can be rebuilt exactly, as from the copies, of which only a sample is made."""
     log = conversation()
-    ours = cpu_seconds(lambda: journalled(log))
-    copies = sum(cpu_seconds(lambda n=n: copy.deepcopy(log[:n])) for n in range(SAMPLE, MESSAGES + 1, SAMPLE))
-    share = ours / (copies * SAMPLE)
     journal = journalled(log)
-    exact = all(
-        journal.rebuild(journal.revision._replace(length=n)) == log[:n] for n in range(0, MESSAGES, SAMPLE)
+    for length in range(0, MESSAGES, SAMPLE):
+        assert journal.rebuild(journal.revision._replace(length=length)) == log[:length]
+    lengths = range(SAMPLE, MESSAGES + 1, SAMPLE)
+    pairs = interleaved(
+        partial(journalled, log),
+        lambda: [copy.deepcopy(log[:length]) for length in lengths],
+        effort,
+        cpu_seconds,
     )
-    print(
-        f"\nrecording {MESSAGES:,} messages: {ours * 1e3:.1f} ms, {100 * share:.2f} % of a deep copy a step"
+    ours, copies = (median(column) for column in zip(*pairs, strict=True))
+    yield Row(
+        "recording",
+        f"{MESSAGES:,} messages of {LENGTH} characters",
+        ours,
+        copies * SAMPLE,
+        median(our / their for our, their in pairs) / SAMPLE,
+        f"a deep copy of messages[] at each step (each {SAMPLE}th made, times {SAMPLE})",
     )
-    print(f"revisions rebuilt exactly: {exact}")
-
-
-if __name__ == "__main__":
-    main()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pairs import heading, row
+from pairs import Effort, Row, compare
 
 from zoolab import Replay, Request, Scripted
 
@@ -24,23 +26,19 @@ def conversation(length: int) -> list[dict[str, Any]]:
     return messages
 
 
-def main() -> None:
-    """Print the table: `create` transforms every message in each request, which `post` does not."""
+def rows(effort: Effort) -> Iterator[Row]:
+    """`create` transforms every message in each request, which `post` does not."""
     with tempfile.TemporaryDirectory() as folder:
         recorded = Replay(Path(folder) / "bench.jsonl", live=Scripted(lambda _request: "3"))
-        heading("create")
-        for size in SIZES:
+        for size in effort.sizes(SIZES):
             request = Request(conversation(size))
             recorded(request)
-            body = recorded.body(request)
-            row(
-                f"{size} messages",
-                lambda request=request: recorded(request),
-                lambda body=body: recorded.client.chat.completions.create(**body),
-                times=max(2, 200 // size),
-                rounds=9,
+            yield compare(
+                "replay",
+                f"a replayed request of {size:,} messages",
+                partial(recorded, request),
+                partial(recorded.client.chat.completions.create, **recorded.body(request)),
+                "the openai client's own create, on the same transport",
+                effort,
+                times=max(1, 50 // size),
             )
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""Every notebook as a page, run and drawn in light and in dark: nothing failed, nothing sticks out, nothing is missing."""
+"""Every notebook as a page, in light and in dark: nothing failed, nothing sticks out, nothing is missing."""
 
 from __future__ import annotations
 
@@ -17,14 +17,16 @@ from zoolab import notebooks
 FOLDER = Path(__file__).parents[2] / "notebooks"
 SOURCES = notebooks.sources(FOLDER)
 WIDGET = "application/vnd.jupyter.widget-view+json"
-WIDTHS = (1280, 800)
+WIDTHS = (800, 1280)
 
 # What is wrong with a page, in words; for an image also whether it could be drawn.
 LOOK = """() => {
-    const root = document.documentElement, found = [];
+    const root = document.documentElement, found = [], drawn = image => image.complete && image.naturalWidth;
     if (root.scrollWidth > root.clientWidth) found.push(`${root.scrollWidth - root.clientWidth} px too wide`);
     for (const image of document.images)
-        if (!image.complete || !image.naturalWidth) found.push(`broken image ${image.outerHTML.slice(0, 80)}`);
+        if (!drawn(image)) found.push(`broken image ${image.outerHTML.slice(0, 80)}`);
+    const pictures = [...document.images].map(image => image.src);
+    if (new Set(pictures).size < pictures.length) found.push('the same picture twice');
     for (const cell of document.querySelectorAll('.jp-MarkdownCell'))
         if (!cell.textContent.trim()) found.push('empty text');
     if (document.querySelectorAll('h1').length !== 1) found.push('not one title');
@@ -55,7 +57,7 @@ def run_once(path: Path) -> nbformat.NotebookNode:
 
 
 def without_widgets(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
-    """The page of a reader whose browser gets no scripts from elsewhere: what stands in for a widget shows."""
+    """The page of a reader who gets no scripts from elsewhere: what stands in for a widget shows."""
     for output in outputs(notebook):
         output.get("data", {}).pop(WIDGET, None)
     notebook.metadata.pop("widgets", None)
@@ -67,11 +69,18 @@ def outputs(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
 
 
 def failures(notebook: nbformat.NotebookNode) -> list[str]:
-    """Errors that no cell was meant to raise, and what was complained about on the side."""
+    """Errors that no cell was meant to raise, what was complained about, and figures that were not drawn."""
     unmeant = [cell for cell in notebook.cells if "raises-exception" not in cell.metadata.get("tags", [])]
     made = [output for cell in unmeant for output in cell.get("outputs", [])]
     errors = [output.evalue for output in made if output.output_type == "error"]
-    return errors + [output.text for output in made if output.get("name") == "stderr"]
+    complaints = [output.text for output in made if output.get("name") == "stderr"]
+    return errors + complaints + [text for text in map(shown_text, made) if text.startswith("<Figure ")]
+
+
+def shown_text(output: nbformat.NotebookNode) -> str:
+    """The text that a page shows of an output, where it shows nothing better."""
+    data = output.get("data", {})
+    return data.get("text/plain", "") if data.keys() <= {"text/plain"} else ""
 
 
 def draw(notebook: nbformat.NotebookNode, theme: str, path: Path) -> Path:

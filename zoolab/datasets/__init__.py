@@ -16,9 +16,8 @@ berkeley.py   the cases of the Berkeley Function-Calling Leaderboard
 
 from __future__ import annotations
 
-from zoolab.datasets.asking import NeedleAtDepth
 from zoolab.datasets.berkeley import bfcl
 from zoolab.datasets.loading import load, load_trace
 from zoolab.datasets.selection import selection_tools
 
-__all__ = ["NeedleAtDepth", "bfcl", "load", "load_trace", "selection_tools"]
+__all__ = ["bfcl", "load", "load_trace", "selection_tools"]

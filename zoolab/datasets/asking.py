@@ -6,22 +6,15 @@ constraint that it may only write names of tools on offer, `smollm2` describes t
 
 from __future__ import annotations
 
-import importlib
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from zoolab.errors import InvalidInput, ModelError
-from zoolab.models import needle, weights
-from zoolab.models.local import SEED, LocalModel
-from zoolab.models.openai import reply_from
-from zoolab.records import Message, Model, Reply, Request
+from zoolab.errors import InvalidInput
+from zoolab.models.local import LocalModel
+from zoolab.models.rungs import LAYERS
+from zoolab.records import Message, Reply, Request
 from zoolab.registry import ToolRegistry
 from zoolab.steps.request import opening_messages
-
-LAYERS = 20
-_NAME = re.compile(r"needle3-L(\d{1,2})(-raw)?\Z", re.ASCII)
 
 #: Without them SmolLM2 hardly ever writes a call. Their tools are none of those on offer.
 EXAMPLES: tuple[Message, ...] = (
@@ -57,67 +50,17 @@ class Question:
         return Request(opening_messages(self.prompt), tuple(registry.schemas()), settings=settings)
 
 
-class NeedleAtDepth:
-    """Needle with some of its layers: a ladder of quality, from 6 to 20.
-
-    Args:
-        depth: How many layers run; the fewer, the faster and the worse.
-        constrain: Whether it may only write names of tools that are on offer.
-
-    Raises:
-        InvalidInput: No such depth; at the first request: the weights or the runtime are not here.
-
-    >>> NeedleAtDepth(8).name, NeedleAtDepth(20, constrain=False).name
-    ('needle3-L8', 'needle3-L20-raw')
-    """
-
-    #: What a recording of this model says of itself.
-    made = "recorded"
-    calls = "native"
-
-    def __init__(self, depth: int = LAYERS, *, constrain: bool = True) -> None:
-        if not 2 <= depth <= LAYERS:
-            raise InvalidInput(f"a depth of {depth}", expected=f"2 to {LAYERS} layers")
-        self.depth, self.constrain = depth, constrain
-        self.name = self.model = f"needle3-L{depth}" + ("" if constrain else "-raw")
-        self.settings = {"temperature": 0, "seed": SEED, "max_tokens": 160}
-        self._engine: Any = None
-
-    @property
-    def who(self) -> str:
-        """Who answers, for a recording."""
-        return f"{weights.describe(['needle'])}, {self.depth} of {LAYERS} layers"
-
-    def __call__(self, request: Request) -> Reply:
-        body = request.body(**self.settings, model=needle.MODELS[0 if self.constrain else 1])
-        try:
-            completion = needle.complete(body, self._loaded())
-        except needle.BadRequest as problem:
-            raise ModelError(f"{self.name} cannot answer: {problem}", advice="ask for less") from None
-        return reply_from({**completion, "model": self.name})
-
-    def _loaded(self) -> Any:
-        if self._engine is None:
-            runtime = _runtime()
-            path = str(weights.find("needle"))
-            whole = self.depth == LAYERS
-            self._engine = (
-                runtime.V3Engine.load(path) if whole else runtime.V3Engine.load_with_depth(path, self.depth)
-            )
-        return self._engine
-
-
 class Askers:
     """The models by name, each loaded once.
 
     >>> Askers().of("needle3-L8").name
-    'needle3-L8'
+    'needle-L8'
     """
 
     def __init__(self) -> None:
-        self._models: dict[str, Model] = {}
+        self._models: dict[str, LocalModel] = {}
 
-    def of(self, name: str) -> Model:
+    def of(self, name: str) -> LocalModel:
         """The model of that name, or `InvalidInput`."""
         if name not in self._models:
             self._models[name] = _model(name)
@@ -134,7 +77,7 @@ def who_answers(name: str) -> str:
     >>> who_answers("needle3-L8").startswith("Needle 3 (121 M parameters, 2 bit), run by needle-rs")
     True
     """
-    return str(getattr(_model(name), "who", name))
+    return _model(name).who
 
 
 def offered(names: Sequence[str], everything: ToolRegistry) -> ToolRegistry:
@@ -146,20 +89,9 @@ def offered(names: Sequence[str], everything: ToolRegistry) -> ToolRegistry:
     return ToolRegistry(everything[name] for name in names)
 
 
-def _model(name: str) -> Model:
-    if name == "smollm2":
-        return LocalModel("smollm2")
-    found = _NAME.match(name)
-    if not found:
-        raise InvalidInput(f"no local model is named {name!r}", expected="smollm2, or as needle3-L8")
-    return NeedleAtDepth(int(found[1]), constrain=not found[2])
-
-
-def _runtime() -> Any:
-    try:
-        return importlib.import_module("needle_rs")
-    except ImportError:
+def _model(name: str) -> LocalModel:
+    if name != "smollm2" and not name.startswith("needle3-L"):
         raise InvalidInput(
-            "the local models need needle-rs, which is not installed",
-            advice="run: pip install 'zoolab[local]'",
-        ) from None
+            f"no model of the data sets is named {name!r}", expected="smollm2, or as needle3-L8"
+        )
+    return LocalModel(name.replace("needle3", "needle").replace(f"-L{LAYERS[-1]}", ""))

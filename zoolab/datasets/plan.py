@@ -18,9 +18,9 @@ from zoolab.registry import ToolRegistry
 SEED = 6
 #: How many tokens each model may write.
 LADDER = (("needle3-L8", 160), ("smollm2", 96), ("needle3-L20", 160), ("needle3-L6", 160))
-#: So many cases go to all of them. Then the shallow ones go on with so many cases of short schemas.
+#: So many cases go to all of them. Then Needle goes on with so many cases of short schemas.
 FOR_ALL = 34
-SHALLOW = (("needle3-L8", 160, 48), ("needle3-L6", 160, 63))
+SHORT = (("needle3-L20", 160, 42), ("needle3-L8", 160, 63), ("needle3-L6", 160, 63))
 #: Cases a tool, and requests that need none, among those that go to all.
 A_TOOL, NONE_NEEDED = 2, 24
 
@@ -46,7 +46,7 @@ def outputs_plan(cases: Sequence[Case], tools: ToolRegistry) -> Iterator[tuple[C
 
 
 def selection_plan(cases: Sequence[Case], tools: ToolRegistry) -> Iterator[tuple[Case, Question]]:
-    """The questions of the selection outputs: a fair sample for all models, short ones for the shallow.
+    """The questions of the selection outputs: a fair sample for all models, short ones for Needle.
 
     >>> list(selection_plan([], ToolRegistry()))
     []
@@ -58,7 +58,7 @@ def selection_plan(cases: Sequence[Case], tools: ToolRegistry) -> Iterator[tuple
         for model, tokens in LADDER:
             yield case, Question(case["prompt"], model, tuple(case["offered"]), tokens)
     for number, case in enumerate(_one_of_each(short)):
-        for model, tokens, most in SHALLOW:
+        for model, tokens, most in SHORT:
             if number < most:
                 yield case, Question(case["prompt"], model, tuple(case["offered"]), tokens)
 

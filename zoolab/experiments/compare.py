@@ -16,11 +16,16 @@ if TYPE_CHECKING:
 __all__ = ["Comparison", "Comparisons", "compare_runs"]
 
 _SURE = 0.05
+#: Columns of a summary of which more is no better.
+_NO_MERITS = {
+    *("turns", "steps", "calls", "errors", "duration_ms", "seconds", "tokens_in", "tokens_out", "repeat"),
+    *("silently_wrong", "missed_call", "needless_call", "wrong_tool"),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How much better `b` does than `a`."""
+    """How much more of `metric` `b` has than `a`."""
 
     a: str
     b: str
@@ -28,7 +33,8 @@ class Comparison:
     within: str
     metric: str
     difference: Difference
-    #: Cases that only one of them gets right, in more than half of its runs.
+    #: Cases that only one of them gets right, in more than half of its runs; where the metric is no score
+    #: from 0 to 1, those in which it has more.
     only_a: int
     only_b: int
     #: Of McNemar's exact test.
@@ -43,17 +49,18 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """One sentence: which is better, or that it is not decisive."""
-        better, worse = (self.b, self.a) if self.difference.estimate > 0 else (self.a, self.b)
-        found = f"{better} is better than {worse}" if self.decisive else "not decisive"
+        """One sentence: which is better, or has more of what is no merit, or that it is not decisive."""
+        more, less = (self.b, self.a) if self.difference.estimate > 0 else (self.a, self.b)
+        merit = self.difference.unit and self.metric not in _NO_MERITS
+        told = f"{more} is better than {less}" if merit else f"{more} has more {self.metric} than {less}"
+        found = told if self.decisive else "not decisive"
         where = f" with {self.within}" if self.within else ""
         return f"{self.b} against {self.a}{where}: {found}"
 
     def __str__(self) -> str:
-        d = self.difference
-        points = f"{d.estimate * 100:+.0f} points ({d.low * 100:+.0f} to {d.high * 100:+.0f})"
-        cases = f"{d.cases} cases, {self.only_b} only with {self.b}, {self.only_a} only with {self.a}"
-        return f"{self.verdict}; {self.metric} {points}, p = {self.p_adjusted:.2g}; {cases}"
+        d, how = self.difference, "only" if self.difference.unit else "more"
+        cases = f"{d.cases} cases, {self.only_b} {how} with {self.b}, {self.only_a} {how} with {self.a}"
+        return f"{self.verdict}; {self.metric} {d.size}, p = {self.p_adjusted:.2g}; {cases}"
 
 
 class Comparisons(Sequence[Comparison]):
@@ -161,10 +168,11 @@ def _compare(runs: pd.DataFrame, pair: tuple[str, str], within: str, metric: str
     if not set(first) & set(second):
         what = f"{excerpt(pair[0])} and {excerpt(pair[1])} have no scored case in common"
         raise InvalidInput(what, expected=f"runs of both with a score {metric}")
-    right = [(_is_right(first[case]), _is_right(second[case])) for case in first if case in second]
-    only_a, only_b = right.count((True, False)), right.count((False, True))
     told = {"a": pair[0], "b": pair[1], "within": within, "metric": metric}
     difference = paired_difference(first, second)
+    ahead = _ahead_in_rates if difference.unit else _ahead
+    signs = [ahead(first[case], second[case]) for case in first if case in second]
+    only_a, only_b = signs.count(-1), signs.count(1)
     return {
         **told,
         "difference": difference,
@@ -177,8 +185,26 @@ def _compare(runs: pd.DataFrame, pair: tuple[str, str], within: str, metric: str
 def _scores(runs: pd.DataFrame, metric: str) -> Scores:
     scores: dict[Hashable, list[float]] = {}
     for case, value in zip(runs["case_id"], runs[metric], strict=True):
-        scores.setdefault(case, []).append(float(value))
+        scores.setdefault(case, []).append(_number(value, metric))
     return scores
+
+
+def _number(value: Any, metric: str) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise InvalidInput(f"{metric} is {excerpt(value)}", expected="a number, or a truth value") from None
+
+
+def _ahead_in_rates(first: Sequence[float], second: Sequence[float]) -> int:
+    """1 where only the second is right in more than half of its runs, -1 where only the first is."""
+    return _is_right(second) - _is_right(first)
+
+
+def _ahead(first: Sequence[float], second: Sequence[float]) -> int:
+    """1 where the second has more on average, -1 where the first has."""
+    a, b = (sum(scores) / len(scores) for scores in (first, second))
+    return (b > a) - (b < a)
 
 
 def _is_right(scores: Sequence[float]) -> bool:

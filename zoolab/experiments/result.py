@@ -126,7 +126,7 @@ class Experiment:
     def compare(
         self, a: str | None = None, b: str | None = None, *, metric: str = "success", by: str = "variant"
     ) -> Comparisons:
-        """How much better `b` does than `a`, case by case, and whether that can be told from luck.
+        """How much more `b` has than `a`, case by case, and whether that can be told from luck.
 
         Without `b` all others are compared with `a`, by default the first; with several models (or,
         `by="model"`, several variants), within each of them.
@@ -134,11 +134,11 @@ class Experiment:
         Args:
             a: The variant to compare with.
             b: The other.
-            metric: A score from 0 to 1.
+            metric: A score from 0 to 1, or any other number: tokens_in, seconds, turns.
             by: What is compared: "variant" or "model".
 
         Raises:
-            InvalidInput: There is no such variant or score, or they share no case.
+            InvalidInput: There is no such variant or metric, it is no number, or they share no case.
         """
         return compare_runs(self.summary, a, b, metric, by)
 

@@ -16,6 +16,7 @@ from zoolab.grading.isolation import shut_in
 from zoolab.grading.judge import DEFAULT_SEED, grade_cells
 from zoolab.grading.labs import load_lab
 from zoolab.grading.records import CaseGrade, Grade
+from zoolab.grading.report.page import prose
 from zoolab.grading.source import read_cells, without_magics
 from zoolab.trace.conversation import read_conversation
 from zoolab.trace.lines import visible
@@ -57,7 +58,7 @@ class Checked:
 
     def _repr_html_(self) -> str:
         rows = "".join(_row(case) for case in self.grade.cases)
-        head = escape(f"{self.grade.lab}: {_score(self.grade)} ({self.source})")
+        head = escape(visible(f"{self.grade.lab}: {_score(self.grade)} ({self.source})"))
         notes = "".join(f"<p>{escape(visible(note))}</p>" for note in self.notes)
         return f"<p><b>{head}</b></p><table>{rows}</table>{notes}"
 
@@ -176,8 +177,11 @@ def _lines(checked: Checked) -> list[str]:
 
 
 def _row(case: CaseGrade) -> str:
-    told = "" if case.passed else f"<br><b>What happened:</b> {escape(visible(case.happened))}"
-    told += "" if case.passed else f"<br><b>Hint:</b> {escape(visible(case.hint))}"
+    told = _told("What happened", case.happened) + _told("Hint", case.hint)
     points = f"{case.points:g} of {case.out_of:g}"
-    cells = ("✓ passed" if case.passed else "✗ failed", points, escape(visible(case.asks)) + told)
+    cells = ("✓ passed" if case.passed else "✗ failed", points, prose(visible(case.asks)) + told)
     return "<tr>" + "".join(f'<td style="{_CELL}">{cell}</td>' for cell in cells) + "</tr>"
+
+
+def _told(by: str, text: str) -> str:
+    return f"<br><b>{by}:</b> {prose(visible(text))}" if text else ""

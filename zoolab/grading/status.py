@@ -198,7 +198,8 @@ def status_lines(status: Status) -> Iterator[str]:
             by l1: requires_what_is_needed
             next: Do lab l1: there is no l1.ipynb or l1.py here.
     """
-    yield f"{status.earned} of {len(status.points)} points earned, with the notebooks in {visible(str(status.folder))}"
+    folder = visible(str(status.folder))
+    yield f"{status.earned} of {len(status.points)} points earned, with the notebooks in {folder}"
     yield ""
     for standing in status.points:
         yield f"{'earned' if standing.earned else 'open':<8}{standing.point.says}"

@@ -108,7 +108,7 @@ class Student:
             self._process = self.start()
         with self._surviving(self._process, name) as wait:
             reply = _answered(wait, {**message, "call": secrets.token_hex(8)}, callbacks)
-        _raise_if_it_failed(reply, name)
+        _raise_if_it_failed(reply, name, "is" if message["do"] == "value" else "returned")
         return reply
 
     @contextmanager
@@ -148,14 +148,14 @@ def _answered(wait: Wait, message: dict[str, Any], callbacks: list[Callback]) ->
     raise Gone(f"asks more than {MAX_QUESTIONS:,} times")
 
 
-def _raise_if_it_failed(reply: dict[str, Any], name: str) -> None:
+def _raise_if_it_failed(reply: dict[str, Any], name: str, what_it_did: str) -> None:
     raised = reply.get("raised")
     if isinstance(raised, dict):
         kind, message = cleaned(raised.get("type"), 100), cleaned(raised.get("message"))
         at = f" ({cleaned(raised['at'], 100)})" if raised.get("at") else ""
         raise Wrong(f"`{name}` raised {kind}{': ' if message else ''}{message}{at}")
     if "unfit" in reply:
-        raise Wrong(f"`{name}` returned {cleaned(reply['unfit'])}")
+        raise Wrong(f"`{name}` {what_it_did} {cleaned(reply['unfit'])}")
     if "value" not in reply:
         raise Wrong(f"there is no `{name}` in the submission")
 

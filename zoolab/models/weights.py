@@ -186,7 +186,7 @@ def describe(names: Iterable[str]) -> str:
     """
     rows = [(lookup(name), read_name(name)) for name in names]
     return "; ".join(
-        f"{row.title}{rung.title}, run by {row.runtime.replace('_', '-')} {_version(row.runtime)}"
+        f"{row.title}, run by {row.runtime.replace('_', '-')} {_version(row.runtime)}{rung.title}"
         for row, rung in rows
     )
 

@@ -29,6 +29,7 @@ def problems_of_one(key, value, rule):
 
 
 def words(text):
+    text = re.sub(r"(\\u[0-9a-fA-F]{4})+", lambda found: json.loads(f'"{found[0]}"'), text)
     start, end = text.find("{"), text.rfind("}")
     inside = text[max(start, 0) : end if end > start else len(text)]
     found = re.findall(r"""[^\s{}\[\]:,"'\\`]+""", inside)

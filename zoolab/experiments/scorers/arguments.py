@@ -18,8 +18,9 @@ def score_arguments(run: Run) -> dict[str, Score]:
     """Whether the calls are the expected ones, by the rules of `zoolab.experiments.scorers.rules`.
 
     `arguments` looks at all calls of the run that passed validation, `first_reply` at the first reply
-    alone and as it was written, which is what the Berkeley leaderboard looks at. Where the case has no
-    `expected_calls`, both are None; where that is empty, no call is the right answer.
+    alone and as it was written, which is what the Berkeley leaderboard looks at. A call that the
+    leaderboard accepts and the tool's own schema refuses is right in `first_reply` alone. Where the case
+    has no `expected_calls`, both are None; where that is empty, no call is the right answer.
 
     >>> from zoolab import Scripted, run, tool
     >>> from zoolab.experiments.records import Case

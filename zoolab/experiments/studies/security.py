@@ -74,13 +74,14 @@ class SecurityStudy:
 
     def plot(self) -> Figure:
         """Attack success and utility side by side, a row of pictures for each model."""
-        from matplotlib.figure import Figure
+        import matplotlib.pyplot as plt
 
         from zoolab.plots.intervals import draw_rates
 
         table = self.table.set_index("defence")
         models = {str(name): rows for name, rows in table.groupby("model", sort=False)}
-        figure = Figure(figsize=(10, 0.4 * len(table) + 0.8 * len(models)), layout="constrained")
+        figure = plt.figure(figsize=(10, 0.4 * len(table) + 0.8 * len(models)), layout="constrained")
+        plt.close(figure)  # a notebook draws what a cell returns; an open figure it would draw once more
         axes = figure.subplots(len(models), 2, sharey="row", squeeze=False)
         for (model, rows), pair in zip(models.items(), axes, strict=True):
             pair[0].set_title(f"{model}, {rows['made'].iloc[0]}", loc="left", parse_math=False)

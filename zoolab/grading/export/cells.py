@@ -15,9 +15,9 @@ Part = tuple[list[str], list[str]]
 
 NOTE = """## Who decides
 
-The tests below run in **this notebook's own process**. They are a help, and they are honest with honest code, but code
-that changes Python itself, or zoolab, can make them say what it likes. `zoolab grade {lab}` decides elsewhere: it runs the
-same code in a process of its own, shut in, and asks more of it than you see here.
+The tests below run in **this notebook's own process**. They are a help, and honest with honest code, but
+code that changes Python or zoolab itself can make them say anything. `zoolab grade {lab}` decides elsewhere:
+it runs the same code in a process of its own, shut in, and asks more of it than you see here.
 
 The tests need zoolab to be installed where they run."""
 _CHECK_IT = "## Check it"
@@ -75,7 +75,7 @@ def new_cell(kind: str, name: str, text: str, **metadata: Any) -> Cell:
     >>> new_cell("markdown", "note", "Hello.")["id"]
     'note'
     """
-    code = {"outputs": [], "execution_count": None} if kind == "code" else {}
+    code: Cell = {"outputs": [], "execution_count": None} if kind == "code" else {}
     return {"cell_type": kind, "id": name, "metadata": metadata, "source": text, **code}
 
 

@@ -24,6 +24,7 @@ _CONFIG = """# ASSIGNMENT CONFIG
 name: {lab}
 init_cell: true
 solutions_pdf: false
+strip_solutions_from_all_cells: true
 export_cell:
   pdf: false
 tests:

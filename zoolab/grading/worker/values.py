@@ -126,4 +126,6 @@ def _known(value: Any) -> Any:
     for name, sign in (("to_list", "index"), ("tolist", "dtype")):
         if hasattr(value, name) and hasattr(value, sign):
             return getattr(value, name)()
+    if value is ...:
+        raise Unfit("`...`, which stands where your code goes")
     raise Unfit(f"a value of type {type(value).__name__}, which is not JSON")
