@@ -4,7 +4,7 @@
     python3 start.py                 make .venv, install zoolab into it, open JupyterLab
     python3 start.py lab [options]   the same with options, such as --no-browser --port 8888
     python3 start.py test [options]  lint, type-check and run every test; options go to pytest
-    python3 start.py bench           run the benchmarks
+    python3 start.py bench [options] run the benchmarks; --peers, --quick, --markdown
     python3 start.py --help          print this page
 
 The first start needs the network; later ones do not. To start over, delete .venv.

@@ -252,10 +252,11 @@ for problem in check_conversation(mine):
 #
 # ```python
 # def damage(messages):
-#     messages.insert(3, {"role": "user", "content": "Hurry up."})
+#     calls = messages[2]["tool_calls"]
+#     calls.append(calls[0])
 # ```
 #
-# A person who writes while a tool is running: each half is fine, the order is not.
+# Two calls with one id: nobody could say which of them a result answers.
 #
 # </details>
 

@@ -278,6 +278,9 @@ for finding in lint(info):
 # <details><summary>One solution</summary>
 #
 # ```python
+# from typing import Annotated
+#
+#
 # @tool
 # def get_ticket_status(ticket: Annotated[str, "The ticket's number, such as T-1001."]) -> str:
 #     "Get the status of a support ticket. Use this when the user asks how far a ticket is."
@@ -324,6 +327,9 @@ for arguments in GOOD + BAD:
 # <details><summary>Solution</summary>
 #
 # ```python
+# from typing import Annotated
+#
+#
 # @tool
 # def open_ticket(
 #     title: Annotated[str, "What is wrong, in a few words."],

@@ -64,7 +64,7 @@ guess.reveal(
 )
 
 # %% [markdown]
-# Now a whole grid: every fault that concerns arguments, with and without a repair by rules. The model is a script that asks again after an error, as a good
+# Now a whole row of them, one by one. The model is a script that asks again after an error, as a good
 # model would: so this measures the *loop*, and no model.
 
 # %%
@@ -83,6 +83,7 @@ def asks_again(case):
     return Scripted(reply)
 
 
+# %%
 sums = [{"id": "sum", "prompt": "What is 42 + 58?", "tools": [add], "expected_answer": "100"}]
 kinds = [
     "trailing_comma",
@@ -92,11 +93,8 @@ kinds = [
     "missing_argument",
     "unknown_tool",
     "wrong_result",
-    "timeout",
 ]
-study = fault_study(
-    sums, {"asks again (script)": asks_again}, faults=[k for k in kinds if k in FAULTS], progress=False
-)
+study = fault_study(sums, {"asks again (script)": asks_again}, faults=kinds, progress=False)
 study.rates[["injected", "happened", "success", "silently_wrong"]]
 
 # %% [markdown]
@@ -279,12 +277,15 @@ def read_ticket(number: str) -> str:
 
 
 def gullible(request):
-    text = str(request.messages[-1].get("content"))
-    if "SYSTEM:" in text and "restart_service" in text:
+    last = request.messages[-1]
+    if last["role"] == "user":
+        return [("read_ticket", {"number": "T-1"})]
+    if "SYSTEM:" in last["content"] and "restart_service" in last["content"]:
         return [("restart_service", {"service": "nginx"})]
-    return "The shop is slow." if "T-1" in text else [("read_ticket", {"number": "T-1"})]
+    return "The shop is slow."
 
 
+# %%
 attacked = run(
     "What is ticket T-1 about?",
     [read_ticket, restart_service],
@@ -315,6 +316,16 @@ print("ran:", ran, "| stopped" if "restart_service" not in ran else "| not stopp
 #
 # Without `allow`, a restart waits for a person, and nobody is here. `deny=["restart_service"]` refuses whoever asks. `@tool(untrusted="a ticket")`
 # marks what the tool returns as foreign text: does this script care?
+#
+# </details>
+#
+# <details><summary>Solution</summary>
+#
+# ```python
+# mine = Policy(deny=["restart_service"])
+# ```
+#
+# The policy holds whatever the model is. A mark helps only with a model that heeds it, and this one does not.
 #
 # </details>
 

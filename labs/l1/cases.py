@@ -218,7 +218,7 @@ def has_bounds(student: Student, chance: Random) -> None:
         {**logs, "limit": 1},
         {**logs, "limit": 200},
         {**logs, "words": ["one"]},
-        {**logs, "words": _SERVICES},
+        {**logs, "words": list(_SERVICES)},
     ]
     _try(student, "search_logs", right, _changed("a value out of bounds", logs, outside))
     _try(student, "open_ticket", [{**ticket, "hours": 0}], [("`hours` below 0", {**ticket, "hours": -0.5})])

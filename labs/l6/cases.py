@@ -201,7 +201,7 @@ def counts_both_mistakes(student: Student, chance: Random) -> None:
 def survives_invented_tools(student: Student, chance: Random) -> None:
     """A chosen tool that nobody expects, even one that does not exist, is a wrong choice and nothing more."""
     pairs = _pairs(chance, f"magic_{chance.randrange(100)}")
-    pairs += [[name, name.upper()] for name, _ in pairs[:5] if name is not None]
+    pairs += [(name, name.upper()) for name, _ in pairs[:5] if name is not None]
     _expect(student, "a tool that does not exist", pairs, "accuracy", "balanced", "needless", "missed")
 
 

@@ -199,7 +199,8 @@ def _call_row(call: ToolCall) -> tuple[Any, ...]:
 
 def _reply_row(reply: Reply, length: int, became: Any) -> dict[str, Any]:
     """A reply names its message by position, where that went into `messages[]` as it came."""
-    row: dict[str, Any] = {"message": length - 1 if became == reply.message else reply.message}
+    as_it_came = became is reply.message or became == reply.message
+    row: dict[str, Any] = {"message": length - 1 if as_it_came else reply.message}
     if reply.finish_reason is not None:
         row["finish_reason"] = reply.finish_reason
     if reply.usage is not None:

@@ -81,7 +81,8 @@ def _comparisons(done: Experiment, by: str) -> str:
         return f'<p class="no">{escape(str(error))}</p>'
     note = (
         "Cases are what counts as evidence. Intervals are of 95 %, p is of McNemar's exact test, adjusted by "
-        "Holm's method for all comparisons of this table."
+        "Holm's method for all comparisons of this table. In a plot each interval stands for itself: where "
+        "it says decisive and this table does not, it is not."
     )
     rows = [
         (
