@@ -21,12 +21,15 @@ __all__ = ["render_report"]
 _MOST_ROWS, _MOST_RUNS_DRAWN, _LONGEST = 200, 2_000, 300
 _NOT_SCORES = {"run_id", "case_id", "variant", "model", "repeat", "seed", "expected_tool", "said", "error"}
 _STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; color: #222; }
+:root { color-scheme: light dark; }
+body { font: 15px/1.5 system-ui, sans-serif; color: light-dark(#222, #ddd); }
+body { background: light-dark(#fff, #161616); }
 body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
 table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; vertical-align: top; padding: .25rem .75rem .25rem 0; }
-th, td { border-bottom: 1px solid #ddd; }
-img { max-width: 100%; } .wide { overflow-x: auto; } .no { color: #767676; }
+th, td { border-bottom: 1px solid light-dark(#ddd, #444); }
+img { max-width: 100%; background: #fff; } .wide { overflow-x: auto; }
+.no { color: light-dark(#6a6a6a, #9a9a9a); }
 """
 
 

@@ -70,6 +70,7 @@ class Checked:
         display({"text/html": self._repr_html_(), "text/plain": str(self)}, raw=True)
         inspector = self.inspect() if _shows_widgets() else None
         if inspector is not None:
+            display({"text/html": _above(self.failed), "text/plain": ""}, raw=True)
             display(inspector)
 
     @property
@@ -174,6 +175,13 @@ def _lines(checked: Checked) -> list[str]:
         if not case.passed:
             lines += [f"        what happened: {case.happened}", f"        hint: {case.hint}"]
     return [visible(line) for line in (*lines, *checked.notes)]
+
+
+def _above(failed: Sequence[CaseGrade]) -> str:
+    """What the inspector below shows, and what it cannot know."""
+    case = next(found for found in failed if found.walk)
+    which = prose(visible(f"The conversation in which your code fell short of: {case.asks}"))
+    return f"<p><b>{which}</b><br>{prose(visible(case.happened))}. It was read from the messages alone.</p>"
 
 
 def _row(case: CaseGrade) -> str:

@@ -21,6 +21,7 @@ from zoolab.grading.worker.plan import FORK, LANDLOCK, NAMESPACES, Plan
 
 STATUS = struct.Struct("=iqd")
 _NOBODY = 65534
+_KEPT = "/.below-tmp"
 _SMALL = "size=64m,nr_inodes=4096,mode=1777"
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
@@ -146,7 +147,16 @@ class Namespaces:
         flags = linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC
         for folder in ("/tmp", "/dev/shm"):
             self.system.mount("tmpfs", folder, "tmpfs", flags, _SMALL)
+        self._uncover()
         os.chdir("/tmp")
+
+    def _uncover(self) -> None:
+        """Python itself may lie below /tmp, which is covered now."""
+        kept = Path(_KEPT)
+        for entry in kept.iterdir() if kept.is_dir() else ():
+            target = Path("/tmp", entry.name)
+            target.mkdir() if entry.is_dir() else target.touch()
+            self._bind(str(entry), str(target))
 
     def _build(self, root: str) -> None:
         self.system.mount("tmpfs", root, "tmpfs", 0, "size=1m,mode=755")
@@ -160,6 +170,9 @@ class Namespaces:
                 self._mask(place, root)
         for folder in ("/tmp", "/dev/shm", "/etc"):
             Path(root + folder).mkdir(parents=True, exist_ok=True)
+        if any(place.startswith("/tmp/") for place in self.plan.places):
+            Path(root + _KEPT).mkdir()
+            self._bind(f"{root}/tmp", root + _KEPT)
         Path(f"{root}/etc/passwd").write_text(f"student:x:{_NOBODY}:{_NOBODY}::/tmp:\n")
         self.system.protect(root, linux.MS_RDONLY | linux.MS_NOSUID | linux.MS_NODEV)
         for device in _DEVICES:
