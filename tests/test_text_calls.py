@@ -496,9 +496,9 @@ HOSTILE = [
 @pytest.mark.parametrize("unit", HOSTILE)
 def test_the_work_grows_with_the_text_and_no_faster(unit):
     def seconds(length):
-        began = time.perf_counter()
+        began = time.process_time()
         find_calls(unit * (length // len(unit)))
-        return time.perf_counter() - began
+        return time.process_time() - began
 
     seconds(1_000)
     assert seconds(100_000) < 0.2 + 40 * seconds(20_000)

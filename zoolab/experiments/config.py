@@ -68,7 +68,7 @@ def read_config(path: Path) -> Config:
     >>> _ = path.write_text("cases = []\\nrepeats = 0\\n" + model)
     >>> read_config(path)
     Traceback (most recent call last):
-    zoolab.errors.InvalidInput: hi.toml, line 2: repeats: expected minimum 1, received 0
+    zoolab.errors.InvalidInput: hi.toml, line 2: repeats: expected minimum 1, received 0; mend that line
     """
     text = _read(path)
     try:

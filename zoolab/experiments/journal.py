@@ -123,7 +123,7 @@ class Reader:
 
     >>> Reader(Path("no-such-file.jsonl"))
     Traceback (most recent call last):
-    zoolab.errors.InvalidInput: cannot read no-such-file.jsonl: No such file or directory
+    zoolab.errors.InvalidInput: cannot read no-such-file.jsonl: No such file or directory; expected a journal
     """
 
     def __init__(self, path: Path, home: object = None) -> None:
