@@ -366,8 +366,10 @@ def fetch(keys, ask):
 
     atexit.register(last)
     os.register_at_fork(after_in_child=last)
-    if os.fork() == 0:
+    child = os.fork()
+    if child == 0:
         sys.exit(0)
+    os.waitpid(child, 0)
     sys.exit(0)
 """,
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from zoolab.errors import ModelError
 from zoolab.records import Message, Messages, Reply, Request, Result, Step, ToolCall
 from zoolab.registry import ToolRegistry
 from zoolab.steps.tool_call import read_calls
@@ -44,7 +45,7 @@ def _steps(messages: list[Message], tools: ToolRegistry | None) -> Iterator[Step
         if role == "assistant":
             turn += 1
             yield Step("request", turn, None, Request(before), before, len(before) - sent)
-            calls = read_calls(message, turn=turn)
+            calls = _calls_in(message, turn)
             yield from _reply(turn, Reply(message), calls, view, tools)
             open_calls = {call.id: call for call in calls}
         elif role == "tool":
@@ -55,6 +56,14 @@ def _steps(messages: list[Message], tools: ToolRegistry | None) -> Iterator[Step
         sent = len(view)
     if sent < len(view):
         yield Step("request", turn + 1, None, Request(view), view, len(view) - sent)
+
+
+def _calls_in(message: Message, turn: int) -> list[ToolCall]:
+    """The calls of a message; none where they cannot be read, since the message itself is shown as it is."""
+    try:
+        return read_calls(message, turn=turn)
+    except ModelError:
+        return []
 
 
 def _reply(

@@ -154,13 +154,12 @@ def _faults(trace: Trace) -> list[str | None]:
 
 def _has_faults(trace: Trace) -> bool:
     """Few traces have any, and to ask each step where they belong takes long."""
+    if trace.fault is not None:
+        return True
     records = map(itemgetter(3), trace.steps)
-    replies = map(itemgetter(7), trace.steps)
-    return (
-        trace.fault is not None
-        or any(type(record) is Outcome and record.fault is not None for record in records)
-        or any(reply is not None and bool(reply.faults) for reply in replies)
-    )
+    replies = {id(reply): reply for reply in map(itemgetter(7), trace.steps)}
+    broken = [record for record in records if type(record) is Outcome and record.fault is not None]
+    return bool(broken) or any(reply is not None and reply.faults for reply in replies.values())
 
 
 def _waits(kinds: Sequence[str], started: Any, sizes: Sequence[int]) -> Any:
