@@ -183,7 +183,8 @@ def test_in_a_kernel_the_table_and_the_inspector_are_shown():
     cells = [FIRST_ONLY, 'from zoolab import check\n\ncheck("l3")']
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
-    table, widget = (output["data"] for output in notebook.cells[1]["outputs"])
+    table, above, widget = (output["data"] for output in notebook.cells[1]["outputs"])
     assert "✗ failed" in table["text/html"]
+    assert "fell short of" in above["text/html"]
     assert "several" not in table["text/plain"].splitlines()[0]
     assert "application/vnd.jupyter.widget-view+json" in widget

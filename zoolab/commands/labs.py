@@ -80,8 +80,8 @@ def _status(options: argparse.Namespace) -> int:
 def _add_export(actions: Actions) -> None:
     parser = actions.add_parser("export", help="the public cases of labs, for otter-grader or nbgrader")
     parser.add_argument("labs", nargs="*", metavar="LAB", help="by default all")
-    parser.add_argument("--format", required=True, choices=("otter", "nbgrader"))
-    parser.add_argument("--out", required=True, type=Path, metavar="DIR")
+    parser.add_argument("--format", required=True, choices=("otter", "nbgrader"), help="for whose tools")
+    parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="where to write")
     parser.set_defaults(act=_export)
 
 
