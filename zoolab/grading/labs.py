@@ -10,6 +10,7 @@ from types import ModuleType
 
 from zoolab.errors import InvalidInput
 from zoolab.grading.records import Case, Lab
+from zoolab.jsontext import digest
 
 
 def labs_folder() -> Path:
@@ -40,7 +41,7 @@ def load_lab(name: str) -> Lab:
     """
     if name not in lab_names():
         raise InvalidInput(f"there is no lab {name!r}", expected=f"one of {', '.join(lab_names())}")
-    return lab_of(_import(labs_folder() / name / "cases.py"))
+    return lab_in(labs_folder() / name / "cases.py")
 
 
 def lab_of(module: ModuleType) -> Lab:
@@ -56,12 +57,21 @@ def lab_of(module: ModuleType) -> Lab:
     return replace(lab, cases=cases)
 
 
-def _import(path: Path) -> ModuleType:
-    spec = spec_from_file_location(f"zoolab_lab_{path.parent.name}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    # Dataclasses look their module up there.
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+def lab_in(cases: Path) -> Lab:
+    """The lab of a `cases.py` anywhere; `InvalidInput` where it cannot be imported, or describes none.
+
+    >>> lab_in(labs_folder() / "l3" / "cases.py").name
+    'l3'
+    """
+    name = f"zoolab_lab_{digest(str(cases))}"
+    spec = spec_from_file_location(name, cases)
+    if spec is None or spec.loader is None:
+        raise InvalidInput(f"{cases} cannot be imported", expected="a Python file")
+    module = sys.modules[name] = module_from_spec(spec)  # a dataclass looks its own module up
+    try:
+        spec.loader.exec_module(module)
+        return lab_of(module)
+    except Exception as error:
+        raise InvalidInput(
+            f"{cases} describes no lab: {type(error).__name__}: {error}", expected="LAB and its cases"
+        ) from error
