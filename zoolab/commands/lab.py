@@ -9,7 +9,7 @@ from pathlib import Path
 
 from zoolab.errors import InvalidInput
 
-FIRST = "01-one-loop.ipynb"
+FIRST = "00-can-it-call-tools.ipynb"
 
 
 def open_lab(no_browser: bool, port: int | None, options: list[str]) -> int:
