@@ -1,6 +1,6 @@
 """The journal of an experiment: JSONL, a line a run, written as runs end and read when it is asked for.
 
-    {"event": "experiment", "format": "zoolab-experiment", "version": 1, ...}
+    {"event": "experiment", "format": "zoolab-experiment", "version": 2, ...}
     {"event": "part", "name": "9f..", "value": ...}                  what many runs share, once
     {"event": "run", "run": "4c..", "meta": {...}, "summary": {...}, "trace": {...}}
 
@@ -26,7 +26,7 @@ from zoolab.jsontext import excerpt
 
 __all__ = ["Journal", "heal"]
 
-FORMAT, VERSION = "zoolab-experiment", 1
+FORMAT, VERSION = "zoolab-experiment", 2
 MAX_LINE = 64 << 20
 
 _HEADER = f'{{"event":"experiment","format":"{FORMAT}","version":{VERSION}}}\n'.encode()

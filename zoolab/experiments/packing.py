@@ -1,19 +1,19 @@
 """A trace as one short line: what the journal of an experiment keeps of each run.
 
-    {"began": ..., "ended": ..., "outcome": "answer", "error": null, "messages": [...], "replies": [...],
-     "calls": [[turn, slot, id, name, arguments], ...], "kind": "drtvxs...", "t": [...], ...}
+    {"began": ..., "ended": ..., "outcome": "answer", "error": null, "messages": [...], "kind": "drtvxs...",
+     "t": [...], "slot": [...], "calls": [[turn, slot, id, name, arguments], ...], "replies": [...],
+     "tools": ..., "requests": [...], "verdicts": [...], "outcomes": [...], "results": [...]}
 
-Steps are columns, one entry a step: `kind`, its letter; `t`, microseconds; `length`, of `messages[]`; `call`,
-its position in `calls`; `record`, what else it holds. Each request begins a turn. A trace that somebody has
-edited, and whatever else does not fit, is kept as `Trace.save` does, as `events`. Tools, which many runs
-share, are parts: the journal holds each once.
+Steps are columns, one entry a step: `kind`, its letter; `t`, microseconds; `slot`. What they hold are lists of
+their own, in the order of the steps. Each request begins a turn; the message of a reply comes with its last
+call, and one with each result. A trace that somebody has edited, and whatever else does not fit, is kept as
+`Trace.save` does, as `events`. Tools, which many runs share, are parts: the journal holds each once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from operator import itemgetter
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, cast
 
 from zoolab.jsontext import digest, encode
 from zoolab.records import Outcome, Reply, Step, ToolCall, ToolRegistry
@@ -24,8 +24,6 @@ from zoolab.trace.events import events_of
 __all__ = ["LETTERS", "Parts", "pack"]
 
 LETTERS = {"define": "d", "request": "r", "tool_call": "t", "validate": "v", "execute": "x", "result": "s"}
-_KIND, _CALL_OF, _APPENDED = itemgetter(0), itemgetter(6), itemgetter(5)
-_LENGTH = itemgetter(1)
 _SHORT = 1_000
 _UNMARKED = (None, None, None, False)
 _REMEMBERED = 64
@@ -93,74 +91,66 @@ def pack(trace: Trace, parts: Parts) -> str:
     >>> same.steps == trace.steps
     True
     """
-    steps, revisions = trace.steps, trace.revisions
-    kinds, calls = list(map(_KIND, steps)), list(map(_CALL_OF, steps))
-    replies = _replies_of(steps)
-    if not _is_usual(trace, len(replies), kinds.count("request")):
+    steps = trace.steps
+    of = _by_kind(steps)
+    last_calls = {step.turn: step for step in of["tool_call"]}
+    if not _is_usual(trace, of, len(last_calls)):
         return encode({"events": list(events_of(trace))})
-    known = {id(call): call for call in calls if call is not None}
-    at = dict(zip(known, range(len(known)), strict=True))
     data: dict[str, Any] = {
         "began": trace.began,
         "ended": trace.ended,
         "outcome": trace.outcome,
         "error": trace.error,
-        "kind": "".join(map(LETTERS.__getitem__, kinds)),
+        "kind": "".join([LETTERS[step.kind] for step in steps]),
         "t": [int(t * 1e6) for t in trace.started],
-        "length": list(map(_LENGTH, revisions)),
-        "call": [at.get(id(call)) for call in calls],
-        "calls": list(map(_call_row, known.values())),
-        "replies": [_reply_row(*told) for told in replies.values()],
-        "record": [_ROWS[step.kind](step.record, step, parts) for step in steps],
+        "slot": [step.slot for step in steps],
+        "calls": [_call_row(step.call) for step in of["tool_call"] if step.call is not None],
+        "replies": [_reply_row(step) for step in last_calls.values()],
+        "tools": [parts.name_of_tools(cast("ToolRegistry", step.record)) for step in of["define"]],
+        "requests": [_request_row(step.record, parts) for step in of["request"]],
+        "verdicts": [_verdict_row(step.record) for step in of["validate"]],
+        "outcomes": [_outcome_row(step.record) for step in of["execute"]],
+        "results": [_result_row(step) for step in of["result"]],
     }
     attempts = {seq: step.attempt for seq, step in enumerate(steps) if step.attempt != 1}
     if attempts:
         data["attempts"] = attempts
     if trace.fault is not None:
         data["fault"] = encode_plain(trace.fault)
-    messages = trace.journal.frozen(revisions[-1]) if revisions else ()
+    messages = trace.journal.frozen(trace.revisions[-1]) if steps else ()
     return f'{encode(data)[:-1]},"messages":[{",".join(messages)}]}}'
 
 
-def _is_usual(trace: Trace, replies: int, requests: int) -> bool:
+def _by_kind(steps: list[Step]) -> dict[str, list[Step]]:
+    found: dict[str, list[Step]] = {kind: [] for kind in LETTERS}
+    for step in steps:
+        found[step.kind].append(step)
+    return found
+
+
+def _is_usual(trace: Trace, of: Mapping[str, list[Step]], replies: int) -> bool:
     """Whether nobody edited anything: `messages[]` only grew, from turn 1 on, and each turn has its reply."""
-    steps, revisions = trace.steps, trace.revisions
-    if trace.originals or not requests - 1 <= replies <= requests:
+    steps, requests = trace.steps, of["request"]
+    if trace.originals or not len(requests) - 1 <= replies <= len(requests):
         return False
-    if not steps or steps[-1].turn != requests:
-        return not steps
-    last = revisions[-1]
-    return last.branch == revisions[0].branch and last.length == sum(map(_APPENDED, steps))
+    if not requests:
+        return len(steps) <= 1
+    first, last = trace.revisions[0], trace.revisions[-1]
+    grown = requests[0].appended + replies + len(of["result"])
+    return steps[-1].turn == len(requests) and last.branch == first.branch and last.length == grown
 
 
-def _replies_of(steps: list[Step]) -> dict[int, tuple[Reply, int, Any]]:
-    """The reply of each turn, with the message that it became and where that stands."""
-    return {
-        id(step.reply): (step.reply, len(step.messages), step.messages[-1])
-        for step in steps
-        if step.reply is not None
-    }
-
-
-def _tools_row(record: Any, _step: Step, parts: Parts) -> Any:
-    return parts.name_of_tools(record)
-
-
-def _request_row(record: Any, _step: Step, parts: Parts) -> Any:
+def _request_row(record: Any, parts: Parts) -> Any:
     usual = not record.settings and not record.withheld and record.tool_choice == "auto"
     return parts.name_of(record.tools) if usual else encode_record(record)
 
 
-def _asked_row(record: Any, step: Step, _parts: Parts) -> Any:
-    return None if record is step.call or record is step.reply else encode_record(record)
-
-
-def _verdict_row(record: Any, _step: Step, _parts: Parts) -> Any:
+def _verdict_row(record: Any) -> Any:
     usual = record.ok and not record.problems and record.repair is None
     return [record.arguments] if usual else encode_record(record)
 
 
-def _outcome_row(record: Any, _step: Step, _parts: Parts) -> Any:
+def _outcome_row(record: Any) -> Any:
     if not isinstance(record, Outcome):
         return encode_record(record)
     value = record.value
@@ -171,23 +161,14 @@ def _outcome_row(record: Any, _step: Step, _parts: Parts) -> Any:
     return [*row, record.stdout] if record.stdout else row
 
 
-def _result_row(record: Any, step: Step, _parts: Parts) -> Any:
+def _result_row(step: Step) -> Any:
+    record: Any = step.record
     sent = step.messages[-1]
     if sent["content"] is not record.content or sent["tool_call_id"] != record.tool_call_id:
         return encode_record(record)
     row: list[Any] = [record.data_bytes, record.sent_bytes]
     usual = record.error_code is None and record.repeats == 1
     return row if usual else [*row, record.error_code, record.repeats]
-
-
-_ROWS: Mapping[str, Callable[[Any, Step, Parts], Any]] = {
-    "define": _tools_row,
-    "request": _request_row,
-    "tool_call": _asked_row,
-    "validate": _verdict_row,
-    "execute": _outcome_row,
-    "result": _result_row,
-}
 
 
 def _call_row(call: ToolCall) -> tuple[Any, ...]:
@@ -197,10 +178,12 @@ def _call_row(call: ToolCall) -> tuple[Any, ...]:
     return (*usual, call.origin, call.original_id)
 
 
-def _reply_row(reply: Reply, length: int, became: Any) -> dict[str, Any]:
+def _reply_row(step: Step) -> dict[str, Any]:
     """A reply names its message by position, where that went into `messages[]` as it came."""
+    reply, at = cast("Reply", step.reply), len(step.messages) - 1
+    became = step.messages[at]
     as_it_came = became is reply.message or became == reply.message
-    row: dict[str, Any] = {"message": length - 1 if as_it_came else reply.message}
+    row: dict[str, Any] = {"message": at if as_it_came else reply.message}
     if reply.finish_reason is not None:
         row["finish_reason"] = reply.finish_reason
     if reply.usage is not None:

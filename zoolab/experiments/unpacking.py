@@ -14,6 +14,7 @@ from zoolab.trace.storage import FORMAT, VERSION
 __all__ = ["unpack"]
 
 _KINDS = {letter: kind for kind, letter in LETTERS.items()}
+_LISTS = {"d": "tools", "r": "requests", "v": "verdicts", "x": "outcomes", "s": "results"}
 _CALL = ("turn", "slot", "id", "name", "arguments", "origin", "original_id")
 _OUTCOME = ("value", "duration_ms", "started_ms", "stdout")
 _RESULT = ("data_bytes", "sent_bytes", "error_code", "repeats")
@@ -42,24 +43,36 @@ def _events(
     data: Any, run_id: str, meta: Mapping[str, Any], part: Callable[[str], Any]
 ) -> Iterator[dict[str, Any]]:
     """The packed trace as the events that `Trace.save` writes."""
-    messages, reader = data["messages"], _Unpacker(data, part)
+    messages = data["messages"]
     known = {"run_id": run_id, "began": data["began"], "meta": dict(meta)}
     yield {"event": "trace", "format": FORMAT, "version": VERSION, **known}
     for number, message in enumerate(messages):
         yield {"event": "message", "id": str(number), "message": message}
-    columns = [data[name] for name in ("kind", "t", "length", "call", "record")]
-    before = turn = 0
-    for seq, (letter, began, length, call, record) in enumerate(zip(*columns, strict=True)):
-        turn += letter == "r"
-        kind, slot = _KINDS[letter], None if call is None else data["calls"][call][1]
-        event = {"event": "step", "seq": seq, "kind": kind, "turn": turn, "slot": slot, "t": began / 1e6}
-        event |= {"attempt": data.get("attempts", {}).get(str(seq), 1), "original": None}
-        event |= {"keep": before, "append": list(map(str, range(before, length)))}
-        last = messages[length - 1] if length else {}
-        yield {**event, "appended": length - before, **reader.contents(kind, record, call, last)}
-        before = length
+    yield from _steps(data, part)
     end = {"t": data["ended"], "outcome": data["outcome"], "error": data["error"]}
     yield {"event": "end", **end, "fault": data.get("fault")}
+
+
+def _steps(data: Any, part: Callable[[str], Any]) -> Iterator[dict[str, Any]]:
+    """Step by step, with what was appended: the opening messages, each reply, each result."""
+    records, attempts = _Records(data, part), data.get("attempts", {})
+    kinds, messages = data["kind"], data["messages"]
+    opening = len(messages) - len(data["replies"]) - len(data["results"])
+    if opening < 0:
+        raise ValueError("messages are missing")
+    length = turn = 0
+    columns = zip(kinds, kinds[1:] + ".", data["t"], data["slot"], strict=True)
+    for seq, (letter, following, began, slot) in enumerate(columns):
+        turn += letter == "r"
+        before = length
+        if letter == "r" and turn == 1:
+            length += opening
+        length += letter == "s" or (letter == "t" and following != "t")
+        event = {"event": "step", "seq": seq, "kind": _KINDS[letter], "turn": turn, "slot": slot}
+        event |= {"t": began / 1e6, "attempt": attempts.get(str(seq), 1), "original": None}
+        event |= {"keep": before, "append": list(map(str, range(before, length)))}
+        last = messages[length - 1] if length else {}
+        yield {**event, "appended": length - before, **records.next(letter, turn, slot, last)}
 
 
 def _reply(row: Mapping[str, Any], messages: list[Any]) -> dict[str, Any]:
@@ -67,36 +80,38 @@ def _reply(row: Mapping[str, Any], messages: list[Any]) -> dict[str, Any]:
     return {**row, "message": messages[message] if isinstance(message, int) else message}
 
 
-class _Unpacker:
-    """Finds what steps name by position."""
+class _Records:
+    """What the steps hold, handed out in their order."""
 
     def __init__(self, data: Any, part: Callable[[str], Any]) -> None:
-        self._calls = [dict(zip(_CALL, call, strict=False)) for call in data["calls"]]
+        calls = [dict(zip(_CALL, call, strict=False)) for call in data["calls"]]
+        self._calls = {(call["turn"], call["slot"]): call for call in calls}
         self._replies = [_reply(row, data["messages"]) for row in data["replies"]]
+        self._rows = {letter: iter(data[name]) for letter, name in _LISTS.items()}
         self._part = part
-        self._requests = 0
 
-    def contents(self, kind: str, row: Any, at: int | None, last: Mapping[str, Any]) -> dict[str, Any]:
+    def next(self, letter: str, turn: int, slot: Any, last: Mapping[str, Any]) -> dict[str, Any]:
         """The record of a step, with its call and reply."""
-        self._requests += kind == "request"
-        call = None if at is None else self._calls[at]
-        reply = self._replies[self._requests - 1] if kind == "tool_call" else None
-        return {"call": call, "reply": reply, "record": self._record(kind, row, call, reply, last)}
+        call = None if slot is None else self._calls[turn, slot]
+        if letter != "t":
+            return {"call": call, "reply": None, "record": self._record(letter, last)}
+        reply = self._replies[turn - 1]
+        record = {"type": "tool_call", **call} if call else {"type": "reply", **reply}
+        return {"call": call, "reply": reply, "record": record}
 
-    def _record(self, kind: str, row: Any, call: Any, reply: Any, last: Mapping[str, Any]) -> dict[str, Any]:
+    def _record(self, letter: str, last: Mapping[str, Any]) -> dict[str, Any]:
+        row = next(self._rows[letter], None)
         if isinstance(row, dict):
             return row
-        match kind:
-            case "define":
+        match letter:
+            case "d":
                 return dict(self._part(row))
-            case "request":
+            case "r":
                 rest: dict[str, Any] = {"tool_choice": "auto", "settings": {}, "withheld": []}
                 return {"type": "request", "tools": self._part(row), **rest}
-            case "tool_call":
-                return {"type": "tool_call", **call} if call else {"type": "reply", **reply}
-            case "validate":
+            case "v":
                 return {"type": "verdict", "ok": True, "arguments": row[0]}
-            case "execute":
+            case "x":
                 return {"type": "outcome", **dict(zip(_OUTCOME, row, strict=False))}
             case _:
                 sent = {"content": last["content"], "tool_call_id": last["tool_call_id"]}

@@ -83,10 +83,11 @@ class Changes:
         self._described: dict[int, tuple[ToolRegistry, ToolRegistry]] = {}
 
     def __call__(self, setup: Setup) -> Setup:
-        changed = replace(setup, **self._changes) if self._changes else setup
-        if not self._descriptions:
-            return changed
-        return replace(changed, tools=self._with_descriptions(changed.tools))
+        for name, value in self._changes.items():
+            setattr(setup, name, value)
+        if self._descriptions:
+            setup.tools = self._with_descriptions(setup.tools)
+        return setup
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_described": {}}

@@ -8,6 +8,7 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
+from operator import attrgetter
 from typing import Any
 
 from zoolab.errors import ZoolabError
@@ -31,11 +32,12 @@ __all__ = ["Done", "Kit", "Worker"]
 
 #: Objects that are made before the collector looks for cycles, where many runs are done in a row.
 _OBJECTS = 20_000
-_USUAL: tuple[tuple[str, Any], ...] = (
-    *(("system", None), ("messages", ()), ("tool_choice", "auto"), ("policy", None), ("repair", None)),
-    *(("retrieve", None), ("limits", None), ("parallel", True), ("context", None), ("deny", ())),
-    *(("calls", None), ("envelope", "json"), ("validator", "jsonschema")),
+#: What `walk` is told beside the prompt, the tools and the model.
+_OPTIONS = (
+    *("system", "messages", "tool_choice", "policy", "repair", "retrieve", "limits", "parallel"),
+    *("context", "deny", "calls", "envelope", "validator"),
 )
+_options_in = attrgetter(*_OPTIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,25 +77,29 @@ class Worker:
     def work(self, numbers: Sequence[int], cards: Mapping[int, Card]) -> Done:
         """Do these runs, as long as the budget lasts. Whatever happens in one, the next is done."""
         parts: Parts = self._own.__dict__.setdefault("parts", Parts())
+        known = {number: self._equipped(card) for number, card in cards.items()}
         lines: dict[int, bytes] = {}
         began, stopped = time.perf_counter(), ""
         for number in numbers:
             try:
-                lines[number] = self._line(number, cards, parts)
+                lines[number] = self._line(number, known, parts)
             except BudgetSpent as error:
                 stopped = error.what
                 break
         return Done(lines, parts.take(), time.perf_counter() - began, stopped)
 
+    def _equipped(self, card: Card) -> Card:
+        """The card with its tools in hand."""
+        if card.shelf is None:
+            return card
+        return Card(replace(card.case, tools=self._kit.shelf[card.shelf]), card.digest)
+
     def _line(self, number: int, cards: Mapping[int, Card], parts: Parts) -> bytes:
         kit = self._kit
         case_number, variant, model, repeat = place = kit.grid.place(number)
-        case, digest, shelf = cards[case_number]
-        if shelf is not None:
-            case = replace(case, tools=kit.shelf[shelf])
+        case, digest, _ = cards[case_number]
         seed = derive_seed(kit.grid.seed, case.id, variant, model, repeat)
-        meta = meta_of(case, place, seed)
-        trace = Trace(run_id=kit.grid.run_id(number, digest), **meta)
+        trace = Trace(run_id=kit.grid.run_id(number, digest), **meta_of(case, place, seed))
         self._walk(case, place, seed, trace)
         return line_of(Run(case, trace, variant, model, repeat, seed), kit.scorers, parts)
 
@@ -101,8 +107,9 @@ class Worker:
         """Walk to the end, whatever that is; the trace says so."""
         try:
             setup = self._set_up(case, place, seed)
-            options = _options_of(setup)
-            options.setdefault("policy", self._policy)
+            options = dict(zip(_OPTIONS, _options_in(setup), strict=True))
+            if setup.policy is None:
+                options["policy"] = self._policy
             with (
                 Faulty(setup.model, setup.faults, seed) if setup.faults else nullcontext(setup.model) as model
             ):
@@ -120,16 +127,6 @@ class Worker:
         model = Asking(model, place.model, self._counter, place.repeat)
         setup = Setup(case, case.prompt, case.tools, model, seed, case.system, case.messages)
         return self._kit.variants[place.variant](setup)
-
-
-def _options_of(setup: Setup) -> dict[str, Any]:
-    """What `walk` is told; a context may be anything, and is not compared."""
-    told = {name: getattr(setup, name) for name, _ in _USUAL}
-    return {
-        name: told[name]
-        for name, usual in _USUAL
-        if told[name] is not usual and (usual is None or told[name] != usual)
-    }
 
 
 def meta_of(case: Case, place: Place, seed: int) -> dict[str, Any]:
