@@ -95,7 +95,8 @@ def walk(
     >>> " ".join(step.kind for step in walk("What is 42 + 58?", [add], model))
     'define request tool_call validate execute result request tool_call'
     """
-    _check_options(model, policy, repair, retrieve, limits, calls, envelope, validator)
+    _check_options(model=model, policy=policy, repair=repair, retrieve=retrieve, limits=limits)
+    _check_options(calls=calls, envelope=envelope, validator=validator)
     limits = limits or Limits()
     as_text = (calls or getattr(model, "calls", "native")) == "text"
     runner = Runner(context if isinstance(context, Context) else Context(context), parallel=parallel)
@@ -130,41 +131,25 @@ def _equipped(tools: Tools, model: Model) -> ToolRegistry:
     return registry if equip is None else as_registry(equip(registry))
 
 
-def _check_options(
-    model: Any,
-    policy: Any,
-    repair: Any,
-    retrieve: Any,
-    limits: Any,
-    calls: Any,
-    envelope: Any,
-    validator: Any,
-) -> None:
+def _check_options(**given: Any) -> None:
     """What else would be noticed in the middle of a walk, or never."""
-    expected = {
-        "model": (callable(model) and not isinstance(model, type), "something to call with a Request"),
-        "policy": (isinstance(policy, Policy | Permissions | None), "a Policy, or Permissions"),
-        "repair": (repair is None or _has(repair, "propose"), "something with propose(), as RuleRepair()"),
-        "retrieve": (retrieve is None or _has(retrieve, "scores"), "something with scores(), as BM25(k=8)"),
-        "limits": (isinstance(limits, Limits | None), "Limits, as Limits(turns=5)"),
-        "calls": (calls in (None, "native", "text"), "native or text"),
-        "envelope": (envelope in ("json", "plain"), "json or plain"),
-        "validator": (validator in ("jsonschema", "rs"), "jsonschema or rs"),
-    }
-    given = {
-        "model": model,
-        "policy": policy,
-        "repair": repair,
-        "retrieve": retrieve,
-        "limits": limits,
-        "calls": calls,
-        "envelope": envelope,
-        "validator": validator,
-    }
-    for name, (fits, wanted) in expected.items():
-        if not fits:
-            raise InvalidInput(f"{name} is {excerpt(given[name])}", expected=wanted)
+    for name, value in given.items():
+        fits, wanted = _WANTED[name]
+        if not fits(value):
+            raise InvalidInput(f"{name} is {excerpt(value)}", expected=wanted)
 
 
 def _has(given: object, method: str) -> bool:
     return not isinstance(given, type) and callable(getattr(given, method, None))
+
+
+_WANTED: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "model": (lambda it: callable(it) and not isinstance(it, type), "something to call with a Request"),
+    "policy": (lambda it: it is None or isinstance(it, Policy | Permissions), "a Policy, or Permissions"),
+    "repair": (lambda it: it is None or _has(it, "propose"), "something with propose(), as RuleRepair()"),
+    "retrieve": (lambda it: it is None or _has(it, "scores"), "something with scores(), as BM25(k=8)"),
+    "limits": (lambda it: it is None or isinstance(it, Limits), "Limits, as Limits(turns=5)"),
+    "calls": (lambda it: it in (None, "native", "text"), "native or text"),
+    "envelope": (lambda it: it in ("json", "plain"), "json or plain"),
+    "validator": (lambda it: it in ("jsonschema", "rs"), "jsonschema or rs"),
+}

@@ -100,7 +100,7 @@ class _Records:
         return {"call": call, "reply": reply, "record": record}
 
     def _record(self, letter: str, last: Mapping[str, Any]) -> dict[str, Any]:
-        row = next(self._rows[letter], None)
+        row: Any = next(self._rows[letter], None)
         if isinstance(row, dict):
             return row
         match letter:

@@ -71,5 +71,9 @@ class Journal:
 
 def _common(old: Messages, new: Messages) -> int:
     """How many messages both begin with; the same objects, since an edit copies the list alone."""
-    pairs = enumerate(zip(old.tolist(), new.tolist(), strict=False))
-    return next((i for i, (a, b) in pairs if a is not b), min(len(old), len(new)))
+    same = 0
+    for a, b in zip(old.tolist(), new.tolist(), strict=False):
+        if a is not b:
+            break
+        same += 1
+    return same

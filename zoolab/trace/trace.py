@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import uuid
+import os
 from array import array
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
@@ -40,7 +40,7 @@ class Trace(TraceViews):
     """
 
     def __init__(self, path: str | Path | None = None, *, run_id: str | None = None, **meta: Any) -> None:
-        self.run_id = run_id or uuid.uuid4().hex[:12]
+        self.run_id = run_id or os.urandom(6).hex()
         self.meta = meta
         self.steps: list[Step] = []
         self.journal = Journal()
