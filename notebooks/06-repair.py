@@ -607,8 +607,8 @@ for row in refused[mine == "wrong"].head(5).itertuples():
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# `{"metric":"revenue","days":14,"days":14}` says the same thing twice. That is not two meanings. `json.loads` takes `object_pairs_hook=`, a function
-# that gets the list of pairs.
+# `{"service":"mailer hangs","service":"that"}` has two meanings, and `json.loads` takes the second without a word. It takes `object_pairs_hook=` as well, a
+# function that gets the list of pairs. (A pair that says the same thing twice has one meaning: that much the rules have mended already.)
 #
 # </details>
 #
@@ -623,12 +623,9 @@ for row in refused[mine == "wrong"].head(5).itertuples():
 #
 # ```python
 # def once(pairs):
-#     found = {}
-#     for name, value in pairs:
-#         if name in found and found[name] != value:
-#             raise ValueError("two meanings")
-#         found[name] = value
-#     return found
+#     if len(dict(pairs)) < len(pairs):
+#         raise ValueError("two meanings")
+#     return dict(pairs)
 #
 #
 # def my_rule(raw, schema):
@@ -650,7 +647,7 @@ for row in refused[mine == "wrong"].head(5).itertuples():
 #     return json.dumps(value)
 # ```
 #
-# Three kinds of damage, each with one meaning. It is validated again afterwards, like every repair. If a row stays wrong, look at it: did your rule change what
+# Three kinds of damage, each with one meaning, and no text with two. It is validated again afterwards, like every repair. If a row stays wrong, look at it: did your rule change what
 # the text said, or did the text say the wrong thing? No rule can see the second.
 #
 # </details>

@@ -35,6 +35,11 @@ def expected(lab: str) -> dict[str, Any]:
     return tomllib.loads((FOLDER / lab / "submissions" / "expected.toml").read_text(encoding="utf-8"))
 
 
+def caught_by(verdict: dict[str, Any]) -> set[str]:
+    """The cases that a wrong submission must fail; those of `fails_only` and no others."""
+    return {*verdict.get("fails", ()), *verdict.get("fails_only", ())}
+
+
 each_lab = pytest.mark.parametrize("lab", LABS)
 each_submission = pytest.mark.parametrize(
     ("lab", "path"),
@@ -105,8 +110,8 @@ def test_a_submission_gets_what_it_should(lab: str, path: Path, graded: Grading)
         assert failed(found) == {}
     else:
         assert found.points < found.out_of
-        assert verdict["fails"]
-        assert set(verdict["fails"]) <= failed(found).keys(), failed(found)
+        assert caught_by(verdict) <= failed(found).keys(), failed(found)
+        assert "fails_only" not in verdict or failed(found).keys() <= caught_by(verdict), failed(found)
 
 
 @each_submission
@@ -138,7 +143,8 @@ def test_each_case_has_a_sentence_and_a_hint(lab: str):
 def test_each_wrong_submission_is_caught_by_cases_that_exist(lab: str):
     names = {case.name for case in load_lab(lab).cases}
     for verdict in expected(lab).values():
-        assert set(verdict.get("fails", ())) <= names
+        assert bool(verdict.get("full")) != bool(caught_by(verdict))
+        assert caught_by(verdict) <= names
 
 
 @each_lab

@@ -6,6 +6,7 @@ from zoolab.errors import InvalidSchema
 from zoolab.lint import TOOL_RULES, TOOLSET_RULES, Finding, lint
 from zoolab.registry import ToolRegistry
 from zoolab.steps.define import tool
+from zoolab.tokens import tokens_in
 from zoolab.tools import Tool
 
 GOOD = "Find a city's weather for today. Use this when the user asks about rain."
@@ -109,6 +110,13 @@ def test_rules_for_one_tool(rule, bad, good, pointer):
 def test_rules_for_tools_together(rule, bad, good):
     assert rules_of(ToolRegistry(bad)).count(rule) >= 1
     assert rule not in rules_of(ToolRegistry(good))
+
+
+@pytest.mark.parametrize("more", range(4))
+def test_a_large_schema_takes_as_many_tokens_as_everybody_counts(more):
+    large = param(enum=[f"city {n}" for n in range(400)], title="x" * (1 + more))
+    (said,) = [finding.message for finding in lint(large) if finding.rule == "large-schema"]
+    assert said == f"the tool takes about {tokens_in(tools=[large.schema()]):,} tokens"
 
 
 def test_every_rule_has_a_case_and_advice_for_the_reader():

@@ -131,6 +131,30 @@ TABLE = [
     ('{"a": 1}\n{"b": 2}', None),
     ("{a: 1, a: 2}", None),
     ('{"a": 1, "a": 2}', None),
+    ('{"a": 1, "a": 1, "a": 2}', None),
+    ('{"a": 1, "a": 1.0}', None),
+    ('{"a": 1.0, "a": 1}', None),
+    ('{"a": 1, "a": true}', None),
+    ('{"a": "1", "a": 1}', None),
+    ('{"a": 1, "a": "1"}', None),
+    ('{"a": "true", "a": true}', None),
+    ('{"a": "a", "a": "A"}', None),
+    ('{"a": "x", "a": "x "}', None),
+    ('{"a": [1], "a": 1}', None),
+    ('{"a": {"b": "1"}, "a": {"b": 1}}', None),
+    ('{"a": {"b": 1, "b": 2}}', None),
+    ('{"a": 12, "a": 1', None),
+    ('{"a": "x", "a": ', None),
+    ('{"a": "x", "a": "x', None),
+    # The same thing is said twice.
+    ('{"a": 1, "a": 1}', {"a": 1}),
+    ('{"a": 1, "b": 2, "a": 1, "b": 2, "a": 1}', {"a": 1, "b": 2}),
+    ("{'a': 'x', \"a\": \"x\",}", {"a": "x"}),
+    ("{a: x, a: x}", {"a": "x"}),
+    ('{"a": {"b": null, "b": null}}', {"a": {"b": None}}),
+    ('{"a": [{"b": "x", "b": "x"}, {"b": "y"}]}', {"a": [{"b": "x"}, {"b": "y"}]}),
+    ('{"a": {"b": [1, "x"]}, "a": {"b": [1,"x"]}}', {"a": {"b": [1, "x"]}}),
+    ('{"a": 1, "A": 1,}', {"a": 1, "A": 1}),
     ('{"a": NaN}', None),
     ('{"a": Infinity}', None),
     ('{"a": undefined}', None),
@@ -282,6 +306,9 @@ def test_a_strange_schema_changes_nothing(schema):
         ("{'a': 1.0}", '{"a": 1}', False),
         ("{'a': 1}", '{"a": true}', False),
         ('{"a": "x", "b": "y"}', r'{"a": "x\", \"b\": \"y"}', False),
+        ('{"a": "1", "a": "1"}', '{"a": 1}', True),
+        ('{"a": "1", "a": 1}', '{"a": 1}', False),
+        ('{"a": 1, "a": 1}', '{"a": 1, "a": 1}', False),
         ("{'a': 1}", "[1]", False),
         ("{'a': 1}", "{'a': 1}", False),
         ("", "{}", False),
@@ -376,16 +403,22 @@ class Sloppy:
         if isinstance(value, str):
             return self.string(value)
         if isinstance(value, dict):
-            return self.items(
-                "{",
-                [f"{self.key(k)}{self.gap()}{self.colon()}{self.write(v)}" for k, v in value.items()],
-                "}",
-            )
+            return self.items("{", [self.pair(*item) for item in self.said_again([*value.items()])], "}")
         if isinstance(value, list):
             if "blanks" in self.slips and not any(isinstance(item, str | list | dict) for item in value):
                 return f"[{' '.join(map(json.dumps, value))}]"
             return self.items("[", [self.write(item) for item in value], "]")
         return repr(value) if "python" in self.slips else json.dumps(value)
+
+    def said_again(self, pairs):
+        """The pairs, and some of them again, each after it was said."""
+        for place in sorted(self.random.sample(range(len(pairs)), len(pairs) // 2), reverse=True):
+            if "pair twice" in self.slips:
+                pairs.insert(self.random.randint(place + 1, len(pairs)), pairs[place])
+        return pairs
+
+    def pair(self, key, value):
+        return f"{self.key(key)}{self.gap()}{self.colon()}{self.write(value)}"
 
     def items(self, opening, items, closing):
         text = opening + self.gap()
@@ -451,6 +484,7 @@ SLIPS = [
     "line break",
     "no comma",
     "not closed",
+    "pair twice",
     "python",
     "single",
     "talk",

@@ -29,7 +29,10 @@ def installed(tmp_path_factory) -> Path:
 
 @pytest.mark.parametrize(
     "name",
-    ["py.typed", "recordings/starter.jsonl", "recordings/authored.jsonl", "trace/story/story.css", "loop.py"],
+    [
+        *("py.typed", "recordings/starter.jsonl", "recordings/authored.jsonl"),
+        *("trace/story/story.css", "trace/story/ground.css", "loop.py"),
+    ],
 )
 def test_it_holds_the_package_and_its_data(installed, name):
     assert (installed / "zoolab" / name).is_file()

@@ -186,12 +186,18 @@ def refuses_extras(student: Student, chance: Random) -> None:
 @case(2, "string, integer, number, boolean, array with items, object: which is it for each argument?")
 def has_types(student: Student, chance: Random) -> None:
     """A value of another type than the table's is refused: "20" is no whole number and neither is 2.5, "yes"
-    is not true or false, a text is no list and no contact, and a list of numbers is no list of texts."""
-    ticket = {"title": (5,), "hours": ("3", True), "public": ("yes", 1), "contact": ("Ada", ["Ada"])}
+    is not true or false, a text is no list and no contact, a list of numbers is no list of texts, and null
+    is none of all this."""
+    ticket = {"title": (5, None), "hours": ("3", True, None), "public": ("yes", 1, None)}
+    contact = {"contact": ("Ada", ["Ada"], None), "contact.name": (4, None), "contact.email": (False, None)}
     wrong: dict[str, dict[str, tuple[Any, ...]]] = {
-        "check_disk_usage": {"host": (7, None), "path": (True, ["/"])},
-        "search_logs": {"service": (3,), "limit": ("20", 2.5, True), "words": ("disk", [1, 2], {})},
-        "open_ticket": {**ticket, "contact.name": (4,), "contact.email": (False,)},
+        "check_disk_usage": {"host": (7, None), "path": (True, ["/"], None)},
+        "search_logs": {
+            "service": (3, None),
+            "limit": ("20", 2.5, True, None),
+            "words": ("disk", [1, 2], {}, None),
+        },
+        "open_ticket": {**ticket, **contact},
     }
     for name, values in wrong.items():
         call = _call(name, chance)
@@ -204,7 +210,7 @@ def has_choices(student: Student, chance: Random) -> None:
     keys = {"check_disk_usage": ("unit", _UNITS), "search_logs": ("level", _LEVELS)}
     for name, (key, choices) in {**keys, "open_ticket": ("severity", _SEVERITIES)}.items():
         call = _call(name, chance)
-        others = (choices[0].upper(), choices[1][:-1], "", f"very {chance.choice(choices)}")
+        others = (choices[0].upper(), choices[1][:-1], "", None, f"very {chance.choice(choices)}")
         wrong = _changed("a choice that is none", call, {key: others})
         _try(student, name, [{**call, key: choice} for choice in choices], wrong)
 

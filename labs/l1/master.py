@@ -78,7 +78,7 @@ check_memory = {
 # | `hours` | a number, 0 or more: the time that it may take; half hours are fine |
 # | `public` | true or false |
 #
-# Arguments that are not called required may be left out. Others than these do not exist.
+# Arguments that are not called required may be left out; `null` is no value for them. Others than these do not exist.
 
 # %% [markdown]
 # ## What is asked of a description

@@ -19,6 +19,7 @@ from zoolab.secrets import scrub
 from zoolab.trace import Trace
 from zoolab.trace.events import events_of
 from zoolab.trace.lines import change, details, headline, visible
+from zoolab.trace.running import drive
 
 _COLOURS = {
     "define": "cyan",
@@ -78,16 +79,12 @@ def list_recording(options: argparse.Namespace) -> int:
 
 
 def _follow(trace: Trace, steps: Any, show: Printer | None, yes: bool) -> None:
-    following = trace.follow(steps)
-    answer: Decision | None = None
-    while True:
-        try:
-            step = following.send(answer)
-        except StopIteration:
-            return
+    def answer(step: Step) -> Decision | None:
         if show is not None:
             show(step)
-        answer = _decide(step, yes) if step.status == "pending" else None
+        return _decide(step, yes) if step.status == "pending" else None
+
+    drive(trace, steps, answer)
 
 
 def _decide(step: Step, yes: bool) -> Decision:

@@ -4,10 +4,10 @@
      "t": [...], "slot": [...], "calls": [[turn, slot, id, name, arguments], ...], "replies": [...],
      "tools": ..., "requests": [...], "verdicts": [...], "outcomes": [...], "results": [...]}
 
-Steps are columns, one entry a step: `kind`, its letter; `t`, microseconds; `slot`. What they hold are lists of
-their own, in the order of the steps. Each request begins a turn; the message of a reply comes with its last
-call, and one with each result. A trace that somebody has edited, and whatever else does not fit, is kept as
-`Trace.save` does, as `events`. Tools, which many runs share, are parts: the journal holds each once.
+Steps are columns, one entry a step: `kind`, its letter; `t`, microseconds; `slot`. What they hold are lists
+of their own, in the order of the steps. Each request begins a turn; the message of a reply comes with its
+last call, and one with each result. A trace that somebody has edited, and whatever else does not fit, is
+kept as `Trace.save` does, as `events`. Tools, which many runs share, are parts: the journal holds each once.
 """
 
 from __future__ import annotations

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from textwrap import shorten
+from typing import Any, Literal
 
 from zoolab.errors import InvalidInput
 from zoolab.grading.isolation import shut_in
 from zoolab.grading.judge import grade
 from zoolab.grading.labs import labs_folder, load_lab
 from zoolab.grading.records import CaseGrade, Lab
+from zoolab.grading.source import read_cells
 from zoolab.trace.lines import visible
+
+_LONGEST = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,21 +70,34 @@ class Standing:
     point: Point
     submission: Path | None
     failed: tuple[CaseGrade, ...]
+    #: The code is the one that students are given; no case was played.
+    untouched: bool = False
+
+    @property
+    def state(self) -> Literal["earned", "open", "untouched"]:
+        """How it stands, in a word."""
+        if self.untouched:
+            return "untouched"
+        return "open" if self.submission is None or self.failed else "earned"
 
     @property
     def earned(self) -> bool:
         """Whether there is a submission with which every case passed."""
-        return self.submission is not None and not self.failed
+        return self.state == "earned"
 
     @property
     def next(self) -> str:
-        """What to do now; nothing if it is earned."""
-        if self.earned:
-            return ""
+        """What to do now, in a line; nothing if it is earned."""
         if self.submission is None:
             return f"Do lab {self.point.lab}: there is no {self.point.lab}.ipynb or {self.point.lab}.py here."
-        first = self.failed[0]
-        return f"{first.asks} What happened: {first.happened}. {first.hint}"
+        if self.untouched:
+            return f"Open {self.submission.name}, write your code, and save it."
+        return self.failed[0].hint if self.failed else ""
+
+    @property
+    def happened(self) -> str:
+        """What the first case asks that did not pass, and what happened; nothing if none was played."""
+        return f"{self.failed[0].asks} What happened: {self.failed[0].happened}." if self.failed else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +143,10 @@ def status_of(folder: Path | None = None) -> Status:
     found = _default_folder() if folder is None else folder
     if not found.is_dir():
         raise InvalidInput(f"no folder {found}", expected="a folder with your notebooks")
-    grades = {name: _graded(name, submission_in(found, name)) for name in _labs()}
-    points, troubles = (_standings(which, grades) for which in (POINTS, TROUBLES))
+    played = {name: _played(name, submission_in(found, name)) for name in _labs()}
+    points, troubles = (
+        tuple(_standing(point, played[point.lab]) for point in which) for which in (POINTS, TROUBLES)
+    )
     return Status(found.resolve(), points, troubles)
 
 
@@ -141,7 +160,13 @@ def submission_in(folder: Path, lab: str) -> Path | None:
     return next((place for place in places if place.is_file()), None)
 
 
-Graded = tuple[Path | None, dict[str, CaseGrade]]
+@dataclass(frozen=True, slots=True)
+class _Played:
+    """A lab's file, and what came of its cases."""
+
+    submission: Path | None
+    untouched: bool
+    cases: dict[str, CaseGrade]
 
 
 def _labs() -> list[str]:
@@ -153,26 +178,33 @@ def _default_folder() -> Path:
     return here if any(submission_in(here, name) for name in _labs()) else labs_folder()
 
 
-def _graded(name: str, submission: Path | None) -> Graded:
-    if submission is None:
-        return None, {}
+def _played(name: str, submission: Path | None) -> _Played:
+    untouched = submission is not None and _is_as_given(name, submission)
+    if submission is None or untouched:
+        return _Played(submission, untouched, {})
     lab = _cut_to(load_lab(name), {case for point in (*POINTS, *TROUBLES) for case in point.cases})
     with shut_in(lab) as isolation:
         found = grade(lab, submission, isolation, public=True)
-    return submission, {case.name: case for case in found.cases}
+    return _Played(submission, False, {case.name: case for case in found.cases})
+
+
+def _is_as_given(name: str, submission: Path) -> bool:
+    """Whether the code is that of the notebook that students are given."""
+    given = labs_folder() / name / f"{name}.ipynb"
+    try:
+        written, before = ([cell.strip() for cell in read_cells(path)] for path in (submission, given))
+    except (InvalidInput, OSError):
+        return False
+    return written == before
 
 
 def _cut_to(lab: Lab, wanted: Iterable[str]) -> Lab:
     return replace(lab, cases=tuple(case for case in lab.cases if case.name in wanted))
 
 
-def _standings(points: Iterable[Point], grades: dict[str, Graded]) -> tuple[Standing, ...]:
-    return tuple(_standing(point, *grades[point.lab]) for point in points)
-
-
-def _standing(point: Point, submission: Path | None, cases: dict[str, CaseGrade]) -> Standing:
-    failed = tuple(cases[name] for name in point.cases if cases and not cases[name].passed)
-    return Standing(point, submission, failed)
+def _standing(point: Point, played: _Played) -> Standing:
+    failed = [played.cases[name] for name in point.cases if played.cases and not played.cases[name].passed]
+    return Standing(point, played.submission, tuple(failed), played.untouched)
 
 
 def _plain(standing: Standing) -> dict[str, Any]:
@@ -183,7 +215,9 @@ def _plain(standing: Standing) -> dict[str, Any]:
         "cases": list(standing.point.cases),
         "submission": None if standing.submission is None else str(standing.submission),
         "failed": [case.name for case in standing.failed],
+        "untouched": standing.untouched,
         "next": standing.next,
+        "happened": standing.happened,
     }
 
 
@@ -194,18 +228,20 @@ def status_lines(status: Status) -> Iterator[str]:
     >>> print(*status_lines(Status(Path("labs"), (standing,), ())), sep="\\n")
     0 of 1 points earned, with the notebooks in labs
     <BLANKLINE>
-    open    What a call cannot do without is in `required`
-            by l1: requires_what_is_needed
-            next: Do lab l1: there is no l1.ipynb or l1.py here.
+    open       What a call cannot do without is in `required`
+        by l1: requires_what_is_needed
+        next: Do lab l1: there is no l1.ipynb or l1.py here.
     """
     folder = visible(str(status.folder))
     yield f"{status.earned} of {len(status.points)} points earned, with the notebooks in {folder}"
     yield ""
     for standing in status.points:
-        yield f"{'earned' if standing.earned else 'open':<8}{standing.point.says}"
-        yield f"        by {standing.point.lab}: {', '.join(standing.point.cases)}"
+        yield f"{standing.state:<11}{standing.point.says}"
+        yield f"    by {standing.point.lab}: {', '.join(standing.point.cases)}"
         if not standing.earned:
-            yield f"        next: {visible(standing.next)}"
+            yield f"    next: {shorten(visible(standing.next), _LONGEST, placeholder='…')}"
+    if any(standing.failed for standing in status.points):
+        yield from ("", "What happened is told by the last cell of a notebook, check(...).")
     troubles = [standing.point.says for standing in status.troubles if not standing.earned]
     if troubles:
-        yield from ("", "What goes wrong until then:", *(f"        {trouble}" for trouble in troubles))
+        yield from ("", "What goes wrong until then:", *(f"    {trouble}" for trouble in troubles))

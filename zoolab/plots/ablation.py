@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 from typing import TYPE_CHECKING, Any, Self
 
 from zoolab.errors import InvalidInput
@@ -40,7 +40,7 @@ class AblationDisplay(Display):
     are taken case by case, with a bootstrap that draws whole cases (`zoolab.stats.paired_difference`), and
     are not decisive while their interval holds 0. Rates may overlap and the difference still be decisive:
     it is the difference that answers the question. Each interval stands for itself; with many variants one
-    of them looks decisive by luck.
+    of them looks decisive by luck, unless `decisive` tells which ones are, as `Experiment.plot` does.
 
     `rates_` holds for each variant rate, low, high, runs, cases; `differences_` for each but the first
     difference, low, high, cases, decisive.
@@ -57,7 +57,9 @@ class AblationDisplay(Display):
 
     nothing = "no runs"
 
-    def __init__(self, scores: dict[str, Scores], baseline: str | None) -> None:
+    def __init__(
+        self, scores: dict[str, Scores], baseline: str | None, decisive: Collection[str] | None = None
+    ) -> None:
         import pandas as pd
 
         self.baseline = baseline
@@ -70,8 +72,13 @@ class AblationDisplay(Display):
             for name, runs in scores.items()
             if baseline is not None and name != baseline
         }
+        alone = [name for name, found in self._found.items() if found.decisive]
+        self._decisive = set(alone if decisive is None else decisive)
         self.differences_ = pd.DataFrame(
-            [(name, d.estimate, d.low, d.high, d.cases, d.decisive) for name, d in self._found.items()],
+            [
+                (name, d.estimate, d.low, d.high, d.cases, name in self._decisive)
+                for name, d in self._found.items()
+            ],
             columns=["variant", "difference", "low", "high", "cases", "decisive"],
         ).set_index("variant")
         self.cases = len({case for runs in scores.values() for case in runs})
@@ -84,6 +91,7 @@ class AblationDisplay(Display):
         by: str = "variant",
         score: str = "success",
         baseline: str | None = None,
+        decisive: Collection[str] | None = None,
         ax: Axes | None = None,
     ) -> Self:
         """Draw the runs of a frame.
@@ -94,6 +102,8 @@ class AblationDisplay(Display):
             by: The column of the variant.
             score: The column of the score.
             baseline: The variant to compare with; by default the first one.
+            decisive: The variants whose difference counts as decisive, where a test of all of them at once
+                has told; by default those whose interval leaves out 0.
             ax: Axes to draw on.
 
         Raises:
@@ -105,7 +115,7 @@ class AblationDisplay(Display):
         scores = _by_variant(rows, by, score)
         if baseline is not None and baseline not in scores:
             raise InvalidInput(f"no variant {excerpt(baseline)}", expected=f"one of {excerpt([*scores])}")
-        return cls(scores, baseline or next(iter(scores), None)).plot(ax)
+        return cls(scores, baseline or next(iter(scores), None), decisive).plot(ax)
 
     def _is_empty(self) -> bool:
         return self.rates_.empty
@@ -113,7 +123,7 @@ class AblationDisplay(Display):
     def _summary(self) -> str:
         runs = count(int(self.rates_["runs"].sum()), "run")
         said = f"{count(len(self.rates_), 'variant')}, {count(self.cases, 'case')}, {runs}"
-        return "; ".join([said, *(f"{plain(name)} {found}" for name, found in self._found.items())])
+        return "; ".join([said, *(f"{plain(name)} {self._found_of(name)}" for name in self._found)])
 
     def _draw(self, ax: Axes) -> None:
         label = "runs that succeed"
@@ -127,7 +137,10 @@ class AblationDisplay(Display):
     def _said(self, name: str) -> str:
         if name == self.baseline:
             return "the others are compared with this" if self._found else ""
-        return f"difference {self._found[name]}"
+        return f"difference {self._found_of(name)}"
+
+    def _found_of(self, name: str) -> str:
+        return self._found[name].size + ("" if name in self._decisive else ", not decisive")
 
     def _finding(self) -> str:
         decisive = int(self.differences_["decisive"].sum())

@@ -22,9 +22,10 @@ class RuleRepair:
     """Repairs what is only badly written: quotes, commas, comments, fences, talk, literals, brackets.
 
     No word of an object is lost, and nothing is added to it but brackets at the end and the last
-    letters of `true`, `false` and `null`. A string, a key or a pair that stops in the middle is
-    refused, and so are two objects. With the schema of a tool, `"58"` becomes a number where one is
-    asked for, and a text that ends in a number or a comma is refused: more may have followed.
+    letters of `true`, `false` and `null`. A pair that is written twice is one if it says the same both
+    times. A string, a key or a pair that stops in the middle is refused, and so are two objects. With the
+    schema of a tool, `"58"` becomes a number where one is asked for, and a text that ends in a number or
+    a comma is refused: more may have followed.
 
     >>> repair = RuleRepair()
     >>> repair.propose("{'city': 'Oslo', 'days': 3, 'snow': True,}")

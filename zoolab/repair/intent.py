@@ -13,8 +13,8 @@ from zoolab.repair.wrapping import unwrapped
 def keeps_intent(raw: str, proposed: str) -> bool:
     """Whether `raw` is a sloppy way to write the JSON `proposed`: no word is lost, added or moved.
 
-    A number or a boolean may stand in quotes in `raw`, and brackets may be missing at its end. Strings
-    that are not closed, and more than one object, keep nothing. Never raises.
+    A number or a boolean may stand in quotes in `raw`, a pair may stand there twice, and brackets may be
+    missing at its end. Strings that are not closed, and more than one object, keep nothing. Never raises.
 
     >>> keeps_intent("{'to': 'Ada', 'n': '58'", '{"to": "Ada", "n": 58}')
     True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from zoolab.jsontext import MAX_DEPTH, excerpt
+from zoolab.jsontext import MAX_DEPTH, encode, excerpt
 from zoolab.repair.report import Refused
 from zoolab.repair.words import (
     BARE_KEY,
@@ -82,14 +82,15 @@ class _Loose:
             if found == ",":
                 continue
             key = self._string(CLOSING[found]) if found in CLOSING else self._match(BARE_KEY)
-            if key in made:
-                raise Refused(f"the key {excerpt(key)} twice")
             self._next()
             colon = COLON.match(self.text, self.at)
             self.at = colon.end() if colon else self.at
             if not self._next():
                 raise Refused(f"the text ends before the value of {excerpt(key)}")
-            made[key] = self.value(depth)
+            value = self.value(depth)
+            if key in made and encode(made[key]) != encode(value):
+                raise Refused(f"the key {excerpt(key)} twice")
+            made[key] = value
         return made
 
     def _string(self, closing: str) -> str:

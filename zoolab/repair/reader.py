@@ -23,6 +23,7 @@ from zoolab.repair.wrapping import is_prose
 _BARE_VALUE = re.compile(r"[^\W\d]\w*(?:[ .-]\w+)*")
 #: A word that is one item of a list without commas; three digits may be the rest of `1 000`.
 _LISTED = re.compile(r"(?!\d{3}(?!\d))\d|(?:[tT]rue|[fF]alse|null|None)\b", re.ASCII)
+_PLAIN_KEY = re.compile(rf"(?:\"([^\"\\]*+)\"|'([^'\\]*+)'|({BARE_KEY.pattern}))\s*+[:=]")
 _ENDS_STRING = re.compile(r"\s*(?:[,:}\]]|\Z)")
 #: Words that are hardly ever meant as text.
 _YES_OR_NO = {"true", "false", "yes", "no", "on", "off"}
@@ -40,6 +41,8 @@ class Reader:
         self.may_go_on = False
         #: How many brackets are open.
         self.depth = 0
+        #: Of each number and literal, whether it stood in quotes.
+        self.quoted: list[bool] = []
         #: The kinds of escapes in this string: with both, as in `C:\temp\dir`, the tab may be none.
         self.escapes: set[str] = set()
 
@@ -63,13 +66,7 @@ class Reader:
     def _value(self, value: Any, after: str) -> None:
         if isinstance(value, dict):
             self._open("{")
-            for number, (key, item) in enumerate(value.items()):
-                self._separate(number)
-                if number:
-                    self._more_commas()
-                self._string(key, ":=")
-                self._colon()
-                self._value(item, ",}")
+            self._pairs(value)
             self._close("}", bool(value))
         elif isinstance(value, list):
             self._open("[")
@@ -79,6 +76,35 @@ class Reader:
             self._string(value, after)
         else:
             self._word(value)
+
+    def _pairs(self, pairs: dict[str, Any]) -> None:
+        """Read what is in an object. A pair may stand there again, if it says the same."""
+        read: dict[str, list[bool]] = {}
+        for key, item in pairs.items():
+            read[key] = self._pair(key, item, len(read))
+            while (again := self._next_key()) in read:
+                if self._pair(again, pairs[again], len(read)) != read[again]:
+                    raise Refused(f"the key {excerpt(again)} twice")
+
+    def _pair(self, key: str, item: Any, number: int) -> list[bool]:
+        """Read a pair; which of its numbers and literals stand in quotes."""
+        self._separate(number)
+        if number:
+            self._more_commas()
+        before = len(self.quoted)
+        self._string(key, ":=")
+        self._colon()
+        self._value(item, ",}")
+        return self.quoted[before:]
+
+    def _next_key(self) -> str | None:
+        """The key that comes next, if it is plainly one."""
+        at = self.at
+        self._space()
+        self._more_commas()
+        found = _PLAIN_KEY.match(self.text, self.at)
+        self.at = at
+        return next(filter(None, found.groups()), "") if found else None
 
     def _items(self, items: list[Any]) -> None:
         """Read what is in a list. Where blanks part words no comma does: `1,5 2` may be 1.5 and 2."""
@@ -203,6 +229,7 @@ class Reader:
     def _word(self, value: Any) -> None:
         quote = self._space()
         quoted = quote in CLOSING and value is not None
+        self.quoted.append(quoted)
         self.at += quoted
         found = WORD.match(self.text, self.at)
         word = found[0] if found else ""

@@ -37,6 +37,9 @@ def run(function, tools):
     try:
         if "confirm" in tool and tool["confirm"](**arguments) is not True:
             return "ERROR: this needs a yes"
+    except Exception as error:
+        return f"ERROR: {type(error).__name__}: {error}"
+    try:
         value = tool["run"](**arguments)
     except (ValueError, TypeError, KeyError, RuntimeError) as error:
         return f"ERROR: {type(error).__name__}: {error}"

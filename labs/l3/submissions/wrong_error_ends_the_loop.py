@@ -25,7 +25,10 @@ def run_call(function, tools):
         arguments = json.loads(function["arguments"])
         if not isinstance(arguments, dict):
             raise TypeError("arguments must be an object")
-        value = tools[function["name"]]["run"](**arguments)
-    except json.JSONDecodeError as error:
+        tool = tools[function["name"]]
+        if "confirm" in tool and tool["confirm"](**arguments) is not True:
+            raise PermissionError("nobody said yes to this")
+    except Exception as error:
         return f"Error: {error}"
+    value = tool["run"](**arguments)
     return value if isinstance(value, str) else json.dumps(value)

@@ -1,4 +1,4 @@
-"""The first call that fails takes the rest of its reply with it."""
+"""The first tool that raises takes the rest of its reply with it."""
 
 import json
 
@@ -15,7 +15,7 @@ def run_loop(messages, tools, model, limit=8):
         for call in calls:
             content = run_call(call["function"], tools)
             messages.append({"role": "tool", "tool_call_id": call["id"], "content": content})
-            if content.startswith("Error"):
+            if content.startswith("Tool error"):
                 break
     return messages
 
@@ -27,7 +27,13 @@ def run_call(function, tools):
         arguments = json.loads(function["arguments"])
         if not isinstance(arguments, dict):
             raise TypeError("arguments must be an object")
-        value = tools[function["name"]]["run"](**arguments)
+        tool = tools[function["name"]]
+        if "confirm" in tool and tool["confirm"](**arguments) is not True:
+            raise PermissionError("nobody said yes to this")
     except Exception as error:
         return f"Error: {error}"
+    try:
+        value = tool["run"](**arguments)
+    except Exception as error:
+        return f"Tool error: {error}"
     return value if isinstance(value, str) else json.dumps(value)

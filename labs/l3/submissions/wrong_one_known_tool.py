@@ -26,6 +26,8 @@ def run_call(function, tools):
         if not isinstance(arguments, dict):
             raise TypeError("arguments must be an object")
         tool = next(iter(tools.values()))
+        if "confirm" in tool and tool["confirm"](**arguments) is not True:
+            raise PermissionError("nobody said yes to this")
         value = tool["run"](**arguments)
     except Exception as error:
         return f"Error: {error}"

@@ -25,7 +25,10 @@ def run_call(function, tools):
         arguments = json.loads(function["arguments"])
         if not isinstance(arguments, dict):
             raise TypeError("arguments must be an object")
-        value = tools[function["name"]]["run"](**arguments)
+        tool = tools[function["name"]]
+        if "confirm" in tool and tool["confirm"](**arguments) is not True:
+            raise PermissionError("nobody said yes to this")
+        value = tool["run"](**arguments)
     except Exception as error:
         return f"Error: {error}"
     return value if isinstance(value, str) else json.dumps(value)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from functools import cache
 from hashlib import sha256
 from html import escape
-from importlib.resources import files
 
 from zoolab.grading.store import file_name
-from zoolab.trace.story.markup import Html, code, join, tag
+from zoolab.trace.story.markup import Html, code, join, style_sheet, tag
 
 
 def whole_page(title: str, *children: str | None) -> str:
@@ -19,7 +17,7 @@ def whole_page(title: str, *children: str | None) -> str:
     >>> "<title>&lt;Grades&gt;</title>" in page, "<script" in page, "1 &lt; 2" in page
     (True, False, True)
     """
-    style = _style()
+    style = style_sheet("zoolab.grading.report", "report.css")
     named = b64encode(sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{named}'; base-uri 'none'; form-action 'none'"
     head = tag(
@@ -99,8 +97,3 @@ def prose(text: str) -> Html:
     if len(parts) % 2 == 0:
         return join(text)
     return join(*(code(part, len(part)) if number % 2 else part for number, part in enumerate(parts)))
-
-
-@cache
-def _style() -> Html:
-    return Html(files("zoolab.grading.report").joinpath("report.css").read_text(encoding="utf-8"))

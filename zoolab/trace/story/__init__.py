@@ -4,5 +4,5 @@ page.py     the page: header, turns, ending
 cards.py    one card a step; bodies.py: what it says of each record; boxes.py: the boxes in it
 scene.py    what a card must know of the steps around it
 words.py    the same in plain text
-markup.py   builds HTML that cannot hold unescaped text
+markup.py   builds HTML that cannot hold unescaped text; ground.css: the colours of all pages, reports too
 """

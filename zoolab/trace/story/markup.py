@@ -8,7 +8,9 @@ element or an attribute that could run or fetch anything cannot be built at all.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from html import escape
+from importlib.resources import files
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import is_utf8
@@ -171,6 +173,18 @@ def note(*children: str | None) -> Html:
     '<p class="note">cut</p>'
     """
     return tag("p", *children, class_="note")
+
+
+@cache
+def style_sheet(folder: str, name: str, root: str = ":root") -> Html:
+    """A style sheet of a page, after the colours and letters that all pages have: they are set on `root`.
+
+    >>> style_sheet("zoolab.trace.story", "story.css", ".zoolab-story").count(":root")
+    0
+    """
+    ground = files("zoolab.trace.story").joinpath("ground.css").read_text(encoding="utf-8")
+    own = files(folder).joinpath(name).read_text(encoding="utf-8")
+    return Html(ground.replace(":root", root) + own)
 
 
 def _pre(body: str, shown: str, length: int, label: str, style: str, limit: int | None = None) -> Html:

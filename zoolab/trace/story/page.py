@@ -7,15 +7,13 @@ that is not trusted makes of it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
-from importlib.resources import files
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from zoolab.records import Outcome, Request, Result, Step, ToolCall, Verdict
 from zoolab.trace.story.boxes import fault_note, message_box
 from zoolab.trace.story.cards import MARKS, card
-from zoolab.trace.story.markup import Html, block, clipped, code, facts, join, note, tag
+from zoolab.trace.story.markup import Html, block, clipped, code, facts, join, note, style_sheet, tag
 from zoolab.trace.story.scene import Scene
 from zoolab.trace.story.words import as_text, content_of, count, duration, listed, one_line
 
@@ -71,10 +69,8 @@ def render_fragment(trace: Trace, most: int = MAX_STEPS) -> str:
     return tag("div", _style(), *_story(trace, most), class_="zoolab-story")
 
 
-@cache
 def _style() -> Html:
-    css = files("zoolab.trace.story").joinpath("story.css").read_text(encoding="utf-8")
-    return tag("style", Html(css))
+    return tag("style", style_sheet("zoolab.trace.story", "story.css", ".zoolab-story"))
 
 
 def _story(trace: Trace, most: int = MAX_STEPS) -> Iterator[Html]:

@@ -1,0 +1,132 @@
+"""A reply of an endpoint, whole or in pieces.
+
+The openai client's own assembly of streamed deltas breaks on calls that are interleaved or lack an index;
+here they are put together by slot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, cast
+
+from zoolab.errors import ModelError
+from zoolab.jsontext import encode, excerpt
+from zoolab.records import Message, Reply
+
+_LONGEST_EXCERPT = 4_000
+
+
+def reply_from(body: object) -> Reply:
+    """The reply in a chat completion; raises `ModelError` where there is none.
+
+    >>> reply_from({"choices": [{"message": {"role": "assistant", "content": "Hi"}}]}).text
+    'Hi'
+    """
+    whole = _dict(body)
+    choice = _first(whole.get("choices"))
+    message = choice.get("message")
+    if not isinstance(message, dict):
+        raise ModelError(
+            f"the endpoint answered {excerpt(body, _LONGEST_EXCERPT)}",
+            expected="a chat completion with a message",
+        )
+    return Reply(
+        {"role": "assistant", **cast("Message", message)},
+        choice.get("finish_reason"),
+        _dict(whole.get("usage")) or None,
+        whole.get("model"),
+        raw=whole,
+    )
+
+
+def assemble(chunks: Iterable[object]) -> Reply:
+    """Put the chunks of a streamed reply together, calls by slot.
+
+    A delta without an index goes on with the call that has its id, or with the last one; a delta with
+    a new id, or with a name where no id and no index say whose it is, begins another call.
+
+    >>> pieces = [{"content": "4"}, {"content": "2"}]
+    >>> assemble({"choices": [{"delta": delta}]} for delta in pieces).text
+    '42'
+    """
+    message: Message = {"role": "assistant", "content": None}
+    calls = _CallsBySlot()
+    pieces: list[dict[str, Any]] = []
+    finish, usage, model = None, None, None
+    for chunk in map(_dict, chunks):
+        usage, model = _dict(chunk.get("usage")) or usage, chunk.get("model") or model
+        choice = _first(chunk.get("choices"))
+        finish = choice.get("finish_reason") or finish
+        if choice:
+            delta = _dict(choice.get("delta"))
+            pieces.append(delta)
+            _add_text(message, delta)
+            for part in _list(delta.get("tool_calls")):
+                calls.add(_dict(part))
+    if calls.calls:
+        message["tool_calls"] = calls.calls
+    if not pieces:
+        raise ModelError("the stream ended before a reply began", expected="events that end in [DONE]")
+    return Reply(message, finish, usage, model, tuple(pieces))
+
+
+class _CallsBySlot:
+    """Calls under construction, in the order in which they began."""
+
+    def __init__(self) -> None:
+        self.calls: list[dict[str, Any]] = []
+        self._at_index: dict[int, list[dict[str, Any]]] = {}
+
+    def add(self, part: dict[str, Any]) -> None:
+        call = self._call_of(part)
+        function, given = call["function"], _dict(part.get("function"))
+        call["id"] = call["id"] or part.get("id")
+        name, arguments = given.get("name") or "", given.get("arguments")
+        if name != function["name"]:
+            function["name"] += str(name)
+        if arguments is not None:
+            function["arguments"] += arguments if isinstance(arguments, str) else encode(arguments)
+
+    def _call_of(self, part: dict[str, Any]) -> dict[str, Any]:
+        index, own = part.get("index"), part.get("id")
+        indexed = isinstance(index, int)
+        known = self._at_index.setdefault(index, []) if isinstance(index, int) else self.calls
+        same = next((call for call in reversed(known) if own and call["id"] == own), None)
+        call = same or (known[-1] if known else None)
+        if call is None or _begins_another(part, call, indexed):
+            call = {"id": None, "type": "function", "function": {"name": "", "arguments": ""}}
+            self.calls.append(call)
+            if known is not self.calls:
+                known.append(call)
+        return call
+
+
+def _begins_another(part: dict[str, Any], call: dict[str, Any], indexed: bool) -> bool:
+    """Whether a delta is the first of a call other than the one it seems to belong to."""
+    own, name = part.get("id"), _dict(part.get("function")).get("name")
+    if own and call["id"] and own != call["id"]:
+        return bool(name) or not indexed
+    identified = indexed or bool(own and call["id"])
+    if not name or not identified:
+        return bool(name)
+    # Some endpoints repeat the name in each delta, and some give every call the same index or id.
+    return bool(call["function"]["arguments"]) and name != call["function"]["name"]
+
+
+def _add_text(message: Message, delta: dict[str, Any]) -> None:
+    for key in ("content", "refusal", "reasoning_content", "reasoning"):
+        if isinstance(delta.get(key), str):
+            message[key] = (message.get(key) or "") + delta[key]
+
+
+def _first(choices: object) -> dict[str, Any]:
+    """The first choice; where several were asked for, chunks of the others come between."""
+    return next((choice for choice in map(_dict, _list(choices)) if not choice.get("index")), {})
+
+
+def _dict(value: object) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
