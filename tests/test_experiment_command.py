@@ -1,5 +1,6 @@
 """`zoolab experiment`: the file, its complaints, and the page."""
 
+import base64
 import csv
 import json
 import re
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from shell import Shell
+from walks import TOOLS
 
 from zoolab import Scripted
 from zoolab.experiments import experiment
@@ -92,6 +94,24 @@ def test_a_budget_that_ends_falls_short(zoo, sums, tmp_path):
     assert "Not done" in (tmp_path / "sums-results" / "report.html").read_text()
 
 
+def test_runs_that_break_off_fall_short_and_one_is_said(zoo, sums, tmp_path, monkeypatch):
+    monkeypatch.setenv("ZOOLAB_CACHE", str(tmp_path / "no-weights"))
+    sums.write_text(SUMS + '[models.small]\nkind = "local"\n')
+    ran = zoo("experiment", sums, "--quiet")
+    assert ran.code == 1
+    assert "8 of 16 runs broke off; the case one, plain, small: invalid_input: the weights" in ran.err
+
+
+def test_a_model_that_nobody_hears_falls_short(zoo, sums):
+    models = '[models.kept]\nkind = "recording"\n[models.gone]\nkind = "openai"\nname = "m"\n'
+    models += 'base_url = "http://127.0.0.1:9/v1"\n[pace]\nretries = 0\n'
+    sums.write_text(SUMS[: SUMS.index("[models.m]")].replace("42 + 58", "42 + 58, friend") + models)
+    ran = zoo("experiment", sums, "--quiet")
+    assert ran.code == 1
+    assert "16 of 16 runs broke off; the case one, plain, kept: replay_miss: " in ran.err
+    assert ran.err.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     ("old", "new", "line", "what"),
     [
@@ -103,7 +123,31 @@ def test_a_budget_that_ends_falls_short(zoo, sums, tmp_path):
         ("turns = 1", "turns = 0", 21, "turns"),
         ('kind = "scripted"', 'kind = "crystal ball"', 24, "kind"),
         ('tools = ["add"]', 'tools = ["sledgehammer"]', 4, "sledgehammer"),
-        ("requests = 1000", "requests = -1", 28, "requests"),
+        ("requests = 1000", "requests = -1", 28, "requests: expected a number above 0"),
+        ("requests = 1000", "request = 10", 28, "do you mean requests"),
+        ("[variants.plain]", "[variant.plain]", 17, "do you mean variants"),
+        ("[models.m]", "[model.m]", 23, "do you mean models"),
+        (
+            'expected_tool = "add"',
+            'expected_tool = "dad"',
+            9,
+            '"dad", which is not offered; expected one of add',
+        ),
+        ('expected_tool = "add"', 'expectd_tool = "add"', 9, '"expectd_tool"; expected expected_tool'),
+        ('expected_answer = "100"', "expected_answer = {is = 100}", 10, "a text or a number or a list"),
+        ('expected_answer = "100"', 'expected_calls = "add"', 10, "expected a list of calls"),
+        ('id = "=two"', 'id = "one"', 13, 'two cases have the id "one"'),
+        ('deny = ["add"]', 'descriptions = {dad = "Plus."}', 19, 'describes "dad"; expected one of add'),
+        ('deny = ["add"]', 'descriptions = {add = {parameters = {c = ""}}}', 19, "expected one of a, b"),
+        ('deny = ["add"]', 'descriptions = {add = {text = "Plus."}}', 19, "a dict with description"),
+        ('deny = ["add"]', 'faults = ["gremlins"]', 19, "faults.0"),
+        ('deny = ["add"]', "faults = {gremlins = 0.5}", 19, "faults"),
+        ('deny = ["add"]', 'tool_choice = "dad"', 19, "one of auto, required, none, add"),
+        ("replies = [[", "replies = [3, [", 25, "a reply is 3"),
+        ("replies = [[", "name = 'm'\nreplies = [[", 26, 'a model of the kind scripted has "name"'),
+        ('kind = "scripted"\n', 'kind = "local"\nname = "nedle"\n#', 25, "nedle"),
+        ('kind = "scripted"\nreplies', 'kind = "recording"\npath = "nowhere"\n#', 25, "nowhere"),
+        ('kind = "scripted"\nreplies', 'kind = "scripted"\n#', 23, "without replies"),
     ],
 )
 def test_every_complaint_names_the_line(zoo, sums, old, new, line, what):
@@ -121,6 +165,15 @@ def test_cases_may_stand_in_a_file_of_their_own(zoo, sums, tmp_path):
     assert [case["prompt"] for case in read_config(sums).arguments["cases"]] == ["Hi", "Ho"]
     (tmp_path / "cases.jsonl").write_text('{"prompt": "Hi"}\n{"prompt": 3}\n')
     assert "cases.jsonl, line 2" in zoo("experiment", sums).err
+    for wrong in (
+        "id,prompt",
+        '{"prompt": "Ho", "tools": ["sledge"]}',
+        '{"prompt": "Ho", "expected_tool": "no"}',
+    ):
+        (tmp_path / "cases.jsonl").write_text(f'{{"prompt": "Hi"}}\n\n{wrong}\n')
+        assert "cases.jsonl, line 3" in zoo("experiment", sums).err
+    (tmp_path / "cases.jsonl").unlink()
+    assert "expected a file with a case a line" in zoo("experiment", sums).err
 
 
 @pytest.mark.parametrize("content", ["", "\x00", "[[[", 'cases = []\n[models.m]\nkind = "scripted"\n'])
@@ -141,6 +194,28 @@ def test_a_cluster_that_is_not_there_is_said(zoo, sums):
 @given(st.text(alphabet="[]=\"ab.\n' #", max_size=80), st.lists(st.sampled_from(["a", "b", "0"]), max_size=3))
 def test_a_line_is_always_one_of_the_file(text, where):
     assert 1 <= line_of(text, where) <= max(1, len(text.splitlines()))
+
+
+def test_a_page_says_an_error_that_many_runs_share_once():
+    def broken(_setup):
+        raise KeyError("no such thing")
+
+    cases = [{"id": f"c{n}", "prompt": "Hi", "expected_tool": ""} for n in range(9)]
+    models = {"m": lambda: Scripted(["Hello"])}
+    page = experiment(cases, {"plain": {}, "broken": broken}, models, progress=False).to_html()
+    assert page.count("no such thing") == 1
+    assert "<td>9</td><td>c0, c1, c2, c3, c4 and 4 more</td>" in page
+    assert "9 of 9 runs of broken broke off (failed)" in page
+
+
+def test_a_page_calls_no_error_recovered_where_the_run_failed():
+    cases = [{"prompt": "Add 1 and 1.", "expected_tool": "add", "expected_answer": 2}, {"prompt": "Hi"}]
+    script = Scripted([[("add", {"a": 1, "b": 1})], "I must not."])
+    page = experiment(
+        cases, {"mute": {"deny": ["add"]}}, {"m": script}, tools=TOOLS, progress=False
+    ).to_html()
+    drawn = re.findall(r"data:image/svg\+xml;base64,([\w+/=]+)", page)[-1]
+    assert "0 of 2 errors recovered" in base64.b64decode(drawn).decode()
 
 
 HOSTILE = "<img src=x onerror=alert(1)>\"'&</style><script>"

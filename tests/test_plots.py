@@ -1,7 +1,9 @@
 """Displays: their numbers by hand, what must always hold, hostile input, and how they look."""
 
+import base64
 import json
 import random
+import re
 import subprocess
 import sys
 from contextlib import suppress
@@ -20,6 +22,7 @@ from walks import TOOLS
 
 from zoolab import plots
 from zoolab.errors import InvalidInput, ZoolabError
+from zoolab.experiments import Case, experiment
 from zoolab.inspector.panels.panel import panel_of
 from zoolab.loop import walk
 from zoolab.models.scripted import Scripted
@@ -545,6 +548,44 @@ def test_an_ablation_holds_rates_and_paired_differences():
     assert said.count("not decisive") == 1
     assert headline_of(display) == "20 cases, 60 runs: 1 of 2 differences decisive"
     assert "difference +50 points" in said
+
+
+def test_an_ablation_calls_decisive_what_it_is_told_is_so():
+    frame = pd.concat([scored("plain", [0] * 20), scored("b", [1] * 20), scored("c", [1] * 20)])
+    display = AblationDisplay.from_frame(frame, decisive=["c"])
+    assert display.differences_["decisive"].to_dict() == {"b": False, "c": True}
+    assert headline_of(display) == "20 cases, 60 runs: 1 of 2 differences decisive"
+    assert repr(display).count("not decisive") == 1
+    assert sum("not decisive" in text.get_text() for text in display.ax_.texts) == 1
+
+
+def unsure(case):
+    """Is wrong about 6 of 12 cases under any system prompt: p = 0.03, and 0.06 where two are compared."""
+
+    def reply(request):
+        return "?" if request.messages[0]["role"] == "system" and case.id < "g" else case.id
+
+    return Scripted([reply])
+
+
+def test_plots_of_an_experiment_call_decisive_what_its_comparisons_do():
+    cases = [Case(id, id, expected_answer=id) for id in "abcdefghijkl"]
+    variants = {"plain": {}, "polite": {"system": "Please."}, "rude": {"system": "Now."}}
+    for names, decisive in ((["plain", "rude"], 1), ([*variants], 0)):
+        done = experiment(cases, {n: variants[n] for n in names}, {"m": unsure}, progress=False)
+        assert sum(found.decisive for found in done.compare()) == decisive
+        said = f"{decisive} of {len(names) - 1} difference"
+        assert said in headline_of(done.plot())
+        pictures = re.findall(r"data:image/svg\+xml;base64,([\w+/=]+)", done.to_html())
+        assert any(said in base64.b64decode(picture).decode() for picture in pictures)
+
+
+def test_a_plot_of_all_models_compares_all_their_runs():
+    cases = [Case(id, id, expected_answer=id) for id in "abcdefghijkl"]
+    models = {"m": unsure, "n": lambda case: Scripted([case.id])}
+    done = experiment(cases, {"plain": {}, "rude": {"system": "Now."}}, models, progress=False)
+    assert done.plot().differences_["difference"].to_dict() == {"rude": -0.25}
+    assert done.plot(by="model").differences_["difference"].to_dict() == {"n": 0.25}
 
 
 def test_an_ablation_compares_with_whom_it_is_told_on_the_cases_of_both():

@@ -17,6 +17,7 @@ from zoolab.experiments.studies.obeying import SCRIPTS
 from zoolab.experiments.studies.office import Office
 from zoolab.experiments.studies.security import NO_ATTACK, score_security, security_cases
 from zoolab.experiments.studies.tasks import TASKS
+from zoolab.models.faulty import FAULTS
 from zoolab.plots import FaultRecoveryDisplay
 
 
@@ -193,3 +194,12 @@ def test_models_that_are_no_dict_are_refused_and_no_attack_is_a_case_too():
     assert [case.id for case in security_cases() if NO_ATTACK in case.id] == [
         f"{task.name} / {NO_ATTACK}" for task in TASKS
     ]
+
+
+def test_a_plot_of_many_faults_still_shows_the_runs_without_one():
+    names = [name for name in FAULTS if name.endswith(("_arguments", "_argument", "_integer", "_result"))]
+    study = fault_study(SUMS[:1], {"adder": adder}, faults=names, **PLAIN)
+    ax = study.plot().ax_
+    shown = [label.get_text() for label in ax.get_yticklabels()]
+    assert (len(shown), shown[-1]) == (12, NO_FAULT)
+    assert "more row" in ax.get_xlabel()

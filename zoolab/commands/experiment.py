@@ -9,6 +9,7 @@ from typing import Any
 
 from zoolab.errors import InvalidInput
 from zoolab.experiments import Experiment, experiment
+from zoolab.experiments.compare import ENDS
 from zoolab.experiments.config import read_config
 from zoolab.files import write_whole
 from zoolab.jsontext import encode_line
@@ -17,6 +18,8 @@ from zoolab.trace.lines import visible
 DONE, FELL_SHORT = 0, 1
 
 _COMPARED = 20
+#: How a run ends when something else than the model, or its endpoint, went wrong.
+_BROKEN = ("crashed", "failed", "invalid_input", "invalid_schema", "invalid_signature", "replay_miss")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Do the experiment; 1 where a run is missing or crashed."""
+    """Do the experiment; 1 where a run is missing, or broke off by no doing of the model."""
     path = Path(options.config)
     config = read_config(path)
     folder = Path(options.out) if options.out else path.with_name(f"{path.stem}-results")
@@ -49,8 +52,7 @@ def run(options: argparse.Namespace) -> int:
     done = _conduct(options, dict(config.arguments), journal)
     _write(done, folder, config.title)
     _say(done, folder)
-    crashed = len(done) > 0 and bool((done.summary["outcome"] == "crashed").any())
-    return FELL_SHORT if crashed or done.unfinished else DONE
+    return FELL_SHORT if _say_broken(done) or done.unfinished else DONE
 
 
 def _conduct(options: argparse.Namespace, arguments: dict[str, Any], journal: Path) -> Experiment:
@@ -98,6 +100,21 @@ def _say(done: Experiment, folder: Path) -> None:
             for found in compared[:_COMPARED]:
                 print(visible(str(found)))
     print(visible(f"{folder / 'report.html'}"))
+
+
+def _say_broken(done: Experiment) -> bool:
+    """Say how many runs broke off, and why one of them did; whether there are any."""
+    if not len(done):
+        return False
+    ends, models = done.summary["outcome"], done.summary["model"]
+    # A model that never came to an end was not to be had: a wrong key, no such endpoint.
+    broken = done.summary[ends.isin(_BROKEN) | ~models.isin(models[ends.isin(ENDS)])]
+    if len(broken):
+        first = broken.iloc[0]
+        where = f"the case {first['case_id']}, {first['variant']}, {first['model']}"
+        why = f"{first['outcome']}: {first['error']}".splitlines()[0]
+        print(visible(f"{len(broken)} of {len(done)} runs broke off; {where}: {why}"), file=sys.stderr)
+    return len(broken) > 0
 
 
 def _harmless(cell: Any) -> Any:

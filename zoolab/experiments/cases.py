@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
+from difflib import get_close_matches
+from functools import lru_cache
 from typing import Any
 
 from zoolab.errors import InvalidInput
@@ -17,6 +19,7 @@ from zoolab.steps.result import NotJSON, to_json_value
 __all__ = ["as_case", "cases_in", "digest_of"]
 
 _FIELDS = {field.name for field in fields(Case)}
+_EXPECTED = ("expected_tool", "expected_calls", "expected_answer")
 _ALSO_CALLED = {"case_id": "id", "question": "prompt"}
 
 
@@ -29,7 +32,7 @@ def cases_in(given: Any, tools: Any = None) -> list[Case]:
     >>> [case.id for case in cases_in([{"id": "a", "prompt": "Hi"}, "What is 42 + 58?"])]
     ['a', '2']
     """
-    rows = given.to_dict("records") if hasattr(given, "to_dict") and hasattr(given, "columns") else given
+    rows = _rows_of(given) if hasattr(given, "to_dict") and hasattr(given, "columns") else given
     if isinstance(rows, str | Mapping | Case) or not isinstance(rows, Iterable):
         raise InvalidInput(f"cases are {excerpt(given)}", expected="a list of cases, dicts or questions")
     registries: dict[int, tuple[Any, ToolRegistry]] = {}
@@ -54,7 +57,9 @@ def as_case(row: Any, number: int = 1) -> Case:
         return Case(str(number), row)
     if not isinstance(row, Mapping):
         raise InvalidInput(f"case {number} is {excerpt(row)}", expected="a Case, a dict or a question")
-    told = {_ALSO_CALLED.get(str(key), str(key)): value for key, value in row.items() if not _is_nan(value)}
+    named = {_ALSO_CALLED.get(str(key), str(key)): value for key, value in row.items()}
+    told = {key: value for key, value in named.items() if not _is_nan(value)}
+    _check_expectations(excerpt(str(told.get("id", number))), named, told)
     own = {key: value for key, value in told.items() if key in _FIELDS and key != "data"}
     data = {key: value for key, value in told.items() if key not in _FIELDS}
     own["id"] = str(own.get("id", number))
@@ -83,6 +88,31 @@ def _equipped(case: Case, tools: Any, registries: dict[int, tuple[Any, ToolRegis
         return case
     known = registries.setdefault(id(given), (given, as_registry(given)))
     return replace(case, tools=known[1])
+
+
+def _check_expectations(case: str, named: Mapping[str, Any], told: Mapping[str, Any]) -> None:
+    """What is expected decides what counts as right: nothing of it may get lost unseen."""
+    strange = next((key for key in told if key not in _FIELDS and _looks_expected(key)), None)
+    if strange is not None:
+        what = f"the case {case} has {excerpt(strange)}"
+        raise InvalidInput(what, expected=", ".join(_EXPECTED))
+    if "expected_tool" in named and "expected_tool" not in told:
+        raise InvalidInput(
+            f"the case {case} has an empty expected_tool",
+            expected='a name, "" where none is needed, or UNSAID',
+            advice='frame["expected_tool"].fillna("") writes "" into empty cells',
+        )
+
+
+@lru_cache(maxsize=1024)
+def _looks_expected(key: str) -> bool:
+    """Whether it may be one of the expectations, written wrongly."""
+    return key.lower() in ("expected", "expect") or bool(get_close_matches(key.lower(), _EXPECTED, 1, 0.85))
+
+
+def _rows_of(frame: Any) -> Any:
+    """The rows of a data frame; an empty cell is NaN, whatever pandas has in it."""
+    return frame.astype(object).where(frame.notna(), float("nan")).to_dict("records")
 
 
 def _is_nan(value: Any) -> bool:

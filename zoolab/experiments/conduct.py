@@ -16,14 +16,14 @@ from zoolab.errors import InvalidInput
 from zoolab.experiments.asking import Terms
 from zoolab.experiments.cases import cases_in
 from zoolab.experiments.engine import Crash, Engine, Executors
-from zoolab.experiments.journal import Journal, Reader, check_begin, heal
+from zoolab.experiments.journal import Journal, Reader, check_begin, heal, make_folder
 from zoolab.experiments.pacing import Budget, Pace
 from zoolab.experiments.plan import Card, Plan, derive_seed
 from zoolab.experiments.progress import following
 from zoolab.experiments.records import Scorer
 from zoolab.experiments.result import Experiment
 from zoolab.experiments.scorers import SCORERS
-from zoolab.experiments.variants import variants_in
+from zoolab.experiments.variants import check_described, variants_in
 from zoolab.experiments.working import Done, Kit, crashed
 from zoolab.jsontext import excerpt
 from zoolab.registry import ToolRegistry
@@ -69,7 +69,7 @@ def experiment(
         cache: Whether replies of real models are kept, beside the journal; or the file to keep them in.
         progress: Whether to show how far it is.
         journal: A JSONL file; by default a temporary one, as long as the result lives.
-        scorers: Functions from a `Run` to scores by name, in a list or by name; by default all of
+        scorers: Functions from a `Run` to a score, or scores by name, in a list or by name; by default all of
             `zoolab.experiments.scorers`.
         tools: The tools of cases that bring none.
         pace: How fast models are asked, and how often again.
@@ -94,7 +94,9 @@ def experiment(
     >>> done.summary[["variant", "outcome", "success"]].values.tolist()
     [['plain', 'answer', True], ['without', 'answer', False]]
     """
-    plan = Plan(cases_in(cases, tools), variants_in(variants), _models_in(models), repeats, seed)
+    known, changes = cases_in(cases, tools), variants_in(variants)
+    check_described(changes, {id(case.tools): case.tools for case in known}.values())
+    plan = Plan(known, changes, _models_in(models), repeats, seed)
     scoring = _scorers_in(scorers)
     home, path = (None, Path(journal)) if journal is not None else _temporary()
     with Journal(path) as book, _shared_folder(path) as folder:
@@ -193,6 +195,7 @@ def _cache_file(cache: bool | str | Path, journal: Path) -> Path | None:
     if not cache:
         return None
     path = journal.with_name(f"{journal.stem}.cache.jsonl") if cache is True else Path(cache)
+    make_folder(path.parent)
     if path.exists():
         with path.open("r+b") as file:
             check_begin(file, b'{"key":"', path)
@@ -210,7 +213,8 @@ def _models_in(given: Any) -> Mapping[str, Any]:
 
 
 def _name_of(model: Any) -> str:
-    return str(getattr(model, "model", None) or getattr(model, "name", None) or type(model).__name__)
+    known = model if isinstance(model, str) else getattr(model, "model", None) or getattr(model, "name", None)
+    return str(known or type(model).__name__)
 
 
 def _scorers_in(given: Any) -> Mapping[str, Scorer]:

@@ -19,17 +19,22 @@ kind = "local"
 from __future__ import annotations
 
 import json
-import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from zoolab.errors import InvalidInput, ZoolabError
+from zoolab.experiments.cases import as_case
+from zoolab.experiments.config_lines import line_of, said_of
 from zoolab.experiments.config_schema import CASE, EXPERIMENT
 from zoolab.experiments.pacing import Budget, Pace
+from zoolab.experiments.records import UNSAID, Case
+from zoolab.experiments.scorers.expected import ANY_CALL, expected_calls
+from zoolab.experiments.variants import check_described, variants_in
 from zoolab.jsontext import excerpt
 from zoolab.limits import Limits
 from zoolab.models.local import LocalModel
@@ -37,12 +42,17 @@ from zoolab.models.openai import OpenAIModel, make_client
 from zoolab.models.replay import Replay
 from zoolab.models.scripted import Scripted
 from zoolab.policy import Policy
+from zoolab.registry import ToolRegistry
 from zoolab.repair import RuleRepair
 from zoolab.retrieval import BM25
 from zoolab.schema.checker import SchemaChecker
 from zoolab.toolbox.catalog import tools_named
 
 __all__ = ["Config", "read_config"]
+
+
+#: Where a key of a case stands, to be said.
+Place = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,100 +78,56 @@ def read_config(path: Path) -> Config:
     >>> _ = path.write_text("cases = []\\nrepeats = 0\\n" + model)
     >>> read_config(path)
     Traceback (most recent call last):
-    zoolab.errors.InvalidInput: hi.toml, line 2: repeats: expected minimum 1, received 0; mend that line
+    zoolab.errors.InvalidInput: hi.toml, line 2: repeats: expected 1 or more, received 0; mend that line
     """
-    text = _read(path)
+    text = _read(path, "a TOML file")
     try:
         told = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InvalidInput(f"{path.name}: {error}", expected="a TOML file") from None
     problems = SchemaChecker(EXPERIMENT).problems(told)
-    for problem in problems:
-        where = [_unescaped(part) for part in problem.pointer.split("/")[1:]]
-        what = f"{'.'.join(where) or path.name}: expected {problem.expected}, received {problem.received}"
-        raise InvalidInput(f"{path.name}, line {line_of(text, where)}: {what}", advice="mend that line")
+    # A key that is misspelt is missing, too: which one it is says more.
+    for problem in sorted(problems, key=lambda problem: not problem.expected.startswith("only ")):
+        where, said = said_of(problem)
+        raise InvalidInput(f"{path.name}, line {line_of(text, where)}: {said}", advice="mend that line")
     return Config(told.get("title", path.stem), _arguments(told, path, text))
 
 
-def line_of(text: str, where: Sequence[str]) -> int:
-    """The line where a key of a TOML file stands, or the nearest thing above it that is there.
-
-    >>> line_of('repeats = 3\\n\\n[variants.loud]\\nsytem = "Shout."\\n', ["variants", "loud", "sytem"])
-    4
-    >>> line_of('[[cases]]\\nprompt = "Hi"\\n[[cases]]\\nprompt = 3\\n', ["cases", "1", "prompt"])
-    4
-    """
-    best, nearest = 0, 1
-    table: list[str] = []
-    counts: dict[tuple[str, ...], int] = {}
-    for number, line in enumerate(text.splitlines(), 1):
-        key: list[str] = []
-        if header := _HEADER.match(line):
-            table = _keys(header[2])
-            if header[1] == "[[":
-                place = tuple(table)
-                counts[place] = counts.get(place, -1) + 1
-                table = [*table, str(counts[place])]
-        elif assigned := _ASSIGNED.match(line):
-            key = _keys(assigned[1])
-        else:
-            continue
-        here = [*table, *key]
-        shared = len(here) if here == list(where[: len(here)]) else 0
-        if shared > best:
-            best, nearest = shared, number
-    return nearest
-
-
-_KEY = r"(?:[A-Za-z0-9_-]+|\"[^\"\n]*\"|'[^'\n]*')"
-_HEADER = re.compile(rf"\s*(\[\[?)\s*({_KEY}(?:\s*\.\s*{_KEY})*)\s*\]")
-_ASSIGNED = re.compile(rf"\s*({_KEY}(?:\s*\.\s*{_KEY})*)\s*=")
-
-
-def _keys(dotted: str) -> list[str]:
-    return [key.strip("\"'") for key in re.findall(_KEY, dotted)]
-
-
-def _unescaped(part: str) -> str:
-    return part.replace("~1", "/").replace("~0", "~")
-
-
-def _read(path: Path) -> str:
+def _read(path: Path, expected: str) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise InvalidInput(f"cannot read {path}: {reason}", expected="a TOML file") from None
+        raise InvalidInput(f"cannot read {path}: {reason}", expected=expected) from None
 
 
 def _arguments(told: Mapping[str, Any], path: Path, text: str) -> dict[str, Any]:
     """The parts of the file as `experiment` takes them; what is wrong with one is said with its line."""
 
-    def make(part: Any, *where: str) -> Any:
-        try:
+    def make(part: Callable[[], Any], *where: str) -> Any:
+        with _at(partial(_line, path.name, text, *where[:-1]), where[-1]):
             return part()
-        except ZoolabError as error:
-            raise InvalidInput(
-                f"{path.name}, line {line_of(text, where)}: {error}", advice="mend it"
-            ) from None
 
-    cases = make(partial(_cases, told["cases"], path.parent), "cases")
+    tools = make(partial(tools_named, *told.get("tools", ())), "tools")
+    variants = {
+        name: make(partial(_variant, variant), "variants", name)
+        for name, variant in told.get("variants", {"plain": {}}).items()
+    }
+    changed = [each["tools"] for each in variants.values() if "tools" in each]
+    cases = list(_checked(_cases(told["cases"], path, text), tools, changed))
+    offered = [tools, *(case["tools"] for case in cases if "tools" in case)]
+    for name, variant in variants.items():
+        known = make(partial(variants_in, {name: variant}), "variants", name, "descriptions")
+        make(partial(check_described, known, offered), "variants", name, "descriptions")
+        make(partial(_check_choice, variant, [*offered, *changed]), "variants", name, "tool_choice")
     return {
-        "cases": [
-            {**case, "tools": make(partial(tools_named, *case["tools"]), "cases", str(at), "tools")}
-            if case.get("tools")
-            else case
-            for at, case in enumerate(cases)
-        ],
-        "variants": {
-            name: make(partial(_variant, variant), "variants", name)
-            for name, variant in told.get("variants", {"plain": {}}).items()
-        },
+        "cases": cases,
+        "variants": variants,
         "models": {
-            name: make(partial(_model, model, path.parent), "models", name)
+            name: make(partial(_model, model, path.parent), "models", name, _MODEL_KEYS[model["kind"]][0])
             for name, model in told["models"].items()
         },
-        "tools": make(partial(tools_named, *told.get("tools", ())), "tools"),
+        "tools": tools,
         "repeats": told.get("repeats", 1),
         "seed": told.get("seed", 0),
         "scorers": told.get("scorers"),
@@ -171,23 +137,86 @@ def _arguments(told: Mapping[str, Any], path: Path, text: str) -> dict[str, Any]
     }
 
 
-def _cases(told: Any, folder: Path) -> list[dict[str, Any]]:
-    """The cases of the file itself, or of a JSONL file beside it."""
-    if not isinstance(told, str):
-        return list(told)
-    cases: list[dict[str, Any]] = []
-    for number, line in enumerate(_read(folder / told).splitlines(), 1):
-        try:
-            case = json.loads(line) if line.strip() else None
-        except (ValueError, RecursionError):
-            case = line
-        if case is None:
-            continue
-        problems = SchemaChecker(CASE).problems(case)
-        if problems:
-            raise InvalidInput(f"{told}, line {number}: {problems[0].message}", expected="a case a line")
-        cases.append(case)
-    return cases
+def _line(name: str, text: str, *where: str) -> str:
+    return f"{name}, line {line_of(text, where)}"
+
+
+@contextmanager
+def _at(place: Place, key: str, keys: Iterable[str] = ()) -> Generator[None]:
+    """Say where it is that something is wrong: at that one of `keys` that the error names, or at `key`."""
+    try:
+        yield
+    except ZoolabError as error:
+        named = (each for each in sorted(keys, key=len, reverse=True) if each in error.what)
+        raise InvalidInput(f"{place(next(named, key))}: {error}", advice="mend it") from None
+
+
+def _cases(told: Any, path: Path, text: str) -> Iterator[tuple[dict[str, Any], Place]]:
+    """The cases of the file itself, or of a JSONL file beside it, each with where its keys stand."""
+    if isinstance(told, list):
+        for at, case in enumerate(told):
+            yield case, partial(_line, path.name, text, "cases", str(at))
+        return
+    for number, line in enumerate(_read(path.parent / told, "a file with a case a line").splitlines(), 1):
+        if line.strip():
+            place = f"{told}, line {number}"
+            yield _case_in(line, place), partial("{0}".format, place)
+
+
+def _case_in(line: str, place: str) -> dict[str, Any]:
+    try:
+        case = json.loads(line)
+    except (ValueError, RecursionError):
+        case = None
+    if not isinstance(case, dict):
+        raise InvalidInput(f"{place}: {excerpt(line)}", expected="a JSON object with a prompt, a case a line")
+    problems = SchemaChecker(CASE).problems(case)
+    if problems:
+        raise InvalidInput(f"{place}: {said_of(problems[0])[1]}", advice="mend that line")
+    return case
+
+
+def _checked(
+    cases: Iterable[tuple[dict[str, Any], Place]], tools: ToolRegistry, changed: Sequence[ToolRegistry]
+) -> Iterator[dict[str, Any]]:
+    """The cases with their tools; one that nobody can get right is said, with its line."""
+    names: set[str] = set()
+    for number, (case, place) in enumerate(cases, 1):
+        own = case.get("tools")
+        with _at(place, "tools"):
+            made = {**case, "tools": tools_named(*own)} if own else case
+        with _at(place, "id", case):
+            known = as_case(made, number)
+            if known.id in names:
+                raise InvalidInput(f"two cases have the id {excerpt(known.id)}", expected="an id of its own")
+            _check_expected(known, [made.get("tools", tools), *changed])
+        names.add(known.id)
+        yield made
+
+
+def _check_choice(variant: Mapping[str, Any], offered: Sequence[ToolRegistry]) -> None:
+    known = ["auto", "required", "none", *_names_in(offered)]
+    if variant.get("tool_choice", "auto") not in known:
+        raise InvalidInput(f"tool_choice is {excerpt(variant['tool_choice'])}", expected=_one_of(known))
+
+
+def _names_in(offered: Iterable[ToolRegistry]) -> list[str]:
+    return list(dict.fromkeys(name for tools in offered for name in tools.names()))
+
+
+def _one_of(names: Sequence[str]) -> str:
+    return f"one of {', '.join(names)}"
+
+
+def _check_expected(case: Case, offered: Sequence[ToolRegistry]) -> None:
+    if case.expected_calls is not UNSAID and case.expected_calls != ANY_CALL:
+        expected_calls(case.expected_calls)
+    known = _names_in(offered)
+    if isinstance(case.expected_tool, str) and case.expected_tool not in known:
+        raise InvalidInput(
+            f"expected_tool is {excerpt(case.expected_tool)}, which is not offered",
+            expected=_one_of(known) if known else 'tools = ["starter"] or the like',
+        )
 
 
 def _variant(told: Mapping[str, Any]) -> dict[str, Any]:
@@ -205,8 +234,28 @@ def _variant(told: Mapping[str, Any]) -> dict[str, Any]:
     return changes
 
 
+#: What a table of a model may have beside its kind; first what most mistakes are about.
+_MODEL_KEYS: Mapping[str, tuple[str, ...]] = {
+    "local": ("name",),
+    "openai": ("name", "base_url", "settings"),
+    "recording": ("path",),
+    "scripted": ("replies",),
+}
+
+
 def _model(told: Mapping[str, Any], folder: Path) -> Any:
     """A function that makes the model where it is needed; wrong names are said before anything runs."""
+    kind = told["kind"]
+    strange = next((key for key in told if key not in ("kind", *_MODEL_KEYS[kind])), None)
+    if strange is not None:
+        what = f"a model of the kind {kind} has {excerpt(strange)}"
+        raise InvalidInput(what, expected=f"only {', '.join(_MODEL_KEYS[kind])}")
+    maker = _maker(told, folder)
+    maker()
+    return maker
+
+
+def _maker(told: Mapping[str, Any], folder: Path) -> Callable[[], Any]:
     match told["kind"]:
         case "local":
             return partial(LocalModel, told.get("name"))
@@ -215,8 +264,9 @@ def _model(told: Mapping[str, Any], folder: Path) -> Any:
         case "recording":
             place = folder / told.get("path", "")
             return partial(Replay, str(place) if place.is_file() else told.get("path", "starter"))
-        case _:
-            return partial(Scripted, [_reply(reply) for reply in told.get("replies", [])])
+    if not told.get("replies"):
+        raise InvalidInput("a script without replies", expected='replies, such as ["Hello."]')
+    return partial(Scripted, [_reply(reply) for reply in told["replies"]])
 
 
 def _endpoint(name: str | None, base_url: str | None, settings: Mapping[str, Any]) -> OpenAIModel:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from zoolab.experiments.scorers import SCORERS
+from zoolab.models.faulty import FAULTS
 
 __all__ = ["CASE", "EXPERIMENT"]
 
@@ -25,7 +26,12 @@ def _table(properties: Mapping[str, Any], *required: str) -> dict[str, Any]:
 
 CASE: Mapping[str, Any] = {
     "type": "object",
-    "properties": {"id": _TEXT, "prompt": _TEXT, "system": _TEXT, "tools": _NAMES, "expected_tool": _TEXT},
+    "properties": {
+        **dict.fromkeys(("id", "prompt", "system", "expected_tool"), _TEXT),
+        "tools": _NAMES,
+        "expected_calls": {"type": ["array", "string"]},
+        "expected_answer": {"type": ["string", "number", "array"]},
+    },
     "required": ["prompt"],
 }
 _LIMITS = _table(
@@ -53,7 +59,8 @@ _VARIANT = _table(
         "envelope": {"enum": ["json", "plain"]},
         "faults": {
             "type": ["array", "object"],
-            "items": _TEXT,
+            "items": {"enum": list(FAULTS)},
+            "propertyNames": {"enum": list(FAULTS)},
             "additionalProperties": {"type": "number", "minimum": 0, "maximum": 1},
         },
     }

@@ -61,7 +61,7 @@ class Journal:
         self._open = ExitStack()
         self._end = 0
         try:
-            _make_folder(path.parent)
+            make_folder(path.parent)
             self._open.enter_context(locked(path.with_name(f".{path.name}.lock")))
             self._file = self._open.enter_context(_opened(path))
             self._begin()
@@ -223,7 +223,13 @@ def check_header(path: Path) -> None:
         raise InvalidInput(f"{path} is no journal of an experiment", advice="choose another file")
 
 
-def _make_folder(folder: Path) -> None:
+def make_folder(folder: Path) -> None:
+    """Make a folder that may be there already.
+
+    >>> make_folder(Path(__file__) / "sub")
+    Traceback (most recent call last):
+    zoolab.errors.InvalidInput: cannot make ...sub: Not a directory; choose another place
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

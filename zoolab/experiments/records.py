@@ -113,6 +113,7 @@ class Run:
     seed: int = 0
 
 
+#: None where the case does not say what would be right.
 Score = float | bool | int | None
-#: Scores by name; None where the case does not say what would be right.
-Scorer = Callable[[Run], Mapping[str, Score]]
+#: One score, which has the scorer's name, or several by name.
+Scorer = Callable[[Run], Mapping[str, Score] | Score]

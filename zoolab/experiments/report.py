@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["render_report"]
 
-_MOST_ROWS, _MOST_RUNS_DRAWN, _LONGEST = 200, 2_000, 300
+_MOST_ROWS, _MOST_NAMED, _MOST_RUNS_DRAWN, _LONGEST = 200, 5, 2_000, 300
 _NOT_SCORES = {"run_id", "case_id", "variant", "model", "repeat", "seed", "expected_tool", "said", "error"}
 _STYLE = """
 :root { color-scheme: light dark; }
@@ -66,8 +66,10 @@ def _rates(done: Experiment, summary: pd.DataFrame) -> list[str]:
     if "success" not in summary or summary["success"].isna().all():
         return [_section("Success", '<p class="no">No case says what would be right.</p>')]
     found: list[str] = []
+    decisive = _decisive(done)
     for model, runs in summary[summary["success"].notna()].groupby("model", sort=False):
-        display = AblationDisplay.from_frame(runs)
+        ones = {variant for within, variant in decisive if within in ("", str(model))}
+        display = AblationDisplay.from_frame(runs, decisive=ones)
         found.append(
             _section(f"Success with {model}", _image(display, f"success of each variant with {model}"))
         )
@@ -77,23 +79,31 @@ def _rates(done: Experiment, summary: pd.DataFrame) -> list[str]:
     return found
 
 
+def _decisive(done: Experiment) -> set[tuple[str, str]]:
+    """Each model and variant that the table calls decisive; a model that is the only one has no name."""
+    try:
+        return {(c.within, c.b) for c in done.compare() if c.decisive}
+    except InvalidInput:
+        return set()
+
+
 def _comparisons(done: Experiment, by: str) -> str:
     try:
         compared = done.compare(by=by)
     except InvalidInput as error:
         return f'<p class="no">{escape(str(error))}</p>'
     note = (
-        "Cases are what counts as evidence. Intervals are of 95 %, p is of McNemar's exact test, adjusted by "
-        "Holm's method for all comparisons of this table. In a plot each interval stands for itself: where "
-        "it says decisive and this table does not, it is not."
+        "Cases are what counts as evidence. Intervals are of 95 %; p is of McNemar's exact test, or, where "
+        "cases have several runs, of its like with random signs, adjusted by Holm's method for all "
+        "comparisons of this table. What a plot calls decisive is so in this table."
     )
     rows = [
         (
-            c.verdict,
+            "; ".join(filter(None, (c.verdict, c.broken))),
             f"{c.difference.estimate * 100:+.0f} points",
-            f"{c.difference.low * 100:+.0f} to {c.difference.high * 100:+.0f}",
+            f"{c.difference.low * 100:+.0f}\u00a0to\u00a0{c.difference.high * 100:+.0f}",
             f"{c.p_adjusted:.2g}",
-            c.difference.cases,
+            c.said_of_cases,
         )
         for c in compared
     ]
@@ -124,18 +134,35 @@ def _counted(summary: pd.DataFrame, by: str) -> str:
 
 
 def _errors(done: Experiment, summary: pd.DataFrame) -> str:
-    if not len(summary) or not (summary["errors"].sum() or summary["error"].notna().any()):
+    ended = _alike(summary, "outcome", "error") + _alike(summary, None, "scorer_error")
+    if not ended and not (len(summary) and summary["errors"].sum()):
         return ""
-    ended = summary[summary["error"].notna()]
-    rows = [
-        tuple(row) for row in ended[["case_id", "variant", "model", "outcome", "error"]].values[:_MOST_ROWS]
-    ]
-    table = _table(("case", "variant", "model", "outcome", "error"), rows) if rows else ""
+    table = _table(("variant", "model", "outcome", "error", "runs", "cases"), ended) if ended else ""
     drawn = ""
     if len(summary) <= _MOST_RUNS_DRAWN:
-        scores = summary if "success" in summary and summary["success"].notna().all() else None
+        scores = summary if "success" in summary else None
         drawn = _image(ErrorTaxonomyDisplay.from_frame(done.frame, summary=scores), "what went wrong")
     return _section("What went wrong", drawn + table)
+
+
+def _alike(summary: pd.DataFrame, outcome: str | None, error: str) -> list[tuple[object, ...]]:
+    """Runs with the same error in one row, those with the most first."""
+    if error not in summary:
+        return []
+    found: dict[tuple[str, ...], list[str]] = {}
+    for run in summary[summary[error].notna()].to_dict("records"):
+        end = str(run[outcome]) if outcome else "not scored"
+        place = (str(run["variant"]), str(run["model"]), end, str(run[error]))
+        found.setdefault(place, []).append(str(run["case_id"]))
+    rows = sorted(found.items(), key=lambda row: -len(row[1]))
+    return [(*place, len(cases), _some(cases)) for place, cases in rows[:_MOST_ROWS]]
+
+
+def _some(cases: list[str]) -> str:
+    """A few of the cases by name, and how many more there are."""
+    names = list(dict.fromkeys(cases))
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return ", ".join(names[:_MOST_NAMED]) + more
 
 
 def _unfinished(done: Experiment) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from zoolab.errors import InvalidInput
-from zoolab.experiments.compare import Comparisons, compare_runs
+from zoolab.experiments.compare import Comparisons, check_scored, compare_runs, decisive_ones
 from zoolab.experiments.journal import Reader
 from zoolab.experiments.plan import Place, Plan
 from zoolab.experiments.unpacking import unpack
@@ -143,12 +143,20 @@ class Experiment:
         return compare_runs(self.summary, a, b, metric, by)
 
     def plot(self, metric: str = "success", *, by: str = "variant", ax: Any = None) -> AblationDisplay:
-        """The rates of the variants side by side, with intervals, and the differences to the first."""
+        """The rates of the variants side by side, with intervals, and the differences to the first.
+
+        What it calls decisive is decisive among all of them, as in `compare`.
+
+        Raises:
+            InvalidInput: No run has that score, or it is none from 0 to 1.
+        """
         from zoolab.plots import AblationDisplay
 
         summary = self.summary
-        known = summary[summary[metric].notna()] if metric in summary else summary
-        return AblationDisplay.from_frame(known, by=by, score=metric, ax=ax)
+        check_scored(summary, metric, by)
+        known = summary[summary[metric].notna()]
+        decisive = decisive_ones(known, metric, by)
+        return AblationDisplay.from_frame(known, by=by, score=metric, decisive=decisive, ax=ax)
 
     def to_html(self, path: str | Path | None = None, *, title: str = "Experiment") -> str:
         """A page with tables, comparisons and plots that needs nothing else; written to `path`, if given."""

@@ -61,7 +61,7 @@ def _steps(data: Any, part: Callable[[str], Any]) -> Iterator[dict[str, Any]]:
     if opening < 0:
         raise ValueError("messages are missing")
     length = turn = 0
-    columns = zip(kinds, kinds[1:] + ".", data["t"], data["slot"], strict=True)
+    columns = zip(kinds, f"{kinds}."[1:], data["t"], data["slot"], strict=True)
     for seq, (letter, following, began, slot) in enumerate(columns):
         turn += letter == "r"
         before = length

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, replace
 from typing import Any, cast
 
 from zoolab.errors import InvalidInput
 from zoolab.experiments.records import Setup
 from zoolab.jsontext import excerpt
+from zoolab.models.faulty.chance import make_plan
 from zoolab.records import Limits
 from zoolab.registry import ToolRegistry
 from zoolab.steps.define import as_registry
 from zoolab.tools import Tool
 
-__all__ = ["Changes", "Variant", "variants_in"]
+__all__ = ["Changes", "Variant", "check_described", "variants_in"]
 
-Variant = Callable[[Setup], Setup]
+#: Changes the setup that it is given, or returns another.
+Variant = Callable[[Setup], Setup | None]
 
 _READ_ONLY = ("case", "seed")
 _KEYS = {field.name for field in fields(Setup)} - {*_READ_ONLY} | {"descriptions"}
@@ -48,7 +50,7 @@ def _variant(name: str, given: Any) -> Variant:
         if unknown is not None:
             what = f"the variant {excerpt(name)} changes {excerpt(unknown)}"
             raise InvalidInput(what, expected=", ".join(sorted(_KEYS)))
-        return Changes(cast("Mapping[str, Any]", given))
+        return _changes(name, cast("Mapping[str, Any]", given))
     if not callable(given):
         raise InvalidInput(
             f"the variant {excerpt(name)} is {excerpt(given)}", expected="a function or a dict"
@@ -56,10 +58,39 @@ def _variant(name: str, given: Any) -> Variant:
     return cast("Variant", given)
 
 
+def _changes(name: str, given: Mapping[str, Any]) -> Changes:
+    try:
+        return Changes(given)
+    except InvalidInput as error:
+        what = f"the variant {excerpt(name)}: {error.what}"
+        raise InvalidInput(what, expected=error.expected, advice=error.advice) from None
+
+
+def check_described(variants: Mapping[str, Variant], tools: Iterable[ToolRegistry]) -> None:
+    """Raise `InvalidInput` where a variant describes a tool, or a parameter, that no case has.
+
+    >>> described = variants_in({"better": {"descriptions": {"nwo": "The time in UTC."}}})
+    >>> check_described(described, [ToolRegistry([Tool("now", "The time.", {"type": "object"})])])
+    Traceback (most recent call last):
+    zoolab.errors.InvalidInput: the variant "better" describes "nwo"; expected one of now
+    """
+    told = {name: one for name, one in variants.items() if isinstance(one, Changes) and one.describes}
+    offered = {tool.name: tool for registry in tools for tool in registry} if told else {}
+    for name, variant in told.items():
+        known = variant.offers or offered
+        missing = next((each for each in variant.describes if each not in known), None)
+        if missing is not None:
+            what = f"the variant {excerpt(name)} describes {excerpt(missing)}"
+            raise InvalidInput(what, expected=f"one of {', '.join(known) or 'none'}")
+        for each, text in variant.describes.items():
+            _described(known[each], text)
+
+
 class Changes:
     """A variant that replaces fields of the setup; `descriptions` are those of tools, by name.
 
-    A description is a text, or a dict with `description` and `parameters`, texts by name.
+    A description is a text, or a dict with `description` and `parameters`, texts by name. Tools that a case
+    does not have are left out: cases may offer different tools.
 
     >>> from zoolab.experiments.records import Case
     >>> tools = ToolRegistry([Tool("now", "The time.", {"type": "object"})])
@@ -72,15 +103,27 @@ class Changes:
     def __init__(self, changes: Mapping[str, Any]) -> None:
         told = dict(changes)
         self.plain = dict(changes)
-        self._descriptions = told.pop("descriptions", None) or {}
+        self._descriptions = _checked_descriptions(told.pop("descriptions", None) or {})
         if isinstance(told.get("limits"), Mapping):
-            told["limits"] = Limits(**told["limits"])
+            told["limits"] = _limits(told["limits"])
+        if "faults" in told:
+            told["faults"] = _checked_faults(told["faults"])
         if "tools" in told:
             told["tools"] = as_registry(told["tools"])
         if "messages" in told:
             told["messages"] = tuple(told["messages"])
         self._changes = told
         self._described: dict[int, tuple[ToolRegistry, ToolRegistry]] = {}
+
+    @property
+    def describes(self) -> Mapping[str, Any]:
+        """What it says of tools, by name."""
+        return self._descriptions
+
+    @property
+    def offers(self) -> Mapping[str, Tool]:
+        """The tools that it puts in the place of those of the case, by name."""
+        return {tool.name: tool for tool in self._changes.get("tools", ())}
 
     def __call__(self, setup: Setup) -> Setup:
         for name, value in self._changes.items():
@@ -96,9 +139,6 @@ class Changes:
         """Made once for the tools that many runs share."""
         known = self._described.get(id(tools))
         if known is None or known[0] is not tools:
-            missing = next((name for name in self._descriptions if name not in tools), None)
-            if missing is not None:
-                raise InvalidInput(f"a description of {excerpt(missing)}", expected=tools.names_as_text())
             made = ToolRegistry(_described(tool, self._descriptions.get(tool.name)) for tool in tools)
             if len(self._described) >= _KEPT:
                 self._described.clear()
@@ -112,9 +152,42 @@ def _described(tool: Tool, told: Any) -> Tool:
     parameters = dict(tool.parameters)
     properties = dict(parameters.get("properties", {}))
     for name, text in (told.get("parameters") or {}).items():
+        if name not in properties:
+            what = f"a description of the parameter {excerpt(name)} of {tool.name}"
+            raise InvalidInput(what, expected=f"one of {', '.join(properties) or 'none'}")
         properties[name] = {**properties.get(name, {}), "description": text}
     return replace(
         tool,
         description=told.get("description", tool.description),
         parameters={**parameters, "properties": properties},
     )
+
+
+def _checked_descriptions(told: Any) -> Mapping[str, Any]:
+    """Each a text, or a dict of `description` and `parameters`; None leaves one as it is."""
+    if not isinstance(told, Mapping):
+        raise InvalidInput(
+            f"descriptions are {excerpt(told)}", expected="a dict of texts, by the tool's name"
+        )
+    for name, text in told.items():
+        fits = text is None or isinstance(text, str)
+        if not fits and not (isinstance(text, Mapping) and text.keys() <= {"description", "parameters"}):
+            raise InvalidInput(
+                f"the description of {excerpt(name)} is {excerpt(text)}",
+                expected="a text, or a dict with description and parameters",
+            )
+    return cast("Mapping[str, Any]", told)
+
+
+def _checked_faults(told: Any) -> Any:
+    kept = told if isinstance(told, str | Mapping) else tuple(told)
+    make_plan(kept, 0, None)
+    return kept
+
+
+def _limits(told: Mapping[str, Any]) -> Limits:
+    names = {field.name for field in fields(Limits)}
+    unknown = next((name for name in told if name not in names), None)
+    if unknown is not None:
+        raise InvalidInput(f"limits have {excerpt(unknown)}", expected=f"some of {', '.join(sorted(names))}")
+    return Limits(**told)

@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from operator import attrgetter
 from typing import Any
 
-from zoolab.errors import ZoolabError
+from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.experiments.asking import Asking, BudgetSpent, Counter, Terms
 from zoolab.experiments.journal import as_bytes
 from zoolab.experiments.making import maker_of
@@ -126,7 +126,13 @@ class Worker:
         model = self._make[place.model](seed, case)
         model = Asking(model, place.model, self._counter, place.repeat)
         setup = Setup(case, case.prompt, case.tools, model, seed, case.system, case.messages)
-        return self._kit.variants[place.variant](setup)
+        changed: Any = self._kit.variants[place.variant](setup)
+        if changed is None:
+            return setup
+        if not isinstance(changed, Setup):
+            what = f"the variant {place.variant} returned {type(changed).__name__}"
+            raise InvalidInput(what, expected="a Setup, or nothing where it changed the one it was given")
+        return changed
 
 
 def meta_of(case: Case, place: Place, seed: int) -> dict[str, Any]:
@@ -175,7 +181,8 @@ def _scores(run: Run, scorers: Mapping[str, Scorer]) -> dict[str, Any]:
     scores: dict[str, Any] = {}
     for name, scorer in scorers.items():
         try:
-            scores |= scorer(run)
+            found = scorer(run)
+            scores |= found if isinstance(found, Mapping) else {name: found}
         except Exception as error:
             scores["scorer_error"] = f"{name}: {type(error).__name__}: {error}"
     try:

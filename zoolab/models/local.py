@@ -77,6 +77,8 @@ class LocalModel:
 
     #: What a recording of this model says of itself.
     made = "recorded"
+    #: The same request gives the same reply.
+    deterministic = True
 
     def __init__(
         self, name: str | None = None, *, stream: bool = False, servers: Servers | None = None

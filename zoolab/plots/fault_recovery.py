@@ -96,9 +96,16 @@ class FaultRecoveryDisplay(Display):
         left_out = f"; {count(self._left_out, 'run')} not graded" if self._left_out else ""
         return f"{said} recovered{left_out}"
 
+    def _in_order(self) -> pd.DataFrame:
+        """The rates as they are drawn: where there is no room for all, the runs without a fault still are."""
+        names = [*self.rates_.index]
+        if NO_FAULT in names[_MOST_ROWS:]:
+            names.insert(_MOST_ROWS - 1, names.pop())
+        return self.rates_.loc[names]
+
     def _draw(self, ax: Axes) -> None:
         label = "runs that recover" if self.graded else "runs that answer, rightly or not: not graded"
-        shown = draw_rates(ax, self.rates_, _MOST_ROWS, compared_with=NO_FAULT, label=label)
+        shown = draw_rates(ax, self._in_order(), _MOST_ROWS, compared_with=NO_FAULT, label=label)
         for row, (fine, runs) in enumerate(zip(shown.iloc[:, 0], shown["runs"], strict=True)):
             ax.text(1.04, row, f"{fine:,} of {runs:,}", va="center", fontsize=SMALL, color=INK)
         headline(ax, self._finding())
