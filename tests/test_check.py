@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -175,6 +178,103 @@ def test_whatever_the_students_loop_said_the_check_is_shown(messages: list[dict[
     assert shown is None or len(shown.trace)
 
 
+# What a notebook's process does; `workers` are the processes that it started itself and that live.
+_NOTEBOOK = """
+import os, signal, sys, threading, time
+import psutil
+from zoolab import check
+from zoolab.grading.labs import labs_folder
+from zoolab.grading.source import read_cells
+
+SOLUTION = "\\n".join(read_cells(labs_folder() / "l3" / "solution.ipynb"))
+
+def living(processes):
+    return {each.pid for each in processes if each.is_running() and each.status() != "zombie"}
+
+def workers():
+    return living(psutil.Process().children())
+
+"""
+_SPOILS = "import builtins, json, sys\njson.loads = builtins.sorted = len\nsys.modules['left'] = json"
+_LOOKS = "import json, sys\nif len in (json.loads, sorted) or 'left' in sys.modules:\n    raise SystemExit"
+
+
+def in_a_notebook(code: str) -> str:
+    """What a program prints that checks."""
+    program = [sys.executable, "-c", _NOTEBOOK + code]
+    return subprocess.run(program, capture_output=True, text=True, check=False, timeout=120).stdout
+
+
+forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="keeps no worker")
+
+
+@forks
+def test_the_next_check_finds_its_worker_warm_and_clean():
+    told = in_a_notebook(f"""
+check("l3", {_SPOILS!r})
+worker = workers()
+checked = check("l3", {_LOOKS!r} + "\\n" + SOLUTION)
+print(len(worker), workers() == worker, len(checked.failed), checked.grade.notes)
+check("l2", "x = 1")
+print(len(workers()), workers().isdisjoint(worker))
+""")
+    assert told.splitlines() == ["1 True 0 ()", "1 True"]
+
+
+@forks
+def test_a_check_that_was_interrupted_leaves_no_process_and_the_next_one_works():
+    told = in_a_notebook("""
+signal.signal(signal.SIGINT, signal.default_int_handler)
+below, kept = [], []
+
+def interrupt():
+    below[:] = psutil.Process().children(recursive=True)
+    os.kill(os.getpid(), signal.SIGINT)
+
+for cell in ("while True: pass", "def run_loop(*args):\\n    while True: pass"):
+    threading.Timer(1, interrupt).start()
+    try:
+        check("l3", cell)
+    except KeyboardInterrupt as error:
+        kept.append(error)  # as a shell keeps the last one, with all that its traceback holds
+    until = time.monotonic() + 30
+    while living(below) and time.monotonic() < until:
+        time.sleep(0.02)
+    print(len(kept), bool(below), living(below), workers())
+print(len(check("l3", SOLUTION).failed), len(workers()))
+""")
+    assert told.splitlines() == ["1 True set() set()", "2 True set() set()", "0 1"]
+
+
+@forks
+@pytest.mark.slow
+def test_a_fork_of_the_notebook_gets_a_worker_of_its_own():
+    told = in_a_notebook("""
+check("l3", SOLUTION)
+worker = workers()
+child = os.fork()
+if child == 0:
+    check("l3", SOLUTION)
+    print(len(workers()), workers().isdisjoint(worker), flush=True)
+    sys.exit()
+os.waitpid(child, 0)
+check("l3", SOLUTION)
+print(workers() == worker)
+""")
+    assert told.splitlines() == ["1 True", "True"]
+
+
+@forks
+@pytest.mark.slow
+@pytest.mark.parametrize("end", ["sys.exit()", "os._exit(1)", "os.kill(os.getpid(), 9)"])
+def test_the_worker_ends_with_the_notebook_however_that_ends(end: str):
+    worker = int(in_a_notebook(f"check('l3', 'x = 1')\nprint(*workers(), flush=True)\n{end}\n"))
+    until = time.monotonic() + 60
+    while psutil.pid_exists(worker) and psutil.Process(worker).status() != psutil.STATUS_ZOMBIE:
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
 @pytest.mark.slow
 def test_in_a_kernel_the_table_and_the_inspector_are_shown():
     import nbformat
@@ -183,7 +283,7 @@ def test_in_a_kernel_the_table_and_the_inspector_are_shown():
     cells = [FIRST_ONLY, 'from zoolab import check\n\ncheck("l3")']
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
-    table, above, widget = (output["data"] for output in notebook.cells[1]["outputs"])
+    table, above, widget, *_ = (output["data"] for output in notebook.cells[1]["outputs"])
     assert "✗ failed" in table["text/html"]
     assert "fell short of" in above["text/html"]
     assert "several" not in table["text/plain"].splitlines()[0]

@@ -30,7 +30,7 @@ def test_a_class_in_one_command(shell, tmp_path, lab):
     assert ran.out.splitlines() == [
         "1/3  anna.py  3 of 3",
         "2/3  bob.py  1 of 3  not adds_negatives",
-        "3/3  carl.py  0 of 3  not adds, adds_negatives",
+        "3/3  carl.py  0 of 3  the sum of two numbers was another number",
         "sums: 3 submissions",
         "mean 1.33, median 1, of 3 points",
         "most often failed: adds_negatives (2), adds (1)",
@@ -42,9 +42,13 @@ def test_a_class_in_one_command(shell, tmp_path, lab):
 def test_a_submission_that_cannot_be_read_falls_short(shell, tmp_path, lab):
     folder = make_class(tmp_path / "class", {"anna.py": RIGHT})
     (folder / "cut.ipynb").write_text("{")
+    make_class(folder, {"other.py": "def subtract(a, b):\n    raise SystemExit", "bob.zip": ""})
     ran = shell("grade", lab, folder, "--jobs", "1")
     assert ran.code == 1
-    assert "cut.ipynb  0 of 3  could not be read" in ran.out
+    assert "cut.ipynb  0 of 3  cut.ipynb cannot be read as a notebook" in ran.out
+    assert "other.py  0 of 3  there is no `add` in the submission" in ran.out
+    assert "could not be read, and have no points: cut.ipynb" in ran.out
+    assert "passed over: bob.zip: it is an archive: unpack it first" in ran.out
 
 
 @pytest.mark.slow

@@ -25,6 +25,7 @@ from zoolab.errors import InvalidInput
 from zoolab.grading.classes import Progress, grade_class
 from zoolab.grading.onworker import NotGraded, Terms, grade_task
 from zoolab.grading.report import write_report
+from zoolab.grading.report.overview import class_page
 from zoolab.grading.scaling import Lent, as_they_finish
 from zoolab.grading.store import Store, file_name
 from zoolab.grading.submissions import Handed, find_submissions, hand_in
@@ -96,6 +97,19 @@ def test_hidden_files_checkpoints_and_links_are_passed_over_and_named(tmp_path):
     }
 
 
+def test_what_might_be_somebody_s_work_is_named_where_it_cannot_be_graded(tmp_path):
+    folder = make_class(
+        tmp_path / "class", {"anna.py": "", "l3_bob.zip": "", "carla/l3.ipynb.txt": "", "dora/.DS_Store": ""}
+    )
+    archive, other = "it is an archive: unpack it first", "it is neither a notebook (.ipynb) nor a .py file"
+    assert find_submissions([folder]).skipped == (("carla/l3.ipynb.txt", other), ("l3_bob.zip", archive))
+    with pytest.raises(InvalidInput, match="unpack it first"):
+        find_submissions([folder / "l3_bob.zip"])
+    (folder / "anna.py").unlink()
+    with pytest.raises(InvalidInput, match=r"l3_bob\.zip: it is an archive"):
+        grade_class("l3", folder)
+
+
 @pytest.mark.parametrize("place", ["nowhere", "notes.txt"])
 def test_a_place_without_a_submission_is_refused(tmp_path, place):
     (tmp_path / "notes.txt").write_text("")
@@ -155,12 +169,17 @@ def test_a_notebook_may_run_in_a_real_kernel(tmp_path, lab, executor):
     assert [row.points for row in plain.rows] == [0, 1]
 
 
-def test_equal_file_names_in_two_folders_get_different_values(tmp_path, lab, executor):
+def test_the_same_work_gets_the_same_values_whatever_its_name_and_other_work_gets_others(
+    tmp_path, lab, executor
+):
     tells = "def add(a, b):\n    raise ValueError(f'{a} {b}')\n"
-    folder = make_class(tmp_path / "class", {"anna/l.py": tells, "bob/l.py": tells})
-    grades = grade_class(lab, [folder], executor=executor)
-    said = {grades.grade_of(row.name).grade.cases[0].happened for row in grades.rows}
-    assert len(said) == 2
+    codes = {"anna/l.py": tells, "bob/l (1).ipynb": tells, "carl.py": f"# Mine.\n{tells}"}
+    grades = grade_class(lab, [make_class(tmp_path / "class", codes)], executor=executor)
+    anna, bob, carl = (grades.grade_of(name).grade.cases[0].happened.partition("(")[0] for name in codes)
+    assert anna == bob != carl
+    assert [[row.name for row in rows] for rows in grades.same()] == [["anna/l.py", "bob/l (1).ipynb"]]
+    copies = class_page(grades).partition("The same code to the letter")[2].partition("</ul>")[0]
+    assert copies.count("<a ") == 2
 
 
 def test_what_cannot_be_read_has_no_points_and_is_said(tmp_path, lab, executor):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from random import Random
@@ -140,6 +141,19 @@ def test_the_class_page_has_a_line_a_submission_and_a_bar_a_case(tmp_path):
     assert "2 submissions" in page.text
 
 
+def test_the_class_page_says_why_somebody_has_no_points(tmp_path):
+    lost = (
+        replace(FAILED, happened="there is no `add`"),
+        replace(PARTLY, points=0, happened="there is no `add`"),
+    )
+    grades = book(tmp_path, lab_of(*lost), "none.py", "other.py")
+    grades.store.save(kept("none.py", *lost, notes=("cell 1: SyntaxError: <no>",)))
+    page = check_nothing_runs(class_page(grades.up_to_date()))
+    assert "none.py: there is no add; cell 1: SyntaxError: <no>" in page.text
+    assert page.links.count(f"students/{page_name('none.py')}") == 2
+    assert kept("half.py", PASSED, *lost).grade.nothing == ""
+
+
 def test_an_empty_class_has_a_page(tmp_path):
     assert "0 submissions" in check_nothing_runs(class_page(book(tmp_path, lab_of(PASSED)))).text
 
@@ -159,10 +173,10 @@ NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), min_siz
 def test_no_cell_begins_a_formula_and_every_name_comes_back(tmp_path, name):
     grades = ClassGrades(lab_of(PASSED), Terms("l0", "v", "s"), (Row(name, 0.5, (0.5,)),), Store(tmp_path))
     head, line = read_csv(grades)
-    assert head == ["name", "lab", "points", "out_of", "adds"]
+    assert head == ["name", "lab", "points", "out_of", "adds", "note"]
     assert line[0].removeprefix("'") == name.removeprefix("'")
     assert line[0].lstrip()[:1] not in tuple("=+-@＝＋－＠")
-    assert line[1:] == ["l0", "0.5", "1", "0.5"]
+    assert line[1:] == ["l0", "0.5", "1", "0.5", ""]
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
@@ -210,7 +224,7 @@ def test_the_report_has_a_page_for_each_link_and_no_other(report):
     grades, folder = report
     links = check_nothing_runs((folder / "index.html").read_text()).links
     pages = sorted(f"students/{path.name}" for path in (folder / "students").iterdir())
-    assert sorted(links) == pages
+    assert sorted(set(links)) == pages
     assert len(pages) == len(grades.rows) == 4
 
 
@@ -224,6 +238,7 @@ def test_the_tables_agree_with_the_grades(report):
         ("bob/l.py", 1),
         ("dora.py", 0),
     ]
+    assert [bool(line["note"]) for line in lines] == [False, False, False, True]
     found = json.loads((folder / "grades.json").read_text())
     assert [each["points"] for each in found["submissions"]] == [row.points for row in grades.rows]
     assert found["passed"] == {"adds": 3, "adds_negatives": 1}

@@ -105,7 +105,7 @@ def _import(name: str) -> Any:
         return import_module(name)
     except ImportError:
         raise InvalidInput(
-            f"{name} is not installed", expected="zoolab[dev]", advice="run: python3 start.py test"
+            f"{name} is not installed", expected="what builds notebooks", advice="run: pip install jupytext"
         ) from None
 
 

@@ -134,12 +134,13 @@ def _exactly(student: Student, units: list[Unit], budget: int, sizes: Sizes) -> 
     )
 
 
-def _budgets(units: list[Unit], sizes: Sizes, chance: Random, many: int) -> list[int]:
-    """Budgets at which some units have to go: what must stay fits, and so does a plain cut somewhere."""
+def _budgets(units: list[Unit], sizes: Sizes, every: int = 3) -> list[int]:
+    """Budgets at which some units have to go: what must stay fits, and so does a plain cut before each third
+    message, one of every kind. None is drawn, or equal work would get unequal points."""
     must = sizes.total(_keeps(units, 0, sizes))
     messages = _flat(units)
-    cuts = {must + sizes.total(messages[number:]) for number in range(1, len(messages) + 1)}
-    return chance.sample(sorted(cut for cut in cuts if cut < sizes.total(messages)), many)
+    cuts = {must + sizes.total(messages[number:]) for number in range(1, len(messages) + 1, every)}
+    return sorted(cut for cut in cuts if cut < sizes.total(messages))
 
 
 def _within_units(units: list[Unit], sizes: Sizes) -> list[int]:
@@ -171,7 +172,7 @@ def _torn(messages: list[Message]) -> bool:
 def stays_within_the_budget(student: Student, chance: Random) -> None:
     """What comes back of a conversation that is too long is within the budget, and not empty."""
     units, sizes = _talk(chance, 3), _sizes(chance)
-    for budget in _budgets(units, sizes, chance, 3):
+    for budget in _budgets(units, sizes):
         came = _shorter(student, units, budget, sizes)
         if any(not isinstance(message.get("role"), str) for message in came) or sizes.total(came) > budget:
             raise Wrong("what came back is over the budget", walk=came)
@@ -181,7 +182,7 @@ def stays_within_the_budget(student: Student, chance: Random) -> None:
 def keeps_the_system_prompt(student: Student, chance: Random) -> None:
     """The system prompt stays, at its place, however old it is."""
     units, sizes = _talk(chance, 3), _sizes(chance)
-    for budget in _budgets(units, sizes, chance, 3):
+    for budget in _budgets(units, sizes):
         came = _shorter(student, units, budget, sizes)
         if canonical(came[0]) != canonical(units[0][0]):
             raise Wrong("the system prompt is not the first message any more", walk=came)
@@ -218,7 +219,7 @@ def messages_stay_as_they_were(student: Student, chance: Random) -> None:
     units, sizes = _talk(chance, 2, after=2, calls=2), _sizes(chance)
     given = [canonical(message) for message in _flat(units)]
     most = 0
-    for budget in (sizes.total(_flat(units)) - 1, *_budgets(units, sizes, chance, 3)):
+    for budget in (sizes.total(_flat(units)) - 1, *_budgets(units, sizes)):
         came = [canonical(message) for message in _shorter(student, units, budget, sizes)]
         left = iter(given)
         if not all(message in left for message in came):
@@ -237,7 +238,7 @@ def no_more_goes_than_must(student: Student, chance: Random) -> None:
     whole = sizes.total(_flat(units))
     for budget in (whole - 1, whole, whole + chance.randrange(1, 50)):
         _exactly(student, units, budget, sizes)
-    for budget in _budgets(units, sizes, chance, 2):
+    for budget in _budgets(units, sizes):
         _exactly(student, units, budget, sizes)
 
 
@@ -259,10 +260,10 @@ def ids_repeat(student: Student, chance: Random) -> None:
     """Calls of different replies may have the same id: the results of a reply are the ones that follow it. A
     question that was asked before, word by word, is another message."""
     sizes, question = _sizes(chance), _says(chance, "user")
-    chain = [_calls(chance, ["call_0", "call_1"][: chance.randrange(1, 3)]) for _ in range(5)]
+    chain = [_calls(chance, ["call_0", "call_1"][: 1 + number % 2]) for number in range(5)]
     units = [[_says(chance, "system")], [question], *chain[:3], [dict(question)], *chain[3:]]
     _exactly(student, units, sizes.total(_keeps(units, 0, sizes)), sizes)
-    for budget in _budgets(units, sizes, chance, 3):
+    for budget in _budgets(units, sizes, every=1):
         _exactly(student, units, budget, sizes)
 
 
@@ -278,7 +279,7 @@ def text_beside_calls(student: Student, chance: Random) -> None:
     for nothing in chance.sample(either, 4):
         units += [_calls(chance, [_id(chance), _id(chance)], text=_text(chance))]
         units += [[{**_says(chance, "assistant"), "tool_calls": nothing}], [_says(chance, "user")]]
-    for budget in _budgets(units, sizes, chance, 3):
+    for budget in _budgets(units, sizes):
         _exactly(student, units, budget, sizes)
 
 
@@ -296,9 +297,9 @@ def every_system_message(student: Student, chance: Random) -> None:
     """All messages with role `system` or `developer` stay, in the middle of a conversation too."""
     first, *rest = _talk(chance, 3)
     units = [first, [_says(chance, "developer")], *rest]
-    units.insert(chance.randrange(5, 9), [_says(chance, chance.choice(PINNED))])
+    units.insert(7, [_says(chance, chance.choice(PINNED))])
     sizes = _sizes(chance)
-    for budget in _budgets(units, sizes, chance, 3):
+    for budget in _budgets(units, sizes):
         _exactly(student, units, budget, sizes)
 
 
@@ -307,7 +308,7 @@ def sizes_are_asked_for(student: Student, chance: Random) -> None:
     """Sizes are what `tokens_of` says, however it counts."""
     units = _talk(chance, 3)
     for sizes in (Sizes(0, chance.randrange(1, 4)), Sizes(chance.randrange(20, 90), 10**6)):
-        for budget in _budgets(units, sizes, chance, 2):
+        for budget in _budgets(units, sizes):
             _exactly(student, units, budget, sizes)
 
 
@@ -315,9 +316,10 @@ def sizes_are_asked_for(student: Student, chance: Random) -> None:
 def callers_list_stays(student: Student, chance: Random) -> None:
     """The list that the caller gave is afterwards as it was before."""
     units, sizes = _talk(chance, 3), _sizes(chance)
-    given, budget = _flat(units), _budgets(units, sizes, chance, 1)[0]
-    answer = student.call("condense", given, budget, Callback(sizes.of, "tokens_of"))
-    if canonical(answer.value) != canonical(_keeps(units, budget, sizes)):
-        raise Wrong("other messages were kept than the task says", walk=given)
-    if canonical(answer.args[:1]) != canonical([given]):
-        raise Wrong("the caller's own list of messages was changed", walk=given)
+    given = _flat(units)
+    for budget in _budgets(units, sizes):
+        answer = student.call("condense", given, budget, Callback(sizes.of, "tokens_of"))
+        if canonical(answer.value) != canonical(_keeps(units, budget, sizes)):
+            raise Wrong("other messages were kept than the task says", walk=given)
+        if canonical(answer.args[:1]) != canonical([given]):
+            raise Wrong("the caller's own list of messages was changed", walk=given)

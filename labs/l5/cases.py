@@ -88,8 +88,12 @@ def by_rules(student: Student, task: Task, raw: str, what: str) -> None:
     must_give(student, task, raw, Model(), 2, what)
 
 
-def fenced(text: str, chance: Random) -> str:
-    return f"```{chance.choice(['json', '', 'JSON'])}\n{text}\n```"
+# Behind the three backticks; all of them are tried, or equal work would get unequal points.
+FENCES = ("json", "", "JSON")
+
+
+def fenced(text: str, word: str = "json") -> str:
+    return f"```{word}\n{text}\n```"
 
 
 @case(points=1, hint="Is it valid already? Then nothing may touch it.", public=True)
@@ -109,7 +113,8 @@ def leaves_the_valid_alone(student: Student, chance: Random) -> None:
 def takes_off_a_fence(student: Student, chance: Random) -> None:
     """A Markdown fence around the JSON (three backticks) comes off."""
     task = Task(chance)
-    by_rules(student, task, fenced(task.but(), chance), "a fenced text")
+    for word in FENCES:
+        by_rules(student, task, fenced(task.but(), word), "a fenced text")
 
 
 @case(points=1, hint="It stands right before the closing brace, maybe with a blank between.", public=True)
@@ -143,12 +148,12 @@ def opens_what_was_encoded_twice(student: Student, chance: Random) -> None:
 def two_faults_at_once(student: Student, chance: Random) -> None:
     """Several of these faults may come together."""
     task = Task(chance)
-    by_rules(student, task, fenced(task.but()[:-1] + ",}", chance), "a fence and a comma")
-    by_rules(student, task, fenced(str(task.meant)[:-1] + ", }", chance), "a fence and single quotes")
+    by_rules(student, task, fenced(task.but()[:-1] + ",}"), "a fence and a comma")
+    by_rules(student, task, fenced(str(task.meant)[:-1] + ", }", ""), "a fence and single quotes")
     by_rules(student, task, json.dumps(task.but()[:-1] + ",}"), "encoded twice, with a comma inside")
     task.meant[task.text] = chance.choice(["Málaga", "Zürich", "東京", "Łódź"])
     whole = json.dumps(task.meant, ensure_ascii=False)
-    by_rules(student, task, fenced(whole[:-1] + ",}", chance), "a fence, a comma, and letters beyond a to z")
+    by_rules(student, task, fenced(whole[:-1] + ",}", "JSON"), "a fence, a comma, and letters beyond a to z")
 
 
 @case(points=2, hint="The question is text: put what came, and the schema, into it.", public=True)
@@ -168,7 +173,7 @@ def asks_with_the_text_and_the_schema(student: Student, chance: Random) -> None:
 def reads_a_proposal_by_the_same_rules(student: Student, chance: Random) -> None:
     """A proposal may be badly written itself: the same rules read it. The first right one ends the asking."""
     task = Task(chance)
-    for text in (fenced(task.but(), chance), task.but()[:-1] + ",}", str(task.meant)):
+    for text in (*(fenced(task.but(), word) for word in FENCES), task.but()[:-1] + ",}", str(task.meant)):
         must_give(student, task, task.bare(), Model(text), 4, "a right proposal, badly written")
 
 
@@ -297,7 +302,7 @@ def runs(student: Student, task: Task, raw: str, proposals: tuple[str, ...], tim
 def runs_the_tool_once(student: Student, chance: Random) -> None:
     """`run_tool` calls the tool once and returns `{"ran": True, "result": what the tool returned}`."""
     task = Task(chance)
-    for raw in (task.but(), fenced(task.but(), chance), task.bare()):
+    for raw in (task.but(), fenced(task.but()), task.bare()):
         for gives in (f"done with {task.number}", chance.choice([None, 0, False, ""])):
             runs(student, task, raw, (task.but(),), 1, gives)
 

@@ -148,8 +148,9 @@ def check_errors(student: Student, chance: Random, plan: Plan, *columns: str, en
 def one_row_for_each_failure(student: Student, chance: Random) -> None:
     """Each call that failed has one row, with its `turn`, its `slot`, its `tool` and the error's `code`."""
     a, b, c, d = chance.sample(TOOLS, 4)
-    plan = [[(a, FINE)], chance.sample([(b, UNFIT), (c, FINE)], 2), [(d, chance.choice(sorted(ERRORS)))]]
-    check_errors(student, chance, plan, "tool", "code")
+    for kind in sorted(ERRORS):  # all of them, in both orders: drawn, equal work would get unequal points
+        for pair in ([(b, UNFIT), (c, FINE)], [(c, FINE), (b, UNFIT)]):
+            check_errors(student, chance, [[(a, FINE)], pair, [(d, kind)]], "tool", "code")
 
 
 @case(points=1, hint="`pd.DataFrame(rows, columns=[...])` has its columns even without rows.", public=True)
@@ -194,15 +195,16 @@ def cut_off_needs_evidence(student: Student, chance: Random) -> None:
     """`cut off` is the cause only for arguments, only in the last call of a reply, and only if that reply's
     `finish_reason` is `length`; text that merely looks so is `bad arguments`."""
     a, b, c, d, e = chance.sample(TOOLS, 5)
-    plan = [[(a, "json")], [(b, UNFIT), (c, "json"), (d, "cut")], [(e, chance.choice(["late", "disk"]))]]
-    check_errors(student, chance, chance.sample(plan, 3), "code", "root_cause")
-    events = trace_of([[(a, FINE), (b, chance.choice(["late", "broken"]))]], chance)
-    for event in events:
-        if event.get("reply"):
-            event["reply"]["finish_reason"] = "length"
-    found = frame_of(student, "find_errors", events, COLUMNS)
-    if [row["root_cause"] for row in found] != ["tool failed"]:
-        raise Wrong("a tool failed in a reply that ended by length, and the cause is not `tool failed`")
+    for kind in ("late", "disk", "broken"):
+        plan = [[(a, "json")], [(b, UNFIT), (c, "json"), (d, "cut")], [(e, kind)]]
+        check_errors(student, chance, chance.sample(plan, 3), "code", "root_cause")
+        events = trace_of([[(a, FINE), (b, kind)]], chance)
+        for event in events:
+            if event.get("reply"):
+                event["reply"]["finish_reason"] = "length"
+        found = frame_of(student, "find_errors", events, COLUMNS)
+        if [row["root_cause"] for row in found] != ["tool failed"]:
+            raise Wrong("a tool failed in a reply that ended by length, and the cause is not `tool failed`")
 
 
 @case(points=2, hint="Go through the tries in order, and keep for each tool what waits.", public=True)
@@ -220,19 +222,22 @@ def retries_of_calls_side_by_side(student: Student, chance: Random) -> None:
     """Where several calls of a tool failed in one turn, their retries come in the same order; a call in the
     same turn is no retry."""
     a, b = chance.sample(TOOLS, 2)
-    first, second = chance.sample(["late", "disk", UNFIT, "json"], 2)
-    ends = chance.sample([FINE, "broken"], 2)
-    plan = [[(a, first), (b, FINE), (a, FINE), (a, second)], [(a, ends[0]), (a, ends[1]), (a, UNFIT)]]
-    check_errors(student, chance, plan, *COLUMNS)
+    for first, second in (("late", "json"), (UNFIT, "disk"), ("json", UNFIT)):
+        for ends in ([FINE, "broken"], ["broken", FINE]):
+            later = [(a, ends[0]), (a, ends[1]), (a, UNFIT)]
+            plan = [[(a, first), (b, FINE), (a, FINE), (a, second)], later]
+            check_errors(student, chance, plan, *COLUMNS)
 
 
 @case(points=2, hint="What came first is the cause; a retry may fail for another reason.")
 def the_first_failure_is_the_cause(student: Student, chance: Random) -> None:
     """Place, code and root cause are those of the first try, whatever happened to its retries."""
     a, b = chance.sample(TOOLS, 2)
-    first, *later = chance.sample(["json", UNFIT, "late", "missing"], 3)
-    plan = [[(b, FINE), (a, first)], [(a, later[0])], [(a, later[1])], [(a, chance.choice([FINE, "disk"]))]]
-    check_errors(student, chance, plan, *COLUMNS)
+    kinds = ["json", "late", UNFIT, "missing"]
+    for number, first in enumerate(kinds):
+        later = (kinds[number - 1], kinds[number - 2], FINE if number % 2 else "disk")
+        plan = [[(b, FINE), (a, first)], *([(a, kind)] for kind in later)]
+        check_errors(student, chance, plan, *COLUMNS)
 
 
 @case(points=2, hint="Once a call has recovered it waits for nothing; the field `attempt` counts otherwise.")

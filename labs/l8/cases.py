@@ -317,8 +317,9 @@ def _try(student: Student, loop: type[Loop]) -> None:
 
 
 def _tell_apart(student: Student, chance: Random, *loops: type[Loop]) -> None:
-    """Show these loops and two right ones, in an order of chance."""
-    shown = [*loops, Loop, chance.choice([*RIGHT])]
+    """Show these loops and the plainest right one, in an order of chance. Which other right one is among them
+    is not drawn: whoever refuses that would lose points by luck."""
+    shown = [*loops, Loop]
     for loop in chance.sample(shown, len(shown)):
         _try(student, loop)
 
@@ -338,13 +339,13 @@ def first_call_only(student: Student, chance: Random) -> None:
 @case(points=1, hint="Use ids that nobody would guess, and compare them.", public=True)
 def own_id(student: Student, chance: Random) -> None:
     """Finds a loop that gives its results an id of its own, and passes right ones."""
-    _tell_apart(student, chance, OWN_ID)
+    _tell_apart(student, chance, OWN_ID, Backwards)
 
 
 @case(points=2, hint="Look at `requests`, not only at the messages that came back.", public=True)
 def reply_missing(student: Student, chance: Random) -> None:
     """Finds a loop that sends results without the reply that asked for them, and passes right ones."""
-    _tell_apart(student, chance, FORGETS_REPLIES)
+    _tell_apart(student, chance, FORGETS_REPLIES, Chatty)
 
 
 @case(points=2, hint="Give more replies with calls than `limit` allows, and count the requests.", public=True)
@@ -356,13 +357,13 @@ def no_limit(student: Student, chance: Random) -> None:
 @case(points=2, hint="Two calls in a reply, and more than one reply with calls.")
 def calls_lost(student: Student, chance: Random) -> None:
     """Finds a loop that leaves out the last call of a reply, and one that leaves out the second round."""
-    _tell_apart(student, chance, ALL_BUT_LAST, ONE_ROUND)
+    _tell_apart(student, chance, ALL_BUT_LAST, ONE_ROUND, Backwards)
 
 
 @case(points=1, hint="`executed` holds each call that ran.")
 def calls_doubled(student: Student, chance: Random) -> None:
     """Finds a loop that runs calls twice."""
-    _tell_apart(student, chance, TWICE)
+    _tell_apart(student, chance, TWICE, Chatty)
 
 
 @case(points=1, hint="Call the same tool twice in one reply.")
@@ -374,13 +375,13 @@ def arguments_mixed_up(student: Student, chance: Random) -> None:
 @case(points=2, hint="Compare each id with its call. Let a later reply use an id again.")
 def ids_mixed_up(student: Student, chance: Random) -> None:
     """Finds a loop that gives all results one id, and one that takes a repeated id for the same call."""
-    _tell_apart(student, chance, FIRST_ID, ONCE_AN_ID)
+    _tell_apart(student, chance, FIRST_ID, ONCE_AN_ID, Backwards)
 
 
 @case(points=1, hint="A result has the role `tool`.")
 def wrong_role(student: Student, chance: Random) -> None:
     """Finds a loop that tells results as the user."""
-    _tell_apart(student, chance, AS_USER)
+    _tell_apart(student, chance, AS_USER, Chatty)
 
 
 @case(points=1, hint="Results stand in the order of the calls, whatever order these ran in.")
@@ -392,13 +393,13 @@ def wrong_order(student: Student, chance: Random) -> None:
 @case(points=1, hint="Let a tool return a dict, and read the content as JSON.")
 def content_is_no_json(student: Student, chance: Random) -> None:
     """Finds a loop that writes results as Python writes them."""
-    _tell_apart(student, chance, AS_PYTHON)
+    _tell_apart(student, chance, AS_PYTHON, Backwards)
 
 
 @case(points=2, hint="The reply stays as it came: compare all of it.")
 def reply_changed(student: Student, chance: Random) -> None:
     """Finds a loop that drops the text of a reply with calls, and one that empties the arguments in it."""
-    _tell_apart(student, chance, DROPS_TEXT, EMPTIES_ARGUMENTS)
+    _tell_apart(student, chance, DROPS_TEXT, EMPTIES_ARGUMENTS, Chatty)
 
 
 @case(points=1, hint="Script a reply that has both.")
@@ -410,13 +411,13 @@ def text_ends(student: Student, chance: Random) -> None:
 @case(points=2, hint="Let a tool raise; look for `error`, and for what it said.")
 def errors_hidden(student: Student, chance: Random) -> None:
     """Finds a loop that keeps from the model that a tool failed, and one that keeps why."""
-    _tell_apart(student, chance, SILENT, VAGUE)
+    _tell_apart(student, chance, SILENT, VAGUE, Backwards)
 
 
 @case(points=2, hint="The first of two calls fails. `ended` says how the loop ended.")
 def error_stops_others(student: Student, chance: Random) -> None:
     """Finds a loop that leaves out the calls after one that failed, and one that ends with its exception."""
-    _tell_apart(student, chance, STOPS, RAISES)
+    _tell_apart(student, chance, STOPS, RAISES, Chatty)
 
 
 @case(points=1, hint="Script a call of a tool that is not in `tools`.")
@@ -428,13 +429,13 @@ def unknown_tool(student: Student, chance: Random) -> None:
 @case(points=2, hint="Script arguments that end in the middle, for a tool that works. Nothing may run.")
 def broken_arguments(student: Student, chance: Random) -> None:
     """Finds a loop that runs a tool with {} when the arguments cannot be read."""
-    _tell_apart(student, chance, RUNS_EMPTY)
+    _tell_apart(student, chance, RUNS_EMPTY, Backwards)
 
 
 @case(points=1, hint="Compare the number of requests exactly.")
 def limit_counted_wrongly(student: Student, chance: Random) -> None:
     """Finds a loop that asks once more than `limit` allows, and one that asks once less."""
-    _tell_apart(student, chance, _with_limit(1), _with_limit(-1))
+    _tell_apart(student, chance, _with_limit(1), _with_limit(-1), Chatty)
 
 
 @case(points=2, hint="Compare every request, whole: `messages` and `tools`.")
@@ -447,10 +448,10 @@ def requests_cut(student: Student, chance: Random) -> None:
 @case(points=1, hint="What comes back ends with the last reply.")
 def answer_missing(student: Student, chance: Random) -> None:
     """Finds a loop that returns the messages without the answer."""
-    _tell_apart(student, chance, NO_ANSWER)
+    _tell_apart(student, chance, NO_ANSWER, Backwards)
 
 
 @case(points=1, hint="`given` is the caller's list afterwards.")
 def callers_list_changed(student: Student, chance: Random) -> None:
     """Finds a loop that changes the caller's list of messages."""
-    _tell_apart(student, chance, IN_PLACE)
+    _tell_apart(student, chance, IN_PLACE, Chatty)

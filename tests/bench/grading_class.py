@@ -43,24 +43,40 @@ def timed(command: list[str], **settings: object) -> tuple[float, float]:
     return took, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def two_workers(lab: Path, root: Path, count: int = 16, rounds: int = 3) -> None:
-    """How much faster two are where the submissions compute, from the first result to the last."""
-    folder = make_class(root / "busy", {f"{n:03}.py": RIGHT + WORK for n in range(count)})
-    ratios = []
+def two_workers(lab: Path, root: Path, count: int = 24, rounds: int = 5) -> None:
+    """How much faster two are where the submissions compute, beside what the machine gives two processes that
+    do the same and nothing else, in turns: a machine that is shared gives less than twice."""
+    folder = make_class(root / "busy", {f"{n:03}.py": f"{RIGHT}{WORK}# {n}" for n in range(count)})
+    ratios, possible = [], []
     for _ in range(rounds):
         one, two = (between_results(grade(lab, folder, jobs), count) for jobs in (1, 2))
         ratios.append(one / two)
-        print(f"{count} submissions that compute: one worker {one:.1f} s, two {two:.1f} s, {one / two:.2f} x")
-    print(f"two workers: {median(ratios):.2f} x one (median of {rounds})")
+        alone, both = (plain_processes(at_once) for at_once in (1, 2))
+        possible.append(2 * alone / both)
+        seconds = f"one worker {one:.1f} s, two {two:.1f} s, {ratios[-1]:.2f} x"
+        print(f"{count} submissions that compute: {seconds}; two plain processes {possible[-1]:.2f} x one")
+    share = median(ours / most for ours, most in zip(ratios, possible, strict=True))
+    print(
+        f"two workers: {median(ratios):.2f} x one (median of {rounds}), {share:.2f} of what the machine gives"
+    )
+
+
+def plain_processes(at_once: int, times: int = 4) -> float:
+    """Seconds for so many processes at once that do the work of a few submissions each."""
+    command = [sys.executable, "-c", WORK * times]
+    began = time.perf_counter()
+    children = [subprocess.Popen(command) for _ in range(at_once)]
+    assert [child.wait() for child in children] == [0] * at_once
+    return time.perf_counter() - began
 
 
 def between_results(command: list[str], count: int) -> float:
-    """Seconds from the first of so many results to the last."""
+    """Seconds from the fourth of so many results to the last but two: all workers are at it."""
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     times = [time.perf_counter() for _line in process.stdout][:count]
     assert process.wait() == 0
-    return times[-1] - times[0]
+    return times[-3] - times[3]
 
 
 def many(lab: Path, root: Path, count: int) -> float:

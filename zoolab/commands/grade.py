@@ -154,14 +154,21 @@ class _Bar(_Lines):
 
 
 def _line(result: Kept | NotGraded) -> str:
-    name = result.name.replace("\n", " ").replace("\t", " ")
     if isinstance(result, NotGraded):
-        return f"{name}  could not be graded: {result.why}"
+        return _one_line(f"{result.name}  could not be graded: {result.why}")
     grade = result.grade
     failed = [case.name for case in grade.cases if not case.passed]
-    more = f" and {len(failed) - _NAMED} more" if len(failed) > _NAMED else ""
-    told = "could not be read" if result.unreadable else f"not {', '.join(failed[:_NAMED])}{more}"
-    return f"{name}  {points(grade.points)} of {points(grade.out_of)}  {told if failed else ''}".rstrip()
+    told = grade.nothing or (f"not {_some(failed)}" if failed else "")
+    return _one_line(f"{result.name}  {points(grade.points)} of {points(grade.out_of)}  {told}".rstrip())
+
+
+def _one_line(text: str) -> str:
+    return text.replace("\n", " ").replace("\t", " ")
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"{', '.join(names[:_NAMED])}{more}"
 
 
 def _summary(grades: ClassGrades, page: Path | None) -> Iterator[str]:
@@ -173,9 +180,10 @@ def _summary(grades: ClassGrades, page: Path | None) -> Iterator[str]:
     worst = sorted(failed, key=lambda name: -failed[name])[:_NAMED]
     if worst:
         yield "most often failed: " + ", ".join(f"{name} ({failed[name]})" for name in worst)
-    yield from (f"passed over: {name}: {why}" for name, why in grades.skipped[:_NAMED])
-    if len(grades.skipped) > _NAMED:
-        yield f"passed over: {len(grades.skipped) - _NAMED} more"
+    if unreadable := [row.name for row in grades.rows if row.unreadable]:
+        yield f"could not be read, and have no points: {_some(unreadable)}"
+    for why in sorted({why for _, why in grades.skipped}):
+        yield f"passed over: {_some([name for name, each in grades.skipped if each == why])}: {why}"
     if others := sum(row.name not in grades.given for row in grades.rows):
         yield f"{others} of these were graded before and are not among the submissions given now"
     if grades.left:

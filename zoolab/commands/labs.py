@@ -46,7 +46,9 @@ def _list(_options: argparse.Namespace) -> int:
 
 def _add_build(actions: Actions) -> None:
     parser = actions.add_parser("build", help="make the notebooks of the labs from their masters")
-    parser.add_argument("labs", nargs="*", metavar="LAB", help="by default all")
+    parser.add_argument(
+        "labs", nargs="*", metavar="LAB", help="names, or folders of your own; by default all"
+    )
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if one is stale")
     parser.set_defaults(act=_build)
 

@@ -14,12 +14,15 @@ from zoolab.grading.store import Kept, Store
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A submission in the grade book: its points, and those of each case in the lab's order."""
+    """A submission in the grade book: its points, those of each case in the lab's order, why there are none,
+    where one reason says it, and the hash of its code."""
 
     name: str
     points: float
     by_case: tuple[float, ...]
     unreadable: bool = False
+    nothing: str = ""
+    work: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,13 @@ class ClassGrades:
             for number, case in enumerate(self.lab.cases)
         }
 
+    def same(self) -> list[list[Row]]:
+        """The submissions that have the same code to the letter, those of each in one list."""
+        found: dict[str, list[Row]] = {}
+        for row in self.rows:
+            found.setdefault(row.work, []).append(row)
+        return [rows for work, rows in found.items() if work and len(rows) > 1]
+
     def up_to_date(self) -> ClassGrades:
         """The book with what the folder has now, which another grader may have added to.
 
@@ -84,4 +94,5 @@ class ClassGrades:
         same = [case.name for case in cases] == [case.name for case in self.lab.cases]
         if not same or not kept.under(self.terms, self.lab.name):
             return None
-        return Row(kept.name, kept.grade.points, tuple(case.points for case in cases), kept.unreadable)
+        by_case = tuple(case.points for case in cases)
+        return Row(kept.name, kept.grade.points, by_case, kept.unreadable, kept.grade.nothing, kept.work)

@@ -7,7 +7,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from zoolab.errors import InvalidInput
-from zoolab.grading.labs import lab_names, labs_folder
+from zoolab.grading.labs import lab_names
+from zoolab.grading.versions import folder_of
 from zoolab.notebooks import render
 
 BEGIN, END, STUB = "# BEGIN SOLUTION", "# END SOLUTION", "# STUB:"
@@ -17,8 +18,9 @@ YOUR_CODE = "...  # your code"
 def build_labs(names: Iterable[str] = (), check: bool = False) -> list[Path]:
     """Write the notebooks of these labs, by default of all, that differ from their master; return those.
 
-    With `check=True` only look. Raises `InvalidInput` for an unknown lab, a master whose marks do not
-    pair, or where the `dev` extra is not installed.
+    A lab is named, or is a folder of your own with a `cases.py` and a `master.py`. With `check=True` only
+    look. Raises `InvalidInput` for an unknown lab, a master whose marks do not pair, or where jupytext is
+    not installed.
 
     >>> build_labs(["l99"])
     Traceback (most recent call last):
@@ -41,16 +43,15 @@ def built_files(name: str) -> dict[Path, str]:
     >>> [path.name for path in built_files("l5")]
     ['l5.ipynb', 'solution.ipynb']
     """
-    if name not in lab_names():
-        raise InvalidInput(f"there is no lab {name!r}", expected=f"one of {', '.join(lab_names())}")
-    folder = labs_folder() / name
+    folder = folder_of(name)
+    source, notebook = folder / "master.py", folder / f"{folder.name}.ipynb"
     try:
-        master = (folder / "master.py").read_text(encoding="utf-8")
-        texts = {folder / f"{name}.ipynb": for_student(master), folder / "solution.ipynb": solved(master)}
+        master = source.read_text(encoding="utf-8")
+        texts = {notebook: for_student(master), folder / "solution.ipynb": solved(master)}
     except OSError as error:
-        raise InvalidInput(f"{name}: {error.strerror}", expected="its master.py") from None
+        raise InvalidInput(f"{source}: {error.strerror}", expected="the lab's master.py") from None
     except InvalidInput as error:
-        raise InvalidInput(f"{name}/master.py: {error}", advice="mend its marks") from None
+        raise InvalidInput(f"{source}: {error}", advice="mend its marks") from None
     return {path: rendered(text) for path, text in texts.items()}
 
 

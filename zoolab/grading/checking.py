@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from zoolab.errors import InvalidInput, ZoolabError
-from zoolab.grading.isolation import shut_in
+from zoolab.grading.isolation import kept_warm
 from zoolab.grading.judge import DEFAULT_SEED, grade_cells
-from zoolab.grading.labs import load_lab
 from zoolab.grading.records import CaseGrade, Grade
 from zoolab.grading.report.page import prose
 from zoolab.grading.source import read_cells, without_magics
+from zoolab.grading.versions import lab_at, place_of
 from zoolab.trace.conversation import read_conversation
 from zoolab.trace.lines import visible
 
@@ -85,7 +85,7 @@ def check(lab: str, submission: str | Path | None = None) -> Checked:
     """Run the public cases of a lab, just as the grader runs all of them.
 
     Args:
-        lab: The lab's name.
+        lab: The lab's name, or the path of a folder of your own with a `cases.py`.
         submission: A notebook, a .py file, or code; by default the cells that were run in this notebook,
             in the order in which they were run. A saved notebook is what will be handed in.
 
@@ -95,9 +95,9 @@ def check(lab: str, submission: str | Path | None = None) -> Checked:
     >>> print(check("l3", "def run_loop(*args): return 1 / 0").failed[0].happened)
     `run_loop` raised ZeroDivisionError: division by zero (cell 1, line 1)
     """
-    found = load_lab(lab)
+    found = lab_at(place_of(lab))
     cells, source = _cells_of(submission)
-    with shut_in(found) as isolation:
+    with kept_warm(found) as isolation:
         grade = grade_cells(found, cells, isolation, DEFAULT_SEED, "check", public=True)
     return Checked(grade, source)
 

@@ -24,6 +24,8 @@ from zoolab.grading.versions import lab_at, lab_version, place_of
 
 # Seconds until a submission that somebody else grades is looked at again.
 _LATER = 0.05
+# Of what was passed over, so many are named where nothing else is there.
+_NAMED = 4
 # More processes in one pool than Windows can wait for are refused there.
 _MOST_JOBS = 61 if sys.platform == "win32" else 10_000
 
@@ -83,7 +85,10 @@ def grade_class(
     places = [paths] if isinstance(paths, (str, Path)) else paths
     found = find_submissions([Path(each) for each in places])
     if not found.submissions:
-        raise InvalidInput("there is no submission", expected="notebooks (.ipynb) or .py files")
+        others = "; ".join(f"{name}: {why}" for name, why in found.skipped[:_NAMED])
+        raise InvalidInput(
+            "there is no submission", expected="notebooks (.ipynb) or .py files", advice=others
+        )
     temporary = TemporaryDirectory(prefix="zoolab-grades-") if folder is None else None
     store = Store(Path(temporary.name if temporary else folder or ""))
     run = _Run(lab_at(place), terms, store, found, again, watch)

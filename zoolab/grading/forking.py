@@ -153,19 +153,26 @@ def _launched(plan: Plan) -> _Worker:
 
 
 def _ready(control: socket.socket, child: subprocess.Popen[bytes], plan: Plan) -> _Worker:
-    control.settimeout(START_SECONDS)
-    with control.makefile("rb") as lines:
-        try:
-            words: dict[str, Any] = json.loads(lines.readline(_MAX_REPORT) or b"{}")
-        except (OSError, ValueError):
-            words = {}
-    if "missing" not in words:
+    try:
+        words = _first_words(control)
+        if "missing" not in words:
+            why = cleaned(words.get("failed", "it ended"))
+            raise InvalidInput(f"the worker did not start: {why}", advice="install what the lab uses")
+    except BaseException:  # an interrupt too
         child.kill()
         child.wait()
         control.close()
-        why = cleaned(words.get("failed", "it ended"))
-        raise InvalidInput(f"the worker did not start: {why}", advice="install what the lab uses")
+        raise
     return _Worker(control, child, tuple(words["missing"]), plan.bounds.memory)
+
+
+def _first_words(control: socket.socket) -> dict[str, Any]:
+    control.settimeout(START_SECONDS)
+    with control.makefile("rb") as lines:
+        try:
+            return dict(json.loads(lines.readline(_MAX_REPORT) or b"{}"))
+        except (OSError, ValueError):
+            return {}
 
 
 @dataclass(slots=True)

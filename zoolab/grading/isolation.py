@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
+import threading
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -15,6 +17,7 @@ from zoolab.grading.forking import ENVIRONMENT, Forking, kernel_plan_for, plan_f
 from zoolab.grading.places import places_for
 from zoolab.grading.records import Lab
 from zoolab.grading.waiting import Process
+from zoolab.grading.worker.plan import Plan
 
 
 class Isolation(Protocol):
@@ -47,6 +50,55 @@ def shut_in(lab: Lab) -> Iterator[Isolation]:
         yield forking
     finally:
         forking.close()
+
+
+@contextmanager
+def kept_warm(lab: Lab) -> Iterator[Isolation]:
+    """As `shut_in`, where the same lab comes again and again: the worker waits for the next time.
+
+    A submission gets a fresh process of it each time, as in a class. It is given up for another lab's, after
+    anything that was raised meanwhile, and with this thread or process, however that ends.
+
+    >>> from zoolab.grading import Lab, grade_cells
+    >>> with kept_warm(Lab("l0", "Nothing", ())) as isolation:
+    ...     grade_cells(Lab("l0", "Nothing", ()), ["x = 1"], isolation).points
+    0
+    """
+    if not hasattr(os, "fork"):
+        yield Plain(lab)
+        return
+    warm = _taken(plan_for(lab))
+    try:
+        yield warm.forking
+    except BaseException:
+        warm.close()
+        raise
+    _WARM.idle = warm
+
+
+class _Warm:
+    """A worker and the process that it belongs to: a fork of that must not share it."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.forking, self.owner = Forking(plan), os.getpid()
+        self.close = weakref.finalize(self, self.forking.close)
+
+
+class _Idle(threading.local):
+    """The worker that waits for a thread's next submission."""
+
+    idle: _Warm | None = None
+
+
+_WARM = _Idle()
+
+
+def _taken(plan: Plan) -> _Warm:
+    """The worker that waits, if it is of this plan; from now on none does."""
+    warm, _WARM.idle = _WARM.idle, None
+    if warm is not None and warm.forking.plan == plan and warm.owner == os.getpid():
+        return warm
+    return _Warm(plan)
 
 
 @contextmanager

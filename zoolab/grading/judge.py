@@ -128,7 +128,12 @@ class _Loading:
     def start(self) -> Process:
         while len(self.deadly) < MAX_DEADLY:
             process = self._fresh()
-            if self._load(process):
+            try:
+                loaded = self._load(process)
+            except BaseException:  # whoever interrupts it may keep the traceback, and with it the process
+                process.ended()
+                raise
+            if loaded:
                 self.noted = True
                 return process
         raise Wrong(f"{MAX_DEADLY} cells of the submission ended its process: {self.notes[-1]}")

@@ -70,8 +70,13 @@ def lab_in(cases: Path) -> Lab:
     module = sys.modules[name] = module_from_spec(spec)  # a dataclass looks its own module up
     try:
         spec.loader.exec_module(module)
-        return lab_of(module)
+        lab = lab_of(module)
     except Exception as error:
         raise InvalidInput(
             f"{cases} describes no lab: {type(error).__name__}: {error}", expected="LAB and its cases"
         ) from error
+    unsaid = [case.name for case in lab.cases if not case.asks]
+    if unsaid or not lab.cases:
+        what = f"has cases without a sentence: {', '.join(unsaid)}" if unsaid else "has no case"
+        raise InvalidInput(f"{cases} {what}", expected="functions under @case, each with a docstring")
+    return lab

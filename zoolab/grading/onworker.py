@@ -19,6 +19,7 @@ from zoolab.grading.source import read_cells
 from zoolab.grading.student import Student
 from zoolab.grading.submissions import Handed
 from zoolab.grading.versions import lab_at, lab_version
+from zoolab.jsontext import digest
 
 #: Characters of a text that is kept of a submission's case, and how many notes of the submission.
 MAX_TEXT, MAX_NOTES = 2_000, 20
@@ -36,11 +37,13 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Graded:
-    """The grade of one submission; `content` is the hash of the bytes that were graded."""
+    """The grade of one submission; `content` is the hash of the bytes that were graded, `work` that of the
+    code in them, empty where there is none."""
 
     grade: Grade
     content: str
     unreadable: bool = False
+    work: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +99,13 @@ def _graded(terms: Terms, handed: Handed) -> Graded:
     held = _held(terms)
     cells, unreadable = _cells_of(handed)
     empty = "" if cells or unreadable else f"{handed.name} has no code"
-    grade = grade_cells(held.lab, cells, held.isolation, terms.seed, handed.name, False, unreadable or empty)
+    # Values are drawn for the work: a file's name wins nothing, and loses nothing.
+    work = digest("\0".join(cells)) if cells else ""
+    found = grade_cells(held.lab, cells, held.isolation, terms.seed, work, False, unreadable or empty)
+    grade = replace(found, submission=handed.name)
     if grade.points < grade.out_of:
         held.check()
-    return Graded(_bounded(grade), content_of(handed), bool(unreadable))
+    return Graded(_bounded(grade), content_of(handed), bool(unreadable), work)
 
 
 def _cells_of(handed: Handed) -> tuple[list[str], str]:
@@ -112,7 +118,7 @@ def _cells_of(handed: Handed) -> tuple[list[str], str]:
         try:
             return read_cells(path), ""
         except (InvalidInput, OSError) as error:
-            return [], str(error)
+            return [], str(error).replace(path.name, handed.name)
 
 
 def _bounded(grade: Grade) -> Grade:

@@ -108,6 +108,14 @@ class Grade:
         """What it could get."""
         return sum(case.out_of for case in self.cases)
 
+    @property
+    def nothing(self) -> str:
+        """Why there is no point at all, if every case failed for one reason; else empty."""
+        told = {case.happened for case in self.cases}
+        if self.points or len(told) != 1:
+            return ""
+        return "; ".join(dict.fromkeys([*told, *self.notes[:1]]))
+
 
 def case(points: float, hint: str, public: bool = False) -> Callable[[Check], Case]:
     """Make a function of `(student, chance)` a case; its docstring is the sentence that the student reads.

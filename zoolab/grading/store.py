@@ -29,11 +29,13 @@ class Kept:
     faithful: bool
     content: str
     unreadable: bool
+    work: str = ""
 
     @classmethod
     def of(cls, terms: Terms, graded: Graded) -> Kept:
         """A grade with the terms under which it was given."""
-        return cls(graded.grade, terms.version, terms.faithful, graded.content, graded.unreadable)
+        told = graded.content, graded.unreadable, graded.work
+        return cls(graded.grade, terms.version, terms.faithful, *told)
 
     @property
     def name(self) -> str:
@@ -61,6 +63,7 @@ class Kept:
             "version": self.version,
             "faithful": self.faithful,
             "content": self.content,
+            "work": self.work,
         }
 
     @classmethod
@@ -74,7 +77,8 @@ class Kept:
         notes, missing = (tuple(str(line) for line in found[key]) for key in ("notes", "missing"))
         printed = str(found.get("printed", ""))
         grade = Grade(found["lab"], found["name"], found["seed"], cases, notes, missing, printed)
-        return cls(grade, found["version"], found["faithful"], found["content"], found["unreadable"])
+        told = found["content"], found["unreadable"], str(found.get("work", ""))
+        return cls(grade, found["version"], found["faithful"], *told)
 
 
 def file_name(name: str) -> str:

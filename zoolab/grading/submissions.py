@@ -13,6 +13,7 @@ from zoolab.grading.source import MAX_BYTES
 from zoolab.jsontext import digest
 
 SUFFIXES = (".ipynb", ".py")
+ARCHIVES = (".7z", ".bz2", ".gz", ".rar", ".tar", ".tgz", ".xz", ".zip")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +45,9 @@ class Found:
 def find_submissions(places: Sequence[Path]) -> Found:
     """The submissions at `places`: files, and folders that are searched for `.ipynb` and `.py`.
 
-    No two have the same name, and a file that is reached twice is one submission. Hidden files,
-    checkpoints and links in a folder are passed over. Raises `InvalidInput` for a place that does not exist.
+    No two have the same name, and a file that is reached twice is one submission. Checkpoints, links, hidden
+    files, archives and files of other kinds are passed over and named. Raises `InvalidInput` for a place
+    that does not exist.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -87,7 +89,10 @@ def _files(place: Path, skipped: list[tuple[str, str]]) -> Iterator[Path]:
     elif not place.is_file():
         raise InvalidInput(f"there is no {place}", expected="a submission, or a folder of them")
     elif not _is_submission(place.name):
-        raise InvalidInput(f"{place} is no submission", expected="a notebook (.ipynb) or a .py file")
+        unpack = "unpack it first" if _is_archive(place.name) else ""
+        raise InvalidInput(
+            f"{place} is no submission", expected="a notebook (.ipynb) or a .py file", advice=unpack
+        )
     else:
         yield place
 
@@ -102,12 +107,11 @@ def _within(folder: Path, skipped: list[tuple[str, str]]) -> Iterator[Path]:
             skipped.append((here.relative_to(folder).as_posix(), error.strerror or "cannot be read"))
             continue
         for entry in entries:
-            is_folder = entry.is_dir()
-            if not is_folder and not _is_submission(entry.name):
+            if entry.name.startswith(".") and not entry.is_dir() and not _is_submission(entry.name):
                 continue
             if why := _passed_over(entry):
                 skipped.append((Path(entry.path).relative_to(folder).as_posix(), why))
-            elif is_folder:
+            elif entry.is_dir():
                 waiting.append(Path(entry.path))
             else:
                 yield Path(entry.path)
@@ -115,6 +119,10 @@ def _within(folder: Path, skipped: list[tuple[str, str]]) -> Iterator[Path]:
 
 def _is_submission(name: str) -> bool:
     return Path(name).suffix.lower() in SUFFIXES
+
+
+def _is_archive(name: str) -> bool:
+    return Path(name).suffix.lower() in ARCHIVES
 
 
 def _passed_over(entry: os.DirEntry[str]) -> str:
@@ -125,7 +133,13 @@ def _passed_over(entry: os.DirEntry[str]) -> str:
         return "it is a checkpoint"
     if entry.name.startswith((".", "__MACOSX")):
         return "it is hidden"
-    return "" if entry.is_dir() or entry.is_file() else "it is no file"
+    if entry.is_dir():
+        return ""
+    if not entry.is_file():
+        return "it is no file"
+    if _is_archive(entry.name):
+        return "it is an archive: unpack it first"
+    return "" if _is_submission(entry.name) else "it is neither a notebook (.ipynb) nor a .py file"
 
 
 def _names(bases: dict[Path, Path]) -> dict[str, Path]:

@@ -19,6 +19,18 @@ def place_of(lab: str) -> str:
     return lab if lab in lab_names() or not (Path(lab) / "cases.py").is_file() else str(Path(lab).resolve())
 
 
+def folder_of(place: str) -> Path:
+    """The folder of a lab; `InvalidInput` where there is none.
+
+    >>> folder_of("l3").name
+    'l3'
+    """
+    cases = _cases_file(place)
+    if not cases.is_file():
+        load_lab(place)
+    return cases.resolve().parent
+
+
 def lab_at(place: str) -> Lab:
     """A lab by its name, or by the path of a folder of your own with a `cases.py` in it.
 
@@ -42,10 +54,8 @@ def lab_version(place: str) -> str:
     >>> len(lab_version("l3"))
     16
     """
-    cases = _cases_file(place)
-    if not cases.is_file():
-        load_lab(place)
-    return sha256(f"{_own_version()}\n{cases.read_text(encoding='utf-8')}".encode()).hexdigest()[:16]
+    cases = (folder_of(place) / "cases.py").read_text(encoding="utf-8")
+    return sha256(f"{_own_version()}\n{cases}".encode()).hexdigest()[:16]
 
 
 def _cases_file(place: str) -> Path:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from zoolab.grading.book import ClassGrades, Row
 from zoolab.grading.report.page import bar, link, mark, page_name, points, prose, whole_page
-from zoolab.trace.story.markup import Html, code, facts, note, table, tag
+from zoolab.trace.story.markup import Html, code, facts, join, note, table, tag
 
 
 def class_page(grades: ClassGrades) -> str:
@@ -39,8 +39,11 @@ def class_page(grades: ClassGrades) -> str:
 
 
 def _remarks(grades: ClassGrades) -> Iterator[Html]:
-    if unreadable := [row.name for row in grades.rows if row.unreadable]:
-        yield _list("Could not be read, and have no points", unreadable)
+    if nothing := [row for row in grades.rows if row.nothing]:
+        told: list[str] = [join(_link(row), ": ", prose(row.nothing)) for row in nothing]
+        yield _list("No points, for one reason", told)
+    if same := grades.same():
+        yield _list("The same code to the letter", [_linked(rows) for rows in same])
     if grades.failed:
         yield _list("Could not be graded", [f"{each.name}: {each.why}" for each in grades.failed])
     if grades.skipped:
@@ -91,10 +94,18 @@ def _book(grades: ClassGrades) -> Html:
 
 
 def _line(row: Row, grades: ClassGrades) -> list[str]:
-    target = f"students/{page_name(row.name)}"
     whole = grades.lab.points
     share = bar(row.points, whole, f"{points(row.points)} of {points(whole)}")
     marks = (
         mark(got, case.points, points(got)) for got, case in zip(row.by_case, grades.lab.cases, strict=True)
     )
-    return [link(target, row.name), points(row.points), share, *marks]
+    return [_link(row), points(row.points), share, *marks]
+
+
+def _linked(rows: list[Row]) -> Html:
+    first, *others = map(_link, rows)
+    return join(first, *(part for each in others for part in (", ", each)))
+
+
+def _link(row: Row) -> Html:
+    return link(f"students/{page_name(row.name)}", row.name)

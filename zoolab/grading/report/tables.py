@@ -15,20 +15,20 @@ _FORMULA = tuple("=+-@\t\r\n＝＋－＠")
 
 
 def grades_csv(grades: ClassGrades) -> Iterator[str]:
-    """The lines of grades.csv: name, lab, points, out_of, and the points of each case.
+    """The lines of grades.csv: name, lab, points, out_of, the points of each case, and why there are none.
 
     >>> import pathlib, tempfile
     >>> from zoolab.grading.book import ClassGrades, Lab, Row, Store, Terms
     >>> lab, terms = Lab("l0", "Sums", ("add",)), Terms("l0", "v", "seed")
     >>> store = Store(pathlib.Path(tempfile.mkdtemp()))
     >>> print(*grades_csv(ClassGrades(lab, terms, (Row("=a.py", 0, ()),), store)), sep="", end="")
-    "name","lab","points","out_of"
-    "'=a.py","l0",0,0
+    "name","lab","points","out_of","note"
+    "'=a.py","l0",0,0,""
     """
     lab = grades.lab
-    yield _line(["name", "lab", "points", "out_of", *(case.name for case in lab.cases)])
+    yield _line(["name", "lab", "points", "out_of", *(case.name for case in lab.cases), "note"])
     for row in grades.rows:
-        yield _line([row.name, lab.name, row.points, lab.points, *row.by_case])
+        yield _line([row.name, lab.name, row.points, lab.points, *row.by_case, row.nothing])
 
 
 def grades_json(grades: ClassGrades) -> Iterator[str]:
