@@ -96,7 +96,7 @@ guess.reveal(
 # %% [markdown]
 # **JSON** is a way to write down values as text: `{"a": 42}` is an object with one member. Look closely at `arguments`:
 # the model wrote a *text* that looks like JSON. Whether it really is some, and whether it fits the tool, is for you to check. Much of
-# this course is about that sentence.
+# this course is about that sentence. (If there is a `reasoning_content`: a thought, which some models write down before they call.)
 
 # %% [markdown]
 # ## Seven probes

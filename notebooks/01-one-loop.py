@@ -121,8 +121,8 @@ verdict.ok, verdict.arguments
 
 # %%
 guess = predict(
-    'Which may run? {"a": 42, "b": "58"}   {"a": 42}   {"a": 42, "b": 58   {"a": 42, "b": 58.0}',
-    ["all four", "the first and the last", "only the last", "none"],
+    'Which may run? 1: {"a": 42, "b": "58"}, 2: {"a": 42}, 3: {"a": 42, "b": 58, 4: {"a": 42, "b": 58.0}',
+    ["all four", "1 and 4", "only 4", "none"],
 )
 guess
 
@@ -200,27 +200,30 @@ guess.reveal(
 )
 
 # %% [markdown]
-# A `Trace` keeps all of it, and shows the story. Open a step to see what it held.
+# A `Trace` keeps all of it, and shows the story, step by step: what was done, and what came of it.
 
 # %%
 trace
 
 # %% [markdown]
-# The **inspector** is the same, alive: arrow keys step, each step shows what went in and what came out, and *messages* shows
-# how the list changed. Find the step at which the tool ran.
+# The **inspector** is the same, alive. Click into it, then the arrow keys step, and `?` names the other keys. Each step shows what
+# went in and what came out, and the tab *Diff* how the list changed. Find the step at which the tool ran.
 
 # %%
 trace.inspect()
 
 # %% [markdown]
-# Every change of `messages[]` is kept too, so you can ask how two moments differ...
+# Every change of `messages[]` is kept too, so you can ask how two moments differ.
 
 # %%
 print(trace.diff(1, 2))
 print(trace.diff(2, 5))
 
 # %% [markdown]
-# ...and it is a table, one row a step:
+# By hand you sent back a bare 100. `walk` puts it into an **envelope**, so that a model can tell a value from an error: `success`, the
+# `data`, and what went wrong if something did.
+#
+# A trace is a table, too, one row a step:
 
 # %%
 trace.to_frame()[["turn", "step", "tool", "status", "n_messages", "duration_ms"]]

@@ -110,7 +110,8 @@ def show_change(step):
 
 _ = interact(show_change, step=IntSlider(min=1, max=len(trace.steps) - 1, value=2))
 # %% [markdown]
-# The inspector shows the same with everything else around it. Step with the arrow keys, open the tab *messages*.
+# The inspector shows the same with everything else around it. Click into it and step with the arrow keys: the tab *Diff* says what
+# came, the tab *Full* shows the whole list.
 
 # %%
 trace.inspect()

@@ -31,7 +31,7 @@ model = who_answers(LIVE, "starter")
 print("who answers:", model.recording.header.who if LIVE is None else LIVE)
 
 # %% [markdown]
-# ## One run, three views
+# ## One run, four views
 #
 # Saved, a trace is a file of **JSONL**: one JSON object a line, so that it can be read while it is still being written, and a program that was killed
 # leaves all but its last line.
@@ -57,12 +57,21 @@ frame = trace.to_frame()
 frame[["seq", "turn", "slot", "step", "tool", "attempt", "status", "error_code", "n_messages", "duration_ms"]]
 
 # %% [markdown]
-# And as a picture. Where did the time go?
+# As a picture: where did the time go?
 
 # %%
 from zoolab.plots import StepTimelineDisplay
 
 StepTimelineDisplay.from_trace(trace)
+
+# %% [markdown]
+# And as a page, for somebody who has neither Python nor a notebook: one file, to be stepped through in any browser. Its address names the
+# step on show (`run.html#step-5`), so that you can send a colleague to a moment. `zoolab inspect run.jsonl` does the same in a terminal.
+
+# %%
+page = file.with_suffix(".html")
+trace.to_html(page, interactive=True)
+print(f"{page.name}: {page.stat().st_size // 1000} kB")
 
 # %% [markdown]
 # ## A hundred runs
@@ -154,8 +163,8 @@ errors["error_code"].value_counts().to_frame("calls")
 # ### Errors that nobody noticed
 #
 # An error that was answered well is fine: the model read it and tried again. An error that ends in a confident sentence is not.
-# `ErrorTaxonomyDisplay` tells the two apart as far as a trace can show it. Nobody has said here what the right answers are, so
-# nothing is called right: the picture leaves those runs ungraded.
+# `ErrorTaxonomyDisplay` tells the two apart as far as a trace can show it. For most of these runs nobody has said what the right answer
+# is, so theirs is not called right or wrong: the picture leaves them ungraded.
 
 # %%
 from zoolab.plots import ErrorTaxonomyDisplay

@@ -239,6 +239,7 @@ for found in lint(poisoned):
 from zoolab import datasets
 
 outputs = datasets.load("selection-outputs")
+outputs = outputs[outputs["purpose"] == "choose"]  # the rest was asked in order to provoke errors
 ladder = outputs[outputs["model"].isin(["needle3-L6", "needle3-L8", "needle3-L20"])].copy()
 ladder["right"] = ladder["verdict"].eq("right")
 same = ladder.groupby("case")["model"].nunique()

@@ -6,9 +6,12 @@ Each runs in its own folder. A line a notebook says how long it took; a lab's so
 from __future__ import annotations
 
 import os
+import re
 import socket
 import sys
 import time
+import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 from test_notebooks import run_in_process
@@ -27,6 +30,15 @@ def has_a_route() -> bool:
     return True
 
 
+def extra_modules() -> list[str]:
+    """What extras install and `python3 start.py` alone does not: readers of the course have none of it."""
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))["project"]
+    groups = {**project["optional-dependencies"], "dev": [], "always": project["dependencies"]}
+    named = {group: {re.split(r"[^\w-]", each)[0] for each in needs} for group, needs in groups.items()}
+    extra = set().union(*named.values()) - named["always"]
+    return [module for module, owners in packages_distributions().items() if extra & set(owners)]
+
+
 def seconds_for(notebook: Path) -> float:
     """Run one, and say how long it took."""
     os.chdir(notebook.parent)
@@ -39,6 +51,7 @@ def seconds_for(notebook: Path) -> float:
 
 def main(notebooks: list[Path]) -> None:
     """Run them all; the last line says whether there was a way out."""
+    sys.modules.update(dict.fromkeys(extra_modules()))  # None in the place of a module: importing it fails
     for notebook in notebooks:
         print(f"ran {notebook.parent.name}/{notebook.name} in {seconds_for(notebook):.1f} s", file=sys.stderr)
     print("a route" if has_a_route() else "no route", file=sys.stderr)

@@ -29,6 +29,7 @@ from zoolab.inspector.overview import (
 from zoolab.inspector.panels.panel import panel_of
 from zoolab.inspector.patches import list_patch
 from zoolab.records import Verdict
+from zoolab.toolbox import starter
 
 SHAPES = {
     "facts": {"rows"},
@@ -253,6 +254,16 @@ def test_define_links_signature_and_schema() -> None:
     notes = [block["text"] for block in blocks(TRACES["plain"], 0, "note")]
     assert any(text.startswith("undescribed-parameter: add/properties/a") for text in notes)
     assert "estimate" in json.dumps(blocks(TRACES["plain"], 0, "facts"))
+
+
+def test_a_description_in_a_hint_stands_in_its_own_column_alone() -> None:
+    trace = gone("What is 42 + 58?", [starter.add], ["100"])
+    [field] = blocks(trace, 0, "fields")
+    assert field["label"] == "add(a: int, b: int) -> int"
+    assert [(row["annotation"], row["description"]) for row in field["rows"]] == [
+        ("int", "The first number."),
+        ("int", "The second number."),
+    ]
 
 
 def test_request_tells_new_from_old_and_offered_from_withheld() -> None:

@@ -103,6 +103,22 @@ def test_what_is_not_json_is_refused_with_its_place(text):
     assert "line 1" in caught.value.received or "line 2" in caught.value.received
 
 
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (
+            '{"a": 1 ,\n }',
+            'expecting property name enclosed in double quotes), received "}" at line 2 column 2',
+        ),
+        ('{"a": [1,], "b": 2}', r'expecting value), received "], \"b\": 2}" at line 1 column 10'),
+    ],
+)
+def test_a_trailing_comma_reads_the_same_with_every_python(text, problem):
+    with pytest.raises(NotStrictJSON) as caught:
+        parse_json(text)
+    assert str(caught.value) == f"expected valid JSON ({problem}"
+
+
 def test_a_second_value_is_named_as_such():
     with pytest.raises(NotStrictJSON, match="one JSON value and nothing after it") as caught:
         parse_json('{"a": 1}{"a": 2}')

@@ -143,4 +143,4 @@ except InvalidInput as error:
     print(error)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "Embeddings needs the package wordllama; pip install 'zoolab[retrieval]'\n"
+    assert done.stdout == "Embeddings needs the package wordllama; pip install wordllama\n"

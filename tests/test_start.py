@@ -83,7 +83,7 @@ def offline(uv: bool = True, **more: str) -> dict[str, str]:
     """An environment without the network and without what the developer has set."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PIP_", "UV_"))}
     path = os.pathsep.join(
-        [str(Path(UV).parent)] * bool(uv and UV) + ([os.defpath] if POSIX else [kept["PATH"]])
+        ([str(Path(UV).parent)] if uv and UV else []) + ([os.defpath] if POSIX else [kept["PATH"]])
     )
     no_network = {"PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull, "UV_OFFLINE": "1"}
     return {**kept, **no_network, "PATH": path, **more}

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import AfterValidator
 
-from zoolab.errors import ERROR_CODES, CallError, Problem, ZoolabError
+from zoolab.errors import ERROR_CODES, CallError, InvalidInput, Problem, ZoolabError
 from zoolab.loop import walk
 from zoolab.models.scripted import Scripted
 from zoolab.records import Limits, Repair, ToolCall, Verdict
@@ -297,3 +297,16 @@ def test_any_text_is_judged(raw, judge):
     except ZoolabError:
         pytest.fail("a verdict says what is wrong; it does not raise")
     assert verdict.ok is (not verdict.problems) is (verdict.arguments is not None)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        ({"name": "add", "arguments": "{}"}, "is no ToolCall; expected a ToolCall; read_calls"),
+        (ToolCall(1, 0, "call_1", "add", {"a": 1}), "the arguments of a call are a dict; expected the text"),
+    ],
+)
+def test_what_is_no_call_is_said_in_one_line(call, said):
+    with pytest.raises(InvalidInput) as caught:
+        check_call(call, ToolRegistry())
+    assert said in str(caught.value)

@@ -23,6 +23,11 @@ MAX_DIGITS = 400
 # Possessive and closed by the end of the text as well: linear on any input.
 _STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.?)*+(?:"|\Z)|[\[{]|[\]}]', re.DOTALL)
 _LONG_NUMBER = re.compile(rf"[0-9.]{{{MAX_DIGITS + 1}}}")
+_COMMA = re.compile(r",[ \t\n\r]*+")
+_OF_A_COMMA = {
+    "Illegal trailing comma before end of object": "Expecting property name enclosed in double quotes",
+    "Illegal trailing comma before end of array": "Expecting value",
+}
 
 
 class NotStrictJSON(ValueError):
@@ -54,7 +59,7 @@ def parse_json(text: str) -> Any:
         if end != len(text):
             raise json.JSONDecodeError("Extra data", text, end)
     except json.JSONDecodeError as error:
-        raise _syntax_problem(text, error) from None
+        raise _syntax_problem(text, _on_any_python(text, error)) from None
     except RecursionError:
         raise NotStrictJSON(f"at most {MAX_DEPTH} levels of nesting", "more") from None
     if "\\u" in text or not text.isascii():
@@ -165,6 +170,15 @@ def _depth(text: str) -> int:
 def _check_surrogates(text: str, value: Any) -> None:
     if not is_utf8(text) or not is_utf8(encode(value)):
         raise NotStrictJSON("text that can be sent as UTF-8", "a lone surrogate")
+
+
+def _on_any_python(text: str, error: json.JSONDecodeError) -> json.JSONDecodeError:
+    """What a model is told is part of the next request, and finds it in a recording.
+
+    Of a trailing comma Python 3.13 says so, older ones what they miss behind it, and so does this.
+    """
+    comma = _COMMA.match(text, error.pos) if error.msg in _OF_A_COMMA else None
+    return json.JSONDecodeError(_OF_A_COMMA[error.msg], text, comma.end()) if comma else error
 
 
 def _syntax_problem(text: str, error: json.JSONDecodeError) -> NotStrictJSON:

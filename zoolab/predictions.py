@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from html import escape
 from typing import Any
 
 from zoolab.errors import InvalidInput
+
+# Buttons need a kernel. In a saved notebook the question as text takes their place, and that of the
+# notebook's own line about a dead widget.
+_INSTEAD_OF_BUTTONS = """<style>
+.jp-OutputArea:has(.widget-radio) > .jp-OutputArea-child:has(.zoolab-question),
+.jp-OutputArea:has(.zoolab-question):not(:has(.widget-radio))
+  > .jp-OutputArea-child:has(> .jupyter-widgets) {
+  display: none;
+}
+</style>"""
 
 
 class Prediction:
@@ -33,18 +44,22 @@ class Prediction:
         """Compare with what was computed; `because` is one sentence on why it is so."""
         return Revealed(self, actual, because)
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """Buttons where there are widgets; the question and its options everywhere."""
-        texts = {"text/plain": str(self), "text/html": self._as_html()}
+    def _ipython_display_(self) -> None:
+        """Buttons where there are widgets; and the question as text, which a saved notebook keeps."""
+        from IPython import display as shown
+
+        display: Any = shown.display
         if self._buttons is None:
             self._buttons = _radio_buttons(self)
         if self._buttons is None:
-            return texts
-        bundle = self._buttons._repr_mimebundle_(**kwargs)
-        data, metadata = bundle if isinstance(bundle, tuple) else (bundle or {}, {})
-        return {**data, **texts}, metadata
+            display({"text/html": self._repr_html_(), "text/plain": str(self)}, raw=True)
+            return
+        buttons = self._buttons._repr_mimebundle_()
+        display({**buttons, "text/plain": str(self)}, raw=True)
+        kept = f'<div class="zoolab-question">{_INSTEAD_OF_BUTTONS}{self._repr_html_()}</div>'
+        display({"text/html": kept, "text/plain": ""}, raw=True)
 
-    def _as_html(self) -> str:
+    def _repr_html_(self) -> str:
         items = "".join(f"<li>{escape(str(option))}</li>" for option in self.options)
         return f"<p><b>Predict first:</b> {escape(self.question)}</p><ul>{items}</ul>"
 
@@ -97,9 +112,21 @@ def predict(question: str, options: Sequence[Any]) -> Prediction:
     >>> guess.choose(3).reveal(4, because="Each call and each result is one.")
     4. You said: 3. Each call and each result is one.
     """
-    if len(options) < 2:
-        raise InvalidInput("a question with one answer", expected="at least two options")
-    return Prediction(question, options)
+    if len(options) < 2 or isinstance(options, str):
+        raise InvalidInput("a question with one answer", expected="a list of at least two options")
+    return _asked_before(question, options) or Prediction(question, options)
+
+
+def _asked_before(question: str, options: Sequence[Any]) -> Prediction | None:
+    """The same question, if it was shown: Shift+Enter after a click on an answer runs its cell again."""
+    if "IPython" not in sys.modules:
+        return None
+    import IPython
+
+    shell: Any = IPython.get_ipython()
+    shown = list(shell.user_ns.get("_oh", {}).values()) if shell is not None else []
+    same = (each for each in reversed(shown) if isinstance(each, Prediction) and each.question == question)
+    return next((each for each in same if each.options == tuple(options)), None)
 
 
 def _radio_buttons(prediction: Prediction) -> Any:

@@ -74,6 +74,21 @@ def opened(page, tmp_path):
     return opened
 
 
+def test_an_address_leads_to_a_moment(opened, trace):
+    shown, watch, address = opened(trace.to_html(interactive=True))
+    shown.at("step 5 of 15, turn 1")
+    shown.press("ArrowRight")
+    shown.at("step 6 of 15, turn 1")
+    assert shown.page.url == f"{address}#step-6"
+    for fragment, place in (("step-2", "2"), ("step-15", "15"), ("step-16", "15"), ("<b>", "15")):
+        shown.page.evaluate("fragment => { location.hash = fragment }", fragment)
+        shown.at(f"step {place} of 15, turn {'3' if place == '15' else '1'}")
+    shown.page.goto(f"{address}#step-3")
+    shown.page.reload()
+    shown.at("step 3 of 15, turn 1")
+    assert watch.complaints == []
+
+
 def test_a_page_without_a_kernel_is_stepped_by_keys(opened, trace):
     shown, watch, address = opened(trace.to_html(interactive=True))
     shown.at("step 5 of 15, turn 1")

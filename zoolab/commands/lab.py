@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import quote
 
 from zoolab.errors import InvalidInput
 
@@ -23,7 +24,20 @@ def open_lab(no_browser: bool, port: int | None, options: list[str]) -> int:
     command += [] if port is None else [f"--port={port}", "--ServerApp.port_retries=0"]
     if getattr(os, "geteuid", lambda: 1)() == 0 and "--allow-root" not in options:
         command.append("--allow-root")
-    return subprocess.run([*command, *([str(target)] if target.exists() else [])], check=False).returncode
+    return subprocess.run([*command, *(place(target) if target.exists() else [])], check=False).returncode
+
+
+def place(notebook: Path) -> list[str]:
+    """Options that open a notebook, in the checkout if it is there, so that links to the labs lead somewhere.
+
+    >>> [root, address] = place(_first_notebook())
+    >>> address
+    '--LabApp.default_url=/lab/tree/notebooks/00-can-it-call-tools.ipynb'
+    """
+    notebook, checkout = notebook.resolve(), Path(__file__).resolve().parents[2]
+    root = checkout if notebook.is_relative_to(checkout) else notebook.parent
+    address = quote(notebook.relative_to(root).as_posix())
+    return [f"--ServerApp.root_dir={root}", f"--LabApp.default_url=/lab/tree/{address}"]
 
 
 def _first_notebook() -> Path:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from zoolab.errors import InvalidInput
+from zoolab.jsontext import excerpt
 from zoolab.trace.story.markup import visible
 from zoolab.trace.story.words import as_text
 
@@ -95,3 +97,25 @@ def pretty(value: Any) -> str:
 def _size(text: str) -> int:
     plain = text.isascii() and '"' not in text and "\\" not in text and "\n" not in text
     return len(text) if plain else len(json.dumps(text, ensure_ascii=False).encode())
+
+
+def whole_number(value: object) -> int:
+    """A step number as the browser sent it. Raises `InvalidInput` for anything else.
+
+    >>> whole_number(3)
+    3
+    """
+    if type(value) is not int or value < 0:
+        raise InvalidInput(f"a step number is {excerpt(value)}", expected="a whole number")
+    return value
+
+
+def plain_text(value: object) -> str:
+    """A text as the browser sent it. Raises `InvalidInput` for anything else.
+
+    >>> plain_text("a note")
+    'a note'
+    """
+    if not isinstance(value, str):
+        raise InvalidInput(f"found {excerpt(value)}", expected="text")
+    return value

@@ -65,6 +65,8 @@ const NO_KERNEL = {
   c: "This page runs no Python. To compare, open both traces in a notebook: inspect(trace, other)",
 };
 
+const GONE = "The kernel behind this inspector is gone: it was restarted, perhaps. Run the cell again.";
+
 /** Drawn as strokes on a square of 16. */
 const ICONS = {
   define: "M5.5 2.5C3 2.5 4.5 7 2.5 8c2 1 .5 5.5 3 5.5M10.5 2.5c2.5 0 1 4.5 3 5.5-2 1-.5 5.5-3 5.5",
@@ -360,8 +362,8 @@ class Panels {
   static patience = 5000;
   static ahead = 8;
 
-  constructor(model) {
-    this.model = model;
+  constructor(app) {
+    this.app = app;
     this.cache = new Map();
     this.asked = new Map();
     this.last = new Map();
@@ -384,7 +386,7 @@ class Panels {
     if (Date.now() < (this.asked.get(side) ?? 0) || !near.slice(0, Panels.ahead / 2).some(missing)) return;
     this.last.set(side, seq);
     this.asked.set(side, Date.now() + Panels.patience);
-    this.model.send({ type: "get", which: side, steps: near.filter(missing) });
+    this.app.send({ type: "get", which: side, steps: near.filter(missing) });
   }
 
   keep(side, seq, panel) {
@@ -939,6 +941,7 @@ class StepPanel {
     this.sight.scroll({ top: 0 });
     const failed = panel.failed && [BLOCKS.note({ tone: "error", text: panel.failed })];
     this.blocks.replaceChildren(...(failed || panel.blocks.map((data) => block(data, panel, this.column.app))));
+    if (failed) return this.next.replaceChildren();
     this.next.replaceChildren(h("b", null, panel.next ? "runs next " : "the end "), panel.next ?? "nothing runs after this");
   }
 }
@@ -999,7 +1002,7 @@ class Column {
     const { overview, seq } = this;
     this.el.hidden = !overview?.n;
     if (this.el.hidden) return;
-    const panel = this.app.panels.get(this.side, seq);
+    const panel = this.app.panels.get(this.side, seq) ?? (this.app.gone ? { ...NO_PANEL, seq, failed: GONE } : undefined);
     this.drawFrame(overview, seq);
     this.rail.draw(overview, seq);
     this.ledger?.draw(overview, seq);
@@ -1223,9 +1226,10 @@ class App {
   constructor(model, el) {
     this.model = model;
     this.id = `zl-${Math.random().toString(36).slice(2, 8)}`;
-    this.panels = new Panels(model);
+    this.panels = new Panels(this);
     this.linked = true;
     this.busy = false;
+    this.gone = false;
     this.moving = false;
     this.columns = { main: new Column(this, "main"), other: new Column(this, "other") };
     this.header = new Header(this);
@@ -1307,7 +1311,22 @@ class App {
     this.done = done;
     if (quick) this.say("The note is saved.");
     if (this.unsaved) this.save();
-    this.model.send(message);
+    this.send(message);
+    this.drawSoon();
+  }
+
+  /** A kernel that was restarted knows nothing of this inspector, and sending to it is an error. */
+  send(message) {
+    try {
+      this.model.send(message);
+    } catch {
+      this.lost();
+    }
+  }
+
+  lost() {
+    this.gone = true;
+    this.busy = false;
     this.drawSoon();
   }
 
@@ -1328,7 +1347,11 @@ class App {
   save() {
     clearTimeout(this.unsaved);
     this.unsaved = null;
-    this.model.save_changes();
+    try {
+      this.model.save_changes();
+    } catch {
+      this.lost();
+    }
   }
 
   drawSoon() {
@@ -1337,6 +1360,7 @@ class App {
 
   draw() {
     this.due = null;
+    if (this.gone) this.say(GONE);
     this.root.classList.toggle("zl-two", this.comparing);
     this.root.setAttribute("aria-busy", String(this.busy));
     this.empty.hidden = this.columns.main.overview.n > 0;

@@ -12,20 +12,18 @@ import traitlets
 
 from zoolab.errors import InvalidInput, ReplayMiss, ZoolabError
 from zoolab.inspector import forks
-from zoolab.inspector.bounds import sendable
+from zoolab.inspector.bounds import plain_text, sendable, whole_number
 from zoolab.inspector.driver import Driver
 from zoolab.inspector.edits import edited
 from zoolab.inspector.overview import first_error, overview_of, packed
+from zoolab.inspector.saved import display_both, kept_story, story_of
 from zoolab.inspector.views import View, add_note, compared, live_of, notes_of, panel_in, partner
 from zoolab.jsontext import excerpt
 from zoolab.records import Model, Outcome, Record, Step
 from zoolab.trace import Trace
-from zoolab.trace.story.page import MAX_STEPS, render_fragment
 
 _FILES = files("zoolab.inspector")
 _MAX_PANELS = 24
-#: Steps of the story beside the widget, where the trace is too long to be told whole.
-FEW_STEPS = 8
 _MAX_DEPTH = 40
 #: Seconds between two reports of a walk that runs.
 _REPORT = 0.25
@@ -88,6 +86,7 @@ class Inspector(anywidget.AnyWidget):
         self._views = [view]
         self._model, self._tools, self._replay = model, tools, replay
         self._reported = 0.0
+        self._kept: Any = None
         at = first_error(view.trace) or 0
         state = self._state()
         super().__init__(**state, step=at, other_step=partner(state["pairs"], at))
@@ -109,13 +108,19 @@ class Inspector(anywidget.AnyWidget):
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         """The widget; the story for where no widget is shown; and a line of text."""
-        bundle = super()._repr_mimebundle_(**kwargs)
-        data, metadata = bundle if isinstance(bundle, tuple) else (bundle or {}, {})
-        story = render_fragment(self.trace, MAX_STEPS if len(self.trace) <= MAX_STEPS else FEW_STEPS)
-        texts = {"text/html": story, "text/plain": repr(self.trace)}
-        data = {**data, **texts}
+        data, metadata = self._widget()
+        data["text/html"] = story_of(self.trace)
         names = (set(kwargs.get("include") or data) & set(data)) - set(kwargs.get("exclude") or ())
         return {name: shown for name, shown in data.items() if name in names}, metadata
+
+    def _ipython_display_(self) -> None:
+        """The widget, and the story in an output of its own, which is kept up to date."""
+        self._kept = display_both(*self._widget(), self.trace)
+
+    def _widget(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        bundle = super()._repr_mimebundle_()
+        data, metadata = bundle if isinstance(bundle, tuple) else (bundle or {}, {})
+        return {**data, "text/plain": repr(self.trace)}, metadata
 
     def _state(self) -> dict[str, Any]:
         other, pairs = compared(self.view)
@@ -136,6 +141,8 @@ class Inspector(anywidget.AnyWidget):
             setattr(self, name, value)
         if step is not None:
             self.step, self.other_step = step, partner(self.pairs, step)
+        if self._kept is not None:
+            self._kept.update(kept_story(self.trace), raw=True)
         self._reported = time.monotonic()
 
     def _received(self, _widget: object, message: Any, _buffers: object) -> None:
@@ -164,7 +171,7 @@ class Inspector(anywidget.AnyWidget):
         panels: dict[str, Any] = {}
         for seq in steps[:_MAX_PANELS]:
             try:
-                panels[str(seq)] = panel_in(self.view, which, _whole(seq))
+                panels[str(seq)] = panel_in(self.view, which, whole_number(seq))
             except (ZoolabError, ValueError, TypeError, RecursionError) as error:
                 self._failed(str(error), which=which, seq=seq)
         self.send({"type": "panels", "which": which, "panels": panels})
@@ -193,11 +200,11 @@ class Inspector(anywidget.AnyWidget):
 
     def _until(self, message: dict[str, Any]) -> None:
         kind, tool, error = (message.get(name) for name in ("kind", "tool", "error"))
-        kind, tool = _text(kind or ""), _text(tool or "")
+        kind, tool = plain_text(kind or ""), plain_text(tool or "")
         self._drive(lambda driver: driver.until(kind, tool, bool(error), self._report))
 
     def _answer(self, message: dict[str, Any]) -> None:
-        then, seq = message.get("then"), _whole(message.get("seq"))
+        then, seq = message.get("then"), whole_number(message.get("seq"))
         if then not in ("step", "run", None):
             raise InvalidInput(f"then is {excerpt(then)}", expected="step, run or null")
         record = self._edited(seq, message)
@@ -215,7 +222,7 @@ class Inspector(anywidget.AnyWidget):
         self._drive(lambda driver: driver.decide(message.get("choice")))
 
     def _fork(self, message: dict[str, Any]) -> None:
-        verb, seq = message.get("verb"), _whole(message.get("seq"))
+        verb, seq = message.get("verb"), whole_number(message.get("seq"))
         record, parent = self._edited(seq, message), self.trace
         try:
             child = forks.fork_by(verb, parent, seq, record, self._model, self._tools, self._replay)
@@ -231,7 +238,7 @@ class Inspector(anywidget.AnyWidget):
         self._push(view, min(seq, len(child) - 1))
 
     def _open(self, message: dict[str, Any]) -> None:
-        seq = self.trace.index(_whole(message.get("seq")))
+        seq = self.trace.index(whole_number(message.get("seq")))
         record = self.trace.steps[seq].record
         inner = record.trace if isinstance(record, Outcome) else None
         if not isinstance(inner, Trace):
@@ -254,8 +261,8 @@ class Inspector(anywidget.AnyWidget):
         self._show(0, self.view.step)
 
     def _note(self, message: dict[str, Any]) -> None:
-        seq = self.trace.index(_whole(message.get("seq")))
-        add_note(self.trace, seq, _text(message.get("text")))
+        seq = self.trace.index(whole_number(message.get("seq")))
+        add_note(self.trace, seq, plain_text(message.get("text")))
         self.notes = sendable(notes_of(self.trace))
 
     def _compare(self, message: dict[str, Any]) -> None:
@@ -286,15 +293,3 @@ class Inspector(anywidget.AnyWidget):
         "note": _note,
         "compare": _compare,
     }
-
-
-def _whole(value: object) -> int:
-    if type(value) is not int or value < 0:
-        raise InvalidInput(f"a step number is {excerpt(value)}", expected="a whole number")
-    return value
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise InvalidInput(f"found {excerpt(value)}", expected="text")
-    return value

@@ -7,6 +7,20 @@
   const reply = (content) => setTimeout(() => emit("msg:custom", content, []), 0);
   const failed = (message, more) => reply({ type: "failed", message, difference: "", ...more });
 
+  // The address names the moment on show: "page.html#step-5".
+  function stepOfAddress() {
+    const [, number] = /^#step-([0-9]{1,9})$/.exec(location.hash) ?? [];
+    return number >= 1 && number <= state.overview.n ? number - 1 : null;
+  }
+
+  function nameStep() {
+    try {
+      history.replaceState(null, "", `#step-${state.step + 1}`);
+    } catch {
+      // A frame may forbid it, and a browser so many changes in a row.
+    }
+  }
+
   const model = {
     get: (key) => state[key],
     set(key, value) {
@@ -46,5 +60,8 @@
     reply({ type: "panels", which, panels });
   }
 
+  state.step = stepOfAddress() ?? state.step;
+  window.addEventListener("hashchange", () => model.set("step", stepOfAddress() ?? state.step));
+  model.on("change:step", nameStep);
   render({ model, el: document.getElementById("zoolab-inspector") });
 }

@@ -81,7 +81,7 @@ class Replay:
         difference = self.recording.difference(body)
         return ReplayMiss(
             f"{self.recording.path.name} holds no such request, among {len(self.recording)}",
-            advice="ask what was recorded, or record this with live="
+            advice='ask what was recorded, set LIVE = "local" in a notebook, or record this with live='
             + (f"\n{difference}" if difference else ""),
             difference=difference,
         )

@@ -1,7 +1,7 @@
 """Tool retrieval: with forty tools, which eight does this question need? For `walk(..., retrieve=)`.
 
 bm25.py        by the words that question and description share
-embeddings.py  by their meaning, with a small static model from a package (extra `retrieval`)
+embeddings.py  by their meaning, with a small static model from a package
 
 A request's record says which tools were left out and why: `Request.withheld`.
 """

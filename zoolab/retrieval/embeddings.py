@@ -51,9 +51,7 @@ def _embedder() -> Any:
         with _root_logger_as_it_was():
             import wordllama
     except ImportError:
-        raise InvalidInput(
-            "Embeddings needs the package wordllama", advice="pip install 'zoolab[retrieval]'"
-        ) from None
+        raise InvalidInput("Embeddings needs the package wordllama", advice="pip install wordllama") from None
     folder = Path(str(wordllama.__file__)).parent
     with _root_logger_as_it_was():
         return wordllama.WordLlama.load(cache_dir=folder, disable_download=True)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from zoolab.errors import InvalidArguments, Problem
+from zoolab.errors import InvalidArguments, InvalidInput, Problem
 from zoolab.jsontext import NotStrictJSON, excerpt, parse_json
 from zoolab.records import Repair, ToolCall, Verdict
 from zoolab.schema.checker import Validator
@@ -51,7 +51,7 @@ def check_call(
 
     Raises:
         InvalidSchema: The validator refuses the schema; see `zoolab.schema.quick`.
-        InvalidInput: It is not installed.
+        InvalidInput: It is not installed; or what is to be judged is no call with arguments as text.
 
     >>> from zoolab.registry import ToolRegistry
     >>> from zoolab.tools import Tool
@@ -59,6 +59,8 @@ def check_call(
     >>> check_call(ToolCall(1, 0, "call_1", "add", '{"a": "2"}'), tools).problems[0].message
     '/a: expected integer, received "2"'
     """
+    if not isinstance(call, ToolCall) or not isinstance(call.arguments, str):
+        raise _no_call(call)
     tool = registry.get(call.name)
     if tool is None:
         return _refused("unknown_tool", registry.names_as_text(), excerpt(call.name))
@@ -132,6 +134,16 @@ def _proposed(repair: Repairer, raw: str, schema: dict[str, Any]) -> tuple[str |
             return proposed, ()
         received = f"a {type(proposed).__name__}"
     return None, (Problem("invalid_arguments", "", "a repair as text, or None", received),)
+
+
+def _no_call(given: object) -> InvalidInput:
+    if isinstance(given, ToolCall):
+        what = f"the arguments of a call are a {type(given.arguments).__name__}"
+        return InvalidInput(
+            what, expected="the text that the model wrote", advice="use json.dumps(arguments)"
+        )
+    what = f"{excerpt(given)} is no ToolCall"
+    return InvalidInput(what, expected="a ToolCall", advice="read_calls(message) finds those of a message")
 
 
 def _refused(code: str, expected: str, received: str) -> Verdict:

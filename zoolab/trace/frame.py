@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import chain, islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -63,11 +63,8 @@ def _frame(traces: Sequence[Trace]) -> pd.DataFrame:
     import numpy as np
     import pandas as pd
 
-    steps = [step for trace in traces for step in trace.steps]
     sizes = [len(trace.steps) for trace in traces]
-    kinds, turns, slots, records, calls, replies, attempts = (
-        list(map(itemgetter(at), steps)) for at in _TAKEN
-    )
+    kinds, turns, slots, records, calls, replies, attempts = _taken(traces)
     started = np.concatenate([np.empty(0), *(np.asarray(trace.started) for trace in traces)])
     durations = _waits(kinds, started, sizes)
     codes, pending = _read_records(records, durations)
@@ -79,7 +76,7 @@ def _frame(traces: Sequence[Trace]) -> pd.DataFrame:
         "seq": _counted(sizes),
         "turn": np.array(turns, dtype=np.int64),
         "step": kinds,
-        "slot": _whole(slots),
+        "slot": _whole(np.array([-1 if slot is None else slot for slot in slots], dtype=np.int64)),
         "call_id": [None if call is None else call.id for call in calls],
         "attempt": np.array(attempts, dtype=np.int64),
         "tool": [None if call is None else call.name for call in calls],
@@ -89,10 +86,18 @@ def _frame(traces: Sequence[Trace]) -> pd.DataFrame:
         "n_messages": np.array([at.length for trace in traces for at in trace.revisions], dtype=np.int64),
         "t_start": started,
         "duration_ms": durations,
-        "fault": [name for trace in traces for name in _faults(trace)],
+        "fault": [None] * len(kinds),
     }
+    if _has_faults(traces, records, replies):
+        columns["fault"] = [name for trace in traces for name in _faults(trace)]
     columns["tokens_in"], columns["tokens_out"] = _tokens(kinds, replies)
-    return pd.DataFrame(columns, index=pd.RangeIndex(len(steps)), columns=COLUMNS)
+    return pd.DataFrame(columns, index=pd.RangeIndex(len(kinds)), columns=COLUMNS)
+
+
+def _taken(traces: Sequence[Trace]) -> list[list[Any]]:
+    """Some fields of all steps, a list each; laid end to end they come apart fastest."""
+    fields = list(chain.from_iterable(step for trace in traces for step in trace.steps))
+    return [fields[at :: len(Step._fields)] for at in _TAKEN]
 
 
 def _of_runs(traces: Sequence[Trace], sizes: Sequence[int]) -> dict[str, Any]:
@@ -144,22 +149,21 @@ def _read_records(records: Sequence[Any], durations: Any) -> tuple[list[str | No
     return codes, pending
 
 
+def _has_faults(traces: Sequence[Trace], records: Sequence[Any], replies: Sequence[Reply | None]) -> bool:
+    """Few traces have any, and to ask each step where they belong takes long."""
+    return (
+        any(trace.fault for trace in traces)
+        or any(record.fault for record in records if type(record) is Outcome)
+        or any(reply.faults for reply in filter(None, replies))
+    )
+
+
 def _faults(trace: Trace) -> list[str | None]:
     """The names of the faults of each step, each once; None where there are none."""
     names: list[str | None] = [None] * len(trace.steps)
-    for seq, faults in marks_by_step(trace).items() if names and _has_faults(trace) else ():
+    for seq, faults in marks_by_step(trace).items() if names else ():
         names[seq] = ", ".join(dict.fromkeys(fault.name for fault in faults))
     return names
-
-
-def _has_faults(trace: Trace) -> bool:
-    """Few traces have any, and to ask each step where they belong takes long."""
-    if trace.fault is not None:
-        return True
-    records = map(itemgetter(3), trace.steps)
-    replies = {id(reply): reply for reply in map(itemgetter(7), trace.steps)}
-    broken = [record for record in records if type(record) is Outcome and record.fault is not None]
-    return bool(broken) or any(reply is not None and reply.faults for reply in replies.values())
 
 
 def _waits(kinds: Sequence[str], started: Any, sizes: Sequence[int]) -> Any:
@@ -176,13 +180,15 @@ def _waits(kinds: Sequence[str], started: Any, sizes: Sequence[int]) -> Any:
 
 
 def _model(steps: list[Step]) -> str | None:
-    return next((step.reply.model for step in reversed(steps) if step.reply and step.reply.model), None)
+    replies = filter(None, map(itemgetter(7), reversed(steps)))
+    return next((reply.model for reply in replies if reply.model), None)
 
 
 def _tokens(kinds: Sequence[str], replies: Sequence[Reply | None]) -> tuple[Any, Any]:
     """What each request cost, where the endpoint said so, in the request's row."""
-    sent: list[int | None] = [None] * len(kinds)
-    received: list[int | None] = [None] * len(kinds)
+    import numpy as np
+
+    sent, received = np.full((2, len(kinds)), -1, dtype=np.int64)
     request = 0
     for seq, reply in enumerate(replies):
         if reply is not None:
@@ -194,19 +200,16 @@ def _tokens(kinds: Sequence[str], replies: Sequence[Reply | None]) -> tuple[Any,
     return _whole(sent), _whole(received)
 
 
-def _whole(values: Sequence[int | None]) -> Any:
-    """Whole numbers, some of them missing; as `pd.array` makes them, and faster."""
-    import numpy as np
+def _whole(values: Any) -> Any:
+    """Whole numbers, those below 0 missing."""
     import pandas as pd
 
-    missing = np.array([value is None for value in values], dtype=bool)
-    filled = np.array([value or 0 for value in values], dtype=np.int64)
-    return pd.arrays.IntegerArray(filled, missing)
+    return pd.arrays.IntegerArray(values, values < 0)
 
 
-def _count(value: object) -> int | None:
+def _count(value: object) -> int:
     """A loaded trace may hold anything here."""
-    return value if type(value) is int and 0 <= value < 1 << 63 else None
+    return value if type(value) is int and 0 <= value < 1 << 63 else -1
 
 
 def _scalar(value: object) -> object:

@@ -130,7 +130,8 @@ def _decision(decision: Decision) -> str:
 
 
 def _result(result: Result) -> str:
-    told = f"error {result.error_code}" if result.error_code else f"{result.data_bytes:,} bytes"
+    size = f"{result.data_bytes:,} byte{'s' * (result.data_bytes != 1)}"
+    told = f"error {result.error_code}" if result.error_code else size
     cut = f", cut to {result.sent_bytes:,}" if result.truncated else ""
     again = f"; loop detected: {result.repeats} times the same" if result.loop_detected else ""
     return f"goes back to the model as {result.tool_call_id}: {told}{cut}{again}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any, cast
+from typing import Annotated, Any, cast, get_origin
 
 from zoolab.errors import ZoolabError
 from zoolab.inspector.bounds import MAX_ROWS, Room, pretty
@@ -88,9 +88,19 @@ def _python_signature(tool: Tool) -> inspect.Signature | None:
     if tool.function is None:
         return None
     try:
-        return inspect.signature(tool.function, eval_str=True)
+        return _with_bare_types(inspect.signature(tool.function, eval_str=True))
     except Exception:  # an annotation in quotes may name what is not there
         return _as_written(tool.function)
+
+
+def _with_bare_types(signature: inspect.Signature) -> inspect.Signature:
+    """Without what `Annotated` adds to a type: the description has a column of its own."""
+    bare = [each.replace(annotation=_bare(each.annotation)) for each in signature.parameters.values()]
+    return signature.replace(parameters=bare, return_annotation=_bare(signature.return_annotation))
+
+
+def _bare(annotation: Any) -> Any:
+    return annotation.__origin__ if get_origin(annotation) is Annotated else annotation
 
 
 def _as_written(function: Any) -> inspect.Signature | None:

@@ -54,7 +54,7 @@ def size(number: int) -> str:
     >>> size(512), size(52_300)
     ('512 bytes', '52 kB')
     """
-    return f"{number / 1000:,.0f} kB" if number >= 1000 else f"{number} bytes"
+    return f"{number / 1000:,.0f} kB" if number >= 1000 else f"{number} byte{'s' * (number != 1)}"
 
 
 def as_text(value: Any) -> str:

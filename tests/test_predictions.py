@@ -1,0 +1,65 @@
+"""A question before its answer, in a shell: asked, run again, settled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from zoolab import predict
+from zoolab.errors import InvalidInput
+
+ASKS = 'guess = predict("How many?", [2, "<b>3</b>"])\nguess'
+BUTTONS = "application/vnd.jupyter.widget-view+json"
+
+
+@pytest.fixture
+def shell() -> Iterator[Any]:
+    """An IPython shell without a kernel."""
+    from IPython.core.interactiveshell import InteractiveShell
+
+    kept = InteractiveShell.instance()
+    kept.reset()
+    kept.run_cell("from zoolab import predict")
+    yield kept
+    InteractiveShell.clear_instance()
+
+
+def asked(shell: Any, cell: str = ASKS) -> Any:
+    shell.run_cell(cell, store_history=True)
+    return shell.user_ns["guess"]
+
+
+def test_a_cell_that_is_run_again_keeps_what_was_chosen(shell: Any) -> None:
+    asked(shell).choose(2)
+    assert asked(shell).reveal(2).right is True
+
+
+def test_the_same_words_with_other_options_are_another_question(shell: Any) -> None:
+    asked(shell).choose(2)
+    assert asked(shell, ASKS.replace("[2, ", "[2, 4, ")).choice is None
+    assert asked(shell, ASKS.replace("many", "often")).choice is None
+
+
+def test_without_a_notebook_every_question_is_new() -> None:
+    predict("How many?", [2, 3]).choose(2)
+    assert predict("How many?", [2, 3]).choice is None
+
+
+def test_what_is_saved_says_the_question_in_words_beside_the_buttons(shell: Any) -> None:
+    from IPython.utils.capture import capture_output
+
+    with capture_output() as shown:
+        asked(shell)
+    buttons, words = (output.data for output in shown.outputs)
+    assert BUTTONS in buttons
+    assert "  - 2" in buttons["text/plain"]
+    assert "How many?" in words["text/html"]
+    assert "<li>&lt;b&gt;3&lt;/b&gt;</li>" in words["text/html"]
+
+
+@pytest.mark.parametrize("options", ["yes", ["yes"], []])
+def test_one_answer_is_no_question(options: Any) -> None:
+    with pytest.raises(InvalidInput, match="at least two"):
+        predict("Is it so?", options)
