@@ -23,6 +23,7 @@ from zoolab.experiments import UNSAID, Case, Experiment, Setup, experiment
 from zoolab.experiments.cases import cases_in
 from zoolab.experiments.compare import compare_runs
 from zoolab.experiments.packing import Parts, pack
+from zoolab.experiments.summary import by_kind
 from zoolab.experiments.unpacking import unpack
 from zoolab.experiments.variants import check_described, variants_in
 from zoolab.models.faulty import FAULTS
@@ -344,7 +345,7 @@ def test_a_trace_comes_back_from_the_journal_as_it_was(script, faults, envelope)
     with suppress(ZoolabError):
         run("Hi", TOOLS, model, trace=trace, envelope=envelope)
     parts = Parts()
-    line = json.loads(json.dumps(json.loads(pack(trace, parts))))
+    line = json.loads(json.dumps(json.loads(pack(trace, by_kind(trace.steps), parts))))
     known = parts.take()
     again = unpack(line, trace.run_id, trace.meta, lambda name: json.loads(known[name]))
     assert again.messages == trace.messages
@@ -361,7 +362,7 @@ def test_an_edited_trace_comes_back_too():
     trace = run("Hi", [add], Scripted([[("add", {"a": 1})], "1", "7"]))
     fork = trace.fork(4, Outcome(7))
     parts = Parts()
-    again = unpack(json.loads(pack(fork, parts)), fork.run_id, fork.meta, {}.get)
+    again = unpack(json.loads(pack(fork, by_kind(fork.steps), parts)), fork.run_id, fork.meta, {}.get)
     assert again == fork
 
 
@@ -379,7 +380,7 @@ json_values = st.recursive(
 def test_a_packed_trace_by_a_stranger_is_a_trace_or_an_error(data):
     trace = run("Hi", TOOLS, Scripted([[("add", {"a": 1}), ("fail", {})], [("fly", {})], "7"]))
     parts = Parts()
-    line = json.loads(pack(trace, parts))
+    line = json.loads(pack(trace, by_kind(trace.steps), parts))
     known = {name: json.loads(text) for name, text in parts.take().items()}
     where = data.draw(st.sampled_from(sorted(line)))
     if isinstance(line[where], list) and line[where] and data.draw(st.booleans()):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import random
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -47,13 +48,16 @@ class Asking:
     `deterministic` and its temperature is 0; variants of a case do, where they ask the same.
     """
 
-    def __init__(self, model: Any, name: str, counter: Counter, repeat: int) -> None:
+    def __init__(self, model: Callable[[Request], Reply], name: str, counter: Counter, repeat: int) -> None:
         self._model = model
         self._name = name
         self._counter = counter
         self._repeat = repeat
         real = counter.cache is not None and getattr(model, "made", None) == "recorded"
         self._cache = counter.cache if real else None
+        self._counts = counter.ledger.counts
+        # What each walk asks for: found here, it need not be missed first.
+        self.calls, self.equip = getattr(model, "calls", "native"), getattr(model, "equip", None)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -82,7 +86,7 @@ class Asking:
         attempt, retries = 0, self._counter.terms.pace.retries
         while True:
             try:
-                return self._ask_once(request)
+                return self._counted(request) if self._counts else self._model(request)
             except BudgetSpent:
                 raise
             except (ModelError, TimeoutError, ConnectionError) as error:
@@ -92,14 +96,10 @@ class Asking:
             attempt += 1
             time.sleep(wait)
 
-    def _ask_once(self, request: Request) -> Reply:
-        ledger = self._counter.ledger
-        if not ledger.counts:
-            reply: Reply = self._model(request)
-            return reply
-        thought = tokens_in(request.prefix, request.tools)
+    def _counted(self, request: Request) -> Reply:
+        ledger, thought = self._counter.ledger, tokens_in(request.prefix, request.tools)
         ledger.reserve(thought)
-        reply = self._model(request)
+        reply: Reply = self._model(request)
         ledger.settle(_tokens_of(reply, thought) - thought)
         return reply
 

@@ -2,48 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from zoolab.records import Outcome, Verdict
+from zoolab.records import KINDS, Kind, Outcome, Step, Verdict
 
 if TYPE_CHECKING:
     from zoolab.trace import Trace
 
-__all__ = ["summary_of"]
+__all__ = ["by_kind", "summary_of"]
+
+_JUDGED: tuple[Kind, ...] = ("validate", "execute")
 
 
-def summary_of(trace: Trace) -> dict[str, Any]:
-    """How a run ended (`outcome`, `error`, `said`, the final text) and what it took.
+def by_kind(steps: Iterable[Step]) -> dict[Kind, list[Step]]:
+    """The steps of each kind, in their order.
+
+    >>> by_kind([])["request"]
+    []
+    """
+    found: dict[Kind, list[Step]] = {kind: [] for kind in KINDS}
+    for step in steps:
+        found[step.kind].append(step)
+    return found
+
+
+def summary_of(trace: Trace, of: Mapping[Kind, list[Step]]) -> dict[str, Any]:
+    """How a run ended (`outcome`, `error`, `said`, the final text) and what it took; `of` are its steps.
 
     `turns` are requests; `calls` are those that the model asked for, `errors` those of them that were
     refused or failed; `duration_ms` is of the whole run; tokens are as the endpoint counted them, None
     where it did not.
 
     >>> from zoolab import Scripted, run
-    >>> summary = summary_of(run("Hi", [], Scripted(["Hello"])))
+    >>> trace = run("Hi", [], Scripted(["Hello"]))
+    >>> summary = summary_of(trace, by_kind(trace.steps))
     >>> summary["outcome"], summary["turns"], summary["calls"], summary["tokens_in"]
     ('answer', 1, 0, None)
     """
-    steps = trace.steps
-    kinds = [step.kind for step in steps]
-    usages = {id(reply): reply.usage for step in steps if (reply := step.reply) is not None and reply.usage}
-    failed = 0
-    for step in steps:
-        record: Any = step.record
-        kind = type(record)
-        if kind is Verdict or kind is Outcome:
-            failed += not record.ok
+    replies = {id(reply): reply for step in of["tool_call"] if (reply := step.reply)}
+    usages = [reply.usage for reply in replies.values() if reply.usage]
+    judged = [step.record for kind in _JUDGED for step in of[kind]]
     return {
         "outcome": trace.outcome,
         "error": trace.error,
         "said": trace.answer,
-        "turns": kinds.count("request"),
-        "steps": len(steps),
-        "calls": kinds.count("validate"),
-        "errors": failed,
+        "turns": len(of["request"]),
+        "steps": len(trace.steps),
+        "calls": len(of["validate"]),
+        "errors": sum([isinstance(it, Verdict | Outcome) and not it.ok for it in judged]),
         "duration_ms": None if trace.ended is None else round(trace.ended * 1e3, 3),
-        "tokens_in": _total([*usages.values()], "prompt_tokens"),
-        "tokens_out": _total([*usages.values()], "completion_tokens"),
+        "tokens_in": _total(usages, "prompt_tokens"),
+        "tokens_out": _total(usages, "completion_tokens"),
     }
 
 

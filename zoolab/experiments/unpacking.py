@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import repeat
 from typing import Any
 
 from zoolab.errors import InvalidTrace
@@ -75,19 +76,35 @@ def _steps(data: Any, part: Callable[[str], Any]) -> Iterator[dict[str, Any]]:
         yield {**event, "appended": length - before, **records.next(letter, turn, slot, last)}
 
 
-def _reply(row: Mapping[str, Any], messages: list[Any]) -> dict[str, Any]:
-    message = row["message"]
-    return {**row, "message": messages[message] if isinstance(message, int) else message}
+def _reply(row: Any, messages: list[Any]) -> dict[str, Any]:
+    told = {"message": row} if isinstance(row, int) else row
+    message = told["message"]
+    return {**told, "message": messages[message] if isinstance(message, int) else message}
+
+
+def _calls_in(replies: list[dict[str, Any]], rows: list[Any]) -> dict[tuple[int, int], dict[str, Any]]:
+    """The calls by turn and slot: those that rows tell, and those that are whole in their messages."""
+    calls: dict[tuple[int, int], dict[str, Any]] = {}
+    for turn, reply in enumerate(replies, 1):
+        for slot, wire in enumerate(reply["message"].get("tool_calls") or ()):
+            function = wire.get("function") or {}
+            whole = (turn, slot, wire.get("id"), function.get("name"), function.get("arguments"))
+            calls[turn, slot] = dict(zip(_CALL, whole, strict=False))
+    told: list[dict[str, Any]] = [dict(zip(_CALL, row, strict=False)) for row in rows]
+    return calls | {(call["turn"], call["slot"]): call for call in told}
+
+
+def _each(rows: Any) -> Iterator[Any]:
+    return repeat(rows) if isinstance(rows, str) else iter(rows)
 
 
 class _Records:
     """What the steps hold, handed out in their order."""
 
     def __init__(self, data: Any, part: Callable[[str], Any]) -> None:
-        calls = [dict(zip(_CALL, call, strict=False)) for call in data["calls"]]
-        self._calls = {(call["turn"], call["slot"]): call for call in calls}
         self._replies = [_reply(row, data["messages"]) for row in data["replies"]]
-        self._rows = {letter: iter(data[name]) for letter, name in _LISTS.items()}
+        self._calls = _calls_in(self._replies, data["calls"])
+        self._rows = {letter: _each(data[name]) for letter, name in _LISTS.items()}
         self._part = part
 
     def next(self, letter: str, turn: int, slot: Any, last: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from zoolab.experiments.making import maker_of
 from zoolab.experiments.packing import Parts, pack
 from zoolab.experiments.plan import Card, Grid, Place, derive_seed
 from zoolab.experiments.records import UNSAID, Case, Run, Scorer, Setup
-from zoolab.experiments.summary import summary_of
+from zoolab.experiments.summary import by_kind, summary_of
 from zoolab.experiments.variants import Variant
 from zoolab.jsontext import encode
 from zoolab.loop import walk
@@ -154,11 +154,14 @@ def line_of(run: Run, scorers: Mapping[str, Scorer], parts: Parts) -> bytes:
     >>> line_of(Run(Case("a", "Hi"), Trace(run_id="4c")), {}, Parts())[:35]
     b'{"event":"run","run":"4c","meta":{}'
     """
-    trace, summary = run.trace, summary_of(run.trace)
+    trace, of = run.trace, by_kind(run.trace.steps)
+    summary = summary_of(trace, of)
     if scorers:
         summary |= _scores(run, scorers)
     told = encode({"meta": trace.meta, "summary": summary})
-    return as_bytes(f'{{"event":"run","run":"{trace.run_id}",{told[1:-1]},"trace":{pack(trace, parts)}}}\n')
+    return as_bytes(
+        f'{{"event":"run","run":"{trace.run_id}",{told[1:-1]},"trace":{pack(trace, of, parts)}}}\n'
+    )
 
 
 def crashed(
