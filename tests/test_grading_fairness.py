@@ -10,6 +10,7 @@ from zoolab.grading.labs import labs_folder
 
 LUCKY = {
     "l2": ["wrong_pops_schema"],
+    "l3": ["wrong_one_known_tool", "wrong_limit_counts_calls"],
     "l4": ["wrong_slice_after_the_system_prompt", "wrong_skips_what_is_large", "wrong_orphan_results"],
     "l5": ["wrong_repairs_the_valid"],
     "l7": ["wrong_known_codes_only", "wrong_joined_by_position"],

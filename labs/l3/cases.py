@@ -181,9 +181,9 @@ def _question(chance: Random) -> list[Message]:
 
 def _one_call(student: Student, chance: Random, text: str | None = None, **last: Any) -> Walk:
     """A conversation with one call, which ran once as the model asked for it."""
-    names = chance.sample(NAMES, 3)
-    replies = [_asks(_call(chance, names[0]), text=text), {**_final(chance), **last}]
-    walk = Walk(chance, _question(chance), replies).play(student, sorted(names))
+    first, wanted, last_one = chance.sample(NAMES, 3)
+    replies = [_asks(_call(chance, wanted), text=text), {**_final(chance), **last}]
+    walk = Walk(chance, _question(chance), replies).play(student, [first, wanted, last_one])
     walk.outcomes_of(replies[0]["tool_calls"])
     return walk
 
@@ -315,9 +315,10 @@ def goes_on(student: Student, chance: Random) -> None:
     """A conversation of several turns grows: each request is the one before, the reply, and its results. A
     call that comes again runs again."""
     names = chance.sample(NAMES, 3)
+    # Together with the one that comes again, more calls than `limit` allows requests.
     asks = [
-        _asks(*(_call(chance, name) for name in chance.choices(names, k=chance.randrange(1, 4))))
-        for _ in "123"
+        _asks(*(_call(chance, name) for name in chance.choices(names, k=count)))
+        for count in chance.sample([2, 3, MANY - 5], 3)
     ]
     again = {**asks[0]["tool_calls"][0], "id": _call(chance, names[0])["id"]}
     asks.append(_asks(again))
