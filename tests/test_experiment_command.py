@@ -232,3 +232,17 @@ def test_what_models_and_people_write_is_escaped():
     assert "<img src=x" not in page
     assert "<script" not in page
     assert page.count("</style>") == 1
+
+
+def test_the_example_that_is_printed_is_an_experiment(zoo, tmp_path):
+    printed = zoo("experiment", "--example")
+    (tmp_path / "choice.toml").write_text(printed.out, encoding="utf-8")
+    found = read_config(tmp_path / "choice.toml")
+    assert (found.title, len(found.arguments["cases"])) == ("Better descriptions", 6)
+    assert list(found.arguments["variants"]) == ["plain", "described"]
+
+
+def test_without_a_file_the_command_says_where_to_get_one(zoo):
+    done = zoo("experiment")
+    assert done.code == 2
+    assert "zoolab experiment --example prints one" in done.err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     >>> parser.parse_args(["sums.toml", "--jobs", "2"]).jobs
     2
     """
-    parser.add_argument("config", metavar="CONFIG.toml", help="the experiment")
+    parser.add_argument("config", nargs="?", metavar="CONFIG.toml", help="the experiment")
+    parser.add_argument("--example", action="store_true", help="print such a file, to begin with")
     parser.add_argument("-o", "--out", metavar="DIR", help="where results go; by default beside the file")
     parser.add_argument("--resume", action="store_true", help="do what is missing in the results")
     parser.add_argument("--jobs", type=_positive, metavar="N", help="how many runs at the same time")
@@ -41,6 +43,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Do the experiment; 1 where a run is missing, or broke off by no doing of the model."""
+    if options.example:
+        print(files("zoolab.experiments").joinpath("example.toml").read_text(encoding="utf-8"), end="")
+        return DONE
+    if options.config is None:
+        raise InvalidInput("there is no CONFIG.toml", advice="zoolab experiment --example prints one")
     path = Path(options.config)
     config = read_config(path)
     folder = Path(options.out) if options.out else path.with_name(f"{path.stem}-results")
