@@ -94,12 +94,12 @@ def test_a_budget_that_ends_falls_short(zoo, sums, tmp_path):
     assert "Not done" in (tmp_path / "sums-results" / "report.html").read_text()
 
 
-def test_runs_that_break_off_fall_short_and_one_is_said(zoo, sums, tmp_path, monkeypatch):
-    monkeypatch.setenv("ZOOLAB_CACHE", str(tmp_path / "no-weights"))
-    sums.write_text(SUMS + '[models.small]\nkind = "local"\n')
+def test_runs_that_break_off_fall_short_and_one_is_said(zoo, sums):
+    models = '[models.kept]\nkind = "recording"\n'
+    sums.write_text(SUMS.replace("42 + 58", "42 + 58, friend") + models)
     ran = zoo("experiment", sums, "--quiet")
     assert ran.code == 1
-    assert "8 of 16 runs broke off; the case one, plain, small: invalid_input: the weights" in ran.err
+    assert "8 of 16 runs broke off; the case one, plain, kept: replay_miss: starter.jsonl holds no" in ran.err
 
 
 def test_a_model_that_nobody_hears_falls_short(zoo, sums):
