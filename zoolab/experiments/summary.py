@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["by_kind", "summary_of"]
 
 _JUDGED: tuple[Kind, ...] = ("validate", "execute")
+_WITH_OK = (Verdict, Outcome)
 
 
 def by_kind(steps: Iterable[Step]) -> dict[Kind, list[Step]]:
@@ -42,7 +43,9 @@ def summary_of(trace: Trace, of: Mapping[Kind, list[Step]]) -> dict[str, Any]:
     """
     replies = {id(reply): reply for step in of["tool_call"] if (reply := step.reply)}
     usages = [reply.usage for reply in replies.values() if reply.usage]
-    judged = [step.record for kind in _JUDGED for step in of[kind]]
+    # By type, since an `execute` step may hold a decision.
+    judged: list[Any] = [step.record for kind in _JUDGED for step in of[kind]]
+    failed = [it for it in judged if type(it) in _WITH_OK and not it.ok]
     return {
         "outcome": trace.outcome,
         "error": trace.error,
@@ -50,7 +53,7 @@ def summary_of(trace: Trace, of: Mapping[Kind, list[Step]]) -> dict[str, Any]:
         "turns": len(of["request"]),
         "steps": len(trace.steps),
         "calls": len(of["validate"]),
-        "errors": sum([isinstance(it, Verdict | Outcome) and not it.ok for it in judged]),
+        "errors": len(failed),
         "duration_ms": None if trace.ended is None else round(trace.ended * 1e3, 3),
         "tokens_in": _total(usages, "prompt_tokens"),
         "tokens_out": _total(usages, "completion_tokens"),
