@@ -335,6 +335,14 @@ replies = st.lists(
 )
 
 
+def verdicts_of(trace):
+    return [
+        (step.record.ok, step.record.arguments, step.attempt)
+        for step in trace.steps
+        if step.kind == "validate"
+    ]
+
+
 @settings(deadline=None, max_examples=60)
 @given(replies, st.lists(st.sampled_from(QUICK), max_size=2), st.sampled_from(["json", "plain"]))
 def test_a_trace_comes_back_from_the_journal_as_it_was(script, faults, envelope):
@@ -345,13 +353,15 @@ def test_a_trace_comes_back_from_the_journal_as_it_was(script, faults, envelope)
     with suppress(ZoolabError):
         run("Hi", TOOLS, model, trace=trace, envelope=envelope)
     parts = Parts()
-    line = json.loads(json.dumps(json.loads(pack(trace, by_kind(trace.steps), parts))))
+    head = {"run": trace.run_id, "meta": trace.meta}
+    line = json.loads(json.dumps(json.loads(pack(head, trace, by_kind(trace.steps), parts))))
     known = parts.take()
-    again = unpack(line, trace.run_id, trace.meta, lambda name: json.loads(known[name]))
+    again = unpack(line, lambda name: json.loads(known[name]))
     assert again.messages == trace.messages
     assert (again.outcome, again.error, again.answer) == (trace.outcome, trace.error, trace.answer)
     assert [error.message for error in again.errors] == [error.message for error in trace.errors]
     assert again.tool_calls == trace.tool_calls
+    assert verdicts_of(again) == verdicts_of(trace)
     ours, theirs = again.to_frame(), trace.to_frame()
     times = ["t_start", "duration_ms"]
     assert np.allclose(ours[times].astype(float), theirs[times].astype(float), atol=0.002, equal_nan=True)
@@ -361,8 +371,8 @@ def test_a_trace_comes_back_from_the_journal_as_it_was(script, faults, envelope)
 def test_an_edited_trace_comes_back_too():
     trace = run("Hi", [add], Scripted([[("add", {"a": 1})], "1", "7"]))
     fork = trace.fork(4, Outcome(7))
-    parts = Parts()
-    again = unpack(json.loads(pack(fork, by_kind(fork.steps), parts)), fork.run_id, fork.meta, {}.get)
+    head = {"run": fork.run_id, "meta": fork.meta}
+    again = unpack(json.loads(pack(head, fork, by_kind(fork.steps), Parts())), {}.get)
     assert again == fork
 
 
@@ -380,17 +390,18 @@ json_values = st.recursive(
 def test_a_packed_trace_by_a_stranger_is_a_trace_or_an_error(data):
     trace = run("Hi", TOOLS, Scripted([[("add", {"a": 1}), ("fail", {})], [("fly", {})], "7"]))
     parts = Parts()
-    line = json.loads(pack(trace, by_kind(trace.steps), parts))
+    line = json.loads(pack({}, trace, by_kind(trace.steps), parts))
     known = {name: json.loads(text) for name, text in parts.take().items()}
-    where = data.draw(st.sampled_from(sorted(line)))
-    if isinstance(line[where], list) and line[where] and data.draw(st.booleans()):
-        line[where][data.draw(st.integers(0, len(line[where]) - 1))] = data.draw(json_values)
+    told = data.draw(st.sampled_from([line, line["trace"]]))
+    where = data.draw(st.sampled_from(sorted(told)))
+    if isinstance(told[where], list) and told[where] and data.draw(st.booleans()):
+        told[where][data.draw(st.integers(0, len(told[where]) - 1))] = data.draw(json_values)
     elif data.draw(st.booleans()):
-        line[where] = data.draw(json_values)
+        told[where] = data.draw(json_values)
     else:
-        del line[where]
+        del told[where]
     with suppress(InvalidTrace):
-        assert isinstance(unpack(line, "r", {}, known.__getitem__), Trace)
+        assert isinstance(unpack(line, known.__getitem__), Trace)
 
 
 def test_a_packed_trace_with_lone_surrogates_is_a_line_of_utf8(tmp_path):

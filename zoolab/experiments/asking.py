@@ -55,7 +55,7 @@ class Asking:
         self._repeat = repeat
         real = counter.cache is not None and getattr(model, "made", None) == "recorded"
         self._cache = counter.cache if real else None
-        self._counts = counter.ledger.counts
+        self._once = self._counted if counter.ledger.counts else model
         # What each walk asks for: found here, it need not be missed first.
         self.calls, self.equip = getattr(model, "calls", "native"), getattr(model, "equip", None)
 
@@ -83,14 +83,15 @@ class Asking:
 
     def _ask(self, request: Request) -> Reply:
         """Ask, and ask again after a pause as long as that may help."""
-        attempt, retries = 0, self._counter.terms.pace.retries
+        attempt = 0
         while True:
             try:
-                return self._counted(request) if self._counts else self._model(request)
+                return self._once(request)
             except BudgetSpent:
                 raise
             except (ModelError, TimeoutError, ConnectionError) as error:
-                wait = patience(error, attempt, random.uniform) if attempt < retries else None
+                again = attempt < self._counter.terms.pace.retries
+                wait = patience(error, attempt, random.uniform) if again else None
                 if wait is None:
                     raise
             attempt += 1

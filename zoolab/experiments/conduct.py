@@ -110,7 +110,7 @@ def experiment(
             engine = Engine(executors, kit, _Cards(plan, shelf), tries=tries, window=window)
             todo = (number for number, place in enumerate(places) if place < 0)
             with following(len(plan), _count(places), progress) as advance:
-                for done in engine.run(todo):
+                for done in engine.run(todo, places.count(-1)):
                     advance(_write(book, plan, scoring, places, done))
             stopped, whole = engine.stopped, True
         finally:

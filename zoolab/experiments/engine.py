@@ -113,13 +113,14 @@ class Engine:
         self._hire = _hiring(executors, kit, cards)
         self._under_way: dict[Future[Done], _Batch] = {}
         self._suspects: deque[_Batch] = deque()
-        self._size = 1
+        self._size, self._left = 1, 0
         self._has_worked = False
         #: Why no more runs are begun; "" as long as they are.
         self.stopped = ""
 
-    def run(self, numbers: Iterator[int]) -> Iterator[Done | Crash]:
-        """Do all these runs; those that a stop leaves out are not yielded."""
+    def run(self, numbers: Iterator[int], count: int) -> Iterator[Done | Crash]:
+        """Do all these runs, `count` of them; those that a stop leaves out are not yielded."""
+        self._left = count
         while True:
             self._hand_out(numbers)
             if not self._under_way:
@@ -136,8 +137,13 @@ class Engine:
                 batch = self._suspects.popleft()
                 self._submit(_Batch(batch.numbers, batch.failed, alone=True))
             return
-        while len(self._under_way) < self._window and (some := list(islice(numbers, self._size))):
+        while len(self._under_way) < self._window and (some := list(islice(numbers, self._share()))):
+            self._left -= len(some)
             self._submit(_Batch(some))
+
+    def _share(self) -> int:
+        """Towards the end fewer, so that all workers are done at about the same time."""
+        return min(self._size, self._left // (2 * self._executors.workers) + 1)
 
     def _submit(self, batch: _Batch) -> None:
         self._under_way[self._hire(batch.numbers)] = batch

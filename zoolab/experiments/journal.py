@@ -1,8 +1,8 @@
 """The journal of an experiment: JSONL, a line a run, written as runs end and read when it is asked for.
 
-    {"event": "experiment", "format": "zoolab-experiment", "version": 2, ...}
+    {"event": "experiment", "format": "zoolab-experiment", "version": 3, ...}
     {"event": "part", "name": "9f..", "value": ...}                  what many runs share, once
-    {"event": "run", "run": "4c..", "meta": {...}, "summary": {...}, "trace": {...}}
+    {"event": "run", "run": "4c..", "meta": {...}, "summary": {...}, "trace": {...}, ...}
 
 Lines are only appended, each with one write, so that a process that is killed loses none that it had
 written; the file is synced once a second and at the end, which is what a power cut may cost.
@@ -26,11 +26,11 @@ from zoolab.jsontext import excerpt
 
 __all__ = ["Journal", "heal"]
 
-FORMAT, VERSION = "zoolab-experiment", 2
+FORMAT, VERSION = "zoolab-experiment", 3
 MAX_LINE = 64 << 20
 
 _HEADER = f'{{"event":"experiment","format":"{FORMAT}","version":{VERSION}}}\n'.encode()
-_RUN = re.compile(rb'\{"event":"run","run":"([0-9a-f]{24})"')
+_RUN = re.compile(rb'\{"event":"run","run":"([0-9a-f]{28})"')
 _PART = re.compile(rb'\{"event":"part","name":"([0-9a-f]{16})"')
 _EXPECTED = "a journal as zoolab writes it"
 _SYNC_SECONDS = 1.0
@@ -49,11 +49,11 @@ class Journal:
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "runs.jsonl"
     >>> with Journal(path) as journal:
-    ...     journal.append([b'{"event":"run","run":"000000000000000000000000"}\\n'])
+    ...     journal.append([b'{"event":"run","run":"0000000000000000000000000000"}\\n'])
     [64]
     >>> with Journal(path) as journal:
     ...     dict(journal.runs())
-    {'000000000000000000000000': 64}
+    {'0000000000000000000000000000': 64}
     """
 
     def __init__(self, path: Path) -> None:

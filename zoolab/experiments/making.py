@@ -41,9 +41,11 @@ class _Maker:
     def __call__(self, seed: int, case: Case) -> Any:
         if self._kept is not None:
             return self._kept
-        given = {"seed": seed, "case": case}
-        model = without_own_retries(self._factory(**{name: given[name] for name in self._wanted}))
-        if not self._wanted and getattr(model, "made", None) == "recorded":
+        if self._wanted:
+            given = {"seed": seed, "case": case}
+            return without_own_retries(self._factory(**{name: given[name] for name in self._wanted}))
+        model = without_own_retries(self._factory())
+        if getattr(model, "made", None) == "recorded":
             self._kept = model
         return model
 

@@ -1,25 +1,27 @@
-"""A trace as one short line: what the journal of an experiment keeps of each run.
+"""A run as one short line: what the journal of an experiment keeps of it.
 
-    {"began": ..., "ended": ..., "outcome": "answer", "error": null, "messages": [...], "kind": "drtvxs...",
-     "t": [...], "slot": [...], "replies": [...], "calls": [[turn, slot, id, name, arguments], ...],
-     "tools": ..., "requests": [...], "verdicts": [...], "outcomes": [...], "results": [...]}
+    {"event": "run", "run": "4c...", "meta": {...}, "summary": {...}, "trace": {
+         "began": ..., "ended": ..., "outcome": "answer", "error": null, "kind": "drtvxs...", "t": [...],
+         "tools": [...], "requests": [...], "replies": {...}, "calls": [...], "verdicts": {...},
+         "outcomes": [...], "results": [...]},
+     "messages": [...]}
 
-Steps are columns, one entry a step: `kind`, its letter; `t`, microseconds; `slot`. What they hold are lists
-of their own, in the order of the steps; where all requests offer the same, that is named once. Each request
-begins a turn; the message of a reply comes with its last call, and one with each result. A reply that is
-only a message, which went into `messages[]` as it came, is the position there, and its calls are read there.
+`kind` has a letter for each step, `t` its microseconds. What steps hold are lists, by kind and in their
+order. Each request begins a turn; the message of a reply comes with its last call, and one with each
+result. What the messages tell is not told again: a reply that is only its message, a call as that message
+has it, a verdict that its arguments may be used. Those that have more to say stand under their number.
+Where all requests offer the same, that is named once; where replies have one call, there is no `slot`.
 A trace that somebody has edited, and whatever else does not fit, is kept as `Trace.save` does, as `events`.
 Tools, which many runs share, are parts: the journal holds each once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from operator import itemgetter
+from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 from zoolab.jsontext import digest, encode
-from zoolab.records import Kind, Outcome, Reply, Step, ToolCall, ToolRegistry
+from zoolab.records import Kind, Message, Outcome, Reply, Step, ToolCall, ToolRegistry
 from zoolab.trace import Trace
 from zoolab.trace.codec import encode_plain, encode_record
 from zoolab.trace.events import events_of
@@ -28,12 +30,7 @@ __all__ = ["LETTERS", "Parts", "pack"]
 
 LETTERS = {"define": "d", "request": "r", "tool_call": "t", "validate": "v", "execute": "x", "result": "s"}
 _SHORT = 1_000
-_UNMARKED = (None, None, None, False)
 _REMEMBERED = 64
-_FIRST = 1
-# A run has many steps, and an experiment many runs: these pass over them without a line of Python.
-_KIND, _SLOT, _ATTEMPT = itemgetter(0), itemgetter(2), itemgetter(8)
-_MICROSECONDS = (1e6).__mul__
 
 
 class Parts:
@@ -58,8 +55,10 @@ class Parts:
         latest = self._latest
         if latest is not None and latest[0] is schemas:
             return latest[1]
-        known = next((part for part in self._schemas if part[0] == schemas), None)
-        if known is None:
+        for known in self._schemas:
+            if known[0] == schemas:
+                break
+        else:
             known = (schemas, *_named(list(schemas)))
             self._schemas = [known, *self._schemas[: _REMEMBERED // 8]]
         self._latest = schemas, self._use(known)
@@ -92,120 +91,142 @@ class Parts:
         return name
 
 
-def pack(trace: Trace, of: Mapping[Kind, list[Step]], parts: Parts) -> str:
-    """The trace, with its steps by their kind, as JSON on one line; times are kept to the microsecond.
+def pack(head: dict[str, Any], trace: Trace, of: Mapping[Kind, list[Step]], parts: Parts) -> str:
+    """The line of a run: `head`, then the trace, `of` being its steps by kind. It has no end of line.
 
     >>> import json
     >>> from zoolab import Scripted, run
     >>> from zoolab.experiments.summary import by_kind
     >>> from zoolab.experiments.unpacking import unpack
     >>> parts, trace = Parts(), run("Hi", [], Scripted(["Hello"]))
-    >>> packed, known = json.loads(pack(trace, by_kind(trace.steps), parts)), parts.take()
-    >>> same = unpack(packed, trace.run_id, trace.meta, lambda name: json.loads(known[name]))
-    >>> same.steps == trace.steps
+    >>> line = pack({"run": trace.run_id}, trace, by_kind(trace.steps), parts)
+    >>> known = parts.take()
+    >>> unpack(json.loads(line), lambda name: json.loads(known[name])).steps == trace.steps
     True
     """
-    steps = trace.steps
-    last_calls = {step.turn: step for step in of["tool_call"]}
-    if not _is_usual(trace, of, len(last_calls)):
-        return encode({"events": list(events_of(trace))})
-    replies = list(map(_reply_row, last_calls.values()))
-    as_they_came = {turn for turn, row in zip(last_calls, replies, strict=True) if type(row) is int}
+    added = [step for step in trace.steps if step.appended]
+    if not _is_usual(trace, of, added):
+        return encode({**head, "events": list(events_of(trace))})
+    messages: list[Message] = trace.steps[-1].messages.tolist() if added else []
+    told = zip(added[1:], messages[len(messages) - len(added) + 1 :], strict=True)
+    data = _steps_of(trace, of, parts) | _told_beyond(told, of)
+    if len(of["tool_call"]) + len(of["result"]) >= len(added):
+        data["slot"] = [step.slot for step in trace.steps]
+    if trace.fault is not None:
+        data["fault"] = encode_plain(trace.fault)
+    frozen = trace.journal.frozen(trace.revisions[-1]) if added else ()
+    return f'{encode({**head, "trace": data})[:-1]},"messages":[{",".join(frozen)}]}}'
+
+
+def _is_usual(trace: Trace, of: Mapping[Kind, list[Step]], added: list[Step]) -> bool:
+    """Whether nobody edited anything: `messages[]` only grew, from turn 1 on, and each turn has its reply."""
+    requests = of["request"]
+    if trace.originals or not requests:
+        return not trace.originals and len(trace.steps) <= 1
+    first, last = trace.revisions[0], trace.revisions[-1]
+    replies = len(added) - 1 - len(of["result"])
+    return (
+        added[0] is requests[0]
+        and last == (first.branch, added[0].appended + len(added) - 1)
+        and trace.steps[-1].turn == len(requests)
+        and len(requests) - 1 <= replies <= len(requests)
+    )
+
+
+def _steps_of(trace: Trace, of: Mapping[Kind, list[Step]], parts: Parts) -> dict[str, Any]:
+    """How the run ended, its steps as columns, and what they hold that no message tells."""
     data: dict[str, Any] = {
         "began": trace.began,
         "ended": trace.ended,
         "outcome": trace.outcome,
         "error": trace.error,
-        "kind": "".join(map(LETTERS.__getitem__, map(_KIND, steps))),
-        "t": list(map(int, map(_MICROSECONDS, trace.started))),
-        "slot": list(map(_SLOT, steps)),
-        "replies": replies,
-        "calls": [_call_row(call) for step in of["tool_call"] if (call := _odd(step.call, as_they_came))],
+        "kind": "".join([LETTERS[step.kind] for step in trace.steps]),
+        "t": [int(seconds * 1e6) for seconds in trace.started],
         "tools": [parts.name_of_tools(cast("ToolRegistry", step.record)) for step in of["define"]],
         "requests": _request_rows(of["request"], parts),
-        "verdicts": [_verdict_row(step.record) for step in of["validate"]],
         "outcomes": [_outcome_row(step.record) for step in of["execute"]],
-        "results": [_result_row(step) for step in of["result"]],
     }
-    if any(map(_FIRST.__ne__, map(_ATTEMPT, steps))):
-        data["attempts"] = {seq: step.attempt for seq, step in enumerate(steps) if step.attempt != _FIRST}
-    if trace.fault is not None:
-        data["fault"] = encode_plain(trace.fault)
-    messages = trace.journal.frozen(trace.revisions[-1]) if steps else ()
-    return f'{encode(data)[:-1]},"messages":[{",".join(messages)}]}}'
+    attempts = [step.attempt for step in of["validate"]]
+    if attempts.count(1) != len(attempts):
+        data["attempts"] = attempts
+    return data
 
 
-def _is_usual(trace: Trace, of: Mapping[Kind, list[Step]], replies: int) -> bool:
-    """Whether nobody edited anything: `messages[]` only grew, from turn 1 on, and each turn has its reply."""
-    steps, requests = trace.steps, of["request"]
-    if trace.originals or not len(requests) - 1 <= replies <= len(requests):
-        return False
-    if not requests:
-        return len(steps) <= 1
-    first, last = trace.revisions[0], trace.revisions[-1]
-    grown = requests[0].appended + replies + len(of["result"])
-    return steps[-1].turn == len(requests) and last.branch == first.branch and last.length == grown
+def _told_beyond(told: Iterable[tuple[Step, Message]], of: Mapping[Kind, list[Step]]) -> dict[str, Any]:
+    """What replies, calls, verdicts and results have that the messages do not tell."""
+    replies: dict[int, dict[str, Any]] = {}
+    results: list[Any] = []
+    for step, message in told:
+        if step.kind == "result":
+            results.append(_result_row(step.record, message))
+        elif row := _reply_row(cast("Reply", step.reply), message):
+            replies[step.turn] = row
+    mended = {turn for turn, row in replies.items() if "message" in row}
+    calls = [call for step in of["tool_call"] if (call := step.call) is not None]
+    verdicts = [step.record for step in of["validate"]]
+    return {
+        "replies": replies,
+        "calls": [_call_row(call) for call in calls if call.turn in mended or not _is_plain(call)],
+        "verdicts": {n: encode_record(it) for n, it in enumerate(verdicts) if not _has_passed(it)},
+        "results": results,
+    }
 
 
 def _request_rows(steps: list[Step], parts: Parts) -> list[Any] | str:
     """What each offers; a name for all of them, where that is the same."""
     requests: list[Any] = [step.record for step in steps]
-    rows = [_request_row(request, parts) for request in requests]
-    return rows[0] if rows and type(rows[0]) is str and rows.count(rows[0]) == len(rows) else rows
+    odd = [one for one in requests if one.tools is not requests[0].tools or not _only_offers(one)]
+    if requests and not odd:
+        return parts.name_of(requests[0].tools)
+    return [_request_row(request, parts) for request in requests]
 
 
 def _request_row(request: Any, parts: Parts) -> Any:
-    if request.settings or request.withheld or request.tool_choice != "auto":
-        return encode_record(request)
-    return parts.name_of(request.tools)
+    return parts.name_of(request.tools) if _only_offers(request) else encode_record(request)
 
 
-def _verdict_row(record: Any) -> Any:
-    usual = record.ok and not record.problems and record.repair is None
-    return [record.arguments] if usual else encode_record(record)
+def _only_offers(request: Any) -> bool:
+    return request.tool_choice == "auto" and not request.withheld and not request.settings
 
 
 def _outcome_row(record: Any) -> Any:
-    if not isinstance(record, Outcome):
+    """What running a call gave; its time in whole microseconds, which is less to write than a fraction."""
+    if not isinstance(record, Outcome) or record.error or record.trace is not None:
         return encode_record(record)
     value = record.value
     short = value is None or type(value) in (int, bool) or (type(value) is str and len(value) < _SHORT)
-    if not short or (record.error, record.trace, record.fault, record.still_running) != _UNMARKED:
+    if not short or record.fault or record.still_running:
         return encode_record(record)
-    row = [value, round(record.duration_ms, 3), record.started_ms]
+    row = [value, int(record.duration_ms * 1e3), record.started_ms]
     return [*row, record.stdout] if record.stdout else row
 
 
-def _result_row(step: Step) -> Any:
-    record: Any = step.record
-    sent = step.messages[-1]
+def _result_row(record: Any, sent: Message) -> Any:
     if sent["content"] is not record.content or sent["tool_call_id"] != record.tool_call_id:
         return encode_record(record)
-    row: list[Any] = [record.data_bytes, record.sent_bytes]
+    row = [record.data_bytes, record.sent_bytes]
     usual = record.error_code is None and record.repeats == 1
     return row if usual else [*row, record.error_code, record.repeats]
 
 
 def _call_row(call: ToolCall) -> tuple[Any, ...]:
-    usual = (call.turn, call.slot, call.id, call.name, call.arguments)
-    if call.origin == "native" and call.original_id is None:
-        return usual
-    return (*usual, call.origin, call.original_id)
+    row = (call.turn, call.slot, call.id, call.name, call.arguments)
+    return row if _is_plain(call) else (*row, call.origin, call.original_id)
 
 
-def _odd(call: ToolCall | None, as_they_came: set[int]) -> ToolCall | None:
-    """A call that the message of its reply does not tell whole."""
-    if call is None or (call.turn in as_they_came and call.origin == "native" and call.original_id is None):
-        return None
-    return call
+def _is_plain(call: ToolCall) -> bool:
+    return call.origin == "native" and call.original_id is None
 
 
-def _reply_row(step: Step) -> dict[str, Any] | int:
-    """A reply names its message by position, where that went into `messages[]` as it came."""
-    reply, at = cast("Reply", step.reply), len(step.messages) - 1
-    became = step.messages[at]
-    as_it_came = became is reply.message or became == reply.message
-    row: dict[str, Any] = {"message": at if as_it_came else reply.message}
+def _has_passed(verdict: Any) -> bool:
+    return verdict.ok and verdict.repair is None and not verdict.problems
+
+
+def _reply_row(reply: Reply, became: Message) -> dict[str, Any]:
+    """What a reply says beyond the message that it became."""
+    row: dict[str, Any] = {}
+    if became is not reply.message and became != reply.message:
+        row["message"] = reply.message
     if reply.finish_reason is not None:
         row["finish_reason"] = reply.finish_reason
     if reply.usage is not None:
@@ -214,7 +235,7 @@ def _reply_row(step: Step) -> dict[str, Any] | int:
         row["model"] = reply.model
     if reply.pieces or reply.raw or reply.faults:
         row |= {"pieces": reply.pieces, "raw": reply.raw, "faults": [*map(encode_plain, reply.faults)]}
-    return at if as_it_came and len(row) == 1 else row
+    return row
 
 
 def _named(value: Any) -> tuple[str, str]:

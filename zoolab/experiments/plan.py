@@ -17,6 +17,9 @@ from zoolab.steps.result import NotJSON, to_json_value
 
 __all__ = ["Card", "Grid", "Place", "Plan", "derive_seed"]
 
+#: Hexadecimal digits in the name of a run: so many that no two are alike by chance.
+_OF_A_CASE, _OF_A_CELL = 16, 12
+
 
 class Place(NamedTuple):
     """Where a run stands in the plan, by names and numbers."""
@@ -49,9 +52,10 @@ class Grid:
 
     @cached_property
     def _cells(self) -> list[tuple[str, str, int, str]]:
+        """What a case is done with, each with its name."""
         changes = self.changes or ("",) * len(self.variants)
         return [
-            (variant, model, repeat, changed)
+            (variant, model, repeat, _hash(f"{self.seed}\0{variant}\0{model}\0{repeat}\0{changed}").hex())
             for variant, changed in zip(self.variants, changes, strict=True)
             for model in self.models
             for repeat in range(self.repeats)
@@ -63,11 +67,16 @@ class Grid:
     def place(self, number: int) -> Place:
         """Where a run stands."""
         case, cell = divmod(number, len(self._cells))
-        return Place(case, *self._cells[cell][:3])
+        variant, model, repeat, _ = self._cells[cell]
+        return Place(case, variant, model, repeat)
 
     def run_id(self, number: int, digest: str) -> str:
-        """The name of a run of the case with this digest."""
-        return _hash(self.seed, digest, *self._cells[number % len(self._cells)]).hex()
+        """The name of a run of the case with this digest: runs of one case begin with the same letters.
+
+        >>> Grid(("plain",), ("tiny",), repeats=2).run_id(1, "5e0c" * 8)
+        '5e0c5e0c5e0c5e0c573b79d12f8e'
+        """
+        return digest[:_OF_A_CASE] + self._cells[number % len(self._cells)][3][:_OF_A_CELL]
 
 
 @dataclass(frozen=True)
@@ -122,11 +131,11 @@ def derive_seed(seed: int, case: str, variant: str, model: str, repeat: int) -> 
     >>> derive_seed(0, "sum-1", "plain", "tiny", 0)
     7743392737888883
     """
-    return int.from_bytes(_hash(seed, case, variant, model, repeat)[:8], "big") >> 11
+    return int.from_bytes(_hash(f"{seed}\0{case}\0{variant}\0{model}\0{repeat}")[:8], "big") >> 11
 
 
-def _hash(*parts: object) -> bytes:
-    return blake2b("\0".join(map(str, parts)).encode("utf-8", "surrogatepass"), digest_size=12).digest()
+def _hash(text: str) -> bytes:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).digest()
 
 
 def _plain(variant: Variant) -> str:

@@ -62,7 +62,7 @@ class Traces(Sequence[Trace]):
         return dict(self._reader.runs())
 
     def _trace(self, line: dict[str, Any]) -> Trace:
-        return unpack(line.get("trace"), str(line.get("run")), line.get("meta") or {}, self._reader.part)
+        return unpack(line, self._reader.part)
 
 
 class Experiment:

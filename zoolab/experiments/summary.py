@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from zoolab.records import KINDS, Kind, Outcome, Step, Verdict
+from zoolab.records import KINDS, Kind, Outcome, Step
 
 if TYPE_CHECKING:
     from zoolab.trace import Trace
 
 __all__ = ["by_kind", "summary_of"]
-
-_JUDGED: tuple[Kind, ...] = ("validate", "execute")
-_WITH_OK = (Verdict, Outcome)
 
 
 def by_kind(steps: Iterable[Step]) -> dict[Kind, list[Step]]:
@@ -41,11 +38,12 @@ def summary_of(trace: Trace, of: Mapping[Kind, list[Step]]) -> dict[str, Any]:
     >>> summary["outcome"], summary["turns"], summary["calls"], summary["tokens_in"]
     ('answer', 1, 0, None)
     """
-    replies = {id(reply): reply for step in of["tool_call"] if (reply := step.reply)}
-    usages = [reply.usage for reply in replies.values() if reply.usage]
-    # By type, since an `execute` step may hold a decision.
-    judged: list[Any] = [step.record for kind in _JUDGED for step in of[kind]]
-    failed = [it for it in judged if type(it) in _WITH_OK and not it.ok]
+    first = [step.reply for step in of["tool_call"] if not step.slot]
+    usages = [reply.usage for reply in first if reply is not None and reply.usage]
+    verdicts: list[Any] = [step.record for step in of["validate"]]
+    # Of an `execute` step the record may be a decision.
+    outcomes = [step.record for step in of["execute"] if isinstance(step.record, Outcome)]
+    refused, failed = [it for it in verdicts if not it.ok], [it for it in outcomes if it.error]
     return {
         "outcome": trace.outcome,
         "error": trace.error,
@@ -53,13 +51,13 @@ def summary_of(trace: Trace, of: Mapping[Kind, list[Step]]) -> dict[str, Any]:
         "turns": len(of["request"]),
         "steps": len(trace.steps),
         "calls": len(of["validate"]),
-        "errors": len(failed),
+        "errors": len(refused) + len(failed),
         "duration_ms": None if trace.ended is None else round(trace.ended * 1e3, 3),
         "tokens_in": _total(usages, "prompt_tokens"),
         "tokens_out": _total(usages, "completion_tokens"),
     }
 
 
-def _total(usages: list[Any], name: str) -> int | None:
-    counts = [count for usage in usages if usage and type(count := usage.get(name)) is int and count >= 0]
+def _total(usages: list[Mapping[str, Any]], name: str) -> int | None:
+    counts = [count for usage in usages if type(count := usage.get(name)) is int and count >= 0]
     return sum(counts) if counts else None

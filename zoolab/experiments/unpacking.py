@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from itertools import repeat
+from itertools import count, repeat
 from typing import Any
 
 from zoolab.errors import InvalidTrace
 from zoolab.experiments.packing import LETTERS
+from zoolab.jsontext import parse_json
 from zoolab.trace import Trace
 from zoolab.trace.events import read_all
 from zoolab.trace.storage import FORMAT, VERSION
@@ -15,24 +16,23 @@ from zoolab.trace.storage import FORMAT, VERSION
 __all__ = ["unpack"]
 
 _KINDS = {letter: kind for kind, letter in LETTERS.items()}
-_LISTS = {"d": "tools", "r": "requests", "v": "verdicts", "x": "outcomes", "s": "results"}
 _CALL = ("turn", "slot", "id", "name", "arguments", "origin", "original_id")
-_OUTCOME = ("value", "duration_ms", "started_ms", "stdout")
+_OUTCOME = ("value", "duration_us", "started_ms", "stdout")
 _RESULT = ("data_bytes", "sent_bytes", "error_code", "repeats")
 
 
-def unpack(data: Any, run_id: str, meta: Mapping[str, Any], part: Callable[[str], Any]) -> Trace:
-    """The trace of a packed one; `part` gives the parts by name. Safe for lines from strangers.
+def unpack(line: Mapping[str, Any], part: Callable[[str], Any]) -> Trace:
+    """The trace of a line that was packed; `part` gives the parts by name. Safe for lines from strangers.
 
     Raises:
         InvalidTrace: It is no trace that was packed.
 
-    >>> unpack({}, "", {}, dict().get)
+    >>> unpack({}, dict().get)
     Traceback (most recent call last):
-    zoolab.errors.InvalidTrace: a packed trace: KeyError: 'messages'; expected a run as zoolab writes it
+    zoolab.errors.InvalidTrace: a packed trace: KeyError: 'trace'; expected a run as zoolab writes it
     """
     try:
-        events = data["events"] if "events" in data else list(_events(data, run_id, meta, part))
+        events = line["events"] if "events" in line else list(_events(line, part))
         return read_all(Trace(), events)
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         raise InvalidTrace(
@@ -40,46 +40,46 @@ def unpack(data: Any, run_id: str, meta: Mapping[str, Any], part: Callable[[str]
         ) from None
 
 
-def _events(
-    data: Any, run_id: str, meta: Mapping[str, Any], part: Callable[[str], Any]
-) -> Iterator[dict[str, Any]]:
+def _events(line: Mapping[str, Any], part: Callable[[str], Any]) -> Iterator[dict[str, Any]]:
     """The packed trace as the events that `Trace.save` writes."""
-    messages = data["messages"]
-    known = {"run_id": run_id, "began": data["began"], "meta": dict(meta)}
+    data, messages = line["trace"], line["messages"]
+    known = {"run_id": str(line.get("run")), "began": data["began"], "meta": dict(line.get("meta") or {})}
     yield {"event": "trace", "format": FORMAT, "version": VERSION, **known}
     for number, message in enumerate(messages):
         yield {"event": "message", "id": str(number), "message": message}
-    yield from _steps(data, part)
+    yield from _steps(data, messages, part)
     end = {"t": data["ended"], "outcome": data["outcome"], "error": data["error"]}
     yield {"event": "end", **end, "fault": data.get("fault")}
 
 
-def _steps(data: Any, part: Callable[[str], Any]) -> Iterator[dict[str, Any]]:
+def _steps(data: Any, messages: list[Any], part: Callable[[str], Any]) -> Iterator[dict[str, Any]]:
     """Step by step, with what was appended: the opening messages, each reply, each result."""
-    records, attempts = _Records(data, part), data.get("attempts", {})
-    kinds, messages = data["kind"], data["messages"]
-    opening = len(messages) - len(data["replies"]) - len(data["results"])
+    kinds = data["kind"]
+    adds = [a == "s" or (a == "t" and b != "t") for a, b in zip(kinds, f"{kinds}."[1:], strict=True)]
+    opening = len(messages) - sum(adds)
     if opening < 0:
         raise ValueError("messages are missing")
+    records = _Records(data, _replies(data, messages, opening, adds), part)
+    slots, attempts = data.get("slot"), iter(data.get("attempts") or repeat(1))
     length = turn = 0
-    columns = zip(kinds, f"{kinds}."[1:], data["t"], data["slot"], strict=True)
-    for seq, (letter, following, began, slot) in enumerate(columns):
+    for seq, (letter, began) in enumerate(zip(kinds, data["t"], strict=True)):
         turn += letter == "r"
         before = length
-        if letter == "r" and turn == 1:
-            length += opening
-        length += letter == "s" or (letter == "t" and following != "t")
+        length += adds[seq] + (opening if letter == "r" and turn == 1 else 0)
+        slot = records.slot(letter, turn) if slots is None else slots[seq]
         event = {"event": "step", "seq": seq, "kind": _KINDS[letter], "turn": turn, "slot": slot}
-        event |= {"t": began / 1e6, "attempt": attempts.get(str(seq), 1), "original": None}
+        event |= {"t": began / 1e6, "attempt": next(attempts, 1) if letter == "v" else 1, "original": None}
         event |= {"keep": before, "append": list(map(str, range(before, length)))}
         last = messages[length - 1] if length else {}
         yield {**event, "appended": length - before, **records.next(letter, turn, slot, last)}
 
 
-def _reply(row: Any, messages: list[Any]) -> dict[str, Any]:
-    told = {"message": row} if isinstance(row, int) else row
-    message = told["message"]
-    return {**told, "message": messages[message] if isinstance(message, int) else message}
+def _replies(data: Any, messages: list[Any], opening: int, adds: list[bool]) -> list[dict[str, Any]]:
+    """The replies, turn by turn: what is told of each, and its message where none is told."""
+    letters = [letter for letter, new in zip(data["kind"], adds, strict=True) if new]
+    said = [message for letter, message in zip(letters, messages[opening:], strict=True) if letter == "t"]
+    told = data["replies"]
+    return [{"message": message, **told.get(str(turn), {})} for turn, message in enumerate(said, 1)]
 
 
 def _calls_in(replies: list[dict[str, Any]], rows: list[Any]) -> dict[tuple[int, int], dict[str, Any]]:
@@ -94,30 +94,39 @@ def _calls_in(replies: list[dict[str, Any]], rows: list[Any]) -> dict[tuple[int,
     return calls | {(call["turn"], call["slot"]): call for call in told}
 
 
-def _each(rows: Any) -> Iterator[Any]:
-    return repeat(rows) if isinstance(rows, str) else iter(rows)
-
-
 class _Records:
     """What the steps hold, handed out in their order."""
 
-    def __init__(self, data: Any, part: Callable[[str], Any]) -> None:
-        self._replies = [_reply(row, data["messages"]) for row in data["replies"]]
-        self._calls = _calls_in(self._replies, data["calls"])
-        self._rows = {letter: _each(data[name]) for letter, name in _LISTS.items()}
+    def __init__(self, data: Any, replies: list[dict[str, Any]], part: Callable[[str], Any]) -> None:
+        self._replies = replies
+        self._calls = _calls_in(replies, data["calls"])
+        requests, verdicts = data["requests"], data["verdicts"]
+        self._rows: dict[str, Iterator[Any]] = {
+            "d": iter(data["tools"]),
+            "r": repeat(requests) if isinstance(requests, str) else iter(requests),
+            "v": map(verdicts.get, map(str, count())),
+            "x": iter(data["outcomes"]),
+            "s": iter(data["results"]),
+        }
         self._part = part
+
+    def slot(self, letter: str, turn: int) -> int | None:
+        """The slot of a step, where no reply has more than one call."""
+        return 0 if letter in "vxs" or (letter == "t" and (turn, 0) in self._calls) else None
 
     def next(self, letter: str, turn: int, slot: Any, last: Mapping[str, Any]) -> dict[str, Any]:
         """The record of a step, with its call and reply."""
         call = None if slot is None else self._calls[turn, slot]
-        if letter != "t":
-            return {"call": call, "reply": None, "record": self._record(letter, last)}
-        reply = self._replies[turn - 1]
-        record = {"type": "tool_call", **call} if call else {"type": "reply", **reply}
-        return {"call": call, "reply": reply, "record": record}
-
-    def _record(self, letter: str, last: Mapping[str, Any]) -> dict[str, Any]:
+        if letter == "t":
+            reply = self._replies[turn - 1]
+            record = {"type": "tool_call", **call} if call else {"type": "reply", **reply}
+            return {"call": call, "reply": reply, "record": record}
         row: Any = next(self._rows[letter], None)
+        if letter == "v" and row is None and call is not None:
+            row = {"type": "verdict", "ok": True, "arguments": _arguments(call["arguments"])}
+        return {"call": call, "reply": None, "record": self._record(letter, row, last)}
+
+    def _record(self, letter: str, row: Any, last: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(row, dict):
             return row
         match letter:
@@ -126,10 +135,14 @@ class _Records:
             case "r":
                 rest: dict[str, Any] = {"tool_choice": "auto", "settings": {}, "withheld": []}
                 return {"type": "request", "tools": self._part(row), **rest}
-            case "v":
-                return {"type": "verdict", "ok": True, "arguments": row[0]}
             case "x":
-                return {"type": "outcome", **dict(zip(_OUTCOME, row, strict=False))}
+                told = dict(zip(_OUTCOME, row, strict=False))
+                return {"type": "outcome", "duration_ms": told.pop("duration_us") / 1e3, **told}
             case _:
                 sent = {"content": last["content"], "tool_call_id": last["tool_call_id"]}
                 return {"type": "result", **sent, **dict(zip(_RESULT, row, strict=False))}
+
+
+def _arguments(raw: str) -> Any:
+    """What arguments that passed were: blank text is none."""
+    return parse_json(raw) if raw.strip() else {}

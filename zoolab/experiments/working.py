@@ -5,10 +5,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
-from operator import attrgetter
 from typing import Any
 
 from zoolab.errors import InvalidInput, ZoolabError
@@ -21,7 +20,7 @@ from zoolab.experiments.records import UNSAID, Case, Run, Scorer, Setup
 from zoolab.experiments.summary import by_kind, summary_of
 from zoolab.experiments.variants import Variant
 from zoolab.jsontext import encode
-from zoolab.loop import walk
+from zoolab.loop import Walk, walk
 from zoolab.models.faulty import Faulty
 from zoolab.policy import Policy
 from zoolab.registry import ToolRegistry
@@ -32,12 +31,6 @@ __all__ = ["Done", "Kit", "Worker"]
 
 #: Objects that are made before the collector looks for cycles, where many runs are done in a row.
 _OBJECTS = 20_000
-#: What `walk` is told beside the prompt, the tools and the model.
-_OPTIONS = (
-    *("system", "messages", "tool_choice", "policy", "repair", "retrieve", "limits", "parallel"),
-    *("context", "deny", "calls", "envelope", "validator"),
-)
-_options_in = attrgetter(*_OPTIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,24 +89,22 @@ class Worker:
 
     def _line(self, number: int, cards: Mapping[int, Card], parts: Parts) -> bytes:
         kit = self._kit
-        case_number, variant, model, repeat = place = kit.grid.place(number)
-        case, digest, _ = cards[case_number]
-        seed = derive_seed(kit.grid.seed, case.id, variant, model, repeat)
+        place = kit.grid.place(number)
+        case, digest, _ = cards[place.case]
+        seed = derive_seed(kit.grid.seed, case.id, place.variant, place.model, place.repeat)
         trace = Trace(run_id=kit.grid.run_id(number, digest), **meta_of(case, place, seed))
         self._walk(case, place, seed, trace)
-        return line_of(Run(case, trace, variant, model, repeat, seed), kit.scorers, parts)
+        return line_of(case, place, seed, trace, kit.scorers, parts)
 
     def _walk(self, case: Case, place: Place, seed: int, trace: Trace) -> None:
         """Walk to the end, whatever that is; the trace says so."""
         try:
             setup = self._set_up(case, place, seed)
-            options = dict(zip(_OPTIONS, _options_in(setup), strict=True))
-            if setup.policy is None:
-                options["policy"] = self._policy
-            with (
-                Faulty(setup.model, setup.faults, seed) if setup.faults else nullcontext(setup.model) as model
-            ):
-                Trace.record(walk(setup.prompt, setup.tools, model, **options), into=trace)
+            if setup.faults:
+                with Faulty(setup.model, setup.faults, seed) as model:
+                    Trace.record(self._steps(setup, model), into=trace)
+            else:
+                Trace.record(self._steps(setup, setup.model), into=trace)
         except BudgetSpent:
             raise
         except ZoolabError as error:
@@ -121,6 +112,26 @@ class Worker:
                 trace.outcome, trace.error = error.code, str(error)
         except (Exception, SystemExit) as error:
             trace.outcome, trace.error = "failed", f"{type(error).__name__}: {error}"
+
+    def _steps(self, setup: Setup, model: Any) -> Walk:
+        return walk(
+            setup.prompt,
+            setup.tools,
+            model,
+            system=setup.system,
+            messages=setup.messages,
+            tool_choice=setup.tool_choice,
+            policy=self._policy if setup.policy is None else setup.policy,
+            repair=setup.repair,
+            retrieve=setup.retrieve,
+            limits=setup.limits,
+            parallel=setup.parallel,
+            context=setup.context,
+            deny=setup.deny,
+            calls=setup.calls,
+            envelope=setup.envelope,
+            validator=setup.validator,
+        )
 
     def _set_up(self, case: Case, place: Place, seed: int) -> Setup:
         model = self._make[place.model](seed, case)
@@ -148,20 +159,21 @@ def meta_of(case: Case, place: Place, seed: int) -> dict[str, Any]:
     return meta
 
 
-def line_of(run: Run, scorers: Mapping[str, Scorer], parts: Parts) -> bytes:
+def line_of(
+    case: Case, place: Place, seed: int, trace: Trace, scorers: Mapping[str, Scorer], parts: Parts
+) -> bytes:
     """The line of a run in the journal.
 
-    >>> line_of(Run(Case("a", "Hi"), Trace(run_id="4c")), {}, Parts())[:35]
+    >>> place = Place(0, "plain", "tiny", 0)
+    >>> line_of(Case("a", "Hi"), place, 7, Trace(run_id="4c"), {}, Parts())[:35]
     b'{"event":"run","run":"4c","meta":{}'
     """
-    trace, of = run.trace, by_kind(run.trace.steps)
+    of = by_kind(trace.steps)
     summary = summary_of(trace, of)
     if scorers:
-        summary |= _scores(run, scorers)
-    told = encode({"meta": trace.meta, "summary": summary})
-    return as_bytes(
-        f'{{"event":"run","run":"{trace.run_id}",{told[1:-1]},"trace":{pack(trace, of, parts)}}}\n'
-    )
+        summary |= _scores(Run(case, trace, place.variant, place.model, place.repeat, seed), scorers)
+    head = {"event": "run", "run": trace.run_id, "meta": trace.meta, "summary": summary}
+    return as_bytes(f"{pack(head, trace, of, parts)}\n")
 
 
 def crashed(
@@ -175,8 +187,7 @@ def crashed(
     """
     trace = Trace(run_id=run_id, **meta_of(case, place, seed))
     trace.outcome, trace.error = "crashed", why
-    run = Run(case, trace, place.variant, place.model, place.repeat, seed)
-    return line_of(run, scorers, Parts())
+    return line_of(case, place, seed, trace, scorers, Parts())
 
 
 def _scores(run: Run, scorers: Mapping[str, Scorer]) -> dict[str, Any]:
