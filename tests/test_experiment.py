@@ -22,12 +22,13 @@ from zoolab.errors import InvalidInput, InvalidTrace, ZoolabError
 from zoolab.experiments import UNSAID, Case, Experiment, Setup, experiment
 from zoolab.experiments.cases import cases_in
 from zoolab.experiments.compare import compare_runs
-from zoolab.experiments.packing import Parts, pack
-from zoolab.experiments.summary import by_kind
+from zoolab.experiments.packing import Parts, by_kind, pack
+from zoolab.experiments.summary import summary_of
 from zoolab.experiments.unpacking import unpack
 from zoolab.experiments.variants import check_described, variants_in
 from zoolab.models.faulty import FAULTS
-from zoolab.records import Reply
+from zoolab.records import Reply, Request, Verdict
+from zoolab.trace.events import events_of
 from zoolab.trace.frame import COLUMNS, frame_of
 
 CASES = [Case(f"sum-{n}", f"What is {n} + 1?", TOOLS, "add", expected_answer=str(n + 1)) for n in range(4)]
@@ -335,6 +336,24 @@ replies = st.lists(
 )
 
 
+def summary_by_hand(trace):
+    """What the records themselves say."""
+    records = [step.record for step in trace.steps]
+    said = records[-1].text if records and isinstance(records[-1], Reply) else None
+    return {
+        "outcome": trace.outcome,
+        "error": trace.error,
+        "said": said,
+        "turns": sum(isinstance(record, Request) for record in records),
+        "steps": len(records),
+        "calls": sum(isinstance(record, Verdict) for record in records),
+        "errors": sum(isinstance(record, Verdict | Outcome) and not record.ok for record in records),
+        "duration_ms": round(trace.ended * 1e3, 3),
+        "tokens_in": None,
+        "tokens_out": None,
+    }
+
+
 def verdicts_of(trace):
     return [
         (step.record.ok, step.record.arguments, step.attempt)
@@ -357,6 +376,8 @@ def test_a_trace_comes_back_from_the_journal_as_it_was(script, faults, envelope)
     line = json.loads(json.dumps(json.loads(pack(head, trace, by_kind(trace.steps), parts))))
     known = parts.take()
     again = unpack(line, lambda name: json.loads(known[name]))
+    events = {"events": json.loads(json.dumps(list(events_of(trace))))}
+    assert summary_of(line) == summary_of(events) == summary_by_hand(trace)
     assert again.messages == trace.messages
     assert (again.outcome, again.error, again.answer) == (trace.outcome, trace.error, trace.answer)
     assert [error.message for error in again.errors] == [error.message for error in trace.errors]
@@ -366,6 +387,18 @@ def test_a_trace_comes_back_from_the_journal_as_it_was(script, faults, envelope)
     times = ["t_start", "duration_ms"]
     assert np.allclose(ours[times].astype(float), theirs[times].astype(float), atol=0.002, equal_nan=True)
     pd.testing.assert_frame_equal(ours.drop(columns=times), theirs.drop(columns=times))
+
+
+def test_tokens_are_counted_once_a_reply_however_the_line_is_written():
+    call = {"type": "function", "function": {"name": "add", "arguments": '{"a": 1}'}}
+    asks = {"role": "assistant", "content": None, "tool_calls": [{"id": "x", **call}, {"id": "y", **call}]}
+    used = {"prompt_tokens": 7, "completion_tokens": 2}
+    replies = iter([Reply(asks, usage=used), Reply({"role": "assistant", "content": "4"}, usage=used)])
+    trace = run("Hi", TOOLS, lambda _request: next(replies))
+    line = json.loads(pack({}, trace, by_kind(trace.steps), Parts()))
+    for each in (line, {"events": json.loads(json.dumps(list(events_of(trace))))}):
+        summary = summary_of(each)
+        assert (summary["tokens_in"], summary["tokens_out"], summary["calls"]) == (14, 4, 2)
 
 
 def test_an_edited_trace_comes_back_too():
@@ -402,6 +435,8 @@ def test_a_packed_trace_by_a_stranger_is_a_trace_or_an_error(data):
         del told[where]
     with suppress(InvalidTrace):
         assert isinstance(unpack(line, known.__getitem__), Trace)
+    with suppress(InvalidTrace):
+        assert summary_of(line)["steps"] >= 0
 
 
 def test_a_packed_trace_with_lone_surrogates_is_a_line_of_utf8(tmp_path):

@@ -26,7 +26,7 @@ from zoolab.experiments import Case, experiment
 
 #: Calls of each run.
 CALLS = (3, 10)
-RUNS, ROUNDS, WORKERS = 10_000, 5, 2
+RUNS, ROUNDS, WORKERS = 10_000, 9, 2
 FEW, SIZES = 100, (1_000, 10_000)
 _TOOLS = ToolRegistry([add])
 

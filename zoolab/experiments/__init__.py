@@ -12,7 +12,7 @@ engine.py    threads, processes or a cluster, whatever dies on the way
 working.py   one run after the other
 asking.py    the cache, the budget, the pace
 journal.py   what is kept, a line a run
-packing.py   a run as a line, and unpacking.py back
+packing.py   a run as a line, unpacking.py back, and summary.py in short
 result.py    Experiment: tables, traces, comparisons
 scorers/     what can be said of a run
 """

@@ -2,7 +2,7 @@
 
     {"event": "experiment", "format": "zoolab-experiment", "version": 3, ...}
     {"event": "part", "name": "9f..", "value": ...}                  what many runs share, once
-    {"event": "run", "run": "4c..", "meta": {...}, "summary": {...}, "trace": {...}, ...}
+    {"event": "run", "run": "4c..", "meta": {...}, "scores": {...}, "trace": {...}, ...}
 
 Lines are only appended, each with one write, so that a process that is killed loses none that it had
 written; the file is synced once a second and at the end, which is what a power cut may cost.

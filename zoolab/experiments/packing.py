@@ -1,6 +1,6 @@
 """A run as one short line: what the journal of an experiment keeps of it.
 
-    {"event": "run", "run": "4c...", "meta": {...}, "summary": {...}, "trace": {
+    {"event": "run", "run": "4c...", "meta": {...}, "scores": {...}, "trace": {
          "began": ..., "ended": ..., "outcome": "answer", "error": null, "kind": "drtvxs...", "t": [...],
          "tools": [...], "requests": [...], "replies": {...}, "calls": [...], "verdicts": {...},
          "outcomes": [...], "results": [...]},
@@ -21,12 +21,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 from zoolab.jsontext import digest, encode
-from zoolab.records import Kind, Message, Outcome, Reply, Step, ToolCall, ToolRegistry
+from zoolab.records import KINDS, Kind, Message, Outcome, Reply, Step, ToolCall, ToolRegistry
 from zoolab.trace import Trace
 from zoolab.trace.codec import encode_plain, encode_record
 from zoolab.trace.events import events_of
 
-__all__ = ["LETTERS", "Parts", "pack"]
+__all__ = ["LETTERS", "Parts", "by_kind", "pack"]
 
 LETTERS = {"define": "d", "request": "r", "tool_call": "t", "validate": "v", "execute": "x", "result": "s"}
 _SHORT = 1_000
@@ -91,12 +91,23 @@ class Parts:
         return name
 
 
+def by_kind(steps: Iterable[Step]) -> dict[Kind, list[Step]]:
+    """The steps of each kind, in their order.
+
+    >>> by_kind([])["request"]
+    []
+    """
+    found: dict[Kind, list[Step]] = {kind: [] for kind in KINDS}
+    for step in steps:
+        found[step.kind].append(step)
+    return found
+
+
 def pack(head: dict[str, Any], trace: Trace, of: Mapping[Kind, list[Step]], parts: Parts) -> str:
     """The line of a run: `head`, then the trace, `of` being its steps by kind. It has no end of line.
 
     >>> import json
     >>> from zoolab import Scripted, run
-    >>> from zoolab.experiments.summary import by_kind
     >>> from zoolab.experiments.unpacking import unpack
     >>> parts, trace = Parts(), run("Hi", [], Scripted(["Hello"]))
     >>> line = pack({"run": trace.run_id}, trace, by_kind(trace.steps), parts)
@@ -130,6 +141,7 @@ def _is_usual(trace: Trace, of: Mapping[Kind, list[Step]], added: list[Step]) ->
         and last == (first.branch, added[0].appended + len(added) - 1)
         and trace.steps[-1].turn == len(requests)
         and len(requests) - 1 <= replies <= len(requests)
+        and not (of["tool_call"] and not of["tool_call"][-1].appended)
     )
 
 

@@ -12,6 +12,7 @@ from zoolab.errors import InvalidInput
 from zoolab.experiments.compare import Comparisons, check_scored, compare_runs, decisive_ones
 from zoolab.experiments.journal import Reader
 from zoolab.experiments.plan import Place, Plan
+from zoolab.experiments.summary import summary_of
 from zoolab.experiments.unpacking import unpack
 from zoolab.jsontext import excerpt
 from zoolab.trace import Trace
@@ -184,6 +185,6 @@ class Experiment:
 
 
 def _row(line: dict[str, Any]) -> dict[str, Any]:
-    meta, summary = line.get("meta"), line.get("summary")
-    told = {**(meta if isinstance(meta, dict) else {}), **(summary if isinstance(summary, dict) else {})}
-    return {"run_id": line.get("run"), **told}
+    meta, scores = line.get("meta"), line.get("scores")
+    told = {**(meta if isinstance(meta, dict) else {}), **summary_of(line)}
+    return {"run_id": line.get("run"), **told, **(scores if isinstance(scores, dict) else {})}

@@ -1,63 +1,103 @@
-"""A run in one row: how it ended, and what it took."""
+"""A run in one row: how it ended, and what it took, read from its line in the journal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
-from zoolab.records import KINDS, Kind, Outcome, Step
+from zoolab.errors import InvalidTrace
+from zoolab.experiments.packing import LETTERS
+from zoolab.records import Reply
 
-if TYPE_CHECKING:
-    from zoolab.trace import Trace
-
-__all__ = ["by_kind", "summary_of"]
-
-
-def by_kind(steps: Iterable[Step]) -> dict[Kind, list[Step]]:
-    """The steps of each kind, in their order.
-
-    >>> by_kind([])["request"]
-    []
-    """
-    found: dict[Kind, list[Step]] = {kind: [] for kind in KINDS}
-    for step in steps:
-        found[step.kind].append(step)
-    return found
+__all__ = ["summary_of"]
 
 
-def summary_of(trace: Trace, of: Mapping[Kind, list[Step]]) -> dict[str, Any]:
-    """How a run ended (`outcome`, `error`, `said`, the final text) and what it took; `of` are its steps.
+class _Facts(NamedTuple):
+    """What a summary is made of, however the line holds it."""
+
+    kinds: str
+    #: The final message, where it asks for nothing more.
+    last: Mapping[str, Any] | None
+    usages: list[Any]
+    #: Verdicts and outcomes; those that went well may be left out, or be no dicts.
+    judged: list[Any]
+    #: With `t`, `outcome` and `error`.
+    end: Mapping[str, Any]
+
+
+def summary_of(line: Mapping[str, Any]) -> dict[str, Any]:
+    """How a run ended (`outcome`, `error`, `said`, the final text) and what it took.
 
     `turns` are requests; `calls` are those that the model asked for, `errors` those of them that were
     refused or failed; `duration_ms` is of the whole run; tokens are as the endpoint counted them, None
-    where it did not.
+    where it did not. Safe for lines from strangers.
 
+    Raises:
+        InvalidTrace: It is no trace that was packed.
+
+    >>> import json
     >>> from zoolab import Scripted, run
+    >>> from zoolab.experiments.packing import Parts, by_kind, pack
     >>> trace = run("Hi", [], Scripted(["Hello"]))
-    >>> summary = summary_of(trace, by_kind(trace.steps))
-    >>> summary["outcome"], summary["turns"], summary["calls"], summary["tokens_in"]
-    ('answer', 1, 0, None)
+    >>> summary = summary_of(json.loads(pack({}, trace, by_kind(trace.steps), Parts())))
+    >>> summary["outcome"], summary["said"], summary["turns"], summary["calls"], summary["tokens_in"]
+    ('answer', 'Hello', 1, 0, None)
     """
-    first = [step.reply for step in of["tool_call"] if not step.slot]
-    usages = [reply.usage for reply in first if reply is not None and reply.usage]
-    verdicts: list[Any] = [step.record for step in of["validate"]]
-    # Of an `execute` step the record may be a decision.
-    outcomes = [step.record for step in of["execute"] if isinstance(step.record, Outcome)]
-    refused, failed = [it for it in verdicts if not it.ok], [it for it in outcomes if it.error]
+    try:
+        return _summary(_of_events(line["events"]) if "events" in line else _of_packed(line))
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        raise InvalidTrace(
+            f"a packed trace: {type(error).__name__}: {error}", expected="a run as zoolab writes it"
+        ) from None
+
+
+def _summary(facts: _Facts) -> dict[str, Any]:
+    kinds, ended = facts.kinds, facts.end["t"]
     return {
-        "outcome": trace.outcome,
-        "error": trace.error,
-        "said": trace.answer,
-        "turns": len(of["request"]),
-        "steps": len(trace.steps),
-        "calls": len(of["validate"]),
-        "errors": len(refused) + len(failed),
-        "duration_ms": None if trace.ended is None else round(trace.ended * 1e3, 3),
-        "tokens_in": _total(usages, "prompt_tokens"),
-        "tokens_out": _total(usages, "completion_tokens"),
+        "outcome": facts.end["outcome"],
+        "error": facts.end["error"],
+        "said": None if facts.last is None else Reply(dict(facts.last)).text,
+        "turns": kinds.count(LETTERS["request"]),
+        "steps": len(kinds),
+        "calls": kinds.count(LETTERS["validate"]),
+        "errors": sum(map(_went_wrong, facts.judged)),
+        "duration_ms": None if ended is None else round(ended * 1e3, 3),
+        "tokens_in": _total(facts.usages, "prompt_tokens"),
+        "tokens_out": _total(facts.usages, "completion_tokens"),
     }
 
 
-def _total(usages: list[Mapping[str, Any]], name: str) -> int | None:
-    counts = [count for usage in usages if type(count := usage.get(name)) is int and count >= 0]
+def _of_packed(line: Mapping[str, Any]) -> _Facts:
+    data, messages = line["trace"], line["messages"]
+    final = data["kind"].endswith(LETTERS["tool_call"]) and not messages[-1].get("tool_calls")
+    return _Facts(
+        data["kind"],
+        messages[-1] if final else None,
+        [reply.get("usage") for reply in data["replies"].values()],
+        [*data["verdicts"].values(), *data["outcomes"]],
+        {"t": data["ended"], "outcome": data["outcome"], "error": data["error"]},
+    )
+
+
+def _of_events(events: list[Any]) -> _Facts:
+    steps = [event for event in events if event["event"] == "step"]
+    last = steps[-1]["record"] if steps else {}
+    # A reply is held by each of its calls; one without any is the record itself.
+    first = [step for step in steps if step["kind"] == "tool_call" and not step["slot"]]
+    return _Facts(
+        "".join(LETTERS[step["kind"]] for step in steps),
+        last["message"] if last.get("type") == "reply" else None,
+        [(step["reply"] or step["record"]).get("usage") for step in first],
+        [step["record"] for step in steps],
+        events[-1],
+    )
+
+
+def _went_wrong(record: Any) -> bool:
+    return isinstance(record, dict) and (record.get("ok") is False or bool(record.get("error")))
+
+
+def _total(usages: list[Any], name: str) -> int | None:
+    told = [usage.get(name) for usage in usages if usage]
+    counts = [count for count in told if type(count) is int and count >= 0]
     return sum(counts) if counts else None

@@ -14,10 +14,9 @@ from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.experiments.asking import Asking, BudgetSpent, Counter, Terms
 from zoolab.experiments.journal import as_bytes
 from zoolab.experiments.making import maker_of
-from zoolab.experiments.packing import Parts, pack
+from zoolab.experiments.packing import Parts, by_kind, pack
 from zoolab.experiments.plan import Card, Grid, Place, derive_seed
 from zoolab.experiments.records import UNSAID, Case, Run, Scorer, Setup
-from zoolab.experiments.summary import by_kind, summary_of
 from zoolab.experiments.variants import Variant
 from zoolab.jsontext import encode
 from zoolab.loop import Walk, walk
@@ -168,12 +167,11 @@ def line_of(
     >>> line_of(Case("a", "Hi"), place, 7, Trace(run_id="4c"), {}, Parts())[:35]
     b'{"event":"run","run":"4c","meta":{}'
     """
-    of = by_kind(trace.steps)
-    summary = summary_of(trace, of)
+    head = {"event": "run", "run": trace.run_id, "meta": trace.meta}
     if scorers:
-        summary |= _scores(Run(case, trace, place.variant, place.model, place.repeat, seed), scorers)
-    head = {"event": "run", "run": trace.run_id, "meta": trace.meta, "summary": summary}
-    return as_bytes(f"{pack(head, trace, of, parts)}\n")
+        run = Run(case, trace, place.variant, place.model, place.repeat, seed)
+        head["scores"] = _scores(run, scorers)
+    return as_bytes(f"{pack(head, trace, by_kind(trace.steps), parts)}\n")
 
 
 def crashed(
