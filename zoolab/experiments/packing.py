@@ -9,8 +9,9 @@
 `kind` has a letter for each step, `t` its microseconds. What steps hold are lists, by kind and in their
 order. Each request begins a turn; the message of a reply comes with its last call, and one with each
 result. What the messages tell is not told again: a reply that is only its message, a call as that message
-has it, a verdict that its arguments may be used. Those that have more to say stand under their number.
-Where all requests offer the same, that is named once; where replies have one call, there is no `slot`.
+has it, a verdict that its arguments may be used. Those that have more to say stand under their number, and
+where none has, the list is left out. Where all requests offer the same, that is named once; where replies
+have one call, there is no `slot`.
 A trace that somebody has edited, and whatever else does not fit, is kept as `Trace.save` does, as `events`.
 Tools, which many runs share, are parts: the journal holds each once.
 """
@@ -176,12 +177,14 @@ def _told_beyond(told: Iterable[tuple[Step, Message]], of: Mapping[Kind, list[St
     mended = {turn for turn, row in replies.items() if "message" in row}
     calls = [call for step in of["tool_call"] if (call := step.call) is not None]
     verdicts = [step.record for step in of["validate"]]
-    return {
-        "replies": replies,
-        "calls": [_call_row(call) for call in calls if call.turn in mended or not _is_plain(call)],
-        "verdicts": {n: encode_record(it) for n, it in enumerate(verdicts) if not _has_passed(it)},
-        "results": results,
-    }
+    data: dict[str, Any] = {"results": results}
+    if replies:
+        data["replies"] = replies
+    if odd := [_call_row(call) for call in calls if call.turn in mended or not _is_plain(call)]:
+        data["calls"] = odd
+    if refused := {n: encode_record(it) for n, it in enumerate(verdicts) if not _has_passed(it)}:
+        data["verdicts"] = refused
+    return data
 
 
 def _request_rows(steps: list[Step], parts: Parts) -> list[Any] | str:

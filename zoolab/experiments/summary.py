@@ -73,8 +73,8 @@ def _of_packed(line: Mapping[str, Any]) -> _Facts:
     return _Facts(
         data["kind"],
         messages[-1] if final else None,
-        [reply.get("usage") for reply in data["replies"].values()],
-        [*data["verdicts"].values(), *data["outcomes"]],
+        [reply.get("usage") for reply in data.get("replies", {}).values()],
+        [*data.get("verdicts", {}).values(), *data["outcomes"]],
         {"t": data["ended"], "outcome": data["outcome"], "error": data["error"]},
     )
 

@@ -78,7 +78,7 @@ def _replies(data: Any, messages: list[Any], opening: int, adds: list[bool]) -> 
     """The replies, turn by turn: what is told of each, and its message where none is told."""
     letters = [letter for letter, new in zip(data["kind"], adds, strict=True) if new]
     said = [message for letter, message in zip(letters, messages[opening:], strict=True) if letter == "t"]
-    told = data["replies"]
+    told = data.get("replies", {})
     return [{"message": message, **told.get(str(turn), {})} for turn, message in enumerate(said, 1)]
 
 
@@ -99,8 +99,8 @@ class _Records:
 
     def __init__(self, data: Any, replies: list[dict[str, Any]], part: Callable[[str], Any]) -> None:
         self._replies = replies
-        self._calls = _calls_in(replies, data["calls"])
-        requests, verdicts = data["requests"], data["verdicts"]
+        self._calls = _calls_in(replies, data.get("calls", ()))
+        requests, verdicts = data["requests"], data.get("verdicts", {})
         self._rows: dict[str, Iterator[Any]] = {
             "d": iter(data["tools"]),
             "r": repeat(requests) if isinstance(requests, str) else iter(requests),
