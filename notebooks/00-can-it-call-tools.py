@@ -66,6 +66,8 @@ print(model(hello).text)
 #
 # Now the request also carries the description of a tool: its name, what it is for, and which arguments it takes. The model
 # never sees the function's code, only this.
+#
+# Then you are asked what will come. Answer before you go on: the cell that tells you why is folded, a `...` on which you can click.
 
 # %%
 import json
@@ -88,6 +90,8 @@ reply = model(question)
 print(json.dumps(reply.message, indent=1))
 
 asked_for = [call["function"]["name"] for call in reply.message.get("tool_calls") or []]
+
+# %% jupyter={"source_hidden": true}
 guess.reveal(
     "a call of add" if "add" in asked_for else "something else",
     because="It does not calculate. It asks you to, in JSON, and waits.",
@@ -130,6 +134,8 @@ table.style.hide(axis="index")
 
 # %%
 print("it can call tools" if can_call_tools(results) else "it cannot call tools")
+
+# %% jupyter={"source_hidden": true}
 guess.reveal(sum(result.ok for result in results), because="The table says which.")
 
 # %% [markdown]
@@ -168,6 +174,8 @@ guess
 writer = who_answers("smollm2" if LIVE else None, "course-00-smollm2")
 said = writer(question)
 print(said.text)
+
+# %% jupyter={"source_hidden": true}
 guess.reveal("call add" if said.message.get("tool_calls") else "write text")
 
 # %% [markdown]

@@ -132,6 +132,8 @@ for arguments in ['{"a": 42, "b": "58"}', '{"a": 42}', '{"a": 42, "b": 58', '{"a
     print(f"{arguments:24} {'runs' if broken.ok else broken.error_code}")
     for problem in broken.problems:
         print(f"{'':24} {problem.message}")
+
+# %% jupyter={"source_hidden": true}
 guess.reveal("none", because="58.0 is not an integer here, though it equals one: strict is predictable.")
 
 # %% [markdown]
@@ -195,6 +197,8 @@ guess
 # %%
 trace = run("What is 42 + 58?", [add], model)
 print(" ".join(step.kind for step in trace.steps))
+
+# %% jupyter={"source_hidden": true}
 guess.reveal(
     len(trace.steps), because="The result goes out with a second request; what comes back calls nothing."
 )

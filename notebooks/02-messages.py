@@ -63,6 +63,8 @@ guess
 requests = [step.record for step in trace.steps if step.kind == "request"]
 for number, request in enumerate(requests, 1):
     print(f"request {number}:", [message["role"] for message in request.messages])
+
+# %% jupyter={"source_hidden": true}
 guess.reveal(
     len(requests[-1].messages),
     because="All that was there, then the call, just as it came, then its result. The model remembers nothing.",
@@ -87,6 +89,8 @@ sizes = [tokens_in(step.record.messages) for step in long.steps if step.kind == 
 print("tokens of each request:", sizes)
 print("sent in all:", sum(sizes), "| the conversation itself:", sizes[-1])
 times = sum(sizes) / sizes[-1]
+
+# %% jupyter={"source_hidden": true}
 guess.reveal(min((1, 2, 6, 50), key=lambda n: abs(n - times)), because=f"Computed: {times:.1f} times.")
 
 # %%
@@ -193,6 +197,8 @@ guess
 # %%
 told = run("What is 42 + 58?", [add], model, system="Never use tools. Answer in words.")
 print([(call.name, call.arguments) for call in told.tool_calls])
+
+# %% jupyter={"source_hidden": true}
 guess.reveal("calls add all the same" if told.tool_calls else "answers in words")
 
 # %% [markdown]

@@ -78,6 +78,8 @@ def list_folder(path: str, depth: int | None = None) -> list[str]:
 
 
 print(json.dumps(list_folder.parameters["properties"]["depth"]))
+
+# %% jupyter={"source_hidden": true}
 guess.reveal(
     "yes" if "depth" in list_folder.parameters["required"] else "no",
     because="It has a default. That it may be null is another matter.",
@@ -159,6 +161,8 @@ for way, described in WAYS.items():
     walked = run("Is the disk of db01 nearly full?", [ping, described, check_status], model)
     chosen[way] = walked.tool_calls[0].name if walked.tool_calls else "none"
     print(f"{way:22}", [(call.name, call.arguments) for call in walked.tool_calls])
+
+# %% jupyter={"source_hidden": true}
 guess.reveal(
     "yes" if chosen["a vague name, too"] == "tool1" else "no",
     because="Look at the parameters: their names and descriptions still speak of hosts and disks.",
@@ -214,6 +218,8 @@ def check_disk_strictly(host: str, path: str = "/", percent: bool = True) -> flo
 
 
 print(json.dumps(check_disk_strictly.parameters, indent=1))
+
+# %% jupyter={"source_hidden": true}
 guess.reveal(
     "required, may be null",
     because="Null stands for leaving it out, and the default moves into the description.",

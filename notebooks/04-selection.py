@@ -71,6 +71,8 @@ from zoolab import walk
 
 step = next(step for step in walk(case["prompt"], offer(case["offered"]), model) if step.kind == "tool_call")
 print("needed:", case["tool"])
+
+# %% jupyter={"source_hidden": true}
 guess.reveal("no tool" if step.slot is None else step.record.name)
 
 # %% [markdown]
@@ -144,6 +146,8 @@ for name, rows in idle.groupby("model"):
     shares[name] = wilson(rows["tool"].notna().sum(), len(rows))
     print(f"{name:12} calls where none is needed: {shares[name]}, {len(rows)} requests")
 share = idle["tool"].notna().mean()
+
+# %% jupyter={"source_hidden": true}
 guess.reveal("nearly always" if share > 0.75 else "about half of the time" if share > 0.25 else "hardly ever")
 
 # %% [markdown]
@@ -237,6 +241,8 @@ answers = {
     (True, False): "the choice of the tool",
     (False, False): "that cannot be told",
 }
+
+# %% jupyter={"source_hidden": true}
 guess.reveal(answers[better["chose"], better["whole"]], because="As far as so many requests can tell.")
 
 # %% [markdown]
@@ -292,6 +298,8 @@ done = experiment(
 print(done.summary.groupby("variant", sort=False)[["selection", "missed_call", "wrong_tool"]].mean())
 found = done.compare("vague", "written", metric="selection")[0]
 print(found)
+
+# %% jupyter={"source_hidden": true}
 guess.reveal(
     "not decisive" if not found.decisive else "yes" if found.difference.estimate > 0 else "no",
     because="Names and parameters were left, and perhaps they say enough; or there were too few requests.",
@@ -397,6 +405,8 @@ grown = pd.DataFrame(grown).T
 lost = grown.loc[3] - grown.loc[40]
 needing, none = (lost[f"right, of those that need {what}"] for what in ("a tool", "none"))
 print((grown * 100).round().astype(int).to_string())
+
+# %% jupyter={"source_hidden": true}
 guess.reveal("requests that need none" if none > needing else "requests that need a tool")
 
 # %% [markdown]

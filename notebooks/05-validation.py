@@ -75,6 +75,8 @@ for call, verdict in zip(trace.tool_calls, verdicts, strict=True):
         print(f"{'':15} {problem.message}")
 stopped = tuple(not verdict.ok for verdict in verdicts)
 answers = {(True, True): "both", (True, False): "only the first", (False, True): "only the second"}
+
+# %% jupyter={"source_hidden": true}
 guess.reveal(
     answers.get(stopped, "none"), because="It judges how a call is written, not whether anybody wanted it."
 )
@@ -157,6 +159,8 @@ for what, text in TEXTS.items():
         accepted, loads = accepted + 1, f"accepted: {loaded!a}"
     verdict = check_call(ToolCall(1, 0, "call_1", "forecast", text), shop)
     print(f"{what:23} {loads:37} zoolab: {'may run' if verdict.ok else verdict.problems[0].expected}")
+
+# %% jupyter={"source_hidden": true}
 guess.reveal(accepted, because="It was made to read what programs write, not what models write.")
 
 # %% [markdown]
@@ -261,6 +265,8 @@ WORDS = {
 counts = outputs.verdict.value_counts()
 commonest = counts.reindex(list(WORDS), fill_value=0).idxmax()
 display(pd.crosstab(outputs.verdict, outputs.model, margins=True, margins_name="all").sort_values("all"))
+
+# %% jupyter={"source_hidden": true}
 guess.reveal(
     WORDS[commonest], because="Models have read a great deal of JSON. They have not read your tools."
 )

@@ -77,6 +77,8 @@ guess
 for what, text in TEXTS.items():
     print(f"{what:12} {text!r:40} -> {json_repair.loads(text)}")
 last = json_repair.loads(TEXTS["cut off"])
+
+# %% jupyter={"source_hidden": true}
 guess.reveal(
     "it closes the quote and the brace" if last else "an empty object" if last == {} else "it refuses",
     because="The model may have been writing /home/ada/cache. Now it says /home/ada/c.",
@@ -108,6 +110,8 @@ guess
 # %%
 for raw, proposed in PAIRS:
     print(f"{'keeps  ' if keeps_intent(raw, proposed) else 'CHANGES'} {raw:36} -> {proposed}")
+
+# %% jupyter={"source_hidden": true}
 guess.reveal(
     sum(keeps_intent(*pair) for pair in PAIRS),
     because="A capital letter is a change: for a file name or a password it decides.",
@@ -309,6 +313,8 @@ display(curve)
 print(
     f"{len(broken)} rows, {1000 * seconds / len(broken):.1f} ms for all five rungs of a row; no model was asked"
 )
+
+# %% jupyter={"source_hidden": true}
 guess.reveal(
     "right" if grown["right"] > grown["wrong"] else "wrong", because="More and more runs. Look at what."
 )
@@ -437,6 +443,8 @@ told = answers[answers.asked == "told what to do"]
 fixed = int((told.unguarded == "right").sum())
 shortest = told.loc[told.raw.str.len().idxmin()]
 print(f"{fixed} of {len(told)}. What it wrote for {shortest.raw}\n\n{shortest.said[:360]} ...")
+
+# %% jupyter={"source_hidden": true}
 guess.reveal("none" if not fixed else "a few" if fixed < len(told) / 2 else "most")
 
 # %% [markdown]

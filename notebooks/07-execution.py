@@ -62,6 +62,8 @@ together = time.perf_counter() - started
 for message in trace.messages:
     if message["role"] == "tool":
         print(message["tool_call_id"], message["content"][:60])
+
+# %% jupyter={"source_hidden": true}
 guess.reveal("about 0.6 s" if together < 1.1 else "about 1.2 s", because=f"Measured: {together:.2f} s.")
 
 # %% [markdown]
@@ -151,6 +153,8 @@ results = [message["content"] for message in alone.messages if message["role"] =
 print([(call.name, call.arguments) for call in alone.tool_calls])
 print(results[0][:170])
 denied = bool(alone.errors) and alone.errors[0].code == "permission_denied"
+
+# %% jupyter={"source_hidden": true}
 guess.reveal("it is denied" if denied else "it runs", because="When nobody answers, the answer is no.")
 
 # %% [markdown]
@@ -201,6 +205,8 @@ for step in looked.steps:
     if step.kind == "result":
         print(f"{step.call.arguments:32} {step.record.error_code or 'ok':18}")
 ran = sum(step.kind == "result" and not step.record.error_code for step in looked.steps)
+
+# %% jupyter={"source_hidden": true}
 guess.reveal(ran, because="Where one rule allows and another denies, the one that denies wins.")
 
 # %% [markdown]

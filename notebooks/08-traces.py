@@ -95,6 +95,8 @@ guess
 failed = index[index["codes"].map(len) > 0]
 ends = failed["outcome"].eq("answer").map({True: "with an answer", False: "with an exception"})
 print(ends.value_counts())
+
+# %% jupyter={"source_hidden": true}
 guess.reveal(ends.value_counts().idxmax(), because="Who looks only at exceptions sees the smaller part.")
 
 # %% [markdown]
@@ -146,6 +148,8 @@ print(one_call[["step", "status", "error_code"]].to_string(index=False))
 print(
     f"rows with a code: {naive}; calls with an error: {len(per_call)}; most rows for one call: {rows.max()}"
 )
+
+# %% jupyter={"source_hidden": true}
 guess.reveal(
     int(one_call["error_code"].notna().sum()),
     because="The verdict says it, and the result that tells the model.",
@@ -212,6 +216,8 @@ guess
 # %%
 amount = "none" if quiet.empty else "a few" if len(quiet) <= 10 else "more than ten"
 print(quiet[["fault", "outcome"]].head(12).to_string(index=False))
+
+# %% jupyter={"source_hidden": true}
 guess.reveal(
     amount,
     because="Some faults are mended on the way. Others break no rule: only the meaning is wrong.",

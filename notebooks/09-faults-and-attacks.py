@@ -58,6 +58,8 @@ for step in hurt.steps:
     if step.kind in ("tool_call", "validate") and step.slot is not None:
         print(step.kind, getattr(step.record, "arguments", ""), step.error_code or "")
 print(hurt.answer)
+
+# %% jupyter={"source_hidden": true}
 guess.reveal(
     "it sends an error back, the model may try again",
     because="Nothing is guessed unless you ask for a repair.",
@@ -193,6 +195,8 @@ worst = table[
     (table["model"] == "gullible (script)")
     & table["defence"].isin(["marked results", "rules", "pinned descriptions"])
 ]
+
+# %% jupyter={"source_hidden": true}
 guess.reveal(
     worst.sort_values("attacked")["defence"].iloc[0],
     because="A rule in code does not read what the model reads, so nothing can talk it round.",
