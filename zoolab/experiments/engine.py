@@ -143,7 +143,7 @@ class Engine:
 
     def _share(self) -> int:
         """Towards the end fewer, so that all workers are done at about the same time."""
-        return min(self._size, self._left // (2 * self._executors.workers) + 1)
+        return min(self._size, self._left // self._window + 1)
 
     def _submit(self, batch: _Batch) -> None:
         self._under_way[self._hire(batch.numbers)] = batch
