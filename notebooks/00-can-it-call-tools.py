@@ -136,7 +136,10 @@ table.style.hide(axis="index")
 print("it can call tools" if can_call_tools(results) else "it cannot call tools")
 
 # %% jupyter={"source_hidden": true}
-guess.reveal(sum(result.ok for result in results), because="The table says which.")
+guess.reveal(
+    sum(result.ok for result in results),
+    because="The table says which.",
+)
 
 # %% [markdown]
 # ## Read what came, not what you expected
@@ -176,7 +179,9 @@ said = writer(question)
 print(said.text)
 
 # %% jupyter={"source_hidden": true}
-guess.reveal("call add" if said.message.get("tool_calls") else "write text")
+guess.reveal(
+    "call add" if said.message.get("tool_calls") else "write text",
+)
 
 # %% [markdown]
 # Does it ignore the tool? Worse: it has never seen it. Before a model reads a request, a **chat template** turns messages and

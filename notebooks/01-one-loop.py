@@ -134,7 +134,10 @@ for arguments in ['{"a": 42, "b": "58"}', '{"a": 42}', '{"a": 42, "b": 58', '{"a
         print(f"{'':24} {problem.message}")
 
 # %% jupyter={"source_hidden": true}
-guess.reveal("none", because="58.0 is not an integer here, though it equals one: strict is predictable.")
+guess.reveal(
+    "none",
+    because="58.0 is not an integer here, though it equals one: strict is predictable.",
+)
 
 # %% [markdown]
 # Notice what did *not* happen: nothing was guessed, nothing was turned into `{}`, and every problem names

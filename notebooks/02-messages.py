@@ -91,7 +91,10 @@ print("sent in all:", sum(sizes), "| the conversation itself:", sizes[-1])
 times = sum(sizes) / sizes[-1]
 
 # %% jupyter={"source_hidden": true}
-guess.reveal(min((1, 2, 6, 50), key=lambda n: abs(n - times)), because=f"Computed: {times:.1f} times.")
+guess.reveal(
+    min((1, 2, 6, 50), key=lambda n: abs(n - times)),
+    because=f"Computed: {times:.1f} times.",
+)
 
 # %%
 from zoolab.plots import MessageGrowthDisplay
@@ -199,7 +202,9 @@ told = run("What is 42 + 58?", [add], model, system="Never use tools. Answer in 
 print([(call.name, call.arguments) for call in told.tool_calls])
 
 # %% jupyter={"source_hidden": true}
-guess.reveal("calls add all the same" if told.tool_calls else "answers in words")
+guess.reveal(
+    "calls add all the same" if told.tool_calls else "answers in words",
+)
 
 # %% [markdown]
 # Whatever yours did: a sentence in a prompt is a wish. If a tool must not run, do not send it, or forbid it in your

@@ -73,7 +73,9 @@ step = next(step for step in walk(case["prompt"], offer(case["offered"]), model)
 print("needed:", case["tool"])
 
 # %% jupyter={"source_hidden": true}
-guess.reveal("no tool" if step.slot is None else step.record.name)
+guess.reveal(
+    "no tool" if step.slot is None else step.record.name,
+)
 
 # %% [markdown]
 # Needle writes down a thought before it calls. (Another model may not.)
@@ -148,7 +150,9 @@ for name, rows in idle.groupby("model"):
 share = idle["tool"].notna().mean()
 
 # %% jupyter={"source_hidden": true}
-guess.reveal("nearly always" if share > 0.75 else "about half of the time" if share > 0.25 else "hardly ever")
+guess.reveal(
+    "nearly always" if share > 0.75 else "about half of the time" if share > 0.25 else "hardly ever",
+)
 
 # %% [markdown]
 # The numbers in brackets are the 95 % **interval**: with so few requests, the share among *all* such requests may well lie anywhere in it. A rate without
@@ -243,7 +247,10 @@ answers = {
 }
 
 # %% jupyter={"source_hidden": true}
-guess.reveal(answers[better["chose"], better["whole"]], because="As far as so many requests can tell.")
+guess.reveal(
+    answers[better["chose"], better["whole"]],
+    because="As far as so many requests can tell.",
+)
 
 # %% [markdown]
 # "Not decisive" is not "equal". It says that you have to ask more, or to live with not knowing. And it is why the model of this notebook may have eight layers:
@@ -407,7 +414,9 @@ needing, none = (lost[f"right, of those that need {what}"] for what in ("a tool"
 print((grown * 100).round().astype(int).to_string())
 
 # %% jupyter={"source_hidden": true}
-guess.reveal("requests that need none" if none > needing else "requests that need a tool")
+guess.reveal(
+    "requests that need none" if none > needing else "requests that need a tool",
+)
 
 # %% [markdown]
 # (In percent; a row is how many tools were on offer.) The more tools, the more words that fit by chance. And a request pays for them each time:

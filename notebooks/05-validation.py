@@ -161,7 +161,10 @@ for what, text in TEXTS.items():
     print(f"{what:23} {loads:37} zoolab: {'may run' if verdict.ok else verdict.problems[0].expected}")
 
 # %% jupyter={"source_hidden": true}
-guess.reveal(accepted, because="It was made to read what programs write, not what models write.")
+guess.reveal(
+    accepted,
+    because="It was made to read what programs write, not what models write.",
+)
 
 # %% [markdown]
 # "Two answers" is the worst of them. `json.loads` keeps the last and says nothing, so your log shows one text and your tool got another. The

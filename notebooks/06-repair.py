@@ -445,7 +445,9 @@ shortest = told.loc[told.raw.str.len().idxmin()]
 print(f"{fixed} of {len(told)}. What it wrote for {shortest.raw}\n\n{shortest.said[:360]} ...")
 
 # %% jupyter={"source_hidden": true}
-guess.reveal("none" if not fixed else "a few" if fixed < len(told) / 2 else "most")
+guess.reveal(
+    "none" if not fixed else "a few" if fixed < len(told) / 2 else "most",
+)
 
 # %% [markdown]
 # In the recording it explains the schema, over and over, until it runs out of room. It was asked to repair something; it does what such texts do, it

@@ -64,7 +64,10 @@ for message in trace.messages:
         print(message["tool_call_id"], message["content"][:60])
 
 # %% jupyter={"source_hidden": true}
-guess.reveal("about 0.6 s" if together < 1.1 else "about 1.2 s", because=f"Measured: {together:.2f} s.")
+guess.reveal(
+    "about 0.6 s" if together < 1.1 else "about 1.2 s",
+    because=f"Measured: {together:.2f} s.",
+)
 
 # %% [markdown]
 # The slowest finished last, and yet its result stands first: results keep the order of the calls, not of their ends. Otherwise the same run would
@@ -155,7 +158,10 @@ print(results[0][:170])
 denied = bool(alone.errors) and alone.errors[0].code == "permission_denied"
 
 # %% jupyter={"source_hidden": true}
-guess.reveal("it is denied" if denied else "it runs", because="When nobody answers, the answer is no.")
+guess.reveal(
+    "it is denied" if denied else "it runs",
+    because="When nobody answers, the answer is no.",
+)
 
 # %% [markdown]
 # A pending decision is a step that waits. Answer it, and the walk goes on. `once` allows this call, `session` the like of it from now on, `deny`
@@ -207,7 +213,10 @@ for step in looked.steps:
 ran = sum(step.kind == "result" and not step.record.error_code for step in looked.steps)
 
 # %% jupyter={"source_hidden": true}
-guess.reveal(ran, because="Where one rule allows and another denies, the one that denies wins.")
+guess.reveal(
+    ran,
+    because="Where one rule allows and another denies, the one that denies wins.",
+)
 
 # %% [markdown]
 # Two walls stand here: the policy, and the tool itself, which never leaves its folder. Rely on both. A rule looks at the path as it *resolves*,

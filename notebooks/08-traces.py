@@ -97,7 +97,10 @@ ends = failed["outcome"].eq("answer").map({True: "with an answer", False: "with 
 print(ends.value_counts())
 
 # %% jupyter={"source_hidden": true}
-guess.reveal(ends.value_counts().idxmax(), because="Who looks only at exceptions sees the smaller part.")
+guess.reveal(
+    ends.value_counts().idxmax(),
+    because="Who looks only at exceptions sees the smaller part.",
+)
 
 # %% [markdown]
 # ## One big table
