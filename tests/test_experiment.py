@@ -22,7 +22,7 @@ from zoolab.errors import InvalidInput, InvalidTrace, ZoolabError
 from zoolab.experiments import UNSAID, Case, Experiment, Setup, experiment
 from zoolab.experiments.cases import cases_in
 from zoolab.experiments.compare import compare_runs
-from zoolab.experiments.packing import Parts, by_kind, pack
+from zoolab.experiments.packing import Parts, pack
 from zoolab.experiments.summary import summary_of
 from zoolab.experiments.unpacking import unpack
 from zoolab.experiments.variants import check_described, variants_in
@@ -373,7 +373,7 @@ def test_a_trace_comes_back_from_the_journal_as_it_was(script, faults, envelope)
         run("Hi", TOOLS, model, trace=trace, envelope=envelope)
     parts = Parts()
     head = {"run": trace.run_id, "meta": trace.meta}
-    line = json.loads(json.dumps(json.loads(pack(head, trace, by_kind(trace.steps), parts))))
+    line = json.loads(json.dumps(json.loads(pack(head, trace, parts))))
     known = parts.take()
     again = unpack(line, lambda name: json.loads(known[name]))
     events = {"events": json.loads(json.dumps(list(events_of(trace))))}
@@ -395,7 +395,7 @@ def test_tokens_are_counted_once_a_reply_however_the_line_is_written():
     used = {"prompt_tokens": 7, "completion_tokens": 2}
     replies = iter([Reply(asks, usage=used), Reply({"role": "assistant", "content": "4"}, usage=used)])
     trace = run("Hi", TOOLS, lambda _request: next(replies))
-    line = json.loads(pack({}, trace, by_kind(trace.steps), Parts()))
+    line = json.loads(pack({}, trace, Parts()))
     for each in (line, {"events": json.loads(json.dumps(list(events_of(trace))))}):
         summary = summary_of(each)
         assert (summary["tokens_in"], summary["tokens_out"], summary["calls"]) == (14, 4, 2)
@@ -405,7 +405,7 @@ def test_an_edited_trace_comes_back_too():
     trace = run("Hi", [add], Scripted([[("add", {"a": 1})], "1", "7"]))
     fork = trace.fork(4, Outcome(7))
     head = {"run": fork.run_id, "meta": fork.meta}
-    again = unpack(json.loads(pack(head, fork, by_kind(fork.steps), Parts())), {}.get)
+    again = unpack(json.loads(pack(head, fork, Parts())), {}.get)
     assert again == fork
 
 
@@ -423,7 +423,7 @@ json_values = st.recursive(
 def test_a_packed_trace_by_a_stranger_is_a_trace_or_an_error(data):
     trace = run("Hi", TOOLS, Scripted([[("add", {"a": 1}), ("fail", {})], [("fly", {})], "7"]))
     parts = Parts()
-    line = json.loads(pack({}, trace, by_kind(trace.steps), parts))
+    line = json.loads(pack({}, trace, parts))
     known = {name: json.loads(text) for name, text in parts.take().items()}
     told = data.draw(st.sampled_from([line, line["trace"]]))
     where = data.draw(st.sampled_from(sorted(told)))

@@ -18,16 +18,18 @@ Tools, which many runs share, are parts: the journal holds each once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
 from typing import Any, cast
 
+from zoolab.errors import InvalidTrace
 from zoolab.jsontext import digest, encode
 from zoolab.records import KINDS, Kind, Message, Outcome, Reply, Step, ToolCall, ToolRegistry
 from zoolab.trace import Trace
 from zoolab.trace.codec import encode_plain, encode_record
 from zoolab.trace.events import events_of
 
-__all__ = ["LETTERS", "Parts", "by_kind", "pack"]
+__all__ = ["LETTERS", "Parts", "pack", "reading_a_line"]
 
 LETTERS = {"define": "d", "request": "r", "tool_call": "t", "validate": "v", "execute": "x", "result": "s"}
 _SHORT = 1_000
@@ -92,37 +94,44 @@ class Parts:
         return name
 
 
-def by_kind(steps: Iterable[Step]) -> dict[Kind, list[Step]]:
-    """The steps of each kind, in their order.
+@contextmanager
+def reading_a_line() -> Generator[None]:
+    """Whatever goes wrong here is an `InvalidTrace`: the line is none that was packed.
 
-    >>> by_kind([])["request"]
-    []
+    >>> with reading_a_line():
+    ...     {}["trace"]
+    Traceback (most recent call last):
+    zoolab.errors.InvalidTrace: a packed trace: KeyError: 'trace'; expected a run as zoolab writes it
     """
-    found: dict[Kind, list[Step]] = {kind: [] for kind in KINDS}
-    for step in steps:
-        found[step.kind].append(step)
-    return found
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
+        raise InvalidTrace(
+            f"a packed trace: {type(error).__name__}: {error}", expected="a run as zoolab writes it"
+        ) from None
 
 
-def pack(head: dict[str, Any], trace: Trace, of: Mapping[Kind, list[Step]], parts: Parts) -> str:
-    """The line of a run: `head`, then the trace, `of` being its steps by kind. It has no end of line.
+def pack(head: dict[str, Any], trace: Trace, parts: Parts) -> str:
+    """The line of a run, without its end: `head`, then the trace.
 
     >>> import json
     >>> from zoolab import Scripted, run
     >>> from zoolab.experiments.unpacking import unpack
     >>> parts, trace = Parts(), run("Hi", [], Scripted(["Hello"]))
-    >>> line = pack({"run": trace.run_id}, trace, by_kind(trace.steps), parts)
+    >>> line = pack({"run": trace.run_id}, trace, parts)
     >>> known = parts.take()
     >>> unpack(json.loads(line), lambda name: json.loads(known[name])).steps == trace.steps
     True
     """
+    of = _by_kind(trace.steps)
     added = [step for step in trace.steps if step.appended]
     if not _is_usual(trace, of, added):
         return encode({**head, "events": list(events_of(trace))})
     messages: list[Message] = trace.steps[-1].messages.tolist() if added else []
     told = zip(added[1:], messages[len(messages) - len(added) + 1 :], strict=True)
     data = _steps_of(trace, of, parts) | _told_beyond(told, of)
-    if len(of["tool_call"]) + len(of["result"]) >= len(added):
+    slots = [step.slot for step in of["tool_call"]]
+    if any(slots):
         data["slot"] = [step.slot for step in trace.steps]
     if trace.fault is not None:
         data["fault"] = encode_plain(trace.fault)
@@ -130,9 +139,16 @@ def pack(head: dict[str, Any], trace: Trace, of: Mapping[Kind, list[Step]], part
     return f'{encode({**head, "trace": data})[:-1]},"messages":[{",".join(frozen)}]}}'
 
 
+def _by_kind(steps: list[Step]) -> dict[Kind, list[Step]]:
+    found: dict[Kind, list[Step]] = {kind: [] for kind in KINDS}
+    for step in steps:
+        found[step.kind].append(step)
+    return found
+
+
 def _is_usual(trace: Trace, of: Mapping[Kind, list[Step]], added: list[Step]) -> bool:
     """Whether nobody edited anything: `messages[]` only grew, from turn 1 on, and each turn has its reply."""
-    requests = of["request"]
+    requests, calls = of["request"], of["tool_call"]
     if trace.originals or not requests:
         return not trace.originals and len(trace.steps) <= 1
     first, last = trace.revisions[0], trace.revisions[-1]
@@ -142,7 +158,7 @@ def _is_usual(trace: Trace, of: Mapping[Kind, list[Step]], added: list[Step]) ->
         and last == (first.branch, added[0].appended + len(added) - 1)
         and trace.steps[-1].turn == len(requests)
         and len(requests) - 1 <= replies <= len(requests)
-        and not (of["tool_call"] and not of["tool_call"][-1].appended)
+        and (not calls or calls[-1].appended == 1)
     )
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from zoolab.errors import InvalidTrace
-from zoolab.experiments.packing import LETTERS
+from zoolab.experiments.packing import LETTERS, reading_a_line
 from zoolab.records import Reply
 
 __all__ = ["summary_of"]
@@ -37,18 +36,14 @@ def summary_of(line: Mapping[str, Any]) -> dict[str, Any]:
 
     >>> import json
     >>> from zoolab import Scripted, run
-    >>> from zoolab.experiments.packing import Parts, by_kind, pack
+    >>> from zoolab.experiments.packing import Parts, pack
     >>> trace = run("Hi", [], Scripted(["Hello"]))
-    >>> summary = summary_of(json.loads(pack({}, trace, by_kind(trace.steps), Parts())))
+    >>> summary = summary_of(json.loads(pack({}, trace, Parts())))
     >>> summary["outcome"], summary["said"], summary["turns"], summary["calls"], summary["tokens_in"]
     ('answer', 'Hello', 1, 0, None)
     """
-    try:
+    with reading_a_line():
         return _summary(_of_events(line["events"]) if "events" in line else _of_packed(line))
-    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-        raise InvalidTrace(
-            f"a packed trace: {type(error).__name__}: {error}", expected="a run as zoolab writes it"
-        ) from None
 
 
 def _summary(facts: _Facts) -> dict[str, Any]:

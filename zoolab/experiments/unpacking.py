@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import count, repeat
 from typing import Any
 
-from zoolab.errors import InvalidTrace
-from zoolab.experiments.packing import LETTERS
-from zoolab.jsontext import parse_json
+from zoolab.experiments.packing import LETTERS, reading_a_line
+from zoolab.steps.validate import parse_arguments
 from zoolab.trace import Trace
 from zoolab.trace.events import read_all
 from zoolab.trace.storage import FORMAT, VERSION
@@ -31,13 +30,8 @@ def unpack(line: Mapping[str, Any], part: Callable[[str], Any]) -> Trace:
     Traceback (most recent call last):
     zoolab.errors.InvalidTrace: a packed trace: KeyError: 'trace'; expected a run as zoolab writes it
     """
-    try:
-        events = line["events"] if "events" in line else list(_events(line, part))
-        return read_all(Trace(), events)
-    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
-        raise InvalidTrace(
-            f"a packed trace: {type(error).__name__}: {error}", expected="a run as zoolab writes it"
-        ) from None
+    with reading_a_line():
+        return read_all(Trace(), line["events"] if "events" in line else list(_events(line, part)))
 
 
 def _events(line: Mapping[str, Any], part: Callable[[str], Any]) -> Iterator[dict[str, Any]]:
@@ -123,7 +117,7 @@ class _Records:
             return {"call": call, "reply": reply, "record": record}
         row: Any = next(self._rows[letter], None)
         if letter == "v" and row is None and call is not None:
-            row = {"type": "verdict", "ok": True, "arguments": _arguments(call["arguments"])}
+            row = {"type": "verdict", "ok": True, "arguments": parse_arguments(call["arguments"])}
         return {"call": call, "reply": None, "record": self._record(letter, row, last)}
 
     def _record(self, letter: str, row: Any, last: Mapping[str, Any]) -> dict[str, Any]:
@@ -141,8 +135,3 @@ class _Records:
             case _:
                 sent = {"content": last["content"], "tool_call_id": last["tool_call_id"]}
                 return {"type": "result", **sent, **dict(zip(_RESULT, row, strict=False))}
-
-
-def _arguments(raw: str) -> Any:
-    """What arguments that passed were: blank text is none."""
-    return parse_json(raw) if raw.strip() else {}

@@ -14,7 +14,7 @@ from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.experiments.asking import Asking, BudgetSpent, Counter, Terms
 from zoolab.experiments.journal import as_bytes
 from zoolab.experiments.making import maker_of
-from zoolab.experiments.packing import Parts, by_kind, pack
+from zoolab.experiments.packing import Parts, pack
 from zoolab.experiments.plan import Card, Grid, Place, derive_seed
 from zoolab.experiments.records import UNSAID, Case, Run, Scorer, Setup
 from zoolab.experiments.variants import Variant
@@ -171,7 +171,7 @@ def line_of(
     if scorers:
         run = Run(case, trace, place.variant, place.model, place.repeat, seed)
         head["scores"] = _scores(run, scorers)
-    return as_bytes(f"{pack(head, trace, by_kind(trace.steps), parts)}\n")
+    return as_bytes(f"{pack(head, trace, parts)}\n")
 
 
 def crashed(

@@ -78,7 +78,7 @@ def check_arguments(raw: str, tool: Tool, validator: Validator = "jsonschema") -
     ({}, 'invalid_json')
     """
     try:
-        arguments = parse_json(raw) if raw.strip() else {}
+        arguments = parse_arguments(raw)
     except NotStrictJSON as error:
         return Verdict(False, None, (Problem("invalid_json", "", error.expected, error.received),))
     if not isinstance(arguments, dict):
@@ -87,6 +87,15 @@ def check_arguments(raw: str, tool: Tool, validator: Validator = "jsonschema") -
     if not problems and tool.bind is not None:
         problems = _binding_problems(tool.bind, arguments)
     return Verdict(False, None, problems) if problems else Verdict(True, arguments)
+
+
+def parse_arguments(raw: str) -> Any:
+    """What raw arguments say; blank text stands for no arguments. Raises `NotStrictJSON`.
+
+    >>> parse_arguments('{"a": 1}'), parse_arguments(" ")
+    ({'a': 1}, {})
+    """
+    return parse_json(raw) if raw.strip() else {}
 
 
 def check_with_repair(

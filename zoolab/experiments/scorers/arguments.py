@@ -8,9 +8,10 @@ from typing import Any
 from zoolab.experiments.records import UNSAID, Run, Score
 from zoolab.experiments.scorers.expected import ANY_CALL, expected_calls
 from zoolab.experiments.scorers.rules import Call, fault_in_calls
-from zoolab.jsontext import NotStrictJSON, parse_json
+from zoolab.jsontext import NotStrictJSON
 from zoolab.records import ToolCall, Verdict
 from zoolab.registry import ToolRegistry
+from zoolab.steps.validate import parse_arguments
 from zoolab.trace import Trace
 
 
@@ -87,7 +88,7 @@ def _written(trace: Trace) -> list[Call] | None:
 
 def _parsed(raw: str) -> dict[str, Any] | None:
     try:
-        value = parse_json(raw) if raw.strip() else {}
+        value = parse_arguments(raw)
     except NotStrictJSON:
         return None
     return value if isinstance(value, dict) else None
