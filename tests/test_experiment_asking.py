@@ -6,7 +6,7 @@ from email.utils import formatdate
 
 import openai
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from server import Answer, completion, serving
 
@@ -35,6 +35,7 @@ def usage(prompt, answer):
     st.integers(1, 120),
     st.integers(100, 5_000),
 )
+@example(asks=[(0.0, 0), (0.0, 101), (0.0, 0)], requests=2, tokens=100)
 def test_no_minute_has_more_requests_or_tokens_than_the_pace(asks, requests, tokens):
     pace, spent, now, made = Pace(requests, tokens), Spent(), 0.0, []
     for pause, size in asks:

@@ -86,7 +86,7 @@ class Spent:
         _check_budget(self, tokens, budget)
         at = max(now, self.next_request, self.next_token)
         after_request = at + 60 / pace.requests if pace.requests else 0.0
-        after_tokens = max(now, self.next_token) + tokens * 60 / pace.tokens if pace.tokens else 0.0
+        after_tokens = at + tokens * 60 / pace.tokens if pace.tokens else 0.0
         return at, Spent(self.requests + 1, self.tokens + tokens, after_request, after_tokens)
 
     def settle(self, tokens: float, pace: Pace) -> Spent:
