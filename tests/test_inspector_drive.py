@@ -164,9 +164,9 @@ def test_what_ends_the_walk_is_shown(replies: list[Any], error: str) -> None:
     assert error in str(driver.error)
 
 
-def test_a_walk_that_cannot_begin_is_shown() -> None:
-    driver = driven("Hi", tool_choice="no_such_tool")
-    assert (driver.state, len(driver.trace), "no_such_tool" in str(driver.error)) == ("done", 0, True)
+def test_a_walk_that_cannot_begin_is_refused_at_once() -> None:
+    with pytest.raises(InvalidInput, match="no_such_tool"):
+        driven("Hi", tool_choice="no_such_tool")
 
 
 def test_ctrl_c_leaves_it_paused() -> None:

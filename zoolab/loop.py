@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Iterable
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, Literal
 
@@ -22,14 +22,72 @@ from zoolab.registry import ToolRegistry
 from zoolab.schema.checker import Validator
 from zoolab.steps.define import as_registry
 from zoolab.steps.execute import Runner
-from zoolab.steps.request import Retriever, deny_names, opening_messages
+from zoolab.steps.request import Retriever, check_tool_choice, deny_names, opening_messages
 from zoolab.steps.result import Envelope
 from zoolab.steps.validate import Repairer, check_with_repair
 from zoolab.tools import Tool
 from zoolab.turns import Turns
 
 Tools = ToolRegistry | Iterable[Tool | Callable[..., Any]]
-Walk = Generator[Step, Record | Step | None, Messages]
+Answer = Record | Step | None
+Steps = Generator[Step, Answer, Messages]
+
+
+class Walk(Iterator[Step]):
+    """The steps of one conversation, one at a time. Any step may be answered with another record.
+
+    `answer(record)` replaces the record of the step that was just seen; the next step follows from
+    it. It works inside a `for`. `send(record)` does the same and returns the next step at once: use
+    it only when you step by hand, because a `for` would miss the step that it returns.
+
+    >>> from zoolab.models.scripted import Scripted
+    >>> from zoolab.records import Reply
+    >>> steps = walk("Hi", [], Scripted(["Hello"]))
+    >>> for step in steps:
+    ...     if step.kind == "tool_call":
+    ...         steps.answer(Reply({"role": "assistant", "content": "Good day"}))
+    >>> steps.messages[-1]["content"]
+    'Good day'
+    """
+
+    def __init__(self, steps: Steps, options: Mapping[str, Any] | None = None) -> None:
+        #: The model and the keyword arguments of `walk`: what a fork goes on with.
+        self.options: Mapping[str, Any] = options or {}
+        self._steps = steps
+        self._answer: Answer = None
+        self._seen = False
+        #: `messages[]` as the walk left it; None until it has ended.
+        self.messages: Messages | None = None
+
+    def __next__(self) -> Step:
+        answer, self._answer = self._answer, None
+        return self.send(answer)
+
+    def send(self, answer: Answer) -> Step:
+        """Answer the step that was just seen (None leaves it as it is), and return the next one."""
+        answer, self._answer = (self._answer if answer is None else answer), None
+        try:
+            step = self._steps.send(answer)
+        except StopIteration as end:
+            self.messages, self._seen = end.value, False
+            raise
+        self._seen = True
+        return step
+
+    def answer(self, record: Record | Step) -> None:
+        """Replace the record of the step that was just seen, for the rest of the walk.
+
+        Raises:
+            InvalidInput: No step has been seen yet, or the walk has ended.
+        """
+        if not self._seen:
+            raise InvalidInput("there is no step to answer", advice="take a step first, with next(steps)")
+        self._answer = record
+
+    def close(self) -> None:
+        """End the walk here."""
+        self._seen = False
+        self._steps.close()
 
 
 def walk(
@@ -54,7 +112,7 @@ def walk(
 ) -> Walk:
     """Walk through a conversation, one step at a time.
 
-    A generator of `Step`s. Answering a step with `send` replaces its record for the rest of the walk.
+    Returns a `Walk`, an iterator of `Step`s; `steps.answer(record)` replaces the record of the one just seen.
 
     Args:
         prompt: What the user says; None to go on from `messages` alone.
@@ -97,16 +155,44 @@ def walk(
     """
     _check_options(model=model, policy=policy, repair=repair, retrieve=retrieve, limits=limits)
     _check_options(calls=calls, envelope=envelope, validator=validator)
+    options = {
+        "model": model,
+        "system": system,
+        "tool_choice": tool_choice,
+        "policy": policy,
+        "repair": repair,
+        "retrieve": retrieve,
+        "limits": limits,
+        "parallel": parallel,
+        "context": context,
+        "deny": deny,
+        "calls": calls,
+        "envelope": envelope,
+        "validator": validator,
+    }
     limits = limits or Limits()
     as_text = (calls or getattr(model, "calls", "native")) == "text"
     runner = Runner(context if isinstance(context, Context) else Context(context), parallel=parallel)
     permissions = policy if isinstance(policy, Permissions) else Permissions(policy)
-    registry, messages = _equipped(tools, model), list(messages)
+    registry, opening = _equipped(tools, model), list(messages)
     denied = deny_names(deny, registry)
     for tool in registry if validator == "rs" else ():
         tool.checker.compile(validator)
     judge = partial(check_with_repair, repair=repair, deny=denied, validator=validator)
     turns = Turns(first_turn, limits, permissions, judge, retrieve, runner, envelope, as_text)
+    check_tool_choice(tool_choice, registry)
+    return Walk(_steps(turns, registry, model, prompt, system, opening, tool_choice), options)
+
+
+def _steps(
+    turns: Turns,
+    registry: ToolRegistry,
+    model: Model,
+    prompt: str | None,
+    system: str | None,
+    messages: list[Message],
+    tool_choice: str,
+) -> Steps:
     try:
         yield from turns.define(registry, tool_choice)
         in_text = turns.told_in_text(prompt, messages)
@@ -121,7 +207,7 @@ def walk(
             yield from turns.answer(asked, outcomes)
             turns.end()
     finally:
-        runner.close()
+        turns.runner.close()
 
 
 def _equipped(tools: Tools, model: Model) -> ToolRegistry:

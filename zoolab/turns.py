@@ -30,7 +30,6 @@ from zoolab.steps.define import as_registry
 from zoolab.steps.execute import Interrupted, Job, Runner, denied, refused
 from zoolab.steps.request import (
     Retriever,
-    check_tool_choice,
     make_request,
     pick_tools,
 )
@@ -85,7 +84,6 @@ class Turns:
 
     def define(self, registry: ToolRegistry, tool_choice: str) -> Ask:
         """Show the tools; those that come back are the tools of the walk."""
-        check_tool_choice(tool_choice, registry)
         self.tool_choice = tool_choice
         answer = yield Step("define", self.turn, None, registry, self.messages)
         self.registry = as_registry(_settled(answer, registry))

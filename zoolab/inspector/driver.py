@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
 import signal
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from types import GeneratorType
 from typing import Any, cast
 
 from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.inspector.moment import Moment, kind_after
 from zoolab.jsontext import excerpt
-from zoolab.loop import walk as walk_function
+from zoolab.loop import Walk
 from zoolab.records import KINDS, Decision, Record, Step
 from zoolab.trace import Trace
 
@@ -144,11 +142,7 @@ def options_of(steps: Iterable[Step]) -> dict[str, Any]:
     >>> options_of(walk("Hi", [], Scripted(["Hello"]), envelope="plain"))["envelope"]
     'plain'
     """
-    if not isinstance(steps, GeneratorType) or steps.gi_code is not walk_function.__code__:
-        return {}
-    given = inspect.getgeneratorlocals(cast("Generator[Any, Any, Any]", steps))
-    names = [name for name in inspect.signature(walk_function).parameters if name not in ("prompt", "tools")]
-    return {name: given[name] for name in names if name in given}
+    return dict(steps.options) if isinstance(steps, Walk) else {}
 
 
 def _said(error: BaseException) -> str:

@@ -76,7 +76,7 @@ def _from_the_turn(
     options = options | {"policy": standing, "first_turn": target.turn}
     again = walk(None, registry, model, messages=request.messages.tolist(), **options)
     next(again)  # the tools are defined already
-    return _drive(child, _with_given(again, given, asked, standing, request), answers)
+    return _drive(child, Walk(_with_given(again, given, asked, standing, request)), answers)
 
 
 def _is_asked(place: _Place) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 
 from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.jsontext import excerpt
+from zoolab.loop import Steps, Walk
 from zoolab.records import Fault, Message, Messages, Record, Reply, Step, ToolCall
 from zoolab.trace.events import EventStream, events_of, read_into
 from zoolab.trace.journal import Journal, Revision
@@ -86,7 +87,7 @@ class Trace(TraceViews):
                 add(step)
         return trace
 
-    def follow(self, walk: Iterable[Step]) -> Generator[Step, Record | Step | None, None]:
+    def follow(self, walk: Iterable[Step]) -> Walk:
         """Record a walk while somebody else steps through it, answers included.
 
         >>> from zoolab import Scripted, walk
@@ -95,6 +96,9 @@ class Trace(TraceViews):
         >>> next(steps).kind, next(steps).kind, len(trace.steps)
         ('define', 'request', 2)
         """
+        return Walk(self._follow(walk), getattr(walk, "options", None))
+
+    def _follow(self, walk: Iterable[Step]) -> Steps:
         steps = iter(walk)
         send = getattr(steps, "send", lambda _answer: next(steps))
         answer: Record | Step | None = None
@@ -105,7 +109,7 @@ class Trace(TraceViews):
                 except StopIteration as end:
                     if answer is not None:
                         self._settle(answer, end.value)
-                    return
+                    return Messages(self.messages)
                 if answer is not None:
                     self._settle(answer, step.messages.first(len(step.messages) - step.appended))
                 self.add(step)
