@@ -28,6 +28,7 @@ FLOORS = [
         *("steps.define", "steps.request", "steps.tool_call", "steps.validate", "steps.execute"),
         *("steps.result", "steps", "lint", "policy", "repair", "retrieval", "wire"),
     ],
+    ["options"],
     ["turns"],
     ["loop", "models", "toolbox"],
     ["doctor", "trace"],

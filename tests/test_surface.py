@@ -5,12 +5,18 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from inspect import signature
 from pathlib import Path
 from pkgutil import iter_modules
 
 import pytest
 
 import zoolab
+from zoolab import Scripted, Trace, as_tool, run, walk, with_tools
+from zoolab.errors import InvalidInput, UnknownOption
+from zoolab.experiments.studies.faults import fault_study
+from zoolab.experiments.studies.security import security_study
+from zoolab.options import Options, WalkOptions
 
 PACKAGES = [
     "zoolab",
@@ -65,6 +71,10 @@ zoolab.typo  # error
 zoolab.models.typo  # error
 zoolab.plots.typo  # error
 zoolab.experiments.typo  # error
+zoolab.run("Hi", [], zoolab.Scripted(["Hello"]), limits=zoolab.Limits(turns=2))
+zoolab.run("Hi", [], zoolab.Scripted(["Hello"]), limts=None)  # error
+zoolab.run("Hi", [], zoolab.Scripted(["Hello"]), limits=3)  # error
+zoolab.as_tool("a", "A.", [], zoolab.Scripted(["Hello"]), limts=None)  # error
 """
 
 
@@ -82,3 +92,67 @@ def test_a_type_checker_knows_which_names_there_are(tmp_path: Path):
     wrong = {int(line.split(":")[1]) for line in done.stdout.splitlines() if ": error: " in line}
     expected = {number for number, line in enumerate(TYPED.splitlines(), 1) if "# error" in line}
     assert wrong == expected, done.stdout
+
+
+def options_of(function) -> dict[str, tuple[object, object]]:
+    """The keyword arguments of a function: their defaults and types."""
+    shown = signature(function).parameters.values()
+    return {one.name: (one.default, one.annotation) for one in shown if one.kind is one.KEYWORD_ONLY}
+
+
+WALK = options_of(walk)
+
+
+def test_the_options_of_a_walk_are_the_same_wherever_they_stand():
+    assert options_of(Options) == WALK
+    assert WalkOptions.__annotations__.keys() == WALK.keys()
+    assert [hint.__forward_arg__ for hint in WalkOptions.__annotations__.values()] == [
+        hint for _, hint in WALK.values()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("function", "own", "without"),
+    [
+        (run, {"trace", "ask"}, set()),
+        (as_tool, {"trace", "ask"}, set()),
+        (with_tools, set(), {"messages"}),
+        (Trace.fork, {"model", "tools"}, {"messages", "system", "first_turn"}),
+    ],
+)
+def test_who_passes_options_on_shows_them(function, own, without):
+    shown = options_of(function)
+    assert shown.keys() == (WALK.keys() | own) - without
+    assert {name: shown[name] for name in shown if name not in own} == {
+        name: WALK[name] for name in WALK if name not in without
+    }
+
+
+def test_studies_show_the_options_of_an_experiment():
+    for study in (fault_study, security_study):
+        assert {"repeats", "seed", "journal", "budget"} <= options_of(study).keys()
+        assert not {"cases", "variants"} & options_of(study).keys() - {"cases"}
+
+
+@pytest.mark.parametrize(
+    ("name", "ask"),
+    [
+        ("run", lambda typo: run("Hi", [], Scripted(["Hello"]), **typo)),
+        ("fork", lambda typo: run("Hi", [], Scripted(["Hello"])).fork(1, **typo)),
+        ("as_tool", lambda typo: as_tool("a", "A.", [], Scripted([]), **typo)),
+        ("with_tools", lambda typo: with_tools(Scripted([]), [], **typo)),
+    ],
+)
+def test_a_typo_is_named_by_the_function_that_was_called(name, ask):
+    with pytest.raises(TypeError) as raised:
+        ask({"limts": None})
+    assert isinstance(raised.value, UnknownOption)
+    assert str(raised.value) == f"{name}() has no option 'limts'; did you mean 'limits'?"
+    with pytest.raises(InvalidInput, match=r"has no option 'xyz'; there are .*limits"):
+        ask({"xyz": None})
+
+
+def test_options_that_go_on_are_checked_at_once():
+    for make in (lambda: as_tool("a", "A.", [], Scripted([]), limits=3), lambda: with_tools("gpt", [])):
+        with pytest.raises(InvalidInput, match="; expected"):
+            make()
