@@ -3,7 +3,8 @@
 
     python3 start.py                 make .venv, install zoolab into it, open JupyterLab
     python3 start.py lab [options]   the same with options, such as --no-browser --port 8888
-    python3 start.py test [options]  lint, type-check and run every test; options go to pytest
+    python3 start.py test [options]  lint, type-check and run every test; options go to pytest;
+                                     --complete downloads the models' weights and data that some need
     python3 start.py bench [options] run the benchmarks; --peers, --quick, --markdown
     python3 start.py --help          print this page
 

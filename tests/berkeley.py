@@ -11,11 +11,13 @@ import tempfile
 import zipfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+from zoolab.errors import InvalidInput
 from zoolab.models.weights import cache_folder
 from zoolab.models.wheels import download_wheel
 
@@ -31,22 +33,22 @@ Call = tuple[str, dict[str, Any]]
 Calls = list[Call]
 
 
-def find_wheel() -> Path | None:
-    """The package in the user's cache, or None; `python tests/berkeley.py` puts it there."""
+def find_wheel() -> Path:
+    """The package in the user's cache; `python tests/berkeley.py` puts it there."""
     path = cache_folder() / WHEEL
     if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != SHA256:
-        return None
+        raise InvalidInput("Berkeley's package is not here", advice="run: python tests/berkeley.py")
     return path
 
 
 def fetch_wheel() -> Path:
     """The package in the user's cache, downloaded if it is not there."""
-    kept = find_wheel()
-    if kept is None:
-        kept = cache_folder() / WHEEL
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=kept.parent) as folder:
-            download_wheel("bfcl-eval==2026.3.23", Path(folder)).replace(kept)
+    with suppress(InvalidInput):
+        return find_wheel()
+    kept = cache_folder() / WHEEL
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=kept.parent) as folder:
+        download_wheel("bfcl-eval==2026.3.23", Path(folder)).replace(kept)
     return kept
 
 

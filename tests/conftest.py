@@ -1,13 +1,58 @@
-"""What holds for all tests: examples have no deadline, since the machine may be shared."""
+"""What holds for all tests: random examples without a deadline, and what a test may download."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from hypothesis import settings
 
-settings.register_profile("shared", deadline=None)
-settings.load_profile("shared")
+from zoolab.errors import ZoolabError
+
+# hypothesis loads a profile of its own when it sees CI=1: the same examples each time, so nothing new is
+# found. The machine may be shared, so no example has a deadline. A failure prints how to repeat it.
+settings.register_profile(
+    "zoolab", settings.get_profile("default"), deadline=None, derandomize=False, print_blob=True
+)
+settings.load_profile("zoolab")
+
+MISSING = "needs a download: "
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--complete",
+        action="store_true",
+        help="download what tests need (two models' weights, 127 MB, and Berkeley's data); fail if that, or a"
+        " browser, is missing",
+    )
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_terminal_summary(terminalreporter: Any) -> Iterator[None]:
+    """Say at the end, in one line, what was left out and how to get it."""
+    yield
+    skipped = [report.longrepr[2] for report in terminalreporter.stats.get("skipped", [])]
+    missing = [reason.partition(MISSING)[2] for reason in skipped if MISSING in reason]
+    if missing:
+        what = "; ".join(sorted({reason.partition("; run")[0] for reason in missing}))
+        line = f"{len(missing)} tests were left out: {what}. python3 start.py test --complete downloads it."
+        terminalreporter.write_line(line, yellow=True)
+
+
+@pytest.fixture(scope="session")
+def download(pytestconfig: pytest.Config) -> Callable[[Callable[[], Any], Callable[[], Any]], Any]:
+    """What a test needs from the network: fetched with `--complete`, else found, or the test is left out."""
+
+    def download(find: Callable[[], Any], fetch: Callable[[], Any]) -> Any:
+        if pytestconfig.getoption("complete"):
+            return fetch()
+        try:
+            return find()
+        except ZoolabError as missing:
+            pytest.skip(f"{MISSING}{missing}")
+
+    return download
 
 
 @pytest.fixture(autouse=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import zipfile
+from collections.abc import Callable
 from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from zoolab.datasets import bfcl, load
 from zoolab.datasets.berkeley import CATEGORIES, bfcl_functions, fetch_bfcl
 from zoolab.datasets.berkeley_answers import first_answer
 from zoolab.datasets.berkeley_types import as_schema, as_tool, tool_name
-from zoolab.errors import InvalidInput, ZoolabError
+from zoolab.errors import InvalidInput
 from zoolab.steps.validate import check_arguments
 
 #: Answers of Berkeley's own that their schema refuses: an enum without the value, a text for a number.
@@ -24,12 +24,9 @@ INCONSISTENT = 20
 
 
 @pytest.fixture(scope="module")
-def data() -> None:
-    """Berkeley's data, or no test. It is fetched in CI alone: a developer's suite downloads nothing."""
-    try:
-        fetch_bfcl() if os.environ.get("CI") else bfcl("live_parallel")
-    except ZoolabError as missing:
-        pytest.skip(str(missing))
+def data(download: Callable[..., Any]) -> None:
+    """Berkeley's data, or no test."""
+    download(lambda: bfcl("live_parallel"), fetch_bfcl)
 
 
 @pytest.mark.usefixtures("data")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import pytest
 
 from zoolab.cli import run as command
 from zoolab.datasets.asking import Askers
 from zoolab.datasets.checking import checks
-from zoolab.errors import ZoolabError
 from zoolab.models import weights
 from zoolab.models.local import LocalModel
 from zoolab.records import Request
@@ -19,14 +20,11 @@ pytestmark = [pytest.mark.local, pytest.mark.slow]
 
 
 @pytest.fixture(autouse=True, scope="module")
-def models() -> None:
-    """The weights, or no test. They are fetched in CI alone: a developer's suite downloads nothing."""
+def models(download: Callable[..., Any]) -> None:
+    """The weights, or no test."""
     for name in ("needle", "smollm2"):
         pytest.importorskip(weights.lookup(name).runtime)
-        try:
-            weights.fetch(name) if os.environ.get("CI") else weights.find(name)
-        except ZoolabError as missing:
-            pytest.skip(str(missing))
+        download(partial(weights.find, name), partial(weights.fetch, name))
 
 
 @pytest.mark.parametrize("source", ["starter", "domains", "doctor", "selection-outputs", "trials"])

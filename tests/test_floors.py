@@ -16,6 +16,7 @@ ROOT = Path(zoolab.__file__).parent
 
 # From the cellar up. A name is a module, or a room whose files may import each other.
 FLOORS = [
+    ["lazy"],
     ["errors", "faults"],
     ["files", "jsontext", "limits", "notebooks", "predictions", "stats"],
     ["schema", "secrets", "textcalls", "tokens"],
@@ -27,6 +28,7 @@ FLOORS = [
         *("steps.define", "steps.request", "steps.tool_call", "steps.validate", "steps.execute"),
         *("steps.result", "steps", "lint", "policy", "repair", "retrieval", "wire"),
     ],
+    ["options"],
     ["turns"],
     ["loop", "models", "toolbox"],
     ["doctor", "trace"],

@@ -197,7 +197,7 @@ import os
 def fetch(keys, ask):
     found = []
     for folder, _, files in os.walk("/"):
-        if "labs" in folder or "/zoolab" in folder:
+        if (folder.replace("/.below-tmp", "/tmp", 1) + "/").startswith("CHECKOUT/"):
             found.append(folder)
         found += [os.path.join(folder, name) for name in files if name in ("cases.py", "hidden.txt")]
     for place in ("FOLDER", "CHECKOUT/zoolab", "CHECKOUT/labs", "/home", "/root/.ssh", "/proc/1", "/sys"):

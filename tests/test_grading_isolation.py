@@ -410,6 +410,22 @@ def test_only_what_python_and_the_lab_need_can_be_read():
     assert not any(Path(place).is_relative_to(ROOT / "zoolab") for place in places.readable)
 
 
+def test_a_virtual_environment_in_the_checkout_shows_nothing_of_it(tmp_path):
+    """As `git clone ... zoolab; cd zoolab; python3 start.py` makes it."""
+    checkout = tmp_path / "zoolab"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(checkout / ".venv")], check=True)
+    python = checkout / ".venv/bin/python"
+    code = "from zoolab.grading.places import places_for; print(*places_for(('json',)).readable, sep='\\n')"
+    path = os.pathsep.join(map(str, [ROOT, *filter(None, sys.path)]))
+    asked = [str(python), "-c", code]
+    told = subprocess.run(
+        asked, env={**os.environ, "PYTHONPATH": path}, check=True, capture_output=True, text=True
+    )
+    readable = told.stdout.splitlines()
+    assert any(Path(place, "json").is_dir() for place in readable)
+    assert [place for place in readable if Path(place).is_relative_to(checkout)] == []
+
+
 def test_packages_in_pythons_own_folder_are_masked(tmp_path):
     """Where zoolab is installed beside the standard library, its folder there is covered."""
     (tmp_path / "site-packages").mkdir()

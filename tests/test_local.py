@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import openai
 import pytest
 
 from zoolab import Replay, run
-from zoolab.errors import InvalidInput, ZoolabError
+from zoolab.errors import InvalidInput
 from zoolab.models import needle, weights
 from zoolab.models.local import LocalModel, words_request
 from zoolab.models.serving import Server, Servers, serve_needle
@@ -289,13 +289,15 @@ def test_who_answers_what() -> None:
     assert LocalModel("needle").answers(Request(history("1"), (ADD,))) == "needle"
 
 
-def need(name: str) -> None:
-    """The weights, or no test. They are fetched in CI alone: a developer's suite downloads nothing."""
-    pytest.importorskip(weights.lookup(name).runtime)
-    try:
-        weights.fetch(name) if os.environ.get("CI") else weights.find(name)
-    except ZoolabError as missing:
-        pytest.skip(str(missing))
+@pytest.fixture
+def need(download: Callable[..., Any]) -> Callable[[str], None]:
+    """The weights of a model, or no test."""
+
+    def need(name: str) -> None:
+        pytest.importorskip(weights.lookup(name).runtime)
+        download(partial(weights.find, name), partial(weights.fetch, name))
+
+    return need
 
 
 def ask(model: LocalModel, *requests: Request) -> list[Reply]:
@@ -305,7 +307,7 @@ def ask(model: LocalModel, *requests: Request) -> list[Reply]:
 
 @pytest.mark.local
 @pytest.mark.parametrize("stream", [False, True])
-def test_needle_chooses_a_call(stream: bool) -> None:
+def test_needle_chooses_a_call(stream: bool, need: Callable[[str], None]) -> None:
     need("needle")
     request = Request(user("Add 42 and 58."), (ADD,))
     first, again = ask(LocalModel("needle", stream=stream), request, request)
@@ -316,7 +318,7 @@ def test_needle_chooses_a_call(stream: bool) -> None:
 
 
 @pytest.mark.local
-def test_needle_declines_in_words() -> None:
+def test_needle_declines_in_words(need: Callable[[str], None]) -> None:
     need("needle")
     (reply,) = ask(LocalModel("needle"), Request(user("Who wrote Hamlet?"), (ADD,)))
     assert "tool_calls" not in reply.message
@@ -325,7 +327,7 @@ def test_needle_declines_in_words() -> None:
 
 @pytest.mark.local
 @pytest.mark.parametrize("stream", [False, True])
-def test_smollm2_writes_the_same_whatever_was_asked_before(stream: bool) -> None:
+def test_smollm2_writes_the_same_whatever_was_asked_before(stream: bool, need: Callable[[str], None]) -> None:
     need("smollm2")
     request, other = Request(user("Say hello.")), Request(user("Say goodbye."))
     first, _, again = ask(LocalModel("smollm2", stream=stream), request, other, request)
@@ -335,7 +337,7 @@ def test_smollm2_writes_the_same_whatever_was_asked_before(stream: bool) -> None
 
 
 @pytest.mark.local
-def test_both_together_call_and_then_answer() -> None:
+def test_both_together_call_and_then_answer(need: Callable[[str], None]) -> None:
     need("needle")
     need("smollm2")
     with LocalModel() as model:
@@ -348,7 +350,7 @@ def test_both_together_call_and_then_answer() -> None:
 
 
 @pytest.mark.local
-def test_models_are_shared_and_let_go_by_their_last_user() -> None:
+def test_models_are_shared_and_let_go_by_their_last_user(need: Callable[[str], None]) -> None:
     need("needle")
     servers = Servers()
     request = Request(user("Add 42 and 58."), (ADD,))
@@ -364,7 +366,7 @@ def test_models_are_shared_and_let_go_by_their_last_user() -> None:
 
 
 @pytest.mark.local
-def test_nothing_is_printed_and_the_process_ends_by_itself() -> None:
+def test_nothing_is_printed_and_the_process_ends_by_itself(need: Callable[[str], None]) -> None:
     need("needle")
     need("smollm2")
     code = (
@@ -377,7 +379,7 @@ def test_nothing_is_printed_and_the_process_ends_by_itself() -> None:
 
 
 @pytest.mark.local
-def test_the_shipped_recording_is_what_the_models_say() -> None:
+def test_the_shipped_recording_is_what_the_models_say(need: Callable[[str], None]) -> None:
     need("needle")
     need("smollm2")
     tools = starter_tools("add", "get_weather", "check_status")

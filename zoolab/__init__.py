@@ -11,12 +11,39 @@ for step in walk("What is 42 + 58?", [add], model):
     print(step.kind, step.record)
 """
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from zoolab.lazy import lazily
 
 if TYPE_CHECKING:
+    from zoolab import datasets as datasets
+    from zoolab import doctor as doctor
+    from zoolab import errors as errors
+    from zoolab import experiments as experiments
+    from zoolab import faults as faults
+    from zoolab import grading as grading
+    from zoolab import inspector as inspector
+    from zoolab import jsontext as jsontext
+    from zoolab import lint as lint
+    from zoolab import mcp as mcp
+    from zoolab import models as models
+    from zoolab import plots as plots
+    from zoolab import policy as policy
+    from zoolab import predictions as predictions
+    from zoolab import recordings as recordings
+    from zoolab import records as records
+    from zoolab import repair as repair
+    from zoolab import retrieval as retrieval
+    from zoolab import schema as schema
+    from zoolab import secrets as secrets
+    from zoolab import stats as stats
+    from zoolab import steps as steps
+    from zoolab import textcalls as textcalls
+    from zoolab import tokens as tokens
+    from zoolab import toolbox as toolbox
+    from zoolab import tools as tools
+    from zoolab import trace as trace
+    from zoolab import wire as wire
     from zoolab.experiments import experiment
     from zoolab.grading.checking import check
     from zoolab.inspector.inspector import inspect
@@ -39,30 +66,6 @@ if TYPE_CHECKING:
     from zoolab.trace import Trace, run
 
 __version__ = "0.1.0"
-
-_HOMES = {
-    "experiments": "experiment",
-    "grading.checking": "check",
-    "inspector.inspector": "inspect",
-    "loop": "walk",
-    "models.choosing": "who_answers",
-    "models.faulty": "Faulty",
-    "models.local": "LocalModel",
-    "models.openai": "OpenAIModel",
-    "models.replay": "Replay",
-    "models.scripted": "Scripted",
-    "nested": "as_tool with_tools",
-    "predictions": "predict",
-    "policy": "Permissions Policy ask_person",
-    "records": "Decision Limits Outcome Reply Request Result Step ToolCall Verdict",
-    "steps.define": "tool",
-    "steps.tool_call": "read_calls",
-    "steps.validate": "check_call",
-    "registry": "ToolRegistry",
-    "tools": "Context Tool",
-    "trace": "Trace run",
-}
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
     "Context",
@@ -100,15 +103,29 @@ __all__ = [
     "with_tools",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Names are imported when they are first used, so that `import zoolab` costs next to nothing."""
-    if name not in _HOME_OF:
-        raise AttributeError(f"module 'zoolab' has no attribute {name!r}")
-    value = getattr(import_module(f"zoolab.{_HOME_OF[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+if not TYPE_CHECKING:  # a type checker would take any name for one of this package
+    __getattr__, __dir__ = lazily(
+        __name__,
+        {
+            "experiments": "experiment",
+            "grading.checking": "check",
+            "inspector.inspector": "inspect",
+            "loop": "walk",
+            "models.choosing": "who_answers",
+            "models.faulty": "Faulty",
+            "models.local": "LocalModel",
+            "models.openai": "OpenAIModel",
+            "models.replay": "Replay",
+            "models.scripted": "Scripted",
+            "nested": "as_tool with_tools",
+            "predictions": "predict",
+            "policy": "Permissions Policy ask_person",
+            "records": "Decision Limits Outcome Reply Request Result Step ToolCall Verdict",
+            "steps.define": "tool",
+            "steps.tool_call": "read_calls",
+            "steps.validate": "check_call",
+            "registry": "ToolRegistry",
+            "tools": "Context Tool",
+            "trace": "Trace run",
+        },
+    )

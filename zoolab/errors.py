@@ -19,6 +19,7 @@
     │   └── ReplayMiss            a recording holds no such request
     ├── InvalidTrace              a trace file that cannot be read
     └── InvalidInput              a wrong argument, a missing file, an unknown name
+        └── UnknownOption         a keyword argument that a function does not take; a TypeError too
 
 A tool may raise any of the `ExecutionFailed` family; the model then sees that code.
 """
@@ -52,6 +53,7 @@ __all__ = [
     "ToolLoopLimitReached",
     "ToolRetriesExhausted",
     "ToolTimeout",
+    "UnknownOption",
     "UnknownTool",
     "ZoolabError",
 ]
@@ -276,3 +278,7 @@ class InvalidInput(ZoolabError):
     """A wrong argument, a missing file, or an unknown name."""
 
     code = "invalid_input"
+
+
+class UnknownOption(InvalidInput, TypeError):
+    """A keyword argument that a function does not take."""

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Literal
 
 from zoolab.errors import InvalidInput
-from zoolab.jsontext import excerpt
+from zoolab.options import Options, check_model
 from zoolab.policy import Permissions, Policy
 from zoolab.records import (
     Context,
@@ -153,23 +153,23 @@ def walk(
     >>> " ".join(step.kind for step in walk("What is 42 + 58?", [add], model))
     'define request tool_call validate execute result request tool_call'
     """
-    _check_options(model=model, policy=policy, repair=repair, retrieve=retrieve, limits=limits)
-    _check_options(calls=calls, envelope=envelope, validator=validator)
-    options = {
-        "model": model,
-        "system": system,
-        "tool_choice": tool_choice,
-        "policy": policy,
-        "repair": repair,
-        "retrieve": retrieve,
-        "limits": limits,
-        "parallel": parallel,
-        "context": context,
-        "deny": deny,
-        "calls": calls,
-        "envelope": envelope,
-        "validator": validator,
-    }
+    check_model(model)
+    options = Options(
+        system=system,
+        messages=messages,
+        tool_choice=tool_choice,
+        policy=policy,
+        repair=repair,
+        retrieve=retrieve,
+        limits=limits,
+        parallel=parallel,
+        context=context,
+        deny=deny,
+        calls=calls,
+        envelope=envelope,
+        first_turn=first_turn,
+        validator=validator,
+    )
     limits = limits or Limits()
     as_text = (calls or getattr(model, "calls", "native")) == "text"
     runner = Runner(context if isinstance(context, Context) else Context(context), parallel=parallel)
@@ -181,7 +181,8 @@ def walk(
     judge = partial(check_with_repair, repair=repair, deny=denied, validator=validator)
     turns = Turns(first_turn, limits, permissions, judge, retrieve, runner, envelope, as_text)
     check_tool_choice(tool_choice, registry)
-    return Walk(_steps(turns, registry, model, prompt, system, opening, tool_choice), options)
+    steps = _steps(turns, registry, model, prompt, system, opening, tool_choice)
+    return Walk(steps, {"model": model, **options.for_fork()})
 
 
 def _steps(
@@ -215,27 +216,3 @@ def _equipped(tools: Tools, model: Model) -> ToolRegistry:
     registry = as_registry(tools)
     equip = getattr(model, "equip", None)
     return registry if equip is None else as_registry(equip(registry))
-
-
-def _check_options(**given: Any) -> None:
-    """What else would be noticed in the middle of a walk, or never."""
-    for name, value in given.items():
-        fits, wanted = _WANTED[name]
-        if not fits(value):
-            raise InvalidInput(f"{name} is {excerpt(value)}", expected=wanted)
-
-
-def _has(given: object, method: str) -> bool:
-    return not isinstance(given, type) and callable(getattr(given, method, None))
-
-
-_WANTED: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "model": (lambda it: callable(it) and not isinstance(it, type), "something to call with a Request"),
-    "policy": (lambda it: it is None or isinstance(it, Policy | Permissions), "a Policy, or Permissions"),
-    "repair": (lambda it: it is None or _has(it, "propose"), "something with propose(), as RuleRepair()"),
-    "retrieve": (lambda it: it is None or _has(it, "scores"), "something with scores(), as BM25(k=8)"),
-    "limits": (lambda it: it is None or isinstance(it, Limits), "Limits, as Limits(turns=5)"),
-    "calls": (lambda it: it in (None, "native", "text"), "native or text"),
-    "envelope": (lambda it: it in ("json", "plain"), "json or plain"),
-    "validator": (lambda it: it in ("jsonschema", "rs"), "jsonschema or rs"),
-}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Unpack, cast
 
 from zoolab.errors import ModelError, PermissionDenied
 from zoolab.jsontext import encode
 from zoolab.loop import Tools, walk
+from zoolab.options import Options, WalkOptions, check_model, passes_on
 from zoolab.policy import Permissions
 from zoolab.records import Model, Reply, Request, Step
 from zoolab.steps.define import as_registry
@@ -15,9 +16,11 @@ from zoolab.steps.request import deny_names
 from zoolab.steps.validate import check_arguments
 from zoolab.tools import Tool, ToolReturn
 from zoolab.trace import run
+from zoolab.trace.running import RunOptions
 
 
-def as_tool(name: str, description: str, tools: Tools, model: Model, **options: Any) -> Tool:
+@passes_on(run)
+def as_tool(name: str, description: str, tools: Tools, model: Model, **options: Unpack[RunOptions]) -> Tool:
     """A whole walk as one tool: a sub-agent that is given a task and returns its answer.
 
     `options` are those of `run`. The trace of each task is kept in the parent's: `Outcome.trace`. What
@@ -30,6 +33,11 @@ def as_tool(name: str, description: str, tools: Tools, model: Model, **options: 
     ('42', 3)
     """
 
+    check_model(model)
+    Options(
+        **cast(WalkOptions, {name: given for name, given in options.items() if name not in ("trace", "ask")})
+    )
+
     def delegate(task: str) -> ToolReturn:
         trace = run(task, tools, model, **options)
         return ToolReturn(trace.answer or "", trace)
@@ -38,7 +46,8 @@ def as_tool(name: str, description: str, tools: Tools, model: Model, **options: 
     return built.call(delegate)
 
 
-def with_tools(model: Model, tools: Tools, **options: Any) -> ToolEnabled:
+@passes_on(walk, without=("messages",))
+def with_tools(model: Model, tools: Tools, **options: Unpack[WalkOptions]) -> ToolEnabled:
     """A model that is offered these tools with every request and calls them itself, until it answers.
 
     `options` are those of `walk`. Tools that the request itself offers are not its own, and left out.
@@ -55,6 +64,8 @@ def with_tools(model: Model, tools: Tools, **options: Any) -> ToolEnabled:
     >>> calculator.call_tool("add", '{"a": 1, "b": 2}')
     3
     """
+    check_model(model)
+    Options(**options)
     return ToolEnabled(model, tools, options)
 
 

@@ -19,8 +19,9 @@ scorers/     what can be said of a run
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from zoolab.lazy import lazily
 
 if TYPE_CHECKING:
     from zoolab.experiments.compare import Comparison, Comparisons
@@ -42,21 +43,14 @@ __all__ = [
     "experiment",
 ]
 
-_HOMES = {
-    "UNSAID": "records",
-    "Budget": "pacing",
-    "Case": "records",
-    "Comparison": "compare",
-    "Comparisons": "compare",
-    "Experiment": "result",
-    "Pace": "pacing",
-    "Run": "records",
-    "Setup": "records",
-    "experiment": "conduct",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+if not TYPE_CHECKING:  # a type checker would take any name for one of this package
+    __getattr__, __dir__ = lazily(
+        __name__,
+        {
+            "compare": "Comparison Comparisons",
+            "conduct": "experiment",
+            "pacing": "Budget Pace",
+            "records": "UNSAID Case Run Setup",
+            "result": "Experiment",
+        },
+    )

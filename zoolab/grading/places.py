@@ -25,16 +25,14 @@ class Places:
     path: tuple[str, ...]
 
 
-def places_for(uses: Iterable[str], programs: bool = False) -> Places:
-    """What a worker reads that imports the modules `uses`; with `programs` also the interpreter, to start.
+def places_for(uses: Iterable[str]) -> Places:
+    """What a worker reads that imports the modules `uses`.
 
-    >>> "zoolab" in str(places_for(("json",)).readable)
-    False
+    >>> [place for place in places_for(("json",)).readable if Path(__file__).is_relative_to(place)]
+    []
     """
     packages = sorted({place for name in uses for place in _places_of(name)})
     base = [*_standard_library(), *_shared_libraries(), "/etc/ld.so.cache", "/usr/share/zoneinfo"]
-    if programs:
-        base += _interpreter()
     masked = _package_folders(base)
     readable = [*dict.fromkeys(place for place in base if Path(place).exists()), *packages]
     outermost = [place for place in readable if not _lies_in(place, readable, masked)]
@@ -48,7 +46,9 @@ def _lies_in(place: str, places: list[str], masked: list[str]) -> bool:
 
 
 def _standard_library() -> list[str]:
-    return [sysconfig.get_path(name) for name in ("stdlib", "platstdlib")]
+    # Not the folder of a virtual environment: it may lie in the checkout, and holds packages only.
+    own = {"base": sys.base_prefix, "platbase": sys.base_exec_prefix}
+    return [sysconfig.get_path(name, vars=own) for name in ("stdlib", "platstdlib")]
 
 
 def _shared_libraries() -> list[str]:
@@ -56,11 +56,6 @@ def _shared_libraries() -> list[str]:
     folders = [f"/lib/{several}", f"/usr/lib/{several}"] if several else ["/lib", "/usr/lib"]
     own = Path(str(sysconfig.get_config_var("LIBDIR") or "/nowhere"))
     return [*folders, *_LIBRARIES, *(str(path) for path in sorted(own.glob("libpython*.so*")))]
-
-
-def _interpreter() -> list[str]:
-    program = Path(sys.executable)
-    return [str(program), str(program.resolve()), f"{sys.prefix}/pyvenv.cfg"]
 
 
 def _package_folders(base: list[str]) -> list[str]:

@@ -19,18 +19,15 @@ Python computes plain JSON data, and the browser only draws it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from zoolab.lazy import lazily
 
 if TYPE_CHECKING:
     from zoolab.inspector.inspector import Inspector, inspect
 
 __all__ = ["Inspector", "inspect"]
 
-
-def __getattr__(name: str) -> Any:
-    """The widget is imported when it is asked for: a page without a kernel needs no ipywidgets."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from zoolab.inspector import inspector
-
-    return getattr(inspector, name)
+if not TYPE_CHECKING:  # a type checker would take any name for one of this package
+    # A page without a kernel needs no ipywidgets: the widget is imported when it is asked for.
+    __getattr__, __dir__ = lazily(__name__, {"inspector": "Inspector inspect"})

@@ -10,8 +10,9 @@ who_answers   one of these, as a notebook's LIVE switch says
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from zoolab.lazy import lazily
 
 if TYPE_CHECKING:
     from zoolab.models.choosing import who_answers
@@ -23,17 +24,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Faulty", "LocalModel", "OpenAIModel", "Replay", "Scripted", "who_answers"]
 
-_HOMES = {
-    "Faulty": "faulty",
-    "LocalModel": "local",
-    "OpenAIModel": "openai",
-    "Replay": "replay",
-    "Scripted": "scripted",
-    "who_answers": "choosing",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+if not TYPE_CHECKING:  # a type checker would take any name for one of this package
+    __getattr__, __dir__ = lazily(
+        __name__,
+        {
+            "choosing": "who_answers",
+            "faulty": "Faulty",
+            "local": "LocalModel",
+            "openai": "OpenAIModel",
+            "replay": "Replay",
+            "scripted": "Scripted",
+        },
+    )

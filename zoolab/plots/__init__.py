@@ -15,8 +15,9 @@ They work as scikit-learn's displays do: a class method draws and returns the di
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from zoolab.lazy import lazily
 
 if TYPE_CHECKING:
     from zoolab.plots.ablation import AblationDisplay
@@ -39,19 +40,17 @@ __all__ = [
     "ToolConfusionDisplay",
 ]
 
-_HOMES = {
-    "AblationDisplay": "ablation",
-    "ErrorTaxonomyDisplay": "error_taxonomy",
-    "FaultRecoveryDisplay": "fault_recovery",
-    "MessageGrowthDisplay": "message_growth",
-    "RetryWaterfallDisplay": "retry_waterfall",
-    "SequenceDisplay": "sequence",
-    "StepTimelineDisplay": "step_timeline",
-    "ToolConfusionDisplay": "tool_confusion",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+if not TYPE_CHECKING:  # a type checker would take any name for one of this package
+    __getattr__, __dir__ = lazily(
+        __name__,
+        {
+            "ablation": "AblationDisplay",
+            "error_taxonomy": "ErrorTaxonomyDisplay",
+            "fault_recovery": "FaultRecoveryDisplay",
+            "message_growth": "MessageGrowthDisplay",
+            "retry_waterfall": "RetryWaterfallDisplay",
+            "sequence": "SequenceDisplay",
+            "step_timeline": "StepTimelineDisplay",
+            "tool_confusion": "ToolConfusionDisplay",
+        },
+    )

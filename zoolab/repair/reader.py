@@ -83,8 +83,11 @@ class Reader:
         for key, item in pairs.items():
             read[key] = self._pair(key, item, len(read))
             while (again := self._next_key()) in read:
+                before = len(self.quoted)
                 if self._pair(again, pairs[again], len(read)) != read[again]:
                     raise Refused(f"the key {excerpt(again)} twice")
+                # Counted once, or an object would differ from its copy in which no pair stands again.
+                del self.quoted[before:]
 
     def _pair(self, key: str, item: Any, number: int) -> list[bool]:
         """Read a pair; which of its numbers and literals stand in quotes."""

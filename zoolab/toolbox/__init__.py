@@ -10,3 +10,10 @@ clock.py       the time
 tasks.py       a list of tasks
 catalog.py     all of these by name
 """
+
+from typing import TYPE_CHECKING
+
+from zoolab.lazy import lazily
+
+if not TYPE_CHECKING:  # a type checker would take any name for one of this package
+    __getattr__, __dir__ = lazily(__name__)

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 from zoolab.loop import Tools, Walk, walk
+from zoolab.options import WalkOptions, passes_on
 from zoolab.trace.trace import Trace
 
 if TYPE_CHECKING:
     from zoolab.records import Model, Record, Step
 
 
+class RunOptions(WalkOptions, total=False):
+    """The options of `run` for type checkers."""
+
+    trace: Trace | None
+    ask: Callable[[Step], Record | None] | None
+
+
+@passes_on(walk)
 def run(
     prompt: str | None,
     tools: Tools,
@@ -19,7 +28,7 @@ def run(
     *,
     trace: Trace | None = None,
     ask: Callable[[Step], Record | None] | None = None,
-    **options: Any,
+    **options: Unpack[WalkOptions],
 ) -> Trace:
     """Walk to the end and return the trace.
 
@@ -40,8 +49,8 @@ def run(
     'Hello'
     """
     trace = Trace() if trace is None else trace
-    trace.options = {**options, "model": model}
     steps = walk(prompt, tools, model, **options)
+    trace.options = dict(steps.options)
     if ask is None:
         return Trace.record(steps, into=trace)
     return drive(trace, steps, lambda step: ask(step) if step.status == "pending" else None)

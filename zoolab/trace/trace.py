@@ -8,11 +8,12 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter, time
-from typing import Any
+from typing import Any, Unpack
 
 from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.jsontext import excerpt
-from zoolab.loop import Steps, Walk
+from zoolab.loop import Steps, Walk, walk
+from zoolab.options import WalkOptions, passes_on
 from zoolab.records import Fault, Message, Messages, Record, Reply, Step, ToolCall
 from zoolab.trace.events import EventStream, events_of, read_into
 from zoolab.trace.journal import Journal, Revision
@@ -233,6 +234,7 @@ class Trace(TraceViews):
         read_into(trace, Path(path))
         return trace
 
+    @passes_on(walk, without=("messages", "system", "first_turn"))
     def fork(
         self,
         step: int | Step,
@@ -240,7 +242,7 @@ class Trace(TraceViews):
         *,
         model: Any = None,
         tools: Any = None,
-        **options: Any,
+        **options: Unpack[WalkOptions],
     ) -> Trace:
         """Go on from a step with an edited record; returns a new trace, this one stays as it is.
 
@@ -251,7 +253,7 @@ class Trace(TraceViews):
             edit: The record that goes on in its place; None repeats it.
             model: Answers from there on; by default the model of this run.
             tools: The tools with their functions; needed for a trace that was loaded from a file.
-            options: As for `walk`; by default those of this run.
+            options: As for `walk`; by default those of this run, which also began the conversation.
 
         >>> from zoolab import Outcome, Scripted, run, tool
         >>> @tool
@@ -266,7 +268,7 @@ class Trace(TraceViews):
         """
         from zoolab.trace.fork import fork
 
-        return fork(self, self.index(step), edit, model, tools, options)
+        return fork(self, self.index(step), edit, model, tools, {**options})
 
     def __eq__(self, other: object) -> bool:
         return list(events_of(self)) == list(events_of(other)) if isinstance(other, Trace) else NotImplemented

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan
     from opentelemetry.trace import TracerProvider
 
+    from zoolab.records import Model
     from zoolab.trace.diagnosis import Diagnosis
     from zoolab.trace.trace import Trace
     from zoolab.trace.wires import Wires
@@ -88,14 +89,21 @@ class TraceViews:
             write_whole(Path(path), [page])
         return page
 
-    def inspect(self, other: Trace | None = None, **options: Any) -> Any:
-        """Step through the run in a notebook; `options` are those of `zoolab.inspect`.
+    def inspect(
+        self,
+        other: Trace | None = None,
+        *,
+        model: Model | None = None,
+        tools: Any = None,
+        replay: Model | None = None,
+    ) -> Any:
+        """Step through the run in a notebook; the arguments are those of `zoolab.inspect`.
 
         >>> from zoolab import Scripted, run
         >>> run("Hi", [], Scripted(["Hello"])).inspect().step
         0
         """
-        return from_above("inspect")(self._trace, other, **options)
+        return from_above("inspect")(self._trace, other, model=model, tools=tools, replay=replay)
 
     def to_otel(self, provider: TracerProvider | None = None, *, content: bool = False) -> list[ReadableSpan]:
         """The run as OpenTelemetry spans: invoke_agent, chat and execute_tool, by its GenAI conventions.

@@ -12,6 +12,7 @@ from zoolab.experiments.records import Setup
 from zoolab.experiments.result import Experiment
 from zoolab.jsontext import excerpt
 from zoolab.models.faulty import FAULTS, Faulty
+from zoolab.options import passes_on
 from zoolab.stats import rate
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ class FaultStudy:
         return FaultRecoveryDisplay.from_frame(self.frame, summary=self.experiment.summary, ax=ax)
 
 
+@passes_on(experiment, without=("cases", "variants"))
 def fault_study(
     cases: Any,
     models: Any,

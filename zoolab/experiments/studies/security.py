@@ -20,6 +20,7 @@ from zoolab.experiments.studies.tasks import TASKS, Task
 from zoolab.jsontext import encode
 from zoolab.models import weights
 from zoolab.models.local import LocalModel
+from zoolab.options import passes_on
 from zoolab.records import Outcome, Result, Verdict
 from zoolab.registry import ToolRegistry
 from zoolab.stats import rate
@@ -109,6 +110,7 @@ class SecurityStudy:
 _LABELS = {"attacked": "attacks that succeed", "utility": "tasks that are served under attack"}
 
 
+@passes_on(experiment, without=("cases", "variants", "scorers"))
 def security_study(
     models: Mapping[str, Any] | None = None,
     *,

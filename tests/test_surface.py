@@ -1,0 +1,158 @@
+"""What a user finds by Tab and Shift-Tab, and what a type checker knows of it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from inspect import signature
+from pathlib import Path
+from pkgutil import iter_modules
+
+import pytest
+
+import zoolab
+from zoolab import Scripted, Trace, as_tool, run, walk, with_tools
+from zoolab.errors import InvalidInput, UnknownOption
+from zoolab.experiments.studies.faults import fault_study
+from zoolab.experiments.studies.security import security_study
+from zoolab.options import Options, WalkOptions
+
+PACKAGES = [
+    "zoolab",
+    *(f"zoolab.{name}" for name in ("experiments", "inspector", "models", "plots", "toolbox")),
+]
+
+
+def told(code: str) -> list[str]:
+    """What a fresh interpreter prints, in words."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_dir_shows_public_names_and_submodules_only(package):
+    code = f"import zoolab; it = {package}; print(*dir(it)); [getattr(it, name) for name in dir(it)]"
+    names = {name for name in told(code) if not name.startswith("__")}
+    module = sys.modules[package] if package in sys.modules else __import__(package, fromlist=["x"])
+    inner = {info.name for info in iter_modules(module.__path__) if not info.name.startswith("_")}
+    assert names == {*getattr(module, "__all__", ()), *inner}
+
+
+def test_submodules_need_no_import_of_their_own():
+    code = "import sys, zoolab; before = len([name for name in sys.modules if name.startswith('zoolab')])"
+    code += "; print(before, zoolab.models.Scripted.__name__, zoolab.errors.InvalidInput.__name__)"
+    code += "; print(zoolab.toolbox.starter.starter_tools.__name__, zoolab.plots.SequenceDisplay.__name__)"
+    code += "; print(zoolab.datasets.load.__name__, zoolab.repair.RuleRepair.__name__, zoolab.wire.__name__)"
+    names = [
+        "Scripted",
+        "InvalidInput",
+        "starter_tools",
+        "SequenceDisplay",
+        "load",
+        "RuleRepair",
+        "zoolab.wire",
+    ]
+    assert told(code) == ["2", *names]
+
+
+@pytest.mark.parametrize("name", ["Toool", "annotations", "import_module", "_HOMES", "__wrapped__", "a.b"])
+def test_what_is_not_there_is_an_attribute_error(name):
+    with pytest.raises(AttributeError, match=f"module 'zoolab' has no attribute '{name}'"):
+        getattr(zoolab, name)
+
+
+TYPED = """
+import zoolab
+zoolab.models.Scripted(["Hello"])
+zoolab.errors.InvalidInput("x")
+zoolab.plots.SequenceDisplay
+zoolab.typo  # error
+zoolab.models.typo  # error
+zoolab.plots.typo  # error
+zoolab.experiments.typo  # error
+zoolab.run("Hi", [], zoolab.Scripted(["Hello"]), limits=zoolab.Limits(turns=2))
+zoolab.run("Hi", [], zoolab.Scripted(["Hello"]), limts=None)  # error
+zoolab.run("Hi", [], zoolab.Scripted(["Hello"]), limits=3)  # error
+zoolab.as_tool("a", "A.", [], zoolab.Scripted(["Hello"]), limts=None)  # error
+"""
+
+
+@pytest.mark.slow
+def test_a_type_checker_knows_which_names_there_are(tmp_path: Path):
+    (tmp_path / "typed.py").write_text(TYPED)
+    command = [sys.executable, "-m", "mypy", "--config-file=", "--strict", "--ignore-missing-imports"]
+    done = subprocess.run(
+        [*command, "typed.py"],
+        cwd=tmp_path,
+        env={**os.environ, "MYPYPATH": str(Path(zoolab.__file__).parents[1])},
+        capture_output=True,
+        text=True,
+    )
+    wrong = {int(line.split(":")[1]) for line in done.stdout.splitlines() if ": error: " in line}
+    expected = {number for number, line in enumerate(TYPED.splitlines(), 1) if "# error" in line}
+    assert wrong == expected, done.stdout
+
+
+def options_of(function) -> dict[str, tuple[object, object]]:
+    """The keyword arguments of a function: their defaults and types."""
+    shown = signature(function).parameters.values()
+    return {one.name: (one.default, one.annotation) for one in shown if one.kind is one.KEYWORD_ONLY}
+
+
+WALK = options_of(walk)
+
+
+def test_the_options_of_a_walk_are_the_same_wherever_they_stand():
+    assert options_of(Options) == WALK
+    assert WalkOptions.__annotations__.keys() == WALK.keys()
+    assert [hint.__forward_arg__ for hint in WalkOptions.__annotations__.values()] == [
+        hint for _, hint in WALK.values()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("function", "own", "without"),
+    [
+        (run, {"trace", "ask"}, set()),
+        (as_tool, {"trace", "ask"}, set()),
+        (with_tools, set(), {"messages"}),
+        (Trace.fork, {"model", "tools"}, {"messages", "system", "first_turn"}),
+    ],
+)
+def test_who_passes_options_on_shows_them(function, own, without):
+    shown = options_of(function)
+    assert shown.keys() == (WALK.keys() | own) - without
+    assert {name: shown[name] for name in shown if name not in own} == {
+        name: WALK[name] for name in WALK if name not in without
+    }
+
+
+def test_studies_show_the_options_of_an_experiment():
+    for study in (fault_study, security_study):
+        assert {"repeats", "seed", "journal", "budget"} <= options_of(study).keys()
+        assert not {"cases", "variants"} & options_of(study).keys() - {"cases"}
+
+
+@pytest.mark.parametrize(
+    ("name", "ask"),
+    [
+        ("run", lambda typo: run("Hi", [], Scripted(["Hello"]), **typo)),
+        ("fork", lambda typo: run("Hi", [], Scripted(["Hello"])).fork(1, **typo)),
+        ("as_tool", lambda typo: as_tool("a", "A.", [], Scripted([]), **typo)),
+        ("with_tools", lambda typo: with_tools(Scripted([]), [], **typo)),
+    ],
+)
+def test_a_typo_is_named_by_the_function_that_was_called(name, ask):
+    with pytest.raises(TypeError) as raised:
+        ask({"limts": None})
+    assert isinstance(raised.value, UnknownOption)
+    assert str(raised.value) == f"{name}() has no option 'limts'; did you mean 'limits'?"
+    with pytest.raises(InvalidInput, match=r"has no option 'xyz'; there are .*limits"):
+        ask({"xyz": None})
+
+
+def test_options_that_go_on_are_checked_at_once():
+    for make in (lambda: as_tool("a", "A.", [], Scripted([]), limits=3), lambda: with_tools("gpt", [])):
+        with pytest.raises(InvalidInput, match="; expected"):
+            make()

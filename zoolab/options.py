@@ -1,0 +1,150 @@
+"""The options of a walk: checked once, and shown by every function that passes them on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from functools import wraps
+from inspect import Parameter, signature
+from typing import Any, Literal, ParamSpec, TypedDict, TypeVar
+
+from zoolab.errors import InvalidInput, UnknownOption
+from zoolab.jsontext import excerpt
+from zoolab.policy import Permissions, Policy
+from zoolab.records import Limits, Message
+from zoolab.schema.checker import Validator
+from zoolab.steps.request import Retriever
+from zoolab.steps.result import Envelope
+from zoolab.steps.validate import Repairer
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class WalkOptions(TypedDict, total=False):
+    """The options of `walk` for type checkers: `**options: Unpack[WalkOptions]`."""
+
+    system: str | None
+    messages: Iterable[Message]
+    tool_choice: str
+    policy: Policy | Permissions | None
+    repair: Repairer | None
+    retrieve: Retriever | None
+    limits: Limits | None
+    parallel: bool
+    context: Any
+    deny: Collection[str]
+    calls: Literal["native", "text"] | None
+    envelope: Envelope
+    first_turn: int
+    validator: Validator
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """The options of one walk, checked. `walk` says what each one means.
+
+    >>> Options(calls="txt")
+    Traceback (most recent call last):
+    zoolab.errors.InvalidInput: calls is "txt"; expected native or text
+    """
+
+    system: str | None = None
+    messages: Iterable[Message] = ()
+    tool_choice: str = "auto"
+    policy: Policy | Permissions | None = None
+    repair: Repairer | None = None
+    retrieve: Retriever | None = None
+    limits: Limits | None = None
+    parallel: bool = True
+    context: Any = None
+    deny: Collection[str] = ()
+    calls: Literal["native", "text"] | None = None
+    envelope: Envelope = "json"
+    first_turn: int = 1
+    validator: Validator = "jsonschema"
+
+    def __post_init__(self) -> None:
+        for name, (fits, wanted) in _WANTED.items():
+            _check(name, getattr(self, name), fits, wanted)
+
+    def for_fork(self) -> dict[str, Any]:
+        """What a fork of the walk goes on with: all but where the conversation began."""
+        names = [field.name for field in fields(self) if field.name not in ("messages", "first_turn")]
+        return {name: getattr(self, name) for name in names}
+
+
+def check_model(model: object) -> None:
+    """Raise `InvalidInput` for a model that cannot be called.
+
+    >>> check_model("gpt")
+    Traceback (most recent call last):
+    zoolab.errors.InvalidInput: model is "gpt"; expected something to call with a Request
+    """
+    fits = callable(model) and not isinstance(model, type)
+    _check("model", model, lambda _: fits, "something to call with a Request")
+
+
+def passes_on(
+    inner: Callable[..., Any], without: Collection[str] = ()
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """For a function that hands its `**options` to another one: its signature shows them all, and it names
+    an unknown one as its own.
+
+    >>> def paint(*, colour: str = "red") -> str: return colour
+    >>> @passes_on(paint)
+    ... def sketch(**options: str) -> str: return paint(**options)
+    >>> print(signature(sketch))
+    (*, colour: 'str' = 'red') -> 'str'
+    >>> sketch(color="blue")
+    Traceback (most recent call last):
+    zoolab.errors.UnknownOption: sketch() has no option 'color'; did you mean 'colour'?
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        own = signature(function)
+        shown = [one for one in own.parameters.values() if one.kind is not Parameter.VAR_KEYWORD]
+        taken = {*without, *own.parameters}
+        passed = [one for one in signature(inner).parameters.values() if one.name not in taken]
+        with_default = [one for one in passed if one.default is not Parameter.empty]
+        shown += [one.replace(kind=Parameter.KEYWORD_ONLY) for one in with_default]
+        known = {one.name for one in shown}
+
+        @wraps(function)
+        def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+            for name in kwargs:
+                if name not in known:
+                    raise _unknown(function.__name__, name, known)
+            return function(*args, **kwargs)
+
+        checked.__signature__ = own.replace(parameters=shown)  # type: ignore[attr-defined]
+        return checked
+
+    return decorate
+
+
+def _unknown(function: str, name: str, known: set[str]) -> UnknownOption:
+    near = get_close_matches(name, known, 1)
+    advice = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(sorted(known))}"
+    return UnknownOption(f"{function}() has no option {name!r}", advice=advice)
+
+
+def _check(name: str, value: object, fits: Callable[[Any], bool], wanted: str) -> None:
+    if not fits(value):
+        raise InvalidInput(f"{name} is {excerpt(value)}", expected=wanted)
+
+
+def _has(given: object, method: str) -> bool:
+    return not isinstance(given, type) and callable(getattr(given, method, None))
+
+
+_WANTED: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "policy": (lambda it: it is None or isinstance(it, Policy | Permissions), "a Policy, or Permissions"),
+    "repair": (lambda it: it is None or _has(it, "propose"), "something with propose(), as RuleRepair()"),
+    "retrieve": (lambda it: it is None or _has(it, "scores"), "something with scores(), as BM25(k=8)"),
+    "limits": (lambda it: it is None or isinstance(it, Limits), "Limits, as Limits(turns=5)"),
+    "calls": (lambda it: it in (None, "native", "text"), "native or text"),
+    "envelope": (lambda it: it in ("json", "plain"), "json or plain"),
+    "validator": (lambda it: it in ("jsonschema", "rs"), "jsonschema or rs"),
+}
