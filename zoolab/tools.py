@@ -76,7 +76,7 @@ class Tool:
     bind: Callable[[dict[str, Any]], dict[str, Any]] | None = field(default=None, repr=False)
     #: What a call touches, from its arguments: a resolved path, a host. Rules match it, people see it.
     resource: Resource | None = field(default=None, repr=False)
-    #: Where results come from that nobody here vouches for; they are marked as data for the model.
+    #: The source of untrusted results, for instance "a ticket"; they are marked as data for the model.
     untrusted: str = ""
 
     def __post_init__(self) -> None:
@@ -143,6 +143,7 @@ class Tool:
         timeout: float | None = None,
         strict: bool = False,
         resource: Resource | None = None,
+        untrusted: str = "",
     ) -> Tool:
         """A tool whose schema is written by hand. `function` takes the arguments as keywords.
 
@@ -152,7 +153,17 @@ class Tool:
         'noon'
         """
         parameters = from_openapi(schema)
-        made = Tool(name, description, parameters, function, risk, timeout, strict, resource=resource)
+        made = Tool(
+            name,
+            description,
+            parameters,
+            function,
+            risk,
+            timeout,
+            strict,
+            resource=resource,
+            untrusted=untrusted,
+        )
         made.checker.compile()  # a schema written by hand may be wrong: say so now, not at the first call
         return made
 
@@ -251,6 +262,7 @@ class ToolBuilder:
         risk: Risk = "safe",
         timeout: float | None = None,
         resource: Resource | None = None,
+        untrusted: str = "",
     ) -> Tool:
         """End with the function, which takes the parameters as keywords.
 
@@ -264,7 +276,16 @@ class ToolBuilder:
             "additionalProperties": False,
         }
         self._check_fits(function)
-        made = Tool(self._name, self._description, schema, function, risk, timeout, resource=resource)
+        made = Tool(
+            self._name,
+            self._description,
+            schema,
+            function,
+            risk,
+            timeout,
+            resource=resource,
+            untrusted=untrusted,
+        )
         made.checker.compile()  # a type that is none: say so now, not at the first call
         return made
 
