@@ -14,13 +14,13 @@ from typing import Annotated, Any, Literal, NotRequired
 import docstring_parser
 import pytest
 import typing_extensions
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
-from pydantic import AliasPath, BaseModel, Field
+from pydantic import AliasPath, BaseModel, Field, TypeAdapter
 
 from zoolab import Scripted, run
-from zoolab.errors import InvalidInput, InvalidToolSignature
+from zoolab.errors import InvalidArguments, InvalidInput, InvalidToolSignature
 from zoolab.lint import lint
 from zoolab.registry import ToolRegistry
 from zoolab.schema.binding import BindingError
@@ -675,6 +675,86 @@ def test_wrong_types_and_invented_arguments_are_problems(made):
     assert made.checker.problems({"x": {"no": ["such", "type"]}})
     assert made.checker.problems({})
     assert any(problem.pointer == "/y" for problem in made.checker.problems({"x": 1, "y": 1}))
+
+
+POSITIVE = Annotated[int, Field(gt=0)]
+SIGNED: list[tuple[Any, st.SearchStrategy[Any], Any]] = [
+    # A hint, what JSON it takes, and a default.
+    *(
+        (hint, strategy, default)
+        for (hint, strategy), default in zip(
+            HINTED[:8], (1, 0.5, True, "x", None, "y", 1, Unit.F), strict=True
+        )
+    ),
+    (Point, HINTED[13][1], Point(1, 2)),
+    (Node, NODES, Node(3)),
+    (Leg, HINTED[15][1], {"km": 2.5}),
+    (Place, HINTED[16][1], Place(city="Oslo")),
+    (Bill, st.fixed_dictionaries({"sum": st.integers(1, 9)}), Bill(1, 2, Unit.F)),
+    (POSITIVE, st.integers(-1, 9), 5),
+    (list[POSITIVE] | None, st.none() | st.lists(st.integers(0, 3), max_size=2), None),
+    (tuple[Unit, ...], HINTED[12][1], (Unit.C,)),
+]
+MARKS = ("required", "plain", "field", "annotated", "factory", "required field", "aliased")
+
+
+def parameter(name, hint, mark, default):
+    """The annotation, and the default or None, of one parameter."""
+    return {
+        "required": (hint, None),
+        "plain": (hint, default),
+        "field": (hint, Field(default=default, description=name)),
+        "annotated": (Annotated[hint, Field(default=default)], None),
+        "factory": (hint, Field(default_factory=lambda: default)),
+        "required field": (hint, Field(title=name)),
+        "aliased": (hint, Field(default=default, alias=f"{name}_")),
+    }[mark]
+
+
+@given(data=st.data())
+@settings(max_examples=60)
+def test_what_the_schema_says_is_what_binding_does(data):
+    drawn = data.draw(st.lists(st.tuples(st.sampled_from(SIGNED), st.sampled_from(MARKS)), max_size=3))
+    members = {f"p{n}": (signed, mark) for n, (signed, mark) in enumerate(drawn)}
+    received: list[dict[str, Any]] = []
+    made_from = {
+        name: parameter(name, signed[0], mark, signed[2]) for name, (signed, mark) in members.items()
+    }
+    defaults = {f"{name}_default": default for name, (_, default) in made_from.items()}
+    namespace = {**defaults, "received": received}
+    listed = "".join(
+        f", {name}" + ("" if mark in ("required", "annotated") else f"={name}_default")
+        for name, (_, mark) in members.items()
+    )
+    exec(
+        f"def f(*{listed}): received.append(dict(locals()))" if listed else "def f(): received.append({})",
+        namespace,
+    )
+    namespace["f"].__annotations__ = {name: hint for name, (hint, _) in made_from.items()}
+    registry = ToolRegistry([tool(namespace["f"])])
+    made = registry["f"]
+
+    shown = {name: f"{name}_" if mark == "aliased" else name for name, (_, mark) in members.items()}
+    demanded = {name for name, (_, mark) in members.items() if mark in ("required", "required field")}
+    assert set(made.parameters["required"]) == demanded
+    arguments = {}
+    for name, (signed, _) in members.items():
+        if data.draw(st.booleans() if name not in demanded else st.sampled_from([True, True, True, False])):
+            arguments[shown[name]] = data.draw(st.one_of(signed[1], signed[1], signed[1], JSON))
+    if made.checker.problems(arguments):
+        with pytest.raises(InvalidArguments):
+            registry.execute("f", arguments)
+        assert received == []
+        return
+    registry.execute("f", arguments)
+    (values,) = received
+    assert values.keys() == members.keys()
+    for name, (signed, _) in members.items():
+        if shown[name] in arguments:
+            assert TypeAdapter(signed[0]).validate_python(values[name], strict=True) == values[name]
+        else:
+            assert values[name] == signed[2]
+            assert type(values[name]) is type(signed[2])
 
 
 def unhinted(city, days: int): ...

@@ -12,7 +12,7 @@ import operator
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Union, cast, get_args, get_origin, overload
+from typing import Annotated, Any, ParamSpec, Protocol, TypeVar, Union, cast, get_args, get_origin, overload
 from weakref import WeakKeyDictionary
 
 from zoolab.callables import from_callable_tool, is_callable_tool
@@ -27,6 +27,9 @@ from zoolab.schema.hints import Describer, type_hints
 from zoolab.schema.signature import REQUIRED, defaults_of
 from zoolab.schema.strict import make_strict, without_nulls
 from zoolab.tools import Context, Resource, Risk, Tool
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +49,19 @@ class _Reading:
     fields: dict[str, Any]
 
 
+class _Maker(Protocol):
+    """What `@tool(...)` returns."""
+
+    def __call__(self, function: Callable[P, R], /) -> Tool[P, R]: ...
+
+
 # Only plain functions: they hash by identity, and their own weak reference lasts as long as they do.
 _readings: WeakKeyDictionary[types.FunctionType, _Reading] = WeakKeyDictionary()
 
 
 @overload
 def tool(
-    function: Callable[..., Any],
+    function: Callable[P, R],
     /,
     *,
     name: str | None = None,
@@ -63,7 +72,7 @@ def tool(
     param_names: Sequence[str] | None = None,
     resource: Resource | None = None,
     untrusted: str = "",
-) -> Tool: ...
+) -> Tool[P, R]: ...
 @overload
 def tool(
     *,
@@ -75,7 +84,7 @@ def tool(
     param_names: Sequence[str] | None = None,
     resource: Resource | None = None,
     untrusted: str = "",
-) -> Callable[[Callable[..., Any]], Tool]: ...
+) -> _Maker: ...
 def tool(
     function: Callable[..., Any] | None = None,
     /,
@@ -88,7 +97,7 @@ def tool(
     param_names: Sequence[str] | None = None,
     resource: Resource | None = None,
     untrusted: str = "",
-) -> Tool | Callable[[Callable[..., Any]], Tool]:
+) -> Tool | _Maker:
     """Make a tool of a function, a lambda, a method, a `functools.partial` or an object with `__call__`.
 
     Args:
@@ -118,7 +127,7 @@ def tool(
     3
     """
 
-    def make(function: Callable[..., Any]) -> Tool:
+    def make(function: Callable[..., Any], /) -> Tool:
         if is_callable_tool(function):
             return from_callable_tool(function)
         reading = _read(function, param_names)
@@ -138,7 +147,7 @@ def tool(
             untrusted=untrusted,
         )
 
-    return make if function is None else make(function)
+    return cast("_Maker", make) if function is None else make(function)
 
 
 def as_registry(tools: ToolRegistry | Tool | Callable[..., Any] | Iterable[Any]) -> ToolRegistry:
