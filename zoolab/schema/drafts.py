@@ -98,7 +98,12 @@ _work: ContextVar[_Work] = ContextVar("zoolab_schema_work")
 
 @contextmanager
 def bounded() -> Iterator[None]:
-    """What is checked inside ends with `TooMuchWork` if it takes more steps or seconds than one check may."""
+    """What is checked inside ends with `TooMuchWork` if it takes more steps or seconds than one check may.
+
+    >>> with bounded():
+    ...     compiled({"type": "integer"}).is_valid(1.0)
+    False
+    """
     token = _work.set(_Work())
     try:
         yield
@@ -109,7 +114,11 @@ def bounded() -> Iterator[None]:
 def compiled(schema: Mapping[str, Any]) -> Any:
     """A validator of jsonschema for a schema, within the bounds; it fetches nothing.
 
-    Raises `InvalidSchema` for what is no schema of its draft.
+    Check values inside `bounded()`. Raises `InvalidSchema` for what is no schema of its draft.
+
+    >>> with bounded():
+    ...     compiled({"pattern": r"^\\p{L}$"}).is_valid("é")
+    True
     """
     from referencing import Registry
 

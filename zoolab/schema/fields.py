@@ -87,7 +87,12 @@ def _constrained(field: FieldInfo) -> Any:
 
 
 def field_keywords(field: FieldInfo, schema: Schema) -> Schema:
-    """The schema with the title, the examples and the further keywords of a field."""
+    """The schema with the title, the examples and the further keywords of a field.
+
+    >>> from pydantic import Field
+    >>> field_keywords(Field(title="Amount", json_schema_extra={"x-unit": "EUR"}), {"type": "integer"})
+    {'type': 'integer', 'title': 'Amount', 'x-unit': 'EUR'}
+    """
     said = {name: value for name in _KEYWORDS if (value := getattr(field, name)) is not None}
     if "deprecated" in said:
         said["deprecated"] = bool(said["deprecated"])
