@@ -14,12 +14,13 @@ from typing import Annotated, Any, Literal, NotRequired
 import docstring_parser
 import pytest
 import typing_extensions
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
-from pydantic import BaseModel, Field
+from pydantic import AliasPath, BaseModel, Field, TypeAdapter
 
-from zoolab.errors import InvalidInput, InvalidToolSignature
+from zoolab import Scripted, run
+from zoolab.errors import InvalidArguments, InvalidInput, InvalidToolSignature
 from zoolab.lint import lint
 from zoolab.registry import ToolRegistry
 from zoolab.schema.binding import BindingError
@@ -361,6 +362,25 @@ def test_parameters_read_as_docstring_parser_reads_them(text):
     assert parameter_descriptions(described(text)) == expected
 
 
+def test_the_styles_of_docstrings_may_be_mixed():
+    google = "Search.\n\nArgs:\n    query: What to look for.\n\n:param limit: At most so many.\n"
+    numpy = "low : float\n    The bound.\n"
+    for text in (
+        google + "\nParameters\n----------\n" + numpy,
+        "Search.\n\nParameters\n----------\n" + numpy + "\n" + google.removeprefix("Search.\n\n"),
+        "Search.\n\n:param limit: At most so many.\n:returns: Some.\n\nParameters\n----------\n"
+        + numpy
+        + "\nArgs:\n    query (str): What to look for.\n",
+    ):
+        made = described(text, "query", "limit", "low")
+        assert made.description == "Search."
+        assert parameter_descriptions(made) == {
+            "query": "What to look for.",
+            "limit": "At most so many.",
+            "low": "The bound.",
+        }
+
+
 def test_the_summary_is_the_description():
     assert described(GOOGLE).description == (
         "Search the notes for a phrase.\n\n"
@@ -402,6 +422,154 @@ def test_defaults():
     shown = {name: schema.get("default", "none") for name, schema in f.parameters["properties"].items()}
     assert shown == {"a": 1, "b": "fahrenheit", "c": "none", "d": "none", "e": None}
     assert f.parameters["required"] == []
+
+
+def pay(
+    amount: int = Field(gt=0, le=100, title="Amount", examples=[5]),
+    to: Annotated[str, Field(default="ada", description="Who gets it.")] = Field(min_length=1),
+    cents: Annotated[int, Field(ge=0)] = 0,
+    tags: list[str] = Field(default_factory=list, alias="labels"),  # noqa: B008
+    node: Annotated[Node | None, Field(description="Where.")] = Field(default=None),  # noqa: B008
+    more: Annotated[list[Node], Field(max_length=1)] = Field(default=[]),  # noqa: B008
+    note: str = Field(default_factory=lambda data: f"for {data['to']}"),
+) -> tuple[Any, ...]:
+    """Pay.
+
+    Args:
+        amount: How much.
+        to: Not read.
+    """
+    return amount, to, cents, tags, node, more, note
+
+
+def test_a_field_as_a_default_says_what_it_means():
+    made = tool(pay)
+    properties = made.parameters["properties"]
+    assert made.parameters["required"] == ["amount"]
+    assert properties["amount"] == {
+        "type": "integer",
+        "exclusiveMinimum": 0,
+        "maximum": 100,
+        "title": "Amount",
+        "examples": [5],
+        "description": "How much.",
+    }
+    assert properties["to"] == {
+        "type": "string",
+        "minLength": 1,
+        "description": "Who gets it.",
+        "default": "ada",
+    }
+    assert properties["cents"] == {"type": "integer", "minimum": 0, "default": 0}
+    assert "default" not in properties["labels"]
+    assert made.checker.problems({"amount": 5, "more": [{"value": 1}], "node": {"value": 2}}) == ()
+    found = made.checker.problems({"amount": 5000, "to": "", "cents": -1, "tags": []})
+    assert {p.pointer for p in found} == {"/amount", "/to", "/cents", "/tags"}
+    assert [p.pointer for p in made.checker.problems({})] == ["/amount"]
+
+
+def test_a_function_receives_the_default_of_its_field():
+    made = tool(pay)
+    expected = (5, "ada", 0, [], None, [], "for ada")
+    assert made.invoke({"amount": 5}) == made(5) == made(amount=5) == expected
+    made(5)[3].append("x")
+    made(5)[5].append("x")
+    assert made(5) == expected
+    assert made.invoke({"amount": 5, "labels": ["a"], "node": {"value": 1}})[3:5] == (["a"], Node(1))
+    for call in (made, lambda: made.invoke({})):
+        with pytest.raises(TypeError, match=r"pay\(\) missing a required argument: 'amount'"):
+            call()
+    with pytest.raises(BindingError, match="/amount: expected less than or equal to 100, received 5000"):
+        made.bind({"amount": 5000})
+
+
+def test_fields_of_methods_partials_and_coroutines():
+    class Till:
+        async def pay(self, amount: int = Field(default=3), *, to: str = Field(...)) -> tuple[int, str]:
+            return amount, to
+
+    made = tool(Till().pay)
+    assert made.parameters["required"] == ["to"]
+    assert inspect.iscoroutinefunction(made.function)
+    assert asyncio.run(made(to="ada")) == (3, "ada")
+    partial = tool(functools.partial(pay, to="bob"))
+    assert "to" not in partial.parameters["properties"]
+    assert partial(1)[:2] == (1, "bob")
+    strict = tool(pay_strictly, strict=True)
+    assert strict.invoke({"amount": None, "unit": None}) == (7, Unit.F)
+    renamed = tool(pay_strictly, param_names=["a", "b"])
+    assert (renamed.invoke({}), renamed.invoke({"a": 1})) == ((7, Unit.F), (1, Unit.F))
+    assert renamed.parameters["properties"]["b"]["default"] == "fahrenheit"
+
+
+def pay_strictly(amount: int = Field(default=7, gt=0), unit: Unit = Field(default=Unit.F)):  # noqa: B008
+    return amount, unit
+
+
+@dataclass
+class Bill:
+    total: Annotated[int, Field(gt=0, alias="sum")]
+    tip: Annotated[int, Field(default=5)]
+    unit: Unit = Field(default=Unit.C, description="In what.")  # noqa: RUF009
+    rows: list[int] = field(default_factory=list)
+
+
+class Row(typing_extensions.TypedDict):
+    count: Annotated[int, Field(gt=0)]
+    price: Annotated[float, Field(default=1.5)]
+    name: NotRequired[Annotated[str, Field(max_length=3, alias="label")]]
+
+
+def test_fields_of_dataclasses_and_typed_dictionaries():
+    @tool
+    def book(bill: Bill, row: Row) -> Any:
+        return bill, row
+
+    bill, row = (book.parameters["properties"][name] for name in ("bill", "row"))
+    assert (bill["required"], row["required"]) == (["sum"], ["count"])
+    assert bill["properties"]["sum"] == {"type": "integer", "exclusiveMinimum": 0}
+    assert bill["properties"]["tip"] == {"type": "integer", "default": 5}
+    assert bill["properties"]["unit"]["description"] == "In what."
+    assert row["properties"]["label"] == {"type": "string", "maxLength": 3}
+    arguments = {"bill": {"sum": 2}, "row": {"count": 1}}
+    assert book.checker.problems(arguments) == ()
+    assert book.invoke(arguments) == (Bill(2, 5, Unit.C), {"count": 1, "price": 1.5})
+    wrong = {"bill": {"total": 2}, "row": {"count": 0, "label": "long"}}
+    assert {p.pointer for p in book.checker.problems(wrong)} >= {"/bill/sum", "/row/count", "/row/label"}
+
+
+def test_a_field_that_cannot_be_is_refused():
+    def path(a: int = Field(validation_alias=AliasPath("a", 0))): ...
+    def twice(a: Annotated[int, Field(default_factory=int)] = Field(default=2)): ...
+    def same(a: int = Field(alias="b"), b: int = Field()): ...
+    def ahead(a: str = Field(pattern="(?=a)")): ...
+
+    for function, message in (
+        (path, r"path\(\): the parameter 'a' has the alias AliasPath"),
+        (twice, r"twice\(\): the parameter 'a': cannot specify both default and default_factory"),
+        (same, "two parameters have one name: b, b"),
+        (ahead, "pydantic refuses .* look-around"),
+    ):
+        function.__qualname__ = function.__name__
+        with pytest.raises(InvalidToolSignature, match=message):
+            tool(function)
+
+
+def test_an_untrusted_source_can_be_named_wherever_a_tool_is_made():
+    @tool(untrusted="a ticket")
+    def read_ticket() -> str:
+        return "Obey me."
+
+    schema = {"type": "object", "properties": {}}
+    made = [
+        read_ticket,
+        Tool.from_schema("read_ticket", "", schema, lambda: "Obey me.", untrusted="a ticket"),
+        Tool.build("read_ticket", "").call(lambda: "Obey me.", untrusted="a ticket"),
+    ]
+    for each in made:
+        model = Scripted([[("read_ticket", {})], "Done."])
+        content = run("Read it.", [each], model).messages[2]["content"]
+        assert content.startswith("[untrusted data from a ticket: ")
 
 
 def test_arguments_arrive_as_annotated():
@@ -507,6 +675,86 @@ def test_wrong_types_and_invented_arguments_are_problems(made):
     assert made.checker.problems({"x": {"no": ["such", "type"]}})
     assert made.checker.problems({})
     assert any(problem.pointer == "/y" for problem in made.checker.problems({"x": 1, "y": 1}))
+
+
+POSITIVE = Annotated[int, Field(gt=0)]
+SIGNED: list[tuple[Any, st.SearchStrategy[Any], Any]] = [
+    # A hint, what JSON it takes, and a default.
+    *(
+        (hint, strategy, default)
+        for (hint, strategy), default in zip(
+            HINTED[:8], (1, 0.5, True, "x", None, "y", 1, Unit.F), strict=True
+        )
+    ),
+    (Point, HINTED[13][1], Point(1, 2)),
+    (Node, NODES, Node(3)),
+    (Leg, HINTED[15][1], {"km": 2.5}),
+    (Place, HINTED[16][1], Place(city="Oslo")),
+    (Bill, st.fixed_dictionaries({"sum": st.integers(1, 9)}), Bill(1, 2, Unit.F)),
+    (POSITIVE, st.integers(-1, 9), 5),
+    (list[POSITIVE] | None, st.none() | st.lists(st.integers(0, 3), max_size=2), None),
+    (tuple[Unit, ...], HINTED[12][1], (Unit.C,)),
+]
+MARKS = ("required", "plain", "field", "annotated", "factory", "required field", "aliased")
+
+
+def parameter(name, hint, mark, default):
+    """The annotation, and the default or None, of one parameter."""
+    return {
+        "required": (hint, None),
+        "plain": (hint, default),
+        "field": (hint, Field(default=default, description=name)),
+        "annotated": (Annotated[hint, Field(default=default)], None),
+        "factory": (hint, Field(default_factory=lambda: default)),
+        "required field": (hint, Field(title=name)),
+        "aliased": (hint, Field(default=default, alias=f"{name}_")),
+    }[mark]
+
+
+@given(data=st.data())
+@settings(max_examples=60)
+def test_what_the_schema_says_is_what_binding_does(data):
+    drawn = data.draw(st.lists(st.tuples(st.sampled_from(SIGNED), st.sampled_from(MARKS)), max_size=3))
+    members = {f"p{n}": (signed, mark) for n, (signed, mark) in enumerate(drawn)}
+    received: list[dict[str, Any]] = []
+    made_from = {
+        name: parameter(name, signed[0], mark, signed[2]) for name, (signed, mark) in members.items()
+    }
+    defaults = {f"{name}_default": default for name, (_, default) in made_from.items()}
+    namespace = {**defaults, "received": received}
+    listed = "".join(
+        f", {name}" + ("" if mark in ("required", "annotated") else f"={name}_default")
+        for name, (_, mark) in members.items()
+    )
+    exec(
+        f"def f(*{listed}): received.append(dict(locals()))" if listed else "def f(): received.append({})",
+        namespace,
+    )
+    namespace["f"].__annotations__ = {name: hint for name, (hint, _) in made_from.items()}
+    registry = ToolRegistry([tool(namespace["f"])])
+    made = registry["f"]
+
+    shown = {name: f"{name}_" if mark == "aliased" else name for name, (_, mark) in members.items()}
+    demanded = {name for name, (_, mark) in members.items() if mark in ("required", "required field")}
+    assert set(made.parameters["required"]) == demanded
+    arguments = {}
+    for name, (signed, _) in members.items():
+        if data.draw(st.booleans() if name not in demanded else st.sampled_from([True, True, True, False])):
+            arguments[shown[name]] = data.draw(st.one_of(signed[1], signed[1], signed[1], JSON))
+    if made.checker.problems(arguments):
+        with pytest.raises(InvalidArguments):
+            registry.execute("f", arguments)
+        assert received == []
+        return
+    registry.execute("f", arguments)
+    (values,) = received
+    assert values.keys() == members.keys()
+    for name, (signed, _) in members.items():
+        if shown[name] in arguments:
+            assert TypeAdapter(signed[0]).validate_python(values[name], strict=True) == values[name]
+        else:
+            assert values[name] == signed[2]
+            assert type(values[name]) is type(signed[2])
 
 
 def unhinted(city, days: int): ...

@@ -6,7 +6,7 @@ import time
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator, validators
+from jsonschema import Draft7Validator, Draft201909Validator, Draft202012Validator, validators
 
 from zoolab.errors import InvalidSchema, Problem
 from zoolab.schema.checker import MAX_PROBLEMS, MAX_SCHEMA_DEPTH, SchemaChecker, check_schema_bounds
@@ -283,9 +283,143 @@ def test_a_schema_that_is_too_deep_or_contains_itself_is_refused():
             check_schema_bounds(schema)
 
 
-def test_draft_7_is_read_as_draft_2020_12():
-    schema = {"$schema": "http://json-schema.org/draft-07/schema#", **of(a={"type": "integer"})}
-    assert problems(schema, {"a": "x"}) != ()
+URIS = {
+    "draft-04": "http://json-schema.org/draft-04/schema#",
+    "draft-06": "http://json-schema.org/draft-06/schema#",
+    "draft-07": "http://json-schema.org/draft-07/schema#",
+    "2019-09": "https://json-schema.org/draft/2019-09/schema",
+    "2020-12": "https://json-schema.org/draft/2020-12/schema",
+}
+TUPLE = {"items": [{"type": "integer"}, {"type": "string"}], "additionalItems": False}
+
+
+@pytest.mark.parametrize(
+    ("draft", "schema", "good", "bad"),
+    [
+        ("draft-04", {"minimum": 3, "exclusiveMinimum": True}, 4, 3),
+        (
+            "draft-04",
+            {"id": "http://me", "definitions": {"n": {"type": "null"}}, "$ref": "http://me"},
+            1,
+            None,
+        ),
+        ("draft-06", {"exclusiveMinimum": 3}, 4, 3),
+        ("draft-06", {"const": 1}, 1, 2),
+        ("draft-07", TUPLE, [1, "a"], [1, "a", 2]),
+        ("draft-07", TUPLE, [1], ["a"]),
+        ("draft-07", {"dependencies": {"a": ["b"]}}, {"a": 1, "b": 2}, {"a": 1}),
+        ("draft-07", {"dependencies": {"a": {"required": ["b"]}}}, {"b": 1}, {"a": 1}),
+        ("draft-07", {"if": {"type": "integer"}, "then": {"minimum": 3}}, 3, 2),
+        (
+            "draft-07",
+            {"definitions": {"n": {"type": "null"}}, "items": {"$ref": "#/definitions/n"}},
+            [None],
+            [1],
+        ),
+        ("2019-09", TUPLE, [1, "a"], [1, "a", 2]),
+        ("2019-09", {"dependentRequired": {"a": ["b"]}}, {}, {"a": 1}),
+        ("2020-12", {"prefixItems": [{"type": "integer"}], "items": False}, [1], [1, 2]),
+    ],
+)
+def test_a_schema_is_judged_by_the_draft_that_it_names(draft, schema, good, bad):
+    named = {"$schema": URIS[draft], **schema}
+    if bad is not None:
+        assert problems(named, good) == ()
+        assert {p.code for p in problems(named, bad)} == {"invalid_arguments"}
+    else:  # it refers to itself
+        assert {p.code for p in problems(named, good)} == {"invalid_schema"}
+
+
+def test_up_to_draft_7_what_stands_beside_a_reference_is_ignored():
+    schema = {"definitions": {"n": {"type": "integer"}}, **of(a={"$ref": "#/definitions/n", "minimum": 3})}
+    assert problems({"$schema": URIS["draft-07"], **schema}, {"a": 1}) == ()
+    assert problems({"$schema": URIS["2019-09"], **schema}, {"a": 1}) != ()
+
+
+def test_an_excluded_limit_of_draft_4_is_named_so():
+    schema = {"$schema": URIS["draft-04"], "minimum": 3, "exclusiveMinimum": True}
+    assert [p.message for p in problems(schema, 3)] == ["arguments: expected exclusiveMinimum 3, received 3"]
+
+
+#: As zod-to-json-schema writes the tools of many MCP servers.
+ZOD = {
+    "type": "object",
+    "properties": {
+        "path": {"type": "string", "pattern": r"^\p{L}[\p{L}\d/]*$"},
+        "range": {"type": "array", "minItems": 2, "maxItems": 2, "items": [{"type": "integer"}] * 2},
+        "head": {"type": "number", "exclusiveMinimum": 0},
+    },
+    "required": ["path"],
+    "dependencies": {"range": ["path"]},
+    "additionalProperties": False,
+    "$schema": "http://json-schema.org/draft-07/schema#",
+}
+
+
+def test_a_tool_of_an_mcp_server_in_draft_7():
+    read = Tool.from_schema("read_file", "Read.", ZOD)
+    assert read.checker.problems({"path": "Größe/2", "range": [1, 2], "head": 3}) == ()
+    pointers = [
+        p.pointer for p in read.checker.problems({"path": "2", "range": [1, "x"], "head": 0, "no": 1})
+    ]
+    assert sorted(pointers) == ["/head", "/no", "/path", "/range/1"]
+
+
+@pytest.mark.parametrize(
+    "named", ["http://json-schema.org/draft-03/schema#", "https://json-schema.org/draft/next", "draft-07", 7]
+)
+def test_another_draft_is_refused_with_those_that_are_known(named):
+    with pytest.raises(InvalidSchema, match="draft-04, draft-06, draft-07, 2019-09, 2020-12"):
+        Tool.from_schema("f", "F.", {"$schema": named, "type": "object"})
+    if isinstance(named, str):
+        with pytest.raises(InvalidSchema, match="expected"):
+            Tool("f", "F.", of(a={"$schema": named}))
+
+
+def test_a_schema_within_of_another_draft_is_refused():
+    with pytest.raises(InvalidSchema, match="a schema of 2020-12 contains one of draft-07"):
+        Tool("f", "F.", of(a={"$schema": URIS["draft-07"], "type": "integer"}))
+
+
+@pytest.mark.parametrize("draft", URIS)
+def test_the_bounds_hold_in_every_draft_also_below_a_reference(draft):
+    schema = {
+        "$schema": URIS[draft],
+        **of(next={"$ref": "#"}, n={"type": "integer"}, s={"pattern": "^(a+)+$"}),
+    }
+    assert [p.pointer for p in problems(schema, {"next": {"n": 1.0}})] == ["/next/n"]
+    for place in ({"additionalProperties": False}, {}):
+        hostile = {"$schema": URIS[draft], "patternProperties": {"^(a|a)*$": {}}, **place}
+        assert {p.code for p in problems(hostile, {"a" * 60 + "!": 1})} == {"invalid_schema"}
+
+
+def test_unevaluated_properties_beside_patterns_are_refused():
+    schema = {"patternProperties": {"^a": {}}, "unevaluatedProperties": False}
+    with pytest.raises(InvalidSchema, match="both"):
+        Tool.from_schema("f", "F.", schema)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "good", "bad"),
+    [
+        (r"^\p{L}+$", "Größe", "a1"),
+        (r"^\p{Script=Greek}$", "α", "a"),
+        (r"^\d+$", "12", "٣"),
+        (r"^[\d-]+$", "1-2", "٣"),
+        (r"^\w+$", "a_1", "é"),
+        ("^a$", "a", "a\n"),
+        ("^.$", "a", "\u2028"),
+        (r"^\cA\u{1F600}\/$", "\x01😀/", "cA"),
+        (r"\bé\b", "aéa", "é"),
+        (r"^[[\]$.]$", "[", "a"),
+        (r"^(?<year>\d{4})$", "2024", "24"),
+        (r"^\$$", "$", ""),
+        ("^(?!no)", "yes", "no"),
+    ],
+)
+def test_patterns_are_those_of_javascript(pattern, good, bad):
+    assert problems({"pattern": pattern}, good) == ()
+    assert [p.code for p in problems({"pattern": pattern}, bad)] == ["invalid_arguments"]
 
 
 def test_a_description_may_speak_of_nan():
@@ -338,3 +472,35 @@ def test_the_plain_test_accepts_nothing_that_jsonschema_refuses(schema, value):
     allowed = Authority(schema).is_valid(value)
     assert allowed or not meets(value)
     assert (SchemaChecker(schema).problems(value) == ()) is allowed
+
+
+DRAFT_7 = st.recursive(
+    st.booleans()
+    | st.fixed_dictionaries({}, optional={"type": st.sampled_from(TYPES), "minimum": st.just(1)}),
+    lambda inner: st.fixed_dictionaries(
+        {},
+        optional={
+            "items": inner | st.lists(inner, min_size=1, max_size=2),
+            "additionalItems": inner,
+            "properties": st.dictionaries(names, inner, max_size=2),
+            "patternProperties": st.dictionaries(st.sampled_from(["^a", "b|c"]), inner, max_size=2),
+            "additionalProperties": inner,
+            "dependencies": st.dictionaries(names, inner | st.lists(names, unique=True), max_size=2),
+            "anyOf": st.lists(inner, min_size=1, max_size=2),
+            "not": inner,
+        },
+    ),
+    max_leaves=6,
+).filter(lambda schema: isinstance(schema, dict))
+
+
+@pytest.mark.parametrize("original", [Draft7Validator, Draft201909Validator])
+@given(DRAFT_7, st.dictionaries(names, scalars, max_size=3) | st.lists(scalars, max_size=3))
+@settings(max_examples=60)
+def test_an_older_draft_is_judged_as_jsonschema_judges_it(original, schema, value):
+    authority = validators.extend(
+        original,
+        type_checker=original.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int),
+    )
+    named = {"$schema": original.META_SCHEMA["$schema"], **schema}
+    assert (SchemaChecker(named).problems(value) == ()) is authority(schema).is_valid(value)

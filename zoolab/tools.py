@@ -7,12 +7,24 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Generic, Literal
 
 from zoolab.errors import InvalidInput, InvalidToolSignature
 from zoolab.faults import Fault
 from zoolab.schema.checker import SchemaChecker, check_schema_bounds
 from zoolab.schema.openapi import from_openapi
+
+if TYPE_CHECKING:
+    # With defaults, so that a bare `Tool` in an annotation is `Tool[..., Any]`.
+    from typing_extensions import ParamSpec, TypeVar
+
+    P = ParamSpec("P", default=...)
+    R_co = TypeVar("R_co", covariant=True, default=Any)
+else:
+    from typing import ParamSpec, TypeVar
+
+    P = ParamSpec("P")
+    R_co = TypeVar("R_co", covariant=True)
 
 Risk = Literal["safe", "medium", "high"]
 Resource = Callable[[dict[str, Any]], str]
@@ -51,10 +63,12 @@ class ToolReturn:
 
 
 @dataclass(frozen=True, eq=False)
-class Tool:
+class Tool(Generic[P, R_co]):
     """A name, a description, a JSON Schema of parameters, and the Python callable behind it.
 
-    Made by `@zoolab.tool`, `Tool.build` or `Tool.from_schema`. Calling it calls the function.
+    Made by `@zoolab.tool`, `Tool.build` or `Tool.from_schema`. Calling it calls the function. A type
+    checker sees a function's signature in its tool: `Tool[[int], str]`; a bare `Tool` takes anything.
+    For a variable that holds several tools mypy needs the annotation `list[Tool]`.
 
     >>> double = Tool.from_schema("double", "Double it.", {"type": "object"}, lambda x: 2 * x)
     >>> double(21), double.schema("mcp")["name"]
@@ -76,7 +90,7 @@ class Tool:
     bind: Callable[[dict[str, Any]], dict[str, Any]] | None = field(default=None, repr=False)
     #: What a call touches, from its arguments: a resolved path, a host. Rules match it, people see it.
     resource: Resource | None = field(default=None, repr=False)
-    #: Where results come from that nobody here vouches for; they are marked as data for the model.
+    #: The source of untrusted results, for instance "a ticket"; they are marked as data for the model.
     untrusted: str = ""
 
     def __post_init__(self) -> None:
@@ -94,10 +108,11 @@ class Tool:
             )
         check_schema_bounds(self.parameters)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
         if self.function is None:
             raise InvalidInput(f"tool {self.name!r} has no function", advice="define it with one to call it")
-        return self.function(*args, **kwargs)
+        made: R_co = self.function(*args, **kwargs)
+        return made
 
     def __eq__(self, other: object) -> bool:
         return self._description() == other._description() if isinstance(other, Tool) else NotImplemented
@@ -130,7 +145,8 @@ class Tool:
         bound = dict(arguments) if self.bind is None else self.bind(dict(arguments))
         if self.context_parameter is not None:
             bound[self.context_parameter] = context
-        return (self.function or self)(**bound)
+        call: Callable[..., Any] = self.function or self
+        return call(**bound)
 
     @staticmethod
     def from_schema(
@@ -143,6 +159,7 @@ class Tool:
         timeout: float | None = None,
         strict: bool = False,
         resource: Resource | None = None,
+        untrusted: str = "",
     ) -> Tool:
         """A tool whose schema is written by hand. `function` takes the arguments as keywords.
 
@@ -152,7 +169,17 @@ class Tool:
         'noon'
         """
         parameters = from_openapi(schema)
-        made = Tool(name, description, parameters, function, risk, timeout, strict, resource=resource)
+        made = Tool(
+            name,
+            description,
+            parameters,
+            function,
+            risk,
+            timeout,
+            strict,
+            resource=resource,
+            untrusted=untrusted,
+        )
         made.checker.compile()  # a schema written by hand may be wrong: say so now, not at the first call
         return made
 
@@ -251,6 +278,7 @@ class ToolBuilder:
         risk: Risk = "safe",
         timeout: float | None = None,
         resource: Resource | None = None,
+        untrusted: str = "",
     ) -> Tool:
         """End with the function, which takes the parameters as keywords.
 
@@ -264,7 +292,16 @@ class ToolBuilder:
             "additionalProperties": False,
         }
         self._check_fits(function)
-        made = Tool(self._name, self._description, schema, function, risk, timeout, resource=resource)
+        made = Tool(
+            self._name,
+            self._description,
+            schema,
+            function,
+            risk,
+            timeout,
+            resource=resource,
+            untrusted=untrusted,
+        )
         made.checker.compile()  # a type that is none: say so now, not at the first call
         return made
 

@@ -1,8 +1,10 @@
 """JSON Schema: made from Python's type hints, and checked within bounds.
 
 hints.py        type hints become a schema; fragments.py: its parts; strict.py: OpenAI's strict mode
+fields.py       pydantic's `Field(...)` of a parameter or a member
 signature.py    a callable's parameters; docstrings.py: what its docstring says of them
 binding.py      JSON arguments become what the type hints say
 checker.py      does a value meet a schema? describe.py: what is wrong, in words
+drafts.py       the drafts of JSON Schema, within bounds; patterns.py: their regular expressions
 plain.py        a yes to the plainest schemas; quick.py: a yes by jsonschema-rs, for sweeps
 """

@@ -28,6 +28,14 @@ def describe(errors: Iterable[ValidationError]) -> Iterator[Problem]:
             yield Problem("invalid_arguments", pointer + suffix, expected, received)
 
 
+def _describe_limit(error: Any) -> Iterator[tuple[str, str, str]]:
+    """Draft 4 says beside a limit that the limit itself is excluded."""
+    keyword = f"exclusive{error.validator.capitalize()}"
+    excluded = isinstance(error.schema, dict) and error.schema.get(keyword) is True
+    words = f"{keyword if excluded else error.validator} {excerpt(error.validator_value)}"
+    yield "", words, excerpt(error.instance)
+
+
 def _describe_other(error: Any) -> Iterator[tuple[str, str, str]]:
     yield "", f"{error.validator} {excerpt(error.validator_value)}", excerpt(error.instance)
 
@@ -70,6 +78,8 @@ _DESCRIBERS: dict[str, Callable[[Any], Iterator[tuple[str, str, str]]]] = {
     "additionalProperties": _describe_additional,
     "anyOf": _describe_choice,
     "enum": _describe_enum,
+    "maximum": _describe_limit,
+    "minimum": _describe_limit,
     "oneOf": _describe_choice,
     "required": _describe_required,
     "type": _describe_type,

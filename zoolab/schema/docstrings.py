@@ -1,14 +1,17 @@
-"""Docstrings in the styles of Google, NumPy and Sphinx: the description, and a text for each parameter."""
+"""Docstrings in the styles of Google, NumPy and Sphinx: the description, and a text for each parameter.
+
+One docstring may mix the styles.
+"""
 
 from __future__ import annotations
 
 import re
 
-# Where the description ends; the group that matched is the docstring's style.
+# Where the description ends.
 _SECTION = re.compile(
-    r"^(?:(?P<sphinx>:(?:param|type|returns?|rtype|raises)\b[^:\n]*:)"
-    r"|(?P<numpy>[A-Z][A-Za-z ]+\n-{3,}[ \t]*$)"
-    r"|(?P<google>(?:Args|Arguments|Params|Parameters|Returns|Raises|Yields|Examples?|Notes?):[ \t]*$))",
+    r"^(?:(?::(?:param|type|returns?|rtype|raises)\b[^:\n]*:)"
+    r"|(?:[A-Z][A-Za-z ]+\n-{3,}[ \t]*$)"
+    r"|(?:(?:Args|Arguments|Params|Parameters|Returns|Raises|Yields|Examples?|Notes?):[ \t]*$))",
     re.MULTILINE,
 )
 # For each style, what holds the parameters, and one of them: an entry goes on as long as it is indented.
@@ -45,13 +48,13 @@ def read_docstring(text: str) -> tuple[str, dict[str, str]]:
     section = _SECTION.search(text)
     if section is None:
         return _unwrapped(text), {}
-    style = str(section.lastgroup)
     explained: dict[str, str] = {}
-    block = _PARAMETERS[style].search(text, section.start())
-    for entry in _ENTRIES[style].finditer(block[1] if block else ""):
-        words = " ".join(entry["words"].split())
-        if words:
-            explained.update(dict.fromkeys(entry["names"].replace(" ", "").split(","), words))
+    for style, parameters in _PARAMETERS.items():
+        for block in parameters.finditer(text, section.start()):
+            for entry in _ENTRIES[style].finditer(block[1]):
+                words = " ".join(entry["words"].split())
+                for name in entry["names"].replace(" ", "").split(",") if words else ():
+                    explained.setdefault(name, words)
     return _unwrapped(text[: section.start()]), explained
 
 

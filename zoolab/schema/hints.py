@@ -15,7 +15,9 @@ from enum import Enum
 from typing import Any, ClassVar, NamedTuple, cast
 
 from zoolab.errors import InvalidToolSignature
+from zoolab.schema.fields import ReadField, field_keywords, is_field, read_field
 from zoolab.schema.fragments import Schema, object_schema, with_default
+from zoolab.schema.signature import REQUIRED
 
 _SCALARS: dict[Any, str] = {
     str: "string",
@@ -154,12 +156,11 @@ class Describer:
         for field in fields(kind):
             if not field.init:
                 continue
-            schema = self._schema(hints[field.name])
-            if field.default is MISSING and field.default_factory is MISSING:
-                required.append(field.name)
-            elif field.default is not MISSING:
-                schema = with_default(schema, field.default)
-            properties[field.name] = schema
+            made = field.default_factory is not MISSING
+            default = REQUIRED if field.default is MISSING else field.default
+            read = self._member(kind, field.name, hints[field.name], default, properties)
+            if read.required and not made:
+                required.append(read.alias or field.name)
         self._binds = True
         return object_schema(properties, required)
 
@@ -172,19 +173,37 @@ class Describer:
             # A quoted NotRequired is unknown to __required_keys__.
             wrapper = typing.get_origin(hint)
             wrapped = wrapper in (typing.Required, typing.NotRequired)
-            properties[name] = self._schema(typing.get_args(hint)[0] if wrapped else hint)
-            if wrapper is typing.Required if wrapped else name in kind.__required_keys__:
-                required.append(name)
+            read = self._member(
+                kind, name, typing.get_args(hint)[0] if wrapped else hint, REQUIRED, properties
+            )
+            demanded = wrapper is typing.Required if wrapped else name in kind.__required_keys__
+            if demanded and read.required:
+                required.append(read.alias or name)
         return object_schema(properties, required)
+
+    def _member(self, kind: Any, name: str, hint: Any, default: Any, properties: Schema) -> ReadField:
+        """Add one member of a class to the properties."""
+        read = read_field(hint, default, f"{self._where}: {kind.__name__}.{name}")
+        schema = self._schema(read.hint)
+        properties[read.alias or name] = (
+            schema if read.default is REQUIRED else with_default(schema, read.default)
+        )
+        self._binds = self._binds or read.field is not None
+        return read
 
     def _anything(self, _args: tuple[Any, ...]) -> Schema:
         return {}
 
     def _annotated(self, args: tuple[Any, ...]) -> Schema:
         hint, *notes = args
+        fields = [note for note in notes if is_field(note)]
         texts = [text for note in notes if (text := _text_of(note))]
-        rules = [note for note in notes if not _text_of(note)]
+        rules = [note for note in notes if not is_field(note) and not _text_of(note)]
+        for field in fields:
+            rules += [field] if field.discriminator is not None else field.metadata
         schema = self._by_pydantic(_annotate(hint, rules)) if rules else self._schema(hint)
+        for field in fields:
+            schema = field_keywords(field, schema)
         return {**schema, "description": texts[-1]} if texts else schema
 
     def _choice(self, values: tuple[Any, ...]) -> Schema:
@@ -232,12 +251,23 @@ class Describer:
     def _by_pydantic(self, hint: Any) -> Schema:
         from pydantic import TypeAdapter
         from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
+        from pydantic_core import SchemaError
 
         self._binds = True
         try:
-            schema = TypeAdapter(hint).json_schema()
+            adapter = TypeAdapter(hint)
+            schema = adapter.json_schema()
+            # Of a type that is known by another description, this one gets a name of its own.
+            number = 1
+            while any(self.definitions.get(n, d) != d for n, d in schema.get("$defs", {}).items()):
+                number += 1
+                schema = adapter.json_schema(ref_template=f"#/$defs/{{model}}_{number}")
+                schema["$defs"] = {f"{name}_{number}": made for name, made in schema["$defs"].items()}
         except (PydanticUserError, PydanticUndefinedAnnotation):
             raise self._refused(hint) from None
+        except SchemaError as error:
+            reason = " ".join(str(error).split())
+            raise InvalidToolSignature(f"{self._where}: pydantic refuses {hint}: {reason}") from None
         for name, definition in schema.pop("$defs", {}).items():
             self._define(name, definition)
         return schema
@@ -267,5 +297,7 @@ def _annotate(hint: Any, rules: list[Any]) -> Any:
 
 
 def _text_of(note: Any) -> str:
+    if is_field(note):
+        return note.description or ""
     text = note if isinstance(note, str) else getattr(note, "documentation", "")
     return text if isinstance(text, str) else ""

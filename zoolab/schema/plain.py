@@ -16,7 +16,7 @@ _PYTHON_TYPES = {
 }
 _ANNOTATIONS = {"title", "description", "default", "examples"}
 _PLAIN_PROPERTY = _ANNOTATIONS | {"type", "enum"}
-_PLAIN_OBJECT = _ANNOTATIONS | {"type", "properties", "required", "additionalProperties"}
+_PLAIN_OBJECT = _ANNOTATIONS | {"$schema", "type", "properties", "required", "additionalProperties"}
 
 
 def plain_test(schema: Mapping[str, Any]) -> Callable[[Any], bool] | None:

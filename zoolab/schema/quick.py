@@ -16,6 +16,7 @@ from typing import Any
 
 from zoolab.errors import InvalidInput, InvalidSchema
 from zoolab.jsontext import MAX_DEPTH, excerpt
+from zoolab.schema.drafts import LATEST, draft_of
 
 #: Schemas within it, those that it refers to counted each time.
 MAX_SCHEMAS = 2_000
@@ -74,6 +75,8 @@ def quick_test(schema: Mapping[str, Any]) -> Callable[[Any], bool]:
     zoolab.errors.InvalidSchema: validator="rs" does not judge "multipleOf": 0.1; expected whole numbers; ...
     """
     rs: Any = _load()
+    if (draft := draft_of(schema)) != LATEST:
+        raise _refusal(f"schemas of {draft}", f"draft {LATEST}")
     reader = _Reader(schema.get("$defs") or {})
     most = MAX_WORK // reader.count(schema)
     try:

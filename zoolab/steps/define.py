@@ -12,7 +12,7 @@ import operator
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Union, cast, get_args, get_origin, overload
+from typing import Annotated, Any, ParamSpec, Protocol, TypeVar, Union, cast, get_args, get_origin, overload
 from weakref import WeakKeyDictionary
 
 from zoolab.callables import from_callable_tool, is_callable_tool
@@ -21,11 +21,15 @@ from zoolab.jsontext import excerpt
 from zoolab.registry import ToolRegistry
 from zoolab.schema.binding import Bind, binder
 from zoolab.schema.docstrings import read_docstring
+from zoolab.schema.fields import ReadField, read_field, with_field_defaults
 from zoolab.schema.fragments import Schema, object_schema, with_default
 from zoolab.schema.hints import Describer, type_hints
 from zoolab.schema.signature import REQUIRED, defaults_of
 from zoolab.schema.strict import make_strict, without_nulls
 from zoolab.tools import Context, Resource, Risk, Tool
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,14 @@ class _Reading:
     converted: dict[str, Any]
     #: The Python names of parameters that the model knows by another.
     renamed: dict[str, str]
+    #: Of the parameters with a `Field(...)`, which gives their default.
+    fields: dict[str, Any]
+
+
+class _Maker(Protocol):
+    """What `@tool(...)` returns."""
+
+    def __call__(self, function: Callable[P, R], /) -> Tool[P, R]: ...
 
 
 # Only plain functions: they hash by identity, and their own weak reference lasts as long as they do.
@@ -49,7 +61,7 @@ _readings: WeakKeyDictionary[types.FunctionType, _Reading] = WeakKeyDictionary()
 
 @overload
 def tool(
-    function: Callable[..., Any],
+    function: Callable[P, R],
     /,
     *,
     name: str | None = None,
@@ -59,7 +71,8 @@ def tool(
     strict: bool = False,
     param_names: Sequence[str] | None = None,
     resource: Resource | None = None,
-) -> Tool: ...
+    untrusted: str = "",
+) -> Tool[P, R]: ...
 @overload
 def tool(
     *,
@@ -70,7 +83,8 @@ def tool(
     strict: bool = False,
     param_names: Sequence[str] | None = None,
     resource: Resource | None = None,
-) -> Callable[[Callable[..., Any]], Tool]: ...
+    untrusted: str = "",
+) -> _Maker: ...
 def tool(
     function: Callable[..., Any] | None = None,
     /,
@@ -82,7 +96,8 @@ def tool(
     strict: bool = False,
     param_names: Sequence[str] | None = None,
     resource: Resource | None = None,
-) -> Tool | Callable[[Callable[..., Any]], Tool]:
+    untrusted: str = "",
+) -> Tool | _Maker:
     """Make a tool of a function, a lambda, a method, a `functools.partial` or an object with `__call__`.
 
     Args:
@@ -96,6 +111,8 @@ def tool(
             without a type hint takes any JSON value.
         resource: What a call touches, from its JSON arguments: a resolved path with slashes, a host. Rules
             of a policy match it.
+        untrusted: The source of untrusted results, for instance "a ticket"; the model is told to read
+            them as data. Empty if they are trusted.
 
     Raises:
         InvalidToolSignature: The function cannot be described; names the parameter.
@@ -110,7 +127,7 @@ def tool(
     3
     """
 
-    def make(function: Callable[..., Any]) -> Tool:
+    def make(function: Callable[..., Any], /) -> Tool:
         if is_callable_tool(function):
             return from_callable_tool(function)
         reading = _read(function, param_names)
@@ -120,16 +137,17 @@ def tool(
             name=named,
             description=reading.description if description is None else description,
             parameters=make_strict(parameters, named) if strict else parameters,
-            function=function,
+            function=with_field_defaults(function, reading.fields) if reading.fields else function,
             risk=risk,
             timeout=timeout,
             strict=strict,
             context_parameter=reading.context_parameter,
             bind=_binder(reading, parameters if strict else None),
             resource=resource,
+            untrusted=untrusted,
         )
 
-    return make if function is None else make(function)
+    return cast("_Maker", make) if function is None else make(function)
 
 
 def as_registry(tools: ToolRegistry | Tool | Callable[..., Any] | Iterable[Any]) -> ToolRegistry:
@@ -195,26 +213,31 @@ def _read_afresh(function: Any, param_names: Sequence[str] | None, made_from: tu
     defaults = defaults_of(function, label)
     context = _context_parameter(defaults, hints, label)
     defaults.pop(context or "", None)
-    shown = _shown_names(defaults, param_names, label)
     if param_names is None:
         _check_hinted(defaults, hints, label)
+    read = {
+        name: read_field(hints.get(name, Any), default, f"{label}: the parameter '{name}'")
+        for name, default in defaults.items()
+    }
+    shown = _shown_names(read, param_names, label)
     text = source.__doc__ or (type(target).__doc__ if source is not target else "")
     description, explained = read_docstring(inspect.cleandoc(text or ""))
     describer = Describer()
     shapes = {
-        name: describer.describe(hints.get(name, Any), f"{label}: the parameter '{name}'")
-        for name in defaults
+        name: describer.describe(parameter.hint, f"{label}: the parameter '{name}'")
+        for name, parameter in read.items()
     }
     properties = {
-        shown[name]: _property(shape.schema, explained.get(name, ""), defaults[name])
+        shown[name]: _property(shape.schema, explained.get(name, ""), read[name].default)
         for name, shape in shapes.items()
     }
-    schema = object_schema(properties, [shown[name] for name in defaults if defaults[name] is REQUIRED])
+    schema = object_schema(properties, [shown[name] for name in read if read[name].required])
     if describer.definitions:
         schema["$defs"] = describer.definitions
     converted = {shown[name]: shape.hint for name, shape in shapes.items() if shape.binds}
     renamed = {new: old for old, new in shown.items() if new != old}
-    return _Reading(made_from, description, schema, context, converted, renamed)
+    given = {name: parameter.field for name, parameter in read.items() if parameter.field is not None}
+    return _Reading(made_from, description, schema, context, converted, renamed, given)
 
 
 def _context_parameter(parameters: Iterable[str], hints: Mapping[str, Any], label: str) -> str | None:
@@ -234,10 +257,19 @@ def _is_context(hint: Any) -> bool:
     return False
 
 
-def _shown_names(parameters: Iterable[str], param_names: Sequence[str] | None, label: str) -> dict[str, str]:
+def _shown_names(
+    parameters: Mapping[str, ReadField], param_names: Sequence[str] | None, label: str
+) -> dict[str, str]:
+    """The names that the model gives: those of `param_names`, else the aliases of the fields."""
     names = list(parameters)
     if param_names is None:
-        return {name: name for name in names}
+        shown = [parameter.alias or name for name, parameter in parameters.items()]
+        if len(set(shown)) != len(shown):
+            raise InvalidToolSignature(
+                f"{label}: two parameters have one name: {', '.join(shown)}",
+                expected="an alias of its own for each",
+            )
+        return dict(zip(names, shown, strict=True))
     shown = list(param_names)
     if len(shown) != len(names) or len(set(shown)) != len(shown):
         raise InvalidToolSignature(

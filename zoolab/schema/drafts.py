@@ -1,0 +1,270 @@
+"""The drafts of JSON Schema, each judged by jsonschema with bounds: steps, and seconds of patterns.
+
+A schema is judged by the draft that its `$schema` names, and by 2020-12 if it names none.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from zoolab.errors import InvalidSchema
+from zoolab.jsontext import canonical, encode, excerpt, pointer_to
+from zoolab.schema.patterns import compiles, to_python
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+MAX_STEPS = 100_000
+MAX_PATTERN_SECONDS = 0.25
+
+LATEST = "2020-12"
+#: What `$schema` may name, without its scheme and an empty fragment.
+_DRAFTS = {
+    "json-schema.org/draft-04/schema": "draft-04",
+    "json-schema.org/draft-06/schema": "draft-06",
+    "json-schema.org/draft-07/schema": "draft-07",
+    "json-schema.org/draft/2019-09/schema": "2019-09",
+    "json-schema.org/draft/2020-12/schema": LATEST,
+    "json-schema.org/schema": LATEST,
+}
+_CLASSES = {
+    "draft-04": "Draft4Validator",
+    "draft-06": "Draft6Validator",
+    "draft-07": "Draft7Validator",
+    "2019-09": "Draft201909Validator",
+    LATEST: "Draft202012Validator",
+}
+_MULTIPLYING = (
+    "$dynamicRef",
+    "$recursiveRef",
+    "$ref",
+    "additionalItems",
+    "allOf",
+    "anyOf",
+    "contains",
+    "dependencies",
+    "dependentSchemas",
+    "items",
+    "not",
+    "oneOf",
+    "prefixItems",
+    "propertyNames",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+)
+
+
+def draft_of(schema: Mapping[str, Any]) -> str:
+    """The draft that a schema names in `$schema`; raises `InvalidSchema` for one that is not supported.
+
+    >>> draft_of({"$schema": "http://json-schema.org/draft-07/schema#"}), draft_of({})
+    ('draft-07', '2020-12')
+    """
+    named = schema.get("$schema", "https://json-schema.org/schema")
+    draft = _DRAFTS.get(named.removesuffix("#").partition("://")[2]) if isinstance(named, str) else None
+    if draft is None or not named.startswith(("http://", "https://")):
+        raise InvalidSchema(
+            f'the schema names the draft {excerpt(named)} in "$schema"',
+            expected=f"JSON Schema {', '.join(_CLASSES)}",
+            advice='leave "$schema" out if the schema keeps to 2020-12',
+        )
+    return draft
+
+
+class TooMuchWork(Exception):
+    """A check that takes more steps or seconds than it may."""
+
+
+class _Work:
+    """What one check may still spend."""
+
+    __slots__ = ("pattern_seconds", "steps")
+
+    def __init__(self) -> None:
+        self.steps = MAX_STEPS
+        self.pattern_seconds = MAX_PATTERN_SECONDS
+
+    def spend(self, steps: int) -> None:
+        self.steps -= steps
+        if self.steps < 0:
+            raise TooMuchWork
+
+
+_work: ContextVar[_Work] = ContextVar("zoolab_schema_work")
+
+
+@contextmanager
+def bounded() -> Iterator[None]:
+    """What is checked inside ends with `TooMuchWork` if it takes more steps or seconds than one check may.
+
+    >>> with bounded():
+    ...     compiled({"type": "integer"}).is_valid(1.0)
+    False
+    """
+    token = _work.set(_Work())
+    try:
+        yield
+    finally:
+        _work.reset(token)
+
+
+def compiled(schema: Mapping[str, Any]) -> Any:
+    """A validator of jsonschema for a schema, within the bounds; it fetches nothing.
+
+    Check values inside `bounded()`. Raises `InvalidSchema` for what is no schema of its draft.
+
+    >>> with bounded():
+    ...     compiled({"pattern": r"^\\p{L}$"}).is_valid("é")
+    True
+    """
+    from referencing import Registry
+
+    check_against_metaschema(schema)
+    return _validator_class(draft_of(schema))(schema, registry=Registry())
+
+
+def check_against_metaschema(schema: Mapping[str, Any]) -> None:
+    """Raise `InvalidSchema` for what is no schema of its draft; names where.
+
+    >>> check_against_metaschema({"pattern": "("})
+    Traceback (most recent call last):
+    zoolab.errors.InvalidSchema: /pattern is not JSON Schema: "'(' is not a 'regex'"; expected draft 2020-12
+    """
+    import jsonschema
+
+    draft = draft_of(schema)
+    checker = jsonschema.FormatChecker(formats=())
+    checker.checkers = {"regex": (compiles, ())}
+    try:
+        getattr(jsonschema, _CLASSES[draft]).check_schema(schema, format_checker=checker)
+    except jsonschema.exceptions.SchemaError as error:
+        where = pointer_to(error.absolute_path) or "the schema"
+        found = f"{where} is not JSON Schema: {excerpt(error.message, 200)}"
+        raise InvalidSchema(found, expected=draft if "draft" in draft else f"draft {draft}") from None
+    except RecursionError:
+        raise InvalidSchema("a schema that is nested too deeply", advice="use $defs and $ref") from None
+    if all(keyword in encode(schema) for keyword in ('"unevaluatedProperties"', '"patternProperties"')):
+        # For this pair jsonschema matches the patterns by `re`, which no time limit stops.
+        raise InvalidSchema(
+            "a schema with both unevaluatedProperties and patternProperties",
+            expected="one of the two",
+            advice='write "additionalProperties" instead of "unevaluatedProperties"',
+        )
+
+
+@cache
+def _validator_class(draft: str) -> Any:
+    import attrs
+    import jsonschema
+
+    original: Any = getattr(jsonschema, _CLASSES[draft])
+    bounded = {
+        name: _counted(original.VALIDATORS[name]) for name in _MULTIPLYING if name in original.VALIDATORS
+    }
+    made: Any = jsonschema.validators.extend(  # type: ignore[no-untyped-call]
+        original,
+        {
+            **bounded,
+            "additionalProperties": _additional_properties,
+            "pattern": _pattern,
+            "patternProperties": _pattern_properties,
+            "uniqueItems": _unique_items,
+        },
+        type_checker=original.TYPE_CHECKER.redefine("integer", _is_integer),
+    )
+    # jsonschema's own evolve leaves this class, and its bounds, at a schema with a "$schema".
+    made.evolve = attrs.evolve
+    return made
+
+
+def _is_integer(_checker: object, value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _counted(keyword: Callable[..., Iterable[Any] | None]) -> Callable[..., Iterator[Any]]:
+    def check(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
+        size = len(instance) if isinstance(instance, list | dict) else 1
+        _work.get().spend(1 + (len(value) if isinstance(value, list) else 0) + size)
+        yield from keyword(validator, value, instance, schema) or ()
+
+    return check
+
+
+def _matches(pattern: str, text: str) -> bool:
+    import time
+
+    import regex
+
+    work = _work.get()
+    if work.pattern_seconds <= 0:
+        raise TooMuchWork
+    started = time.perf_counter()
+    try:
+        return regex.search(to_python(pattern), text, timeout=work.pattern_seconds) is not None
+    except (TimeoutError, regex.error) as error:
+        raise TooMuchWork from error
+    finally:
+        work.pattern_seconds -= time.perf_counter() - started
+
+
+def _pattern(_validator: Any, pattern: str, instance: Any, _schema: Any) -> Iterator[Any]:
+    from jsonschema.exceptions import ValidationError
+
+    if isinstance(instance, str) and not _matches(pattern, instance):
+        yield ValidationError(f"does not match {pattern!r}")
+
+
+def _pattern_properties(
+    validator: Any, patterns: dict[str, Any], instance: Any, _schema: Any
+) -> Iterator[Any]:
+    if isinstance(instance, dict):
+        _work.get().spend(len(patterns) * len(instance))
+        for pattern, subschema in patterns.items():
+            for key, value in instance.items():
+                if _matches(pattern, key):
+                    yield from validator.descend(value, subschema, path=key, schema_path=pattern)
+
+
+def _additional_properties(validator: Any, allowed: Any, instance: Any, schema: Any) -> Iterator[Any]:
+    """jsonschema's own matches the patterns beside it by `re`, without a bound."""
+    from jsonschema.exceptions import ValidationError
+
+    if not isinstance(instance, dict):
+        return
+    patterns = schema.get("patternProperties", {})
+    _work.get().spend(1 + len(instance) * (1 + len(patterns)))
+    known = schema.get("properties", {})
+    extra = [
+        key
+        for key in instance
+        if key not in known and not any(_matches(pattern, key) for pattern in patterns)
+    ]
+    if isinstance(allowed, dict):
+        for key in extra:
+            yield from validator.descend(instance[key], allowed, path=key)
+    elif allowed is False and extra:
+        # jsonschema keeps the instance that an error brings along.
+        yield ValidationError("has more properties", instance={key: instance[key] for key in extra})
+
+
+def _unique_items(_validator: Any, unique: Any, instance: Any, _schema: Any) -> Iterator[Any]:
+    from jsonschema.exceptions import ValidationError
+
+    if unique is True and isinstance(instance, list):
+        seen = {canonical(_integral(item)) for item in instance}
+        if len(seen) != len(instance):
+            yield ValidationError("has items twice")
+
+
+def _integral(value: Any) -> Any:
+    """JSON Schema takes 1 and 1.0 for the same item, and true for another."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, list):
+        return [_integral(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _integral(item) for key, item in value.items()}
+    return value
