@@ -316,12 +316,45 @@ def test_a_call_that_is_quoted_in_another_is_no_call():
     assert read(qwen_coder(calls)) == read(invoke(calls)) == calls
 
 
-def test_plain_json_in_prose_gives_the_first_call_and_a_list_gives_all():
-    call = '{"name": "f", "arguments": {"x": 1}}'
-    assert read(f"{call} and {call}") == ONE
-    assert read(f"[{call}, {call}]") == ONE * 2
-    assert read(f'{{"tool_calls": [{call}, {call}]}}') == ONE * 2
-    assert read(f"[{call}, 5]") == read(f"[{call}, {call}") == ONE
+CALL = '{"name": "f", "arguments": {"x": 1}}'
+NEXT = '{"name": "g", "arguments": {}}'
+BROKEN = '{"name": "g", "arguments": {"y": 2,}}'
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        (f"{CALL} and {NEXT}", "f"),
+        (f"{CALL}\n{NEXT}", "f g"),
+        (f"{CALL} {NEXT}", "f g"),
+        (f"{CALL}\n{CALL}", "f f"),
+        (f"{CALL};\n\n{NEXT}", "f g"),
+        (f"First: {CALL}\nThen: {NEXT}", "f g"),
+        (f"First:\n```json\n{CALL}\n```\nThen:\n```json\n{NEXT}\n```\nDone.", "f g"),
+        (f"```json\n{CALL}\n{NEXT}\n```", "f g"),
+        (f"- {CALL}\n- {NEXT}", "f g"),
+        (f"1. {CALL}\n2. {NEXT}", "f g"),
+        (f"I could call {NEXT} but I call\n{CALL}", "f"),
+        (f"[{CALL}, {NEXT}]", "f g"),
+        (f"I call [{CALL}, {NEXT}] now.", "f g"),
+        (f"[{CALL}, {NEXT}", "f g"),
+        (f"[{CALL}, 5]", "f"),
+        (f'{{"tool_calls": [{CALL}, {NEXT}]}}', "f g"),
+        (f'{{"tool_calls": [{{"function": {CALL}}}, {{"function": {NEXT}}}]}}', "f g"),
+        (f"{CALL}\n{BROKEN}", "f g"),
+        (f"```json\n{BROKEN}\n```\n```json\n{CALL}\n```", "g f"),
+        (f"{BROKEN}\n{BROKEN}", "g g"),
+        (f"<function_call>{CALL}</function_call>\n<function_call>{NEXT}</function_call>", "f g"),
+        (f"<function_call>{CALL}<function_call>{NEXT}", "f g"),
+        (f"<tools>{CALL}</tools> <tools>{NEXT}</tools>", "f g"),
+        ('{"name": "f", "parameters": {"x": 1}}\n{"name": "g", "parameters": {}}', "f g"),
+        ("[f(x=1)]\n[g()]", "f g"),
+        ("```tool_code\nf(x=1)\n```\n```tool_code\ng()\n```", "f g"),
+        ('<|python_tag|>f.call(x="1")\n<|python_tag|>g.call(x="1")', "f g"),
+    ],
+)
+def test_two_calls_are_read_as_two(text, names):
+    assert [call.name for call in read_calls(text)] == names.split()
 
 
 @pytest.mark.parametrize(

@@ -16,12 +16,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from zoolab.jsontext import MAX_CHARS
-from zoolab.textcalls.broken import read_broken
+from zoolab.textcalls.broken import broken_calls
 from zoolab.textcalls.calls import TextCall
 from zoolab.textcalls.headed import read_deepseek, read_gpt_oss, read_kimi, read_mistral
 from zoolab.textcalls.hermes import read_hermes
-from zoolab.textcalls.llama import read_llama
-from zoolab.textcalls.plain import read_plain
+from zoolab.textcalls.plain import read_llama, read_plain
 from zoolab.textcalls.pythonic import read_built_in, read_pythonic, read_tool_code
 from zoolab.textcalls.tagged import read_glm, read_invoke, read_qwen_coder
 from zoolab.textcalls.thoughts import spoken
@@ -65,4 +64,4 @@ def find_calls(text: str, schemas: Mapping[str, Any] = MappingProxyType({})) -> 
     said = spoken(text)[:MAX_CHARS]
     found = [calls for read in READERS if (calls := read(said))]
     found += [calls for read in READERS_OF_TAGS if (calls := read(said, schemas))]
-    return min(found, key=lambda calls: calls[0].at) if found else read_broken(said)
+    return min(found, key=lambda calls: calls[0].at) if found else broken_calls(said)[:1]

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable
 
     from zoolab.textcalls.objects import JSONObject, Objects
 
 _MAY_STAND_BESIDE_NAME = {"type", "id", "name"}
 _MAY_STAND_BESIDE_PARAMETERS = _MAY_STAND_BESIDE_NAME | {"parameters", "tool_name", "tool_call_id"}
-_COMMA = re.compile(r"\s*+,\s*+")
-_NEAR = 256
-_CLOSED = re.compile(r"\s*+\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,20 +101,3 @@ def run_of(
         between = separator.match(objects.text, end)
         found = objects.at(between.end()) if between else None
     return calls, end
-
-
-def listed(
-    objects: Objects, first: JSONObject, read: Callable[[JSONObject], TextCall | None]
-) -> list[TextCall] | None:
-    """The calls of a JSON list that begins with `first`; None if there is no such list.
-
-    >>> from zoolab.textcalls.objects import Objects
-    >>> objects = Objects('[{"name": "f", "arguments": {}}, {"name": "g", "arguments": {}}]')
-    >>> [call.name for call in listed(objects, objects.at(1), with_arguments)]
-    ['f', 'g']
-    """
-    before = objects.text[max(0, first.start - _NEAR) : first.start]
-    if not before.rstrip().endswith("["):
-        return None
-    calls, end = run_of(objects, first, read, _COMMA)
-    return calls if _CLOSED.match(objects.text, end) else None

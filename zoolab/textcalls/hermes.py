@@ -10,8 +10,8 @@ from zoolab.textcalls.broken import read_broken_block
 from zoolab.textcalls.calls import TextCall, in_tag, run_of
 from zoolab.textcalls.objects import Objects
 
-_TAG = re.compile(r"<(?P<close>/?)tool_call>|\Z")
-_BEFORE_CALL = re.compile(r"\s*+(?:```\w{0,16}\s*+)?(?:\[\s*+)?(?=\{)")
+_TAG = re.compile(r"<(?P<close>/?)(?:tool_call|function_call|functioncall|tools)>|\Z")
+_BEFORE_CALL = re.compile(r"\s*+(?:<!\[CDATA\[\s*+)?+(?:```\w{0,16}\s*+)?(?:\[\s*+)?(?=\{)")
 _BETWEEN_CALLS = re.compile(r"\s*+,?\s*+")
 
 
