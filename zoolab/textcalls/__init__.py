@@ -20,9 +20,10 @@ from zoolab.textcalls.broken import broken_calls
 from zoolab.textcalls.calls import TextCall
 from zoolab.textcalls.headed import read_deepseek, read_gpt_oss, read_kimi, read_mistral
 from zoolab.textcalls.hermes import read_hermes
+from zoolab.textcalls.minimax import read_minimax_m3
 from zoolab.textcalls.plain import read_llama, read_plain
 from zoolab.textcalls.pythonic import read_built_in, read_pythonic, read_tool_code
-from zoolab.textcalls.tagged import read_glm, read_invoke, read_qwen_coder
+from zoolab.textcalls.tagged import read_glm, read_invoke, read_kimi_3, read_qwen_coder
 from zoolab.textcalls.thoughts import spoken
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ READERS = (
     read_plain,
 )
 #: These take the schemas of the tools as well, since their values are written without quotes.
-READERS_OF_TAGS = (read_qwen_coder, read_glm, read_invoke)
+READERS_OF_TAGS = (read_qwen_coder, read_glm, read_invoke, read_kimi_3, read_minimax_m3)
 
 
 def find_calls(text: str, schemas: Mapping[str, Any] = MappingProxyType({})) -> list[TextCall]:
