@@ -13,9 +13,7 @@ from zoolab.textcalls.objects import Objects
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_BROKEN_CALL = re.compile(
-    r'\{\s*"name"\s*:\s*"(?P<name>[^"\\]{1,64})"\s*,\s*"arguments"\s*:\s*(?=\{)'
-)
+_BROKEN_CALL = re.compile(r'\{\s*"name"\s*:\s*"(?P<name>[^"\\]{1,64})"\s*,\s*"arguments"\s*:\s*(?=\{)')
 _AFTER = re.compile(r"```|</")
 _BROKEN_BLOCK = re.compile(
     r"""(?P<braces>\{\s*+\{?+)\s*+["']?+name["']?+\s*+:\s*+(?P<quote>["'])(?P<name>[\w.-]{1,128})(?P=quote)\s*+"""

@@ -13,6 +13,7 @@ from zoolab.textcalls.objects import JSONObject, Objects
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+
 def _tags(call: str, key: str, value: str, end: str) -> re.Pattern[str]:
     """The tags of a family: a call begins; a value begins; it ends, if another tag of the call follows
     (a value may hold tags of its own); the call ends. In each, CDATA may hold anything."""
@@ -22,7 +23,7 @@ def _tags(call: str, key: str, value: str, end: str) -> re.Pattern[str]:
 
 
 _NAME = r"(?P<call>[\w.-]{1,128})"
-_PREFIX = r"(?:｜DSML｜|[a-z]{1,16}:)?+"
+_PREFIX = r"(?:｜DSML｜|antml:)?+"
 _QWEN_CODER = _tags(
     rf"<function={_NAME}>",
     r"<parameter=(?P<key>[^<>\s]{1,128})>(?P<string>)",
