@@ -35,11 +35,11 @@ from zoolab.textcalls.thoughts import spoken, spoken_span
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-__all__ = ["READERS", "READERS_OF_TAGS", "TextCall", "before_calls", "find_calls", "notes"]
+__all__ = ["READERS", "READERS_OF_TAGS", "TextCall", "before_calls", "find_calls", "in_cut_text", "notes"]
 
 _NEAR = 256
 #: What a family writes before its calls, at the end of a text.
-_ANNOUNCED = re.compile(r"(?:\s|\[|```\w{0,16}|\[TOOL_CALLS\]|\]<\]minimax\[>\[|<[^<>\n]{1,64}>)++\Z")
+_ANNOUNCED = re.compile(r"(?:\s|\[TOOL_CALLS\]|\[|```\w{0,16}|\]<\]minimax\[>\[|<[^<>\n]{1,64}>)++\Z")
 
 #: Each takes a text and gives the calls in it, in order.
 READERS = (
@@ -103,6 +103,21 @@ def before_calls(text: str, calls: list[TextCall]) -> str:
     before = text[: calls[0].at]
     near = before[-_NEAR:]
     return (before[: len(before) - len(near)] + _ANNOUNCED.sub("", near)).strip()
+
+
+def in_cut_text(text: str, calls: list[TextCall]) -> list[TextCall]:
+    """The calls in a text that was cut off: those in a fence that is still open must not run.
+
+    Their arguments are all of the fence, so that validation names what is wrong.
+
+    >>> said = '```json\\n{"name": "add", "arguments": {"a": 1}}'
+    >>> in_cut_text(said, find_calls(said))[0].arguments[:8]
+    '```json\\n'
+    """
+    if text.count("```") % 2 == 0:
+        return calls
+    fence = text.rfind("```")
+    return [replace(call, arguments=text[fence:]) if call.at >= fence else call for call in calls]
 
 
 def notes(text: str) -> tuple[str, ...]:

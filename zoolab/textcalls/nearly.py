@@ -13,8 +13,8 @@ _NAMES = ("name", "tool", "tool_name", "function", "function_name", "action", "r
 _ARGUMENTS = ("arguments", "parameters", "args", "kwargs", "params", "input", "action_input", "tool_input")
 _SCHEMA = {"type", "properties"}
 _MARK = re.compile(
-    r"<tool_call>|<function_calls?>|<function=[\w.-]{1,128}>|<invoke name=|\[TOOL_CALLS\]|<\|tool_call(?:_begin\|)?>"
-    r"|<start_function_call>|<\|tools_prefix\|>|```tool_code|<\|python_tag\|>"
+    r"<tool_call>|<function_calls?>|<function=[\w.-]{1,128}>|<invoke name=|\[TOOL_CALLS\]"
+    r"|<\|tool_call(?:_begin\|)?>|<start_function_call>|<\|tools_prefix\|>|```tool_code|<\|python_tag\|>"
 )
 
 
