@@ -167,7 +167,7 @@ class Reply:
     def notes(self) -> tuple[str, ...]:
         """What to know of calls in the text: it looks like one that is not read, or holds one more.
 
-        >>> Reply({"role": "assistant", "content": "Action: search\\nAction Input: Oslo"}).notes[0][:38]
+        >>> Reply({"role": "assistant", "content": "Action: search\\nAction Input: Oslo"}).notes[0][:39]
         'the text looks like a call in the ReAct'
         """
         return () if self.message.get("tool_calls") else notes(self.text)

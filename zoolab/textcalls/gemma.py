@@ -44,6 +44,8 @@ def read_gemma(text: str) -> list[TextCall]:
     >>> read_gemma("<|tool_call>call:f{x:<tool_call|>")[0].arguments
     '{x:'
     """
+    if "call:" not in text:
+        return []
     calls: list[TextCall] = []
     end = 0
     for head in _HEAD.finditer(text):

@@ -49,7 +49,7 @@ _KIMI_3 = _tags(
     r"<\|close\|>argument<\|sep\|>(?=\s*+(?:<\|open\|>argument|<\|close\|>call|\Z))",
     r"<\|close\|>call<\|sep\|>",
 )
-_MOST_RESTARTS = 16
+_MOST_RESTARTS = 8
 _CDATA = "<![CDATA["
 #: Some templates write these values as Python does.
 _PYTHON = {"True": "true", "False": "false", "None": "null"}
@@ -66,7 +66,7 @@ def read_qwen_coder(text: str, schemas: Mapping[str, Any] = _NO_SCHEMAS) -> list
     >>> read_qwen_coder("<function=f><parameter=a>1</parameter></function>", {"f": strings})[0].arguments
     '{"a":"1"}'
     """
-    return _read(text, _QWEN_CODER, schemas)
+    return _read(text, "<function=", _QWEN_CODER, schemas)
 
 
 def read_glm(text: str, schemas: Mapping[str, Any] = _NO_SCHEMAS) -> list[TextCall]:
@@ -75,7 +75,7 @@ def read_glm(text: str, schemas: Mapping[str, Any] = _NO_SCHEMAS) -> list[TextCa
     >>> read_glm("<tool_call>add<arg_key>a</arg_key><arg_value>1</arg_value></tool_call>")[0].arguments
     '{"a":1}'
     """
-    return _read(text, _GLM, schemas)
+    return _read(text, "<tool_call>", _GLM, schemas)
 
 
 def read_invoke(text: str, schemas: Mapping[str, Any] = _NO_SCHEMAS) -> list[TextCall]:
@@ -86,7 +86,7 @@ def read_invoke(text: str, schemas: Mapping[str, Any] = _NO_SCHEMAS) -> list[Tex
     >>> read_invoke('<invoke name="add"><parameter>1</parameter></invoke>')[0].arguments
     '<parameter>1</parameter>'
     """
-    return _read(text, _INVOKE, schemas)
+    return _read(text, ' name="', _INVOKE, schemas)
 
 
 def read_kimi_3(text: str, schemas: Mapping[str, Any] = _NO_SCHEMAS) -> list[TextCall]:
@@ -96,7 +96,7 @@ def read_kimi_3(text: str, schemas: Mapping[str, Any] = _NO_SCHEMAS) -> list[Tex
     >>> read_kimi_3(f'<|open|>call tool="add"<|sep|>{argument}<|close|>call<|sep|>')[0].arguments
     '{"a":1}'
     """
-    return _read(text, _KIMI_3, schemas)
+    return _read(text, "<|open|>", _KIMI_3, schemas)
 
 
 class _Open:
@@ -166,11 +166,13 @@ class _Open:
         return TextCall(self._opening["call"], arguments, None, self._opening.start())
 
 
-def _read(text: str, tags: re.Pattern[str], schemas: Mapping[str, Any]) -> list[TextCall]:
+def _read(text: str, mark: str, tags: re.Pattern[str], schemas: Mapping[str, Any]) -> list[TextCall]:
+    if mark not in text:
+        return []
     calls: list[TextCall] = []
     end = 0
-    for _ in range(_MOST_RESTARTS):
-        found, resume = _read_from(text, end, tags, schemas)
+    for left in reversed(range(_MOST_RESTARTS)):
+        found, resume = _read_from(text, end, tags, schemas, may_restart=left > 0)
         calls += found
         if resume is None:
             return calls
@@ -179,7 +181,7 @@ def _read(text: str, tags: re.Pattern[str], schemas: Mapping[str, Any]) -> list[
 
 
 def _read_from(
-    text: str, start: int, tags: re.Pattern[str], schemas: Mapping[str, Any]
+    text: str, start: int, tags: re.Pattern[str], schemas: Mapping[str, Any], *, may_restart: bool
 ) -> tuple[list[TextCall], int | None]:
     """The calls from `start` on. If a value is never closed: up to the end of its call, and where that is."""
     objects = Objects(text)
@@ -203,7 +205,7 @@ def _read_from(
             first_end = 0
     if call is None:
         return calls, None
-    stop = first_end if call.in_value and first_end else len(text)
+    stop = first_end if may_restart and call.in_value and first_end else len(text)
     return calls + call.cut_off(stop), stop if stop < len(text) else None
 
 
