@@ -253,7 +253,9 @@ def test_a_key_that_is_wrong_or_missing(zoo: Shell, monkeypatch: pytest.MonkeyPa
     check_failure(zoo("walk", *live(server)), "cannot reach")  # a server on this machine needs none
 
 
-@pytest.mark.parametrize("url", [refused_url(), "http://[::1", "nonsense"], ids=["refused", "broken", "no url"])
+@pytest.mark.parametrize(
+    "url", [refused_url(), "http://[::1", "nonsense"], ids=["refused", "broken", "no url"]
+)
 def test_nobody_answers_at_the_address(zoo: Shell, url: str) -> None:
     ran = zoo("walk", "--model", "m", "--base-url", url)
     check_failure(ran, "cannot reach|is no URL")

@@ -91,3 +91,18 @@ def test_a_good_description_is_not_blamed():
 def test_a_loaded_trace_is_diagnosed_the_same(tmp_path):
     trace = told([[("fly", {})], [("check_status", "[]")], "Sorry."])
     assert Trace.load(trace.save(tmp_path / "t.jsonl")).diagnose() == trace.diagnose()
+
+
+@pytest.mark.parametrize(
+    ("answer", "form"),
+    [
+        ('Action: check\nAction Input: {"service": "nginx"}', "ReAct"),
+        ('{"tool": "check", "arguments": {"service": "nginx"}}', '"tool" and "arguments"'),
+    ],
+)
+def test_text_that_is_nearly_a_call_is_an_answer_with_a_diagnosis(answer, form):
+    trace = told([answer])
+    (found,) = trace.diagnose()
+    assert (found.code, trace.answer) == ("no_tool_call", answer)
+    assert form in found.evidence[0]
+    assert (trace.steps[-1].status, trace.steps[-1].record.notes) == ("ok", found.evidence)

@@ -2,13 +2,14 @@
 
 import json
 import keyword
+import re
 import time
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zoolab import Scripted, Tool, ToolRegistry, run, tool
+from zoolab import Reply, Scripted, Tool, ToolRegistry, run, tool
 from zoolab.jsontext import MAX_CHARS
 from zoolab.repair import RuleRepair
 from zoolab.steps.tool_call import CallIds, message_with_calls, read_calls
@@ -123,6 +124,83 @@ def tool_code(calls):
     return "\n".join(["```tool_code", *lines, "```"])
 
 
+def olmo(calls):
+    """OLMo 3: a call a line, JSON's names for what Python calls True, False and None."""
+    lines = [f"{name}({', '.join(f'{k}={v!r}' for k, v in given.items())})" for name, given in calls]
+    return "\n".join(["<function_calls>", *lines, "</function_calls>"])
+
+
+def apertus(calls):
+    """Apertus: each call is an object of one member."""
+    return f"<|tools_prefix|>{json.dumps([{name: given} for name, given in calls])}<|tools_suffix|>"
+
+
+def gemma_4(calls, begin="<|tool_call>", end="<tool_call|>", quote='<|"|>'):
+    """Gemma 4: strings between marks, keys without quotes."""
+    return "".join(f"{begin}call:{name}{in_gemma(given, quote)}{end}" for name, given in calls)
+
+
+def function_gemma(calls):
+    """FunctionGemma."""
+    return gemma_4(calls, "<start_function_call>", "<end_function_call>", "<escape>")
+
+
+def in_gemma(value, quote):
+    """A value as the Gemma models write it."""
+    match value:
+        case str():
+            return f"{quote}{value}{quote}"
+        case dict():
+            return "{" + ",".join(f"{k}:{in_gemma(v, quote)}" for k, v in value.items()) + "}"
+        case list():
+            return "[" + ",".join(in_gemma(item, quote) for item in value) + "]"
+    return json.dumps(value)
+
+
+def kimi_3(calls):
+    """Kimi K3: says of every value whether it is a string."""
+    return "".join(
+        f'<|open|>call tool="{name}" index="{at}"<|sep|>'
+        + "".join(
+            f'<|open|>argument key="{k}" type="{kind_of(v)}"<|sep|>{unquoted(v)}<|close|>argument<|sep|>'
+            for k, v in given.items()
+        )
+        + "<|close|>call<|sep|>"
+        for at, (name, given) in enumerate(calls, 1)
+    )
+
+
+def kind_of(value):
+    """The type of a value, as Kimi K3 names it."""
+    return "string" if isinstance(value, str) else "array"
+
+
+def minimax_m3(calls):
+    """MiniMax M3: parameters by the name of their tags, nested."""
+    inside = "".join(f'~<invoke name="{name}">{in_tags(given)}~</invoke>\n' for name, given in calls)
+    return f"~<tool_call>\n{inside}~</tool_call>".replace("~", "]<]minimax[>[")
+
+
+def in_tags(value):
+    """A value as MiniMax M3 writes it."""
+    match value:
+        case dict() if value:
+            return "".join(f"~<{k}>{in_tags(v)}~</{k}>" for k, v in value.items())
+        case list() if value:
+            return "".join(f"~<item>{in_tags(v)}~</item>" for v in value)
+    return unquoted(value)
+
+
+def json_lines(calls):
+    """JSON objects, one a line."""
+    return "\n".join(json.dumps({"name": name, "arguments": given}) for name, given in calls)
+
+
+def json_fences(calls):
+    """Qwen2.5-Coder: each call in a fence."""
+    return "\n\n".join(f"```json\n{json_lines([call])}\n```" for call in calls)
+
+
 def llama(calls):
     """Llama 3."""
     blocks = [json.dumps({"name": name, "parameters": given}) for name, given in calls]
@@ -142,10 +220,10 @@ def json_list(calls):
 
 WITH_QUOTES = [
     *(hermes, mistral_list, mistral_heads, mistral_ids, kimi, deepseek, gpt_oss),
-    *(llama, pythonic, tool_code, json_list),
+    *(llama, pythonic, tool_code, olmo, json_list, json_lines, json_fences, apertus, gemma_4, function_gemma),
 ]
-WITHOUT_QUOTES = [qwen_coder, glm, invoke]
-FAMILIES = [*WITH_QUOTES, *WITHOUT_QUOTES, dsml]
+WITHOUT_QUOTES = [qwen_coder, glm, invoke, minimax_m3]
+FAMILIES = [*WITH_QUOTES, *WITHOUT_QUOTES, dsml, kimi_3]
 
 
 def read(text):
@@ -316,12 +394,45 @@ def test_a_call_that_is_quoted_in_another_is_no_call():
     assert read(qwen_coder(calls)) == read(invoke(calls)) == calls
 
 
-def test_plain_json_in_prose_gives_the_first_call_and_a_list_gives_all():
-    call = '{"name": "f", "arguments": {"x": 1}}'
-    assert read(f"{call} and {call}") == ONE
-    assert read(f"[{call}, {call}]") == ONE * 2
-    assert read(f'{{"tool_calls": [{call}, {call}]}}') == ONE * 2
-    assert read(f"[{call}, 5]") == read(f"[{call}, {call}") == ONE
+CALL = '{"name": "f", "arguments": {"x": 1}}'
+NEXT = '{"name": "g", "arguments": {}}'
+BROKEN = '{"name": "g", "arguments": {"y": 2,}}'
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        (f"{CALL} and {NEXT}", "f"),
+        (f"{CALL}\n{NEXT}", "f g"),
+        (f"{CALL} {NEXT}", "f g"),
+        (f"{CALL}\n{CALL}", "f f"),
+        (f"{CALL};\n\n{NEXT}", "f g"),
+        (f"First: {CALL}\nThen: {NEXT}", "f g"),
+        (f"First:\n```json\n{CALL}\n```\nThen:\n```json\n{NEXT}\n```\nDone.", "f g"),
+        (f"```json\n{CALL}\n{NEXT}\n```", "f g"),
+        (f"- {CALL}\n- {NEXT}", "f g"),
+        (f"1. {CALL}\n2. {NEXT}", "f g"),
+        (f"I could call {NEXT} but I call\n{CALL}", "f"),
+        (f"[{CALL}, {NEXT}]", "f g"),
+        (f"I call [{CALL}, {NEXT}] now.", "f g"),
+        (f"[{CALL}, {NEXT}", "f g"),
+        (f"[{CALL}, 5]", "f"),
+        (f'{{"tool_calls": [{CALL}, {NEXT}]}}', "f g"),
+        (f'{{"tool_calls": [{{"function": {CALL}}}, {{"function": {NEXT}}}]}}', "f g"),
+        (f"{CALL}\n{BROKEN}", "f g"),
+        (f"```json\n{BROKEN}\n```\n```json\n{CALL}\n```", "g f"),
+        (f"{BROKEN}\n{BROKEN}", "g g"),
+        (f"<function_call>{CALL}</function_call>\n<function_call>{NEXT}</function_call>", "f g"),
+        (f"<function_call>{CALL}<function_call>{NEXT}", "f g"),
+        (f"<tools>{CALL}</tools> <tools>{NEXT}</tools>", "f g"),
+        ('{"name": "f", "parameters": {"x": 1}}\n{"name": "g", "parameters": {}}', "f g"),
+        ("[f(x=1)]\n[g()]", "f g"),
+        ("```tool_code\nf(x=1)\n```\n```tool_code\ng()\n```", "f g"),
+        ('<|python_tag|>f.call(x="1")\n<|python_tag|>g.call(x="1")', "f g"),
+    ],
+)
+def test_two_calls_are_read_as_two(text, names):
+    assert [call.name for call in read_calls(text)] == names.split()
 
 
 @pytest.mark.parametrize(
@@ -520,6 +631,146 @@ def test_deep_code_is_no_call(value):
 
 def test_nothing_is_read_after_a_mebibyte():
     assert read_calls("x" * MAX_CHARS + hermes(ONE)) == []
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        "<parameter>x</parameter>",
+        "<parameter=>x</parameter>",
+        "<parameter=a>1</parameter><parameter>x</parameter>",
+        "<parameter>x</parameter><parameter=a>1</parameter>",
+        "<parameter=a>1<parameter=b>2</parameter>",
+        "<parameter=a>1",
+        "<parameter=a>1</parameter>and b is 2",
+        '{"a": 1}<parameter=b>2</parameter>',
+        f"<parameter={'a' * 200}>1</parameter>",
+    ],
+)
+def test_a_parameter_without_a_name_or_an_end_breaks_its_call_and_nothing_is_dropped(inside):
+    after = "<function=g><parameter=y>2</parameter></function>"
+    as_invoke = re.sub(
+        r"<(parameter|function)=(\w*)>", r'<\1 name="\2">', f"<function=f>{inside}</function>{after}"
+    )
+    for text in (f"<function=f>{inside}</function>{after}", as_invoke):
+        first, second = read_calls(text)
+        assert (first.name, second.name, second.arguments) == ("f", "g", '{"y":2}')
+        assert not is_json(first.arguments)
+    (call,) = read_calls("<tool_call>f<arg_key></arg_key><arg_value>1</arg_value></tool_call>")
+    assert not is_json(call.arguments)
+
+
+def is_json(text):
+    """Whether a text is JSON, so that a call with it may run."""
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("family", [qwen_coder, glm, invoke, dsml])
+@pytest.mark.parametrize(
+    "value", ["<a>&</a>", "</parameter></function>", "x]]y", " two\nlines ", "<arg_key>"]
+)
+def test_cdata_is_unwrapped(family, value):
+    assert read(family([("f", {"x": f"<![CDATA[{value}]]>", "y": 1})])) == [("f", {"x": value, "y": 1})]
+
+
+def test_a_string_in_a_pythonic_list_may_hold_raw_line_breaks():
+    assert read("[f(x='one\ntwo', y=\"it's\n\"), g()]") == [
+        ("f", {"x": "one\ntwo", "y": "it's\n"}),
+        ("g", {}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ('Action: search\nAction Input: {"q": "Oslo"}', "ReAct"),
+        ('{"tool": "search", "arguments": {"q": "Oslo"}}', '"tool" and "arguments"'),
+        ('```json\n{"function": "search", "parameters": {}}\n```', '"function" and "parameters"'),
+        ('{"name": "search", "args": {}}', '"name" and "args"'),
+        ('{"action": "search", "action_input": "Oslo"}', '"action" and "action_input"'),
+        ("<tool_call>search</tool>", "<tool_call>"),
+        (f"I call {CALL} and then {NEXT}.", "there is also g"),
+        ("Hello.", ""),
+        (CALL, ""),
+        (hermes(TWO), ""),
+        ('Data: {"name": "Bob", "age": 5}', ""),
+    ],
+)
+def test_what_is_nearly_a_call_has_a_note(text, note):
+    found = "; ".join(Reply({"role": "assistant", "content": text}).notes)
+    assert note in found
+    assert bool(found) == bool(note)
+
+
+AUTO = [json_fences, json_lines, hermes, qwen_coder, gemma_4]
+
+
+@pytest.mark.parametrize("family", AUTO)
+def test_tools_may_be_sent_natively_and_called_in_text(family):
+    said = "Both.\n" + family([("add", {"a": 1, "b": 2}), ("add", {"a": 3, "b": 4})])
+    trace = run("1 + 2, 3 + 4?", [add], Scripted([said, "3 and 7."]), calls="auto", envelope="plain")
+    request, call = trace.steps[1].record, trace.steps[2]
+    assert [tool["function"]["name"] for tool in request.tools] == ["add"]
+    assert [call.origin for call in trace.tool_calls] == ["text", "text"]
+    _, assistant, *results, answer = trace.messages
+    assert [call["id"] for call in assistant["tool_calls"]] == [result["tool_call_id"] for result in results]
+    assert ([result["content"] for result in results], answer["content"]) == (["3", "7"], "3 and 7.")
+    assert (assistant["content"], call.reply.text) == ("Both.", said)
+
+
+def auto(*replies):
+    """The trace of a walk whose calls are looked for in text as well."""
+    return run("1 + 2?", [add], Scripted([*replies, "Done."]), calls="auto", envelope="plain")
+
+
+def test_native_calls_win_and_only_tools_that_were_offered_are_called_in_text():
+    native = {"id": "x", "type": "function", "function": {"name": "add", "arguments": '{"a": 1, "b": 1}'}}
+    both = {"role": "assistant", "content": json_lines([("add", {"a": 5, "b": 5})]), "tool_calls": [native]}
+    trace = auto(both)
+    assert [(call.origin, call.id) for call in trace.tool_calls] == [("native", "x")]
+    assert trace.messages[1] == both
+    trace = auto('{"name": "Bob", "arguments": {"age": 5}}')
+    assert trace.tool_calls == []
+    assert "Bob is not among the tools" in trace.diagnose()[0].evidence
+    mixed = json_lines([("Bob", {}), ("add", {"a": 1, "b": 2})])
+    assert [call.name for call in auto(mixed).tool_calls] == ["add"]
+
+
+def test_no_call_is_looked_for_where_none_is_allowed():
+    said = json_lines([("add", {"a": 1, "b": 2})])
+    trace = run("?", [add], Scripted([said]), calls="auto", tool_choice="none")
+    assert (trace.tool_calls, trace.answer) == ([], said)
+
+
+@pytest.mark.parametrize("calls", ["auto", "text"])
+def test_a_call_in_a_fence_that_was_cut_off_does_not_run(calls):
+    said = '```json\n{"name": "add", "arguments": {"a": 1, "b": 2}}\n'
+    cut = Reply({"role": "assistant", "content": said}, "length")
+    trace = run("1 + 2?", [add], Scripted([cut, "Sorry."]), calls=calls, repair=RuleRepair())
+    assert [error.code for error in trace.errors] == ["invalid_json"]
+    whole = Reply({"role": "assistant", "content": f"{said}```\nAnd"}, "length")
+    assert run("1 + 2?", [add], Scripted([whole, "3."]), calls=calls).errors == []
+
+
+def test_a_message_with_broken_arguments_can_be_sent_again():
+    """The template of Qwen in llama.cpp answers 500 to arguments that are not JSON."""
+    trace = auto('```json\n{"name": "add", "arguments": {"a": 1,}}\n```')
+    assert [error.code for error in trace.errors] == ["invalid_json"]
+    (call,) = trace.messages[1]["tool_calls"]
+    assert json.loads(call["function"]["arguments"]) == '{"a": 1,}'
+
+
+def test_a_model_may_say_itself_that_its_calls_may_be_text():
+    class Qwen(Scripted):
+        calls = "auto"
+
+    trace = run("1 + 2?", [add], Qwen([json_fences([("add", {"a": 1, "b": 2})]), "3."]))
+    assert [call.origin for call in trace.tool_calls] == ["text"]
+    assert trace.steps[1].record.tools
 
 
 @tool

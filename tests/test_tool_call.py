@@ -139,7 +139,7 @@ CALL = '{"name": "add", "arguments": {"a": 1, "b": "}{"}}'
         f'{{"tool_calls": [{CALL}]}}',
         f'{{"thought": "{{", "call": {CALL}}}',
         f"set {{x}} and {{ then {CALL}",
-        f'{CALL} {{"name": "sub", "arguments": {{}}}}',
+        f'{CALL} and {{"name": "sub", "arguments": {{}}}}',
         f'{{"name": "nobody"}} {CALL}',
         f'{{"name": 5, "arguments": {{}}}} {CALL}',
         f'{{"name": "x", "arguments": }} {CALL}',

@@ -105,7 +105,7 @@ def walk(
     parallel: bool = True,
     context: Any = None,
     deny: Collection[str] = (),
-    calls: Literal["native", "text"] | None = None,
+    calls: Literal["native", "text", "auto"] | None = None,
     envelope: Envelope = "json",
     first_turn: int = 1,
     validator: Validator = "jsonschema",
@@ -130,7 +130,9 @@ def walk(
         context: What tools with a `Context` parameter receive.
         deny: Tools that are registered and forbidden.
         calls: "native" reads `tool_calls`; "text" describes the tools in the system prompt and finds
-            the calls in the model's text. By default what the model says of itself.
+            the calls in the model's text. "auto" sends the tools natively and, if a reply has no
+            `tool_calls`, looks in its text for calls of these tools, as Qwen-Coder writes them behind
+            llama.cpp and Ollama. By default what the model says of itself.
         envelope: "json" wraps results with success, error and measures; "plain" sends them alone.
         first_turn: The number of the first turn, where a conversation is continued.
         validator: What judges arguments; "rs" is faster and refuses some schemas (`zoolab.schema.quick`).
@@ -171,7 +173,7 @@ def walk(
         validator=validator,
     )
     limits = limits or Limits()
-    as_text = (calls or getattr(model, "calls", "native")) == "text"
+    how = calls or getattr(model, "calls", "native")
     runner = Runner(context if isinstance(context, Context) else Context(context), parallel=parallel)
     permissions = policy if isinstance(policy, Permissions) else Permissions(policy)
     registry, opening = _equipped(tools, model), list(messages)
@@ -179,7 +181,9 @@ def walk(
     for tool in registry if validator == "rs" else ():
         tool.checker.compile(validator)
     judge = partial(check_with_repair, repair=repair, deny=denied, validator=validator)
-    turns = Turns(first_turn, limits, permissions, judge, retrieve, runner, envelope, as_text)
+    turns = Turns(
+        first_turn, limits, permissions, judge, retrieve, runner, envelope, how == "text", how == "auto"
+    )
     check_tool_choice(tool_choice, registry)
     steps = _steps(turns, registry, model, prompt, system, opening, tool_choice)
     return Walk(steps, {"model": model, **options.for_fork()})

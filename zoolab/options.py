@@ -35,7 +35,7 @@ class WalkOptions(TypedDict, total=False):
     parallel: bool
     context: Any
     deny: Collection[str]
-    calls: Literal["native", "text"] | None
+    calls: Literal["native", "text", "auto"] | None
     envelope: Envelope
     first_turn: int
     validator: Validator
@@ -47,7 +47,7 @@ class Options:
 
     >>> Options(calls="txt")
     Traceback (most recent call last):
-    zoolab.errors.InvalidInput: calls is "txt"; expected native or text
+    zoolab.errors.InvalidInput: calls is "txt"; expected native, text or auto
     """
 
     system: str | None = None
@@ -60,7 +60,7 @@ class Options:
     parallel: bool = True
     context: Any = None
     deny: Collection[str] = ()
-    calls: Literal["native", "text"] | None = None
+    calls: Literal["native", "text", "auto"] | None = None
     envelope: Envelope = "json"
     first_turn: int = 1
     validator: Validator = "jsonschema"
@@ -144,7 +144,7 @@ _WANTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "repair": (lambda it: it is None or _has(it, "propose"), "something with propose(), as RuleRepair()"),
     "retrieve": (lambda it: it is None or _has(it, "scores"), "something with scores(), as BM25(k=8)"),
     "limits": (lambda it: it is None or isinstance(it, Limits), "Limits, as Limits(turns=5)"),
-    "calls": (lambda it: it in (None, "native", "text"), "native or text"),
+    "calls": (lambda it: it in (None, "native", "text", "auto"), "native, text or auto"),
     "envelope": (lambda it: it in ("json", "plain"), "json or plain"),
     "validator": (lambda it: it in ("jsonschema", "rs"), "jsonschema or rs"),
 }

@@ -23,6 +23,7 @@ from zoolab.faults import Fault
 from zoolab.limits import Limits
 from zoolab.messages import Message, Messages
 from zoolab.registry import ToolRegistry
+from zoolab.textcalls import notes
 from zoolab.tools import Context, Tool
 
 __all__ = [
@@ -161,6 +162,15 @@ class Reply:
             texts = (part.get("text") for part in content if isinstance(part, dict))
             return "".join(text for text in texts if isinstance(text, str))
         return content if isinstance(content, str) else ""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to know of calls in the text: it looks like one that is not read, or holds one more.
+
+        >>> Reply({"role": "assistant", "content": "Action: search\\nAction Input: Oslo"}).notes[0][:39]
+        'the text looks like a call in the ReAct'
+        """
+        return () if self.message.get("tool_calls") else notes(self.text)
 
 
 @dataclass(frozen=True, slots=True)

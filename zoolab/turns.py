@@ -34,7 +34,14 @@ from zoolab.steps.request import (
     pick_tools,
 )
 from zoolab.steps.result import METADATA, Envelope, make_result
-from zoolab.steps.tool_call import CallIds, check_reply, message_with_calls, read_calls, without_empty_calls
+from zoolab.steps.tool_call import (
+    CallIds,
+    check_reply,
+    message_as_native,
+    message_with_calls,
+    read_calls,
+    without_empty_calls,
+)
 from zoolab.steps.validate import check_call
 from zoolab.tools import Tool
 
@@ -58,6 +65,7 @@ class Turns:
         runner: Runner,
         envelope: Envelope,
         as_text: bool,
+        auto: bool = False,
     ) -> None:
         self.turn = first_turn - 1
         self.first_turn = first_turn
@@ -68,6 +76,8 @@ class Turns:
         self.runner = runner
         self.envelope: Envelope = envelope
         self.as_text = as_text
+        #: Tools are sent natively, and their calls are looked for in text as well.
+        self.auto = auto
         self.registry = ToolRegistry()
         self.offered: tuple[dict[str, Any], ...] = ()
         self.withheld: tuple[Withheld, ...] = ()
@@ -116,8 +126,15 @@ class Turns:
 
     def read(self, reply: Reply) -> Ask:
         """Show what the model asks for, call by call, or its answer; returns the calls."""
+        names = {tool["function"]["name"] for tool in self.offered} if self.auto else None
         calls = read_calls(
-            reply.message, turn=self.turn, ids=self.ids, text=self.as_text, tools=self.registry
+            reply.message,
+            turn=self.turn,
+            ids=self.ids,
+            text=self.as_text or (self.auto and self.tool_choice != "none"),
+            tools=self.registry,
+            names=names,
+            cut=reply.finish_reason == "length",
         )
         if not calls:
             self.messages = self.messages.with_next(without_empty_calls(reply.message))
@@ -128,12 +145,12 @@ class Turns:
         for slot, call in enumerate(calls[:-1]):
             answer = yield Step("tool_call", self.turn, slot, call, self.messages, 0, call, reply)
             calls[slot] = _settled(answer, call)
-        self.messages = self.messages.with_next(message_with_calls(reply.message, calls))
+        self.messages = self.messages.with_next(self._with_calls(reply.message, calls))
         last = calls[-1]
         answer = yield Step("tool_call", self.turn, last.slot, last, self.messages, 1, last, reply)
         if answer is not None:
             calls[-1] = _settled(answer, last)
-            self._replace_last(message_with_calls(reply.message, calls))
+            self._replace_last(self._with_calls(reply.message, calls))
         return calls
 
     def validate(self, calls: list[ToolCall], cut: bool) -> Ask:
@@ -210,6 +227,11 @@ class Turns:
                 f"loop detected: the same call had the same result {self.looping.repeats} times",
                 advice="see what it repeats in trace.tool_calls, or raise Limits(repeats=...)",
             )
+
+    def _with_calls(self, message: Message, calls: list[ToolCall]) -> Message:
+        if not self.auto:
+            return message_with_calls(message, calls)
+        return message_as_native(message, calls, {tool["function"]["name"] for tool in self.offered})
 
     def _begin_turn(self) -> None:
         if self.turn - self.first_turn + 1 >= self.limits.turns:

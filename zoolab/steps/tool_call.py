@@ -6,16 +6,17 @@ is the rest: ids that are missing or taken, arguments that came as an object, ca
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import ModelError
-from zoolab.jsontext import encode, excerpt
+from zoolab.jsontext import NotStrictJSON, encode, excerpt, parse_json
 from zoolab.records import Message, Reply, ToolCall
 from zoolab.registry import ToolRegistry
-from zoolab.textcalls import TextCall, find_calls
+from zoolab.textcalls import TextCall, before_calls, find_calls, in_cut_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
 
 class CallIds:
@@ -88,13 +89,17 @@ def read_calls(
     ids: CallIds | None = None,
     text: bool | None = None,
     tools: ToolRegistry | Mapping[str, Any] | None = None,
+    names: Collection[str] | None = None,
+    cut: bool = False,
 ) -> list[ToolCall]:
     """Read the calls out of an assistant message, or out of text.
 
     A message is read for its `tool_calls` (with `text=True` for its text as well, if it has none);
-    a string is searched for calls as the model families write them, plain JSON among them: the first
-    object with a `name` and `arguments`. Some families write values without quotes: with `tools`, a
-    registry or the parameters of each tool by name, text stays text where the schema says string.
+    a string is searched for calls as the model families write them, plain JSON among them: all objects
+    with a `name` and `arguments` on lines or in fences of their own, else the first in the prose. Some
+    families write values without quotes: with `tools`, a registry or the parameters of each tool by
+    name, text stays text if the schema says string. With `names`, text holds calls of these tools only.
+    `cut` says that the reply was cut off by length: a call in a fence that is still open will not run.
 
     Returns:
         The calls by slot; none is an empty list.
@@ -113,12 +118,12 @@ def read_calls(
     """
     ids = ids or CallIds()
     if isinstance(reply, str):
-        return _calls_in_text(reply, turn, ids, tools)
+        return _calls_in_text(reply, turn, ids, tools, names, cut)
     native = reply.get("tool_calls") or []
     if not isinstance(native, list):
         raise ModelError(f"tool_calls is {excerpt(native)}", expected="a list of calls")
     if not native and text and isinstance(reply.get("content"), str):
-        return _calls_in_text(reply["content"], turn, ids, tools)
+        return _calls_in_text(reply["content"], turn, ids, tools, names, cut)
     return [_native_call(call, turn, slot, ids) for slot, call in enumerate(native)]
 
 
@@ -136,6 +141,38 @@ def message_with_calls(message: Message, calls: list[ToolCall]) -> Message:
     if message.get("tool_calls") == wire and "content" in message:
         return message
     return {**message, "role": "assistant", "content": message.get("content"), "tool_calls": wire}
+
+
+def message_as_native(message: Message, calls: list[ToolCall], names: Collection[str]) -> Message:
+    """The message with calls that were found in its text although tools were sent natively.
+
+    It goes back as a server would have made it: `tool_calls`, and in `content` what comes before the
+    first call, since Qwen's template writes both, and the model would read its call twice. The reply
+    keeps the whole text. Arguments that are not JSON go as a JSON string, because llama.cpp answers 500
+    to a message with others.
+
+    >>> said = 'Sure. {"name": "add", "arguments": {"a": 1}}'
+    >>> call = ToolCall(1, 0, "call_1", "add", '{"a": 1}', "text")
+    >>> message_as_native({"role": "assistant", "content": said}, [call], ["add"])["content"]
+    'Sure.'
+    """
+    if message.get("tool_calls"):
+        return message_with_calls(message, calls)
+    content = message["content"]
+    rest = before_calls(content, find_calls(content, names=names))
+    sent = [
+        call if _is_json(call.arguments) else replace(call, arguments=encode(call.arguments))
+        for call in calls
+    ]
+    return message_with_calls({**message, "content": rest}, sent)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        parse_json(text)
+    except NotStrictJSON:
+        return False
+    return True
 
 
 def _on_the_wire(call: ToolCall, came: dict[str, Any]) -> dict[str, Any]:
@@ -169,11 +206,18 @@ def _raw_arguments(arguments: Any) -> str:
 
 
 def _calls_in_text(
-    text: str, turn: int, ids: CallIds, tools: ToolRegistry | Mapping[str, Any] | None
+    text: str,
+    turn: int,
+    ids: CallIds,
+    tools: ToolRegistry | Mapping[str, Any] | None,
+    names: Collection[str] | None,
+    cut: bool,
 ) -> list[ToolCall]:
     if isinstance(tools, ToolRegistry):
         tools = {tool.name: tool.parameters for tool in tools}
-    return [_text_call(found, turn, slot, ids) for slot, found in enumerate(find_calls(text, tools or {}))]
+    calls = find_calls(text, tools or {}, names)
+    calls = in_cut_text(text, calls) if cut else calls
+    return [_text_call(found, turn, slot, ids) for slot, found in enumerate(calls)]
 
 
 def _text_call(found: TextCall, turn: int, slot: int, ids: CallIds) -> ToolCall:

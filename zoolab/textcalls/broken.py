@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
+import sys
+from bisect import bisect_right
+from typing import TYPE_CHECKING
 
 from zoolab.textcalls.calls import TextCall
 from zoolab.textcalls.objects import Objects
 
-_BROKEN_CALL = re.compile(
-    r'\{\s*"name"\s*:\s*"(?P<name>[^"\\]{1,64})"\s*,\s*"arguments"\s*:\s*(?P<arguments>\{.*)', re.DOTALL
-)
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_BROKEN_CALL = re.compile(r'\{\s*"name"\s*:\s*"(?P<name>[^"\\]{1,64})"\s*,\s*"arguments"\s*:\s*(?=\{)')
+_AFTER = re.compile(r"```|</")
 _BROKEN_BLOCK = re.compile(
     r"""(?P<braces>\{\s*+\{?+)\s*+["']?+name["']?+\s*+:\s*+(?P<quote>["'])(?P<name>[\w.-]{1,128})(?P=quote)\s*+"""
     r"""(?:,\s*+["']?+(?:arguments|parameters)["']?+\s*+:\s*+(?P<arguments>[^\s`].*)|,?+\s*+\}[}\s`]*+\Z)""",
@@ -17,17 +22,36 @@ _BROKEN_BLOCK = re.compile(
 )
 
 
-def read_broken(text: str) -> list[TextCall]:
-    """The first object that begins as a call does; its arguments end at a fence or a tag, or with the text.
+def broken_calls(text: str, whole: Sequence[tuple[int, int]] = ()) -> list[TextCall]:
+    """The objects that begin as a call does and are not in a span of those that are whole.
 
-    >>> read_broken('{"name": "add", "arguments": {"a": 1,}}')[0].arguments
+    The arguments end at a fence, at a tag, at the next call on a line of its own, or with the text.
+
+    >>> broken_calls('{"name": "add", "arguments": {"a": 1,}}')[0].arguments
     '{"a": 1,}'
     """
-    match = _BROKEN_CALL.search(text)
-    if match is None:
-        return []
-    arguments = match["arguments"].partition("```")[0].partition("</")[0]
-    return [TextCall(match["name"], _without_closers(arguments, 1), None, match.start())]
+    heads = [head for head in _BROKEN_CALL.finditer(text) if not _within(head.start(), whole)]
+    stops = sorted([start for start, _ in whole] + [head.start() for head in heads if _in_line(text, head)])
+    calls: list[TextCall] = []
+    end = 0
+    for head in heads:
+        if head.start() < end:
+            continue
+        at = bisect_right(stops, head.start())
+        limit = stops[at] if at < len(stops) else len(text)
+        mark = _AFTER.search(text, head.end(), limit)
+        end = mark.start() if mark else limit
+        calls.append(TextCall(head["name"], _without_closers(text[head.end() : end], 1), None, head.start()))
+    return calls
+
+
+def _within(start: int, spans: Sequence[tuple[int, int]]) -> bool:
+    at = bisect_right(spans, (start, sys.maxsize)) - 1
+    return at >= 0 and start < spans[at][1]
+
+
+def _in_line(text: str, head: re.Match[str]) -> bool:
+    return text[max(0, head.start() - 1) : head.start()] in ("", "\n")
 
 
 def read_broken_block(block: str) -> list[TextCall]:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from zoolab.textcalls.objects import JSONObject, Objects
 
-    from zoolab.textcalls.objects import JSONObject, Objects
+if TYPE_CHECKING:
+    import re
 
 _MAY_STAND_BESIDE_NAME = {"type", "id", "name"}
 _MAY_STAND_BESIDE_PARAMETERS = _MAY_STAND_BESIDE_NAME | {"parameters", "tool_name", "tool_call_id"}
-_COMMA = re.compile(r"\s*+,\s*+")
-_NEAR = 256
-_CLOSED = re.compile(r"\s*+\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +25,9 @@ class TextCall:
     wanted: str | None = None
     #: Where in the text it begins.
     at: int = 0
+
+
+Reader = Callable[[JSONObject], TextCall | None]
 
 
 def with_arguments(found: JSONObject) -> TextCall | None:
@@ -74,6 +74,19 @@ def in_tag(found: JSONObject) -> TextCall | None:
     return with_arguments(found) or with_parameters(found) or _without_arguments(found)
 
 
+def by_name(found: JSONObject) -> TextCall | None:
+    """The call in an object whose only member is the name of a tool, with its arguments.
+
+    >>> from zoolab.textcalls.objects import Objects
+    >>> by_name(Objects('{"add": {"a": 1}}').at(0)).arguments
+    '{"a": 1}'
+    """
+    if len(found.members) != 1:
+        return None
+    (name,) = found.members
+    return TextCall(name, found.raw(name), None, found.start) if isinstance(found.value(name), dict) else None
+
+
 def _without_arguments(found: JSONObject) -> TextCall | None:
     name, wanted = found.value("name"), found.value("id")
     if not isinstance(name, str) or not found.members.keys() <= _MAY_STAND_BESIDE_NAME:
@@ -84,7 +97,7 @@ def _without_arguments(found: JSONObject) -> TextCall | None:
 def run_of(
     objects: Objects,
     first: JSONObject,
-    read: Callable[[JSONObject], TextCall | None],
+    read: Reader,
     separator: re.Pattern[str],
 ) -> tuple[list[TextCall], int]:
     """The calls from `first` on, as long as each comes right after a separator; and where they end.
@@ -104,20 +117,3 @@ def run_of(
         between = separator.match(objects.text, end)
         found = objects.at(between.end()) if between else None
     return calls, end
-
-
-def listed(
-    objects: Objects, first: JSONObject, read: Callable[[JSONObject], TextCall | None]
-) -> list[TextCall] | None:
-    """The calls of a JSON list that begins with `first`; None if there is no such list.
-
-    >>> from zoolab.textcalls.objects import Objects
-    >>> objects = Objects('[{"name": "f", "arguments": {}}, {"name": "g", "arguments": {}}]')
-    >>> [call.name for call in listed(objects, objects.at(1), with_arguments)]
-    ['f', 'g']
-    """
-    before = objects.text[max(0, first.start - _NEAR) : first.start]
-    if not before.rstrip().endswith("["):
-        return None
-    calls, end = run_of(objects, first, read, _COMMA)
-    return calls if _CLOSED.match(objects.text, end) else None

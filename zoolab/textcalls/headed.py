@@ -31,7 +31,7 @@ def read_mistral(text: str) -> list[TextCall]:
     >>> read_mistral('[TOOL_CALLS]add[CALL_ID]123456789[ARGS]{"a": 1}')
     [TextCall(name='add', arguments='{"a": 1}', wanted='123456789', at=0)]
     """
-    return _read(text, _MISTRAL)
+    return _read(text, _MISTRAL) if "[" in text else []
 
 
 def read_kimi(text: str) -> list[TextCall]:

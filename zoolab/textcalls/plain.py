@@ -1,21 +1,107 @@
-"""Plain JSON, in prose, in fences, in a list: the first object that is a call."""
+"""Calls as plain JSON: `{"name": ..., "arguments": ...}` anywhere, and `{"name": ..., "parameters": ...}`,
+which Llama 3 and Cohere write, on a line of its own."""
 
 from __future__ import annotations
 
-from zoolab.textcalls.calls import TextCall, listed, with_arguments
-from zoolab.textcalls.objects import Objects
+import re
+from dataclasses import dataclass, replace
+
+from zoolab.textcalls.broken import broken_calls
+from zoolab.textcalls.calls import TextCall, with_arguments, with_parameters
+from zoolab.textcalls.objects import JSONObject, Objects
+
+_NEAR = 256
+#: What may stand between the beginning of a line and a call, or between two calls.
+_MARKS = re.compile(r"(?:\[TOOL_CALLS\]|[\s,;\[]|```\w{0,16}|<[^<>\n]{1,64}>)*+")
+_SPECIAL = re.compile(r"(?:<\|\w{1,32}\|>|```\w{0,16})\Z")
+_SENTENCE = re.compile(r"(?:[.:!?*>)]|\[TOOL_CALLS\]|```\w{0,16}|(?:\n|\A)[ \t]*+[-+])\Z")
+_ENDS_LINE = re.compile(r"[ \t;.,}\])]*+(?:$|<|```)", re.MULTILINE)
+
+
+@dataclass(slots=True)
+class _Run:
+    """Calls with nothing but marks between them."""
+
+    calls: list[TextCall]
+    start: int
+    end: int
 
 
 def read_plain(text: str) -> list[TextCall]:
-    """The first object with a `name` and `arguments`; with the others where it begins a JSON list of calls.
+    """All objects with a `name` and `arguments` that stand on lines or in fences of their own.
 
+    If there are none, the first such object in the prose. An object that holds calls, such as
+    `{"tool_calls": [...]}`, gives all of them.
+
+    >>> calls = '{"name": "f", "arguments": {}}\\n{"name": "g", "arguments": {}}'
+    >>> [call.name for call in read_plain(calls)]
+    ['f', 'g']
     >>> read_plain('I call {"name": "f", "arguments": {}} and {"name": "g", "arguments": {}}.')
     [TextCall(name='f', arguments='{}', wanted=None, at=7)]
     """
+    alone, in_prose = plain_calls(text)
+    return alone or (in_prose[0] if in_prose else [])
+
+
+def plain_calls(text: str) -> tuple[list[TextCall], list[list[TextCall]]]:
+    """The calls on lines of their own; and those in the middle of prose, side by side in one list."""
     if '"arguments"' not in text:
+        return [], []
+    runs: list[_Run] = []
+    spans: list[tuple[int, int]] = []
+    outer: JSONObject | None = None
+    end = 0
+    for found in Objects(text).every():
+        if outer is None or found.start >= outer.end:
+            outer = found
+        call = with_arguments(found) if found.start >= end else None
+        if call is not None and call.name:
+            _add(runs, text, replace(call, at=outer.start), outer)
+            spans.append((found.start, found.end))
+            end = found.end
+    own = [run for run in runs if _begins(text, run.start) and _ENDS_LINE.match(text, run.end)]
+    alone = [call for run in own for call in run.calls]
+    alone += [call for call in broken_calls(text, spans) if _begins(text, call.at)]
+    mine = {id(run) for run in own}
+    return sorted(alone, key=lambda call: call.at), [run.calls for run in runs if id(run) not in mine]
+
+
+def read_llama(text: str) -> list[TextCall]:
+    """The objects with `name` and `parameters` that fill their lines, and are not inside of another object.
+
+    With other words on its line such an object is data, for many things have a name and parameters.
+
+    >>> written = '<|python_tag|>{"name": "f", "parameters": {"x": 1}}; {"name": "g", "parameters": {}}'
+    >>> [(call.name, call.arguments) for call in read_llama(written)]
+    [('f', '{"x": 1}'), ('g', '{}')]
+    >>> read_llama('Product: {"name": "Widget", "parameters": {"size": "L"}}')
+    []
+    """
+    if '"parameters"' not in text:
         return []
-    objects = Objects(text)
-    for found in objects.every():
-        if (call := with_arguments(found)) is not None and call.name:
-            return listed(objects, found, with_arguments) or [call]
-    return []
+    runs: list[_Run] = []
+    for found in Objects(text).outermost():
+        if (call := with_parameters(found)) is not None:
+            _add(runs, text, call, found)
+    own = [run for run in runs if _begins(text, run.start, _SPECIAL) and _ENDS_LINE.match(text, run.end)]
+    return [call for run in own for call in run.calls]
+
+
+def _add(runs: list[_Run], text: str, call: TextCall, outer: JSONObject) -> None:
+    last = runs[-1] if runs else None
+    if last and (last.start == outer.start or _side_by_side(text, last.end, outer.start)):
+        last.calls.append(call)
+        last.end = outer.end
+    else:
+        runs.append(_Run([call], outer.start, outer.end))
+
+
+def _side_by_side(text: str, end: int, start: int) -> bool:
+    return start - end <= _NEAR and _MARKS.fullmatch(text, end, start) is not None
+
+
+def _begins(text: str, start: int, before_it: re.Pattern[str] = _SENTENCE) -> bool:
+    """Whether a line begins here, or what may come before a call in its line ends here."""
+    near = max(0, start - _NEAR)
+    before = text[max(near, text.rfind("\n", near, start)) : start]
+    return _MARKS.fullmatch(before) is not None or before_it.search(before.rstrip(" \t,;[")) is not None

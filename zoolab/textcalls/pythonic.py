@@ -1,5 +1,6 @@
 """Calls as Python: Llama 4, LFM2 and others write a list, `[get_weather(city="Oslo"), get_time()]`,
-Gemma 3 a fence of code, and Llama 3 `brave_search.call(query="Oslo")` for the tools it was trained with.
+Gemma 3 a fence of code, OLMo 3 a call a line between `<function_calls>` tags (source: vLLM's documentation
+of its olmo3 parser), and Llama 3 `brave_search.call(query="Oslo")` for the tools it was trained with.
 
 They are parsed and never run: calls by name, with keyword arguments that are literals.
 """
@@ -22,30 +23,29 @@ _LIST = re.compile(
     re.MULTILINE,
 )
 _BUILT_IN = re.compile(r"<\|python_tag\|>\s*+(?P<call>[A-Za-z_]\w{0,127}\.call\()")
-_TOOL_CODE = re.compile(r"```tool_code[ \t]*+\n(?P<code>.*?)(?:```|\Z)", re.DOTALL)
-_TOKEN = re.compile(r"""\\.|"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+'|(?P<open>[\[({])|(?P<close>[\])}])""")
+_TOOL_CODE = re.compile(
+    r"```tool_code[ \t]*+\n(?P<code>.*?)(?:```|\Z)|<function_calls>(?P<lines>.*?)(?:</function_calls>|\Z)",
+    re.DOTALL,
+)
+_STRING = r"""\"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'"""
+_TOKEN = re.compile(rf"\\.|(?P<string>{_STRING})|(?P<open>[\[({{])|(?P<close>[\])}}])", re.DOTALL)
 _END_OF_LINE = re.compile(r"[ \t]*+(?:$|<|```)", re.MULTILINE)
 _END_OF_FENCE = re.compile(r"\s*+(?:\Z|```)")
 _JSON_NAMES = {"true": True, "false": False, "null": None}
 
 
 def read_pythonic(text: str) -> list[TextCall]:
-    """The first list of calls that ends its line and begins one, a sentence, or what a mark such as
+    """The lists of calls that end their line and begin one, a sentence, or what a mark such as
     `<|tool_call_start|>` announces.
 
-    In a fence it must come last, since code may hold such a line too.
+    In a fence a list must come last, since code may hold such a line too.
 
     >>> read_pythonic("Right away.\\n[add(a=1, b=[2, None])]")[0].arguments
     '{"a":1,"b":[2,null]}'
     >>> read_pythonic("In Python, [f(x=1)] makes a list.")
     []
     """
-    for opening in islice(_LIST.finditer(text), _MAX_TRIES):
-        start = opening.start("list")
-        end = _end_of_brackets(text, start)
-        if end is not None and (calls := _calls(text[start:end], opening.start())):
-            return calls
-    return []
+    return _bracketed(text, _LIST, "list")
 
 
 def read_built_in(text: str) -> list[TextCall]:
@@ -54,26 +54,38 @@ def read_built_in(text: str) -> list[TextCall]:
     >>> read_built_in('<|python_tag|>brave_search.call(query="Oslo")')[0].name
     'brave_search'
     """
-    for opening in islice(_BUILT_IN.finditer(text), _MAX_TRIES):
-        start = opening.start("call")
-        end = _end_of_brackets(text, start)
-        if end is not None and (calls := _calls(text[start:end], opening.start())):
-            return [replace(call, name=call.name.removesuffix(".call")) for call in calls]
-    return []
+    calls = _bracketed(text, _BUILT_IN, "call")
+    return [replace(call, name=call.name.removesuffix(".call")) for call in calls]
 
 
 def read_tool_code(text: str) -> list[TextCall]:
-    """The first fence of `tool_code` with calls in it, and nothing else.
+    """The fences of `tool_code`, or `<function_calls>`, with calls in them and nothing else.
 
     >>> [call.name for call in read_tool_code("```tool_code\\nf(x=1)\\ng()\\n```")]
+    ['f', 'g']
+    >>> [call.name for call in read_tool_code("<function_calls>f(x=true)\\ng()</function_calls>")]
     ['f', 'g']
     >>> read_tool_code("```tool_code\\nx = 1\\nf(x=x)\\n```")
     []
     """
-    for fence in _TOOL_CODE.finditer(text):
-        if len(fence["code"]) <= _MAX_LIST and (calls := _calls(fence["code"].strip(), fence.start())):
-            return calls
-    return []
+    calls: list[TextCall] = []
+    for fence in islice(_TOOL_CODE.finditer(text), _MAX_TRIES):
+        code = fence["code"] or fence["lines"] or ""
+        if len(code) <= _MAX_LIST:
+            calls += _calls(code.strip(), fence.start())
+    return calls
+
+
+def _bracketed(text: str, opening: re.Pattern[str], group: str) -> list[TextCall]:
+    calls: list[TextCall] = []
+    read = 0
+    for found in islice(opening.finditer(text), _MAX_TRIES):
+        start = found.start(group)
+        end = _end_of_brackets(text, start) if start >= read else None
+        if end is not None and (inside := _calls(text[start:end], found.start())):
+            calls += inside
+            read = end
+    return calls
 
 
 def _end_of_brackets(text: str, start: int) -> int | None:
@@ -91,10 +103,15 @@ def _end_of_brackets(text: str, start: int) -> int | None:
 
 def _calls(source: str, at: int) -> list[TextCall]:
     try:
-        made = ast.parse(source, "<calls in a model's text>").body
+        made = ast.parse(_TOKEN.sub(_in_one_line, source), "<calls in a model's text>").body
         return [_call(node, at) for line in made for node in _nodes(line)]
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return []
+
+
+def _in_one_line(token: re.Match[str]) -> str:
+    """A string with its line breaks as escapes: models write them raw, and Python takes none."""
+    return token.group().replace("\n", "\\n").replace("\r", "\\r") if token["string"] else token.group()
 
 
 def _nodes(line: ast.stmt) -> list[ast.expr]:

@@ -13,26 +13,44 @@ from zoolab.textcalls.objects import JSONObject, Objects
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# In each: a call begins; a value begins, and says whether it is a string, or not; a value ends, where
-# another tag of the call follows, since a value may hold tags of its own; a call ends.
-_QWEN_CODER = re.compile(
-    r"<function=(?P<call>[\w.-]{1,128})>"
-    r"|<parameter=(?P<key>[^<>\s]{1,128})>(?P<string>)"
-    r"|(?P<value></parameter>)(?=\s*+(?:<parameter=|</function>|</tool_call>|<function=|<tool_call>|\Z))"
-    r"|(?P<end></function>|</tool_call>)"
+
+def _tags(call: str, key: str, value: str, end: str) -> re.Pattern[str]:
+    """The tags of a family: a call begins; a value begins; it ends, if another tag of the call follows
+    (a value may hold tags of its own); the call ends. In each, CDATA may hold anything."""
+    return re.compile(
+        f"{call}|{key}|(?P<value>{value})|(?P<end>{end})|(?P<cdata><!\\[CDATA\\[)|(?P<cdata_end>\\]\\]>)"
+    )
+
+
+_NAME = r"(?P<call>[\w.-]{1,128})"
+_PREFIX = r"(?:｜DSML｜|antml:)?+"
+_QWEN_CODER = _tags(
+    rf"<function={_NAME}>",
+    r"<parameter=(?P<key>[^<>\s]{1,128})>(?P<string>)",
+    r"</parameter>(?=\s*+(?:<parameter|</function>|</tool_call>|<function=|<tool_call>|\Z))",
+    r"</function>|</tool_call>",
 )
-_INVOKE = re.compile(
-    r'<(?:｜DSML｜)?+(?:invoke|function) name="(?P<call>[\w.-]{1,128})">'
-    r'|<(?:｜DSML｜)?+param(?:eter)?+ name="(?P<key>[^"<>]{1,128})"(?: string="(?P<string>true|false)")?+>'
-    r"|(?P<value></(?:｜DSML｜)?+param(?:eter)?+>)(?=\s*+(?:</?(?:｜DSML｜)?+(?:param|invoke|function)|\Z))"
-    r"|(?P<end></(?:｜DSML｜)?+(?:invoke|function)>)"
+_INVOKE = _tags(
+    rf'<{_PREFIX}(?:invoke|function) name="{_NAME}">',
+    rf'<{_PREFIX}param(?:eter)?+ name="(?P<key>[^"<>]{{1,128}})"'
+    r'(?: (?!string=)\w{1,32}="[^"<>]{0,64}")*+(?: string="(?P<string>true|false)")?+>',
+    rf"</{_PREFIX}param(?:eter)?+>(?=\s*+(?:</?{_PREFIX}(?:param|invoke|function)|\Z))",
+    rf"</{_PREFIX}(?:invoke|function)>",
 )
-_GLM = re.compile(
-    r"<tool_call>\n?+(?P<call>[A-Za-z_][\w.-]{0,127}+)\n?+(?=<arg_key>|</tool_call>)"
-    r"|<arg_key>(?P<key>[^<>]{1,128})</arg_key>\s*+<arg_value>(?P<string>)"
-    r"|(?P<value></arg_value>)(?=\s*+(?:<arg_key>|</tool_call>|\Z))"
-    r"|(?P<end></tool_call>)"
+_GLM = _tags(
+    r"<tool_call>\n?+(?P<call>[A-Za-z_][\w.-]{0,127}+)\n?+(?=<arg_key>|</tool_call>)",
+    r"<arg_key>(?P<key>[^<>]{1,128})</arg_key>\s*+<arg_value>(?P<string>)",
+    r"</arg_value>(?=\s*+(?:<arg_key>|<arg_value>|</tool_call>|\Z))",
+    r"</tool_call>",
 )
+_KIMI_3 = _tags(
+    rf'<\|open\|>call tool="{_NAME}"(?: index="\d{{1,9}}")?+<\|sep\|>',
+    r'<\|open\|>argument key="(?P<key>[^"<>]{1,128})"(?: type="(?:(?P<string>string)|\w{1,32})")?+<\|sep\|>',
+    r"<\|close\|>argument<\|sep\|>(?=\s*+(?:<\|open\|>argument|<\|close\|>call|\Z))",
+    r"<\|close\|>call<\|sep\|>",
+)
+_MOST_RESTARTS = 8
+_CDATA = "<![CDATA["
 #: Some templates write these values as Python does.
 _PYTHON = {"True": "true", "False": "false", "None": "null"}
 _BODY = re.compile(r"\s*+(?=\{)")
@@ -48,7 +66,7 @@ def read_qwen_coder(text: str, schemas: Mapping[str, Any] = _NO_SCHEMAS) -> list
     >>> read_qwen_coder("<function=f><parameter=a>1</parameter></function>", {"f": strings})[0].arguments
     '{"a":"1"}'
     """
-    return _read(text, _QWEN_CODER, schemas)
+    return _read(text, "<function=", _QWEN_CODER, schemas)
 
 
 def read_glm(text: str, schemas: Mapping[str, Any] = _NO_SCHEMAS) -> list[TextCall]:
@@ -57,27 +75,49 @@ def read_glm(text: str, schemas: Mapping[str, Any] = _NO_SCHEMAS) -> list[TextCa
     >>> read_glm("<tool_call>add<arg_key>a</arg_key><arg_value>1</arg_value></tool_call>")[0].arguments
     '{"a":1}'
     """
-    return _read(text, _GLM, schemas)
+    return _read(text, "<tool_call>", _GLM, schemas)
 
 
 def read_invoke(text: str, schemas: Mapping[str, Any] = _NO_SCHEMAS) -> list[TextCall]:
-    """`<invoke name="..."><parameter name="key">value</parameter></invoke>`: MiniMax, DeepSeek since 3.2.
+    """`<invoke name="..."><parameter name="key">value</parameter></invoke>`: MiniMax M2, DeepSeek since 3.2.
 
     >>> read_invoke('<invoke name="add"><parameter name="a">1</parameter></invoke>')[0].arguments
     '{"a":1}'
+    >>> read_invoke('<invoke name="add"><parameter>1</parameter></invoke>')[0].arguments
+    '<parameter>1</parameter>'
     """
-    return _read(text, _INVOKE, schemas)
+    return _read(text, ' name="', _INVOKE, schemas)
+
+
+def read_kimi_3(text: str, schemas: Mapping[str, Any] = _NO_SCHEMAS) -> list[TextCall]:
+    """`<|open|>call tool="..."<|sep|>` and `<|open|>argument key="..." type="..."<|sep|>`: Kimi K3.
+
+    >>> argument = '<|open|>argument key="a" type="number"<|sep|>1<|close|>argument<|sep|>'
+    >>> read_kimi_3(f'<|open|>call tool="add"<|sep|>{argument}<|close|>call<|sep|>')[0].arguments
+    '{"a":1}'
+    """
+    return _read(text, "<|open|>", _KIMI_3, schemas)
 
 
 class _Open:
-    """A call that has begun and not ended: takes the tags that follow, one after the other."""
+    """A call that has begun and not ended: takes the tags that follow, one after the other.
 
-    def __init__(self, text: str, opening: re.Match[str], schema: Any) -> None:
+    What is neither a tag nor part of a value makes the call broken: then its arguments are all that was
+    written, for nothing of it may be dropped silently.
+    """
+
+    def __init__(self, text: str, opening: re.Match[str], schema: Any, body: JSONObject | None) -> None:
         self._text = text
         self._opening = opening
         self._schema = schema
+        self._body = body
         self._values: list[str] = []
         self._key: re.Match[str] | None = None
+        self._depth = 0
+        self._in_cdata = False
+        self._broken = False
+        #: All before this was read.
+        self._at = body.end if body else opening.end()
 
     @property
     def in_value(self) -> bool:
@@ -87,53 +127,86 @@ class _Open:
     def ends_with(self, tag: re.Match[str]) -> bool:
         """Take a tag; whether it ended the call."""
         if self._key is not None:
-            if tag["value"]:
-                written = self._text[self._key.end() : tag.start()]
-                key = self._key["key"].strip()
-                value = _value(written, self._key["string"], _kinds(self._schema, key))
-                self._values.append(f"{encode(key)}:{encode(value)}")
-                self._key = None
-        elif tag["key"]:
-            self._key = tag
-        return self._key is None and bool(tag["end"])
+            self._take_in_value(tag, self._key)
+            return False
+        self._broken = self._broken or bool(self._text[self._at : tag.start()].strip())
+        self._at = tag.end()
+        if tag["key"]:
+            self._key, self._depth = tag, 1
+        return bool(tag["end"])
+
+    def _take_in_value(self, tag: re.Match[str], opening: re.Match[str]) -> None:
+        if self._in_cdata or tag["cdata"]:
+            self._in_cdata = not tag["cdata_end"]
+            return
+        self._depth += bool(tag["key"]) - bool(tag["value"])
+        if self._depth == 0:
+            written, key = self._text[opening.end() : tag.start()], opening["key"].strip()
+            value = value_of(written, opening["string"], kinds_of(_property(self._schema, key)))
+            self._values.append(f"{encode(key)}:{encode(value)}")
+            self._key, self._at = None, tag.end()
 
     def whole(self, end: int) -> list[TextCall]:
         """The call, if it has values, or nothing in it, or broken JSON."""
-        if self._values or not self._written(end):
-            return [self._call(f"{{{','.join(self._values)}}}")]
-        return self.cut_off(end)
+        if self._broken or (self._body and self._values):
+            return self.cut_off(end)
+        if self._body:
+            return [self._call(self._text[self._body.start : self._body.end])]
+        return [self._call(f"{{{','.join(self._values)}}}")]
 
     def cut_off(self, end: int) -> list[TextCall]:
         """The call with what was written of it, so that it will not run; none if that is only prose."""
-        written = self._written(end)
-        begun = self._values or self._key or written.startswith("{")
+        written = self._text[self._opening.end() : end].strip()
+        if self._body and not self._values and not self._key and not self._broken:
+            return [self._call(self._text[self._body.start : self._body.end])]
+        begun = self._values or self._key or written.startswith(("{", "<"))
         return [self._call(written)] if begun else []
-
-    def _written(self, end: int) -> str:
-        return self._text[self._opening.end() : end].strip()
 
     def _call(self, arguments: str) -> TextCall:
         return TextCall(self._opening["call"], arguments, None, self._opening.start())
 
 
-def _read(text: str, tags: re.Pattern[str], schemas: Mapping[str, Any]) -> list[TextCall]:
+def _read(text: str, mark: str, tags: re.Pattern[str], schemas: Mapping[str, Any]) -> list[TextCall]:
+    if mark not in text:
+        return []
+    calls: list[TextCall] = []
+    end = 0
+    for left in reversed(range(_MOST_RESTARTS)):
+        found, resume = _read_from(text, end, tags, schemas, may_restart=left > 0)
+        calls += found
+        if resume is None:
+            return calls
+        end = resume
+    return calls
+
+
+def _read_from(
+    text: str, start: int, tags: re.Pattern[str], schemas: Mapping[str, Any], *, may_restart: bool
+) -> tuple[list[TextCall], int | None]:
+    """The calls from `start` on. If a value is never closed: up to the end of its call, and where that is."""
     objects = Objects(text)
     calls: list[TextCall] = []
     call: _Open | None = None
-    end = 0
-    for tag in tags.finditer(text):
+    end = first_end = 0
+    for tag in tags.finditer(text, start):
         if tag.start() < end:
             continue
+        if call and call.in_value:
+            first_end = first_end or (tag.end() if tag["end"] else 0)
         if tag["call"] and not (call and call.in_value):
             calls += call.cut_off(tag.start()) if call else []
-            call = _Open(text, tag, schemas.get(tag["call"]))
-            if (body := _body(objects, tag.end())) is not None:
-                calls.append(TextCall(tag["call"], text[body.start : body.end], None, tag.start()))
-                call, end = None, body.end
+            body = _body(objects, tag.end())
+            call = _Open(text, tag, schemas.get(tag["call"]), body)
+            end = body.end if body else tag.end()
         elif call and call.ends_with(tag):
             calls += call.whole(tag.start())
             call = None
-    return calls + (call.cut_off(len(text)) if call else [])
+        if not (call and call.in_value):
+            first_end = 0
+    if call is None:
+        return calls, None
+    stop = first_end if may_restart and call.in_value and first_end else len(text)
+    return calls + call.cut_off(stop), stop if stop < len(text) else None
 
 
 def _body(objects: Objects, at: int) -> JSONObject | None:
@@ -141,23 +214,34 @@ def _body(objects: Objects, at: int) -> JSONObject | None:
     return objects.at(before.end()) if before else None
 
 
-def _kinds(schema: Any, key: str) -> list[Any]:
-    """The types that a schema allows for a property, as far as they are plain to see."""
-    try:
-        kinds = schema["properties"][key]["type"]
-    except (KeyError, TypeError):
-        return []
+def kinds_of(schema: Any) -> list[Any]:
+    """The types that a schema allows, as far as they are plain to see.
+
+    >>> kinds_of({"type": "string"}), kinds_of(None)
+    (['string'], [])
+    """
+    kinds = schema.get("type", []) if isinstance(schema, dict) else []
     return kinds if isinstance(kinds, list) else [kinds]
 
 
-def _value(written: str, string: str | None, kinds: list[Any]) -> Any:
+def _property(schema: Any, key: str) -> Any:
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    return properties.get(key) if isinstance(properties, dict) else None
+
+
+def value_of(written: str, string: str | None, kinds: list[Any]) -> Any:
     """The value of a text without quotes: a string, unless it reads as another kind of JSON value.
 
     What may be a string, and besides at most null, reads as no number and no object.
+
+    >>> value_of("5", None, []), value_of("5", None, ["string"]), value_of("<![CDATA[a < b]]>", None, [])
+    (5, '5', 'a < b')
     """
-    if written.startswith("\n"):
+    if written.strip().startswith(_CDATA) and written.rstrip().endswith("]]>"):
+        written = written.strip()[len(_CDATA) : -len("]]>")].replace("]]>" + _CDATA, "")
+    elif written.startswith("\n"):
         written = written[1:].removesuffix("\n")
-    if string == "true":
+    if string in ("true", "string"):
         return written
     try:
         value = parse_json(_PYTHON.get(written.strip(), written))

@@ -8,8 +8,9 @@ import re
 # in prose hides little; a backslash and what follows are passed together, which keeps it linear.
 _MARK = re.compile(
     r'\\.|"(?:[^"\\\n]|\\.)*+"'
-    r"|(?P<open><(?:\w{1,16}:)?think(?:ing)?>|\[THINK\]|<\|START_THINKING\|>)"
-    r"|(?P<close></(?:\w{1,16}:)?think(?:ing)?>|\[/THINK\]|<\|END_THINKING\|>)"
+    r"|(?P<open><(?:\w{1,16}:)?think(?:ing)?>|\[THINK\]|<\|START_THINKING\|>|<\|channel>thought\b"
+    r"|<\|inner_prefix\|>)"
+    r"|(?P<close></(?:\w{1,16}:)?think(?:ing)?>|\[/THINK\]|<\|END_THINKING\|>|<channel\|>|<\|inner_suffix\|>)"
 )
 
 
@@ -21,10 +22,20 @@ def spoken(text: str) -> str:
     >>> spoken("<think>Add?</think>Hello."), spoken("Add?</think>Hello."), spoken("Hello. <think>Add")
     ('Hello.', 'Hello.', 'Hello. ')
     """
+    begin, end = spoken_span(text)
+    return text[begin:end]
+
+
+def spoken_span(text: str) -> tuple[int, int]:
+    """Where what is spoken begins and ends.
+
+    >>> spoken_span("<think>Add?</think>Hello.")
+    (19, 25)
+    """
     begin, end = 0, len(text)
     for mark in _MARK.finditer(text):
         if mark["close"]:
             begin, end = mark.end(), len(text)
         elif mark["open"] and end == len(text):
             end = mark.start()
-    return text[begin:end]
+    return begin, end

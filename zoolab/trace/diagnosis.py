@@ -51,8 +51,15 @@ def _no_call(trace: Trace) -> Iterator[Diagnosis]:
     evidence = [f"the answer names the tool {name}" for name in _named_in(text, tools)]
     asked = [step.record.tool_choice for step in trace.steps if isinstance(step.record, Request)]
     evidence += [f"tool_choice was {choice}" for choice in asked[:1] if choice not in ("auto", "none")]
-    if read_calls(text):
+    last_reply = trace.steps[last].record
+    if calls := read_calls(text):
         evidence.append(f"the answer holds a call as text: {excerpt(text)}")
+        evidence += [
+            f"{name} is not among the tools"
+            for name in sorted({call.name for call in calls} - {*tools.names()})
+        ]
+    elif isinstance(last_reply, Reply):
+        evidence += last_reply.notes
     if trace.meta.get("expected_tool"):
         evidence.append(f"{trace.meta['expected_tool']} was expected")
     if evidence:

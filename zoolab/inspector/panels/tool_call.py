@@ -99,6 +99,7 @@ def _reply_facts(reply: Reply | None) -> list[tuple[str, Any]]:
     return [
         ("finish_reason", reply.finish_reason),
         ("model", reply.model),
+        ("note", "; ".join(reply.notes) or None),
         ("streamed", f"in {count(len(reply.pieces), 'piece')}" if reply.pieces else None),
         ("tokens", None if sent is None and received is None else told),
     ]

@@ -169,6 +169,7 @@ def _reply_facts(reply: Reply | None) -> list[tuple[str, str | None]]:
         ("streamed", f"in {count(len(reply.pieces), 'piece')}" if reply.pieces else None),
         ("model", code(reply.model) if reply.model else None),
         ("tokens", code(usage, 300) if usage else None),
+        ("note", "; ".join(reply.notes) or None),
     ]
 
 
