@@ -26,7 +26,7 @@ from zoolab.records import (
     Withheld,
 )
 from zoolab.registry import ToolRegistry
-from zoolab.steps.result import MAX_RESULT_BYTES, NotJSON, to_json_value
+from zoolab.steps.result import NotJSON, to_json_value
 from zoolab.tools import Tool
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ _PLAIN: dict[str, type] = {
     "verdict": Verdict,
 }
 _NAMES = {kind: name for name, kind in _PLAIN.items()}
+#: A longer value is not saved whole: its first part is kept, as text.
+MAX_VALUE_CHARS = 16 * 1024
 _NESTED = (Failure, Fault, Problem, Repair)
 
 
@@ -166,9 +168,9 @@ def _encode_value(value: Any) -> dict[str, Any]:
         text = encode(plain)
     except (NotJSON, RecursionError):
         return {"shown": excerpt(value, 200), "size": None}
-    if len(text) <= MAX_RESULT_BYTES:
+    if len(text) <= MAX_VALUE_CHARS:
         return {"value": plain}
-    return {"shown": text[:MAX_RESULT_BYTES], "size": len(text.encode())}
+    return {"shown": text[:MAX_VALUE_CHARS], "size": len(text.encode())}
 
 
 def _encode_inner(trace: Trace | None) -> dict[str, Any]:

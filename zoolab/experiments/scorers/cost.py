@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from zoolab.experiments.records import Run, Score
+from zoolab.trace.summary import tokens_used
 
 
 def measure_cost(run: Run) -> dict[str, Score]:
     """Tokens sent and received, seconds, turns and calls.
 
-    Tokens are None where no reply says them: they are counted by the endpoint, and never guessed.
+    Tokens hold those of sub-agents. They are None if no reply says them: the endpoint counts them, and
+    zoolab never guesses.
     Seconds are None for a run that did not end.
 
     >>> from zoolab import Scripted, run
@@ -18,18 +20,11 @@ def measure_cost(run: Run) -> dict[str, Score]:
     (None, 1, 0, True)
     """
     trace = run.trace
-    replies = {step.turn: step.reply for step in trace.steps if step.reply is not None}
-    usages = [reply.usage for reply in replies.values() if reply.usage]
+    sent, received = tokens_used(trace.steps)
     return {
-        "tokens_in": _total([usage.get("prompt_tokens") for usage in usages]),
-        "tokens_out": _total([usage.get("completion_tokens") for usage in usages]),
+        "tokens_in": sent,
+        "tokens_out": received,
         "seconds": trace.ended,
         "turns": sum(step.kind == "request" for step in trace.steps),
         "calls": len(trace.tool_calls),
     }
-
-
-def _total(counts: list[object]) -> int | None:
-    """A loaded trace may hold anything here."""
-    known = [count for count in counts if type(count) is int and count >= 0]
-    return sum(known) if known else None
