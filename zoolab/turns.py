@@ -36,7 +36,7 @@ from zoolab.steps.request import (
 from zoolab.steps.result import METADATA, Envelope, make_result
 from zoolab.steps.tool_call import CallIds, check_reply, message_with_calls, read_calls, without_empty_calls
 from zoolab.steps.validate import check_call
-from zoolab.tools import Tool
+from zoolab.tools import Bound, Tool
 
 Ask = Generator[Step, Record | Step | None, Any]
 
@@ -177,7 +177,8 @@ class Turns:
             if isinstance(decision, Outcome):
                 outcomes[slot] = decision
             elif decision.allowed:
-                jobs[slot] = Job(tool, arguments, self._timeout(tool))
+                bound = verdict.bound.take(tool, arguments) if isinstance(verdict.bound, Bound) else None
+                jobs[slot] = Job(tool, arguments, self._timeout(tool), bound)
             else:
                 outcomes[slot] = denied(call, decision.reason)
         self.ran = frozenset(jobs)

@@ -74,7 +74,7 @@ def encode_record(record: Record) -> dict[str, Any]:
     if isinstance(record, Outcome):
         plain = _fields(record, "value", "trace")
         return {"type": "outcome", **plain, **_encode_value(record.value), **_encode_inner(record.trace)}
-    return {"type": _NAMES[type(record)], **_fields(record)}
+    return {"type": _NAMES[type(record)], **_fields(record, "bound")}
 
 
 def decode_record(data: object, messages: Messages) -> Record:
@@ -100,6 +100,7 @@ def decode_record(data: object, messages: Messages) -> Record:
         return _decode_outcome(body)
     if kind not in _PLAIN:
         raise InvalidTrace(f"a record of type {excerpt(kind)}", expected=", ".join(_PLAIN))
+    body.pop("bound", None)  # of a verdict: it is never saved
     return cast("Record", _checked(_PLAIN[kind], body))
 
 
