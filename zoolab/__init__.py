@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from zoolab.experiments import experiment
     from zoolab.grading.checking import check
     from zoolab.inspector.inspector import inspect
+    from zoolab.limits import Price
     from zoolab.loop import walk
     from zoolab.models.choosing import who_answers
     from zoolab.models.faulty import Faulty
@@ -44,6 +45,7 @@ _HOMES = {
     "experiments": "experiment",
     "grading.checking": "check",
     "inspector.inspector": "inspect",
+    "limits": "Price",
     "loop": "walk",
     "models.choosing": "who_answers",
     "models.faulty": "Faulty",
@@ -74,6 +76,7 @@ __all__ = [
     "Outcome",
     "Permissions",
     "Policy",
+    "Price",
     "Replay",
     "Reply",
     "Request",
