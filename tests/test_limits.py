@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from zoolab import Limits, Outcome, Reply, Scripted, Trace, as_tool, run, tool, walk, with_tools
+from zoolab import Limits, Outcome, Reply, Scripted, ToolRegistry, Trace, as_tool, run, tool, walk, with_tools
 from zoolab.errors import InvalidInput, ToolLoopLimitReached
 from zoolab.experiments.packing import Parts, pack
 from zoolab.experiments.records import Case, Run
@@ -88,18 +88,24 @@ def self_offering(model, limits: Limits, kind: str):
     async def awaited(task: str) -> str:
         return inner(task)
 
+    def executed(task: str) -> str:
+        tools = ToolRegistry([tool(awaited, name="awaited", description="Does it.")])
+        return str(tools.execute("awaited", {"task": task}))
+
     if kind == "as_tool":
         offered: list = []
         again = as_tool("again", "Does it.", offered, model, limits=limits)
         # The registry of the sub-agent is made from this list when it is called.
         offered.append(again)
         return again
-    again = tool(awaited if kind == "async" else inner, name="again", description="Does it.")
+    again = tool(
+        {"thread": inner, "async": awaited, "executed": executed}[kind], name="again", description="Does it."
+    )
     return again
 
 
 @pytest.mark.parametrize("side_by_side", [1, 15])
-@pytest.mark.parametrize("kind", ["as_tool", "thread", "async"])
+@pytest.mark.parametrize("kind", ["as_tool", "thread", "async", "executed"])
 def test_a_sub_agent_that_offers_itself_comes_to_an_end(kind, side_by_side):
     model, limits = Counting(calls(*["again"] * side_by_side)), Limits(turns=2)
     began = time.perf_counter()
@@ -144,6 +150,30 @@ def test_a_parents_seconds_stop_its_sub_agent():
     made = inner.requests
     time.sleep(0.2)
     assert inner.requests <= made + 1  # a thread that was given up asks no more
+
+
+def test_a_sub_agent_whose_model_is_slow_is_given_up():
+    inner = Counting(calls("look"), wait=0.6)
+    began = time.perf_counter()
+    helper = as_tool("helper", "Helps.", [look], inner)
+    trace = ended("Go.", [helper], Counting(calls("helper")), limits=Limits(seconds=0.2))
+    assert time.perf_counter() - began < 0.6
+    assert [error.code for error in trace.errors] == ["timeout", "loop_limit"]
+    time.sleep(0.6)
+    assert inner.requests == 1
+
+
+def test_a_reply_that_comes_too_late_runs_no_tool():
+    ran = []
+
+    @tool
+    def act(task: str) -> None:
+        """Act."""
+        ran.append(task)
+
+    trace = ended("Go.", [act], Counting(calls("act"), wait=0.2), limits=Limits(seconds=0.1))
+    assert not ran
+    assert trace.errors[0].code == "loop_limit"
 
 
 def test_a_sub_agents_error_names_the_limit_and_whose_it_is():

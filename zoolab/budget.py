@@ -2,6 +2,8 @@
 
 A tool that starts a walk needs to do nothing for it: the walk finds the budget of its caller in a
 context variable, which is set while tools run and while the model is asked.
+It is there in the threads and event loops of a walk; a tool that starts threads of its own hands it on with
+`submit(copy_context().run, work)`.
 """
 
 from __future__ import annotations
