@@ -18,15 +18,15 @@ ROOT = Path(zoolab.__file__).parent
 FLOORS = [
     ["lazy"],
     ["errors", "faults"],
-    ["files", "jsontext", "limits", "notebooks", "predictions", "stats"],
-    ["schema", "secrets", "textcalls", "tokens"],
+    ["files", "jsontext", "notebooks", "predictions", "stats"],
+    ["limits", "schema", "secrets", "textcalls", "tokens"],
     ["messages", "steps.printed", "tools"],
     ["callables"],
     ["registry"],
     ["records"],
     [
         *("steps.define", "steps.request", "steps.tool_call", "steps.validate", "steps.execute"),
-        *("steps.result", "steps", "lint", "policy", "repair", "retrieval", "wire"),
+        *("steps.result", "steps", "budget", "lint", "policy", "repair", "retrieval", "wire"),
     ],
     ["options"],
     ["turns"],

@@ -19,7 +19,7 @@ from pydantic import BaseModel
 from zoolab.errors import ERROR_CODES
 from zoolab.jsontext import MAX_DEPTH, is_utf8, parse_json
 from zoolab.records import Failure, Outcome
-from zoolab.steps.result import MAX_ERROR_CHARS, MAX_RESULT_BYTES, NotJSON, make_result, to_json_value
+from zoolab.steps.result import MAX_ERROR_CHARS, RESULT_BYTES, NotJSON, make_result, to_json_value
 
 
 class Color(enum.Enum):
@@ -236,9 +236,9 @@ def test_fifty_megabytes_are_cut_with_a_notice():
     size = 50 * 1024 * 1024
     for envelope in ("json", "plain"):
         result = make_result(Outcome("x" * size), "c", envelope)
-        assert (result.data_bytes, result.sent_bytes, result.truncated) == (size, MAX_RESULT_BYTES, True)
-        assert f"[cut: the first {MAX_RESULT_BYTES:,} of {size:,} bytes]" in result.content
-        assert len(result.content) < MAX_RESULT_BYTES + 500
+        assert (result.data_bytes, result.sent_bytes, result.truncated) == (size, RESULT_BYTES, True)
+        assert f"[cut: the first {RESULT_BYTES:,} of {size:,} bytes]" in result.content
+        assert len(result.content) < RESULT_BYTES + 500
 
 
 @pytest.mark.parametrize("offset", range(4))
@@ -246,7 +246,7 @@ def test_a_cut_never_splits_a_character(offset):
     result = make_result(Outcome("x" * offset + "😀" * 10_000), "c", "plain")
     assert is_utf8(result.content)
     assert "�" not in result.content
-    assert MAX_RESULT_BYTES - 4 < result.sent_bytes <= MAX_RESULT_BYTES
+    assert RESULT_BYTES - 4 < result.sent_bytes <= RESULT_BYTES
     assert result.data_bytes == offset + 40_000
 
 
@@ -254,12 +254,12 @@ def test_a_long_value_that_is_no_text_is_cut_as_text():
     rows = [{"n": n} for n in range(5_000)]
     envelope = json.loads(make_result(Outcome(rows), "c").content)
     assert envelope["data"].startswith('[{"n":0},{"n":1}')
-    assert envelope["metadata"]["data_size_bytes"] > MAX_RESULT_BYTES
+    assert envelope["metadata"]["data_size_bytes"] > RESULT_BYTES
 
 
 @pytest.mark.parametrize("extra", [0, 1])
 def test_the_limit_itself_is_not_cut(extra):
-    result = make_result(Outcome("x" * (MAX_RESULT_BYTES + extra)), "c", "plain")
+    result = make_result(Outcome("x" * (RESULT_BYTES + extra)), "c", "plain")
     assert result.truncated is bool(extra)
 
 
@@ -321,6 +321,6 @@ def test_any_value_becomes_a_message_that_can_be_sent(value, envelope):
         body = parse_json(result.content)
         assert body["success"] is (result.error_code is None)
     else:
-        assert len(result.content.encode()) < MAX_RESULT_BYTES + 500
+        assert len(result.content.encode()) < RESULT_BYTES + 500
     if isinstance(value, str) and envelope == "json" and value.isprintable():
-        assert len(result.content.encode()) < 2 * MAX_RESULT_BYTES + 500
+        assert len(result.content.encode()) < 2 * RESULT_BYTES + 500

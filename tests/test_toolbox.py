@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import re
 import time
 from datetime import UTC, datetime
 
@@ -31,6 +32,7 @@ from zoolab.toolbox.files import file_tools
 from zoolab.toolbox.security import Security, security_tools
 from zoolab.toolbox.support import Support, support_tools
 from zoolab.toolbox.tasks import TaskList, task_tools
+from zoolab.trace import run
 
 NOON = "2030-01-02T12:00:00+00:00"
 
@@ -513,3 +515,40 @@ def test_a_clock_that_stands_still(now):
 def test_a_clock_needs_a_time(now):
     with pytest.raises(InvalidInput, match="no date and time"):
         clock_tools(now)
+
+
+def test_a_long_file_is_read_part_by_part(root):
+    whole = "".join(f"line {n}\u2028 é\n" for n in range(1000)) + "the end"
+    (root / "long.txt").write_text(whole, encoding="utf-8", newline="")
+    tools, parts = file_tools(root), []
+    for offset in range(0, 1001, 300):
+        parts.append(tools.execute("read_file", {"path": "long.txt", "offset": offset, "lines": 300}))
+    assert "".join(parts) == whole
+    assert tools.execute("read_file", {"path": "long.txt", "offset": 1000}) == "the end"
+    assert tools.execute("read_file", {"path": "long.txt", "offset": 1001}) == ""
+    for wrong in ({"offset": 1002}, {"offset": -1}, {"lines": 0}):
+        with pytest.raises(InvalidArguments):
+            tools.execute("read_file", {"path": "long.txt", **wrong})
+
+
+def test_the_notice_of_a_cut_file_says_where_to_read_on(root):
+    whole = "".join(f"line {n}\n" for n in range(500))
+    (root / "long.txt").write_text(whole, newline="")
+    tools, limits = file_tools(root), Limits(result_bytes=1000, turns=50)
+    read = ""
+
+    def model(request):
+        nonlocal read
+        offset = read.count("\n")
+        if request.messages[-1]["role"] == "tool":
+            content = request.messages[-1]["content"]
+            head, _, notice = content.partition("\n[cut: ")
+            kept = int(re.search(r"(\d+) whole lines", notice)[1]) if notice else head.count("\n")
+            read += "".join(head.splitlines(keepends=True)[:kept])
+            if not notice:
+                return "Done."
+            offset = read.count("\n")
+        return [("read_file", {"path": "long.txt", "offset": offset})]
+
+    run("Read.", tools, Scripted([model] * 50), limits=limits, policy=Policy(ask=()), envelope="plain")
+    assert read == whole

@@ -1,6 +1,8 @@
 """Step 4: what may run, and what is wrong with the rest; a repair is judged like any other text."""
 
-from dataclasses import dataclass
+import json
+import pickle
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Annotated
 
@@ -17,6 +19,7 @@ from zoolab.registry import ToolRegistry
 from zoolab.steps.define import tool
 from zoolab.steps.validate import check_arguments, check_call, check_with_repair
 from zoolab.tools import Tool
+from zoolab.trace import Trace, run
 
 
 def explode(value: int) -> int:
@@ -310,3 +313,66 @@ def test_what_is_no_call_is_said_in_one_line(call, said):
     with pytest.raises(InvalidInput) as caught:
         check_call(call, ToolRegistry())
     assert said in str(caught.value)
+
+
+def counting_tool(ran: list, mutate: bool = False):
+    """A tool whose pydantic validator notes each time that it runs."""
+    checked: list[int] = []
+
+    def note(value: int) -> int:
+        checked.append(value)
+        return value + 1
+
+    def pay(amount: Annotated[int, AfterValidator(note)], parts: list[int]) -> int:
+        """Pay."""
+        ran.append((amount, list(parts)))
+        if mutate:
+            parts.append(99)
+        return amount
+
+    return tool(pay), checked
+
+
+PAY = [("pay", {"amount": 1, "parts": [1, 2]})]
+
+
+def test_a_validator_runs_once_for_each_call():
+    ran: list = []
+    pay, checked = counting_tool(ran)
+    assert run("Pay.", [pay], Scripted([PAY, PAY * 2, "Done."])).answer == "Done."
+    assert (len(checked), len(ran)) == (3, 3)
+
+
+def test_arguments_that_an_answer_edits_are_bound_again():
+    ran: list = []
+    pay, checked = counting_tool(ran)
+    steps = walk("Pay.", [pay], Scripted([PAY, "Done."]))
+    for step in steps:
+        if step.kind == "validate":
+            steps.answer(replace(step.record, arguments={"amount": 5, "parts": []}))
+    assert (checked, ran) == ([1, 5], [(6, [])])
+
+
+def test_each_run_has_arguments_of_its_own_in_forks_too():
+    ran: list = []
+    pay, _ = counting_tool(ran, mutate=True)
+    trace = run("Pay.", [pay], Scripted([PAY, "Done."]))
+    seq = next(seq for seq, step in enumerate(trace.steps) if step.kind == "validate")
+    verdict = trace.steps[seq].record
+    assert trace.fork(seq, verdict, model=Scripted(["Done."])).answer == "Done."
+    assert trace.fork(seq, model=Scripted(["Done."])).answer == "Done."
+    assert ran == [(2, [1, 2])] * 3
+    assert verdict.arguments == {"amount": 1, "parts": [1, 2]}
+
+
+def test_what_is_bound_is_neither_compared_nor_saved_nor_pickled(tmp_path):
+    pay, _ = counting_tool([])
+    call = ToolCall(1, 0, "c", "pay", json.dumps(PAY[0][1]))
+    first, second = (check_call(call, ToolRegistry([pay])) for _ in range(2))
+    assert first == second
+    assert "bound" not in repr(first)
+    assert pickle.loads(pickle.dumps(first)) == first
+    trace = run("Pay.", [pay], Scripted([PAY, "Done."]))
+    path = trace.save(tmp_path / "trace.jsonl")
+    assert '"bound"' not in path.read_text()
+    assert Trace.load(path) == trace

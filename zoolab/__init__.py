@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from zoolab.experiments import experiment
     from zoolab.grading.checking import check
     from zoolab.inspector.inspector import inspect
+    from zoolab.limits import Price
     from zoolab.loop import walk
     from zoolab.models.choosing import who_answers
     from zoolab.models.faulty import Faulty
@@ -77,6 +78,7 @@ __all__ = [
     "Outcome",
     "Permissions",
     "Policy",
+    "Price",
     "Replay",
     "Reply",
     "Request",
@@ -110,6 +112,7 @@ if not TYPE_CHECKING:  # a type checker would take any name for one of this pack
             "experiments": "experiment",
             "grading.checking": "check",
             "inspector.inspector": "inspect",
+            "limits": "Price",
             "loop": "walk",
             "models.choosing": "who_answers",
             "models.faulty": "Faulty",

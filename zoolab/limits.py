@@ -1,26 +1,88 @@
-"""Where a walk ends, whatever the model wants."""
+"""The limits of a walk and of everything that it starts: turns, time, tokens, money, repetition, sizes."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
 
 from zoolab.errors import InvalidInput
+from zoolab.jsontext import excerpt
+
+__all__ = ["REQUESTS_A_TURN", "RESULT_BYTES", "Limits", "Price", "counted"]
+
+RESULT_BYTES = 16 * 1024
+#: Requests that a walk and the walks inside it may make together, for each of its turns.
+REQUESTS_A_TURN = 16
+_TOO_MANY = 1 << 50
+
+
+def counted(usage: Mapping[str, Any] | None, name: str) -> int | None:
+    """A number of tokens as the endpoint counted them; None if it did not. A loaded trace may hold anything.
+
+    >>> counted({"prompt_tokens": 9}, "prompt_tokens"), counted({"prompt_tokens": "9"}, "prompt_tokens")
+    (9, None)
+    """
+    value = usage.get(name) if isinstance(usage, Mapping) else None
+    return value if type(value) is int and 0 <= value < _TOO_MANY else None
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a model costs, in money for a million tokens.
+
+    Args:
+        input: For tokens that are sent.
+        output: For tokens that are received.
+        cached: For tokens that are sent and that the endpoint had in its cache; by default as `input`.
+
+    >>> Price(input=2.5, output=10.0).of({"prompt_tokens": 1_000_000, "completion_tokens": 200_000})
+    4.5
+    """
+
+    input: float
+    output: float
+    cached: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("input", "output", "cached"):
+            value = getattr(self, name)
+            if not (value is None and name == "cached") and not _is_number(value, least=0):
+                raise InvalidInput(f"Price({name}={excerpt(value)})", expected="a number of at least 0")
+
+    def of(self, usage: Mapping[str, Any]) -> float:
+        """What the tokens of one reply cost; tokens that `usage` does not name cost nothing."""
+        sent = counted(usage, "prompt_tokens") or 0
+        cached = min(sent, counted(usage.get("prompt_tokens_details"), "cached_tokens") or 0)
+        cached_price = self.input if self.cached is None else self.cached
+        received = counted(usage, "completion_tokens") or 0
+        return ((sent - cached) * self.input + cached * cached_price + received * self.output) / 1e6
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Where a walk ends, whatever the model wants.
+    """The limits of a walk, and of the walks that its tools start: these share what is left to it.
 
     Args:
         turns: Requests to the model.
         calls_per_turn: Calls of one reply that are run; the others are answered with an error.
         retries: Calls of one tool that may fail validation; unknown names share one budget.
-        seconds: Time for the whole walk; None for no limit.
+        seconds: Time for the whole walk, with the walks inside it; None for no limit.
         repeats: The same call with the same result, in a row, ends the walk; None for no limit.
+        depth: Levels of walks inside this one: 1 allows sub-agents without sub-agents of their own,
+            0 allows none.
+        tokens: Tokens sent and received, with those of the walks inside it; None for no limit. The
+            last reply may go over, because its tokens are known only when it is there.
+        cost: Money, with that of the walks inside it; needs `prices`. None for no limit.
+        prices: What models cost, by name: `{"gpt-x": Price(input=2.5, output=10.0)}`.
+        result_bytes: The longest result that is sent to the model; what is longer is cut.
+        requests: Requests of this walk and of the walks inside it together; by default 16 for each turn.
 
     >>> Limits(turns=0)
     Traceback (most recent call last):
-    zoolab.errors.InvalidInput: Limits(turns=0); expected a number of at least 1
+    zoolab.errors.InvalidInput: Limits(turns=0); expected a whole number of at least 1
     """
 
     turns: int = 5
@@ -28,12 +90,63 @@ class Limits:
     retries: int = 2
     seconds: float | None = None
     repeats: int | None = None
+    depth: int = 3
+    tokens: int | None = None
+    cost: float | None = None
+    prices: Mapping[str, Price] | None = None
+    result_bytes: int = RESULT_BYTES
+    requests: int | None = None
 
     def __post_init__(self) -> None:
-        least = {"turns": 1, "calls_per_turn": 1, "retries": 0, "repeats": 2}
-        for name, bound in least.items():
+        for name, (least, optional) in _WHOLE.items():
             value = getattr(self, name)
-            if value is not None and value < bound:
-                raise InvalidInput(f"Limits({name}={value})", expected=f"a number of at least {bound}")
-        if self.seconds is not None and not self.seconds > 0:
-            raise InvalidInput(f"Limits(seconds={self.seconds})", expected="a number above 0")
+            missing = optional and value is None
+            if not missing and not (isinstance(value, Integral) and _is_number(value, least)):
+                raise _refused(name, value, f"a whole number of at least {least}", optional)
+        for name in ("seconds", "cost"):
+            value = getattr(self, name)
+            if value is not None and not (_is_number(value, 0) and value > 0):
+                raise _refused(name, value, "a number above 0", optional=True)
+        if self.prices is not None and not _are_prices(self.prices):
+            raise _refused("prices", self.prices, "a dict of Price by model", optional=True)
+        if self.cost is not None and not self.prices:
+            raise InvalidInput(
+                f"Limits(cost={self.cost}) has no prices",
+                advice='give prices={"name of the model": Price(input=2.5, output=10.0)}',
+            )
+
+    @property
+    def all_requests(self) -> int:
+        """Requests of the walk and of the walks inside it together."""
+        return self.turns * REQUESTS_A_TURN if self.requests is None else self.requests
+
+
+#: The least of each whole number, and whether None stands for no limit.
+_WHOLE: Mapping[str, tuple[int, bool]] = {
+    "turns": (1, False),
+    "calls_per_turn": (1, False),
+    "retries": (0, False),
+    "repeats": (2, True),
+    "depth": (0, False),
+    "tokens": (1, True),
+    "result_bytes": (1, False),
+    "requests": (1, True),
+}
+
+
+def _is_number(value: Any, least: float) -> bool:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return False
+    number: Any = value
+    return bool(number >= least and (isinstance(value, Integral) or math.isfinite(number)))
+
+
+def _are_prices(value: object) -> bool:
+    if not isinstance(value, Mapping):
+        return False
+    return all(isinstance(name, str) and isinstance(price, Price) for name, price in value.items())
+
+
+def _refused(name: str, value: object, expected: str, optional: bool) -> InvalidInput:
+    allowed = f"{expected}, or None for no limit" if optional else expected
+    return InvalidInput(f"Limits({name}={excerpt(value)})", expected=allowed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Unpack, cast
 
 from zoolab.errors import ModelError, PermissionDenied
@@ -17,6 +18,7 @@ from zoolab.steps.validate import check_arguments
 from zoolab.tools import Tool, ToolReturn
 from zoolab.trace import run
 from zoolab.trace.running import RunOptions
+from zoolab.trace.summary import tokens_used
 
 
 @passes_on(run)
@@ -94,7 +96,7 @@ class ToolEnabled:
         last = self.steps[-1].record
         if not isinstance(last, Reply):
             raise ModelError("the model came to no answer", advice="see .steps for how far it came")
-        return last
+        return replace(last, usage=_usage_of(self.steps, last))
 
     def call_tool(self, name: str, arguments: Mapping[str, Any] | str) -> Any:
         """Check the arguments (a dict, or the raw text of a model), call the tool, return its value.
@@ -117,3 +119,11 @@ class ToolEnabled:
         if not decision.allowed:
             raise PermissionDenied(f"{name} did not run: {decision.reason}", advice="allow it with policy=")
         return self.tools.execute(name, given)
+
+
+def _usage_of(steps: list[Step], last: Reply) -> Mapping[str, Any] | None:
+    """The tokens of all requests that led to the last reply."""
+    sent, received = tokens_used(steps)
+    if sum(step.kind == "request" for step in steps) == 1 or (sent is None and received is None):
+        return last.usage
+    return {"prompt_tokens": sent or 0, "completion_tokens": received or 0}

@@ -224,6 +224,8 @@ class Verdict:
     arguments: dict[str, Any] | None = None
     problems: tuple[Problem, ...] = ()
     repair: Repair | None = None
+    #: The `Bound` arguments, as the function takes them; not saved.
+    bound: Any = field(default=None, repr=False, compare=False)
 
     @property
     def error_code(self) -> str | None:

@@ -159,6 +159,7 @@ def _awaited(value: Any) -> Any:
         return value
     import asyncio
     from concurrent.futures import ThreadPoolExecutor
+    from contextvars import copy_context
 
     with ThreadPoolExecutor(1) as own_thread:  # this one may have a loop that runs, as in a notebook
-        return own_thread.submit(asyncio.run, value).result()
+        return own_thread.submit(copy_context().run, asyncio.run, value).result()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import re
 from collections.abc import Callable, Mapping
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal
 
 from zoolab.errors import InvalidInput, InvalidToolSignature
 from zoolab.faults import Fault
+from zoolab.jsontext import encode
 from zoolab.schema.checker import SchemaChecker, check_schema_bounds
 from zoolab.schema.openapi import from_openapi
 
@@ -60,6 +62,40 @@ class ToolReturn:
     #: The `Trace` of a walk that the tool made, where it is a sub-agent.
     trace: Any = None
     fault: Fault | None = None
+
+
+class Bound:
+    """The arguments of one call as its function takes them: validation made them, and execution uses them.
+
+    They can be taken once, because a function may change what it is given, and only for the tool and the
+    arguments that they were made from. A tool with an `invoke` of its own binds them itself. A copy of this
+    object, pickled or not, holds nothing.
+
+    >>> tool = Tool("f", "F.", {"type": "object"}, bind=lambda given: {"x": str(given["x"])})
+    >>> bound = Bound(tool, {"x": 1})
+    >>> bound.take(tool, {"x": True}), bound.take(tool, {"x": 1}), bound.take(tool, {"x": 1})
+    (None, {'x': '1'}, None)
+    """
+
+    def __init__(self, tool: Tool | None = None, arguments: Mapping[str, Any] | None = None) -> None:
+        self._tool = tool
+        self._made_from = encode(arguments)
+        self._values: list[dict[str, Any]] = []
+        if tool is not None and tool.bind is not None:
+            self._values.append(tool.bind(copy.deepcopy(dict(arguments or {}))))
+
+    def take(self, tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The bound arguments of this call; None if they have to be bound again."""
+        if not self._values or tool is not self._tool or type(tool).invoke is not Tool.invoke:
+            return None
+        try:
+            same = encode(arguments) == self._made_from
+        except (TypeError, ValueError, RecursionError):  # an answer holds what is not JSON
+            same = False
+        return self._values.pop() if same else None
+
+    def __reduce__(self) -> tuple[type[Bound], tuple[()]]:
+        return Bound, ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,6 +179,10 @@ class Tool(Generic[P, R_co]):
     def invoke(self, arguments: Mapping[str, Any], context: Context | None = None) -> Any:
         """Call the function with JSON arguments: bound to Python types, and with its context."""
         bound = dict(arguments) if self.bind is None else self.bind(dict(arguments))
+        return self.call_bound(bound, context)
+
+    def call_bound(self, bound: dict[str, Any], context: Context | None = None) -> Any:
+        """Call the function with arguments that are bound already, and with its context."""
         if self.context_parameter is not None:
             bound[self.context_parameter] = context
         call: Callable[..., Any] = self.function or self

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from zoolab.budget import Budget
 from zoolab.errors import InvalidInput, Problem, ToolLoopLimitReached, ToolRetriesExhausted
 from zoolab.jsontext import excerpt
 from zoolab.policy import Permissions
@@ -43,7 +43,7 @@ from zoolab.steps.tool_call import (
     without_empty_calls,
 )
 from zoolab.steps.validate import check_call
-from zoolab.tools import Tool
+from zoolab.tools import Bound, Tool
 
 Ask = Generator[Step, Record | Step | None, Any]
 
@@ -90,7 +90,7 @@ class Turns:
         self.ran: frozenset[int] = frozenset()
         self.interrupt: Interrupted | None = None
         self.looping: Result | None = None
-        self.deadline = time.monotonic() + limits.seconds if limits.seconds else None
+        self.budget = Budget(limits)
 
     def define(self, registry: ToolRegistry, tool_choice: str) -> Ask:
         """Show the tools; those that come back are the tools of the walk."""
@@ -122,7 +122,11 @@ class Turns:
         if answer is not None:
             request = _settled(answer, request)
             self.open(request.messages)
-        return check_reply(model(request))
+        with self.budget.calling() as walks:
+            reply = check_reply(model(request))
+        if not walks:  # a model that is a walk itself has taken what it used
+            self.budget.end_request(request, reply, model)
+        return reply
 
     def read(self, reply: Reply) -> Ask:
         """Show what the model asks for, call by call, or its answer; returns the calls."""
@@ -190,7 +194,8 @@ class Turns:
             if isinstance(decision, Outcome):
                 outcomes[slot] = decision
             elif decision.allowed:
-                jobs[slot] = Job(tool, arguments, self._timeout(tool))
+                bound = verdict.bound.take(tool, arguments) if isinstance(verdict.bound, Bound) else None
+                jobs[slot] = Job(tool, arguments, self._timeout(tool), bound)
             else:
                 outcomes[slot] = denied(call, decision.reason)
         self.ran = frozenset(jobs)
@@ -239,10 +244,7 @@ class Turns:
                 f"no answer after {self.limits.turns} turns",
                 advice="raise Limits(turns=...) or see what it repeats",
             )
-        if self.deadline is not None and time.monotonic() >= self.deadline:
-            raise ToolLoopLimitReached(
-                f"no answer after {self.limits.seconds:g} seconds", advice="raise Limits(seconds=...)"
-            )
+        self.budget.begin_request()
         self.turn += 1
 
     def _judge(self, call: ToolCall, cut: bool) -> Verdict:
@@ -254,6 +256,9 @@ class Turns:
         most = self.limits.calls_per_turn
         if call.slot >= most:
             return Verdict(False, None, (Problem("loop_limit", "", f"at most {most} calls a reply", "more"),))
+        if self.budget.seconds_left() == 0:
+            late = Problem("loop_limit", "", "a call in time", "one after the limit of seconds")
+            return Verdict(False, None, (late,))
         return self.judge(call, self.registry, cut=cut)
 
     def _wait(self, call: ToolCall, tool: Tool, arguments: dict[str, Any], pending: Decision) -> Ask:
@@ -269,21 +274,23 @@ class Turns:
         return picked
 
     def _timeout(self, tool: Tool) -> float | None:
-        if self.deadline is None:
-            return tool.timeout
-        left = max(0.0, self.deadline - time.monotonic())
-        return left if tool.timeout is None else min(tool.timeout, left)
+        left = self.budget.seconds_left()
+        if left is None or tool.timeout is None:
+            return tool.timeout if left is None else left
+        return min(tool.timeout, left)
 
     def _run(self, jobs: list[Job]) -> list[Outcome]:
         try:
-            return self.runner.run(jobs) if jobs else []
+            with self.budget.calling():
+                return self.runner.run(jobs) if jobs else []
         except Interrupted as interrupt:
             self.interrupt = interrupt
             return interrupt.outcomes
 
     def _result(self, call: ToolCall, outcome: Outcome) -> Result:
         tool = self.registry.get(call.name) if call.slot in self.ran else None
-        result = make_result(outcome, call.id, self.envelope, "" if tool is None else tool.untrusted)
+        untrusted = "" if tool is None else tool.untrusted
+        result = make_result(outcome, call.id, self.envelope, untrusted, self.limits.result_bytes)
         key, seen = (call.name, call.arguments), hash(result.content.partition(METADATA)[0])
         before, times = self.last_results.get(key, _NEVER)
         repeats = times + 1 if seen == before else 1

@@ -13,6 +13,7 @@ from typing import Any
 from zoolab.errors import ModelError
 from zoolab.experiments.cache import ReplyCache, key_of
 from zoolab.experiments.pacing import Budget, BudgetSpent, Ledger, Pace, patience
+from zoolab.limits import counted
 from zoolab.records import Reply, Request
 from zoolab.tokens import tokens_in
 
@@ -121,7 +122,6 @@ def without_own_retries(model: Any) -> Any:
 
 def _tokens_of(reply: Reply, sent: float) -> float:
     """As the endpoint counted, or as they are estimated."""
-    usage = reply.usage or {}
-    counts = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]
-    known = [count for count in counts if type(count) is int and count >= 0]
+    counts = [counted(reply.usage, name) for name in ("prompt_tokens", "completion_tokens")]
+    known = [count for count in counts if count is not None]
     return sum(known) if known else sent + tokens_in([reply.message])

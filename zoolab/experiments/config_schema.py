@@ -36,8 +36,8 @@ CASE: Mapping[str, Any] = {
 }
 _LIMITS = _table(
     {
-        **dict.fromkeys(("turns", "calls_per_turn"), _COUNT),
-        "retries": _FROM_0,
+        **dict.fromkeys(("turns", "calls_per_turn", "tokens", "result_bytes", "requests"), _COUNT),
+        **dict.fromkeys(("retries", "depth"), _FROM_0),
         "seconds": _ABOVE_0,
         "repeats": {"type": "integer", "minimum": 2},
     }

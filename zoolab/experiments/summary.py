@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from zoolab.experiments.packing import LETTERS, reading_a_line
+from zoolab.limits import counted
 from zoolab.records import Reply
 
 __all__ = ["summary_of"]
@@ -28,8 +29,8 @@ def summary_of(line: Mapping[str, Any]) -> dict[str, Any]:
     """How a run ended (`outcome`, `error`, `said`, the final text) and what it took.
 
     `turns` are requests; `calls` are those that the model asked for, `errors` those of them that were
-    refused or failed; `duration_ms` is of the whole run; tokens are as the endpoint counted them, None
-    where it did not. Safe for lines from strangers.
+    refused or failed; `duration_ms` is of the whole run; tokens are as the endpoints counted them, those
+    of sub-agents too, None if they did not. Safe for lines from strangers.
 
     Raises:
         InvalidTrace: It is no trace that was packed.
@@ -68,7 +69,7 @@ def _of_packed(line: Mapping[str, Any]) -> _Facts:
     return _Facts(
         data["kind"],
         messages[-1] if final else None,
-        [reply.get("usage") for reply in data.get("replies", {}).values()],
+        [reply.get("usage") for reply in data.get("replies", {}).values()] + _usages_within(data["outcomes"]),
         [*data.get("verdicts", {}).values(), *data["outcomes"]],
         {"t": data["ended"], "outcome": data["outcome"], "error": data["error"]},
     )
@@ -77,15 +78,26 @@ def _of_packed(line: Mapping[str, Any]) -> _Facts:
 def _of_events(events: list[Any]) -> _Facts:
     steps = [event for event in events if event["event"] == "step"]
     last = steps[-1]["record"] if steps else {}
-    # A reply is held by each of its calls; one without any is the record itself.
-    first = [step for step in steps if step["kind"] == "tool_call" and not step["slot"]]
     return _Facts(
         "".join(LETTERS[step["kind"]] for step in steps),
         last["message"] if last.get("type") == "reply" else None,
-        [(step["reply"] or step["record"]).get("usage") for step in first],
+        _usages(steps),
         [step["record"] for step in steps],
         events[-1],
     )
+
+
+def _usages(steps: list[Any]) -> list[Any]:
+    # A reply is held by each of its calls; one without any is the record itself.
+    first = [step for step in steps if step["kind"] == "tool_call" and not step["slot"]]
+    own = [(step["reply"] or step["record"]).get("usage") for step in first]
+    return own + _usages_within([step["record"] for step in steps])
+
+
+def _usages_within(records: list[Any]) -> list[Any]:
+    """The usages of sub-agents: an outcome holds the events of its trace."""
+    inner = [record["trace"] for record in records if isinstance(record, dict) and record.get("trace")]
+    return [usage for events in inner for usage in _usages([e for e in events if e["event"] == "step"])]
 
 
 def _went_wrong(record: Any) -> bool:
@@ -93,6 +105,5 @@ def _went_wrong(record: Any) -> bool:
 
 
 def _total(usages: list[Any], name: str) -> int | None:
-    told = [usage.get(name) for usage in usages if usage]
-    counts = [count for count in told if type(count) is int and count >= 0]
+    counts = [count for usage in usages if (count := counted(usage, name)) is not None]
     return sum(counts) if counts else None

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from itertools import groupby
 from typing import Any
 
 from zoolab.inspector.bounds import sendable
 from zoolab.inspector.moment import Moment
+from zoolab.limits import counted
 from zoolab.records import Decision, Outcome, Reply, Request, Step, Verdict
 from zoolab.trace import Trace
 from zoolab.trace.journal import Revision
 from zoolab.trace.story.words import content_of, duration
-from zoolab.trace.summary import errors_of
+from zoolab.trace.summary import errors_of, tokens_used
 
 LETTERS = {
     "define": "d",
@@ -145,17 +145,18 @@ def prompt_of(trace: Trace) -> str:
 
 
 def totals_of(trace: Trace) -> dict[str, Any]:
-    """Tokens as the endpoint counted them, time, errors of the steps, turns, calls.
+    """Tokens as the endpoint counted them, with those of sub-agents, time, errors of the steps, turns, calls.
 
     >>> from zoolab import Scripted, run
     >>> totals_of(run("Hi", [], Scripted(["Hello"])))["turns"]
     1
     """
     steps = trace.steps
+    sent, received = tokens_used(steps)
     ms = round(trace.started[-1] * 1000, 1) if steps else 0
     return {
-        "tokens_in": _tokens(steps, "prompt_tokens"),
-        "tokens_out": _tokens(steps, "completion_tokens"),
+        "tokens_in": sent,
+        "tokens_out": received,
         "ms": ms,
         "time": duration(ms),
         "errors": sum(1 for _ in errors_of(steps)),
@@ -170,15 +171,7 @@ def tokens_counted(reply: Reply | None, name: str) -> int | None:
     >>> tokens_counted(Reply({}, usage={"prompt_tokens": 9}), "prompt_tokens")
     9
     """
-    value = reply.usage.get(name) if reply is not None and reply.usage else None
-    return value if type(value) is int and 0 <= value < 1 << 50 else None
-
-
-def _tokens(steps: Iterable[Step], name: str) -> int | None:
-    """The sum over the replies, each once however many calls it has; None where nobody counted."""
-    replies = {step.turn: step.reply for step in steps if step.reply is not None}
-    counted = [n for reply in replies.values() if (n := tokens_counted(reply, name)) is not None]
-    return sum(counted) if counted else None
+    return None if reply is None else counted(reply.usage, name)
 
 
 def _tools(steps: list[Step]) -> tuple[list[str], list[int]]:

@@ -42,6 +42,8 @@ class Job(NamedTuple):
     arguments: Mapping[str, Any]
     #: Seconds it may take; None for as long as it wants.
     timeout: float | None = None
+    #: The arguments as validation has bound them, for this run alone; None to bind them now.
+    bound: dict[str, Any] | None = None
 
 
 class Runner:
@@ -94,7 +96,10 @@ class Runner:
         return done
 
     def _call(self, job: Job) -> Any:
-        value = job.tool.invoke(_own_copy(job.arguments), self._context)
+        if job.bound is not None:
+            value = job.tool.call_bound(job.bound, self._context)
+        else:
+            value = job.tool.invoke(_own_copy(job.arguments), self._context)
         if isinstance(value, CoroutineType):
             return self._await(value, job.timeout)
         return value

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from zoolab.errors import ERROR_CODES
 from zoolab.jsontext import MAX_DEPTH, canonical, encode, excerpt, is_utf8
+from zoolab.limits import RESULT_BYTES
 from zoolab.records import Failure, Outcome, Result
 
 if TYPE_CHECKING:
@@ -30,8 +31,9 @@ if TYPE_CHECKING:
 
 Envelope = Literal["json", "plain"]
 
-MAX_RESULT_BYTES = 16 * 1024
 MAX_ERROR_CHARS = 2_000
+#: What the notice of a cut result tells the model to do.
+READ_ON = "Call the tool again for a later part (offset and lines, if it has them) or for a smaller one."
 #: Of an integer: some 4,200 digits, just below what Python is willing to write out.
 MAX_BITS = 14_000
 #: Begins the part of an envelope that is different each time; what comes before it is the result.
@@ -46,7 +48,13 @@ class NotJSON(TypeError):
     """A tool's value has no form in JSON; says which part of it."""
 
 
-def make_result(outcome: Outcome, call_id: str, envelope: Envelope = "json", untrusted: str = "") -> Result:
+def make_result(
+    outcome: Outcome,
+    call_id: str,
+    envelope: Envelope = "json",
+    untrusted: str = "",
+    max_bytes: int = RESULT_BYTES,
+) -> Result:
     """The tool message for an outcome.
 
     Args:
@@ -54,6 +62,7 @@ def make_result(outcome: Outcome, call_id: str, envelope: Envelope = "json", unt
         call_id: The id that pairs the message with its call.
         envelope: "json" wraps the value with success, error and measures; "plain" sends it alone.
         untrusted: Where the value comes from, if nobody here vouches for it; the model is told.
+        max_bytes: The longest value that is sent; a longer one is cut, and the model is told how to read on.
 
     >>> make_result(Outcome("ONLINE"), "call_1", "plain").message
     {'role': 'tool', 'tool_call_id': 'call_1', 'content': 'ONLINE'}
@@ -70,8 +79,8 @@ def make_result(outcome: Outcome, call_id: str, envelope: Envelope = "json", unt
         return _failure(outcome, Failure("execution_failed", message), call_id, envelope)
     text = outcome.value if isinstance(outcome.value, str) else json_text
     size = sent = len(text) if text.isascii() else len(text.encode())
-    if size > MAX_RESULT_BYTES:
-        text, sent = _cut(text, size)
+    if size > max_bytes:
+        text, sent = _cut(text, size, max_bytes)
         json_text = encode(text)
     content = text if envelope == "plain" else _success(json_text) + _metadata(outcome, size)
     result = Result(content, call_id, size, sent)
@@ -105,10 +114,11 @@ def _as_json(value: Any) -> str:
     return encode(to_json_value(value))
 
 
-def _cut(text: str, size: int) -> tuple[str, int]:
-    head = text.encode()[:MAX_RESULT_BYTES].decode(errors="ignore")
-    sent = len(head.encode())
-    return head + f"\n[cut: the first {sent:,} of {size:,} bytes]", sent
+def _cut(text: str, size: int, max_bytes: int) -> tuple[str, int]:
+    head = text.encode()[:max_bytes].decode(errors="ignore")
+    sent, lines = len(head.encode()), head.count("\n")
+    whole = f", {lines:,} whole line{'s' * (lines > 1)}" if lines else ""
+    return f"{head}\n[cut: the first {sent:,} of {size:,} bytes{whole}] {READ_ON}", sent
 
 
 def _marked(result: Result, untrusted: str) -> Result:

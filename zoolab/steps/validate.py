@@ -6,7 +6,7 @@ full, and a call whose repair fails does not run: nothing ever falls back to `{}
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -14,6 +14,7 @@ from zoolab.errors import InvalidArguments, InvalidInput, Problem
 from zoolab.jsontext import NotStrictJSON, excerpt, parse_json
 from zoolab.records import Repair, ToolCall, Verdict
 from zoolab.schema.checker import Validator
+from zoolab.tools import Bound
 
 if TYPE_CHECKING:
     from zoolab.registry import ToolRegistry
@@ -84,9 +85,9 @@ def check_arguments(raw: str, tool: Tool, validator: Validator = "jsonschema") -
     if not isinstance(arguments, dict):
         return _refused("invalid_json", "one JSON object", excerpt(arguments))
     problems = tool.checker.problems(arguments, validator)
-    if not problems and tool.bind is not None:
-        problems = _binding_problems(tool.bind, arguments)
-    return Verdict(False, None, problems) if problems else Verdict(True, arguments)
+    if problems or tool.bind is None:
+        return Verdict(False, None, problems) if problems else Verdict(True, arguments)
+    return _bound(tool, arguments)
 
 
 def parse_arguments(raw: str) -> Any:
@@ -159,15 +160,15 @@ def _refused(code: str, expected: str, received: str) -> Verdict:
     return Verdict(False, None, (Problem(code, "", expected, received),))
 
 
-def _binding_problems(bind: Callable[..., Any], arguments: dict[str, Any]) -> tuple[Problem, ...]:
+def _bound(tool: Tool, arguments: dict[str, Any]) -> Verdict:
     """What the schema cannot say, a pydantic validator for instance, shows when values are bound."""
     try:
-        bind(dict(arguments))
+        return Verdict(True, arguments, bound=Bound(tool, arguments))
     except InvalidArguments as error:
         found = getattr(error, "problems", ())
-        return found or (Problem("invalid_arguments", "", error.expected or "other values", error.what),)
+        problems = found or (Problem("invalid_arguments", "", error.expected or "other values", error.what),)
     except Exception as error:
-        return (
+        problems = (
             Problem("invalid_arguments", "", "other values", excerpt(f"{type(error).__name__}: {error}")),
         )
-    return ()
+    return Verdict(False, None, problems)

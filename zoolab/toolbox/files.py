@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from io import StringIO
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -60,10 +61,28 @@ class Files:
         return found
 
     def read_file(
-        self, path: Annotated[str, "File path relative to the project root, for example src/main.py."]
+        self,
+        path: Annotated[str, "File path relative to the project root, for example src/main.py."],
+        offset: Annotated[int, "How many lines to skip: to read on after 200 lines, give 200."] = 0,
+        lines: Annotated[int | None, "How many lines to read at most; null for all."] = None,
     ) -> str:
-        """Read a text file of the project, at most 10 MB. Use this when the contents of a file matter."""
-        return self._read(path)[0]
+        """Read a text file of the project, at most 10 MB. Use this when the contents of a file matter.
+
+        A long file is cut: read on with offset and lines.
+        """
+        if offset < 0 or (lines is not None and lines < 1):
+            raise InvalidArguments(
+                f"offset {offset}, lines {lines}", expected="an offset of at least 0, and at least 1 line"
+            )
+        text = self._read(path)[0]
+        if offset == 0 and lines is None:
+            return text
+        found = StringIO(text, newline="\n").readlines()
+        if offset > len(found):
+            raise InvalidArguments(
+                f"{path!r} has {len(found):,} lines", expected=f"an offset of at most {len(found)}"
+            )
+        return "".join(found[offset : None if lines is None else offset + lines])
 
     def get_outline(
         self, path: Annotated[str, "File path relative to the project root, for example src/main.py."]

@@ -26,7 +26,7 @@ from zoolab.records import (
     Withheld,
 )
 from zoolab.registry import ToolRegistry
-from zoolab.steps.result import MAX_RESULT_BYTES, NotJSON, to_json_value
+from zoolab.steps.result import NotJSON, to_json_value
 from zoolab.tools import Tool
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ _PLAIN: dict[str, type] = {
     "verdict": Verdict,
 }
 _NAMES = {kind: name for name, kind in _PLAIN.items()}
+#: A longer value is not saved whole: its first part is kept, as text.
+MAX_VALUE_CHARS = 16 * 1024
 _NESTED = (Failure, Fault, Problem, Repair)
 
 
@@ -72,7 +74,7 @@ def encode_record(record: Record) -> dict[str, Any]:
     if isinstance(record, Outcome):
         plain = _fields(record, "value", "trace")
         return {"type": "outcome", **plain, **_encode_value(record.value), **_encode_inner(record.trace)}
-    return {"type": _NAMES[type(record)], **_fields(record)}
+    return {"type": _NAMES[type(record)], **_fields(record, "bound")}
 
 
 def decode_record(data: object, messages: Messages) -> Record:
@@ -98,6 +100,7 @@ def decode_record(data: object, messages: Messages) -> Record:
         return _decode_outcome(body)
     if kind not in _PLAIN:
         raise InvalidTrace(f"a record of type {excerpt(kind)}", expected=", ".join(_PLAIN))
+    body.pop("bound", None)  # of a verdict: it is never saved
     return cast("Record", _checked(_PLAIN[kind], body))
 
 
@@ -166,9 +169,9 @@ def _encode_value(value: Any) -> dict[str, Any]:
         text = encode(plain)
     except (NotJSON, RecursionError):
         return {"shown": excerpt(value, 200), "size": None}
-    if len(text) <= MAX_RESULT_BYTES:
+    if len(text) <= MAX_VALUE_CHARS:
         return {"value": plain}
-    return {"shown": text[:MAX_RESULT_BYTES], "size": len(text.encode())}
+    return {"shown": text[:MAX_VALUE_CHARS], "size": len(text.encode())}
 
 
 def _encode_inner(trace: Trace | None) -> dict[str, Any]:

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import ERROR_CODES
 from zoolab.jsontext import excerpt
+from zoolab.limits import counted
 from zoolab.records import Decision, Outcome, Reply, Result, Step, Verdict
 from zoolab.trace.marks import marks_by_step
+from zoolab.trace.summary import tokens_used
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import pandas as pd
 
@@ -67,7 +69,7 @@ def _frame(traces: Sequence[Trace]) -> pd.DataFrame:
     kinds, turns, slots, records, calls, replies, attempts = _taken(traces)
     started = np.concatenate([np.empty(0), *(np.asarray(trace.started) for trace in traces)])
     durations = _waits(kinds, started, sizes)
-    codes, pending = _read_records(records, durations)
+    codes, pending, nested = _read_records(records, durations)
     statuses = ["error" if code else "ok" for code in codes]
     for seq in pending:
         statuses[seq] = "pending"
@@ -90,7 +92,7 @@ def _frame(traces: Sequence[Trace]) -> pd.DataFrame:
     }
     if _has_faults(traces, records, replies):
         columns["fault"] = [name for trace in traces for name in _faults(trace)]
-    columns["tokens_in"], columns["tokens_out"] = _tokens(kinds, replies)
+    columns["tokens_in"], columns["tokens_out"] = _tokens(kinds, replies, nested)
     return pd.DataFrame(columns, index=pd.RangeIndex(len(kinds)), columns=COLUMNS)
 
 
@@ -126,13 +128,16 @@ def _counted(sizes: Sequence[int]) -> Any:
     return np.concatenate([np.empty(0, dtype=np.int64), *map(np.arange, sizes)])
 
 
-def _read_records(records: Sequence[Any], durations: Any) -> tuple[list[str | None], list[int]]:
-    """The codes of errors, as `Step.error_code` has them, and the steps that wait for permission.
+def _read_records(
+    records: Sequence[Any], durations: Any
+) -> tuple[list[str | None], list[int], dict[int, Trace]]:
+    """The codes of errors, the steps that wait for permission, and the traces of sub-agents.
 
     One look at each record, and each kind asked for what it has; notes how long executions took.
     """
     codes: list[str | None] = [None] * len(records)
     pending: list[int] = []
+    nested: dict[int, Trace] = {}
     for seq, record in enumerate(records):
         kind = type(record)
         if kind is Result:
@@ -141,12 +146,14 @@ def _read_records(records: Sequence[Any], durations: Any) -> tuple[list[str | No
             codes[seq] = record.problems[0].code if record.problems else None
         elif kind is Outcome:
             durations[seq] = record.duration_ms
+            if record.trace is not None:
+                nested[seq] = record.trace
             codes[seq] = record.error.code if record.error else None
         elif kind is Decision:
             codes[seq] = "permission_denied" if record.choice == "deny" else None
             if record.choice == "pending":
                 pending.append(seq)
-    return codes, pending
+    return codes, pending, nested
 
 
 def _has_faults(traces: Sequence[Trace], records: Sequence[Any], replies: Sequence[Reply | None]) -> bool:
@@ -184,8 +191,13 @@ def _model(steps: list[Step]) -> str | None:
     return next((reply.model for reply in replies if reply.model), None)
 
 
-def _tokens(kinds: Sequence[str], replies: Sequence[Reply | None]) -> tuple[Any, Any]:
-    """What each request cost, where the endpoint said so, in the request's row."""
+def _tokens(
+    kinds: Sequence[str], replies: Sequence[Reply | None], nested: Mapping[int, Trace]
+) -> tuple[Any, Any]:
+    """What each request took, in its row; all that a sub-agent took, in the row of the step that ran it.
+
+    Missing where no endpoint said it.
+    """
     import numpy as np
 
     sent, received = np.full((2, len(kinds)), -1, dtype=np.int64)
@@ -193,10 +205,12 @@ def _tokens(kinds: Sequence[str], replies: Sequence[Reply | None]) -> tuple[Any,
     for seq, reply in enumerate(replies):
         if reply is not None:
             if reply.usage:
-                sent[request] = _count(reply.usage.get("prompt_tokens"))
-                received[request] = _count(reply.usage.get("completion_tokens"))
+                sent[request] = _count(counted(reply.usage, "prompt_tokens"))
+                received[request] = _count(counted(reply.usage, "completion_tokens"))
         elif kinds[seq] == "request":
             request = seq
+    for seq, inner in nested.items():
+        sent[seq], received[seq] = map(_count, tokens_used(inner.steps))
     return _whole(sent), _whole(received)
 
 
@@ -207,9 +221,8 @@ def _whole(values: Any) -> Any:
     return pd.arrays.IntegerArray(values, values < 0)
 
 
-def _count(value: object) -> int:
-    """A loaded trace may hold anything here."""
-    return value if type(value) is int and 0 <= value < 1 << 63 else -1
+def _count(value: int | None) -> int:
+    return -1 if value is None else min(value, (1 << 63) - 1)
 
 
 def _scalar(value: object) -> object:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from zoolab.jsontext import excerpt
-from zoolab.records import Message, Outcome, Result, Step, Verdict
+from zoolab.limits import counted
+from zoolab.records import Message, Outcome, Reply, Result, Step, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,30 @@ def errors_of(steps: Iterable[Step]) -> Iterator[LoggedError]:
             continue
         failed.add(place)
         yield LoggedError(seq, step.turn, step.slot, step.error_code or "", message)
+
+
+def replies_of(steps: Iterable[Step]) -> Iterator[Reply]:
+    """The replies of a run, each once however many calls it has, and those of its sub-agents."""
+    replies: dict[int, Reply] = {}
+    for step in steps:
+        if step.reply is not None:
+            replies[step.turn] = step.reply
+        elif isinstance(step.record, Outcome) and step.record.trace is not None:
+            yield from replies_of(getattr(step.record.trace, "steps", ()))
+    yield from replies.values()
+
+
+def tokens_used(steps: Iterable[Step]) -> tuple[int | None, int | None]:
+    """Tokens sent and received, with those of sub-agents, as the endpoints counted them; None if none did.
+
+    >>> from zoolab import Scripted, run
+    >>> tokens_used(run("Hi", [], Scripted(["Hello"])).steps)
+    (None, None)
+    """
+    usages = [reply.usage for reply in replies_of(steps)]
+    counts = ([counted(usage, name) for usage in usages] for name in ("prompt_tokens", "completion_tokens"))
+    sent, received = ([count for count in known if count is not None] for known in counts)
+    return sum(sent) if sent else None, sum(received) if received else None
 
 
 def _message(step: Step) -> str | None:

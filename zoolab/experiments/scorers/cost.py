@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from zoolab.experiments.records import Run, Score
+from zoolab.limits import Price
+from zoolab.trace import Trace
+from zoolab.trace.summary import replies_of, tokens_used
 
 
-def measure_cost(run: Run) -> dict[str, Score]:
-    """Tokens sent and received, seconds, turns and calls.
+def measure_cost(run: Run, prices: Mapping[str, Price] | None = None) -> dict[str, Score]:
+    """Tokens sent and received, seconds, turns and calls; with `prices`, by model, the `cost` too.
 
-    Tokens are None where no reply says them: they are counted by the endpoint, and never guessed.
+    Tokens hold those of sub-agents. They are None if no reply says them: the endpoint counts them, and
+    zoolab never guesses; the cost is None if a reply has no tokens, or its model no price. A scorer with
+    prices is `functools.partial(measure_cost, prices={"gpt-x": Price(input=2.5, output=10.0)})`.
     Seconds are None for a run that did not end.
 
     >>> from zoolab import Scripted, run
@@ -18,18 +25,23 @@ def measure_cost(run: Run) -> dict[str, Score]:
     (None, 1, 0, True)
     """
     trace = run.trace
-    replies = {step.turn: step.reply for step in trace.steps if step.reply is not None}
-    usages = [reply.usage for reply in replies.values() if reply.usage]
+    sent, received = tokens_used(trace.steps)
+    money: dict[str, Score] = {} if prices is None else {"cost": _cost(trace, prices)}
     return {
-        "tokens_in": _total([usage.get("prompt_tokens") for usage in usages]),
-        "tokens_out": _total([usage.get("completion_tokens") for usage in usages]),
+        **money,
+        "tokens_in": sent,
+        "tokens_out": received,
         "seconds": trace.ended,
         "turns": sum(step.kind == "request" for step in trace.steps),
         "calls": len(trace.tool_calls),
     }
 
 
-def _total(counts: list[object]) -> int | None:
-    """A loaded trace may hold anything here."""
-    known = [count for count in counts if type(count) is int and count >= 0]
-    return sum(known) if known else None
+def _cost(trace: Trace, prices: Mapping[str, Price]) -> float | None:
+    total = 0.0
+    for reply in replies_of(trace.steps):
+        price = prices.get(reply.model or "")
+        if price is None or not reply.usage:
+            return None
+        total += price.of(reply.usage)
+    return total

@@ -16,6 +16,7 @@ from zoolab.trace.story.cards import MARKS, card
 from zoolab.trace.story.markup import Html, block, clipped, code, facts, join, note, style_sheet, tag
 from zoolab.trace.story.scene import Scene
 from zoolab.trace.story.words import as_text, content_of, count, duration, listed, one_line
+from zoolab.trace.summary import tokens_used
 
 if TYPE_CHECKING:
     from zoolab.records import Message
@@ -104,7 +105,7 @@ def _outcome(trace: Trace) -> Html:
 
 def _facts(trace: Trace) -> Html | None:
     steps = trace.steps
-    sent, received = _tokens(steps)
+    sent, received = (tokens or 0 for tokens in tokens_used(steps))
     models = _models(trace)
     known = (f"{sent:,} sent, {received:,} received") if sent or received else None
     others = [(k, v) for k, v in trace.meta.items() if k != "model" and v is not None][:20]
@@ -237,13 +238,3 @@ def _is_error(record: Any, ran: bool) -> bool:
             return bool(record.error_code) and ran
         case _:
             return False
-
-
-def _tokens(steps: list[Step]) -> tuple[int, int]:
-    """Tokens sent and received, where the endpoint said so: once a reply, however many calls it has."""
-    usages = {step.turn: step.reply.usage for step in steps if step.reply is not None and step.reply.usage}
-    sent, received = (
-        sum(n for usage in usages.values() if isinstance(n := usage.get(key), int))
-        for key in ("prompt_tokens", "completion_tokens")
-    )
-    return sent, received

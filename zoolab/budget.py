@@ -1,0 +1,163 @@
+"""What a walk has left of its limits, shared with the walks that its tools start.
+
+A tool that starts a walk needs to do nothing for it: the walk finds the budget of its caller in a
+context variable, which is set while tools run and while the model is asked.
+It is there in the threads and event loops of a walk; a tool that starts threads of its own hands it on with
+`submit(copy_context().run, work)`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from threading import Lock
+from typing import Any, NamedTuple
+
+from zoolab.errors import InvalidInput, ToolLoopLimitReached
+from zoolab.jsontext import excerpt
+from zoolab.limits import Limits, Price, counted
+from zoolab.records import Reply, Request
+from zoolab.tokens import tokens_in
+
+__all__ = ["Budget"]
+
+
+class _Caller(NamedTuple):
+    """The walk whose tools, or whose model, are running."""
+
+    budget: Budget
+    #: The walks that were started meanwhile.
+    started: list[Budget]
+
+
+_CALLER: ContextVar[_Caller | None] = ContextVar("the walk that is calling", default=None)
+
+
+class Budget:
+    """What one walk has taken of its limits; what it takes, it also takes from the walks that called it.
+
+    >>> outer = Budget(Limits(depth=1))
+    >>> with outer.calling():
+    ...     inner = Budget(Limits())
+    >>> inner.begin_request()
+    >>> outer.requests, inner.requests
+    (1, 1)
+    >>> with inner.calling():
+    ...     Budget(Limits())
+    Traceback (most recent call last):
+    zoolab.errors.ToolLoopLimitReached: a walk 2 levels inside another one; expected at most 1; ...
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        caller = _CALLER.get()
+        self.limits = limits
+        #: This walk, the one that called it, the one that called that, ...
+        self.chain: tuple[Budget, ...] = (self, *(caller.budget.chain if caller else ()))
+        self.requests = 0
+        self.tokens = 0
+        self.cost = 0.0
+        #: Whether some of the tokens are an estimate, because an endpoint counted none.
+        self.estimated = False
+        #: A model whose replies cannot be paid for.
+        self._unpriced: str | None = None
+        self._lock: Lock = caller.budget._lock if caller else Lock()
+        self._deadline = time.monotonic() + limits.seconds if limits.seconds else None
+        for level, owner in enumerate(self.chain):
+            if level > owner.limits.depth:
+                raise ToolLoopLimitReached(
+                    f"a walk {level} level{'s' * (level > 1)} inside another one",
+                    expected=f"at most {owner.limits.depth}",
+                    advice="do it without a sub-agent, or raise Limits(depth=...) of the outer walk",
+                )
+        if caller is not None:
+            caller.started.append(self)
+
+    @contextmanager
+    def calling(self) -> Generator[list[Budget]]:
+        """Walks that start in here take from this budget; gives the list of them."""
+        started: list[Budget] = []
+        token = _CALLER.set(_Caller(self, started))
+        try:
+            yield started
+        finally:
+            _CALLER.reset(token)
+
+    def seconds_left(self) -> float | None:
+        """The time that is left to this walk and to those that called it; None for no limit."""
+        deadlines = [owner._deadline for owner in self.chain if owner._deadline is not None]
+        return max(0.0, min(deadlines) - time.monotonic()) if deadlines else None
+
+    def begin_request(self) -> None:
+        """Take one request.
+
+        Raises:
+            ToolLoopLimitReached: A limit of this walk, or of one that called it, is reached.
+            InvalidInput: The cost is limited, and a model has no price.
+        """
+        with self._lock:
+            for owner in self.chain:
+                owner._check(self)
+            for owner in self.chain:
+                owner.requests += 1
+
+    def end_request(self, request: Request, reply: Reply, model: object) -> None:
+        """Take what a reply has used: as the endpoint counted it, or as it is estimated.
+
+        Raises:
+            InvalidInput: The cost is limited, and the model has no price.
+        """
+        if not any(owner.limits.tokens or owner.limits.cost for owner in self.chain):
+            return
+        usage = reply.usage or {}
+        sent, received = (counted(usage, name) for name in ("prompt_tokens", "completion_tokens"))
+        estimated = sent is None and received is None
+        if estimated:
+            sent, received = tokens_in(request.prefix, request.tools), tokens_in([reply.message])
+            usage = {"prompt_tokens": sent, "completion_tokens": received}
+        names = [name for name in (reply.model, getattr(model, "model", None)) if isinstance(name, str)]
+        with self._lock:
+            for owner in self.chain:
+                owner.tokens += (sent or 0) + (received or 0)
+                owner.estimated |= estimated
+                if owner.limits.cost is not None:
+                    owner._pay(usage, names)
+        for owner in self.chain:
+            owner._check_prices()
+
+    def _pay(self, usage: Mapping[str, Any], names: list[str]) -> None:
+        prices: Mapping[str, Price] = self.limits.prices or {}
+        price = next((prices[name] for name in names if name in prices), None)
+        if price is not None:
+            self.cost += price.of(usage)
+        else:
+            self._unpriced = excerpt(names[0]) if names else "a model without a name"
+
+    def _check_prices(self) -> None:
+        if self._unpriced is not None:
+            raise InvalidInput(
+                f"Limits(cost={self.limits.cost}) has no price for {self._unpriced}",
+                expected=", ".join(self.limits.prices or ()),
+                advice="add it to prices=",
+            )
+
+    def _check(self, asking: Budget) -> None:
+        self._check_prices()
+        limits, about = self.limits, "an estimated " if self.estimated else ""
+        if self._deadline is not None and time.monotonic() >= self._deadline:
+            raise self._spent("seconds", f"{limits.seconds:g} seconds", asking)
+        if limits.tokens is not None and self.tokens >= limits.tokens:
+            raise self._spent("tokens", f"{about}{self.tokens:,} tokens", asking)
+        if limits.cost is not None and self.cost >= limits.cost:
+            raise self._spent("cost", f"{about or 'a '}cost of {self.cost:g}", asking)
+        if self.requests >= limits.all_requests:
+            raise self._spent("requests", f"{self.requests} requests, with those of sub-agents", asking)
+
+    def _spent(self, name: str, how_much: str, asking: Budget) -> ToolLoopLimitReached:
+        if self is asking:
+            what, advice = f"no answer after {how_much}", f"raise Limits({name}=...)"
+        else:
+            what = f"the {name} of a calling walk are spent: {how_much}"
+            advice = f"raise Limits({name}=...) of the outer walk"
+        return ToolLoopLimitReached(what, advice=advice)
