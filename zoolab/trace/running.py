@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from zoolab.errors import InvalidInput
 from zoolab.loop import Tools, Walk, walk
 from zoolab.trace.trace import Trace
 
@@ -18,6 +19,7 @@ def run(
     model: Model,
     *,
     trace: Trace | None = None,
+    meta: Mapping[str, Any] | None = None,
     ask: Callable[[Step], Record | None] | None = None,
     **options: Any,
 ) -> Trace:
@@ -28,6 +30,7 @@ def run(
         tools: A `ToolRegistry`, or tools and functions.
         model: Anything that turns a `Request` into a `Reply`.
         trace: A trace to record into; a new one by default.
+        meta: What else is known of the run, as for `Trace`; not together with `trace`.
         ask: Answers a step that waits for permission, with a `Decision`, or an `Outcome` in place of
             running it; by default nobody does, and the call is denied.
         options: As for `walk`.
@@ -39,7 +42,9 @@ def run(
     >>> run("Hi", [], Scripted(["Hello"])).answer
     'Hello'
     """
-    trace = Trace() if trace is None else trace
+    if trace is not None and meta is not None:
+        raise InvalidInput("both trace= and meta= are given", advice="use Trace(meta=...) instead")
+    trace = Trace(meta=meta) if trace is None else trace
     trace.options = {**options, "model": model}
     steps = walk(prompt, tools, model, **options)
     if ask is None:
