@@ -215,8 +215,8 @@ def test_the_frame_has_one_row_a_step_and_its_documented_columns():
 
 def test_saving_leaves_the_old_file_when_a_value_cannot_be_written(tmp_path):
     path = run("Hi", TOOLS, Scripted(["Old."])).save(tmp_path / "t.jsonl")
-    trace = run("Hi" * MAX_LINE, TOOLS, Scripted(["New."]))
-    with pytest.raises(InvalidInput, match=r"a message of step 1 takes 134,217,\d+ characters"):
+    trace = run("x" * MAX_LINE, TOOLS, Scripted(["New."]))
+    with pytest.raises(InvalidInput, match=r"a message of step 1 takes 67,108,\d+ characters"):
         trace.save(path)
     assert Trace.load(path).answer == "Old."
     assert [file.name for file in tmp_path.iterdir()] == ["t.jsonl"]

@@ -243,7 +243,7 @@ def _tokens(steps: list[Step]) -> tuple[int, int]:
     """Tokens sent and received, where the endpoint said so: once a reply, however many calls it has."""
     usages = {step.turn: step.reply.usage for step in steps if step.reply is not None and step.reply.usage}
     sent, received = (
-        sum(n for usage in usages.values() if isinstance(n := usage.get(key), int))
+        sum(n for usage in usages.values() if type(n := usage.get(key)) is int and 0 <= n < 1 << 63)
         for key in ("prompt_tokens", "completion_tokens")
     )
     return sent, received
