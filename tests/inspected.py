@@ -136,7 +136,9 @@ def hostile(text: str) -> Trace:
     request = Request(
         told, ({"function": text}, {text: text}), text, {text: text}, (Withheld(text, 1, 1.0, text),)
     )
-    trace = Trace(run_id=text, notes={text: text, "1": text, "2": 2}, parent=text, forked_at=text)
+    trace = Trace(
+        run_id=text, meta={"notes": {text: text, "1": text, "2": 2}, "parent": text, "forked_at": text}
+    )
     verdicts = [Verdict(False, None, problems[:1]), Verdict(False, None, problems[1:] * 30)]
     verdicts += [Verdict(True, {text: text}, (), Repair(text, f"x{text}", True, problems, problems))]
     for record in (

@@ -19,7 +19,7 @@ def codes(trace: Trace) -> list[str]:
 
 def told(replies, tools=GOOD, **meta) -> Trace:
     """The trace of a scripted walk."""
-    return Trace.record(walk("Is nginx up?", tools, Scripted(replies)), **meta)
+    return Trace.record(walk("Is nginx up?", tools, Scripted(replies)), meta=meta)
 
 
 def test_a_good_run_has_none():

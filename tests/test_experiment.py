@@ -367,7 +367,7 @@ def verdicts_of(trace):
 def test_a_trace_comes_back_from_the_journal_as_it_was(script, faults, envelope):
     from zoolab import Faulty
 
-    trace = Trace(case_id="a")
+    trace = Trace(meta={"case_id": "a"})
     model = Faulty(Scripted(script), faults)
     with suppress(ZoolabError):
         run("Hi", TOOLS, model, trace=trace, envelope=envelope)

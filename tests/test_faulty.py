@@ -126,7 +126,7 @@ def test_a_walk_without_a_chance_for_a_fault_has_no_mark():
 
 
 def test_the_column_does_not_come_from_what_somebody_says_of_the_run():
-    trace = Trace.record(walk("Hi", [], Scripted(["Hello"])), fault="slow")
+    trace = Trace.record(walk("Hi", [], Scripted(["Hello"])), meta={"fault": "slow"})
     assert trace.to_frame()["fault"].isna().all()
 
 

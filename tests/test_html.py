@@ -139,7 +139,7 @@ def hostile_trace(text: str) -> Trace:
     withheld = (Withheld(text, 9, 0.1, text),)
     inner = Trace()
     inner.add(Step("tool_call", 1, None, answer, messages, 1, None, answer))
-    trace = Trace(run_id=text, model=text, case_id=text)
+    trace = Trace(run_id=text, meta={"model": text, "case_id": text})
     trace.meta[text] = text
     for step in (
         Step("define", 0, None, tools, Messages()),

@@ -140,7 +140,7 @@ def busy():
         ("agent", {"task": "Find out."}),
     ]
     model = Scripted([first, waiting(0.01), "Done."])
-    trace = Trace(agent="planner", model="m-1", case_id="c1", seed=3)
+    trace = Trace(meta={"agent": "planner", "model": "m-1", "case_id": "c1", "seed": 3})
     return run("Go.", [*TOOLS, wait, agent], model, repair=RuleRepair(), trace=trace)
 
 
@@ -322,7 +322,7 @@ def test_a_call_that_waits_has_a_span_without_an_error():
 
 @pytest.mark.parametrize("said", [{}, {"provider": None}, {"provider": ""}, {"model": "gpt-4o"}])
 def test_a_provider_that_nobody_named_is_zoolab(said):
-    spans = run("Hi", [], Scripted(["Hello"]), trace=Trace(**said)).to_otel()
+    spans = run("Hi", [], Scripted(["Hello"]), trace=Trace(meta=said)).to_otel()
     assert {span.attributes["gen_ai.provider.name"] for span in spans} == {"zoolab"}
 
 
@@ -340,7 +340,7 @@ def test_requests_and_replies_are_told():
     reply = Reply({"role": "assistant", "content": "Hi"}, "stop", usage, "m-2", ({},), {"id": "chatcmpl-1"})
     asked = {"temperature": 0, "seed": 4, "max_tokens": 9, "stop": ["END"], "top_p": "high", "model": "m-1"}
     steps = walk("Hi", [], lambda _request: reply)
-    drive(trace := Trace(provider="mistral_ai"), steps, lambda step: settled(step, asked))
+    drive(trace := Trace(meta={"provider": "mistral_ai"}), steps, lambda step: settled(step, asked))
     attributes = only(trace, "chat m-1").attributes
     expected = {
         "gen_ai.provider.name": "mistral_ai",
@@ -518,7 +518,10 @@ HOSTILE = "\ud800\x00<script>é" * 3_000
 def test_hostile_text_is_bounded_and_can_be_sent(content):
     calls = [{"id": HOSTILE, "type": "function", "function": {"name": HOSTILE, "arguments": HOSTILE}}]
     model = Scripted([{"content": HOSTILE, "tool_calls": calls}, HOSTILE])
-    trace = Trace(run_id=HOSTILE, agent=HOSTILE, model=HOSTILE, case_id=HOSTILE, seed=10**400, variant=[1])
+    trace = Trace(
+        run_id=HOSTILE,
+        meta={**dict.fromkeys(["agent", "model", "case_id"], HOSTILE), "seed": 10**400, "variant": [1]},
+    )
     trace.record(walk(HOSTILE, TOOLS, model), into=trace)
     trace.outcome, trace.error = HOSTILE, HOSTILE
     for seq, step in enumerate(trace.steps):

@@ -64,9 +64,9 @@ def closed_figures():
     plt.close("all")
 
 
-def trace_of(*replies, **meta):
+def trace_of(*replies, run_id=None, **meta):
     """The trace of a scripted walk, however it ends."""
-    trace = Trace(**meta)
+    trace = Trace(run_id=run_id, meta=meta)
     with suppress(ZoolabError):
         Trace.record(walk("What is 1 + 0?", TOOLS, Scripted([*replies]), envelope="plain"), trace)
     return trace

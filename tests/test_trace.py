@@ -16,6 +16,7 @@ from zoolab.models.scripted import Scripted
 from zoolab.records import Decision, Limits, Outcome, Reply, Request, Result, ToolCall, Verdict
 from zoolab.steps.define import tool
 from zoolab.trace import Trace, run
+from zoolab.trace.storage import MAX_LINE
 
 ANY = [
     ("add", {"a": 1, "b": 2}),
@@ -49,7 +50,7 @@ def edited(record, how):
 
 def recorded(replies, edits, path=None, looked=None):
     """A random walk, recorded while somebody steps through it and answers some of its steps."""
-    trace = Trace(path, case_id="c1", seed=3)
+    trace = Trace(path, meta={"case_id": "c1", "seed": 3})
     steps = trace.follow(
         walk("Hi é 😀 \ud800", TOOLS, Scripted([*replies, "Done."]), limits=Limits(retries=9))
     )
@@ -190,7 +191,7 @@ def test_the_frame_has_one_row_a_step_and_its_documented_columns():
         )
         return replace(reply, usage={"prompt_tokens": 10, "completion_tokens": 5}, model="m-1")
 
-    trace = Trace(run_id="r", case_id="c", variant="v", seed=7, expected_tool="add")
+    trace = Trace(run_id="r", meta={"case_id": "c", "variant": "v", "seed": 7, "expected_tool": "add"})
     Trace.record(walk("Hi", TOOLS, model), into=trace)
     frame = trace.to_frame()
     assert list(frame.columns) == COLUMNS
@@ -214,9 +215,8 @@ def test_the_frame_has_one_row_a_step_and_its_documented_columns():
 
 def test_saving_leaves_the_old_file_when_a_value_cannot_be_written(tmp_path):
     path = run("Hi", TOOLS, Scripted(["Old."])).save(tmp_path / "t.jsonl")
-    trace = Trace(odd=object())
-    Trace.record(walk("Hi", TOOLS, Scripted(["New."])), into=trace)
-    with pytest.raises(Exception, match="object"):
+    trace = run("x" * MAX_LINE, TOOLS, Scripted(["New."]))
+    with pytest.raises(InvalidInput, match=r"a message of step 1 takes 67,108,\d+ characters"):
         trace.save(path)
     assert Trace.load(path).answer == "Old."
     assert [file.name for file in tmp_path.iterdir()] == ["t.jsonl"]

@@ -76,6 +76,37 @@ def encode(value: Any) -> str:
     return _COMPACT(value)
 
 
+def encode_strict(value: Any) -> str:
+    """As `encode`, but NaN and Infinity raise `ValueError`, because they are not JSON.
+
+    >>> encode_strict(float("nan"))
+    Traceback (most recent call last):
+    ValueError: Out of range float values are not JSON compliant...
+    """
+    return _STRICT(value)
+
+
+def decode_line(line: str, depth: int) -> Any:
+    """The value of a line of a file that a stranger may have written; `NotStrictJSON` if it is not JSON.
+
+    >>> decode_line('{"a": NaN}', 9)
+    Traceback (most recent call last):
+    zoolab.jsontext.NotStrictJSON: expected a JSON value, received NaN
+    """
+    if nesting(line, depth) > depth:
+        raise NotStrictJSON(f"at most {depth} levels of nesting", "more")
+    return _LINES.decode(line)
+
+
+def nesting(text: str, limit: int = 0) -> int:
+    """How deep the brackets of a JSON text are nested. With fewer than `limit` of them none is counted.
+
+    >>> nesting('[{"a": "[["}]')
+    2
+    """
+    return _depth(text) if text.count("{") + text.count("[") > limit else 0
+
+
 def encode_line(value: Any) -> str:
     """JSON for a line of a file: as `encode`, but a lone surrogate is escaped, so that it is UTF-8.
 
@@ -210,17 +241,18 @@ def _no_constant(name: str) -> NoReturn:
     raise NotStrictJSON("a JSON value", name)
 
 
-def _compact_encoder() -> Callable[[Any], str]:
+def _compact_encoder(allow_nan: bool) -> Callable[[Any], str]:
     """`JSONEncoder.encode` makes a C encoder for each text; one that is kept costs half of that."""
-    slow = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+    slow = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=allow_nan)
     make: Any = getattr(json.encoder, "c_make_encoder", None)
     if make is None:
         return slow.encode
     quote = json.encoder.encode_basestring
-    fast = make(None, slow.default, quote, None, ":", ",", False, False, True)
+    fast = make(None, slow.default, quote, None, ":", ",", False, False, allow_nan)
     return lambda value: "".join(fast(value, 0))
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_float=_finite, parse_constant=_no_constant)
-_COMPACT = _compact_encoder()
+_LINES = json.JSONDecoder(parse_float=_finite, parse_constant=_no_constant)
+_COMPACT, _STRICT = _compact_encoder(True), _compact_encoder(False)
 _SORTED = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode

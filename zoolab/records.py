@@ -153,6 +153,22 @@ class Reply:
     raw: dict[str, Any] | None = None
     #: What was broken on purpose, on the way to the model and back.
     faults: tuple[Fault, ...] = ()
+    #: What the model class sent, if that is more or something else than the request. With `messages` it is
+    #: the whole body; without, the fields that were added to the request's own, such as model and seed.
+    sent: Mapping[str, Any] | None = None
+
+    def body_sent(self, request: Request) -> dict[str, Any]:
+        """The body that was sent for a request, as far as the model class told.
+
+        >>> Reply({"role": "assistant"}, sent={"model": "m"}).body_sent(Request([]))
+        {'model': 'm', 'messages': []}
+        """
+        return dict(self.sent or {}) if self.sent_instead else {**(self.sent or {}), **request.body()}
+
+    @property
+    def sent_instead(self) -> Mapping[str, Any] | None:
+        """The body that was sent in place of the request; None if the request was sent."""
+        return self.sent if self.sent is not None and "messages" in self.sent else None
 
     @property
     def text(self) -> str:

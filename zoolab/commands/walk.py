@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from typing import Any, TextIO
 
+from zoolab.anyjson import encode_any
 from zoolab.commands.models import DEFAULT_PROMPT, DEFAULT_RECORDING, is_live, model_of, tools_of
 from zoolab.errors import ReplayMiss
-from zoolab.jsontext import encode_line, excerpt
+from zoolab.jsontext import excerpt
 from zoolab.loop import walk
 from zoolab.models.recording import Recording
 from zoolab.policy import Permissions, ask_person
@@ -103,7 +104,7 @@ def _keep(trace: Trace, options: argparse.Namespace) -> None:
         trace.to_html(options.html)
     if options.json:
         for event in events_of(trace):
-            print(encode_line(event))
+            print(encode_any(event))
 
 
 def _say_who(model: Any, options: argparse.Namespace) -> None:

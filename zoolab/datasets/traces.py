@@ -114,7 +114,7 @@ def _erring_runs(outputs: Sequence[Mapping[str, Any]], tools: ToolRegistry) -> I
             model = GoneOn(row, words["text" if row["model"] == "smollm2" else "native"])
             meta = {"case_id": row["case"], "expected_tool": row["expected_tool"] or ""}
             asked = {"prompt": row["prompt"], "registry": offered(row["offered"], tools)}
-            trace = _walked(asked, model, **meta)
+            trace = _walked(asked, model, meta)
             cause = _cause(trace, row["expected_tool"], kind)
             who = f"{row['who']}; after the first reply SmolLM2"
             id = f"{kind.replace('_', '-')}-{number}"
@@ -176,8 +176,8 @@ def damage(row: Row, folder: Path) -> Row:
     return {**row, "id": "damaged-file", **told, "root_cause": "file: line 5 is cut in half"}
 
 
-def _walked(asked: Mapping[str, Any], model: Model, **meta: Any) -> Trace:
-    trace = Trace(**meta)
+def _walked(asked: Mapping[str, Any], model: Model, meta: Mapping[str, Any] | None = None) -> Trace:
+    trace = Trace(meta=meta)
     registry = asked.get("registry") or tools_named(*asked["tools"])
     steps = walk(
         asked["prompt"],

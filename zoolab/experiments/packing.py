@@ -266,6 +266,8 @@ def _reply_row(reply: Reply, became: Message) -> dict[str, Any]:
         row["model"] = reply.model
     if reply.pieces or reply.raw or reply.faults:
         row |= {"pieces": reply.pieces, "raw": reply.raw, "faults": [*map(encode_plain, reply.faults)]}
+    if reply.sent is not None:
+        row["sent"] = reply.sent
     return row
 
 

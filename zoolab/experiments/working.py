@@ -91,7 +91,7 @@ class Worker:
         place = kit.grid.place(number)
         case, digest, _ = cards[place.case]
         seed = derive_seed(kit.grid.seed, case.id, place.variant, place.model, place.repeat)
-        trace = Trace(run_id=kit.grid.run_id(number, digest), **meta_of(case, place, seed))
+        trace = Trace(run_id=kit.grid.run_id(number, digest), meta=meta_of(case, place, seed))
         self._walk(case, place, seed, trace)
         return line_of(case, place, seed, trace, kit.scorers, parts)
 
@@ -183,7 +183,7 @@ def crashed(
     >>> b'"outcome":"crashed"' in crashed(Case("a", "Hi"), place, "4c", 7, "it died", {})
     True
     """
-    trace = Trace(run_id=run_id, **meta_of(case, place, seed))
+    trace = Trace(run_id=run_id, meta=meta_of(case, place, seed))
     trace.outcome, trace.error = "crashed", why
     return line_of(case, place, seed, trace, scorers, Parts())
 

@@ -47,7 +47,7 @@ class Checked:
         from zoolab.inspector.inspector import inspect
 
         try:
-            return inspect(read_conversation(walks[0].walk, agent=f"your loop in {walks[0].name}"))
+            return inspect(read_conversation(walks[0].walk, meta={"agent": f"your loop in {walks[0].name}"}))
         except ZoolabError:
             return None  # the student's code may have said what is no conversation at all
 

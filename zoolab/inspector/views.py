@@ -124,7 +124,7 @@ _HELD: Block = note(Room(400), "info", "Your edit is kept: it goes on with the n
 def notes_of(trace: Trace) -> dict[str, str]:
     """What readers noted, by step number; kept in the trace's meta, so that it is saved with it.
 
-    >>> notes_of(Trace(notes={"3": "See?", "4": 5}))
+    >>> notes_of(Trace(meta={"notes": {"3": "See?", "4": 5}}))
     {'3': 'See?'}
     """
     kept, room = trace.meta.get("notes"), MAX_NOTES

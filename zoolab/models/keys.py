@@ -12,12 +12,17 @@ from zoolab.secrets import scrub_json
 
 #: How a reply is delivered is no part of what is asked.
 DELIVERY = ("stream", "stream_options")
-#: What a result's envelope says differently each time: how long the tool took, and when it ran.
-_VOLATILE = re.compile(r'(\\"execution_time_ms\\":|\\"timestamp\\":)\d+')
+# The end of a result in zoolab's envelope (see zoolab/steps/result.py): the times differ in each run.
+_TIMES = re.compile(
+    r'(,"metadata":\{"execution_time_ms":)[0-9]+(,"data_size_bytes":[0-9]+,"timestamp":)[0-9]+(\}\})\Z'
+)
 
 
 class RequestKeys:
-    """Names requests. It remembers the messages of the last one, since most requests only add to it.
+    """Names requests. It remembers the messages of the last one, because most requests only add to it.
+
+    Two requests have the same name if they differ only in delivery, in the times at the end of a
+    result's envelope, or in secrets, which no recording keeps.
 
     >>> keys = RequestKeys()
     >>> keys.of({"messages": [], "stream": True}) == keys.of({"messages": []})
@@ -25,24 +30,33 @@ class RequestKeys:
     """
 
     def __init__(self) -> None:
-        self._messages: list[tuple[Any, str]] = []
-        self._rest: tuple[Any, str] = (None, "")
+        self._messages: list[tuple[str, str]] = []
+        self._rest: tuple[str, str] = ("", "")
 
     def of(self, body: Mapping[str, Any]) -> str:
         """The name of a request: the same however it is streamed, whenever its tools ran, without secrets."""
-        rest = {key: value for key, value in body.items() if key != "messages" and key not in DELIVERY}
-        named_rest = self._rest
-        if named_rest[0] != rest:
-            named_rest = self._rest = _named(rest)
-        known, messages = self._messages, body.get("messages") or []
-        same = min(len(known), len(messages))
-        named = [known[i] if known[i][0] == messages[i] else _named(messages[i]) for i in range(same)]
-        named += map(_named, messages[same:])
+        messages = body.get("messages")
+        listed: list[Any] = messages if isinstance(messages, list) else []
+        rest = {key: value for key, value in body.items() if key not in DELIVERY}
+        if "messages" in rest:
+            rest["messages"] = len(listed) if listed else messages
+        named_rest = self._rest = _named(rest, self._rest)
+        known = self._messages[: len(listed)]
+        named = [_named(message, before) for message, before in zip(listed, known, strict=False)]
+        named += [_named(message) for message in listed[len(known) :]]
         self._messages = named
         return digest(named_rest[1] + "".join(name for _, name in named))
 
 
-def _named(value: Any) -> tuple[Any, str]:
-    """A copy of a part of a request, to know it again, and its name."""
-    copy = json.loads(canonical(value))
-    return copy, digest(_VOLATILE.sub(r"\g<1>0", canonical(scrub_json(copy))))
+def _named(value: Any, known: tuple[str, str] = ("", "")) -> tuple[str, str]:
+    """A part of a request as text, and its name; `known` is returned if it is that of the same part.
+
+    The texts are compared, not the values: `1 == True` in Python, but not in JSON.
+    """
+    text = canonical(value)
+    if text == known[0]:
+        return known
+    part = scrub_json(json.loads(text))
+    if isinstance(part, dict) and part.get("role") == "tool" and isinstance(part.get("content"), str):
+        part["content"] = _TIMES.sub(r"\g<1>0\g<2>0\g<3>", part["content"])
+    return text, digest(canonical(part))

@@ -3,7 +3,7 @@
 `LocalModel()` uses each for what it can do. Needle chooses calls; it sees the tools and the last question,
 never a result. SmolLM2 writes words: its chat template knows no tools, and drops a call and where a result
 came from. So once there is a result, SmolLM2 gets the question and the results as a plain conversation with
-six worked examples; `LocalModel.sent` shows it, and so does `reply.raw["sent"]`.
+six worked examples; `LocalModel.sent` shows it, and so does `reply.sent`.
 
 They are small, and wrong often. That is what they are good for here: their mistakes are real ones.
 """
@@ -118,7 +118,7 @@ class LocalModel:
     def __call__(self, request: Request) -> Reply:
         sent = self.sent(request)
         reply = self._model(self.answers(request))(sent)
-        return reply if sent is request else replace(reply, raw={**(reply.raw or {}), "sent": sent.body()})
+        return reply if sent is request else replace(reply, sent=reply.body_sent(sent))
 
     def answers(self, request: Request) -> str:
         """Which model answers a request: words after a result and without tools, else calls.

@@ -10,6 +10,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from zoolab.errors import ModelError
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from openai._types import RequestOptions
 
 PATH = "/chat/completions"
+_STREAMED = {"stream": True, "stream_options": {"include_usage": True}}
 
 
 class OpenAIModel:
@@ -61,7 +63,12 @@ class OpenAIModel:
         self.settings = {"temperature": 0, **settings}
 
     def __call__(self, request: Request) -> Reply:
-        return self.ask(self.body(request))
+        return replace(self.ask(self.body(request)), sent=self.added(request))
+
+    def added(self, request: Request) -> dict[str, Any]:
+        """The fields of the body that the request does not have itself, as `Reply.sent` keeps them."""
+        streamed = _STREAMED if self.stream else {}
+        return {"model": self.model, **self.settings, **request.settings, **streamed}
 
     def body(self, request: Request) -> dict[str, Any]:
         """The body of the HTTP request, as it is sent."""
@@ -83,7 +90,7 @@ class OpenAIModel:
     def _streamed(self, body: dict[str, Any], options: RequestOptions) -> Reply:
         from openai import Stream
 
-        body = {**body, "stream": True, "stream_options": {"include_usage": True}}
+        body = {**body, **_STREAMED}
         with self.client.post(
             PATH, cast_to=object, body=body, options=options, stream=True, stream_cls=Stream[object]
         ) as chunks:

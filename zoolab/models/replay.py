@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -63,7 +64,9 @@ class Replay:
             if self.live is None:
                 raise self._miss(body)
             self.recording.add(body, _response_of(self.live(request)))
-        return self._asks.ask(body, {KEY_HEADER: key})
+        reply = self._asks.ask(body, {KEY_HEADER: key})
+        instead = (self.recording.response(key) or {}).get("sent")
+        return replace(reply, sent=instead if isinstance(instead, dict) else self._asks.added(request))
 
     def body(self, request: Request) -> dict[str, Any]:
         """The body of the HTTP request, as the recording knows it."""
@@ -111,7 +114,7 @@ def _header_of(live: Model) -> Header:
 def _response_of(reply: Reply) -> dict[str, Any]:
     """The response as it came; one in the same form where the model gave none."""
     if reply.raw is not None:
-        return reply.raw
+        return reply.raw if reply.sent_instead is None else {**reply.raw, "sent": dict(reply.sent_instead)}
     if not reply.message:
         raise ModelError("a reply without a message cannot be recorded", expected="an assistant message")
     choice = {"index": 0, "message": reply.message, "finish_reason": reply.finish_reason or "stop"}
@@ -122,4 +125,5 @@ def _response_of(reply: Reply) -> dict[str, Any]:
         "model": reply.model or "unknown",
         "choices": [choice],
     }
+    body |= {} if reply.sent_instead is None else {"sent": dict(reply.sent_instead)}
     return body if reply.usage is None else {**body, "usage": dict(reply.usage)}

@@ -154,7 +154,7 @@ def graded_in(runs: pd.DataFrame, steps: pd.DataFrame) -> pd.DataFrame:
     if the tool was to blame, and else wrong_answer.
 
     >>> from zoolab import Scripted, Trace, run
-    >>> steps = steps_in(run("Hi", [], Scripted(["Hello"]), trace=Trace(expected_tool="add")).to_frame())
+    >>> steps = steps_in(run("Hi", [], Scripted(["Hello"]), meta={"expected_tool": "add"}).to_frame())
     >>> graded_in(runs_in(steps), steps)["blame"].tolist()
     ['no_tool_call']
     """

@@ -17,7 +17,7 @@ from types import CoroutineType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zoolab.errors import ERROR_CODES, ToolTimeout, ZoolabError
-from zoolab.faults import GOING_ON
+from zoolab.faults import GOING_ON, Fault
 from zoolab.records import Context, Failure, Outcome, ToolCall, Verdict
 from zoolab.steps.printed import STAGE, Printed
 from zoolab.tools import ToolReturn
@@ -208,7 +208,7 @@ def _timed(job: Job, call: Any) -> Outcome:
         raise
     except BaseException as error:
         failure = _failure(error)
-        trace, fault = getattr(error, "trace", None), getattr(error, "fault", None)
+        trace, fault = _trace_of(error), _fault_of(error)
     finally:
         text = printed.text()
     elapsed = (time.perf_counter() - began) * 1000
@@ -232,6 +232,17 @@ def _failure(error: BaseException) -> Failure:
         return Failure(code, _message(error), name)
     text = _message(error)
     return Failure(_code(error), f"{name}: {text}" if text else name, name)
+
+
+def _trace_of(error: BaseException) -> Any:
+    """The trace of a walk that ended so; an exception of somebody else may call something else `trace`."""
+    trace = getattr(error, "trace", None)
+    return trace if callable(getattr(type(trace), "messages_at", None)) else None
+
+
+def _fault_of(error: BaseException) -> Fault | None:
+    fault = getattr(error, "fault", None)
+    return fault if isinstance(fault, Fault) else None
 
 
 def _message(error: BaseException) -> str:

@@ -6,17 +6,19 @@ is the rest: ids that are missing or taken, arguments that came as an object, ca
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from zoolab.anyjson import any_json, as_text, is_strict
 from zoolab.errors import ModelError
 from zoolab.jsontext import NotStrictJSON, encode, excerpt, parse_json
-from zoolab.records import Message, Reply, ToolCall
+from zoolab.records import Fault, Message, Reply, ToolCall
 from zoolab.registry import ToolRegistry
 from zoolab.textcalls import TextCall, before_calls, find_calls, in_cut_text
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable
 
 
 class CallIds:
@@ -50,7 +52,10 @@ class CallIds:
 
 
 def check_reply(reply: object) -> Reply:
-    """The reply of a model, or `ModelError` where it is none.
+    """The reply of a model in JSON's types, or `ModelError` if it is not a reply.
+
+    A `finish_reason` or `model` that is not text becomes the text of its JSON; what is not JSON in the
+    message gets the form that `zoolab.anyjson` documents; a field of another type is left out.
 
     >>> check_reply("100")
     Traceback (most recent call last):
@@ -61,7 +66,7 @@ def check_reply(reply: object) -> Reply:
         and isinstance(reply.message, dict)
         and reply.message.get("role") == "assistant"
     ):
-        return reply
+        return well_formed(reply)
     if not isinstance(reply, Reply):
         raise ModelError(
             f"the model returned {type(reply).__name__}",
@@ -69,6 +74,31 @@ def check_reply(reply: object) -> Reply:
             advice="wrap a function that returns text or calls in Scripted(function)",
         )
     raise ModelError(f"the model replied {excerpt(reply.message)}", expected="an assistant message")
+
+
+def well_formed(reply: Reply) -> Reply:
+    """The reply with fields of the types that they are declared with.
+
+    >>> well_formed(Reply({"role": "assistant", "logprob": float("-inf")}, finish_reason=5))
+    Reply(message={'role': 'assistant', 'logprob': '-Infinity'}, finish_reason='5', ...)
+    """
+    changed: dict[str, Any] = {}
+    if not is_strict(reply.message):
+        changed["message"] = any_json(reply.message)
+    for name in ("finish_reason", "model"):
+        value = getattr(reply, name)
+        if value is not None and type(value) is not str:
+            changed[name] = as_text(value)
+    for name in ("usage", "raw", "sent"):
+        value = getattr(reply, name)
+        if value is not None and not isinstance(value, dict):
+            changed[name] = any_json(value) if isinstance(value, Mapping) else None
+    for name, kind in (("pieces", dict), ("faults", Fault)):
+        value = getattr(reply, name)
+        if type(value) is not tuple or not all(isinstance(item, kind) for item in value):
+            items = value if isinstance(value, list | tuple) else ()
+            changed[name] = tuple(item for item in items if isinstance(item, kind))
+    return replace(reply, **changed) if changed else reply
 
 
 def without_empty_calls(message: Message) -> Message:

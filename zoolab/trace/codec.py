@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
@@ -27,6 +28,7 @@ from zoolab.records import (
 )
 from zoolab.registry import ToolRegistry
 from zoolab.steps.result import NotJSON, to_json_value
+from zoolab.steps.tool_call import well_formed
 from zoolab.tools import Tool
 
 if TYPE_CHECKING:
@@ -63,7 +65,7 @@ def encode_record(record: Record) -> dict[str, Any]:
     if isinstance(record, ToolRegistry):
         return {"type": "tools", "tools": [_encode_tool(tool) for tool in record]}
     if isinstance(record, Request):
-        settings = to_json_value(dict(record.settings))
+        settings = dict(record.settings)
         return {
             "type": "request",
             "tools": list(record.tools),
@@ -72,8 +74,10 @@ def encode_record(record: Record) -> dict[str, Any]:
             "withheld": [_fields(tool) for tool in record.withheld],
         }
     if isinstance(record, Outcome):
-        plain = _fields(record, "value", "trace")
+        plain = _fields(record, "value", "trace") | _fault_of(record)
         return {"type": "outcome", **plain, **_encode_value(record.value), **_encode_inner(record.trace)}
+    if isinstance(record, Reply):
+        return {"type": "reply", **encode_plain(record)}
     return {"type": _NAMES[type(record)], **_fields(record, "bound")}
 
 
@@ -148,7 +152,12 @@ def encode_plain(record: ToolCall | Reply | Fault) -> dict[str, Any]:
     >>> encode_plain(Reply({"role": "assistant", "content": "Hi"}))["message"]
     {'role': 'assistant', 'content': 'Hi'}
     """
-    return _fields(record)
+    return _fields(well_formed(record) if isinstance(record, Reply) else record)
+
+
+def _fault_of(outcome: Outcome) -> dict[str, Any]:
+    """The mark of a fault. A tool's exception may have an attribute `fault` of its own, which is not one."""
+    return {"fault": _fields(outcome.fault) if isinstance(outcome.fault, Fault) else None}
 
 
 def _fields(record: Any, *without: str) -> dict[str, Any]:
@@ -158,6 +167,8 @@ def _fields(record: Any, *without: str) -> dict[str, Any]:
 def _nested(value: Any) -> Any:
     if isinstance(value, _NESTED):
         return _fields(value)
+    if isinstance(value, Mapping):
+        return dict(value)
     return [_nested(item) for item in value] if isinstance(value, tuple) else value
 
 
@@ -174,11 +185,12 @@ def _encode_value(value: Any) -> dict[str, Any]:
     return {"shown": text[:MAX_VALUE_CHARS], "size": len(text.encode())}
 
 
-def _encode_inner(trace: Trace | None) -> dict[str, Any]:
-    """The trace of a sub-agent, event by event."""
+def _encode_inner(trace: object) -> dict[str, Any]:
+    """The trace of a sub-agent; a tool's exception may have an attribute `trace` that is something else."""
     from zoolab.trace.events import events_of
+    from zoolab.trace.trace import Trace
 
-    return {} if trace is None else {"trace": list(events_of(trace))}
+    return {"trace": list(events_of(trace))} if isinstance(trace, Trace) else {}
 
 
 def _decode_inner(events: object) -> Trace:

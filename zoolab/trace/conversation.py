@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from zoolab.errors import ModelError
@@ -13,7 +13,9 @@ from zoolab.steps.validate import check_call
 from zoolab.trace.trace import Trace
 
 
-def read_conversation(messages: Iterable[Message], tools: ToolRegistry | None = None, **meta: Any) -> Trace:
+def read_conversation(
+    messages: Iterable[Message], tools: ToolRegistry | None = None, *, meta: Mapping[str, Any] | None = None
+) -> Trace:
     """The trace of a conversation in OpenAI's form: requests, calls, verdicts and results.
 
     Nothing runs, and how long anything took is not known. With `tools` the calls are checked against
@@ -31,7 +33,7 @@ def read_conversation(messages: Iterable[Message], tools: ToolRegistry | None = 
     >>> trace.answer
     'It is 1.'
     """
-    return Trace.record(_steps(list(messages), tools), **meta)
+    return Trace.record(_steps(list(messages), tools), meta=meta)
 
 
 def _steps(messages: list[Message], tools: ToolRegistry | None) -> Iterator[Step]:

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from zoolab.anyjson import any_json, as_text
 from zoolab.errors import InvalidTrace, ZoolabError
 from zoolab.jsontext import digest, excerpt
 from zoolab.records import KINDS, Message, Messages, Step
-from zoolab.steps.result import to_json_value
 from zoolab.trace.codec import (
     decode_call,
     decode_fault,
@@ -237,12 +237,13 @@ class _Reader:
 
 
 def _header(trace: Trace) -> Event:
-    known = {"run_id": trace.run_id, "began": trace.began, "meta": to_json_value(trace.meta)}
+    known = {"run_id": trace.run_id, "began": trace.began, "meta": any_json(trace.meta)}
     return {"event": "trace", "format": FORMAT, "version": VERSION, **known}
 
 
 def _end(trace: Trace) -> Event:
-    end: Event = {"event": "end", "t": trace.ended, "outcome": trace.outcome, "error": trace.error}
+    end: Event = {"event": "end", "t": trace.ended, "outcome": as_text(trace.outcome)}
+    end["error"] = None if trace.error is None else as_text(trace.error)
     return end if trace.fault is None else {**end, "fault": encode_plain(trace.fault)}
 
 

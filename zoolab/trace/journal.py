@@ -11,7 +11,7 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from zoolab.jsontext import encode
+from zoolab.anyjson import encode_any
 from zoolab.records import Message, Messages
 
 
@@ -43,7 +43,7 @@ class Journal:
         if not messages.shares(self.latest):
             branch = self._continue_from(_common(self.latest, messages))
         for message in messages.since(len(branch)):
-            branch.append(encode(message))
+            branch.append(encode_any(message))
         self.latest, self.revision = messages, Revision(len(self._branches) - 1, len(messages))
         return self.revision
 

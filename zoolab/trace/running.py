@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Unpack
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Unpack
 
+from zoolab.errors import InvalidInput
 from zoolab.loop import Tools, Walk, walk
 from zoolab.options import WalkOptions, passes_on
 from zoolab.trace.trace import Trace
@@ -27,6 +28,7 @@ def run(
     model: Model,
     *,
     trace: Trace | None = None,
+    meta: Mapping[str, Any] | None = None,
     ask: Callable[[Step], Record | None] | None = None,
     **options: Unpack[WalkOptions],
 ) -> Trace:
@@ -37,6 +39,7 @@ def run(
         tools: A `ToolRegistry`, or tools and functions.
         model: Anything that turns a `Request` into a `Reply`.
         trace: A trace to record into; a new one by default.
+        meta: What else is known of the run, as for `Trace`; not together with `trace`.
         ask: Answers a step that waits for permission, with a `Decision`, or an `Outcome` in place of
             running it; by default nobody does, and the call is denied.
         options: As for `walk`.
@@ -48,7 +51,9 @@ def run(
     >>> run("Hi", [], Scripted(["Hello"])).answer
     'Hello'
     """
-    trace = Trace() if trace is None else trace
+    if trace is not None and meta is not None:
+        raise InvalidInput("both trace= and meta= are given", advice="use Trace(meta=...) instead")
+    trace = Trace(meta=meta) if trace is None else trace
     steps = walk(prompt, tools, model, **options)
     trace.options = dict(steps.options)
     if ask is None:

@@ -15,15 +15,21 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from zoolab.anyjson import encode_any
 from zoolab.errors import InvalidInput, InvalidTrace
 from zoolab.files import write_whole
-from zoolab.jsontext import encode_line, excerpt
+from zoolab.jsontext import decode_line, excerpt
 
 FORMAT = "zoolab-trace"
 VERSION = 1
+#: Characters of a line. A longer event is neither written nor read.
 MAX_LINE = 64 << 20
+#: Levels of nesting in an event: a value has up to 64, and the trace of a sub-agent adds some.
+MAX_NESTING = 200
+
+_SHORT_ENOUGH = f"lines of at most {MAX_LINE:,} characters"
 
 Event = dict[str, Any]
 
@@ -37,13 +43,23 @@ def write_events(path: Path, events: Iterable[Event]) -> None:
     >>> path.read_text()
     '{"event":"end"}\\n'
     """
-    write_whole(path, map(_line, events))
+    write_whole(path, _lines(events))
+
+
+def as_read(event: Event) -> Event:
+    """An event as it will be once it was written and read.
+
+    >>> as_read({"event": "trace", "meta": {1: float("nan")}})
+    {'event': 'trace', 'meta': {'1': 'NaN'}}
+    """
+    return cast("Event", json.loads(encode_any(event, MAX_NESTING)))
 
 
 class EventWriter:
     """Appends events to a file as they happen; each line is whole once it is there."""
 
     def __init__(self, path: Path) -> None:
+        self._step = 0
         try:
             self._file = path.open("w", encoding="utf-8")
         except OSError as error:
@@ -53,7 +69,8 @@ class EventWriter:
 
     def write(self, event: Event) -> None:
         """Append one event."""
-        self._file.write(_line(event))
+        self._file.write(_line(event, self._step))
+        self._step += event["event"] == "step"
         self._file.flush()
 
     def close(self) -> None:
@@ -83,8 +100,10 @@ def read_events(path: Path) -> Iterator[tuple[int, Event]]:
     with file:
         number = read = 0
         try:
-            while line := file.readline(MAX_LINE):
+            while line := file.readline(MAX_LINE + 1):
                 number += 1
+                if len(line) > MAX_LINE:
+                    raise InvalidTrace(f"line {number} is too long", expected=_SHORT_ENOUGH)
                 try:
                     event = _parse(line, number)
                 except InvalidTrace as error:
@@ -102,13 +121,28 @@ def read_events(path: Path) -> Iterator[tuple[int, Event]]:
         raise unfinished or InvalidTrace(f"{path.name} is empty", expected="a trace saved as JSONL")
 
 
-def _line(event: Event) -> str:
-    return encode_line(event) + "\n"
+def _lines(events: Iterable[Event]) -> Iterator[str]:
+    step = 0
+    for event in events:
+        yield _line(event, step)
+        step += event["event"] == "step"
+
+
+def _line(event: Event, step: int) -> str:
+    line = encode_any(event, MAX_NESTING) + "\n"
+    if len(line) > MAX_LINE:
+        told = {"step": f"step {step}", "message": f"a message of step {step}", "trace": "the trace's meta"}
+        raise InvalidInput(
+            f"{told.get(event['event'], event['event'])} takes {len(line):,} characters in the file",
+            expected=_SHORT_ENOUGH,
+            advice="shorten the texts in it",
+        )
+    return line
 
 
 def _parse(line: str, number: int) -> Event:
     try:
-        event = json.loads(line)
+        event = decode_line(line, MAX_NESTING)
     except (ValueError, RecursionError) as error:
         raise InvalidTrace(f"line {number} is not JSON: {error}", expected="one event a line") from None
     if not isinstance(event, dict) or not isinstance(event.get("event"), str):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 from time import perf_counter, time
-from typing import Any, Unpack
+from typing import Any, Never, Unpack
 
 from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.jsontext import excerpt
@@ -17,7 +18,7 @@ from zoolab.options import WalkOptions, passes_on
 from zoolab.records import Fault, Message, Messages, Record, Reply, Step, ToolCall
 from zoolab.trace.events import EventStream, events_of, read_into
 from zoolab.trace.journal import Journal, Revision
-from zoolab.trace.storage import EventWriter, write_events
+from zoolab.trace.storage import EventWriter, as_read, write_events
 from zoolab.trace.summary import LoggedError, MessagesDiff, errors_of
 from zoolab.trace.views import TraceViews
 
@@ -28,7 +29,10 @@ class Trace(TraceViews):
     Args:
         path: A JSONL file that receives each step as it happens; none by default.
         run_id: A name for the run; a random one by default.
-        meta: What else is known of the run: case_id, variant, model, seed, expected_tool.
+        meta: What else is known of the run, as a dict: case_id, variant, model, seed, expected_tool.
+
+    Raises:
+        TypeError: There is no argument of this name; the message names the right one.
 
     >>> from zoolab import Scripted, tool, walk
     >>> @tool
@@ -41,9 +45,21 @@ class Trace(TraceViews):
     ('It is 100.', ['add'])
     """
 
-    def __init__(self, path: str | Path | None = None, *, run_id: str | None = None, **meta: Any) -> None:
+    def __init__(
+        self,
+        path: str | Path | None = None,
+        *,
+        run_id: str | None = None,
+        meta: Mapping[str, Any] | None = None,
+        **unknown: Never,
+    ) -> None:
+        _refuse("Trace", unknown, ("path", "run_id", "meta"))
+        if run_id is not None and not isinstance(run_id, str):
+            raise InvalidInput(f"run_id is {excerpt(run_id)}", expected="text")
+        if meta is not None and not isinstance(meta, Mapping):
+            raise InvalidInput(f"meta is {excerpt(meta)}", expected="a dict, as in meta={'case_id': 'a'}")
         self.run_id = run_id or os.urandom(6).hex()
-        self.meta = meta
+        self.meta = dict(meta or {})
         self.steps: list[Step] = []
         self.journal = Journal()
         self.revisions: list[Revision] = []
@@ -66,22 +82,36 @@ class Trace(TraceViews):
         self._stream = None if path is None else EventStream(self, EventWriter(Path(path)))
 
     @classmethod
-    def record(cls, walk: Iterable[Step], into: Trace | None = None, **meta: Any) -> Trace:
+    def record(
+        cls,
+        walk: Iterable[Step],
+        into: Trace | None = None,
+        *,
+        path: str | Path | None = None,
+        meta: Mapping[str, Any] | None = None,
+        **unknown: Never,
+    ) -> Trace:
         """Run a walk to its end and return its trace.
 
         Args:
             walk: The walk.
             into: A trace that exists already, to look at while the walk runs or after an interrupt.
-            meta: As for `Trace`, `path` included.
+            path: As for `Trace`. A trace that exists already has its own, so not together with `into`.
+            meta: As for `Trace`; not together with `into` either.
 
         Raises:
             ZoolabError: What ended the walk; its `trace` is the trace so far.
+            InvalidInput: `path` or `meta` is given together with `into`.
 
         >>> from zoolab import Scripted, walk
         >>> Trace.record(walk("Hi", [], Scripted(["Hello"]))).outcome
         'answer'
         """
-        trace = cls(**meta) if into is None else into
+        _refuse("Trace.record", unknown, ("into", "path", "meta"))
+        if into is not None and (path is not None or meta is not None):
+            given = "path" if path is not None else "meta"
+            raise InvalidInput(f"both into= and {given}= are given", advice=f"use Trace({given}=...) instead")
+        trace = cls(path, meta=meta) if into is None else into
         with trace._until_its_end(walk):
             add = trace.add
             for step in walk:
@@ -127,7 +157,8 @@ class Trace(TraceViews):
         except (ZoolabError, KeyboardInterrupt) as error:
             self.outcome = "interrupted" if isinstance(error, KeyboardInterrupt) else error.code
             self.error, self.ended = str(error), perf_counter() - self._zero
-            self.fault = getattr(error, "fault", None)
+            fault = getattr(error, "fault", None)
+            self.fault = fault if isinstance(fault, Fault) else None
             error.trace = self  # type: ignore[union-attr]
             raise
         finally:
@@ -271,7 +302,9 @@ class Trace(TraceViews):
         return fork(self, self.index(step), edit, model, tools, {**options})
 
     def __eq__(self, other: object) -> bool:
-        return list(events_of(self)) == list(events_of(other)) if isinstance(other, Trace) else NotImplemented
+        if not isinstance(other, Trace):
+            return NotImplemented
+        return list(map(as_read, events_of(self))) == list(map(as_read, events_of(other)))
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -293,3 +326,11 @@ class Trace(TraceViews):
         self.revisions[seq] = self.journal.commit(before_next)
         if self._stream is not None:
             self._stream.edit(seq)
+
+
+def _refuse(function: str, unknown: Mapping[str, Any], known: Sequence[str]) -> None:
+    """Raise a `TypeError` that names the argument that was meant."""
+    for name, value in unknown.items():
+        meant = get_close_matches(name, known, 1)
+        advice = f"did you mean {meant[0]}=?" if meant else f"write meta={{{name!r}: {excerpt(value, 40)}}}"
+        raise TypeError(f"{function}() has no argument {name}=; {advice}")

@@ -110,7 +110,7 @@ class TraceViews:
 
         Opens no connection and leaves OpenTelemetry's global provider alone. Exported twice, a run has the
         same ids and times. The time between steps by hand is left out. Who answered is what the trace was
-        told, `Trace(provider="openai")`, and else `zoolab`.
+        told, `Trace(meta={"provider": "openai"})`, and else `zoolab`.
 
         Args:
             provider: The `TracerProvider` whose processors receive the spans; by default none do.
@@ -123,7 +123,7 @@ class TraceViews:
             InvalidInput: The OpenTelemetry SDK is not installed, or `provider` is no provider.
 
         >>> from zoolab import Scripted, Trace, run
-        >>> for span in run("Hi", [], Scripted(["Hello"]), trace=Trace(agent="greeter")).to_otel():
+        >>> for span in run("Hi", [], Scripted(["Hello"]), meta={"agent": "greeter"}).to_otel():
         ...     print(span.name)
         invoke_agent greeter
         chat scripted
