@@ -10,6 +10,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 
 from zoolab import Scripted
@@ -88,7 +89,7 @@ def grown(path, size, seconds=60):
 
 
 @pytest.mark.slow
-def test_a_killed_driver_loses_nothing_and_leaves_nobody(tmp_path, undisturbed):
+def test_a_killed_driver_loses_nothing_and_leaves_nobody(tmp_path, pids, undisturbed):
     journal, chance = tmp_path / "runs.jsonl", random.Random(0)
     size, drivers = 0, []
     for _ in range(KILLS):
@@ -105,6 +106,7 @@ def test_a_killed_driver_loses_nothing_and_leaves_nobody(tmp_path, undisturbed):
     names = [name for name, _ in Reader(journal).runs()]
     assert len(names) == len(set(names)), "a run was done twice"
     assert [pid for pid in drivers if outlived(pid)] == []
+    wait_until_gone(workers_in(pids))
 
 
 @pytest.mark.slow
@@ -123,6 +125,29 @@ def test_a_killed_worker_loses_nothing(tmp_path, pids, undisturbed):
     assert killed >= min(KILLS, 3)
     assert told(Experiment.load(journal))[0] != []
     assert told(conduct(journal)) == undisturbed
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_the_workers_and_the_same_journal_goes_on(tmp_path, pids, undisturbed):
+    journal = tmp_path / "runs.jsonl"
+    driver = subprocess.Popen(
+        [sys.executable, __file__, str(journal)], start_new_session=True, stderr=subprocess.PIPE
+    )
+    grown(journal, 8_000)
+    os.killpg(driver.pid, signal.SIGINT)
+    _, said = driver.communicate(timeout=30)
+    assert said.splitlines()[-1] == b"KeyboardInterrupt"
+    wait_until_gone(workers_in(pids))
+    assert len(Experiment.load(journal)) < len(CASES) * len(VARIANTS) * REPEATS
+    assert told(conduct(journal)) == undisturbed
+
+
+def wait_until_gone(processes, seconds=20):
+    """Wait until none of these processes runs any more."""
+    until = time.monotonic() + seconds
+    while any(map(psutil.pid_exists, processes)):
+        assert time.monotonic() < until
+        time.sleep(0.02)
 
 
 def workers_in(pids):
@@ -182,7 +207,7 @@ def unable():
 
 
 def test_a_pool_that_cannot_even_begin_is_an_error():
-    with pytest.raises(InvalidInput, match="end before they do anything"):
+    with pytest.raises(InvalidInput, match="end before they do any work"):
         experiment(["Hi"], None, {"talk": talk}, executor=lambda: ProcessPoolExecutor(1, initializer=unable))
 
 

@@ -19,7 +19,7 @@ FLOORS = [
     ["lazy"],
     ["errors", "faults"],
     ["files", "jsontext", "notebooks", "predictions", "stats"],
-    ["limits", "schema", "secrets", "textcalls", "tokens"],
+    ["jobs", "limits", "schema", "secrets", "textcalls", "tokens"],
     ["messages", "steps.printed", "tools"],
     ["callables"],
     ["registry"],

@@ -112,7 +112,7 @@ def test_on_a_terminal_a_bar_moves_and_what_went_wrong_is_said(tmp_path, lab):
         (["nowhere"], "there is no nowhere"),
         ([], "there is no submission"),
         (["--csv", "no-such-folder/g.csv"], "there is no folder for no-such-folder/g.csv"),
-        (["--jobs", "0"], "0 jobs cannot grade anything"),
+        (["--jobs", "0"], "the number of workers is 0; expected at least 1"),
         (["--resume", "--again"], "not allowed with argument"),
         (["--dask", "nowhere://x"], "no dask scheduler answers at nowhere://x"),
     ],

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -22,14 +22,14 @@ from shell import command
 from sums import CASES, HALF, POINTS, RIGHT, WRONG, journal, make_class, make_lab, notebook
 
 from zoolab.errors import InvalidInput
-from zoolab.grading.classes import Progress, grade_class
+from zoolab.grading.classes import Progress, grade_all, grade_class
 from zoolab.grading.onworker import NotGraded, Terms, grade_task
 from zoolab.grading.report import write_report
 from zoolab.grading.report.overview import class_page
-from zoolab.grading.scaling import Lent, as_they_finish
 from zoolab.grading.store import Store, file_name
 from zoolab.grading.submissions import Handed, find_submissions, hand_in
 from zoolab.grading.versions import lab_version
+from zoolab.jobs import Workers, dask_executor
 
 CODES = (RIGHT, HALF, WRONG)
 
@@ -323,20 +323,33 @@ def test_few_submissions_are_in_memory_at_a_time(lab, executor):
             yield Handed(f"{number}.py", ".py", RIGHT.encode())
 
     terms = Terms(str(lab), lab_version(str(lab)), "seed")
-    for _ in as_they_finish(Lent(executor), terms, handed(), 3):
+    for _ in grade_all(Workers(executor), terms, handed(), 3):
         out -= 1
     assert (out, most) == (0, 3)
 
 
 @pytest.mark.slow
-def test_a_broken_executor_of_the_caller_s_is_said_and_the_results_stay(tmp_path, lab):
+def test_a_pool_of_the_caller_s_that_breaks_is_replaced_by_another_like_it(tmp_path, lab):
     ends = make_lab(lab, CASES.replace("    _adds", "    __import__('os')._exit(9)\n    _adds"))
     folder = make_class(tmp_path / "class", mixed(2))
-    with (
-        ProcessPoolExecutor(1, get_context("spawn")) as broken,
-        pytest.raises(InvalidInput, match="the executor is broken; what was graded is kept"),
-    ):
-        grade_class(ends, [folder], executor=broken)
+    with ProcessPoolExecutor(1, get_context("spawn")) as broken:
+        grades = grade_class(ends, [folder], executor=broken)
+    assert [failed.why for failed in grades.failed] == [
+        "the grader's own process ended 3 times while grading it"
+    ] * 2
+
+
+def test_a_broken_executor_that_only_the_caller_can_replace_is_an_error(tmp_path, lab):
+    folder = make_class(tmp_path / "class", mixed(2))
+    with pytest.raises(InvalidInput, match="the executor is broken; pass a new one; finished work is kept"):
+        grade_class(lab, [folder], executor=Breaks())
+
+
+class Breaks(Executor):
+    """An executor that is broken for good."""
+
+    def submit(self, _function, /, *_args, **_kwargs):
+        raise BrokenExecutor("out of order")
 
 
 @pytest.mark.slow
@@ -347,7 +360,9 @@ def test_a_script_that_would_start_itself_again_is_told_so(tmp_path, lab):
     )
     ran = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
     said = ran.stderr.splitlines()[-1]
-    assert said.startswith("zoolab.errors.InvalidInput: no process can start that grades; in a script,")
+    assert said.startswith(
+        "zoolab.errors.InvalidInput: the worker processes end before they do any work; in a script,"
+    )
 
 
 @pytest.mark.slow
@@ -483,8 +498,6 @@ def test_two_graders_at_once_share_the_work(tmp_path, lab):
 @pytest.mark.slow
 def test_a_cluster_whose_worker_is_killed_grades_every_submission_once(tmp_path, lab):
     distributed = pytest.importorskip("distributed")
-    from zoolab.grading.cluster import dask_cluster
-
     folder, report = make_class(tmp_path / "class", mixed(20)), tmp_path / "report"
     settings = {"dashboard_address": None, "host": "127.0.0.1", "silence_logs": 50}
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, **settings) as local:
@@ -494,10 +507,8 @@ def test_a_cluster_whose_worker_is_killed_grades_every_submission_once(tmp_path,
             if progress.done == 5:
                 os.kill(workers[0], signal.SIGKILL)
 
-        with dask_cluster(local.scheduler_address) as cluster:
-            grades = grade_class(
-                lab, [folder], report, executor=cluster.executor, at_once=cluster.at_once, watch=watch
-            )
+        with dask_executor(local.scheduler_address) as cluster:
+            grades = grade_class(lab, [folder], report, executor=cluster, watch=watch)
     assert [row.points for row in grades.rows] == expected(20)
     assert grades.failed == ()
     assert sorted(journal(report)) == sorted(mixed(20))

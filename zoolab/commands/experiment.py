@@ -13,6 +13,7 @@ from zoolab.experiments import Experiment, experiment
 from zoolab.experiments.compare import ENDS
 from zoolab.experiments.config import read_config
 from zoolab.files import write_whole
+from zoolab.jobs import dask_executor
 from zoolab.jsontext import encode_line
 from zoolab.trace.lines import visible
 
@@ -65,26 +66,9 @@ def run(options: argparse.Namespace) -> int:
 def _conduct(options: argparse.Namespace, arguments: dict[str, Any], journal: Path) -> Experiment:
     arguments |= {"journal": journal, "progress": not options.quiet, "workers": options.jobs}
     if options.dask:
-        return _on_cluster(options.dask, arguments)
+        with dask_executor(options.dask) as executor:
+            return experiment(**arguments, executor=executor)
     return experiment(**arguments, executor="processes" if options.processes else "threads")
-
-
-def _on_cluster(address: str, arguments: dict[str, Any]) -> Experiment:
-    try:
-        import distributed
-    except ImportError:
-        raise InvalidInput(
-            "dask is not installed", advice="install it with: pip install 'zoolab[cluster]'"
-        ) from None
-    connect: Any = distributed.Client
-    try:
-        client = connect(address, timeout=10)
-    except (OSError, ValueError) as error:
-        raise InvalidInput(
-            f"no dask scheduler at {address}: {error}", expected="an address such as tcp://10.0.0.1:8786"
-        ) from None
-    with client:
-        return experiment(**arguments, executor=client.get_executor(pure=False, retries=3))
 
 
 def _write(done: Experiment, folder: Path, title: str) -> None:

@@ -20,6 +20,7 @@ from zoolab.grading.report import write_report
 from zoolab.grading.report.page import points
 from zoolab.grading.report.tables import grades_csv, summary
 from zoolab.grading.store import Kept
+from zoolab.jobs import dask_executor
 from zoolab.trace.lines import visible
 
 if TYPE_CHECKING:
@@ -74,10 +75,8 @@ def _graded(options: argparse.Namespace, shown: _Shown) -> ClassGrades:
     settings: dict[str, Any] = {key: getattr(options, key) for key in ("jobs", "seed", "again", "faithful")}
     if options.dask is None:
         return grade_class(options.lab, options.submissions, options.report, watch=shown.tell, **settings)
-    from zoolab.grading.cluster import dask_cluster
-
-    with dask_cluster(options.dask) as cluster:
-        settings |= {"executor": cluster.executor, "at_once": cluster.at_once}
+    with dask_executor(options.dask) as executor:
+        settings["executor"] = executor
         return grade_class(options.lab, options.submissions, options.report, watch=shown.tell, **settings)
 
 

@@ -8,7 +8,6 @@
 records.py   Case, Setup and Run
 plan.py      which runs there are, and what each is called
 conduct.py   experiment()
-engine.py    threads, processes or a cluster, whatever dies on the way
 working.py   one run after the other
 asking.py    the cache, the budget, the pace
 journal.py   what is kept, a line a run

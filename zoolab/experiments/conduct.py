@@ -6,7 +6,8 @@ import shutil
 import tempfile
 from array import array
 from collections import Counter
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,6 @@ from typing import Any
 from zoolab.errors import InvalidInput
 from zoolab.experiments.asking import Terms
 from zoolab.experiments.cases import cases_in
-from zoolab.experiments.engine import Crash, Engine, Executors
 from zoolab.experiments.journal import Journal, Reader, check_begin, heal, make_folder
 from zoolab.experiments.pacing import Budget, Pace
 from zoolab.experiments.plan import Card, Plan, derive_seed
@@ -24,7 +24,8 @@ from zoolab.experiments.records import Scorer
 from zoolab.experiments.result import Experiment
 from zoolab.experiments.scorers import SCORERS
 from zoolab.experiments.variants import check_described, variants_in
-from zoolab.experiments.working import Done, Kit, crashed
+from zoolab.experiments.working import Done, Kit, Worker, crashed, work_in_process
+from zoolab.jobs import Jobs, Lost, Workers, pickled
 from zoolab.jsontext import excerpt
 from zoolab.registry import ToolRegistry
 
@@ -102,20 +103,35 @@ def experiment(
     with Journal(path) as book, _shared_folder(path) as folder:
         places = _places(plan, book)
         terms = Terms(folder, pace or Pace(), budget or Budget(), _cache_file(cache, path), seed)
-        executors = Executors(executor, workers)
-        stopped, whole = "", False
-        try:
-            shelf = () if executors.shares_memory else _shelf(plan)
+        stopped = ""
+        with Workers(executor, workers, preload=["zoolab.experiments.working"]) as hired:
+            shelf = () if hired.shares_memory else _shelf(plan)
             kit = Kit(plan.variants, plan.models, scoring, terms, plan.grid, shelf)
-            engine = Engine(executors, kit, _Cards(plan, shelf), tries=tries, window=window)
+            begin = _beginning(hired, kit, _Cards(plan, shelf))
+            jobs = Jobs(hired, begin, tries=tries, window=window, seconds=_seconds_a_run)
             todo = (number for number, place in enumerate(places) if place < 0)
             with following(len(plan), _count(places), progress) as advance:
-                for done in engine.run(todo, places.count(-1)):
+                for done in jobs.run(todo, places.count(-1)):
+                    if isinstance(done, Done) and done.stopped:
+                        stopped = stopped or done.stopped
+                        jobs.stop()
                     advance(_write(book, plan, scoring, places, done))
-            stopped, whole = engine.stopped, True
-        finally:
-            executors.close(now=not whole)
     return Experiment(Reader(path, home), places, plan, stopped)
+
+
+def _beginning(workers: Workers, kit: Kit, cards: _Cards) -> Callable[[Sequence[int]], Future[Done]]:
+    """How a batch of runs begins: threads share the kit, and to processes it is sent."""
+    if workers.shares_memory:
+        worker = Worker(kit)
+        return lambda numbers: workers.submit(worker.work, numbers, cards(numbers))
+    packed = pickled(kit, "what the runs have in common")
+    return lambda numbers: workers.submit(
+        work_in_process, packed, numbers, pickled(cards(numbers), "the cases")
+    )
+
+
+def _seconds_a_run(done: Done) -> float:
+    return done.seconds / max(1, len(done.lines))
 
 
 @contextmanager
@@ -136,11 +152,11 @@ def _temporary() -> tuple[object, Path]:
 
 
 def _write(
-    book: Journal, plan: Plan, scorers: Mapping[str, Scorer], places: array[int], done: Done | Crash
+    book: Journal, plan: Plan, scorers: Mapping[str, Scorer], places: array[int], done: Done | Lost[int]
 ) -> int:
     """Put down what is done, and where; returns how many runs that is."""
-    if isinstance(done, Crash):
-        places[done.number] = book.append([_crashed(plan, scorers, done)])[0]
+    if isinstance(done, Lost):
+        places[done.item] = book.append([_crashed(plan, scorers, done)])[0]
         return 1
     book.add_parts(done.parts)
     for number, place in zip(done.lines, book.append([*done.lines.values()]), strict=True):
@@ -148,11 +164,12 @@ def _write(
     return len(done.lines)
 
 
-def _crashed(plan: Plan, scorers: Mapping[str, Scorer], crash: Crash) -> bytes:
-    place = plan.grid.place(crash.number)
+def _crashed(plan: Plan, scorers: Mapping[str, Scorer], lost: Lost[int]) -> bytes:
+    place = plan.grid.place(lost.item)
     case = plan.cases[place.case]
     seed = derive_seed(plan.seed, case.id, place.variant, place.model, place.repeat)
-    return crashed(case, place, plan.run_id(crash.number), seed, crash.why, scorers)
+    why = str(lost.error).splitlines()[0] if str(lost.error) else type(lost.error).__name__
+    return crashed(case, place, plan.run_id(lost.item), seed, f"{why} ({lost.times} times)", scorers)
 
 
 class _Cards:

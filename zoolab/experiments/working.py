@@ -7,7 +7,7 @@ import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
 from zoolab.errors import InvalidInput, ZoolabError
@@ -18,6 +18,7 @@ from zoolab.experiments.packing import Parts, pack
 from zoolab.experiments.plan import Card, Grid, Place, derive_seed
 from zoolab.experiments.records import UNSAID, Case, Run, Scorer, Setup
 from zoolab.experiments.variants import Variant
+from zoolab.jobs import end_with_parent
 from zoolab.jsontext import encode
 from zoolab.loop import Walk, walk
 from zoolab.models.faulty import Faulty
@@ -215,7 +216,7 @@ def _plain(value: Any) -> Any:
 def _worker_of(kit: bytes) -> Worker:
     import pickle
 
-    die_with_parent()
+    end_with_parent()
     return Worker(pickle.loads(kit))
 
 
@@ -246,22 +247,3 @@ def _rare_collections() -> Generator[None]:
         yield
     finally:
         gc.set_threshold(*usual)
-
-
-@cache
-def die_with_parent() -> None:
-    """A process of a pool ends when the one that made it is gone, however that ended.
-
-    >>> die_with_parent()
-    """
-    import os
-    from multiprocessing import parent_process
-
-    parent = parent_process()
-    if parent is not None:
-
-        def watch() -> None:
-            parent.join()
-            os._exit(1)
-
-        threading.Thread(target=watch, daemon=True).start()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -15,19 +13,21 @@ from time import sleep
 from zoolab.errors import InvalidInput
 from zoolab.grading.book import ClassGrades
 from zoolab.grading.judge import DEFAULT_SEED
-from zoolab.grading.onworker import Graded, NotGraded, Terms, content_of
+from zoolab.grading.onworker import Graded, NotGraded, Terms, content_of, grade_in_process, grade_task
 from zoolab.grading.records import Lab
-from zoolab.grading.scaling import Lent, Pool, Processes, as_they_finish
 from zoolab.grading.store import Kept, Store
 from zoolab.grading.submissions import Found, Handed, Submission, find_submissions, hand_in
 from zoolab.grading.versions import lab_at, lab_version, place_of
+from zoolab.jobs import Jobs, Lost, Workers
 
 # Seconds until a submission that somebody else grades is looked at again.
 _LATER = 0.05
 # Of what was passed over, so many are named where nothing else is there.
 _NAMED = 4
-# More processes in one pool than Windows can wait for are refused there.
-_MOST_JOBS = 61 if sys.platform == "win32" else 10_000
+# Seconds that a process has to end what it holds once nobody waits for it.
+_GRACE = 5.0
+# A submission that has ended a worker this often, with no other beside it, is given up.
+_TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def grade_class(
         folder: Keeps the results as they come; by default they last as long as what is returned.
         executor: Grades them; by default processes of this machine. Its workers need zoolab and the lab.
         jobs: How many processes there are; by default one for each processor.
-        at_once: How many submissions are handed to the executor at a time, by default two a job.
+        at_once: How many submissions are handed to the executor at a time, by default two for each worker.
         seed: What the values of the cases depend on.
         again: Grade anew what was graded before.
         faithful: Run notebooks in a real kernel.
@@ -92,15 +92,34 @@ def grade_class(
     temporary = TemporaryDirectory(prefix="zoolab-grades-") if folder is None else None
     store = Store(Path(temporary.name if temporary else folder or ""))
     run = _Run(lab_at(place), terms, store, found, again, watch)
-    run.start(executor, _jobs(jobs), at_once)
+    run.start(executor, jobs, at_once)
     return run.book(temporary)
 
 
-def _jobs(wanted: int | None) -> int:
-    if wanted is not None and wanted < 1:
-        raise InvalidInput(f"{wanted} jobs cannot grade anything", expected="at least 1")
-    here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return min(wanted or here or 1, _MOST_JOBS)
+def grade_all(
+    workers: Workers, terms: Terms, handed: Iterable[Handed], at_once: int | None = None, *, own: bool = False
+) -> Iterator[Graded | NotGraded]:
+    """Results in the order in which they come; at most `at_once` submissions are in memory.
+
+    `own` says that the workers are processes that this grader started.
+
+    >>> terms, handed = Terms("l3", lab_version("l3"), "seed"), [Handed("a.py", ".py", b"x = 1")]
+    >>> with Workers("threads", 1) as workers:
+    ...     [found.grade.points for found in grade_all(workers, terms, handed, 2)]
+    [0]
+    """
+    task = grade_in_process if own else grade_task
+    jobs: Jobs[Handed, Graded | NotGraded] = Jobs(
+        workers, lambda batch: workers.submit(task, terms, batch[0]), tries=_TRIES, window=at_once
+    )
+    for found in jobs.run(handed):
+        if isinstance(found, Lost):
+            why = f"the worker was lost: {type(found.error).__name__}: {found.error}"[:500]
+            if found.killed:
+                why = f"the grader's own process ended {found.times} times while grading it"
+            yield NotGraded(found.item.name, why)
+        else:
+            yield found
 
 
 @dataclass(slots=True)
@@ -115,19 +134,20 @@ class _Run:
     done: int = 0
     failed: list[NotGraded] = field(default_factory=list)
 
-    def start(self, executor: Executor | None, jobs: int, at_once: int | None) -> None:
+    def start(self, executor: Executor | None, jobs: int | None, at_once: int | None) -> None:
         """Grade what is not graded yet; last of all what another grader has begun."""
         _check_owner(self.store, self.lab)
         with ExitStack() as stack:
             stack.enter_context(self.store.claims())
-            pool: Pool = Lent(executor) if executor else stack.enter_context(Processes(jobs))
+            workers = stack.enter_context(Workers(executor or "processes", jobs, grace=_GRACE))
             busy: list[Submission] = []
-            self._grade(pool, self._claimed(busy), at_once or 2 * jobs)
-            # One at a time: whoever waits for another grader keeps nothing that this one may wait for.
-            self._grade(pool, self._waited_for(busy), 1)
+            own = executor is None
+            self._grade(grade_all(workers, self.terms, self._claimed(busy), at_once, own=own))
+            # One at a time: a grader that waits for another one holds nothing that the other may wait for.
+            self._grade(grade_all(workers, self.terms, self._waited_for(busy), 1, own=own))
 
-    def _grade(self, pool: Pool, handed: Iterator[Handed], at_once: int) -> None:
-        for result in as_they_finish(pool, self.terms, handed, at_once):
+    def _grade(self, results: Iterable[Graded | NotGraded]) -> None:
+        for result in results:
             if isinstance(result, NotGraded):
                 self.failed.append(result)
                 self.store.give_back(result.name)
