@@ -59,7 +59,12 @@ def errors_of(steps: Iterable[Step]) -> Iterator[LoggedError]:
 
 
 def replies_of(steps: Iterable[Step]) -> Iterator[Reply]:
-    """The replies of a run, each once however many calls it has, and those of its sub-agents."""
+    """The replies of a run, each once however many calls it has, and those of its sub-agents.
+
+    >>> from zoolab import Scripted, run
+    >>> [reply.text for reply in replies_of(run("Hi", [], Scripted(["Hello"])).steps)]
+    ['Hello']
+    """
     replies: dict[int, Reply] = {}
     for step in steps:
         if step.reply is not None:
