@@ -26,7 +26,7 @@ FLOORS = [
     ["records"],
     [
         *("steps.define", "steps.request", "steps.tool_call", "steps.validate", "steps.execute"),
-        *("steps.result", "steps", "lint", "policy", "repair", "retrieval", "wire"),
+        *("about", "steps.result", "steps", "lint", "policy", "repair", "retrieval", "wire"),
     ],
     ["options"],
     ["turns"],

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from typing import Any, TextIO
 
+from zoolab.about import about
 from zoolab.commands.models import DEFAULT_PROMPT, DEFAULT_RECORDING, is_live, model_of, tools_of
 from zoolab.errors import ReplayMiss
 from zoolab.jsontext import encode_line, excerpt
@@ -107,7 +108,7 @@ def _keep(trace: Trace, options: argparse.Namespace) -> None:
 
 
 def _say_who(model: Any, options: argparse.Namespace) -> None:
-    recording: Recording | None = getattr(model, "recording", None)
+    recording: Recording | None = about(model).recording
     if recording is not None:
         header = recording.header
         cut = "; the pieces are cut by zoolab" if options.stream else ""
