@@ -14,7 +14,7 @@ from zoolab.errors import ReplayMiss
 from zoolab.jsontext import encode_line, excerpt
 from zoolab.loop import walk
 from zoolab.models.recording import Recording
-from zoolab.policy import Permissions, ask_person
+from zoolab.policy import Permissions, ask_user
 from zoolab.records import Decision, Step
 from zoolab.secrets import scrub
 from zoolab.trace import Trace
@@ -94,7 +94,7 @@ def _decide(step: Step, yes: bool) -> Decision:
         return Decision("once", "allowed by --yes")
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return Decision("deny", "nobody was there to allow it; --yes allows")
-    return ask_person(step)
+    return ask_user(step)
 
 
 def _keep(trace: Trace, options: argparse.Namespace) -> None:
