@@ -43,9 +43,9 @@ LIVE = None  # "local": the models on this machine; "endpoint": OPENAI_BASE_URL 
 
 import json
 
-from zoolab import ToolCall, ToolRegistry, Trace, check_call, predict, read_calls, run, walk, who_answers
+from zoolab import ToolCall, ToolRegistry, Trace, check_call, model_for, predict, read_calls, run, walk
 
-model = who_answers(LIVE, "starter")
+model = model_for(LIVE, "starter")
 print("who answers:", model.recording.header.who if LIVE is None else LIVE)
 
 # %% [markdown]

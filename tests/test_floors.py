@@ -28,8 +28,9 @@ FLOORS = [
     ["anyjson"],
     [
         *("steps.define", "steps.request", "steps.tool_call", "steps.validate", "steps.execute"),
-        *("steps", "budget", "lint", "policy", "repair", "retrieval", "wire"),
+        *("steps", "about", "lint", "policy", "repair", "retrieval", "wire"),
     ],
+    ["budget"],
     ["options"],
     ["turns"],
     ["loop", "models", "toolbox"],

@@ -16,11 +16,10 @@ from hypothesis import strategies as st
 from walks import TOOLS
 
 from zoolab import Faulty, Limits, Policy, Scripted, Trace, as_tool, run, tool, walk
-from zoolab.errors import InvalidInput, InvalidTrace, ZoolabError
-from zoolab.records import Outcome, Reply, Request
+from zoolab.errors import InvalidTrace, ZoolabError
+from zoolab.records import Reply, Request
 from zoolab.repair import RuleRepair
 from zoolab.trace.lines import details, headline
-from zoolab.trace.storage import MAX_LINE
 
 
 class Odd:
@@ -80,7 +79,7 @@ def same_after_a_file(trace: Trace, folder: Path) -> Trace:
 
 def show_all(trace: Trace) -> None:
     """Every view of a trace; none of them may fail."""
-    repr(trace), str(trace.errors), trace.answer, trace.display, trace.diagnose()  # noqa: B018
+    repr(trace), str(trace.errors), trace.answer, trace.display, trace.diagnose()
     trace.to_html().encode()
     trace.to_html(interactive=True).encode()
     trace.to_markdown().encode("utf-8", "surrogatepass")
@@ -89,10 +88,10 @@ def show_all(trace: Trace) -> None:
     inspector = trace.inspect()
     for seq, step in enumerate(trace.steps):
         inspector.step = seq
-        headline(step), details(step), repr(step)  # noqa: B018
+        headline(step), details(step), repr(step)
     for turn in {step.turn for step in trace.steps if isinstance(step.record, Request)}:
         wires = trace.show_wires(turn)
-        str(wires), wires._repr_html_()  # noqa: B018
+        str(wires), wires._repr_html_()
 
 
 @given(st.integers(0, 1 << 32))

@@ -412,6 +412,11 @@ class Step(NamedTuple):
 
 
 class Model(Protocol):
-    """Anything that turns a request into a reply."""
+    """Anything that turns a request into a reply; a plain function is a model.
+
+    A model may say more of itself, by attributes: `model`, `name`, `who`, `made`, `calls`, `settings`,
+    `deterministic`, `body`, `equip`, `client`, `recording`. `zoolab.about.About` says what each one
+    means and what holds without it; all that asks a model about itself asks there.
+    """
 
     def __call__(self, request: Request, /) -> Reply: ...
