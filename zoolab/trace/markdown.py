@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from zoolab.records import Request, Step
+from zoolab.records import Reply, Request, Step
 from zoolab.trace.lines import headline
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def _turn(trace: Trace, turn: int, steps: list[tuple[int, Step]]) -> Iterator[st
     yield f"## Turn {turn}"
     request = steps[0][1].record
     if isinstance(request, Request):
-        yield f"### Request\n\n{_block(request.body())}"
+        yield from _sent(request, reply)
     if reply is not None:
         yield f"### Reply\n\n{_block(reply.message)}"
     said = [f"- `{step.kind}` {_inline(headline(step))}" for _, step in steps[1:]]
@@ -46,6 +46,18 @@ def _turn(trace: Trace, turn: int, steps: list[tuple[int, Step]]) -> Iterator[st
         yield "### Steps\n\n" + "\n".join(said)
     yield f"### messages[] before\n\n{_block(trace.messages_at(first))}"
     yield f"### messages[] after\n\n{_block(trace.messages_at(last))}"
+
+
+def _sent(request: Request, reply: Reply | None) -> Iterator[str]:
+    """The request as it was sent, and first what zoolab made, if the model class sent something else."""
+    if reply is None:
+        yield f"### Request\n\n{_block(request.body())}"
+        return
+    if reply.sent_instead is None:
+        yield f"### Request\n\n{_block(reply.body_sent(request))}"
+        return
+    yield f"### Request that zoolab made\n\n{_block(request.body())}"
+    yield f"### What was sent instead\n\n{_block(reply.body_sent(request))}"
 
 
 def _block(value: Any) -> str:
