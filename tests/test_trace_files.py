@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from contextlib import suppress
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from random import Random
@@ -16,10 +17,11 @@ from hypothesis import strategies as st
 from walks import TOOLS
 
 from zoolab import Faulty, Limits, Policy, Scripted, Trace, as_tool, run, tool, walk
-from zoolab.errors import InvalidTrace, ZoolabError
-from zoolab.records import Reply, Request
+from zoolab.errors import InvalidInput, InvalidTrace, ZoolabError
+from zoolab.records import Outcome, Reply, Request
 from zoolab.repair import RuleRepair
 from zoolab.trace.lines import details, headline
+from zoolab.trace.storage import MAX_LINE
 
 
 class Odd:
@@ -249,3 +251,21 @@ def test_a_mutated_file_is_refused_with_its_line_or_all_views_show_it(
         same_after_a_file(trace, path.parent)
         return
     assert ("line" in told, "\n" in told) == (True, False)
+
+
+def test_a_line_that_is_too_long_is_refused_with_its_number(tmp_path: Path) -> None:
+    path = Trace().save(tmp_path / "x.jsonl")
+    with path.open("a") as file:
+        file.write("x" * (MAX_LINE + 1))
+    with pytest.raises(InvalidTrace, match="line 3 is too long; expected lines of at most 67,108,864 char"):
+        Trace.load(path)
+
+
+def test_an_answer_that_no_file_can_hold_is_refused_with_its_step(tmp_path: Path) -> None:
+    steps = walk("Hi", TOOLS, Scripted([[("add", {"a": 1, "b": 2})], "3"]))
+    trace = Trace()
+    for step in (following := trace.follow(steps)):
+        if isinstance(step.record, Outcome):
+            following.answer(replace(step.record, still_running="maybe"))  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match=r"step 4, execute, was answered with .* Outcome\.still_running"):
+        trace.save(tmp_path / "x.jsonl")

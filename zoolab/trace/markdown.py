@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from zoolab.anyjson import any_json
 from zoolab.records import Reply, Request, Step
 from zoolab.trace.lines import headline
+from zoolab.trace.storage import MAX_NESTING
 
 if TYPE_CHECKING:
     from zoolab.trace.trace import Trace
@@ -62,7 +64,7 @@ def _sent(request: Request, reply: Reply | None) -> Iterator[str]:
 
 def _block(value: Any) -> str:
     """JSON in a fence that nothing in it can close."""
-    text = json.dumps(value, indent=2, ensure_ascii=False, default=str)
+    text = json.dumps(any_json(value, MAX_NESTING), indent=2, ensure_ascii=False)
     if len(text) > MAX_BLOCK:
         text = text[:MAX_BLOCK] + f"\n... {len(text) - MAX_BLOCK:,} more characters"
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
