@@ -303,7 +303,8 @@ class Trace(TraceViews):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Trace):
             return NotImplemented
-        pairs = zip_longest(events_of(self), events_of(other), fillvalue={})
+        nothing: dict[str, Any] = {}
+        pairs = zip_longest(events_of(self), events_of(other), fillvalue=nothing)
         return all(alike(ours, theirs) for ours, theirs in pairs)
 
     __hash__ = None  # type: ignore[assignment]
