@@ -154,8 +154,9 @@ _HEADLINES: dict[type, Callable[[Any], str]] = {
 
 
 def _signature(tool: Tool) -> str:
-    properties: dict[str, Any] = tool.parameters.get("properties", {})
-    required = tool.parameters.get("required", [])
+    given, needed = tool.parameters.get("properties"), tool.parameters.get("required")
+    properties: dict[str, Any] = given if isinstance(given, dict) else {}
+    required: list[Any] = needed if isinstance(needed, list) else []
     parts = (f"{name}{'' if name in required else '?'}: {schema_words(s)}" for name, s in properties.items())
     return f"{tool.name}({', '.join(parts)})  {tool.description.splitlines()[0] if tool.description else ''}"
 
