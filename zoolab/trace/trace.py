@@ -7,6 +7,7 @@ from array import array
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
+from itertools import zip_longest
 from pathlib import Path
 from time import perf_counter, time
 from typing import Any, Never, Unpack
@@ -18,7 +19,7 @@ from zoolab.options import WalkOptions, passes_on
 from zoolab.records import Fault, Message, Messages, Record, Reply, Step, ToolCall
 from zoolab.trace.events import EventStream, events_of, read_into
 from zoolab.trace.journal import Journal, Revision
-from zoolab.trace.storage import EventWriter, as_read, write_events
+from zoolab.trace.storage import EventWriter, alike, write_events
 from zoolab.trace.summary import LoggedError, MessagesDiff, errors_of
 from zoolab.trace.views import TraceViews
 
@@ -304,7 +305,9 @@ class Trace(TraceViews):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Trace):
             return NotImplemented
-        return list(map(as_read, events_of(self))) == list(map(as_read, events_of(other)))
+        nothing: dict[str, Any] = {}
+        pairs = zip_longest(events_of(self), events_of(other), fillvalue=nothing)
+        return all(alike(ours, theirs) for ours, theirs in pairs)
 
     __hash__ = None  # type: ignore[assignment]
 
