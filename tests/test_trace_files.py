@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 from walks import TOOLS
 
 from zoolab import Faulty, Limits, Policy, Scripted, Trace, as_tool, run, tool, walk
-from zoolab.errors import InvalidTrace, ZoolabError
-from zoolab.records import Reply, Request
+from zoolab.errors import InvalidInput, InvalidTrace, ZoolabError
+from zoolab.records import Outcome, Reply, Request
 from zoolab.repair import RuleRepair
 from zoolab.trace.lines import details, headline
+from zoolab.trace.storage import MAX_LINE
 
 
 class Odd:
