@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel, Field
 
-from zoolab.errors import InvalidInput, InvalidToolSignature
+from zoolab.errors import InvalidInput, InvalidToolSignature, ReadOnlyRecord
 from zoolab.lint import lint
 from zoolab.registry import ToolRegistry
 from zoolab.schema.binding import BindingError
@@ -611,7 +611,9 @@ def test_as_registry():
 def test_tools_of_one_function_share_nothing_that_can_change():
     first, second = tool(one), tool(one)
     assert first == second
-    first.parameters["properties"]["city"]["type"] = "integer"
+    with pytest.raises(ReadOnlyRecord):
+        first.parameters["properties"]["city"]["type"] = "integer"
+    first.schema()["function"]["parameters"]["properties"]["city"]["type"] = "integer"
     assert (
         second.parameters["properties"]["city"]
         == tool(one).parameters["properties"]["city"]

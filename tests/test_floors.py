@@ -17,7 +17,7 @@ ROOT = Path(zoolab.__file__).parent
 # From the cellar up. A name is a module, or a room whose files may import each other.
 FLOORS = [
     ["errors", "faults"],
-    ["files", "jsontext", "limits", "notebooks", "predictions", "stats"],
+    ["files", "jsontext", "limits", "notebooks", "predictions", "readonly", "stats"],
     ["schema", "secrets", "textcalls", "tokens"],
     ["messages", "steps.printed", "tools"],
     ["callables"],

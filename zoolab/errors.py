@@ -19,6 +19,7 @@
     │   └── ReplayMiss            a recording holds no such request
     ├── InvalidTrace              a trace file that cannot be read
     └── InvalidInput              a wrong argument, a missing file, an unknown name
+        └── ReadOnlyRecord        a change to a record; also a TypeError
 
 A tool may raise any of the `ExecutionFailed` family; the model then sees that code.
 """
@@ -46,6 +47,7 @@ __all__ = [
     "ModelError",
     "PermissionDenied",
     "Problem",
+    "ReadOnlyRecord",
     "ReplayMiss",
     "ResourceNotFound",
     "ToolIOError",
@@ -276,3 +278,7 @@ class InvalidInput(ZoolabError):
     """A wrong argument, a missing file, or an unknown name."""
 
     code = "invalid_input"
+
+
+class ReadOnlyRecord(InvalidInput, TypeError):
+    """A record, or a dict or list in it, cannot be changed: answer the step, or change a copy."""

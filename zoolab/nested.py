@@ -9,6 +9,7 @@ from zoolab.errors import ModelError, PermissionDenied
 from zoolab.jsontext import encode
 from zoolab.loop import Tools, walk
 from zoolab.policy import Permissions
+from zoolab.readonly import plain
 from zoolab.records import Model, Reply, Request, Step
 from zoolab.steps.define import as_registry
 from zoolab.steps.request import deny_names
@@ -105,4 +106,4 @@ class ToolEnabled:
             raise PermissionDenied(f"{name} is denied", advice="take it out of deny=")
         if not decision.allowed:
             raise PermissionDenied(f"{name} did not run: {decision.reason}", advice="allow it with policy=")
-        return self.tools.execute(name, given)
+        return self.tools.execute(name, plain(given))

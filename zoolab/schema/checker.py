@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from zoolab.errors import InvalidSchema, Problem
 from zoolab.jsontext import canonical, encode, excerpt, pointer_to
+from zoolab.readonly import plain
 from zoolab.schema.describe import describe
 from zoolab.schema.plain import plain_test
 
@@ -130,7 +131,7 @@ class SchemaChecker:
         from zoolab.schema.quick import quick_test
 
         _check_against_metaschema(self._schema)
-        return quick_test(self._schema)
+        return quick_test(plain(self._schema))
 
     @cached_property
     def _validator(self) -> Any:

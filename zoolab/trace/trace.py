@@ -14,6 +14,7 @@ from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.jsontext import excerpt
 from zoolab.loop import Steps, Walk
 from zoolab.records import Fault, Message, Messages, Record, Reply, Step, ToolCall
+from zoolab.steps.define import as_registry
 from zoolab.trace.events import EventStream, events_of, read_into
 from zoolab.trace.journal import Journal, Revision
 from zoolab.trace.storage import EventWriter, write_events
@@ -285,6 +286,8 @@ class Trace(TraceViews):
         seq = len(self.steps) - 1
         given = answer.record if isinstance(answer, Step) else answer
         step = self.steps[seq]
+        if step.kind == "define":
+            given = as_registry(given).fixed()  # type: ignore[arg-type]
         self.originals.setdefault(seq, step.record)
         call = given if isinstance(given, ToolCall) else step.call
         self.steps[seq] = step._replace(record=given, call=call, messages=before_next)
