@@ -133,12 +133,12 @@ def test_what_contains_itself_is_refused_and_a_model_that_says_it_is_at_fault():
     with pytest.raises(TooDeep, match="contains itself"):
         read_only(cycle)
     with pytest.raises(ModelError, match="contains itself"):
-        run("Hi", [], lambda request: Reply({"role": "assistant", "content": cycle}))
+        run("Hi", [], lambda _request: Reply({"role": "assistant", "content": cycle}))
     deep = []
     for _ in range(100_000):
         deep = [deep]
     with pytest.raises(ModelError, match="too many levels"):
-        run("Hi", [], lambda request: Reply({"role": "assistant", "content": "Hi"}, raw={"x": deep}))
+        run("Hi", [], lambda _request: Reply({"role": "assistant", "content": "Hi"}, raw={"x": deep}))
 
 
 @given(st.lists(st.tuples(st.text(max_size=4), st.lists(st.text(max_size=3), max_size=2)), max_size=3))
@@ -248,7 +248,7 @@ def test_the_tool_message_is_made_from_the_value_as_it_was_shown():
     for wrap in (lambda report: report, lambda report: {"report": report}):
         report = Report()
         made = tool(lambda report=report, wrap=wrap: wrap(report), name="report", param_names=["a", "b"])
-        made = replace(made, parameters={"type": "object"}, bind=lambda arguments: {})
+        made = replace(made, parameters={"type": "object"}, bind=lambda _arguments: {})
         steps = walk("Go.", [made], Scripted([[("report", {})], "Done."]), envelope="plain")
         for step in steps:
             if step.kind == "execute":

@@ -36,8 +36,8 @@ class ReadOnlyDict(dict[str, Any]):
     def _refuse(self, *_args: Any, **_kwargs: Any) -> NoReturn:
         raise _error("dict")
 
-    __init__ = __setitem__ = __delitem__ = __ior__ = _refuse  # type: ignore[assignment]
-    clear = pop = popitem = setdefault = update = _refuse  # type: ignore[assignment]
+    __init__ = __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
 
     def __copy__(self) -> dict[str, Any]:
         return dict(self)
@@ -61,8 +61,8 @@ class ReadOnlyList(list[Any]):
     def _refuse(self, *_args: Any, **_kwargs: Any) -> NoReturn:
         raise _error("list")
 
-    __init__ = __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse  # type: ignore[assignment]
-    append = clear = extend = insert = pop = remove = reverse = sort = _refuse  # type: ignore[assignment]
+    __init__ = __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
+    append = clear = extend = insert = pop = remove = reverse = sort = _refuse
 
     def __copy__(self) -> list[Any]:
         return list(self)
@@ -108,7 +108,7 @@ def read_only_list(items: list[Any]) -> list[Any]:
     >>> read_only_list([1, 2])
     [1, 2]
     """
-    made = _new_list(ReadOnlyList)
+    made: list[Any] = _new_list(ReadOnlyList)
     _fill_list(made, items)
     return made
 

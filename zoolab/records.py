@@ -84,8 +84,8 @@ class _MessagesField:
 class Request:
     """What is sent to the model: `messages` and `tools` in OpenAI's wire form.
 
-    `tool_choice` is "auto", "required", "none" or a tool's name (see `SYNONYMS`). `settings` are further fields of the
-    request's body, such as temperature.
+    `tool_choice` is "auto", "required", "none" or a tool's name (see `SYNONYMS`). `settings` are
+    further fields of the request's body, such as temperature.
 
     >>> request = Request([{"role": "user", "content": "Hi"}])
     >>> request.body(model="m")
@@ -400,7 +400,7 @@ class Step(NamedTuple):
     call: ToolCall | None = None
     #: The reply that the call was read from, on `tool_call` steps.
     reply: Reply | None = None
-    #: 1, and 1 more for each earlier call of the same tool that did not validate.
+    #: 1, and 1 more for each earlier turn in which a call of the same tool did not validate.
     attempt: int = 1
 
     @property

@@ -142,9 +142,10 @@ class Turns:
     def validate(self, calls: list[ToolCall], cut: bool) -> Ask:
         """Show the verdict on each call, and return them."""
         verdicts: list[Verdict] = []
+        before = dict(self.failures)
         for call in calls:
             budget = call.name if call.name in self.registry else None
-            failed = self.failures.get(budget, 0)
+            failed = before.get(budget, 0)
             verdict = self._judge(call, cut)
             answer = yield Step(
                 "validate", self.turn, call.slot, verdict, self.messages, 0, call, None, failed + 1
@@ -208,7 +209,7 @@ class Turns:
         for budget, failed in self.failures.items():
             if failed > self.limits.retries:
                 raise ToolRetriesExhausted(
-                    f"{failed} calls of {budget or 'tools that do not exist'} failed validation",
+                    f"calls of {budget or 'tools that do not exist'} failed validation in {failed} turns",
                     expected=f"at most {self.limits.retries}",
                     advice="read trace.errors, then the tool's description",
                 )

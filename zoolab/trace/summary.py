@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from zoolab.jsontext import excerpt
-from zoolab.records import Message, Outcome, Result, Step, Verdict
+from zoolab.records import Message, Outcome, Request, Result, Step, ToolCall, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +47,43 @@ def errors_of(steps: Iterable[Step]) -> Iterator[LoggedError]:
     >>> [error.code for error in errors_of(steps)]
     ['unknown_tool']
     """
+    steps = list(steps)
     failed: set[tuple[int, int | None]] = set()
+    ignored = {error.seq: error for error in ignored_choices(steps)}
     for seq, step in enumerate(steps):
+        if seq in ignored:
+            yield ignored[seq]
         message = _message(step)
         place = step.turn, step.slot
         if message is None or (isinstance(step.record, Result) and place in failed):
             continue
         failed.add(place)
         yield LoggedError(seq, step.turn, step.slot, step.error_code or "", message)
+
+
+def ignored_choices(steps: Sequence[Step]) -> Iterator[LoggedError]:
+    """The forced choices that the model did not follow, at the first step of its reply.
+
+    >>> from zoolab import Scripted, tool, walk
+    >>> add = tool(lambda a: a, name="add", param_names=["a"])
+    >>> for error in ignored_choices(list(walk("Hi", [add], Scripted(["Hello"]), tool_choice="required"))):
+    ...     print(error.code, "-", error.message)
+    no_tool_call - tool_choice was required, and the model called no tool
+    """
+    for seq, step in enumerate(steps):
+        if step.kind != "request" or not isinstance(step.record, Request):
+            continue
+        choice = step.record.tool_choice
+        if choice in ("auto", "none"):
+            continue
+        read = [each for each in steps[seq + 1 :] if each.turn == step.turn and each.kind == "tool_call"]
+        called = [each.record.name for each in read if isinstance(each.record, ToolCall)]
+        if not read or choice in called or (called and choice == "required"):
+            continue
+        what = f"called {', '.join(called)}" if called else "called no tool"
+        message = f"tool_choice was {choice}, and the model {what}"
+        code = "wrong_tool" if called else "no_tool_call"
+        yield LoggedError(seq + 1, step.turn, read[0].slot, code, message)
 
 
 def _message(step: Step) -> str | None:

@@ -18,7 +18,7 @@ from zoolab.steps.define import as_registry
 from zoolab.trace.events import EventStream, events_of, read_into
 from zoolab.trace.journal import Journal, Revision
 from zoolab.trace.storage import EventWriter, write_events
-from zoolab.trace.summary import LoggedError, MessagesDiff, errors_of
+from zoolab.trace.summary import LoggedError, MessagesDiff, errors_of, ignored_choices
 from zoolab.trace.views import TraceViews
 
 
@@ -51,7 +51,8 @@ class Trace(TraceViews):
         self.originals: dict[int, Record] = {}
         #: When each step came: seconds since the trace began, the time between steps by hand left out.
         self.started = array("d")
-        #: `answer`, the code of the error that ended the run, `interrupted`, or `open`.
+        #: `answer`, the code of the error that ended the run, `interrupted`, or `open`; `no_tool_call` or
+        #: `wrong_tool` when the model answered and had ignored a forced `tool_choice`.
         self.outcome = "open"
         self.error: str | None = None
         #: What was broken on purpose, where the error that ended the run came of that.
@@ -123,7 +124,9 @@ class Trace(TraceViews):
         """Whatever ends the walk, the trace knows it and is whole."""
         try:
             yield
-            self.outcome, self.ended = "answer", perf_counter() - self._zero
+            ignored = next(ignored_choices(self.steps), None)
+            self.outcome = "answer" if ignored is None else ignored.code
+            self.ended = perf_counter() - self._zero
         except (ZoolabError, KeyboardInterrupt) as error:
             self.outcome = "interrupted" if isinstance(error, KeyboardInterrupt) else error.code
             self.error, self.ended = str(error), perf_counter() - self._zero
