@@ -18,7 +18,7 @@ ROOT = Path(zoolab.__file__).parent
 FLOORS = [
     ["lazy"],
     ["errors", "faults"],
-    ["files", "jsontext", "notebooks", "predictions", "stats"],
+    ["files", "jsontext", "notebooks", "predictions", "readonly", "stats"],
     ["limits", "schema", "secrets", "textcalls", "tokens"],
     ["messages", "steps.printed", "tools"],
     ["callables"],

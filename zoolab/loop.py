@@ -121,7 +121,7 @@ def walk(
         model: Anything that turns a `Request` into a `Reply`.
         system: The system prompt.
         messages: An earlier conversation, to be continued.
-        tool_choice: "auto", "required" (or "any"), "none" or a tool's name; forced, it holds for one turn.
+        tool_choice: "auto", "required", "none" or a tool's name; forced, it holds for one turn.
         policy: Which tools need permission, by default those of medium and high risk; `Permissions` also
             keep what people say beyond this walk.
         repair: Proposes arguments in place of broken ones.

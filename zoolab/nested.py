@@ -12,6 +12,7 @@ from zoolab.jsontext import encode
 from zoolab.loop import Tools, walk
 from zoolab.options import Options, WalkOptions, check_model, passes_on
 from zoolab.policy import Permissions
+from zoolab.readonly import plain
 from zoolab.records import Model, Reply, Request, Step
 from zoolab.steps.define import as_registry
 from zoolab.steps.request import deny_names
@@ -132,7 +133,7 @@ class ToolEnabled:
             raise PermissionDenied(f"{name} is denied", advice="take it out of deny=")
         if not decision.allowed:
             raise PermissionDenied(f"{name} did not run: {decision.reason}", advice="allow it with policy=")
-        return self.tools.execute(name, given)
+        return self.tools.execute(name, plain(given))
 
 
 def _usage_of(steps: list[Step], last: Reply) -> Mapping[str, Any] | None:

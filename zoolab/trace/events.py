@@ -156,7 +156,7 @@ class _Reader:
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self._messages: dict[str, Message] = {}
-        self._log: list[Message] = []
+        self._log = Messages()
 
     def read(self, event: Event, first: bool) -> None:
         kind = event["event"]
@@ -233,10 +233,10 @@ class _Reader:
     def _revision(self, keep: int, append: list[str]) -> Messages:
         if not 0 <= keep <= len(self._log):
             raise InvalidTrace(f"keep is {keep}", expected=f"0 to {len(self._log)}")
-        if keep < len(self._log):
-            self._log = self._log[:keep]
-        self._log.extend(self._messages[name] for name in append)
-        return Messages(self._log)
+        self._log = self._log.first(keep)
+        for name in append:
+            self._log = self._log.with_next(self._messages[name])
+        return self._log
 
 
 def _check_answer(record: Event, seq: int, step: Step) -> None:
