@@ -18,7 +18,7 @@ ROOT = Path(zoolab.__file__).parent
 FLOORS = [
     ["lazy"],
     ["errors", "faults"],
-    ["files", "jsontext", "notebooks", "predictions", "stats"],
+    ["files", "jsontext", "notebooks", "predictions", "readonly", "stats"],
     ["jobs", "limits", "schema", "secrets", "textcalls", "tokens"],
     ["messages", "steps.printed", "tools"],
     ["callables"],
@@ -28,8 +28,9 @@ FLOORS = [
     ["anyjson"],
     [
         *("steps.define", "steps.request", "steps.tool_call", "steps.validate", "steps.execute"),
-        *("steps", "budget", "lint", "policy", "repair", "retrieval", "wire"),
+        *("steps", "about", "lint", "policy", "repair", "retrieval", "wire"),
     ],
+    ["budget"],
     ["options"],
     ["turns"],
     ["loop", "models", "toolbox"],

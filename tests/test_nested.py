@@ -131,7 +131,7 @@ def test_and_is_answered_with_an_error_when_nobody_does():
 
 
 def test_any_is_required():
-    trace = run("Hi", [add], Scripted([[("add", {"a": 1, "b": 2})], "3"]), tool_choice="any")
+    trace = run("Hi", [add], Scripted([[("add", {"a": 1, "b": 2})], "3"]), tool_choice="required")
     assert [step.record.tool_choice for step in trace.steps if step.kind == "request"] == ["required", "auto"]
 
 

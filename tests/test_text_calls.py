@@ -13,7 +13,7 @@ from zoolab import Reply, Scripted, Tool, ToolRegistry, run, tool
 from zoolab.jsontext import MAX_CHARS
 from zoolab.repair import RuleRepair
 from zoolab.steps.tool_call import CallIds, message_with_calls, read_calls
-from zoolab.textcalls import READERS, READERS_OF_TAGS, find_calls
+from zoolab.textcalls import READERS, READERS_OF_TAGS, before_calls, find_calls
 from zoolab.textcalls.thoughts import spoken
 
 ONE = [("f", {"x": 1})]
@@ -304,6 +304,18 @@ MARKS = [
     *('<invoke name="f">', '<parameter name="x">', "functions.f:0", "to=functions.f", "<|message|>"),
     *("[TOOL_CALLS]", "f[ARGS]", "[CALL_ID]1", "<|python_tag|>", "<|tool_call_begin|>"),
     *("<|tool_call_argument_begin|>", "<｜tool▁call▁begin｜>f<｜tool▁sep｜>", "```", "```json", "[f("),
+    *("<|tool_call>", "<tool_call|>", "call:f{x:", '<|"|>', "<escape>", "<start_function_call>"),
+    *("]<]minimax[>[<x>", "]<]minimax[>[</x>", ']<]minimax[>[<invoke name="f">', "]<]minimax[>[</invoke>"),
+    *(
+        "<![CDATA[",
+        "]]>",
+        "<parameter>",
+        "<function_calls>",
+        "<|tools_prefix|>",
+        "Action:",
+        "\nAction Input:",
+    ),
+    *('<|open|>call tool="f"<|sep|>', '<|open|>argument key="x"<|sep|>', "<|close|>call<|sep|>"),
     *("x=1", ")]", '{"name": "f", ', '"arguments": ', '"parameters": ', "{", "}", "[", "]", '"', "'"),
     *("\\", ",", ";", ":", "1", "x", " ", "\n", "\ud800", "\0", "-" * 50, "(" * 50),
 ]
@@ -315,6 +327,8 @@ def test_no_text_raises(text):
     calls = read_calls(text)
     assert [call.slot for call in calls] == list(range(len(calls)))
     assert len({call.id for call in calls}) == len(calls)
+    assert isinstance(Reply({"role": "assistant", "content": text}).notes, tuple)
+    assert before_calls(text, find_calls(text)) in text
     for reader in (*READERS, *READERS_OF_TAGS):
         starts = [call.at for call in reader(text)]
         assert starts == sorted(starts)
@@ -328,6 +342,21 @@ bits = st.sampled_from([*"abc {}[]()\"':,.\n=<>", "name", "arguments", "tool_cal
 def test_prose_without_a_whole_mark_holds_no_call(text):
     has_mark = "<tool_call>" in text or '"name"' in text or "[f(x=1)" in text
     assert has_mark or read_calls(text) == []
+
+
+data = st.recursive(
+    scalars | st.text("<>[]{}:=\"'\n abc", max_size=12),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(names.filter(lambda key: key not in ("arguments", "parameters")), data), plain_words)
+@settings(max_examples=100)
+def test_json_data_and_code_hold_no_call(value, words):
+    for text in (json.dumps(value), f"{words}\n```json\n{json.dumps(value, indent=1)}\n```\n{words}"):
+        assert read_calls(text) == []
+    assert read_calls(f"{words}\n```python\nresult = f(x={value!r})\nprint(result)\n```") == []
 
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
@@ -600,7 +629,17 @@ HOSTILE = [
     *('[TOOL_CALLS]f[ARGS]{"', '{"name": "f", "parameters": {', '{"x":{"name":"f","parameters":{}}} '),
     *("\n[f(", "[f(x=-", "\n[f(x='\\'", "```\n[f(x=1)]", "<|python_tag|>f.call(", "```tool_code\n"),
     *("```tool_code\nf(x=1)\n", "f(x=-", "<tool_call>{'name':'f','arguments':{", "<tool_call>{'name':'f'}"),
-    *('\n{"name": "f", "parameters": {}} x', "\n[", "\n[ "),
+    *('\n{"name": "f", "parameters": {}} x', "\n[", "\n[ ", '{"name": "f", "arguments": {}} '),
+    *('\n{"name": "f", "arguments": {,', "<function=f><parameter=a><![CDATA[", "<|tool_call>call:f{a:"),
+    *(
+        "\ncall:f{a:<escape>",
+        "\ncall:f{a:[",
+        '<|tool_call>call:f{a:"',
+        "<|tools_prefix|>[{",
+        "<function_calls>f(x=",
+    ),
+    *(']<]minimax[>[<invoke name="f">]<]minimax[>[<a>', "<function=f><parameter=a></function>x"),
+    *('{"tool": "f", "arguments": {', "\nAction: x\n", "\n \n", "```json\n", "<|channel>thought "),
 ]
 
 

@@ -19,7 +19,8 @@
     │   └── ReplayMiss            a recording holds no such request
     ├── InvalidTrace              a trace file that cannot be read
     └── InvalidInput              a wrong argument, a missing file, an unknown name
-        └── UnknownOption         a keyword argument that a function does not take; a TypeError too
+        ├── UnknownOption         a keyword argument that a function does not take; a TypeError too
+        └── ReadOnlyRecord        a change to a record; also a TypeError
 
 A tool may raise any of the `ExecutionFailed` family; the model then sees that code.
 """
@@ -47,6 +48,7 @@ __all__ = [
     "ModelError",
     "PermissionDenied",
     "Problem",
+    "ReadOnlyRecord",
     "ReplayMiss",
     "ResourceNotFound",
     "ToolIOError",
@@ -282,3 +284,7 @@ class InvalidInput(ZoolabError):
 
 class UnknownOption(InvalidInput, TypeError):
     """A keyword argument that a function does not take."""
+
+
+class ReadOnlyRecord(InvalidInput, TypeError):
+    """A record, or a dict or list in it, cannot be changed: answer the step, or change a copy."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Iterator,
 from functools import partial
 from typing import Any, Literal
 
+from zoolab.about import about
 from zoolab.errors import InvalidInput
 from zoolab.options import Options, check_model
 from zoolab.policy import Permissions, Policy
@@ -120,7 +121,7 @@ def walk(
         model: Anything that turns a `Request` into a `Reply`.
         system: The system prompt.
         messages: An earlier conversation, to be continued.
-        tool_choice: "auto", "required" (or "any"), "none" or a tool's name; forced, it holds for one turn.
+        tool_choice: "auto", "required", "none" or a tool's name; forced, it holds for one turn.
         policy: Which tools need permission, by default those of medium and high risk; `Permissions` also
             keep what people say beyond this walk.
         repair: Proposes arguments in place of broken ones.
@@ -173,7 +174,7 @@ def walk(
         validator=validator,
     )
     limits = limits or Limits()
-    how = calls or getattr(model, "calls", "native")
+    how = calls or about(model).calls
     runner = Runner(context if isinstance(context, Context) else Context(context), parallel=parallel)
     permissions = policy if isinstance(policy, Permissions) else Permissions(policy)
     registry, opening = _equipped(tools, model), list(messages)
@@ -218,5 +219,5 @@ def _steps(
 def _equipped(tools: Tools, model: Model) -> ToolRegistry:
     """The registry; a model that injects faults into tools has a hand in it."""
     registry = as_registry(tools)
-    equip = getattr(model, "equip", None)
+    equip = about(model).equip
     return registry if equip is None else as_registry(equip(registry))

@@ -88,6 +88,8 @@ class Turns:
         self.last_results: dict[tuple[str, str], tuple[int, int]] = {}
         #: The slots of this turn whose calls ran.
         self.ran: frozenset[int] = frozenset()
+        #: The tool messages of outcomes that were shown, made before anybody could change the value.
+        self.made: dict[int, Result] = {}
         self.interrupt: Interrupted | None = None
         self.looping: Result | None = None
         self.budget = Budget(limits)
@@ -95,9 +97,10 @@ class Turns:
     def define(self, registry: ToolRegistry, tool_choice: str) -> Ask:
         """Show the tools; those that come back are the tools of the walk."""
         self.tool_choice = tool_choice
+        registry = registry.fixed()
         answer = yield Step("define", self.turn, None, registry, self.messages)
-        self.registry = as_registry(_settled(answer, registry))
-        self.offered = () if self.as_text else tuple(self.registry.schemas())
+        self.registry = as_registry(_settled(answer, registry)).fixed()
+        self.offered = () if self.as_text else tuple(tool.sent for tool in self.registry)
 
     def told_in_text(self, prompt: str | None, messages: list[Message]) -> Iterable[Tool]:
         """The tools that the system prompt describes, where they are not sent with the requests."""
@@ -115,7 +118,7 @@ class Turns:
         self._begin_turn()
         first = self.turn == self.first_turn
         if self.retrieve is not None and not self.as_text:
-            self.offered = tuple(tool.schema() for tool in self._pick(self.messages))
+            self.offered = tuple(tool.sent for tool in self._pick(self.messages))
         request = make_request(self.messages, self.offered, self.tool_choice, first, self.withheld)
         new = len(self.messages) if first else 0
         answer = yield Step("request", self.turn, None, request, self.messages, new)
@@ -160,9 +163,10 @@ class Turns:
     def validate(self, calls: list[ToolCall], cut: bool) -> Ask:
         """Show the verdict on each call, and return them."""
         verdicts: list[Verdict] = []
+        before = dict(self.failures)
         for call in calls:
             budget = call.name if call.name in self.registry else None
-            failed = self.failures.get(budget, 0)
+            failed = before.get(budget, 0)
             verdict = self._judge(call, cut)
             answer = yield Step(
                 "validate", self.turn, call.slot, verdict, self.messages, 0, call, None, failed + 1
@@ -203,14 +207,18 @@ class Turns:
         for slot, call in enumerate(calls):
             if verdicts[slot].ok:
                 outcome = next(done) if slot in jobs else outcomes[slot]
+                self.made[slot] = self._make(call, outcome)
                 answer = yield Step("execute", self.turn, slot, outcome, self.messages, 0, call)
-                outcomes[slot] = outcome if answer is None else _settled(answer, outcome)
+                outcomes[slot] = outcome
+                if answer is not None:
+                    outcomes[slot] = _settled(answer, outcome)
+                    self.made[slot] = self._make(call, outcomes[slot])
         return outcomes
 
     def answer(self, calls: list[ToolCall], outcomes: list[Outcome]) -> Ask:
         """Show the tool message of each call, now a part of `messages[]`."""
         for slot, call in enumerate(calls):
-            result = self._result(call, outcomes[slot])
+            result = self._result(slot, call, outcomes[slot])
             self.messages = self.messages.with_next(result.message)
             answer = yield Step("result", self.turn, slot, result, self.messages, 1, call)
             if answer is not None:
@@ -223,7 +231,7 @@ class Turns:
         for budget, failed in self.failures.items():
             if failed > self.limits.retries:
                 raise ToolRetriesExhausted(
-                    f"{failed} calls of {budget or 'tools that do not exist'} failed validation",
+                    f"calls of {budget or 'tools that do not exist'} failed validation in {failed} turns",
                     expected=f"at most {self.limits.retries}",
                     advice="read trace.errors, then the tool's description",
                 )
@@ -287,10 +295,13 @@ class Turns:
             self.interrupt = interrupt
             return interrupt.outcomes
 
-    def _result(self, call: ToolCall, outcome: Outcome) -> Result:
+    def _make(self, call: ToolCall, outcome: Outcome) -> Result:
         tool = self.registry.get(call.name) if call.slot in self.ran else None
         untrusted = "" if tool is None else tool.untrusted
-        result = make_result(outcome, call.id, self.envelope, untrusted, self.limits.result_bytes)
+        return make_result(outcome, call.id, self.envelope, untrusted, self.limits.result_bytes)
+
+    def _result(self, slot: int, call: ToolCall, outcome: Outcome) -> Result:
+        result = self.made.pop(slot, None) or self._make(call, outcome)
         key, seen = (call.name, call.arguments), hash(result.content.partition(METADATA)[0])
         before, times = self.last_results.get(key, _NEVER)
         repeats = times + 1 if seen == before else 1

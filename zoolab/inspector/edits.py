@@ -154,7 +154,7 @@ def _request_fields(request: Request) -> Iterable[Field]:
 def _edit_request(request: Request, texts: dict[str, str]) -> Request:
     texts = dict(texts)
     choice = texts.pop("tool_choice", request.tool_choice)
-    messages = request.messages
+    messages = list(request.messages)
     for field, text in texts.items():
         index = int(field.split("/")[1])
         plain = isinstance(messages[index].get("content"), str | None)

@@ -44,7 +44,13 @@ def read_plain(text: str) -> list[TextCall]:
 
 
 def plain_calls(text: str) -> tuple[list[TextCall], list[list[TextCall]]]:
-    """The calls on lines of their own; and those in the middle of prose, side by side in one list."""
+    """The calls on lines of their own; and those in the middle of prose, side by side in one list.
+
+    >>> said = 'Not {"name": "f", "arguments": {}} but\\n{"name": "g", "arguments": {}}'
+    >>> alone, in_prose = plain_calls(said)
+    >>> [call.name for call in alone], [call.name for call in in_prose[0]]
+    (['g'], ['f'])
+    """
     if '"arguments"' not in text:
         return [], []
     runs: list[_Run] = []

@@ -69,10 +69,8 @@ def drive(trace: Trace, steps: Walk, answer: Callable[[Step], Record | None]) ->
     'Hello'
     """
     following = trace.follow(steps)
-    given: Record | None = None
-    while True:
-        try:
-            step = following.send(given)
-        except StopIteration:
-            return trace
+    for step in following:
         given = answer(step)
+        if given is not None:
+            following.answer(given)
+    return trace

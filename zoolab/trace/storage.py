@@ -55,6 +55,16 @@ def as_read(event: Event) -> Event:
     return cast("Event", json.loads(encode_any(event, MAX_NESTING)))
 
 
+def alike(a: Event, b: Event) -> bool:
+    """Whether two events are the same once they were written and read.
+
+    >>> alike({"meta": {1: float("nan")}}, {"meta": {"1": "NaN"}})
+    True
+    """
+    lines = [encode_any(event, MAX_NESTING) for event in (a, b)]
+    return lines[0] == lines[1] or json.loads(lines[0]) == json.loads(lines[1])
+
+
 class EventWriter:
     """Appends events to a file as they happen; each line is whole once it is there."""
 

@@ -7,6 +7,7 @@ from array import array
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
+from itertools import zip_longest
 from pathlib import Path
 from time import perf_counter, time
 from typing import Any, Never, Unpack
@@ -16,10 +17,11 @@ from zoolab.jsontext import excerpt
 from zoolab.loop import Steps, Walk, walk
 from zoolab.options import WalkOptions, passes_on
 from zoolab.records import Fault, Message, Messages, Record, Reply, Step, ToolCall
+from zoolab.steps.define import as_registry
 from zoolab.trace.events import EventStream, events_of, read_into
 from zoolab.trace.journal import Journal, Revision
-from zoolab.trace.storage import EventWriter, as_read, write_events
-from zoolab.trace.summary import LoggedError, MessagesDiff, errors_of
+from zoolab.trace.storage import EventWriter, alike, write_events
+from zoolab.trace.summary import LoggedError, MessagesDiff, errors_of, ignored_choices
 from zoolab.trace.views import TraceViews
 
 
@@ -67,7 +69,8 @@ class Trace(TraceViews):
         self.originals: dict[int, Record] = {}
         #: When each step came: seconds since the trace began, the time between steps by hand left out.
         self.started = array("d")
-        #: `answer`, the code of the error that ended the run, `interrupted`, or `open`.
+        #: `answer`, the code of the error that ended the run, `interrupted`, or `open`; `no_tool_call` or
+        #: `wrong_tool` when the model answered and had ignored a forced `tool_choice`.
         self.outcome = "open"
         self.error: str | None = None
         #: What was broken on purpose, where the error that ended the run came of that.
@@ -153,7 +156,9 @@ class Trace(TraceViews):
         """Whatever ends the walk, the trace knows it and is whole."""
         try:
             yield
-            self.outcome, self.ended = "answer", perf_counter() - self._zero
+            ignored = next(ignored_choices(self.steps), None)
+            self.outcome = "answer" if ignored is None else ignored.code
+            self.ended = perf_counter() - self._zero
         except (ZoolabError, KeyboardInterrupt) as error:
             self.outcome = "interrupted" if isinstance(error, KeyboardInterrupt) else error.code
             self.error, self.ended = str(error), perf_counter() - self._zero
@@ -304,7 +309,9 @@ class Trace(TraceViews):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Trace):
             return NotImplemented
-        return list(map(as_read, events_of(self))) == list(map(as_read, events_of(other)))
+        nothing: dict[str, Any] = {}
+        pairs = zip_longest(events_of(self), events_of(other), fillvalue=nothing)
+        return all(alike(ours, theirs) for ours, theirs in pairs)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -320,6 +327,8 @@ class Trace(TraceViews):
         seq = len(self.steps) - 1
         given = answer.record if isinstance(answer, Step) else answer
         step = self.steps[seq]
+        if step.kind == "define":
+            given = as_registry(given).fixed()  # type: ignore[arg-type]
         self.originals.setdefault(seq, step.record)
         call = given if isinstance(given, ToolCall) else step.call
         self.steps[seq] = step._replace(record=given, call=call, messages=before_next)

@@ -30,6 +30,8 @@ _MAX_MESSAGES = 60
 
 _OUTCOMES = {
     "answer": ("ok", "The model answered"),
+    "no_tool_call": ("error", "The model answered, but ignored a forced call"),
+    "wrong_tool": ("error", "The model answered, but called another tool than the forced one"),
     "open": ("pending", "Not at its end"),
     "interrupted": ("error", "Interrupted by hand"),
     "loop_limit": ("error", "Ended by a limit"),
