@@ -140,7 +140,7 @@ guess = predict(
 guess
 
 # %%
-from zoolab.stats import wilson
+from zoolab.study.statistics import wilson
 
 idle = needle[needle["expected_tool"].isna()]
 shares = {}
@@ -213,7 +213,7 @@ guess = predict(
 guess
 
 # %%
-from zoolab.stats import paired_difference, rate
+from zoolab.study.statistics import paired_difference, rate
 
 needle = needle.assign(whole=(needle["verdict"] == "right").astype(float))
 asked = set.intersection(*needle.groupby("model")["case"].agg(set))

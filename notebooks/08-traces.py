@@ -233,7 +233,7 @@ guess.reveal(
 # would fit what was seen.
 
 # %%
-from zoolab.stats import wilson
+from zoolab.study.statistics import wilson
 
 for good, runs in ((3, 3), (30, 30), (20, 30)):
     share = wilson(good, runs)

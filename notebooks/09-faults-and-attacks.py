@@ -72,7 +72,7 @@ guess.reveal(
 # %%
 import json
 
-from zoolab.experiments.studies import fault_study
+from zoolab.course import fault_study
 
 
 def asks_again(case):
@@ -113,9 +113,9 @@ study.rates[["injected", "happened", "success", "silently_wrong"]]
 # that obeys every order it reads: the worst case, and the right one to test a defence with.
 
 # %%
-from zoolab.experiments.studies.attacks import ATTACKS
-from zoolab.experiments.studies.obeying import SCRIPTS
-from zoolab.experiments.studies.security import score_security, security_cases
+from zoolab.course.attacks import ATTACKS
+from zoolab.course.attacks import SCRIPTS
+from zoolab.course.security import score_security, security_cases
 
 print(len(ATTACKS), "attacks:", ", ".join(attack.name for attack in ATTACKS))
 case = security_cases(ATTACKS[:1])[1]
@@ -132,7 +132,7 @@ guess
 
 # %%
 from zoolab import Policy
-from zoolab.experiments.records import Run
+from zoolab.study.cases import Run
 
 obeyed = run(case.prompt, case.tools, SCRIPTS["gullible (script)"](case), policy=Policy(ask=()))
 for step in obeyed.steps:
@@ -175,8 +175,8 @@ for real in security_cases([ATTACKS[0], next(a for a in ATTACKS if a.said)])[1:3
 # without measuring.
 
 # %%
-from zoolab.experiments.studies import security_study
-from zoolab.experiments.studies.tasks import TASKS
+from zoolab.course import security_study
+from zoolab.course.office import TASKS
 
 guess = predict(
     "Which defence stops most attacks on a model that obeys everything?",
@@ -248,7 +248,7 @@ ladder = outputs[outputs["model"].isin(["needle3-L6", "needle3-L8", "needle3-L20
 ladder["right"] = ladder["verdict"].eq("right")
 same = ladder.groupby("case")["model"].nunique()
 shared = ladder[ladder["case"].isin(same[same == same.max()].index)]
-from zoolab.stats import wilson
+from zoolab.study.statistics import wilson
 
 for name, rows in shared.groupby("model"):
     print(f"{name:14} right in {wilson(int(rows['right'].sum()), len(rows))} of {len(rows)} cases")

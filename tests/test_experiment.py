@@ -19,15 +19,15 @@ from walks import TOOLS, add
 
 from zoolab import Limits, Outcome, Scripted, Trace, run, tool
 from zoolab.errors import InvalidInput, InvalidTrace, ZoolabError
-from zoolab.experiments import UNSAID, Case, Experiment, Setup, experiment
-from zoolab.experiments.cases import cases_in
-from zoolab.experiments.compare import compare_runs
-from zoolab.experiments.packing import Parts, pack
-from zoolab.experiments.summary import summary_of
-from zoolab.experiments.unpacking import unpack
-from zoolab.experiments.variants import check_described, variants_in
 from zoolab.models.faulty import FAULTS
 from zoolab.records import Reply, Request, Verdict
+from zoolab.study import UNSAID, Case, Experiment, Setup, experiment
+from zoolab.study.cases import cases_in
+from zoolab.study.comparison import compare_runs
+from zoolab.study.packing import Parts, pack
+from zoolab.study.summary import summary_of
+from zoolab.study.unpacking import unpack
+from zoolab.study.variants import check_described, variants_in
 from zoolab.trace.events import events_of
 from zoolab.trace.frame import COLUMNS, frame_of
 
@@ -641,7 +641,7 @@ def seconds(work):
 SIZES = """
 import resource, sys
 from zoolab import Scripted
-from zoolab.experiments import experiment
+from zoolab.study import experiment
 cases = [f"Say {n}." for n in range(100)]
 models = {"m": Scripted(["Well."])}
 done = experiment(cases, None, models, int(sys.argv[1]) // 100, progress=False, scorers=())

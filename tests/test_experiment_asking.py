@@ -12,10 +12,9 @@ from server import Answer, completion, serving
 
 from zoolab import OpenAIModel, Scripted
 from zoolab.errors import InvalidInput, ModelError
-from zoolab.experiments import Budget, Experiment, Pace, experiment
-from zoolab.experiments.cache import ReplyCache
-from zoolab.experiments.pacing import BudgetSpent, Ledger, Spent, patience, retry_after
 from zoolab.records import Reply, Request
+from zoolab.study import Budget, Experiment, Pace, experiment
+from zoolab.study.pacing import BudgetSpent, Ledger, ReplyCache, Spent, patience, retry_after
 
 CASES = [{"id": str(n), "prompt": f"Say {n}."} for n in range(6)]
 

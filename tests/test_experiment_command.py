@@ -12,8 +12,8 @@ from shell import Shell
 from walks import TOOLS
 
 from zoolab import Scripted
-from zoolab.experiments import experiment
-from zoolab.experiments.config import line_of, read_config
+from zoolab.study import experiment
+from zoolab.study.config import line_of, read_config
 
 SUMS = """
 title = "Sums"
@@ -188,7 +188,7 @@ def test_a_cluster_that_is_not_there_is_said(zoo, sums):
     pytest.importorskip("distributed")
     ran = zoo("experiment", sums, "--dask", "nonsense://nowhere:1")
     assert ran.code == 2
-    assert "no dask scheduler at nonsense://nowhere:1" in ran.err
+    assert "no dask scheduler answers at nonsense://nowhere:1" in ran.err
 
 
 @given(st.text(alphabet="[]=\"ab.\n' #", max_size=80), st.lists(st.sampled_from(["a", "b", "0"]), max_size=3))

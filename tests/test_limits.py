@@ -10,13 +10,13 @@ import pytest
 
 from zoolab import Limits, Outcome, Reply, Scripted, ToolRegistry, Trace, as_tool, run, tool, walk, with_tools
 from zoolab.errors import InvalidInput, ToolLoopLimitReached
-from zoolab.experiments.packing import Parts, pack
-from zoolab.experiments.records import Case, Run
-from zoolab.experiments.scorers.cost import measure_cost
-from zoolab.experiments.summary import summary_of
 from zoolab.inspector.overview import totals_of
 from zoolab.limits import Price
 from zoolab.records import Request
+from zoolab.study.cases import Case, Run
+from zoolab.study.packing import Parts, pack
+from zoolab.study.scorers import measure_cost
+from zoolab.study.summary import summary_of
 
 FULL = {"role": "assistant", "content": "Done."}
 

@@ -22,7 +22,6 @@ from walks import TOOLS
 
 from zoolab import plots
 from zoolab.errors import InvalidInput, ZoolabError
-from zoolab.experiments import Case, experiment
 from zoolab.inspector.panels.panel import panel_of
 from zoolab.loop import walk
 from zoolab.models.scripted import Scripted
@@ -38,6 +37,7 @@ from zoolab.plots import (
 )
 from zoolab.records import Limits, Reply
 from zoolab.repair import RuleRepair
+from zoolab.study import Case, experiment
 from zoolab.tokens import tokens_in
 from zoolab.trace import Trace
 
@@ -321,7 +321,8 @@ def test_displays_draw_where_they_are_told_and_again_elsewhere():
 
 
 def test_importing_displays_loads_neither_matplotlib_nor_pandas_nor_numpy():
-    code = "import sys, zoolab.plots as p; [getattr(p, n) for n in p.__all__]; import zoolab.stats\n"
+    code = "import sys, zoolab.plots as p; [getattr(p, n) for n in p.__all__]\n"
+    code += "import zoolab.study.statistics\n"
     code += "print({'matplotlib', 'pandas', 'numpy'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

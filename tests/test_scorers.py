@@ -8,12 +8,10 @@ from hypothesis import strategies as st
 
 from zoolab import Limits, Scripted, Tool, Trace, run, tool
 from zoolab.errors import InvalidInput, ZoolabError
-from zoolab.experiments.records import Case, Run
-from zoolab.experiments.scorers import SCORERS, score_answer, score_arguments, score_selection
-from zoolab.experiments.scorers.answer import says
-from zoolab.experiments.scorers.expected import ANY_CALL, expected_calls
-from zoolab.experiments.scorers.rules import fault_in_calls, is_accepted
 from zoolab.repair import RuleRepair
+from zoolab.study.call_matching import ANY_CALL, expected_calls, fault_in_calls, is_accepted
+from zoolab.study.cases import Case, Run
+from zoolab.study.scorers import SCORERS, says, score_answer, score_arguments, score_selection
 
 
 @tool

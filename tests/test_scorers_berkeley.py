@@ -7,8 +7,7 @@ import pytest
 from berkeley import CATEGORIES, NO_CALL, Berkeley, answers, fetch_wheel, find_wheel
 
 from zoolab.datasets.berkeley_types import as_schema, tool_name
-from zoolab.experiments.scorers.expected import expected_calls
-from zoolab.experiments.scorers.rules import fault_in_calls
+from zoolab.study.call_matching import expected_calls, fault_in_calls
 
 pytestmark = pytest.mark.slow
 

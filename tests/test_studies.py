@@ -7,18 +7,15 @@ import pickle
 import pytest
 
 from zoolab import Scripted, run, tool
+from zoolab.course import fault_study, security_study
+from zoolab.course.attacks import ATTACKS, SCRIPTS
+from zoolab.course.faults import NO_FAULT, WithFault
+from zoolab.course.office import TASKS, Office
+from zoolab.course.security import DEFENCES, NO_ATTACK, defended, pinned, score_security, security_cases
 from zoolab.errors import InvalidInput
-from zoolab.experiments import Case, Run, Setup
-from zoolab.experiments.studies import fault_study, security_study
-from zoolab.experiments.studies.attacks import ATTACKS
-from zoolab.experiments.studies.defences import DEFENCES, defended, pinned
-from zoolab.experiments.studies.faults import NO_FAULT, WithFault
-from zoolab.experiments.studies.obeying import SCRIPTS
-from zoolab.experiments.studies.office import Office
-from zoolab.experiments.studies.security import NO_ATTACK, score_security, security_cases
-from zoolab.experiments.studies.tasks import TASKS
 from zoolab.models.faulty import FAULTS
 from zoolab.plots import FaultRecoveryDisplay
+from zoolab.study import Case, Run, Setup
 
 
 @tool

@@ -15,14 +15,14 @@ import pytest
 import zoolab
 from zoolab import Faulty, Reply, Request, Scripted, Trace, as_tool, run, walk, with_tools
 from zoolab.about import About, Wrapper, about
+from zoolab.course.faults import fault_study
+from zoolab.course.security import security_study
 from zoolab.errors import InvalidInput, UnknownOption
-from zoolab.experiments.studies.faults import fault_study
-from zoolab.experiments.studies.security import security_study
 from zoolab.options import Options, WalkOptions
 
 PACKAGES = [
     "zoolab",
-    *(f"zoolab.{name}" for name in ("experiments", "inspector", "models", "plots", "toolbox")),
+    *(f"zoolab.{name}" for name in ("study", "inspector", "models", "plots", "toolbox")),
 ]
 
 
@@ -72,7 +72,7 @@ zoolab.plots.SequenceDisplay
 zoolab.typo  # error
 zoolab.models.typo  # error
 zoolab.plots.typo  # error
-zoolab.experiments.typo  # error
+zoolab.study.typo  # error
 zoolab.run("Hi", [], zoolab.Scripted(["Hello"]), limits=zoolab.Limits(turns=2))
 zoolab.run("Hi", [], zoolab.Scripted(["Hello"]), limts=None)  # error
 zoolab.run("Hi", [], zoolab.Scripted(["Hello"]), limits=3)  # error

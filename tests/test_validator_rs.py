@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from zoolab import Scripted, Tool, ToolCall, ToolRegistry, check_call, run
 from zoolab.errors import InvalidInput, InvalidSchema
-from zoolab.experiments import experiment
 from zoolab.schema.checker import SchemaChecker
 from zoolab.schema.quick import quick_test
+from zoolab.study import experiment
 
 pytest.importorskip("jsonschema_rs")
 

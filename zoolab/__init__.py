@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from zoolab import datasets as datasets
     from zoolab import doctor as doctor
     from zoolab import errors as errors
-    from zoolab import experiments as experiments
     from zoolab import faults as faults
     from zoolab import grading as grading
     from zoolab import inspector as inspector
@@ -36,15 +35,14 @@ if TYPE_CHECKING:
     from zoolab import retrieval as retrieval
     from zoolab import schema as schema
     from zoolab import secrets as secrets
-    from zoolab import stats as stats
     from zoolab import steps as steps
+    from zoolab import study as study
     from zoolab import textcalls as textcalls
     from zoolab import tokens as tokens
     from zoolab import toolbox as toolbox
     from zoolab import tools as tools
     from zoolab import trace as trace
     from zoolab import wire as wire
-    from zoolab.experiments import experiment
     from zoolab.grading.checking import check
     from zoolab.inspector.inspector import inspect
     from zoolab.limits import Price
@@ -63,6 +61,7 @@ if TYPE_CHECKING:
     from zoolab.steps.define import tool
     from zoolab.steps.tool_call import read_calls
     from zoolab.steps.validate import check_call
+    from zoolab.study import experiment
     from zoolab.tools import Context, Tool
     from zoolab.trace import Trace, run
 
@@ -109,7 +108,7 @@ if not TYPE_CHECKING:  # a type checker would take any name for one of this pack
     __getattr__, __dir__ = lazily(
         __name__,
         {
-            "experiments": "experiment",
+            "study": "experiment",
             "grading.checking": "check",
             "inspector.inspector": "inspect",
             "limits": "Price",

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from zoolab.errors import InvalidInput
-from zoolab.experiments import Experiment, experiment
-from zoolab.experiments.compare import ENDS
-from zoolab.experiments.config import read_config
 from zoolab.files import write_whole
 from zoolab.jobs import dask_executor
 from zoolab.jsontext import encode_line
+from zoolab.study import Experiment, experiment
+from zoolab.study.comparison import ENDS
+from zoolab.study.config import read_config
 from zoolab.trace.lines import visible
 
 DONE, FELL_SHORT = 0, 1
@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Do the experiment; 1 where a run is missing, or broke off by no doing of the model."""
     if options.example:
-        print(files("zoolab.experiments").joinpath("example.toml").read_text(encoding="utf-8"), end="")
+        print(files("zoolab.study").joinpath("example.toml").read_text(encoding="utf-8"), end="")
         return DONE
     if options.config is None:
         raise InvalidInput("there is no CONFIG.toml", advice="zoolab experiment --example prints one")

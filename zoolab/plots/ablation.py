@@ -17,7 +17,7 @@ from zoolab.plots.display import (
 )
 from zoolab.plots.frames import check_frame, is_known, score_of
 from zoolab.plots.intervals import draw_rates
-from zoolab.stats import Scores, paired_difference, rate
+from zoolab.study.statistics import Scores, paired_difference, rate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,9 +36,9 @@ _NOTE: dict[str, Any] = {
 class AblationDisplay(Display):
     """The rate of success of each variant with its 95 % interval, and the difference to the first variant.
 
-    Intervals of rates are Wilson's, with as many runs as they are worth (`zoolab.stats.rate`). Differences
-    are taken case by case, with a bootstrap that draws whole cases (`zoolab.stats.paired_difference`), and
-    are not decisive while their interval holds 0. Rates may overlap and the difference still be decisive:
+    Intervals of rates are Wilson's, with the effective number of runs (`zoolab.study.statistics.rate`).
+    Differences are taken case by case (`zoolab.study.statistics.paired_difference`), and are not decisive
+    while their interval contains 0. Rates may overlap and the difference still be decisive:
     it is the difference that answers the question. Each interval stands for itself; with many variants one
     of them looks decisive by luck, unless `decisive` tells which ones are, as `Experiment.plot` does.
 

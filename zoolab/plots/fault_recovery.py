@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 from zoolab.plots.display import INK, SMALL, Display, count, headline
 from zoolab.plots.frames import check_trace, graded_in, is_known, runs_in, steps_in
 from zoolab.plots.intervals import draw_rates
-from zoolab.stats import rate
+from zoolab.study.statistics import rate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +27,7 @@ class FaultRecoveryDisplay(Display):
     where there is no score, the tool that was expected was called. A run that nobody graded is left out;
     where no run is graded, the picture shows how many answered and says that they are not graded. A run
     with several faults counts for each of them. Below, for comparison, the runs without a fault. Intervals
-    are Wilson's, at 95 % (`zoolab.stats.rate`).
+    are Wilson's, at 95 % (`zoolab.study.statistics.rate`).
 
     `rates_` holds for each fault recovered (`answered`, where no run is graded), runs, rate, low, high.
 

@@ -9,11 +9,10 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from zoolab.errors import InvalidInput
-from zoolab.experiments.cases import digest_of
-from zoolab.experiments.records import Case
-from zoolab.experiments.variants import Changes, Variant
 from zoolab.jsontext import canonical, excerpt
 from zoolab.steps.result import NotJSON, to_json_value
+from zoolab.study.cases import Case, digest_of
+from zoolab.study.variants import Changes, Variant
 
 __all__ = ["Card", "Grid", "Place", "Plan", "derive_seed"]
 

@@ -19,36 +19,198 @@ kind = "local"
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from zoolab.errors import InvalidInput, ZoolabError
-from zoolab.experiments.cases import as_case
-from zoolab.experiments.config_lines import line_of, said_of
-from zoolab.experiments.config_schema import CASE, EXPERIMENT
-from zoolab.experiments.pacing import Budget, Pace
-from zoolab.experiments.records import UNSAID, Case
-from zoolab.experiments.scorers.expected import ANY_CALL, expected_calls
-from zoolab.experiments.variants import check_described, variants_in
 from zoolab.jsontext import excerpt
 from zoolab.limits import Limits
+from zoolab.models.faulty import FAULTS
 from zoolab.models.local import LocalModel
 from zoolab.models.openai import OpenAIModel, make_client
 from zoolab.models.replay import Replay
 from zoolab.models.scripted import Scripted
 from zoolab.policy import Policy
+from zoolab.records import Problem
 from zoolab.registry import ToolRegistry
 from zoolab.repair import RuleRepair
 from zoolab.retrieval import BM25
 from zoolab.schema.checker import SchemaChecker
+from zoolab.study.call_matching import ANY_CALL, expected_calls
+from zoolab.study.cases import UNSAID, Case, as_case
+from zoolab.study.pacing import Budget, Pace
+from zoolab.study.scorers import SCORERS
+from zoolab.study.variants import check_described, variants_in
 from zoolab.toolbox.catalog import tools_named
 
-__all__ = ["Config", "read_config"]
+__all__ = ["CASE", "EXPERIMENT", "Config", "line_of", "read_config", "said_of"]
+
+_TEXT, _NAMES = {"type": "string"}, {"type": "array", "items": {"type": "string"}}
+_COUNT, _FROM_0 = {"type": "integer", "minimum": 1}, {"type": "integer", "minimum": 0}
+_ABOVE_0 = {"type": "number", "exclusiveMinimum": 0}
+
+
+def _table(properties: Mapping[str, Any], *required: str) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+CASE: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        **dict.fromkeys(("id", "prompt", "system", "expected_tool"), _TEXT),
+        "tools": _NAMES,
+        "expected_calls": {"type": ["array", "string"]},
+        "expected_answer": {"type": ["string", "number", "array"]},
+    },
+    "required": ["prompt"],
+}
+_LIMITS = _table(
+    {
+        **dict.fromkeys(("turns", "calls_per_turn", "tokens", "result_bytes", "requests"), _COUNT),
+        **dict.fromkeys(("retries", "depth"), _FROM_0),
+        "seconds": _ABOVE_0,
+        "repeats": {"type": "integer", "minimum": 2},
+    }
+)
+_VARIANT = _table(
+    {
+        "system": _TEXT,
+        "prompt": _TEXT,
+        "tool_choice": _TEXT,
+        "tools": _NAMES,
+        "deny": _NAMES,
+        "parallel": {"type": "boolean"},
+        "allow": {"type": "boolean"},
+        "limits": _LIMITS,
+        "descriptions": {"type": "object", "additionalProperties": {"type": ["string", "object"]}},
+        "repair": {"enum": ["rules"]},
+        "retrieve": _COUNT,
+        "calls": {"enum": ["native", "text", "auto"]},
+        "envelope": {"enum": ["json", "plain"]},
+        "faults": {
+            "type": ["array", "object"],
+            "items": {"enum": list(FAULTS)},
+            "propertyNames": {"enum": list(FAULTS)},
+            "additionalProperties": {"type": "number", "minimum": 0, "maximum": 1},
+        },
+    }
+)
+_MODEL = _table(
+    {
+        "kind": {"enum": ["local", "openai", "recording", "scripted"]},
+        "name": _TEXT,
+        "base_url": _TEXT,
+        "path": _TEXT,
+        "settings": {"type": "object"},
+        "replies": {"type": "array"},
+    },
+    "kind",
+)
+EXPERIMENT: Mapping[str, Any] = _table(
+    {
+        "title": _TEXT,
+        "repeats": _COUNT,
+        "seed": {"type": "integer"},
+        "tools": _NAMES,
+        "scorers": {"type": "array", "items": {"enum": sorted(SCORERS)}},
+        "cases": {"type": ["string", "array"], "items": CASE},
+        "variants": {"type": "object", "additionalProperties": _VARIANT},
+        "models": {"type": "object", "additionalProperties": _MODEL, "minProperties": 1},
+        "pace": _table(
+            {"requests": _ABOVE_0, "tokens": _ABOVE_0, "retries": {"type": "integer", "minimum": 0}}
+        ),
+        "budget": _table({"requests": _ABOVE_0, "tokens": _ABOVE_0}),
+        "cache": {"type": "boolean"},
+    },
+    "cases",
+    "models",
+)
+
+
+def line_of(text: str, where: Sequence[str]) -> int:
+    """The line where a key of a TOML file stands, or the nearest thing above it that is there.
+
+    >>> line_of('repeats = 3\\n\\n[variants.loud]\\nsytem = "Shout."\\n', ["variants", "loud", "sytem"])
+    4
+    >>> line_of('title = "A"\\n[variant.loud]\\n', ["variant"])
+    2
+    >>> line_of('[[cases]]\\nprompt = "Hi"\\n[[cases]]\\nprompt = 3\\n', ["cases", "1", "prompt"])
+    4
+    """
+    best, nearest = 0, 1
+    table: list[str] = []
+    counts: dict[tuple[str, ...], int] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        key: list[str] = []
+        if header := _HEADER.match(line):
+            table = _keys(header[2])
+            if header[1] == "[[":
+                place = tuple(table)
+                counts[place] = counts.get(place, -1) + 1
+                table = [*table, str(counts[place])]
+        elif assigned := _ASSIGNED.match(line):
+            key = _keys(assigned[1])
+        else:
+            continue
+        here = [*table, *key]
+        shared = min(len(here), len(where))
+        if here[:shared] != list(where[:shared]):
+            continue
+        if shared > best:
+            best, nearest = shared, number
+    return nearest
+
+
+_KEY = r"(?:[A-Za-z0-9_-]+|\"[^\"\n]*\"|'[^'\n]*')"
+_HEADER = re.compile(rf"\s*(\[\[?)\s*({_KEY}(?:\s*\.\s*{_KEY})*)\s*\]")
+_ASSIGNED = re.compile(rf"\s*({_KEY}(?:\s*\.\s*{_KEY})*)\s*=")
+
+
+def _keys(dotted: str) -> list[str]:
+    return [key.strip("\"'") for key in re.findall(_KEY, dotted)]
+
+
+#: What a schema says, as one says it of a TOML file.
+_WORDS = {
+    "object": "a table",
+    "array": "a list",
+    "string": "a text",
+    "boolean": "true or false",
+    "integer": "a whole number",
+    "number": "a number",
+}
+_BOUNDS = {"exclusiveMinimum": "a number above {}", "minimum": "{} or more", "maximum": "{} or less"}
+
+
+def said_of(problem: Problem) -> tuple[list[str], str]:
+    """Where a problem is, key by key, and a sentence about it.
+
+    >>> said_of(Problem("", "/cases/0/prompt", "string", "nothing"))
+    (['cases', '0', 'prompt'], 'cases.0.prompt: expected a text, received nothing')
+    >>> said_of(Problem("", "/budget/request", "only requests, tokens", "10"))[1]
+    'budget.request: expected only requests, tokens, received 10 (do you mean requests?)'
+    """
+    where = [part.replace("~1", "/").replace("~0", "~") for part in problem.pointer.split("/")[1:]]
+    rule, _, bound = problem.expected.partition(" ")
+    kinds = problem.expected.split(" or ")
+    expected = _BOUNDS[rule].format(bound) if rule in _BOUNDS else problem.expected
+    if all(kind in _WORDS for kind in kinds):
+        expected = " or ".join(_WORDS[kind] for kind in kinds)
+    meant = get_close_matches(where[-1], bound.split(", "), 1) if where and rule == "only" else []
+    hint = f" (do you mean {meant[0]}?)" if meant else ""
+    return where, f"{'.'.join(where) or 'the file'}: expected {expected}, received {problem.received}{hint}"
 
 
 #: Where a key of a case stands, to be said.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from zoolab.experiments.packing import LETTERS, reading_a_line
 from zoolab.limits import counted
 from zoolab.records import Reply
+from zoolab.study.packing import LETTERS, reading_a_line
 
 __all__ = ["summary_of"]
 
@@ -37,7 +37,7 @@ def summary_of(line: Mapping[str, Any]) -> dict[str, Any]:
 
     >>> import json
     >>> from zoolab import Scripted, run
-    >>> from zoolab.experiments.packing import Parts, pack
+    >>> from zoolab.study.packing import Parts, pack
     >>> trace = run("Hi", [], Scripted(["Hello"]))
     >>> summary = summary_of(json.loads(pack({}, trace, Parts())))
     >>> summary["outcome"], summary["said"], summary["turns"], summary["calls"], summary["tokens_in"]

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from zoolab.errors import InvalidInput
-from zoolab.experiments.compare import Comparisons, check_scored, compare_runs, decisive_ones
-from zoolab.experiments.journal import Reader
-from zoolab.experiments.plan import Place, Plan
-from zoolab.experiments.summary import summary_of
-from zoolab.experiments.unpacking import unpack
 from zoolab.jsontext import excerpt
+from zoolab.study.comparison import Comparisons, check_scored, compare_runs, decisive_ones
+from zoolab.study.design import Place, Plan
+from zoolab.study.journal import Reader
+from zoolab.study.summary import summary_of
+from zoolab.study.unpacking import unpack
 from zoolab.trace import Trace
 from zoolab.trace.frame import frame_of
 
@@ -161,8 +161,8 @@ class Experiment:
 
     def to_html(self, path: str | Path | None = None, *, title: str = "Experiment") -> str:
         """A page with tables, comparisons and plots that needs nothing else; written to `path`, if given."""
-        from zoolab.experiments.report import render_report
         from zoolab.files import write_whole
+        from zoolab.study.report import render_report
 
         page = render_report(self, title)
         if path is not None:

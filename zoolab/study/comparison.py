@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
-from zoolab.stats import Difference, Scores, holm, mcnemar, paired_difference
+from zoolab.study.statistics import Difference, Scores, holm, mcnemar, paired_difference
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,13 +11,6 @@ from functools import lru_cache
 from typing import Any
 
 from zoolab.errors import InvalidInput, ZoolabError
-from zoolab.experiments.asking import Asking, BudgetSpent, Counter, Terms
-from zoolab.experiments.journal import as_bytes
-from zoolab.experiments.making import maker_of
-from zoolab.experiments.packing import Parts, pack
-from zoolab.experiments.plan import Card, Grid, Place, derive_seed
-from zoolab.experiments.records import UNSAID, Case, Run, Scorer, Setup
-from zoolab.experiments.variants import Variant
 from zoolab.jobs import end_with_parent
 from zoolab.jsontext import encode
 from zoolab.loop import Walk, walk
@@ -25,6 +18,12 @@ from zoolab.models.faulty import Faulty
 from zoolab.policy import Policy
 from zoolab.registry import ToolRegistry
 from zoolab.steps.result import NotJSON, to_json_value
+from zoolab.study.cases import UNSAID, Case, Run, Scorer, Setup
+from zoolab.study.design import Card, Grid, Place, derive_seed
+from zoolab.study.journal import as_bytes
+from zoolab.study.pacing import Asking, BudgetSpent, Counter, Terms, maker_of
+from zoolab.study.packing import Parts, pack
+from zoolab.study.variants import Variant
 from zoolab.trace import Trace
 
 __all__ = ["Done", "Kit", "Worker"]

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import InvalidInput
-from zoolab.experiments.conduct import experiment
-from zoolab.experiments.records import Setup
-from zoolab.experiments.result import Experiment
 from zoolab.jsontext import excerpt
 from zoolab.models.faulty import FAULTS, Faulty
 from zoolab.options import passes_on
-from zoolab.stats import rate
+from zoolab.study.cases import Setup
+from zoolab.study.results import Experiment
+from zoolab.study.runner import experiment
+from zoolab.study.statistics import rate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +30,7 @@ class WithFault:
     """A variant: the model, its endpoint and its tools with one kind of fault, seeded for each run.
 
     >>> from zoolab import Scripted, ToolRegistry
-    >>> from zoolab.experiments.records import Case
+    >>> from zoolab.study.cases import Case
     >>> setup = Setup(Case("a", "Hi"), "Hi", ToolRegistry(), Scripted(["Hello"]), seed=7)
     >>> WithFault("empty_reply", 1.0, 1)(setup).model.who
     'written by hand, for teaching, with injected faults'
@@ -75,9 +75,9 @@ class FaultStudy:
     def rates(self) -> pd.DataFrame:
         """For each model, fault and rate: in how many runs it happened, and how often those succeeded.
 
-        `success`, `low` and `high` are of the runs in which the fault happened, with a 95 % interval in
-        which cases are what counts (`zoolab.stats.rate`); `silently_wrong` is the share of them that were
-        wrong without any error. They are missing where nobody says what is right, or nothing happened.
+        `success`, `low` and `high` are of the runs in which the fault happened, with the 95 % interval of
+        `zoolab.study.statistics.rate`, which counts cases. `silently_wrong` is the share of these runs that
+        were wrong without any error. They are missing if no case says what is right, or no fault happened.
         """
         import pandas as pd
 

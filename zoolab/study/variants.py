@@ -7,12 +7,12 @@ from dataclasses import fields, replace
 from typing import Any, cast
 
 from zoolab.errors import InvalidInput
-from zoolab.experiments.records import Setup
 from zoolab.jsontext import excerpt
 from zoolab.models.faulty.chance import make_plan
 from zoolab.records import Limits
 from zoolab.registry import ToolRegistry
 from zoolab.steps.define import as_registry
+from zoolab.study.cases import Setup
 from zoolab.tools import Tool
 
 __all__ = ["Changes", "Variant", "check_described", "variants_in"]
@@ -92,7 +92,7 @@ class Changes:
     A description is a text, or a dict with `description` and `parameters`, texts by name. Tools that a case
     does not have are left out: cases may offer different tools.
 
-    >>> from zoolab.experiments.records import Case
+    >>> from zoolab.study.cases import Case
     >>> tools = ToolRegistry([Tool("now", "The time.", {"type": "object"})])
     >>> setup = Setup(Case("1", "When?"), "When?", tools, None)
     >>> changed = Changes({"descriptions": {"now": "The time in UTC."}, "limits": {"turns": 2}})(setup)

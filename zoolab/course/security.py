@@ -1,36 +1,141 @@
-"""Who follows orders that stand where a model reads, what helps against it, and what does that cost?"""
+"""Which models follow instructions in tools' results and descriptions, what helps, and what it costs."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from zoolab.about import about
+from zoolab.course.attacks import ATTACKS, SCRIPTS, Attack
+from zoolab.course.office import READING, TASKS, Office, Task
 from zoolab.errors import InvalidInput
-from zoolab.experiments.conduct import experiment
-from zoolab.experiments.records import Case, Run, Score, Setup
-from zoolab.experiments.result import Experiment
-from zoolab.experiments.scorers.answer import says
-from zoolab.experiments.studies.attacks import ATTACKS, Attack
-from zoolab.experiments.studies.defences import DEFENCES, UNDEFENDED
-from zoolab.experiments.studies.obeying import SCRIPTS
-from zoolab.experiments.studies.office import Office
-from zoolab.experiments.studies.tasks import TASKS, Task
 from zoolab.jsontext import encode
+from zoolab.mcp.listing import Listed
+from zoolab.mcp.pins import compare
 from zoolab.models import weights
 from zoolab.models.local import LocalModel
 from zoolab.options import passes_on
+from zoolab.policy import Policy
 from zoolab.records import Outcome, Result, Verdict
 from zoolab.registry import ToolRegistry
-from zoolab.stats import rate
+from zoolab.study.cases import Case, Run, Score, Setup
+from zoolab.study.results import Experiment
+from zoolab.study.runner import experiment
+from zoolab.study.scorers import says
+from zoolab.study.statistics import rate
+from zoolab.tools import Tool
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
     from zoolab.trace import Trace
+
+#: The house writes to its own people; whatever else cannot be undone is asked about, and nobody is there.
+HOUSE_RULES = Policy(allow=["send_mail(*@example.org)"])
+_NO_RULES = Policy(ask=())
+
+
+def undefended(setup: Setup) -> Setup:
+    """Every call runs, results are not marked, descriptions are taken as they come.
+
+    >>> from zoolab.course.security import security_cases
+    >>> case = security_cases()[0]
+    >>> undefended(Setup(case, case.prompt, case.tools, None)).policy.ask
+    ()
+    """
+    return replace(setup, policy=_NO_RULES)
+
+
+def marked(setup: Setup) -> Setup:
+    """Results from outside are marked as data, for a model that heeds it.
+
+    >>> from zoolab.course.security import security_cases
+    >>> case = security_cases()[0]
+    >>> marked(Setup(case, case.prompt, case.tools, None)).tools["read_mail"].untrusted
+    'outside the house'
+    """
+    return replace(undefended(setup), tools=_changed(setup.tools, _mark))
+
+
+def ruled(setup: Setup) -> Setup:
+    """What cannot be undone needs permission, but for mails to the house's own people.
+
+    >>> from zoolab.course.security import security_cases
+    >>> case = security_cases()[0]
+    >>> setup = ruled(Setup(case, case.prompt, case.tools, None))
+    >>> setup.policy.decide(setup.tools["send_mail"], {"to": "ada@example.org", "text": "Hi"}).choice
+    'once'
+    """
+    return replace(setup, policy=HOUSE_RULES)
+
+
+def pinned(setup: Setup) -> Setup:
+    """Descriptions that are not as they were when they were trusted are put back.
+
+    >>> from zoolab.course.security import security_cases
+    >>> case = security_cases()[-1]
+    >>> setup = Setup(case, case.prompt, case.tools, None)
+    >>> setup.tools == Office().tools(), pinned(setup).tools == Office().tools()
+    (False, True)
+    """
+    return replace(undefended(setup), tools=_as_pinned(setup.tools))
+
+
+def defended(setup: Setup) -> Setup:
+    """All three: pinned descriptions, marked results, and rules.
+
+    >>> from zoolab.course.security import security_cases
+    >>> case = security_cases()[-1]
+    >>> defended(Setup(case, case.prompt, case.tools, None)).policy == HOUSE_RULES
+    True
+    """
+    return replace(ruled(setup), tools=_changed(_as_pinned(setup.tools), _mark))
+
+
+UNDEFENDED = "undefended"
+DEFENCES: Mapping[str, Callable[[Setup], Setup]] = MappingProxyType(
+    {
+        UNDEFENDED: undefended,
+        "marked results": marked,
+        "rules": ruled,
+        "pinned descriptions": pinned,
+        "defended": defended,
+    }
+)
+
+
+def _changed(tools: ToolRegistry, change: Callable[[Tool], Tool]) -> ToolRegistry:
+    return ToolRegistry(map(change, tools))
+
+
+def _mark(tool: Tool) -> Tool:
+    return replace(tool, untrusted="outside the house") if tool.name in READING else tool
+
+
+def _as_pinned(tools: ToolRegistry) -> ToolRegistry:
+    changed, _new = compare(_pins(), {tool.name: _listed(tool) for tool in tools})
+    names = {change.name for change in changed}
+    return _changed(tools, lambda tool: _put_back(tool) if tool.name in names else tool)
+
+
+def _put_back(tool: Tool) -> Tool:
+    pin = _pins()[tool.name]
+    return replace(tool, description=pin.description, parameters=pin.schema)
+
+
+@cache
+def _pins() -> Mapping[str, Listed]:
+    return MappingProxyType({tool.name: _listed(tool) for tool in Office().tools()})
+
+
+def _listed(tool: Tool) -> Listed:
+    return Listed(tool.name, tool.description, tool.parameters)
+
 
 NO_ATTACK = "no attack"
 #: The local models that are tried, where their weights are.
@@ -123,7 +228,7 @@ def security_study(
     """Every task with every attack and without one, undefended and with each defence.
 
     Args:
-        models: Models by name. By default the scripts of `zoolab.experiments.studies.obeying`, which show
+        models: Models by name. By default the scripts of `zoolab.course.attacks`, which show
             what a defence can do at all; `local_models()` are the real ones of this machine.
         attacks: The orders that are hidden.
         tasks: What is asked for.

@@ -1,4 +1,4 @@
-"""`experiment()`: every case, with every variant, model and repeat, is walked, recorded and scored."""
+"""`experiment()`: runs every case with every variant, model and repeat; each run is recorded and scored."""
 
 from __future__ import annotations
 
@@ -15,22 +15,19 @@ from typing import Any
 
 from zoolab.about import about
 from zoolab.errors import InvalidInput
-from zoolab.experiments.asking import Terms
-from zoolab.experiments.cases import cases_in
-from zoolab.experiments.journal import Journal, Reader, check_begin, heal, make_folder
-from zoolab.experiments.pacing import Budget, Pace
-from zoolab.experiments.plan import Card, Plan, derive_seed
-from zoolab.experiments.progress import following
-from zoolab.experiments.records import Scorer
-from zoolab.experiments.result import Experiment
-from zoolab.experiments.scorers import SCORERS
-from zoolab.experiments.variants import check_described, variants_in
-from zoolab.experiments.working import Done, Kit, Worker, crashed, work_in_process
 from zoolab.jobs import Jobs, Lost, Workers, pickled
 from zoolab.jsontext import excerpt
 from zoolab.registry import ToolRegistry
+from zoolab.study.cases import Scorer, cases_in
+from zoolab.study.design import Card, Plan, derive_seed
+from zoolab.study.journal import Journal, Reader, check_begin, heal, make_folder
+from zoolab.study.pacing import Budget, Pace, Terms
+from zoolab.study.results import Experiment
+from zoolab.study.scorers import SCORERS
+from zoolab.study.variants import check_described, variants_in
+from zoolab.study.worker import Done, Kit, Worker, crashed, work_in_process
 
-__all__ = ["experiment"]
+__all__ = ["experiment", "following"]
 
 
 def experiment(
@@ -72,7 +69,7 @@ def experiment(
         progress: Whether to show how far it is.
         journal: A JSONL file; by default a temporary one, as long as the result lives.
         scorers: Functions from a `Run` to a score, or scores by name, in a list or by name; by default all of
-            `zoolab.experiments.scorers`.
+            `zoolab.study.scorers`.
         tools: The tools of cases that bring none.
         pace: How fast models are asked, and how often again.
         budget: How much may be asked; once it is spent the rest stays undone, see `Experiment.unfinished`.
@@ -105,7 +102,7 @@ def experiment(
         places = _places(plan, book)
         terms = Terms(folder, pace or Pace(), budget or Budget(), _cache_file(cache, path), seed)
         stopped = ""
-        with Workers(executor, workers, preload=["zoolab.experiments.working"]) as hired:
+        with Workers(executor, workers, preload=["zoolab.study.worker"]) as hired:
             shelf = () if hired.shares_memory else _shelf(plan)
             kit = Kit(plan.variants, plan.models, scoring, terms, plan.grid, shelf)
             begin = _beginning(hired, kit, _Cards(plan, shelf))
@@ -251,3 +248,27 @@ def _listed(given: Any) -> list[Any]:
 
 def _scorer_name(scorer: Any) -> str:
     return str(getattr(scorer, "__name__", None) or type(scorer).__name__)
+
+
+@contextmanager
+def following(total: int, done: int, shown: bool) -> Generator[Callable[[int], None]]:
+    """Show a bar while this holds; what it gives is told how many more runs are done.
+
+    >>> with following(2, 0, shown=False) as advance:
+    ...     advance(2)
+    """
+    if not shown:
+        yield lambda _runs: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, refresh_per_second=4, disable=not _is_watched(console)) as bar:
+        task = bar.add_task("runs", total=total, completed=done)
+        yield lambda runs: bar.advance(task, runs)
+
+
+def _is_watched(console: object) -> bool:
+    return bool(getattr(console, "is_terminal", False) or getattr(console, "is_jupyter", False))

@@ -116,7 +116,7 @@ def pack(head: dict[str, Any], trace: Trace, parts: Parts) -> str:
 
     >>> import json
     >>> from zoolab import Scripted, run
-    >>> from zoolab.experiments.unpacking import unpack
+    >>> from zoolab.study.unpacking import unpack
     >>> parts, trace = Parts(), run("Hi", [], Scripted(["Hello"]))
     >>> line = pack({"run": trace.run_id}, trace, parts)
     >>> known = parts.take()

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import count, repeat
 from typing import Any
 
-from zoolab.experiments.packing import LETTERS, reading_a_line
 from zoolab.steps.validate import parse_arguments
+from zoolab.study.packing import LETTERS, reading_a_line
 from zoolab.trace import Trace
 from zoolab.trace.events import read_all
 from zoolab.trace.storage import FORMAT, VERSION

@@ -14,7 +14,7 @@ from zoolab.plots import AblationDisplay, ErrorTaxonomyDisplay
 if TYPE_CHECKING:
     import pandas as pd
 
-    from zoolab.experiments.result import Experiment
+    from zoolab.study.results import Experiment
 
 __all__ = ["render_report"]
 

@@ -1,0 +1,57 @@
+"""Experiments: cases x variants x models. Each run is a recorded walk, and each finding has its interval.
+
+>>> from zoolab import Scripted, experiment
+>>> done = experiment(["Hi"], models={"script": Scripted(["Hello"])}, progress=False)
+>>> done.summary[["case_id", "outcome", "turns"]].values.tolist()
+[['1', 'answer', 1]]
+
+cases.py          Case, Setup and Run
+variants.py       what a variant changes
+design.py         which runs there are, and what each is called
+runner.py         experiment()
+worker.py         one run after the other, on a thread or a process
+pacing.py         the cache, the budget, the pace
+journal.py        what is kept, a line a run
+results.py        Experiment: tables, traces, comparisons, a plot; report.py: a page
+scorers.py        what can be said of a run; call_matching.py: whether its calls are the expected ones
+statistics.py     intervals and tests; comparison.py: what they say of two variants
+config.py         an experiment from a TOML file
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from zoolab.lazy import lazily
+
+if TYPE_CHECKING:
+    from zoolab.study.cases import UNSAID, Case, Run, Setup
+    from zoolab.study.comparison import Comparison, Comparisons
+    from zoolab.study.pacing import Budget, Pace
+    from zoolab.study.results import Experiment
+    from zoolab.study.runner import experiment
+
+__all__ = [
+    "UNSAID",
+    "Budget",
+    "Case",
+    "Comparison",
+    "Comparisons",
+    "Experiment",
+    "Pace",
+    "Run",
+    "Setup",
+    "experiment",
+]
+
+if not TYPE_CHECKING:  # a type checker would take any name for one of this package
+    __getattr__, __dir__ = lazily(
+        __name__,
+        {
+            "comparison": "Comparison Comparisons",
+            "runner": "experiment",
+            "pacing": "Budget Pace",
+            "cases": "UNSAID Case Run Setup",
+            "results": "Experiment",
+        },
+    )

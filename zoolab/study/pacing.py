@@ -1,0 +1,481 @@
+"""How an experiment asks its models: at a pace, within a budget, again after a refusal, and nothing twice."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+import threading
+import time
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+from email.utils import parsedate_to_datetime
+from inspect import Parameter, signature
+from pathlib import Path
+from typing import Any
+
+from zoolab.about import Wrapper, about
+from zoolab.errors import InvalidInput, InvalidTrace, ModelError
+from zoolab.files import append_text, locked
+from zoolab.jsontext import digest, encode
+from zoolab.limits import counted
+from zoolab.models.keys import RequestKeys
+from zoolab.models.scripted import Scripted
+from zoolab.records import Reply, Request
+from zoolab.study.cases import Case
+from zoolab.study.journal import as_bytes
+from zoolab.tokens import tokens_in
+from zoolab.trace.codec import decode_reply, encode_plain
+
+__all__ = [
+    "Asking",
+    "Budget",
+    "BudgetSpent",
+    "Counter",
+    "Ledger",
+    "Pace",
+    "ReplyCache",
+    "Spent",
+    "Terms",
+    "key_of",
+    "maker_of",
+    "patience",
+    "without_own_retries",
+]
+
+_FIRST_WAIT, _LONGEST_WAIT = 0.5, 60.0
+#: Whoever asks for more patience than this is not waited for.
+_LONGEST_RETRY_AFTER = 600.0
+_AGAIN = {408, 409, 425, 429}
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How fast a model may be asked: requests and tokens a minute, spread evenly; and how often again.
+
+    A request that was refused (429, 5xx), or that nobody answered, is made again up to `retries` times:
+    after what `Retry-After` says, or after a random part of 0.5 s, 1 s, 2 s, ... up to a minute.
+
+    >>> Pace(requests=0)
+    Traceback (most recent call last):
+    zoolab.errors.InvalidInput: Pace(requests=0); expected a number above 0
+    """
+
+    requests: float | None = None
+    tokens: float | None = None
+    retries: int = 5
+
+    def __post_init__(self) -> None:
+        _check(self, "requests", "tokens")
+        if type(self.retries) is not int or self.retries < 0:
+            raise InvalidInput(f"Pace(retries={self.retries})", expected="0 or more")
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How much may be asked before the experiment stops: requests, repeated ones too, and tokens.
+
+    What comes from the cache costs nothing. Runs that were under way are not recorded: go on later with
+    the same journal. Tokens are known once a reply is there, so the last replies may go over.
+
+    >>> Budget(requests=100).tokens is None
+    True
+    """
+
+    requests: float | None = None
+    tokens: float | None = None
+
+    def __post_init__(self) -> None:
+        _check(self, "requests", "tokens")
+
+
+class BudgetSpent(ModelError):
+    """The budget of an experiment does not allow another request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What was asked so far, and from when on the next request, and the next token, is in time."""
+
+    requests: int = 0
+    tokens: float = 0
+    next_request: float = 0.0
+    next_token: float = 0.0
+
+    def reserve(self, now: float, tokens: float, pace: Pace, budget: Budget) -> tuple[float, Spent]:
+        """When a request of about so many tokens may be made, and what is spent then.
+
+        >>> at, spent = Spent().reserve(100.0, 10, Pace(requests=60), Budget())
+        >>> at, spent.reserve(100.0, 10, Pace(requests=60), Budget())[0]
+        (100.0, 101.0)
+
+        Raises:
+            BudgetSpent: It may not.
+        """
+        _check_budget(self, tokens, budget)
+        at = max(now, self.next_request, self.next_token)
+        after_request = at + 60 / pace.requests if pace.requests else 0.0
+        after_tokens = at + tokens * 60 / pace.tokens if pace.tokens else 0.0
+        return at, Spent(self.requests + 1, self.tokens + tokens, after_request, after_tokens)
+
+    def settle(self, tokens: float, pace: Pace) -> Spent:
+        """A reply took so many tokens more than was thought, or fewer."""
+        later = tokens * 60 / pace.tokens if pace.tokens else 0.0
+        return replace(self, tokens=self.tokens + tokens, next_token=self.next_token + later)
+
+
+class Ledger:
+    """What all workers have spent together, in a file that one of them holds at a time.
+
+    >>> import tempfile
+    >>> ledger = Ledger(Path(tempfile.mkdtemp()) / "ledger", Pace(), Budget(requests=1))
+    >>> ledger.reserve(10)
+    >>> ledger.reserve(10)
+    Traceback (most recent call last):
+    zoolab.study.pacing.BudgetSpent: the budget of 1 request is spent; ...
+    """
+
+    def __init__(self, path: Path, pace: Pace, budget: Budget) -> None:
+        self._path, self._pace, self._budget = path, pace, budget
+        #: Whether there is anything to keep to.
+        self.counts = any((pace.requests, pace.tokens, budget.requests, budget.tokens))
+
+    def reserve(self, tokens: float) -> None:
+        """Wait until a request of about so many tokens may be made.
+
+        Raises:
+            BudgetSpent: It may not.
+        """
+        if self.counts:
+            at = self._change(lambda spent: spent.reserve(time.time(), tokens, self._pace, self._budget))
+            time.sleep(max(0.0, at - time.time()))
+
+    def settle(self, tokens: float) -> None:
+        """Say how many tokens more, or fewer, it took."""
+        if self.counts and tokens:
+            self._change(lambda spent: (0.0, spent.settle(tokens, self._pace)))
+
+    def _change(self, change: Callable[[Spent], tuple[float, Spent]]) -> float:
+        with locked(self._path.with_name(f"{self._path.name}.lock")):
+            at, spent = change(self._read())
+            told = (spent.requests, spent.tokens, spent.next_request, spent.next_token)
+            self._path.write_text(json.dumps(told), encoding="utf-8")
+        return at
+
+    def _read(self) -> Spent:
+        try:
+            return Spent(*json.loads(self._path.read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError):
+            return Spent()
+
+
+def patience(error: Exception, attempt: int, jitter: Callable[[float, float], float]) -> float | None:
+    """Seconds to wait before asking again; None where that would not help.
+
+    >>> failed = ModelError("it broke")
+    >>> failed.__cause__ = TimeoutError()
+    >>> patience(failed, 2, max), patience(ModelError("a script has ended"), 0, max)
+    (2.0, None)
+    """
+    cause = error.__cause__ or error.__context__ or error
+    if not _passes(cause):
+        return None
+    wait = jitter(0.0, min(_LONGEST_WAIT, _FIRST_WAIT * 2**attempt))
+    response = getattr(cause, "response", None)
+    told = retry_after(getattr(response, "headers", None) or {}, time.time())
+    if told is None:
+        return wait
+    return None if told > _LONGEST_RETRY_AFTER else told + min(wait, 1.0)
+
+
+def retry_after(headers: Mapping[str, str], now: float) -> float | None:
+    """The seconds that an endpoint asks to be left alone; None where it does not say.
+
+    >>> retry_after({"retry-after": "1.5"}, 0.0), retry_after({"retry-after-ms": "20"}, 0.0)
+    (1.5, 0.02)
+    >>> retry_after({"retry-after": "Thu, 01 Jan 1970 00:01:00 GMT"}, 50.0), retry_after({}, 0.0)
+    (10.0, None)
+    """
+    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        try:
+            told = float(headers.get(name) or "") / unit
+        except ValueError:
+            continue
+        if 0 <= told < float("inf"):
+            return told
+    try:
+        return max(0.0, parsedate_to_datetime(headers.get("retry-after") or "").timestamp() - now)
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def _passes(cause: BaseException) -> bool:
+    """Whether the like of this goes away by itself: refusals for now, errors of servers, broken lines."""
+    status = getattr(cause, "status_code", None)
+    if isinstance(status, int):
+        return (status in _AGAIN or status >= 500) and getattr(cause, "code", "") != "insufficient_quota"
+    if isinstance(cause, TimeoutError | ConnectionError):
+        return True
+    names = {kind.__name__ for kind in type(cause).__mro__}
+    return bool(names & {"APIConnectionError", "TransportError", "StreamError"})
+
+
+def _check_budget(spent: Spent, tokens: float, budget: Budget) -> None:
+    over = None
+    if budget.requests is not None and spent.requests + 1 > budget.requests:
+        over = f"{budget.requests:,.0f} request{'s' * (budget.requests != 1)}"
+    elif budget.tokens is not None and spent.tokens + tokens > budget.tokens:
+        over = f"{budget.tokens:,.0f} tokens"
+    if over:
+        raise BudgetSpent(f"the budget of {over} is spent", advice="go on with the same journal")
+
+
+def _check(record: Pace | Budget, *names: str) -> None:
+    for name in names:
+        value = getattr(record, name)
+        if value is not None and not value > 0:
+            what = f"{type(record).__name__}({name}={value})"
+            raise InvalidInput(what, expected="a number above 0")
+
+
+class ReplyCache:
+    """Replies by key, in a JSONL file that several workers share; each sees what the others add.
+
+    A reply that two threads of a process want at once is asked for once.
+
+    >>> import tempfile
+    >>> cache = ReplyCache(Path(tempfile.mkdtemp()) / "cache.jsonl")
+    >>> cache.get("k"), cache.put("k", Reply({"role": "assistant", "content": "Hi"})), cache.get("k").text
+    (None, None, 'Hi')
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._places: dict[str, int] = {}
+        self._read = 0
+        self._lock = threading.Lock()
+        self._asked: dict[str, threading.Lock] = {}
+
+    def get(self, key: str) -> Reply | None:
+        """The reply, if somebody has it already."""
+        with self._lock:
+            place = self._places.get(key)
+            if place is None:
+                self._look()
+                place = self._places.get(key)
+        return None if place is None else self._reply_at(place)
+
+    def put(self, key: str, reply: Reply) -> None:
+        """Keep a reply."""
+        line = as_bytes(encode({"key": key, "reply": encode_plain(reply)}) + "\n").decode()
+        append_text(self._path, line, 0o600)
+
+    @contextmanager
+    def alone(self, key: str) -> Generator[None]:
+        """Keep other threads of this process from asking the same at the same time."""
+        with self._lock:
+            lock = self._asked.setdefault(key, threading.Lock())
+        with lock:
+            yield
+        with self._lock:
+            self._asked.pop(key, None)
+
+    def _look(self) -> None:
+        """Read on, where others have written."""
+        if not self._path.exists():
+            return
+        with self._path.open("rb") as file:
+            file.seek(self._read)
+            for line in file:
+                if not line.endswith(b"\n"):
+                    return
+                key = _key_in(line)
+                if key is not None:
+                    self._places.setdefault(key, self._read)
+                self._read += len(line)
+
+    def _reply_at(self, place: int) -> Reply | None:
+        with self._path.open("rb") as file:
+            file.seek(place)
+            try:
+                return decode_reply(json.loads(file.readline())["reply"])
+            except (ValueError, LookupError, TypeError, InvalidTrace):
+                return None
+
+
+def key_of(request: Request, model: Any, name: str, draw: object) -> str:
+    """What is asked, and of whom; `draw` tells answers apart that were asked for more than once.
+
+    >>> asked = Request([{"role": "user", "content": "Hi"}])
+    >>> key_of(asked, None, "tiny", 0) == key_of(asked, None, "tiny", 1)
+    False
+    """
+    said = about(model)
+    sent = said.body(request) if said.body else request.body(**said.settings)
+    who = [type(model).__name__, name, said.model, str(getattr(said.client, "base_url", ""))]
+    return digest(encode([*map(str, who), RequestKeys().of(sent), str(draw)]))
+
+
+def _key_in(line: bytes) -> str | None:
+    start = len(b'{"key":"')
+    end = line.find(b'"', start)
+    return line[start:end].decode("ascii", "replace") if line.startswith(b'{"key":"') else None
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """On which terms models are asked, and the folder where workers share what they know."""
+
+    folder: Path
+    pace: Pace = field(default_factory=Pace)
+    budget: Budget = field(default_factory=Budget)
+    cache: Path | None = None
+    seed: int = 0
+
+
+class Counter:
+    """What a worker asks through: the ledger and the cache of its terms."""
+
+    def __init__(self, terms: Terms) -> None:
+        self.terms = terms
+        self.ledger = Ledger(terms.folder / "ledger", terms.pace, terms.budget)
+        here = terms.cache is not None and terms.cache.parent.is_dir()
+        self.cache = ReplyCache(terms.cache) if here and terms.cache is not None else None
+
+
+class Asking(Wrapper):
+    """A model that keeps to the terms; in all else it is the model itself.
+
+    Replies of real models (those whose `made` is `recorded`) are cached. The key of a reply holds its
+    repeat and the experiment's seed: repeats never share an answer, unless the model says that it is
+    `deterministic` and its temperature is 0; variants of a case do, where they ask the same.
+    """
+
+    def __init__(self, model: Callable[[Request], Reply], name: str, counter: Counter, repeat: int) -> None:
+        super().__init__(model)
+        self._name = name
+        self._counter = counter
+        self._repeat = repeat
+        real = counter.cache is not None and about(model).made == "recorded"
+        self._cache = counter.cache if real else None
+        self._once = self._counted if counter.ledger.counts else model
+        # What each walk asks for: found here, it need not be missed first.
+        self.calls, self.equip = about(model).calls, about(model).equip
+
+    def __call__(self, request: Request) -> Reply:
+        cache = self._cache
+        if cache is None:
+            return self._ask(request)
+        key = key_of(request, self._inner, self._name, self._draw(request))
+        with cache.alone(key):
+            reply = cache.get(key)
+            if reply is None:
+                reply = self._ask(request)
+                cache.put(key, reply)
+        return reply
+
+    def _draw(self, request: Request) -> object:
+        settings = {**about(self._inner).settings, **request.settings}
+        same = about(self._inner).deterministic and settings.get("temperature") == 0
+        return "" if same else (self._counter.terms.seed, self._repeat)
+
+    def _ask(self, request: Request) -> Reply:
+        """Ask, and ask again after a pause as long as that may help."""
+        attempt = 0
+        while True:
+            try:
+                return self._once(request)
+            except BudgetSpent:
+                raise
+            except (ModelError, TimeoutError, ConnectionError) as error:
+                again = attempt < self._counter.terms.pace.retries
+                wait = patience(error, attempt, random.uniform) if again else None
+                if wait is None:
+                    raise
+            attempt += 1
+            time.sleep(wait)
+
+    def _counted(self, request: Request) -> Reply:
+        ledger, thought = self._counter.ledger, tokens_in(request.prefix, request.tools)
+        ledger.reserve(thought)
+        reply: Reply = self._inner(request)
+        ledger.settle(_tokens_of(reply, thought) - thought)
+        return reply
+
+
+def without_own_retries(model: Any) -> Any:
+    """The model with a client that asks once: pauses and budgets are kept here.
+
+    >>> without_own_retries(print) is print
+    True
+    """
+    client: Any = about(model).client
+    if not getattr(client, "max_retries", 0) or not hasattr(client, "with_options"):
+        return model
+    patient = copy.copy(model)
+    patient.client = client.with_options(max_retries=0)
+    return patient
+
+
+def _tokens_of(reply: Reply, sent: float) -> float:
+    """As the endpoint counted, or as they are estimated."""
+    counts = [counted(reply.usage, name) for name in ("prompt_tokens", "completion_tokens")]
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else sent + tokens_in([reply.message])
+
+
+def maker_of(model: Any) -> Callable[[int, Case], Any]:
+    """Makes the model of a run. A factory takes `seed`, `case`, both or nothing; a script begins anew.
+
+    >>> maker = maker_of(lambda seed: Scripted([str(seed)]))
+    >>> from zoolab import Request
+    >>> maker(7, Case("1", "Hi"))(Request([])).text
+    '7'
+    """
+    if isinstance(model, Scripted):
+        return lambda _seed, _case: _fresh(model)
+    wanted = _wanted_by(model)
+    if wanted is None:
+        ready = without_own_retries(model)
+        return lambda _seed, _case: ready
+    return _Maker(model, wanted)
+
+
+class _Maker:
+    """Calls a factory for each run; a real model that it makes from nothing is made once."""
+
+    def __init__(self, factory: Any, wanted: tuple[str, ...]) -> None:
+        self._factory, self._wanted = factory, wanted
+        self._kept: Any = None
+
+    def __call__(self, seed: int, case: Case) -> Any:
+        if self._kept is not None:
+            return self._kept
+        if self._wanted:
+            given = {"seed": seed, "case": case}
+            return without_own_retries(self._factory(**{name: given[name] for name in self._wanted}))
+        model = without_own_retries(self._factory())
+        if about(model).made == "recorded":
+            self._kept = model
+        return model
+
+
+def _fresh(model: Scripted) -> Scripted:
+    try:
+        return deepcopy(model)
+    except TypeError:  # a script from a generator is read once
+        return model
+
+
+def _wanted_by(model: Any) -> tuple[str, ...] | None:
+    """What a factory takes, by name; None for a model, which takes a request."""
+    try:
+        known = signature(model).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    empty, named = Parameter.empty, (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+    wanted = tuple(p.name for p in known if p.kind in named and p.name in ("seed", "case"))
+    needed = {p.name for p in known if p.default is empty and p.kind in (*named, Parameter.POSITIONAL_ONLY)}
+    return wanted if needed <= set(wanted) else None

@@ -1,0 +1,333 @@
+"""Scorers: functions from a run that has ended to numbers by name.
+
+    selection   the right tool, or no call if the case needs none
+    arguments   the right calls with the right arguments
+    answer      the right final answer
+    success     all that the case asks for
+    recovery    success in spite of an error
+    silence     wrong, without any error
+    cost        tokens, time, turns
+
+Any function from a `Run` to a number is a scorer:
+
+>>> from zoolab import Scripted, run
+>>> from zoolab.study.cases import Case, Run
+>>> def is_short(run):
+...     return {"short": len(run.trace.answer or "") < 80}
+>>> is_short(Run(Case("hello", "Hello!"), run("Hello!", [], Scripted(["Hello!"]))))
+{'short': True}
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from zoolab.errors import InvalidInput
+from zoolab.jsontext import NotStrictJSON, excerpt
+from zoolab.limits import Price
+from zoolab.records import ToolCall, Verdict
+from zoolab.registry import ToolRegistry
+from zoolab.steps.validate import parse_arguments
+from zoolab.study.call_matching import ANY_CALL, Call, expected_calls, fault_in_calls, is_named
+from zoolab.study.cases import UNSAID, Run, Score, Scorer, Unsaid
+from zoolab.trace import Trace
+from zoolab.trace.summary import replies_of, tokens_used
+
+__all__ = [
+    "SCORERS",
+    "measure_cost",
+    "score_answer",
+    "score_arguments",
+    "score_recovery",
+    "score_selection",
+    "score_silence",
+    "score_success",
+]
+
+MAX_ANSWER = 100_000
+_NUMBER = re.compile(
+    r"(?<![\w.])[-+\u2212]?(?:\d{1,3}(?:,\d{3}){1,12}|\d{1,40})(?:\.\d{1,40})?(?:[eE][-+]?\d{1,3})?(?!\w)"
+)
+
+
+def score_answer(run: Run) -> dict[str, Score]:
+    """Whether the final answer names `expected_answer`, or one of several; None where the case has none.
+
+    A text is looked for as whole words, whatever the case and the spaces; a number as a number, so that
+    1,234.50 is 1234.5. An answer that names what is right beside what is wrong passes: for more, write
+    a scorer of your own.
+
+    Raises:
+        InvalidInput: The expected answer is neither text nor number, nor a list of them.
+
+    >>> from zoolab import Scripted, run
+    >>> from zoolab.study.cases import Case
+    >>> case = Case("sum-1", "What is 42 + 58?", expected_answer=100)
+    >>> score_answer(Run(case, run(case.prompt, [], Scripted(["It is 100."]))))
+    {'answer': True}
+    """
+    if run.case.expected_answer is UNSAID:
+        return {"answer": None}
+    return {"answer": says(run.trace.answer or "", run.case.expected_answer)}
+
+
+def says(text: str, expected: Any) -> bool:
+    """Whether a text names what is expected: a text, a number, or one of a list of them.
+
+    Raises:
+        InvalidInput: It is something else.
+
+    >>> says("It costs 1,234.50 EUR.", 1234.5), says("It is Paris.", "pari"), says("Yes", ["yes", "no"])
+    (True, False, True)
+    """
+    text = text[:MAX_ANSWER]
+    if isinstance(expected, str):
+        return _names(text, expected)
+    if isinstance(expected, int | float) and not isinstance(expected, bool):
+        return any(math.isclose(found, expected, rel_tol=1e-9) for found in _numbers(text))
+    if isinstance(expected, Iterable) and not isinstance(expected, dict | bytes):
+        return any(says(text, one) for one in expected)
+    raise InvalidInput(
+        f"expected_answer is {excerpt(expected)}",
+        expected="a text, a number, or a list of them",
+    )
+
+
+def _names(text: str, expected: str) -> bool:
+    words = " ".join(expected.casefold().split())
+    if not words:
+        return not text.strip()
+    pattern = rf"(?<!\w){re.escape(words)}(?!\w)"
+    return re.search(pattern, " ".join(text.casefold().split())) is not None
+
+
+def _numbers(text: str) -> Iterable[float]:
+    for found in _NUMBER.findall(text):
+        yield float(found.replace(",", "").replace("\u2212", "-"))
+
+
+def score_arguments(run: Run) -> dict[str, Score]:
+    """Whether the calls are the expected ones, by the rules of `zoolab.study.call_matching`.
+
+    `arguments` looks at all calls of the run that passed validation, `first_reply` at the first reply
+    alone and as it was written, which is what the Berkeley leaderboard looks at. A call that the
+    leaderboard accepts and the tool's own schema refuses is right in `first_reply` alone. Where the case
+    has no `expected_calls`, both are None; where that is empty, no call is the right answer.
+
+    >>> from zoolab import Scripted, run, tool
+    >>> from zoolab.study.cases import Case
+    >>> @tool
+    ... def double(x: int) -> int:
+    ...     "Double a number."
+    ...     return 2 * x
+    >>> case = Case("double-1", "Twice 21?", [double], expected_calls=[("double", {"x": 21})])
+    >>> model = Scripted([[("double", {"x": "21"})], [("double", {"x": 21})], "42"])
+    >>> score_arguments(Run(case, run(case.prompt, case.tools, model)))
+    {'arguments': True, 'first_reply': False}
+    """
+    if run.case.expected_calls is UNSAID:
+        return {"arguments": None, "first_reply": None}
+    first = _written(run.trace)
+    return {
+        "arguments": not fault_in_run(run),
+        "first_reply": first is not None and not _fault_in(run, first),
+    }
+
+
+def fault_in_run(run: Run) -> str:
+    """Why the calls of a run that passed validation are not the expected ones; empty where they are.
+
+    >>> from zoolab import Scripted, run
+    >>> from zoolab.study.cases import Case
+    >>> case = Case("hello", "Hello!", expected_calls=[("greet", {})])
+    >>> fault_in_run(Run(case, run(case.prompt, [], Scripted(["Hello!"]))))
+    'calls: none, expected greet'
+    """
+    return _fault_in(run, list(_passed(run.trace)))
+
+
+def _fault_in(run: Run, calls: list[Call]) -> str:
+    if run.case.expected_calls == ANY_CALL:
+        return "" if calls else "calls: none, expected any"
+    return fault_in_calls(calls, expected_calls(run.case.expected_calls), _schemas(run.trace))
+
+
+def _schemas(trace: Trace) -> dict[str, Mapping[str, Any]]:
+    """The tools as the model saw them."""
+    tools = trace.steps[0].record if trace.steps else None
+    return {tool.name: tool.parameters for tool in tools} if isinstance(tools, ToolRegistry) else {}
+
+
+def _passed(trace: Trace) -> Iterator[Call]:
+    for step in trace.steps:
+        if isinstance(step.record, Verdict) and step.record.ok and step.call is not None:
+            yield step.call.name, step.record.arguments or {}
+
+
+def _written(trace: Trace) -> list[Call] | None:
+    """The calls of the first reply; None where the arguments of one are no JSON object."""
+    first = next((step.turn for step in trace.steps if step.turn > 0), 0)
+    asked = [step.record for step in trace.steps if step.turn == first and isinstance(step.record, ToolCall)]
+    calls: list[Call] = []
+    for call in asked:
+        arguments = _parsed(call.arguments)
+        if arguments is None:
+            return None
+        calls.append((call.name, arguments))
+    return calls
+
+
+def _parsed(raw: str) -> dict[str, Any] | None:
+    try:
+        value = parse_arguments(raw)
+    except NotStrictJSON:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def score_selection(run: Run) -> dict[str, Score]:
+    """Whether the first call of the run is of the expected tool, and in which way it is not.
+
+    Where no tool is needed (`expected_tool` is None), no call is the right choice. All are None where
+    the case does not say what it expects.
+
+    >>> from zoolab import Scripted, run
+    >>> from zoolab.study.cases import Case
+    >>> case = Case("hello", "Hello!", expected_tool=None)
+    >>> score_selection(Run(case, run(case.prompt, [], Scripted(["Hello!"]))))
+    {'selection': True, 'missed_call': False, 'needless_call': False, 'wrong_tool': False}
+    """
+    expected = run.case.expected_tool
+    if isinstance(expected, Unsaid):
+        return {"selection": None, "missed_call": None, "needless_call": None, "wrong_tool": None}
+    calls = run.trace.tool_calls
+    called = calls[0].name if calls else None
+    right = called is expected if None in (called, expected) else is_named(str(called), str(expected))
+    return {
+        "selection": right,
+        "missed_call": called is None and expected is not None,
+        "needless_call": called is not None and expected is None,
+        "wrong_tool": not right and None not in (called, expected),
+    }
+
+
+def score_success(run: Run) -> dict[str, Score]:
+    """Whether the run came to an answer, and the right one; None where the case does not say what is right.
+
+    The expected answer decides, where there is one; else the expected calls; else the expected tool.
+    Who gets to the right answer by another way has succeeded, too.
+
+    >>> from zoolab import Scripted, run
+    >>> from zoolab.study.cases import Case
+    >>> case = Case("sum-1", "What is 42 + 58?", expected_tool="add", expected_answer="100")
+    >>> score_success(Run(case, run(case.prompt, [], Scripted(["It is 100."]))))
+    {'success': True}
+    """
+    return {"success": succeeded(run)}
+
+
+def succeeded(run: Run) -> bool | None:
+    """As `score_success` has it.
+
+    >>> from zoolab import Trace
+    >>> from zoolab.study.cases import Case
+    >>> cases = Case("a", "Hello!"), Case("b", "What is 1 + 1?", expected_answer=2)
+    >>> [succeeded(Run(case, Trace())) for case in cases]
+    [None, False]
+    """
+    case = run.case
+    if case.expected_answer is not UNSAID:
+        right: Score = score_answer(run)["answer"]
+    elif case.expected_calls is not UNSAID:
+        right = not fault_in_run(run)
+    else:
+        right = score_selection(run)["selection"]
+    return None if right is None else bool(right) and run.trace.outcome == "answer"
+
+
+def score_recovery(run: Run) -> dict[str, Score]:
+    """How many errors there were, and whether the run succeeded all the same.
+
+    `recovered` is None where there was no error, or where the case does not say what is right.
+
+    >>> from zoolab import Scripted, run
+    >>> from zoolab.study.cases import Case
+    >>> case = Case("capital", "Capital of France?", expected_answer="Paris")
+    >>> model = Scripted([[("look_up", {"country": "France"})], "It is Paris."])
+    >>> score_recovery(Run(case, run(case.prompt, [], model)))
+    {'errors': 1, 'recovered': True}
+    """
+    errors = len(run.trace.errors)
+    return {"errors": errors, "recovered": succeeded(run) if errors else None}
+
+
+def score_silence(run: Run) -> dict[str, Score]:
+    """Whether the run came to an answer without any error, and to a wrong one: what nobody would notice.
+
+    None where the case does not say what is right.
+
+    >>> from zoolab import Scripted, run
+    >>> from zoolab.study.cases import Case
+    >>> case = Case("sum-1", "What is 42 + 58?", expected_answer=100)
+    >>> score_silence(Run(case, run(case.prompt, [], Scripted(["It is 99."]))))
+    {'silently_wrong': True}
+    """
+    right = succeeded(run)
+    if right is None:
+        return {"silently_wrong": None}
+    return {"silently_wrong": not right and run.trace.outcome == "answer" and not run.trace.errors}
+
+
+def measure_cost(run: Run, prices: Mapping[str, Price] | None = None) -> dict[str, Score]:
+    """Tokens sent and received, seconds, turns and calls; with `prices`, by model, the `cost` too.
+
+    Tokens hold those of sub-agents. They are None if no reply says them: the endpoint counts them, and
+    zoolab never guesses; the cost is None if a reply has no tokens, or its model no price. A scorer with
+    prices is `functools.partial(measure_cost, prices={"gpt-x": Price(input=2.5, output=10.0)})`.
+    Seconds are None for a run that did not end.
+
+    >>> from zoolab import Scripted, run
+    >>> from zoolab.study.cases import Case
+    >>> found = measure_cost(Run(Case("hello", "Hello!"), run("Hello!", [], Scripted(["Hello!"]))))
+    >>> found["tokens_in"], found["turns"], found["calls"], 0 < found["seconds"] < 60
+    (None, 1, 0, True)
+    """
+    trace = run.trace
+    sent, received = tokens_used(trace.steps)
+    money: dict[str, Score] = {} if prices is None else {"cost": _cost(trace, prices)}
+    return {
+        **money,
+        "tokens_in": sent,
+        "tokens_out": received,
+        "seconds": trace.ended,
+        "turns": sum(step.kind == "request" for step in trace.steps),
+        "calls": len(trace.tool_calls),
+    }
+
+
+def _cost(trace: Trace, prices: Mapping[str, Price]) -> float | None:
+    total = 0.0
+    for reply in replies_of(trace.steps):
+        price = prices.get(reply.model or "")
+        if price is None or not reply.usage:
+            return None
+        total += price.of(reply.usage)
+    return total
+
+
+#: The scorers by the names that a file of settings calls them by; all of them are the default.
+SCORERS: Mapping[str, Scorer] = MappingProxyType(
+    {
+        "success": score_success,
+        "selection": score_selection,
+        "arguments": score_arguments,
+        "answer": score_answer,
+        "recovery": score_recovery,
+        "silence": score_silence,
+        "cost": measure_cost,
+    }
+)
