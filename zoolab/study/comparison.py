@@ -142,7 +142,11 @@ class Comparisons(Sequence[Comparison]):
 
 
 def compare_runs(
-    summary: pd.DataFrame, a: str | None, b: str | None, metric: str = "success", by: str = "variant"
+    summary: pd.DataFrame,
+    a: str | None = None,
+    b: str | None = None,
+    metric: str = "success",
+    by: str = "variant",
 ) -> Comparisons:
     """Compare the runs of a summary; see `Experiment.compare`.
 

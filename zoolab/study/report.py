@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import InvalidInput
 from zoolab.plots import AblationDisplay, ErrorTaxonomyDisplay
+from zoolab.study.comparison import compare_runs
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from zoolab.study.results import Experiment
-
-__all__ = ["render_report"]
+__all__ = ["Missing", "render_report"]
 
 _MOST_ROWS, _MOST_NAMED, _MOST_RUNS_DRAWN, _LONGEST = 200, 5, 2_000, 300
 _NOT_SCORES = {"run_id", "case_id", "variant", "model", "repeat", "seed", "expected_tool", "said", "error"}
@@ -33,26 +33,49 @@ img { max-width: 100%; background: #fff; } .wide { overflow-x: auto; }
 """
 
 
-def render_report(done: Experiment, title: str = "Experiment") -> str:
-    """The page. Whatever models have said is escaped.
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """The runs that are not done, each as case, variant, model and repeat, and why they are not."""
+
+    runs: Sequence[tuple[object, ...]] = ()
+    why: str = ""
+
+
+def render_report(
+    summary: pd.DataFrame,
+    steps: Callable[[], pd.DataFrame],
+    title: str = "Experiment",
+    subtitle: str = "",
+    missing: Missing = Missing(),  # noqa: B008: it is frozen
+) -> str:
+    """The page of an experiment, from its summary. Whatever models have said is escaped.
+
+    Args:
+        summary: One row a run.
+        steps: Gives the data frame with one row a step; it is only asked for if it is drawn.
+        title: The heading.
+        subtitle: The sentence below it.
+        missing: The runs that are not done.
 
     >>> from zoolab import Scripted, experiment
     >>> done = experiment(["<script>"], models={"m": Scripted(["<script>"])}, progress=False)
-    >>> page = render_report(done, "<script>")
+    >>> page = render_report(done.summary, lambda: done.frame, "<script>")
     >>> page.startswith("<!doctype html>"), "<script>" in page
     (True, False)
     """
-    summary = done.summary
     sections = [
-        f"<h1>{escape(title)}</h1><p>{escape(repr(done)[1:-1])}.</p>",
+        f"<h1>{escape(title)}</h1><p>{escape(subtitle)}</p>",
         _section("How runs ended", _counted(summary, "outcome")),
     ]
     if len(summary):
-        sections += _rates(done, summary)
+        sections += _rates(summary)
         sections.append(_section("Scores and costs, on average", _averages(summary)))
-    sections.append(_errors(done, summary))
-    if done.unfinished:
-        sections.append(_section("Not done", _unfinished(done)))
+    sections.append(_errors(summary, steps))
+    if missing.runs:
+        table = _table(("case", "variant", "model", "repeat"), missing.runs[:_MOST_ROWS])
+        sections.append(
+            _section("Not done", f"<p>{len(missing.runs)} runs. {escape(missing.why)}</p>{table}")
+        )
     body = "\n".join(section for section in sections if section)
     head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
     safe = '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
@@ -61,12 +84,12 @@ def render_report(done: Experiment, title: str = "Experiment") -> str:
     return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n{body}\n</body></html>\n'
 
 
-def _rates(done: Experiment, summary: pd.DataFrame) -> list[str]:
+def _rates(summary: pd.DataFrame) -> list[str]:
     """A plot for each model, and what may be said of the differences."""
     if "success" not in summary or summary["success"].isna().all():
         return [_section("Success", '<p class="no">No case says what would be right.</p>')]
     found: list[str] = []
-    decisive = _decisive(done)
+    decisive = _decisive(summary)
     for model, runs in summary[summary["success"].notna()].groupby("model", sort=False):
         ones = {variant for within, variant in decisive if within in ("", str(model))}
         display = AblationDisplay.from_frame(runs, decisive=ones)
@@ -75,21 +98,21 @@ def _rates(done: Experiment, summary: pd.DataFrame) -> list[str]:
         )
     for by in ("variant", "model"):
         if summary[by].nunique() > 1:
-            found.append(_section(f"Is one {by} better?", _comparisons(done, by)))
+            found.append(_section(f"Is one {by} better?", _comparisons(summary, by)))
     return found
 
 
-def _decisive(done: Experiment) -> set[tuple[str, str]]:
+def _decisive(summary: pd.DataFrame) -> set[tuple[str, str]]:
     """Each model and variant that the table calls decisive; a model that is the only one has no name."""
     try:
-        return {(c.within, c.b) for c in done.compare() if c.decisive}
+        return {(c.within, c.b) for c in compare_runs(summary) if c.decisive}
     except InvalidInput:
         return set()
 
 
-def _comparisons(done: Experiment, by: str) -> str:
+def _comparisons(summary: pd.DataFrame, by: str) -> str:
     try:
-        compared = done.compare(by=by)
+        compared = compare_runs(summary, by=by)
     except InvalidInput as error:
         return f'<p class="no">{escape(str(error))}</p>'
     note = (
@@ -133,7 +156,7 @@ def _counted(summary: pd.DataFrame, by: str) -> str:
     )
 
 
-def _errors(done: Experiment, summary: pd.DataFrame) -> str:
+def _errors(summary: pd.DataFrame, steps: Callable[[], pd.DataFrame]) -> str:
     ended = _alike(summary, "outcome", "error") + _alike(summary, None, "scorer_error")
     if not ended and not (len(summary) and summary["errors"].sum()):
         return ""
@@ -141,7 +164,7 @@ def _errors(done: Experiment, summary: pd.DataFrame) -> str:
     drawn = ""
     if len(summary) <= _MOST_RUNS_DRAWN:
         scores = summary if "success" in summary else None
-        drawn = _image(ErrorTaxonomyDisplay.from_frame(done.frame, summary=scores), "what went wrong")
+        drawn = _image(ErrorTaxonomyDisplay.from_frame(steps(), summary=scores), "what went wrong")
     return _section("What went wrong", drawn + table)
 
 
@@ -163,14 +186,6 @@ def _some(cases: list[str]) -> str:
     names = list(dict.fromkeys(cases))
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     return ", ".join(names[:_MOST_NAMED]) + more
-
-
-def _unfinished(done: Experiment) -> str:
-    plan, places = done.unfinished, done.unfinished[:_MOST_ROWS]
-    rows = [(done.case_id(place.case), place.variant, place.model, place.repeat) for place in places]
-    return f"<p>{len(plan)} runs. {escape(done.stopped)}</p>" + _table(
-        ("case", "variant", "model", "repeat"), rows
-    )
 
 
 def _image(display: Any, words: str) -> str:

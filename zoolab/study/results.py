@@ -162,9 +162,11 @@ class Experiment:
     def to_html(self, path: str | Path | None = None, *, title: str = "Experiment") -> str:
         """A page with tables, comparisons and plots that needs nothing else; written to `path`, if given."""
         from zoolab.files import write_whole
-        from zoolab.study.report import render_report
+        from zoolab.study.report import Missing, render_report
 
-        page = render_report(self, title)
+        left = [(self.case_id(p.case), p.variant, p.model, p.repeat) for p in self.unfinished]
+        told = Missing(left, self.stopped)
+        page = render_report(self.summary, lambda: self.frame, title, f"{repr(self)[1:-1]}.", told)
         if path is not None:
             write_whole(Path(path), [page])
         return page
