@@ -50,7 +50,7 @@ class AblationDisplay(Display):
     >>> frame["success"] = [False, True] * 10 + [True] * 20
     >>> display = AblationDisplay.from_frame(frame)
     >>> display
-    <AblationDisplay: 2 variants, 20 cases, 40 runs; repair +50 points (+22 to +71)>
+    <AblationDisplay: 2 variants, 20 cases, 40 runs; repair +50 points (+21 to +70)>
     >>> bool(display.differences_.loc["repair", "decisive"])
     True
     """

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
-from zoolab.study.statistics import Difference, Scores, holm, mcnemar, paired_difference
+from zoolab.study.statistics import Difference, Scores, holm, mcnemar, paired_difference, sign_flips
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,7 +18,6 @@ __all__ = ["ENDS", "Comparison", "Comparisons", "check_scored", "compare_runs", 
 
 _SURE = 0.05
 _ADVICE = "say in each case what is right: expected_tool, expected_calls or expected_answer"
-_DRAWS, _MOST_SIGNS = 20_000, 1_000_000
 #: How a run ends that the model has brought to its end.
 ENDS = {"answer", "loop_limit", "retries_exhausted", "no_tool_call", "wrong_tool"}
 #: Columns of a summary of which more is no better.
@@ -232,30 +231,8 @@ def _compare(runs: pd.DataFrame, pair: tuple[str, str], within: str, metric: str
     more_a, more_b = sum(change < 0 for change in changes), sum(change > 0 for change in changes)
     told = {"a": pair[0], "b": pair[1], "within": within, "metric": metric, "difference": difference}
     told |= {"cases": both["case_id"].nunique(), "more_a": more_a, "more_b": more_b}
-    p = _p_of_flips(changes) if difference.unit else mcnemar(more_a, more_b)
+    p = sign_flips(changes) if difference.unit else mcnemar(more_a, more_b)
     return {**told, "p": p, "broken": _broken(scored, pair, by, metric)}
-
-
-def _p_of_flips(changes: Sequence[float]) -> float:
-    """How often changes of these sizes, each with a random sign, are together as far from 0 as they are.
-
-    >>> _p_of_flips([1.0] * 9 + [-1.0] + [0.0] * 5)
-    0.021484375
-    >>> _p_of_flips([0.25, 0.5, 0.25, 0.75] * 5) < 0.001
-    True
-    """
-    import numpy as np
-
-    sizes, counts = np.unique(np.round(np.abs(changes), 12), return_counts=True)
-    sizes, counts = sizes[sizes > 0], counts[sizes > 0]
-    if len(sizes) <= 1:
-        return mcnemar(sum(change < 0 for change in changes), sum(change > 0 for change in changes))
-    rng, far = np.random.default_rng(0), abs(sum(changes)) - 1e-9
-    as_far, at_once = 0, max(1, _MOST_SIGNS // len(sizes))
-    for done in range(0, _DRAWS, at_once):
-        draws = (min(at_once, _DRAWS - done), len(sizes))
-        as_far += int((np.abs((2 * rng.binomial(counts, 0.5, draws) - counts) @ sizes) >= far).sum())
-    return (1 + as_far) / (1 + _DRAWS)
 
 
 def _broken(runs: pd.DataFrame, pair: tuple[str, str], by: str, metric: str) -> str:
