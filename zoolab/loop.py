@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, Literal
 
 from zoolab.errors import InvalidInput
+from zoolab.interrupts import Hold, is_held
 from zoolab.jsontext import excerpt
 from zoolab.policy import Permissions, Policy
 from zoolab.records import (
@@ -56,6 +57,8 @@ class Walk(Iterator[Step]):
         self._steps = steps
         self._answer: Answer = None
         self._seen = False
+        #: A step that an interrupt kept from the caller: the next one that it gets.
+        self._missed: Step | None = None
         #: `messages[]` as the walk left it; None until it has ended.
         self.messages: Messages | None = None
 
@@ -66,8 +69,29 @@ class Walk(Iterator[Step]):
     def send(self, answer: Answer) -> Step:
         """Answer the step that was just seen (None leaves it as it is), and return the next one."""
         answer, self._answer = (self._answer if answer is None else answer), None
+        if is_held():
+            return self._advance(self._steps.send, answer)
+        return self._by_hand(self._steps.send, answer)
+
+    def throw(self, error: BaseException) -> Step:
+        """Raise an error at the step that was just seen.
+
+        Most errors end the walk. After a `KeyboardInterrupt` at a step that waits for permission it goes
+        on until the calls of the turn are answered, and raises the interrupt then.
+        """
+        return self._by_hand(self._steps.throw, error)
+
+    def _by_hand(self, advance: Callable[[Any], Step], given: Any) -> Step:
+        step, self._missed = self._missed, None
+        if step is None:
+            with Hold():
+                step = self._missed = self._advance(advance, given)
+            self._missed = None
+        return step
+
+    def _advance(self, advance: Callable[[Any], Step], given: Any) -> Step:
         try:
-            step = self._steps.send(answer)
+            step = advance(given)
         except StopIteration as end:
             self.messages, self._seen = end.value, False
             raise

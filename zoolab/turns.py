@@ -7,7 +7,15 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from zoolab.errors import InvalidInput, Problem, ToolLoopLimitReached, ToolRetriesExhausted
+from zoolab.errors import (
+    InvalidInput,
+    ModelError,
+    Problem,
+    ToolLoopLimitReached,
+    ToolRetriesExhausted,
+    ZoolabError,
+)
+from zoolab.interrupts import interruptible
 from zoolab.jsontext import excerpt
 from zoolab.policy import Permissions
 from zoolab.records import (
@@ -19,6 +27,7 @@ from zoolab.records import (
     Outcome,
     Record,
     Reply,
+    Request,
     Result,
     Step,
     ToolCall,
@@ -27,7 +36,7 @@ from zoolab.records import (
 )
 from zoolab.registry import ToolRegistry
 from zoolab.steps.define import as_registry
-from zoolab.steps.execute import Interrupted, Job, Runner, denied, refused
+from zoolab.steps.execute import INTERRUPTED, Interrupted, Job, Runner, denied, refused, said
 from zoolab.steps.request import (
     Retriever,
     make_request,
@@ -78,7 +87,8 @@ class Turns:
         self.last_results: dict[tuple[str, str], tuple[int, int]] = {}
         #: The slots of this turn whose calls ran.
         self.ran: frozenset[int] = frozenset()
-        self.interrupt: Interrupted | None = None
+        #: What came while calls were pending: they are answered first, then it goes up.
+        self.interrupt: KeyboardInterrupt | None = None
         self.looping: Result | None = None
         self.deadline = time.monotonic() + limits.seconds if limits.seconds else None
 
@@ -112,7 +122,7 @@ class Turns:
         if answer is not None:
             request = _settled(answer, request)
             self.open(request.messages)
-        return check_reply(model(request))
+        return self._reply(model, request)
 
     def read(self, reply: Reply) -> Ask:
         """Show what the model asks for, call by call, or its answer; returns the calls."""
@@ -166,6 +176,9 @@ class Turns:
             if tool is None:  # a person may have allowed what does not exist
                 outcomes[slot] = refused(call, check_call(call, self.registry))
                 continue
+            if self.interrupt is not None:
+                outcomes[slot] = INTERRUPTED
+                continue
             arguments = verdict.arguments or {}
             decision = _BY_HAND if tool.function is None else self.permissions.decide(tool, arguments)
             if decision.choice == "pending":
@@ -176,6 +189,9 @@ class Turns:
                 jobs[slot] = Job(tool, arguments, self._timeout(tool))
             else:
                 outcomes[slot] = denied(call, decision.reason)
+        if self.interrupt is not None:
+            outcomes = [INTERRUPTED if slot in jobs else outcome for slot, outcome in enumerate(outcomes)]
+            jobs = {}
         self.ran = frozenset(jobs)
         done = iter(self._run([*jobs.values()]))
         for slot, call in enumerate(calls):
@@ -211,6 +227,15 @@ class Turns:
                 advice="see what it repeats in trace.tool_calls, or raise Limits(repeats=...)",
             )
 
+    def _reply(self, model: Model, request: Request) -> Reply:
+        try:
+            return check_reply(self.runner.ask(model, request))
+        except ZoolabError:
+            raise
+        except Exception as error:
+            advice = "its traceback is the __cause__ of this error"
+            raise ModelError(f"the model raised {said(error)}", advice=advice) from error
+
     def _begin_turn(self) -> None:
         if self.turn - self.first_turn + 1 >= self.limits.turns:
             raise ToolLoopLimitReached(
@@ -232,18 +257,29 @@ class Turns:
         most = self.limits.calls_per_turn
         if call.slot >= most:
             return Verdict(False, None, (Problem("loop_limit", "", f"at most {most} calls a reply", "more"),))
-        return self.judge(call, self.registry, cut=cut)
+        try:
+            return self.judge(call, self.registry, cut=cut)
+        except KeyboardInterrupt as interrupt:  # during a repair
+            self.interrupt = interrupt
+            return self.judge(call, self.registry, cut=cut, repair=None)
 
     def _wait(self, call: ToolCall, tool: Tool, arguments: dict[str, Any], pending: Decision) -> Ask:
         """What somebody decides on a call, or the outcome that they give in place of running it."""
-        answer = yield Step("execute", self.turn, call.slot, pending, self.messages, 0, call)
-        said = _settled(answer, pending)
-        return said if isinstance(said, Outcome) else self.permissions.settle(tool, arguments, said)
+        try:
+            answer = yield Step("execute", self.turn, call.slot, pending, self.messages, 0, call)
+        except KeyboardInterrupt as interrupt:  # while a person was asked
+            self.interrupt = interrupt
+            return INTERRUPTED
+        given = _settled(answer, pending)
+        return given if isinstance(given, Outcome) else self.permissions.settle(tool, arguments, given)
 
     def _pick(self, messages: Sequence[Message]) -> list[Tool]:
         if self.retrieve is None:
             return list(self.registry)
-        picked, self.withheld = pick_tools(self.retrieve, messages, self.registry, self.tool_choice)
+        retrieve = self.retrieve
+        picked, self.withheld = interruptible(
+            lambda: pick_tools(retrieve, messages, self.registry, self.tool_choice)
+        )
         return picked
 
     def _timeout(self, tool: Tool) -> float | None:

@@ -60,6 +60,7 @@ def check_reply(reply: object) -> Reply:
         and isinstance(reply.message, dict)
         and reply.message.get("role") == "assistant"
     ):
+        _check_json(reply.message)
         return reply
     if not isinstance(reply, Reply):
         raise ModelError(
@@ -68,6 +69,14 @@ def check_reply(reply: object) -> Reply:
             advice="wrap a function that returns text or calls in Scripted(function)",
         )
     raise ModelError(f"the model replied {excerpt(reply.message)}", expected="an assistant message")
+
+
+def _check_json(message: Message) -> None:
+    try:
+        encode(message)
+    except Exception as error:
+        what = f"the model replied {excerpt(message)}, which is not JSON: {type(error).__name__}: {error}"
+        raise ModelError(what, expected="a message of JSON values") from error
 
 
 def without_empty_calls(message: Message) -> Message:

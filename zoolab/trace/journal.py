@@ -11,7 +11,8 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from zoolab.jsontext import encode
+from zoolab.errors import InvalidInput
+from zoolab.jsontext import encode, excerpt
 from zoolab.records import Message, Messages
 
 
@@ -38,12 +39,14 @@ class Journal:
         self.latest, self.revision = Messages(), Revision(0, 0)
 
     def commit(self, messages: Messages) -> Revision:
-        """Record `messages[]` as it is now, and return the name of that revision."""
+        """Record `messages[]` as it is now, and return the name of that revision.
+
+        Raises `InvalidInput` for a message that JSON cannot express; nothing is recorded then.
+        """
         branch = self._branches[-1]
         if not messages.shares(self.latest):
             branch = self._continue_from(_common(self.latest, messages))
-        for message in messages.since(len(branch)):
-            branch.append(encode(message))
+        branch += [_frozen(message) for message in messages.since(len(branch))]
         self.latest, self.revision = messages, Revision(len(self._branches) - 1, len(messages))
         return self.revision
 
@@ -67,6 +70,14 @@ class Journal:
         if length < len(self._branches[-1]):
             self._branches.append(self._branches[-1][:length])
         return self._branches[-1]
+
+
+def _frozen(message: Message) -> str:
+    try:
+        return encode(message)
+    except (TypeError, ValueError, RecursionError) as error:
+        what = f"the message {excerpt(message)} is not JSON: {error}"
+        raise InvalidInput(what, expected="text, numbers, lists and objects") from error
 
 
 def _common(old: Messages, new: Messages) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from zoolab.interrupts import Hold, interruptible
 from zoolab.loop import Tools, Walk, walk
 from zoolab.trace.trace import Trace
 
@@ -56,9 +57,16 @@ def drive(trace: Trace, steps: Walk, answer: Callable[[Step], Record | None]) ->
     """
     following = trace.follow(steps)
     given: Record | None = None
-    while True:
-        try:
-            step = following.send(given)
-        except StopIteration:
-            return trace
-        given = answer(step)
+    try:
+        with Hold():
+            step = following.send(None)
+            while True:
+                try:
+                    asked = step
+                    given = interruptible(lambda: answer(asked))
+                except BaseException as error:
+                    step = following.throw(error)
+                else:
+                    step = following.send(given)
+    except StopIteration:
+        return trace
