@@ -17,9 +17,9 @@ ROOT = Path(zoolab.__file__).parent
 # From the cellar up. A name is a module, or a room whose files may import each other.
 FLOORS = [
     ["errors", "faults"],
-    ["files", "jsontext", "limits", "notebooks", "predictions", "stats"],
+    ["files", "interrupts", "jsontext", "limits", "notebooks", "predictions", "stats"],
     ["schema", "secrets", "textcalls", "tokens"],
-    ["messages", "steps.printed", "tools"],
+    ["messages", "steps.awaited", "steps.printed", "tools"],
     ["callables"],
     ["registry"],
     ["records"],

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from zoolab.steps.tool_call import read_calls
     from zoolab.steps.validate import check_call
     from zoolab.tools import Context, Tool
-    from zoolab.trace import Trace, run
+    from zoolab.trace import Trace, arun, awalk, run
 
 __version__ = "0.1.0"
 
@@ -60,7 +60,7 @@ _HOMES = {
     "steps.validate": "check_call",
     "registry": "ToolRegistry",
     "tools": "Context Tool",
-    "trace": "Trace run",
+    "trace": "Trace arun awalk run",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
@@ -85,8 +85,10 @@ __all__ = [
     "ToolRegistry",
     "Trace",
     "Verdict",
+    "arun",
     "as_tool",
     "ask_person",
+    "awalk",
     "check",
     "check_call",
     "experiment",

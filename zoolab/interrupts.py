@@ -9,6 +9,8 @@ A walk that runs in a thread of its own receives no signals. A `Bridge` interrup
 
 from __future__ import annotations
 
+# `signal` looks for an enum member in each handler, which takes longer than a whole step of a walk.
+import _signal
 import signal
 import threading
 import time
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
 #: Seconds after which a second Ctrl-C is not held back any more, in case that something hangs.
 PATIENCE = 2.0
+
+_SIGINT = int(signal.SIGINT)
 
 _T = TypeVar("_T")
 
@@ -40,7 +44,7 @@ class Hold:
     interrupted
     """
 
-    __slots__ = ("_before", "_entered", "_outer", "is_open", "since")
+    __slots__ = ("_before", "_entered", "_outer", "is_open", "since", "thread")
 
     #: The innermost one of the main thread. Only the main thread reads and writes it.
     innermost: ClassVar[Hold | None] = None
@@ -49,27 +53,28 @@ class Hold:
         self.is_open = False
         #: When the interrupt came that is held back; None if there is none.
         self.since: float | None = None
+        self.thread = threading.get_ident()
         self._before: Any = None
         self._outer: Hold | None = None
         self._entered = False
 
     def __enter__(self) -> None:
-        if not _in_main():
+        if self.thread != threading.main_thread().ident:
             return
-        outer, before = Hold.innermost, signal.getsignal(signal.SIGINT)
+        outer, before = Hold.innermost, _signal.getsignal(_SIGINT)
         if (outer is not None and not outer.is_open) or not callable(before):
             return
         self._outer, self._before = outer, before
         with suppress(ValueError):  # signals can be handled in the main interpreter only
-            signal.signal(signal.SIGINT, self._on_signal)
+            _signal.signal(_SIGINT, self._on_signal)
             Hold.innermost, self._entered = self, True
 
     def __exit__(self, *_: object) -> None:
         if not self._entered:
             return
         Hold.innermost = self._outer
-        if signal.getsignal(signal.SIGINT) == self._on_signal:
-            signal.signal(signal.SIGINT, self._before)
+        if _signal.getsignal(_SIGINT) == self._on_signal:
+            _signal.signal(_SIGINT, self._before)
         if self.since is not None:
             self.deliver()
 
@@ -94,7 +99,7 @@ def is_held() -> bool:
     False
     """
     hold = Hold.innermost
-    return hold is not None and not hold.is_open and _in_main()
+    return hold is not None and not hold.is_open and hold.thread == threading.get_ident()
 
 
 def interruptible(call: Callable[[], _T]) -> _T:
@@ -104,7 +109,7 @@ def interruptible(call: Callable[[], _T]) -> _T:
     42
     """
     hold = Hold.innermost
-    if hold is None or not _in_main():
+    if hold is None or hold.thread != threading.get_ident():
         bridge = BRIDGE.get()
         if bridge is not None:
             bridge.check()
@@ -204,7 +209,3 @@ class Bridge:
 
 
 BRIDGE: ContextVar[Bridge | None] = ContextVar("zoolab_bridge", default=None)
-
-
-def _in_main() -> bool:
-    return threading.get_ident() == threading.main_thread().ident

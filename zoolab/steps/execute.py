@@ -74,14 +74,17 @@ class Runner:
         On `KeyboardInterrupt` the outcomes so far are raised as `Interrupted`.
         """
         self._callers = _callers_loop()
-        works = [_Work(job, self._call) for job in jobs]
+        alone = len(jobs) == 1 and jobs[0].timeout is None and BRIDGE.get() is None
+        works = [] if alone else [_Work(job, self._call) for job in jobs]
         STAGE.enter()
         try:
+            if alone:
+                return [_timed(jobs[0], self._call)]
             look()
             for group in [works] if self._parallel else [[work] for work in works]:
                 _run_together(group)
         except KeyboardInterrupt as error:
-            raise Interrupted([work.so_far() for work in works]) from error
+            raise Interrupted([work.so_far() for work in works] or [INTERRUPTED]) from error
         finally:
             STAGE.leave()
         return [work.so_far() for work in works]
@@ -104,12 +107,15 @@ class Runner:
         if loop is not None:
             loop.close()
 
-    def _call(self, work: _Work) -> Any:
-        job = work.job
+    def _call(self, job: Job, work: _Work | None = None) -> Any:
         arguments = _own_copy(job.arguments)
-        value = interruptible(lambda: job.tool.invoke(arguments, self._context))
+        if _is_async(job.tool.function):  # the call returns at once; a coroutine must not get lost
+            value = job.tool.invoke(arguments, self._context)
+        else:
+            value = interruptible(lambda: job.tool.invoke(arguments, self._context))
         if isinstance(value, CoroutineType):
-            work.awaits = True
+            if work is not None:
+                work.awaits = True
             return self._await(value, job.timeout)
         return value
 
@@ -159,7 +165,7 @@ class _RunsOn(ToolTimeout):
 class _Work:
     """A call, in a thread of its own or here. Python cannot stop a thread: one that is given up goes on."""
 
-    def __init__(self, job: Job, call: Callable[[_Work], Any]) -> None:
+    def __init__(self, job: Job, call: Callable[[Job, _Work | None], Any]) -> None:
         self.job = job
         self.awaits = False
         #: What a tool raised to interrupt the walk.
@@ -186,7 +192,7 @@ class _Work:
 
     def here(self) -> None:
         """Run in this thread."""
-        self._outcome = _timed(self.job, lambda: self._call(self))
+        self._outcome = _timed(self.job, self._call, self)
 
     def wait(self) -> None:
         """Wait for the end, or for the timeout."""
@@ -224,8 +230,7 @@ class _Work:
 
 
 def _run_together(works: Sequence[_Work]) -> None:
-    alone = len(works) == 1 and works[0].job.timeout is None and BRIDGE.get() is None
-    for work in [work for work in works if alone or not work.start()]:
+    for work in [work for work in works if not work.start()]:
         work.here()
     for work in works:
         work.wait()
@@ -256,6 +261,11 @@ def _in_a_thread(call: Callable[[], Any]) -> Any:
     return value
 
 
+def _is_async(function: object) -> bool:
+    code = getattr(function, "__code__", None)
+    return code is not None and bool(code.co_flags & inspect.CO_COROUTINE)
+
+
 def _callers_loop() -> asyncio.AbstractEventLoop | None:
     """The loop that awaits this walk; None if this very thread is the one that the loop runs in."""
     bridge = BRIDGE.get()
@@ -266,13 +276,13 @@ def _callers_loop() -> asyncio.AbstractEventLoop | None:
     return None if asyncio._get_running_loop() is bridge.loop else bridge.loop
 
 
-def _timed(job: Job, call: Callable[[], Any]) -> Outcome:
+def _timed(job: Job, call: Callable[[Job, _Work | None], Any], work: _Work | None = None) -> Outcome:
     started = time.time_ns() // 1_000_000
     began = time.perf_counter()
     value, failure, trace, fault, runs_on = None, None, None, None, False
     printed = Printed()
     try:
-        value = call()
+        value = call(job, work)
     except KeyboardInterrupt:
         raise
     except BaseException as error:

@@ -46,7 +46,12 @@ class Journal:
         branch = self._branches[-1]
         if not messages.shares(self.latest):
             branch = self._continue_from(_common(self.latest, messages))
-        branch += [_frozen(message) for message in messages.since(len(branch))]
+        new = messages.since(len(branch))
+        try:
+            branch += [encode(message) for message in new]
+        except (TypeError, ValueError, RecursionError) as error:
+            what = f"a message is not JSON: {excerpt(new)}: {error}"
+            raise InvalidInput(what, expected="text, numbers, lists and objects") from error
         self.latest, self.revision = messages, Revision(len(self._branches) - 1, len(messages))
         return self.revision
 
@@ -70,14 +75,6 @@ class Journal:
         if length < len(self._branches[-1]):
             self._branches.append(self._branches[-1][:length])
         return self._branches[-1]
-
-
-def _frozen(message: Message) -> str:
-    try:
-        return encode(message)
-    except (TypeError, ValueError, RecursionError) as error:
-        what = f"the message {excerpt(message)} is not JSON: {error}"
-        raise InvalidInput(what, expected="text, numbers, lists and objects") from error
 
 
 def _common(old: Messages, new: Messages) -> int:

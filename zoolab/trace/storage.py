@@ -65,7 +65,6 @@ class EventWriter:
             os.fsync(self._file.fileno())
             self._file.close()
 
-
     def drop(self) -> None:
         """Close the file, whatever is still to be written."""
         with suppress(OSError):

@@ -377,4 +377,6 @@ def _attach(error: BaseException, trace: Trace) -> None:
 
 def _cannot_write(path: Path, error: Exception) -> InvalidInput:
     why = error.strerror if isinstance(error, OSError) and error.strerror else said(error)
-    return InvalidInput(f"cannot write {path}: {why}", advice="the trace in memory is whole: save it elsewhere")
+    return InvalidInput(
+        f"cannot write {path}: {why}", advice="the trace in memory is whole: save it elsewhere"
+    )

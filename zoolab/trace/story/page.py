@@ -31,6 +31,7 @@ _OUTCOMES = {
     "answer": ("ok", "The model answered"),
     "open": ("pending", "Not at its end"),
     "interrupted": ("error", "Interrupted by hand"),
+    "failed": ("error", "Ended by an exception"),
     "loop_limit": ("error", "Ended by a limit"),
     "retries_exhausted": ("error", "Ended: no retries left"),
     "model_error": ("error", "Ended: no usable reply"),
