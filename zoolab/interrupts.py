@@ -10,7 +10,7 @@ A walk that runs in a thread of its own receives no signals. A `Bridge` interrup
 from __future__ import annotations
 
 # `signal` looks for an enum member in each handler, which takes longer than a whole step of a walk.
-import _signal
+import _signal  # type: ignore[import-not-found]
 import signal
 import threading
 import time

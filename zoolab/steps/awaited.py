@@ -130,7 +130,9 @@ class CallLoop:
         return True
 
     def _give_up(self, why: str) -> None:
-        error = ExecutionFailed(f"the event loop of the async tools {why}")
+        error = ExecutionFailed(
+            f"the event loop of the async tools {why}", advice="the next async call gets a new one"
+        )
         for awaited in list(self._waiting):
             awaited.settle(None, error)
 

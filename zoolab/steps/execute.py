@@ -144,7 +144,7 @@ class Runner:
     def _event_loop(self) -> CallLoop:
         with self._starting:
             if self._closed:  # a call that was given up comes too late
-                raise ExecutionFailed("the walk has ended")
+                raise ExecutionFailed("the walk has ended", advice="start another walk")
             if self._loop is None or self._loop.is_closed:
                 self._loop = CallLoop(self._callers)
             return self._loop

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from zoolab.interrupts import Hold, interruptible
@@ -56,14 +57,12 @@ def drive(trace: Trace, steps: Walk, answer: Callable[[Step], Record | None]) ->
     'Hello'
     """
     following = trace.follow(steps)
-    given: Record | None = None
     try:
         with Hold():
             step = following.send(None)
             while True:
                 try:
-                    asked = step
-                    given = interruptible(lambda: answer(asked))
+                    given = interruptible(partial(answer, step))
                 except BaseException as error:
                     step = following.throw(error)
                 else:
