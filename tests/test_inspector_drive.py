@@ -370,16 +370,8 @@ def test_a_replay_runs_no_tool_that_has_run() -> None:
     assert len(ran) == 3
     child: Any = caught.value.trace
     assert child.outcome == "replay_miss"
-    assert kinds(child) == [
-        "define",
-        "request",
-        "tool_call",
-        "tool_call",
-        "validate",
-        "validate",
-        "result",
-        "result",
-    ]
+    ended = "validate validate result result"  # the calls of a walk that breaks off are answered
+    assert kinds(child) == f"define request tool_call tool_call {ended}"
     assert child.steps[2].record.arguments == '{"kind": "z"}'
 
 
