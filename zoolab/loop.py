@@ -64,7 +64,15 @@ class Walk(Iterator[Step]):
 
     def __next__(self) -> Step:
         answer, self._answer = self._answer, None
-        return self.send(answer)
+        if not is_held():
+            return self._by_hand(self._steps.send, answer)
+        try:  # as `_advance`, without the call: this is what a recorded walk does at each step
+            step = self._steps.send(answer)
+        except StopIteration as end:
+            self.messages, self._seen = end.value, False
+            raise
+        self._seen = True
+        return step
 
     def send(self, answer: Answer) -> Step:
         """Answer the step that was just seen (None leaves it as it is), and return the next one."""

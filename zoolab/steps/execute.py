@@ -123,6 +123,10 @@ class Runner:
         """The value of what is awaited on the event loop; what it raises is raised here."""
         try:
             loop = self._event_loop()
+        except ExecutionFailed:
+            if isinstance(awaitable, CoroutineType):
+                awaitable.close()
+            raise
         except RuntimeError:  # no thread for it
             return interruptible(lambda: await_here(awaitable))
         awaited = loop.start(awaitable)
