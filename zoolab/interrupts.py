@@ -102,7 +102,7 @@ def is_held() -> bool:
     return hold is not None and not hold.is_open and hold.thread == threading.get_ident()
 
 
-def interruptible(call: Callable[[], _T]) -> _T:
+def interruptible(call: Callable[..., _T], *given: Any) -> _T:
     """Call a function; only here can an interrupt, also one that came before, raise `KeyboardInterrupt`.
 
     >>> interruptible(lambda: 42)
@@ -113,7 +113,7 @@ def interruptible(call: Callable[[], _T]) -> _T:
         bridge = BRIDGE.get()
         if bridge is not None:
             bridge.check()
-        return call()
+        return call(*given)
     # Setting an attribute is one instruction that no signal handler can run in: nothing gets between
     # the end of `call` and the end of the opening.
     was = hold.is_open
@@ -121,7 +121,7 @@ def interruptible(call: Callable[[], _T]) -> _T:
         hold.is_open = True
         if hold.since is not None:
             hold.deliver()
-        return call()
+        return call(*given)
     finally:
         hold.is_open = was
 
@@ -174,7 +174,7 @@ class Done:
         seconds = -1.0 if timeout is None else min(max(timeout, 0.0), threading.TIMEOUT_MAX)
         bridge = BRIDGE.get()
         if bridge is None:
-            interruptible(lambda: self._lock.acquire(timeout=seconds))
+            interruptible(self._lock.acquire, True, seconds)
             return
         bridge.waiting.add(self)
         try:

@@ -93,7 +93,7 @@ class Runner:
         """What the model replies; an async model is awaited. An interrupt ends the waiting."""
         self._callers = _callers_loop()
         if BRIDGE.get() is None:
-            reply: Any = interruptible(lambda: model(request))
+            reply: Any = interruptible(model, request)
         else:
             reply = _in_a_thread(lambda: model(request))
         if isinstance(reply, Reply) or not inspect.isawaitable(reply):
@@ -112,7 +112,7 @@ class Runner:
         if _is_async(job.tool.function):  # the call returns at once; a coroutine must not get lost
             value = job.tool.invoke(arguments, self._context)
         else:
-            value = interruptible(lambda: job.tool.invoke(arguments, self._context))
+            value = interruptible(job.tool.invoke, arguments, self._context)
         if isinstance(value, CoroutineType):
             if work is not None:
                 work.awaits = True
@@ -128,7 +128,7 @@ class Runner:
                 awaitable.close()
             raise
         except RuntimeError:  # no thread for it
-            return interruptible(lambda: await_here(awaitable))
+            return interruptible(await_here, awaitable)
         awaited = loop.start(awaitable)
         try:
             awaited.done.wait(timeout)

@@ -136,7 +136,7 @@ def _proposed(repair: Repairer, raw: str, schema: dict[str, Any]) -> tuple[str |
     """The proposal, or why there is none."""
     proposed: object
     try:
-        proposed = interruptible(lambda: repair.propose(raw, schema))
+        proposed = interruptible(repair.propose, raw, schema)
     except Exception as error:
         received = excerpt(f"{type(error).__name__}: {error}")
     else:
