@@ -111,7 +111,7 @@ class Runner:
 
     def _call(self, job: Job, work: _Work | None = None) -> Any:
         call: Callable[[Any, Context | None], Any]
-        arguments: Mapping[str, Any]
+        arguments: Any
         if job.bound is not None:
             call, arguments = job.tool.call_bound, job.bound
         else:

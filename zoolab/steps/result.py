@@ -143,8 +143,8 @@ def _failure(outcome: Outcome, error: Failure, call_id: str, envelope: Envelope)
         message = message[:MAX_ERROR_CHARS] + f" [cut: {len(message):,} characters]"
     if envelope == "plain":
         return Result(f"ERROR: {message}", call_id, error_code=error.code)
-    row = ERROR_CODES.get(error.code)
-    error_type = (row and row.error_type) or "internal_error"
+    known = ERROR_CODES.get(error.code)  # a file from a stranger may name any code
+    error_type = (known.error_type if known else None) or "internal_error"
     content = f'{{"success":false,"data":null,"error_message":{encode(message)},"error_type":"{error_type}"'
     return Result(content + _metadata(outcome, 0), call_id, error_code=error.code)
 
