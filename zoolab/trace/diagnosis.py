@@ -68,7 +68,9 @@ def _other_tool(trace: Trace) -> Iterator[Diagnosis]:
         evidence = tuple(error.message for error in found)
         advice = "see whether this model, or its endpoint, supports tool_choice with a tool's name"
         steps = tuple(error.seq for error in found if error.seq is not None)
-        yield Diagnosis("wrong_tool", "the model called another tool than the forced one", evidence, advice, steps)
+        yield Diagnosis(
+            "wrong_tool", "the model called another tool than the forced one", evidence, advice, steps
+        )
 
 
 def _broken(trace: Trace) -> Iterator[Diagnosis]:
