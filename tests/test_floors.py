@@ -19,9 +19,9 @@ ROOT = Path(zoolab.__file__).parent
 FLOORS = [
     ["lazy"],
     ["errors", "faults"],
-    ["files", "jsontext", "notebooks", "predictions", "readonly"],
+    ["files", "interrupts", "jsontext", "notebooks", "predictions", "readonly"],
     ["jobs", "limits", "study.statistics", "schema", "secrets", "textcalls", "tokens"],
-    ["messages", "steps.printed", "tools"],
+    ["messages", "steps.awaited", "steps.printed", "tools"],
     ["callables"],
     ["registry"],
     ["records"],
