@@ -9,8 +9,7 @@ from types import MappingProxyType
 
 from zoolab.experiments.records import Setup
 from zoolab.experiments.studies.office import READING, Office
-from zoolab.mcp.listing import Listed
-from zoolab.mcp.pins import compare
+from zoolab.mcp.listing import Listed, compare
 from zoolab.policy import Policy
 from zoolab.registry import ToolRegistry
 from zoolab.tools import Tool
