@@ -352,7 +352,7 @@ print(grown.compare(metric="selection"))
 
 # %%
 from zoolab.retrieval import BM25
-from zoolab.retrieval.bm25 import words_of
+from zoolab.retrieval import words_of
 
 SMALL = set(
     words_of(

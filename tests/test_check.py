@@ -22,7 +22,7 @@ from zoolab.errors import InvalidInput
 from zoolab.grading import CaseGrade, Grade, load_lab
 from zoolab.grading.checking import Checked
 from zoolab.grading.labs import labs_folder
-from zoolab.grading.source import read_cells
+from zoolab.grading.submissions import read_cells
 
 SOLUTION = "\n".join(read_cells(labs_folder() / "l3" / "solution.ipynb"))
 FIRST_ONLY = SOLUTION.replace("for call in calls:", "for call in calls[:1]:")
@@ -184,7 +184,7 @@ import os, signal, sys, threading, time
 import psutil
 from zoolab import check
 from zoolab.grading.labs import labs_folder
-from zoolab.grading.source import read_cells
+from zoolab.grading.submissions import read_cells
 
 SOLUTION = "\\n".join(read_cells(labs_folder() / "l3" / "solution.ipynb"))
 

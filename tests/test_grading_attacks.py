@@ -16,8 +16,8 @@ import pytest
 
 from zoolab.errors import InvalidInput
 from zoolab.grading import Callback, Grade, Lab, Student, Wrong, case, grade_cells
-from zoolab.grading.forking import Forking, plan_for
-from zoolab.grading.worker.plan import LANDLOCK
+from zoolab.grading.isolation import Forking, plan_for
+from zoolab.grading.worker.jail import LANDLOCK
 
 SEED = "a-seed-that-nobody-guesses-7301"
 
@@ -134,7 +134,7 @@ def fetch(keys, ask): return keys
         TOTAL
         + """
 import sys, types
-for name in ("zoolab", "zoolab.grading", "zoolab.grading.judge", "zoolab.grading.records"):
+for name in ("zoolab", "zoolab.grading", "zoolab.grading.judge", "zoolab.grading.student"):
     fake = types.ModuleType(name)
     fake.__getattr__ = lambda name: lambda *a, **k: True
     sys.modules[name] = fake

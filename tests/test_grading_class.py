@@ -23,12 +23,11 @@ from sums import CASES, HALF, POINTS, RIGHT, WRONG, journal, make_class, make_la
 
 from zoolab.errors import InvalidInput
 from zoolab.grading.classes import Progress, grade_all, grade_class
+from zoolab.grading.gradebook import Store, file_name
+from zoolab.grading.labs import lab_version
 from zoolab.grading.onworker import NotGraded, Terms, grade_task
-from zoolab.grading.report import write_report
-from zoolab.grading.report.overview import class_page
-from zoolab.grading.store import Store, file_name
+from zoolab.grading.report import class_page, write_report
 from zoolab.grading.submissions import Handed, find_submissions, hand_in
-from zoolab.grading.versions import lab_version
 from zoolab.jobs import Workers, dask_executor
 
 CODES = (RIGHT, HALF, WRONG)
@@ -208,7 +207,7 @@ def test_another_version_of_the_lab_grades_nobody(lab):
 
 def test_a_folder_that_describes_no_lab_is_refused(tmp_path, executor):
     folder = make_class(tmp_path / "class", {"anna.py": RIGHT})
-    with pytest.raises(InvalidInput, match="describes no lab: ZeroDivisionError"):
+    with pytest.raises(InvalidInput, match="does not describe a lab: ZeroDivisionError"):
         grade_class(make_lab(tmp_path / "odd", "1 / 0"), [folder], executor=executor)
     with pytest.raises(InvalidInput, match="there is no lab"):
         grade_class("no-such-lab", [folder], executor=executor)

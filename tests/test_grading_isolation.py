@@ -24,13 +24,12 @@ from hypothesis import strategies as st
 from zoolab.errors import InvalidInput
 from zoolab.grading import Callback, Frame, Lab, Student, Wrong, case, grade_cells
 from zoolab.grading.channel import MAX_TOTAL, Channel, Gone, Late
-from zoolab.grading.forking import Forking, plan_for
-from zoolab.grading.isolation import Isolation, Plain, in_kernel, shut_in
-from zoolab.grading.places import places_for
-from zoolab.grading.tree import Use
+from zoolab.grading.filesystem import places_for
+from zoolab.grading.isolation import Forking, Isolation, Plain, in_kernel, plan_for, shut_in
+from zoolab.grading.usage import Use
 from zoolab.grading.waiting import MAX_MEMORY, PATIENCE, Wait
-from zoolab.grading.worker.filters import Refusals
-from zoolab.grading.worker.plan import FORK, LANDLOCK, NAMESPACES
+from zoolab.grading.worker.jail import FORK, LANDLOCK, NAMESPACES
+from zoolab.grading.worker.linux import Refusals
 
 ROOT = Path(__file__).resolve().parents[1]
 LAB = Lab("tried", "Tried", ("f",), seconds=2.0)
@@ -415,7 +414,9 @@ def test_a_virtual_environment_in_the_checkout_shows_nothing_of_it(tmp_path):
     checkout = tmp_path / "zoolab"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(checkout / ".venv")], check=True)
     python = checkout / ".venv/bin/python"
-    code = "from zoolab.grading.places import places_for; print(*places_for(('json',)).readable, sep='\\n')"
+    code = (
+        "from zoolab.grading.filesystem import places_for; print(*places_for(('json',)).readable, sep='\\n')"
+    )
     path = os.pathsep.join(map(str, [ROOT, *filter(None, sys.path)]))
     asked = [str(python), "-c", code]
     told = subprocess.run(
@@ -429,7 +430,7 @@ def test_a_virtual_environment_in_the_checkout_shows_nothing_of_it(tmp_path):
 def test_packages_in_pythons_own_folder_are_masked(tmp_path):
     """Where zoolab is installed beside the standard library, its folder there is covered."""
     (tmp_path / "site-packages").mkdir()
-    from zoolab.grading.places import _package_folders
+    from zoolab.grading.filesystem import _package_folders
 
     assert _package_folders([str(tmp_path)]) == [str(tmp_path / "site-packages")]
 
@@ -514,7 +515,7 @@ def test_a_worker_ends_with_its_grader():
 import sys
 sys.path.insert(0, {str(ROOT)!r})
 from zoolab.grading import Lab
-from zoolab.grading.forking import Forking, plan_for
+from zoolab.grading.isolation import Forking, plan_for
 forking = Forking(plan_for(Lab("l", "L", ())))
 process = forking.start()
 process.channel.send({{"do": "load", "cells": ["while True: pass"], "call": 1}})

@@ -14,8 +14,8 @@ from zoolab.errors import InvalidInput
 from zoolab.grading import grade_cells
 from zoolab.grading.building import build_labs
 from zoolab.grading.isolation import shut_in
+from zoolab.grading.labs import load_lab
 from zoolab.grading.mutants import changed, wrong_answers
-from zoolab.grading.versions import lab_at
 
 (EXAMPLE,) = re.findall(r"^```toml\n(.*?)^```$", GUIDE, re.DOTALL | re.MULTILINE)
 TABLE = '[one]\nwhy = "Wrong."\nfails = ["adds_up"]\n'
@@ -36,7 +36,7 @@ def test_the_guides_example_is_caught(lab: Path):
     assert wrong_answers(str(lab)) == {}
     (lab / "wrong.toml").write_text(EXAMPLE, encoding="utf-8")
     (wrong,) = wrong_answers(str(lab)).values()
-    totals = lab_at(str(lab))
+    totals = load_lab(str(lab))
     with shut_in(totals) as isolation:
         found = grade_cells(totals, [wrong.code], isolation)
     assert wrong.is_caught_by({case.name for case in found.cases if not case.passed})

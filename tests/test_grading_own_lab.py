@@ -10,8 +10,7 @@ from shell import Shell
 
 from zoolab import check
 from zoolab.errors import InvalidInput
-from zoolab.grading.labs import labs_folder
-from zoolab.grading.versions import lab_at
+from zoolab.grading.labs import labs_folder, load_lab
 
 GUIDE = (labs_folder() / "README.md").read_text(encoding="utf-8")
 MASTER, CASES = re.findall(r"^```python\n(.*?)^```$", GUIDE, re.DOTALL | re.MULTILINE)
@@ -57,7 +56,7 @@ def test_the_guide_s_lab_is_built_checked_and_graded(shell, lab, monkeypatch):
 def test_cases_that_describe_no_lab_say_what_is_missing(lab, cases, said):
     (lab / "cases.py").write_text(cases, encoding="utf-8")
     with pytest.raises(InvalidInput, match=said):
-        lab_at(str(lab))
+        load_lab(str(lab))
 
 
 def test_a_master_that_cannot_be_built_is_named(shell, lab):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from zoolab.errors import InvalidInput
 from zoolab.grading import Lab, grade
 from zoolab.grading.isolation import Plain
-from zoolab.grading.source import MAX_BYTES, MAX_CELLS, MAX_CODE, read_cells, without_magics
+from zoolab.grading.submissions import MAX_BYTES, MAX_CELLS, MAX_CODE, read_cells, without_magics
 
 
 def notebook(*sources: object, kind: str = "code") -> str:

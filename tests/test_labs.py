@@ -17,7 +17,7 @@ from zoolab.grading.building import build_labs, built_files, for_student, solved
 from zoolab.grading.isolation import Isolation, shut_in
 from zoolab.grading.labs import labs_folder
 from zoolab.grading.mutants import WrongAnswer, right_answers, wrong_answers
-from zoolab.grading.source import read_cells
+from zoolab.grading.submissions import read_cells
 
 FOLDER = labs_folder()
 LABS = lab_names()

@@ -16,11 +16,10 @@ from shell import Shell
 
 from zoolab.errors import InvalidInput
 from zoolab.grading import lab_names, load_lab
-from zoolab.grading.export import FORMATS, export_labs
-from zoolab.grading.export.cells import public_cases
-from zoolab.grading.here import passes
+from zoolab.grading.checking import passes
+from zoolab.grading.export import FORMATS, export_labs, public_cases
 from zoolab.grading.labs import labs_folder
-from zoolab.grading.source import read_cells
+from zoolab.grading.submissions import read_cells
 from zoolab.grading.worker.notebook import Notebook
 
 PUBLIC_POINTS = sum(case.points for case in public_cases(load_lab("l3")))
@@ -114,7 +113,7 @@ def test_what_a_teacher_changed_is_kept(tmp_path: Path, shell: Shell):
     notebook.write_text("mine", encoding="utf-8")
     ran = shell(*export)
     assert ran.code == 2
-    assert ran.err.strip().endswith("is there and differs; remove it, or name another folder")
+    assert ran.err.strip().endswith("exists and differs; remove it, or name another folder")
 
 
 def test_an_unknown_lab_is_named(shell: Shell, tmp_path: Path):

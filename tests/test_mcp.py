@@ -33,8 +33,7 @@ from zoolab.errors import (
     ZoolabError,
 )
 from zoolab.mcp import MCPTools, serve
-from zoolab.mcp.listing import Listed, sort_out, tool_name
-from zoolab.mcp.pins import compare, pins_folder, read_pins, write_pins
+from zoolab.mcp.listing import Listed, compare, pins_folder, read_pins, sort_out, tool_name, write_pins
 from zoolab.mcp.serve import answer_call
 from zoolab.policy import Permissions
 from zoolab.registry import ToolRegistry

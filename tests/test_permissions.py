@@ -16,7 +16,7 @@ from zoolab import Scripted, run, tool
 from zoolab.errors import InvalidInput
 from zoolab.files import locked, write_whole
 from zoolab.policy import Permissions, Policy
-from zoolab.policy.remembered import MAX_BYTES, MAX_RULES, PolicyFile, policies_path
+from zoolab.policy.permissions import MAX_BYTES, MAX_RULES, PolicyFile, policies_path
 from zoolab.records import Decision
 from zoolab.tools import Tool
 
@@ -252,7 +252,7 @@ def test_the_users_own_file_is_where_the_platform_keeps_such(path, monkeypatch):
 
 REMEMBER = """
 import sys
-from zoolab.policy.remembered import PolicyFile
+from zoolab.policy.permissions import PolicyFile
 for number in range(15):
     PolicyFile(sys.argv[1]).add(("allow", "deny")[number % 2], f"tool_{sys.argv[2]}_{number}")
 """
@@ -393,7 +393,7 @@ KILLED = """
 import json, os, sys
 from pathlib import Path
 from zoolab import Scripted, Trace, run, tool
-from zoolab.policy.remembered import PolicyFile
+from zoolab.policy.permissions import PolicyFile
 
 @tool
 def add(a: int, b: int) -> int:

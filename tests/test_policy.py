@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from zoolab.errors import InvalidInput
 from zoolab.policy import Policy
-from zoolab.policy.patterns import Pattern, escape
-from zoolab.policy.rules import MAX_RESOURCE, Rule, Touched
+from zoolab.policy.rules import MAX_RESOURCE, Pattern, Rule, Touched, escape
 from zoolab.tools import Tool
 
 SCHEMA = {"type": "object"}

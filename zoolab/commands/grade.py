@@ -12,14 +12,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from zoolab.errors import InvalidInput
 from zoolab.files import write_whole
-from zoolab.grading.book import ClassGrades
 from zoolab.grading.classes import Progress, grade_class
+from zoolab.grading.gradebook import ClassGrades, Kept
 from zoolab.grading.judge import DEFAULT_SEED
 from zoolab.grading.onworker import NotGraded
-from zoolab.grading.report import write_report
-from zoolab.grading.report.page import points
-from zoolab.grading.report.tables import grades_csv, summary
-from zoolab.grading.store import Kept
+from zoolab.grading.report import grades_csv, points, summary, write_report
 from zoolab.jobs import dask_executor
 from zoolab.trace.lines import visible
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from zoolab.mcp import Change, MCPTools
-from zoolab.mcp.process import one_line
+from zoolab.mcp.listing import one_line
 
 
 def show_tools(command: Sequence[str], server: str, pins: str | None) -> int:

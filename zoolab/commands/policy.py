@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from zoolab.policy.remembered import PolicyFile, policies_path
+from zoolab.policy.permissions import PolicyFile, policies_path
 from zoolab.trace.lines import visible
 
 

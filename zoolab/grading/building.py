@@ -7,8 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from zoolab.errors import InvalidInput
-from zoolab.grading.labs import lab_names
-from zoolab.grading.versions import folder_of
+from zoolab.grading.labs import folder_of, lab_names
 from zoolab.notebooks import render
 
 BEGIN, END, STUB = "# BEGIN SOLUTION", "# END SOLUTION", "# STUB:"

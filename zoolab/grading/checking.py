@@ -1,23 +1,30 @@
-"""`check("l3")`: the public cases of a lab, for the student who is working on it."""
+"""The public cases of a lab: `check("l3")` for the student, `passes` for the tests of otter and nbgrader."""
 
 from __future__ import annotations
 
 import re
+import socket
 import sys
+import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import datetime
 from html import escape
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from zoolab.errors import InvalidInput, ZoolabError
+from zoolab.grading.channel import Channel
 from zoolab.grading.isolation import kept_warm
-from zoolab.grading.judge import DEFAULT_SEED, grade_cells
-from zoolab.grading.records import CaseGrade, Grade
-from zoolab.grading.report.page import prose
-from zoolab.grading.source import read_cells, without_magics
-from zoolab.grading.versions import lab_at, place_of
+from zoolab.grading.judge import DEFAULT_SEED, CaseGrade, Grade, grade_cells
+from zoolab.grading.labs import load_lab
+from zoolab.grading.report import prose
+from zoolab.grading.student import Student, Wrong, cleaned
+from zoolab.grading.submissions import read_cells, without_magics
+from zoolab.grading.worker.notebook import Notebook
+from zoolab.grading.worker.serve import serve
 from zoolab.trace.conversation import read_conversation
 from zoolab.trace.lines import visible
 
@@ -68,7 +75,8 @@ class Checked:
         display: Any = shown.display
 
         display({"text/html": self._repr_html_(), "text/plain": str(self)}, raw=True)
-        inspector = self.inspect() if _shows_widgets() else None
+        in_notebook = hasattr(_shell(), "kernel")  # and not in a terminal
+        inspector = self.inspect() if in_notebook else None
         if inspector is not None:
             display({"text/html": _above(self.failed), "text/plain": ""}, raw=True)
             display(inspector)
@@ -95,7 +103,7 @@ def check(lab: str, submission: str | Path | None = None) -> Checked:
     >>> print(check("l3", "def run_loop(*args): return 1 / 0").failed[0].happened)
     `run_loop` raised ZeroDivisionError: division by zero (cell 1, line 1)
     """
-    found = lab_at(place_of(lab))
+    found = load_lab(lab)
     cells, source = _cells_of(submission)
     with kept_warm(found) as isolation:
         grade = grade_cells(found, cells, isolation, DEFAULT_SEED, "check", public=True)
@@ -110,43 +118,31 @@ def _cells_of(submission: str | Path | None) -> tuple[list[str], str]:
         path = Path(submission)
         if not path.is_file():
             raise InvalidInput(f"no file {text}", expected="a notebook, a .py file, or code")
-        return read_cells(path), f"{path.name} as saved at {_saved_at(path)}"
+        saved = datetime.fromtimestamp(path.stat().st_mtime)
+        return read_cells(path), f"{path.name} as saved at {saved:%H:%M on %d %B}"
     return [without_magics(text)], "the code given"
 
 
-def _saved_at(path: Path) -> str:
-    return f"{datetime.fromtimestamp(path.stat().st_mtime):%H:%M on %d %B}"
-
-
 def _cells_that_ran() -> tuple[list[str], str]:
-    """What was run in this notebook, numbered as Jupyter numbers it: what does not count is blank.
+    """The cells that ran in this notebook, in Jupyter's numbering; those that do not count are blank.
 
-    That is a cell that only checks, and one that the student interrupted, which would not end here either.
+    A cell does not count if it only checks, or if the student interrupted it: it would not end here either.
     """
     shell = _shell()
     if shell is None:
-        raise InvalidInput(
-            "there is no notebook here", expected="check(lab, submission)", advice="name a file"
-        )
+        raise InvalidInput("this is not a notebook", expected="check(lab, submission)", advice="name a file")
     # As it was typed: IPython's own form of a cell below %%time is a text in a call.
     raw: Sequence[str] = shell.history_manager.input_hist_raw[1:]
-    stopped = _interrupted(getattr(shell.history_manager, "exceptions", {}))
+    ended: dict[int, Any] = getattr(shell.history_manager, "exceptions", {})
+    stopped = [number for number, how in ended.items() if "KeyboardInterrupt" in str(how.get("ename"))]
     cells = [
         "" if number in stopped or _only_checks(cell) else without_magics(cell)
         for number, cell in enumerate(raw, start=1)
     ]
-    return cells, _in_words(any(cells), stopped)
-
-
-def _in_words(some: bool, stopped: list[int]) -> str:
     without = f", without {', '.join(map(str, stopped))}, which you interrupted" if stopped else ""
-    nothing = "no other cell was run since the kernel started: run them from the top"
-    return f"the cells that you ran, in that order{without}" if some else nothing + without
-
-
-def _interrupted(ended: dict[int, Any]) -> list[int]:
-    """The numbers of the cells that the student stopped, as far as this IPython keeps them."""
-    return [number for number, how in ended.items() if "KeyboardInterrupt" in str(how.get("ename"))]
+    if any(cells):
+        return cells, f"the cells that you ran, in that order{without}"
+    return cells, f"no other cell was run since the kernel started: run them from the top{without}"
 
 
 def _only_checks(cell: str) -> bool:
@@ -157,11 +153,6 @@ def _only_checks(cell: str) -> bool:
 def _shell() -> Any:
     interactive = sys.modules.get("IPython")
     return None if interactive is None else interactive.get_ipython()
-
-
-def _shows_widgets() -> bool:
-    """Whether there is a notebook around the shell, and not only a terminal."""
-    return hasattr(_shell(), "kernel")
 
 
 def _score(grade: Grade) -> str:
@@ -193,3 +184,66 @@ def _row(case: CaseGrade) -> str:
 
 def _told(by: str, text: str) -> str:
     return f"<br><b>{by}:</b> {prose(visible(text))}" if text else ""
+
+
+def passes(lab: str, case: str, names: dict[str, Any]) -> bool:
+    """Play one public case of a lab against the functions in `names`, say `globals()`; True if it passes.
+
+    The student's code runs in this process and may have changed it, so `zoolab grade` decides in another
+    process. Values go through JSON here, too.
+
+    Raises:
+        AssertionError: It does not pass. The message has the task, what happened, and the hint.
+        InvalidInput: There is no such lab, or no such public case.
+
+    >>> passes("l3", "runs_the_call", {"run_loop": lambda messages, tools, model, limit: 1 / 0})
+    Traceback (most recent call last):
+    AssertionError: A call runs once, with its own arguments; then the model is asked again, until it answers.
+    What happened: `run_loop` raised ZeroDivisionError: division by zero
+    Hint: `arguments` is text: parse it, then `run(**arguments)`; ask the model again.
+    """
+    found = load_lab(lab)
+    public = {each.name: each for each in found.cases if each.public}
+    if case not in public:
+        raise InvalidInput(f"{lab} has no public case {case!r}", expected=f"one of {', '.join(public)}")
+    chosen = public[case]
+    student = Student(lambda: _Thread.serving(names), found.seconds)
+    try:
+        chosen.check(student, Random(f"{DEFAULT_SEED}/here/{case}"))
+    except Wrong as wrong:
+        happened = cleaned(wrong.happened, 2_000)
+    except Exception as error:
+        happened = f"what came back has no shape that can be judged ({type(error).__name__})"
+    else:
+        return True
+    finally:
+        student.stop()
+    raise AssertionError(f"{chosen.asks}\nWhat happened: {happened}\nHint: {chosen.hint}")
+
+
+@dataclass(slots=True)
+class _Thread:
+    """A thread in place of a student's process. It cannot be killed."""
+
+    channel: Channel
+    printed: str = field(default="", init=False)
+
+    @classmethod
+    def serving(cls, names: dict[str, Any]) -> _Thread:
+        """A thread that serves these names until the channel is closed."""
+        here, there = socket.socketpair()
+        threading.Thread(target=_serve_names, args=(there, names), daemon=True).start()
+        return cls(Channel(here))
+
+    def ended(self) -> str:
+        """Close the channel, which ends the thread once its call is over."""
+        self.channel.socket.close()
+        return ""
+
+    def used(self) -> None:
+        """Not known: it is this process."""
+
+
+def _serve_names(connection: socket.socket, names: dict[str, Any]) -> None:
+    with connection, suppress(SystemExit):  # raised once the channel is closed
+        serve(connection, Notebook(names))

@@ -11,13 +11,11 @@ from tempfile import TemporaryDirectory
 from time import sleep
 
 from zoolab.errors import InvalidInput
-from zoolab.grading.book import ClassGrades
+from zoolab.grading.gradebook import ClassGrades, Kept, Store
 from zoolab.grading.judge import DEFAULT_SEED
+from zoolab.grading.labs import Lab, lab_version, load_lab, place_of
 from zoolab.grading.onworker import Graded, NotGraded, Terms, content_of, grade_in_process, grade_task
-from zoolab.grading.records import Lab
-from zoolab.grading.store import Kept, Store
 from zoolab.grading.submissions import Found, Handed, Submission, find_submissions, hand_in
-from zoolab.grading.versions import lab_at, lab_version, place_of
 from zoolab.jobs import Jobs, Lost, Workers
 
 # Seconds until a submission that somebody else grades is looked at again.
@@ -91,7 +89,7 @@ def grade_class(
         )
     temporary = TemporaryDirectory(prefix="zoolab-grades-") if folder is None else None
     store = Store(Path(temporary.name if temporary else folder or ""))
-    run = _Run(lab_at(place), terms, store, found, again, watch)
+    run = _Run(load_lab(place), terms, store, found, again, watch)
     run.start(executor, jobs, at_once)
     return run.book(temporary)
 

@@ -13,10 +13,9 @@ from typing import Any
 from zoolab.errors import InvalidInput
 from zoolab.grading.channel import Closed, Gone, Late
 from zoolab.grading.isolation import Isolation
-from zoolab.grading.records import Case, CaseGrade, Grade, Lab, Wrong
-from zoolab.grading.source import read_cells
-from zoolab.grading.student import Student
-from zoolab.grading.texts import cleaned
+from zoolab.grading.labs import Case, Lab
+from zoolab.grading.student import Student, Wrong, cleaned
+from zoolab.grading.submissions import read_cells
 from zoolab.grading.waiting import Process, Wait, in_words
 
 DEFAULT_SEED = "zoolab"
@@ -26,7 +25,60 @@ MAX_NOTES = 20
 MAX_HAPPENED = 2_000
 MAX_PRINTED = 50_000
 
-Walk = tuple[dict[str, Any], ...]
+
+@dataclass(frozen=True, slots=True)
+class CaseGrade:
+    """What a submission got for one case; `happened` and `hint` are empty for a case that passed."""
+
+    name: str
+    asks: str
+    points: float
+    out_of: float
+    public: bool
+    happened: str = ""
+    hint: str = ""
+    walk: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether the case gave all of its points."""
+        return self.points == self.out_of
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """The grade of one submission: the same bytes, lab and seed give the same grade.
+
+    `notes` says what was odd about the submission as a whole (a cell that does not compile, output that
+    was cut); `missing` names the protections that this system could not give; `printed` is the first and
+    the last of what it wrote to stdout and stderr, and does not count when grades are compared.
+    """
+
+    lab: str
+    submission: str
+    seed: str
+    cases: tuple[CaseGrade, ...]
+    notes: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    printed: str = field(default="", compare=False)
+
+    @property
+    def points(self) -> float:
+        """What the submission got."""
+        return sum(case.points for case in self.cases)
+
+    @property
+    def out_of(self) -> float:
+        """What it could get."""
+        return sum(case.out_of for case in self.cases)
+
+    @property
+    def nothing(self) -> str:
+        """Why there is no point at all, if every case failed for one reason; else empty."""
+        told = {case.happened for case in self.cases}
+        if self.points or len(told) != 1:
+            return ""
+        return "; ".join(dict.fromkeys([*told, *self.notes[:1]]))
 
 
 def grade(

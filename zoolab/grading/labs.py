@@ -1,16 +1,76 @@
-"""Where the labs are, and what each consists of."""
+"""Labs: what a lab consists of, which labs there are, and in which version."""
 
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
+from random import Random
+from typing import Any
 
 from zoolab.errors import InvalidInput
-from zoolab.grading.records import Case, Lab
+from zoolab.grading.student import Student
 from zoolab.jsontext import digest
+
+Check = Callable[[Student, Random], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One case of a lab: a function that calls the student's code, and raises `Wrong` if the code fails.
+
+    `name` is the function's name, `asks` its docstring: the sentence of the task that the student reads.
+    """
+
+    name: str
+    asks: str
+    hint: str
+    points: float
+    public: bool
+    check: Check
+
+
+def case(points: float, hint: str, public: bool = False) -> Callable[[Check], Case]:
+    """Make a function of `(student, random)` a case. Its docstring is the sentence that the student reads.
+
+    >>> @case(points=2, hint="Look at the sign.")
+    ... def adds_negatives(student, random):
+    ...     "`add` also adds negative numbers."
+    >>> adds_negatives.name, adds_negatives.asks, adds_negatives.points
+    ('adds_negatives', '`add` also adds negative numbers.', 2)
+    """
+
+    def described(check: Check) -> Case:
+        words = " ".join((check.__doc__ or "").split())
+        name: Any = getattr(check, "__name__", "case")
+        return Case(name, words, hint, points, public, check)
+
+    return described
+
+
+@dataclass(frozen=True, slots=True)
+class Lab:
+    """A lab as its `cases.py` describes it, and its cases in the order of the file.
+
+    `uses` names the modules that a submission may expect beside the standard library; they are imported
+    before it starts. `seconds` is what one call of the student's code may take.
+    """
+
+    name: str
+    title: str
+    functions: tuple[str, ...]
+    uses: tuple[str, ...] = ()
+    seconds: float = 5.0
+    cases: tuple[Case, ...] = ()
+
+    @property
+    def points(self) -> float:
+        """What a right submission gets."""
+        return sum(case.points for case in self.cases)
 
 
 def labs_folder() -> Path:
@@ -25,7 +85,7 @@ def labs_folder() -> Path:
 
 
 def lab_names() -> list[str]:
-    """The labs that there are, in their order.
+    """The names of zoolab's own labs, in order.
 
     >>> "l3" in lab_names()
     True
@@ -33,50 +93,70 @@ def lab_names() -> list[str]:
     return sorted(path.parent.name for path in labs_folder().glob("*/cases.py"))
 
 
-def load_lab(name: str) -> Lab:
-    """A lab with its cases.
+def folder_of(lab: str) -> Path:
+    """The folder of a lab, which is named, or is the path of a folder with a `cases.py`.
+
+    Raises `InvalidInput` if there is no such lab.
+
+    >>> folder_of("l3").name
+    'l3'
+    >>> folder_of("no-such-lab")
+    Traceback (most recent call last):
+    zoolab.errors.InvalidInput: there is no lab 'no-such-lab'; expected one of ...
+    """
+    folder = labs_folder() / lab if lab in lab_names() else Path(lab)
+    if not (folder / "cases.py").is_file():
+        raise InvalidInput(f"there is no lab {lab!r}", expected=f"one of {', '.join(lab_names())}")
+    return folder.resolve()
+
+
+def place_of(lab: str) -> str:
+    """A lab's name as it is, and a folder as its absolute path: a worker may run in another folder.
+
+    >>> place_of("l3")
+    'l3'
+    """
+    return lab if lab in lab_names() else str(folder_of(lab))
+
+
+def lab_version(lab: str) -> str:
+    """A hash of a lab's cases and of zoolab's version; with another one, grades may differ.
+
+    >>> len(lab_version("l3"))
+    16
+    """
+    cases = (folder_of(lab) / "cases.py").read_text(encoding="utf-8")
+    try:
+        own = version("zoolab")
+    except PackageNotFoundError:
+        own = "not installed"
+    return sha256(f"{own}\n{cases}".encode()).hexdigest()[:16]
+
+
+def load_lab(lab: str) -> Lab:
+    """A lab with its cases: the `LAB` of its `cases.py`, with every `Case` of that file in order.
+
+    Raises `InvalidInput` if there is no such lab, or if its file cannot be imported or describes no lab.
 
     >>> load_lab("l3").functions
     ('run_loop',)
     """
-    if name not in lab_names():
-        raise InvalidInput(f"there is no lab {name!r}", expected=f"one of {', '.join(lab_names())}")
-    return lab_in(labs_folder() / name / "cases.py")
-
-
-def lab_of(module: ModuleType) -> Lab:
-    """The lab that a `cases.py` describes: its `LAB`, with every `Case` of the module in the file's order.
-
-    >>> module = ModuleType("cases")
-    >>> module.LAB = Lab("l0", "Nothing", functions=())
-    >>> lab_of(module).points
-    0
-    """
-    cases = tuple(value for value in vars(module).values() if isinstance(value, Case))
-    lab: Lab = module.LAB
-    return replace(lab, cases=cases)
-
-
-def lab_in(cases: Path) -> Lab:
-    """The lab of a `cases.py` anywhere; `InvalidInput` where it cannot be imported, or describes none.
-
-    >>> lab_in(labs_folder() / "l3" / "cases.py").name
-    'l3'
-    """
-    name = f"zoolab_lab_{digest(str(cases))}"
-    spec = spec_from_file_location(name, cases)
-    if spec is None or spec.loader is None:
-        raise InvalidInput(f"{cases} cannot be imported", expected="a Python file")
-    module = sys.modules[name] = module_from_spec(spec)  # a dataclass looks its own module up
+    file = folder_of(lab) / "cases.py"
+    name = f"zoolab_lab_{digest(str(file))}"
+    spec = spec_from_file_location(name, file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[name] = module_from_spec(spec)  # a dataclass looks up its own module
     try:
         spec.loader.exec_module(module)
-        lab = lab_of(module)
+        cases = tuple(value for value in vars(module).values() if isinstance(value, Case))
+        found: Lab = replace(module.LAB, cases=cases)
     except Exception as error:
         raise InvalidInput(
-            f"{cases} describes no lab: {type(error).__name__}: {error}", expected="LAB and its cases"
+            f"{file} does not describe a lab: {type(error).__name__}: {error}", expected="LAB and its cases"
         ) from error
-    unsaid = [case.name for case in lab.cases if not case.asks]
-    if unsaid or not lab.cases:
+    unsaid = [case.name for case in cases if not case.asks]
+    if unsaid or not cases:
         what = f"has cases without a sentence: {', '.join(unsaid)}" if unsaid else "has no case"
-        raise InvalidInput(f"{cases} {what}", expected="functions under @case, each with a docstring")
-    return lab
+        raise InvalidInput(f"{file} {what}", expected="functions under @case, each with a docstring")
+    return found

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from zoolab.errors import InvalidInput
-from zoolab.grading.source import read_cells
-from zoolab.grading.versions import folder_of
+from zoolab.grading.labs import folder_of
+from zoolab.grading.submissions import read_cells
 
 SOLUTION = "solution"
 KEYS = {"why", "of", "change", "code", "fails", "fails_only"}

@@ -14,12 +14,10 @@ from tempfile import TemporaryDirectory
 
 from zoolab.errors import InvalidInput
 from zoolab.grading.isolation import Isolation, in_kernel, shut_in
-from zoolab.grading.judge import grade_cells
-from zoolab.grading.records import CaseGrade, Grade, Lab, case
-from zoolab.grading.source import read_cells
+from zoolab.grading.judge import CaseGrade, Grade, grade_cells
+from zoolab.grading.labs import Lab, case, lab_version, load_lab
 from zoolab.grading.student import Student
-from zoolab.grading.submissions import Handed
-from zoolab.grading.versions import lab_at, lab_version
+from zoolab.grading.submissions import Handed, read_cells
 from zoolab.jsontext import digest
 
 #: Characters of a text that is kept of a submission's case, and how many notes of the submission.
@@ -157,7 +155,7 @@ class _Held:
             raise InvalidInput(
                 f"the lab {terms.place} is here in another version", advice="install the same version"
             )
-        self.lab: Lab = lab_at(terms.place)
+        self.lab: Lab = load_lab(terms.place)
         stack, made = ExitStack(), in_kernel if terms.faithful else shut_in
         self.isolation: Isolation = stack.enter_context(made(self.lab))
         self.close = weakref.finalize(self, stack.close)

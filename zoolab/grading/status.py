@@ -10,10 +10,9 @@ from typing import Any, Literal
 
 from zoolab.errors import InvalidInput
 from zoolab.grading.isolation import shut_in
-from zoolab.grading.judge import grade
-from zoolab.grading.labs import labs_folder, load_lab
-from zoolab.grading.records import CaseGrade, Lab
-from zoolab.grading.source import read_cells
+from zoolab.grading.judge import CaseGrade, grade
+from zoolab.grading.labs import Lab, labs_folder, load_lab
+from zoolab.grading.submissions import read_cells
 from zoolab.trace.lines import visible
 
 _LONGEST = 80

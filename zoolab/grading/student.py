@@ -1,4 +1,4 @@
-"""The trusted side's view of a submission: call its functions, answer what they ask, keep what they did."""
+"""A submission as the grader sees it: call its functions, answer what they ask, keep what they did."""
 
 from __future__ import annotations
 
@@ -9,9 +9,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from zoolab.grading.channel import Closed, Gone, Late
-from zoolab.grading.records import Wrong
-from zoolab.grading.texts import cleaned
 from zoolab.grading.waiting import WHOLE, Process, Wait, in_words
+from zoolab.trace.lines import visible
+
+
+def cleaned(text: Any, limit: int = 300) -> str:
+    """What a submission says, as text of at most `limit` characters whose control characters can be seen.
+
+    >>> cleaned("a\\x1b[2J"), cleaned("abcdef", 3), cleaned(None)
+    ('a\\\\x1b[2J', 'abc…', 'None')
+    """
+    short = str(text)[: limit + 1] if isinstance(text, (str, int, float, type(None))) else "what is no text"
+    return visible(short if len(short) <= limit else f"{short[:limit]}…")
+
 
 MAX_QUESTIONS = 10_000
 #: After so many late calls a submission is no longer waited for as long.
@@ -20,6 +30,19 @@ SHORTER = 0.2
 
 # What a callback of a case may raise in the student's process.
 KINDS = (ValueError, KeyError, TypeError, RuntimeError, TimeoutError, OSError)
+
+
+class Wrong(Exception):
+    """What the student's code did that the task does not ask for, in words that give no hidden value away.
+
+    A case raises it; so does whatever the student's code could not do at all. `walk` is the conversation as
+    far as it went, for the inspector, where there was one.
+    """
+
+    def __init__(self, happened: str, walk: list[dict[str, Any]] | None = None) -> None:
+        super().__init__(happened)
+        self.happened = happened
+        self.walk = walk
 
 
 @dataclass(frozen=True, slots=True)

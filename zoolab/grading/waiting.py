@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from zoolab.grading.channel import Channel, Gone, Late
-from zoolab.grading.tree import Use
+from zoolab.grading.usage import Use
 
 #: Wall-clock seconds for each second that is allowed, whatever the submission uses of them.
 PATIENCE = 6.0

@@ -1,11 +1,17 @@
-"""The official MCP client over a server's process, on an event loop in a thread of its own.
+"""A server's process, its messages, and the official MCP client on an event loop in a thread of its own.
 
-The thread is what makes it work inside a notebook, whose own loop is busy.
+The thread makes it work inside a notebook, whose own loop is busy. Messages are bounded lines, and each is
+checked before the client gets it. Only answers and requests go on: the client declines the requests, and
+nothing here needs the notifications, so they are dropped.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
+import shutil
+import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Coroutine, Mapping, Sequence
@@ -15,13 +21,186 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from zoolab.errors import ExecutionFailed, InvalidInput, ToolIOError, ToolTimeout, ZoolabError
-from zoolab.mcp.listing import MAX_PAGES, MAX_TOOLS, Listed
-from zoolab.mcp.messages import Messages
-from zoolab.mcp.process import GRACE, ServerProcess, one_line
+from zoolab.mcp.listing import MAX_PAGES, MAX_TOOLS, Listed, one_line
 
 if TYPE_CHECKING:
     from mcp.client.session import ClientSession
     from mcp_types import CallToolResult
+
+#: Bytes of one message; the rest of a longer one is never read.
+MAX_MESSAGE = 4 << 20
+MAX_COMPLAINT = 2_000
+#: Seconds that a server has to end by itself once its input is closed, and then once more when told to.
+GRACE = 2.0
+_POLL = 0.01
+
+
+class ServerProcess:
+    """A server that runs, in a process group of its own. Made by `ServerProcess.start`."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+        self._stdin, self._stdout, stderr = process.stdin, process.stdout, process.stderr
+        self._complaint = b""
+        self._listening = asyncio.create_task(self._keep_complaint(stderr))
+
+    @classmethod
+    async def start(
+        cls, command: Sequence[str], env: Mapping[str, str], cwd: str | Path | None
+    ) -> ServerProcess:
+        """Start a command; raises `InvalidInput` where that cannot be done."""
+        program = shutil.which(command[0], path=env.get("PATH")) or command[0]
+        try:
+            process = await asyncio.create_subprocess_exec(
+                program,
+                *command[1:],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=dict(env),
+                cwd=cwd,
+                limit=MAX_MESSAGE,
+                **_own_group(),
+            )
+        except (OSError, ValueError) as error:
+            raise InvalidInput(
+                f"cannot start {one_line(command[0])}: {getattr(error, 'strerror', None) or error}",
+                advice="check the command, its folder, and that the program is on PATH",
+            ) from None
+        return cls(process)
+
+    async def read(self) -> bytes:
+        """The next line; empty at the end. Raises `ValueError` for a line longer than a message may be."""
+        assert self._stdout is not None
+        return await self._stdout.readline()
+
+    async def write(self, line: bytes) -> None:
+        """Send a line; raises `OSError` once the server has gone."""
+        assert self._stdin is not None
+        self._stdin.write(line)
+        await self._stdin.drain()
+
+    async def last_words(self) -> str:
+        """How the server ended, and what it said last on its standard error, in one line."""
+        code = await self._exit_code(GRACE)
+        ended = "closed its output" if code is None else f"ended with exit code {code}"
+        said = one_line(" / ".join(self._complaint.decode(errors="replace").split("\n")[-4:]).strip(" /"))
+        return f"{ended}; its last words: {said}" if said else ended
+
+    async def stop(self) -> None:
+        """Close its input, wait a moment, then end it and all that it started."""
+        if self._stdin is not None:
+            self._stdin.close()
+        if await self._exit_code(GRACE) is None:
+            _signal_group(self._process.pid, gently=True)
+            await self._exit_code(GRACE)
+        _signal_group(self._process.pid, gently=False)
+        await self._exit_code(GRACE)
+        self._listening.cancel()
+        # What left the group may hold the pipes open for ever: let go of them.
+        transport = getattr(self._process, "_transport", None)
+        if transport is not None:
+            transport.close()
+
+    async def _exit_code(self, seconds: float) -> int | None:
+        """Polled: `wait` would wait for whoever else holds the pipes, too."""
+        deadline = asyncio.get_running_loop().time() + seconds
+        while self._process.returncode is None and asyncio.get_running_loop().time() < deadline:
+            await asyncio.sleep(_POLL)
+        return self._process.returncode
+
+    async def _keep_complaint(self, stderr: asyncio.StreamReader | None) -> None:
+        while stderr is not None and (piece := await stderr.read(1 << 16)):
+            self._complaint = (self._complaint + piece)[-MAX_COMPLAINT:]
+
+
+def _own_group() -> dict[str, Any]:
+    if sys.platform == "win32":
+        return {"creationflags": subprocess.CREATE_NO_WINDOW}
+    return {"start_new_session": True}
+
+
+def _signal_group(pid: int, *, gently: bool) -> None:
+    if sys.platform == "win32":
+        if not gently:
+            subprocess.run(["taskkill", "/T", "/F", "/PID", str(pid)], capture_output=True, check=False)
+        return
+    # The group lives on without its leader, so the leader's end proves nothing.
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGTERM if gently else signal.SIGKILL)
+
+
+#: Bytes that a server may send unasked between two answers; each message counts for a little more.
+MAX_UNASKED = 16 << 20
+_EACH = 1_000
+
+
+class Messages:
+    """Both directions of a conversation with a server."""
+
+    def __init__(self, process: ServerProcess) -> None:
+        self._process = process
+        self._awaited: set[int | str] = set()
+        #: Why there will be no more answers; empty as long as there may be.
+        self.fault = ""
+
+    async def receive(self, arriving: Any) -> None:
+        """Hand on what the server says, until there is no more, or it is not fit to be handed on."""
+        import anyio
+        from mcp.shared.message import SessionMessage
+
+        unasked = 0
+        async with arriving:
+            while line := await self._next():
+                message = self._read(line)
+                if message is None:
+                    return
+                number = getattr(message, "id", None)
+                unasked += _EACH + len(line)
+                if number in self._awaited and not hasattr(message, "method"):
+                    self._awaited.remove(number)
+                    unasked = 0
+                if unasked > MAX_UNASKED:
+                    self.fault = f"floods: {MAX_UNASKED >> 20} MiB that nobody asked for"
+                    return
+                if number is not None:
+                    with suppress(anyio.BrokenResourceError):
+                        await arriving.send(SessionMessage(message))
+                await asyncio.sleep(0)  # a full pipe must not keep the others from their turn
+
+    async def send(self, leaving: Any) -> None:
+        """Hand on what the client says, until it says no more or nobody listens."""
+        async with leaving:
+            with suppress(OSError):
+                async for item in leaving:
+                    if hasattr(item.message, "method") and hasattr(item.message, "id"):
+                        self._awaited.add(item.message.id)
+                    line = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+                    await self._process.write(line.encode() + b"\n")
+
+    async def _next(self) -> bytes:
+        """The next line; empty, with the fault that ends the conversation, where there is none."""
+        try:
+            while (line := await self._process.read()).isspace():
+                pass
+        except ValueError:
+            self.fault = f"sent a message of more than {MAX_MESSAGE >> 20} MiB"
+            return b""
+        if not line:
+            self.fault = await self._process.last_words()
+        return line
+
+    def _read(self, line: bytes) -> Any:
+        """The message that a line holds, or None, with the fault."""
+        from mcp_types import jsonrpc_message_adapter
+
+        try:
+            return jsonrpc_message_adapter.validate_json(line, by_name=False)
+        except ValueError:
+            said = one_line(line[:400].decode(errors="replace"), 80)
+            self.fault = f"printed what is no MCP message: {said} (print to standard error instead)"
+            return None
+
 
 #: The command is not repeated: it may hold keys, and the model may read the error.
 _BY_HAND = "run its command by hand to see why"

@@ -1,11 +1,8 @@
-"""May a tool run? Rules decide at once, or leave it to a person, whose word is kept.
+"""May a tool run? Rules decide at once, or leave it to the user, whose answer is remembered.
 
-patterns.py     what a rule says of a path: * and **
-rules.py        what may run without asking, what never may, what a person is asked about
-remembered.py   policies.json: the rules that outlast a session
-audit.py        a line for each decision
-permissions.py  the rules, and what people have said so far
-prompt.py       asks a person, on a terminal and in a notebook
+rules.py        what may run without asking, what never may, what the user is asked about
+permissions.py  the rules, policies.json, what the user has answered so far, and the audit log
+prompt.py       asks the user, on a terminal and in a notebook
 """
 
 from zoolab.policy.permissions import Permissions

@@ -8,8 +8,8 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import InvalidInput
-from zoolab.policy.patterns import escape
 from zoolab.policy.permissions import NOBODY
+from zoolab.policy.rules import escape
 from zoolab.records import Decision
 
 if TYPE_CHECKING:

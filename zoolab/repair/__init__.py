@@ -7,10 +7,8 @@ their nesting may not, and no text is completed. A proposal is validated again i
 
 from __future__ import annotations
 
-from zoolab.repair.by_model import LLMRepair
-from zoolab.repair.by_rules import RuleRepair
-from zoolab.repair.intent import keeps_intent
-from zoolab.repair.report import RepairReport
-from zoolab.repair.wrapping import MAX_CHARS
+from zoolab.repair.guard import keeps_intent
+from zoolab.repair.reading import MAX_CHARS
+from zoolab.repair.repairs import LLMRepair, RepairReport, RuleRepair
 
 __all__ = ["MAX_CHARS", "LLMRepair", "RepairReport", "RuleRepair", "keeps_intent"]

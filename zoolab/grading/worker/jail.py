@@ -1,23 +1,100 @@
-"""Shutting a submission in: with namespaces of its own, else with Landlock, else as a process only.
+"""The jail of a submission: namespaces, or Landlock, or only a process with limits.
 
 The zygote calls `enter` once. For each submission the monitor calls `begin` with what the student's process
-is to do; in that process `surrender` gives up every right for good.
+is to do. In that process, `surrender` gives up every right for good.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import signal
 import struct
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from zoolab.grading.worker import linux
-from zoolab.grading.worker.filters import NETLINK, SOCKETS, Disk, Refusals
-from zoolab.grading.worker.limits import MANY, bound, counts_by_namespace
-from zoolab.grading.worker.plan import FORK, LANDLOCK, NAMESPACES, Plan
+from zoolab.grading.worker.linux import NETLINK, SOCKETS, Disk, Refusals
+
+# The kinds of jail, strongest first.
+NAMESPACES, LANDLOCK, FORK = STEPS = ("namespaces", "landlock", "fork")
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What one process of a submission may use: bytes of address space and of one file, open files, CPU
+    seconds; and how many processes and threads there may be at once."""
+
+    memory: int = 2 << 30
+    file: int = 32 << 20
+    files: int = 256
+    processes: int = 64
+    cpu: int = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How to build a worker.
+
+    `uses` are modules to import before any submission, `path` where they are found, `places` what of the
+    disk stays readable, and `masked` the folders within them that do not. `steps` are tried in order.
+    `task` is what a submission's process does: `cells`, or `kernel` for a notebook's own kernel.
+    """
+
+    uses: tuple[str, ...] = ()
+    path: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
+    masked: tuple[str, ...] = ()
+    steps: tuple[str, ...] = STEPS
+    task: str = "cells"
+    bounds: Bounds = field(default_factory=Bounds)
+
+
+#: The limit on processes if the system counts all of a user's: those of a desktop must fit in.
+MANY = 4096
+
+
+def counts_by_namespace() -> bool:
+    """Whether Linux counts the processes of each user namespace apart, as it does since 5.14.
+
+    >>> isinstance(counts_by_namespace(), bool)
+    True
+    """
+    release = re.findall(r"\d+", os.uname().release)[:2]
+    return [int(part) for part in release] >= [5, 14]
+
+
+def bound(bounds: Bounds, processes: int) -> None:
+    """Put limits on this process that it cannot lift.
+
+    >>> bound.__name__
+    'bound'
+    """
+    import resource  # Windows has no such module, but reads `Plan` from this one
+
+    limits = {
+        "RLIMIT_AS": bounds.memory,
+        "RLIMIT_FSIZE": bounds.file,
+        "RLIMIT_NOFILE": bounds.files,
+        "RLIMIT_NPROC": processes,
+        "RLIMIT_CPU": bounds.cpu,
+        "RLIMIT_CORE": 0,
+        "RLIMIT_MSGQUEUE": 0,
+        "RLIMIT_MEMLOCK": 0,
+    }
+    for name, limit in limits.items():
+        number = getattr(resource, name, None)
+        if number is None:
+            continue
+        hard = resource.getrlimit(number)[1]
+        least = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+        # macOS knows some of these limits by name only.
+        with suppress(OSError, ValueError):
+            resource.setrlimit(number, (least, least))
+
 
 STATUS = struct.Struct("=iqd")
 _NOBODY = 65534

@@ -1,9 +1,13 @@
-"""The system calls of Linux that Python 3.11 has no name for. Every one raises OSError as Python's own do."""
+"""System calls of Linux that Python has no name for, and the two filters made of them: seccomp and Landlock.
+
+Every call raises OSError, as Python's own calls do.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import os
+import platform
 import socket
 import struct
 from contextlib import suppress
@@ -123,3 +127,212 @@ def touch(path: str) -> None:
     """
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     Path(path).touch()
+
+
+_PR_SET_SECCOMP, _FILTER = 22, 2
+_ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
+_EPERM, _EACCES, _ENOSYS = 1, 13, 38
+# load a word; jump if equal, if at least, if any bit is set; return
+_LOAD, _JEQ, _JGE, _JSET, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_NUMBER, _ARCH, _ARGS = 0, 4, 16
+_NAMESPACE_FLAGS = 0x7E020000
+_CLONE_THREAD = 0x00010000
+_X32 = 0x40000000
+_F_SETOWN, _F_SETSIG, _F_SETOWN_EX = 8, 10, 15
+# AF_UNIX, AF_INET, AF_INET6; and AF_NETLINK, with which a program looks for its own addresses.
+SOCKETS, NETLINK = (1, 2, 10), 16
+
+_ARCHES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
+
+# (x86_64, aarch64); None where the architecture has no such call.
+_DENIED: dict[str, tuple[int | None, int | None]] = {
+    "ptrace": (101, 117),
+    "process_vm_readv": (310, 270),
+    "process_vm_writev": (311, 271),
+    "process_madvise": (440, 440),
+    "pidfd_getfd": (438, 438),
+    "kcmp": (312, 272),
+    "unshare": (272, 97),
+    "setns": (308, 268),
+    "mount": (165, 40),
+    "umount2": (166, 39),
+    "pivot_root": (155, 41),
+    "chroot": (161, 51),
+    "open_tree": (428, 428),
+    "move_mount": (429, 429),
+    "fsopen": (430, 430),
+    "fsconfig": (431, 431),
+    "fsmount": (432, 432),
+    "fspick": (433, 433),
+    "mount_setattr": (442, 442),
+    "add_key": (248, 217),
+    "request_key": (249, 218),
+    "keyctl": (250, 219),
+    "bpf": (321, 280),
+    "perf_event_open": (298, 241),
+    "userfaultfd": (323, 282),
+    "io_uring_setup": (425, 425),
+    "io_uring_enter": (426, 426),
+    "io_uring_register": (427, 427),
+    "memfd_create": (319, 279),
+    "memfd_secret": (447, 447),
+    "execve": (59, 221),
+    "execveat": (322, 281),
+    "shmget": (29, 194),
+    "msgget": (68, 186),
+    "semget": (64, 190),
+    "mq_open": (240, 180),
+    "name_to_handle_at": (303, 264),
+    "open_by_handle_at": (304, 265),
+    "fanotify_init": (300, 262),
+    "quotactl": (179, 60),
+    "acct": (163, 89),
+    "reboot": (169, 142),
+    "swapon": (167, 224),
+    "init_module": (175, 105),
+    "finit_module": (313, 273),
+    "delete_module": (176, 106),
+    "kexec_load": (246, 104),
+    "syslog": (103, 116),
+    "clock_settime": (227, 112),
+    "clock_adjtime": (305, 266),
+    "adjtimex": (159, 171),
+    "settimeofday": (164, 170),
+    "sethostname": (170, 161),
+    "setdomainname": (171, 162),
+    "personality": (135, 92),
+    "iopl": (172, None),
+    "ioperm": (173, None),
+    "modify_ldt": (154, None),
+}
+# What else is denied where namespaces cannot keep a submission from other processes.
+_DENIED_TOO: dict[str, tuple[int | None, int | None]] = {
+    "fork": (57, None),
+    "vfork": (58, None),
+    "socket": (41, 198),
+    "tkill": (200, 130),
+    "rt_sigqueueinfo": (129, 138),
+    "rt_tgsigqueueinfo": (297, 240),
+    "pidfd_open": (434, 434),
+    "pidfd_send_signal": (424, 424),
+    "setpriority": (141, 140),
+    "sched_setaffinity": (203, 122),
+    "sched_setscheduler": (144, 119),
+}
+_CLONE, _CLONE3 = (56, 220), (435, 435)
+_SOCKET, _KILL_CALL, _TGKILL = (41, 198), (62, 129), (234, 131)
+_FCNTL, _PRLIMIT = (72, 25), (302, 261)
+
+
+class Refusals:
+    """A seccomp filter: the calls that a submission has no need of fail, as they would for want of rights.
+
+    `families` are the kinds of socket that it may open. `alone` is for a process that shares its namespaces
+    with others: it may start threads but no process, open no socket, and signal nobody but itself.
+    """
+
+    def __init__(self, alone: bool = False, families: tuple[int, ...] = SOCKETS) -> None:
+        self.alone, self.families = alone, families
+
+    def program(self) -> bytes:
+        """The filter as the kernel reads it; LookupError on an architecture that it was not written for."""
+        arch, column = _ARCHES[platform.machine()]
+        calls = {**_DENIED, **(_DENIED_TOO if self.alone else {})}
+        lines = [(_LOAD, 0, 0, _ARCH), (_JEQ, 1, 0, arch), (_RETURN, 0, 0, _KILL), (_LOAD, 0, 0, _NUMBER)]
+        if column == 0:
+            lines += [(_JGE, 0, 1, _X32), _refuse(_ENOSYS)]
+        for numbers in calls.values():
+            number = numbers[column]
+            if number is not None:
+                lines += [(_JEQ, 0, 1, number), _refuse(_EPERM)]
+        lines += [(_JEQ, 0, 1, _CLONE3[column]), _refuse(_ENOSYS)]
+        lines += self._by_argument(column)
+        lines.append((_RETURN, 0, 0, _ALLOW))
+        return b"".join(struct.pack("=HBBI", *line) for line in lines)
+
+    def install(self, system: System) -> None:
+        """Put the filter on this process and all that come of it, for good."""
+        program = self.program()
+        memory = ctypes.create_string_buffer(program)
+        head = struct.pack("@HP", len(program) // 8, ctypes.addressof(memory))
+        system.prctl(_PR_SET_SECCOMP, _FILTER, ctypes.create_string_buffer(head))
+
+    def _by_argument(self, column: int) -> list[tuple[int, int, int, int]]:
+        if not self.alone:
+            return [
+                *_when(_CLONE[column], 0, [(_JSET, 0, 1, _NAMESPACE_FLAGS), _refuse(_EPERM)]),
+                *_when(_SOCKET[column], 0, _only(self.families, _EACCES)),
+            ]
+        own = os.getpid()
+        return [
+            *_when(_CLONE[column], 0, [(_JSET, 1, 0, _CLONE_THREAD), _refuse(_EPERM)]),
+            *_when(_KILL_CALL[column], 0, _only((own,), _EPERM)),
+            *_when(_TGKILL[column], 0, _only((own,), _EPERM)),
+            *_when(_PRLIMIT[column], 0, _only((0, own), _EPERM)),
+            *_when(_FCNTL[column], 1, _none_of((_F_SETOWN, _F_SETSIG, _F_SETOWN_EX), _EPERM)),
+        ]
+
+
+def _refuse(error: int) -> tuple[int, int, int, int]:
+    return (_RETURN, 0, 0, _ERRNO | error)
+
+
+def _when(
+    number: int, argument: int, then: list[tuple[int, int, int, int]]
+) -> list[tuple[int, int, int, int]]:
+    """Look at an argument of one call only; what comes after finds the call's number loaded again."""
+    look = (_LOAD, 0, 0, _ARGS + 8 * argument)
+    again = (_LOAD, 0, 0, _NUMBER)
+    return [(_JEQ, 0, len(then) + 2, number), look, *then, again]
+
+
+def _only(values: tuple[int, ...], error: int) -> list[tuple[int, int, int, int]]:
+    last = len(values)
+    return [*((_JEQ, last - place, 0, value) for place, value in enumerate(values)), _refuse(error)]
+
+
+def _none_of(values: tuple[int, ...], error: int) -> list[tuple[int, int, int, int]]:
+    return [line for value in values for line in ((_JEQ, 0, 1, value), _refuse(error))]
+
+
+_LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT = 444, 445, 446
+_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1, 2, 4, 8
+# How many kinds of access each version of Landlock knows; later ones add what is no file access.
+_KINDS = {1: 13, 2: 14, 3: 15, 4: 15}
+_SCOPES = 0b11
+
+
+class Disk:
+    """Landlock: nothing of the disk can be opened but `places` (read only), and nothing can be written."""
+
+    def __init__(self, places: tuple[str, ...], masked: tuple[str, ...]) -> None:
+        self.places = [part for place in places for part in _without(place, masked)]
+
+    def shut(self, system: System) -> None:
+        """Shut this process off from the rest of the disk, for good; OSError where Landlock is missing."""
+        version = system.syscall(_LANDLOCK_CREATE, None, ctypes.c_size_t(0), 1)
+        handled = (1 << _KINDS.get(version, 16)) - 1
+        words = [handled, 0x3 if version >= 4 else 0, _SCOPES if version >= 6 else 0]
+        size = 8 if version < 4 else 16 if version < 6 else 24
+        rules = system.syscall(_LANDLOCK_CREATE, (ctypes.c_uint64 * 3)(*words), ctypes.c_size_t(size), 0)
+        for place in self.places:
+            self._allow(system, rules, place, _READ_FILE | (_READ_DIR if os.path.isdir(place) else 0))  # noqa: PTH112
+        self._allow(system, rules, "/dev/null", _READ_FILE | _WRITE_FILE)
+        self._allow(system, rules, "/dev/urandom", _READ_FILE)
+        system.syscall(_LANDLOCK_RESTRICT, rules, 0)
+        os.close(rules)
+
+    def _allow(self, system: System, rules: int, place: str, access: int) -> None:
+        opened = os.open(place, os.O_PATH | os.O_CLOEXEC)
+        beneath = ctypes.create_string_buffer(struct.pack("=Qi", access, opened))
+        system.syscall(_LANDLOCK_ADD, rules, 1, beneath, 0)
+        os.close(opened)
+
+
+def _without(place: str, masked: tuple[str, ...]) -> list[str]:
+    """A place as the parts of it that are not masked."""
+    if place in masked:
+        return []
+    if not any(mask.startswith(f"{place}/") for mask in masked):
+        return [place]
+    return [part for entry in os.scandir(place) for part in _without(entry.path, masked)]

@@ -1,0 +1,58 @@
+"""What the grader trusts of zoolab: the imports of `grading/`, and the layers within it."""
+
+import ast
+import sys
+from pathlib import Path
+
+import zoolab
+
+ROOT = Path(zoolab.__file__).parent
+FILES = sorted((ROOT / "grading").rglob("*.py"))
+
+# Each of these runs in the grader's own process, beside the hidden cases.
+TRUSTED = {
+    "errors",
+    "files",
+    "inspector.inspector",
+    "jobs",
+    "jsontext",
+    "notebooks",
+    "trace.conversation",
+    "trace.lines",
+    "trace.story.markup",
+}
+
+
+def imported_by(path: Path) -> set[str]:
+    """The modules that a file imports, anywhere in it."""
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    plain = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    return plain | {str(node.module) for node in nodes if isinstance(node, ast.ImportFrom)}
+
+
+def test_the_grader_imports_only_this_of_zoolab():
+    own = {name.removeprefix("zoolab.") for path in FILES for name in imported_by(path) if "zoolab" in name}
+    assert {name for name in own if not name.startswith("grading")} == TRUSTED
+
+
+def test_the_worker_imports_only_itself_and_the_standard_library():
+    kernel = {"IPython", "ipykernel", "jupyter_client", "nbclient", "nbformat"}
+    for path in FILES:
+        if path.parent.name == "worker":
+            names = imported_by(path)
+            own = {name for name in names if name.startswith("zoolab")}
+            assert all(name.startswith("zoolab.grading.worker") for name in own), path
+            others = {name.partition(".")[0] for name in names - own} - sys.stdlib_module_names
+            assert others <= (kernel if path.stem == "kernel" else set()), path
+
+
+def test_no_file_of_the_grader_imports_itself_through_others():
+    uses = {}
+    for path in FILES:
+        if path.stem != "__init__":
+            name = ".".join(path.relative_to(ROOT.parent).with_suffix("").parts)
+            uses[name] = {each for each in imported_by(path) if each.startswith("zoolab.grading.")}
+    while leaves := {name for name, targets in uses.items() if not targets & uses.keys()}:
+        for name in leaves:
+            del uses[name]
+    assert uses == {}

@@ -1,0 +1,213 @@
+"""The labs as assignments for otter-grader and nbgrader. Their tests are the public cases of a lab, and run
+in the notebook's own process."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from textwrap import indent
+from typing import Any
+
+from zoolab.errors import InvalidInput
+from zoolab.files import write_whole
+from zoolab.grading.building import BEGIN, END, YOUR_CODE, parts, rendered, stub
+from zoolab.grading.labs import Case, Lab, lab_names, labs_folder, load_lab
+
+Files = dict[str, str]
+Cell = dict[str, Any]
+
+NOTE = """## Who decides
+
+The tests below run in **this notebook's own process**. They are a help, and honest with honest code, but
+code that changes Python or zoolab itself can make them say anything. `zoolab grade {lab}` decides elsewhere:
+it runs the same code in a process of its own, shut in, and asks more of it than you see here.
+
+The tests need zoolab to be installed where they run."""
+_CHECK_IT = "## Check it"
+
+NBGRADER_CONFIG = "nbgrader_config.py"
+# The stubs of a lab stand before its solutions already; nbgrader's own stub would raise an exception.
+_NBGRADER = """c = get_config()
+
+c.CourseDirectory.course_id = "zoolab"
+c.ClearSolutions.code_stub = {"python": "...  # your code"}
+"""
+
+_QUOTES = '"""'
+_OTTER = """# ASSIGNMENT CONFIG
+name: {lab}
+init_cell: true
+solutions_pdf: false
+strip_solutions_from_all_cells: true
+export_cell:
+  pdf: false
+tests:
+  ok_format: false"""
+
+
+def export_labs(names: Iterable[str], kind: str, out: Path) -> list[Path]:
+    """Write labs, by default all, for otter-grader or nbgrader, and return the files that are new.
+
+    A file that a teacher has changed is not written over. Raises `InvalidInput` for a notebook that exists
+    and differs, for an unknown lab or format, and if the masters or the `dev` extra are not installed.
+
+    >>> export_labs(["l3"], "canvas", Path("out"))
+    Traceback (most recent call last):
+    zoolab.errors.InvalidInput: no format 'canvas'; expected one of nbgrader, otter
+    """
+    if kind not in FORMATS:
+        raise InvalidInput(f"no format {kind!r}", expected=f"one of {', '.join(FORMATS)}")
+    wanted = list(names) or lab_names()
+    files = {out / place: text for name in wanted for place, text in FORMATS[kind](name).items()}
+    new = {path: text for path, text in files.items() if _is_new(path, text)}
+    for path, text in new.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, [text])
+    return list(new)
+
+
+def _is_new(path: Path, text: str) -> bool:
+    if not path.exists() or path.name == NBGRADER_CONFIG:
+        return not path.exists()
+    if path.read_text(encoding="utf-8") == text:
+        return False
+    raise InvalidInput(f"{path} exists and differs", advice="remove it, or name another folder")
+
+
+def nbgrader_files(name: str) -> Files:
+    """The files of a lab for nbgrader, by their path below the folder of the course.
+
+    >>> list(nbgrader_files("l3"))
+    ['nbgrader_config.py', 'source/l3/l3.ipynb']
+    """
+    lab = _named_lab(name)
+    cells = [_with_metadata(cell, lab, number) for number, cell in enumerate(_cells(lab, _for_nbgrader))]
+    tests = [_nbgrader_test(lab, case) for case in public_cases(lab)]
+    return {NBGRADER_CONFIG: _NBGRADER, f"source/{name}/{name}.ipynb": _notebook([*cells, *tests])}
+
+
+def _for_nbgrader(before: str, prompt: list[str], solution: list[str]) -> list[str]:
+    """A stub of the lab's own goes before the solution, which overrides it."""
+    return [*prompt, f"{before}##{BEGIN}", *solution, f"{before}##{END}"]
+
+
+def _with_metadata(cell: Cell, lab: Lab, number: int) -> Cell:
+    if BEGIN not in "".join(cell["source"]):
+        return cell
+    about = _nbgrader_metadata(f"{lab.name}-{number}", grade=False, solution=True, locked=False)
+    return {**cell, "metadata": {**cell["metadata"], "nbgrader": about}}
+
+
+def _nbgrader_test(lab: Lab, case: Case) -> Cell:
+    name, points = f"{lab.name}-{case.name}", case.points
+    about = _nbgrader_metadata(name, grade=True, solution=False, locked=True, points=points)
+    return _new_cell("code", case.name, _test_of(lab, case, "globals()"), nbgrader=about)
+
+
+def _nbgrader_metadata(name: str, **more: Any) -> dict[str, Any]:
+    return {"grade_id": name, "schema_version": 3, "task": False, **more}
+
+
+def otter_files(name: str) -> Files:
+    """The files of a lab for otter-grader, by their path below the output folder.
+
+    >>> list(otter_files("l3"))
+    ['l3/l3.ipynb']
+    """
+    lab = _named_lab(name)
+    cases = public_cases(lab)
+    points = sum(case.points for case in cases)
+    cells = [
+        _new_cell("raw", "config", _OTTER.format(lab=name)),
+        *_cells(lab, _for_otter),
+        _new_cell("raw", "question", f"# BEGIN QUESTION\nname: {name}\npoints: {points:g}"),
+        _new_cell("raw", "tests", "# BEGIN TESTS"),
+        *(_new_cell("code", case.name, _otter_test(lab, case)) for case in cases),
+        _new_cell("raw", "tests-end", "# END TESTS"),
+        _new_cell("raw", "question-end", "# END QUESTION"),
+    ]
+    return {f"{name}/{name}.ipynb": _notebook(cells)}
+
+
+def _for_otter(before: str, prompt: list[str], solution: list[str]) -> list[str]:
+    """A stub of the lab's own is otter's prompt; the usual stub is otter's own three dots."""
+    if not prompt:
+        return [before + BEGIN, *solution, before + END]
+    return [
+        f"{before}{BEGIN} NO PROMPT",
+        *solution,
+        before + END,
+        f"{before}{_QUOTES} # BEGIN PROMPT",
+        *prompt,
+        f"{before}{_QUOTES} # END PROMPT",
+    ]
+
+
+def _otter_test(lab: Lab, case: Case) -> str:
+    config = f"{_QUOTES} # BEGIN TEST CONFIG\npoints: {case.points:g}\n{_QUOTES} # END TEST CONFIG"
+    return f"{config}\ndef {case.name}(env):\n{indent(_test_of(lab, case, 'env'), '    ')}"
+
+
+#: What each format writes for a lab: a path below the output folder, and the text.
+FORMATS: dict[str, Callable[[str], Files]] = {"nbgrader": nbgrader_files, "otter": otter_files}
+
+
+def public_cases(lab: Lab) -> list[Case]:
+    """The cases that students may see.
+
+    >>> public_cases(load_lab("l3"))[0].name
+    'answers_without_tools'
+    """
+    return [case for case in lab.cases if case.public]
+
+
+def _named_lab(name: str) -> Lab:
+    if name not in lab_names():
+        raise InvalidInput(f"there is no lab {name!r}", expected=f"one of {', '.join(lab_names())}")
+    return load_lab(name)
+
+
+def _cells(lab: Lab, marked: Callable[[str, list[str], list[str]], list[str]]) -> list[Cell]:
+    """The cells of a lab's master, up to those that call `check`, and a note about the tests.
+
+    `marked(indent, prompt, solution)` gives the lines of one solution. Its prompt is empty if it is the usual
+    one.
+    """
+    try:
+        master = (labs_folder() / lab.name / "master.py").read_text(encoding="utf-8")
+    except OSError as error:
+        advice = "export from a checkout of zoolab"
+        raise InvalidInput(f"{lab.name} has no master: {error.strerror}", advice=advice) from None
+    lines: list[str] = []
+    for inside, part in parts(master):
+        lines += marked(part[0].partition("#")[0], *_solution(part)) if inside else part
+    cells: list[Cell] = json.loads(rendered("\n".join(lines)))["cells"]
+    last = next((n for n, cell in enumerate(cells) if _CHECK_IT in "".join(cell["source"])), len(cells))
+    return [*cells[:last], _new_cell("markdown", "who-decides", NOTE.format(lab=lab.name))]
+
+
+def _solution(lines: list[str]) -> tuple[list[str], list[str]]:
+    """The stub of a solution, empty if it is the usual one, and the lines of the solution itself."""
+    kept = [line for line in lines[1:-1] if not line.strip().startswith("# STUB:")]
+    found = stub(True, lines)
+    return ([] if [line.strip() for line in found] == [YOUR_CODE] else found), kept
+
+
+def _new_cell(kind: str, name: str, text: str, **metadata: Any) -> Cell:
+    """A cell whose id is `name`."""
+    code: Cell = {"outputs": [], "execution_count": None} if kind == "code" else {}
+    return {"cell_type": kind, "id": name, "metadata": metadata, "source": text, **code}
+
+
+def _test_of(lab: Lab, case: Case, names: str) -> str:
+    """The code that plays a public case against the namespace that the expression `names` gives."""
+    played = f'assert passes("{lab.name}", "{case.name}", {names})'
+    return f"from zoolab.grading.checking import passes\n\n{played}"
+
+
+def _notebook(cells: list[Cell]) -> str:
+    spec = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+    metadata = {"kernelspec": spec, "language_info": {"name": "python"}}
+    book = {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
+    return json.dumps(book, indent=1, ensure_ascii=False) + "\n"
