@@ -40,9 +40,9 @@
 # %%
 LIVE = None  # "local": the models on this machine; "endpoint": OPENAI_BASE_URL with your key
 
-from zoolab import predict, who_answers
+from zoolab import model_for, predict
 
-model = who_answers(LIVE, "course-00")
+model = model_for(LIVE, "course-00")
 print("who answers:", model.recording.header.who if LIVE is None else LIVE)
 
 # %% [markdown]
@@ -174,7 +174,7 @@ guess = predict(
 guess
 
 # %%
-writer = who_answers("smollm2" if LIVE else None, "course-00-smollm2")
+writer = model_for("smollm2" if LIVE else None, "course-00-smollm2")
 said = writer(question)
 print(said.text)
 

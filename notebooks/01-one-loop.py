@@ -43,9 +43,9 @@ LIVE = None  # "local": the models on this machine; "endpoint": OPENAI_BASE_URL 
 
 import json
 
-from zoolab import ToolCall, ToolRegistry, Trace, check_call, predict, read_calls, run, walk, who_answers
+from zoolab import ToolCall, ToolRegistry, Trace, check_call, model_for, predict, read_calls, run, walk
 
-model = who_answers(LIVE, "starter")
+model = model_for(LIVE, "starter")
 print("who answers:", model.recording.header.who if LIVE is None else LIVE)
 
 # %% [markdown]
@@ -293,7 +293,7 @@ check_conversation([*unfinished, next_message])
 # </details>
 
 # %% [markdown]
-# **2. Answer a step.** `send` puts your record in place of the one that was yielded. Here the model's
+# **2. Answer a step.** `answer` puts your record in place of the one that was yielded. Here the model's
 # arguments are changed on their way to execution. Run the cell; then edit the `execute` step instead, so that `add` seems to
 # return 7.
 
@@ -305,13 +305,13 @@ edited = Trace()
 steps = edited.follow(walk("What is 42 + 58?", [add], scripted))
 for step in steps:
     if step.kind == "tool_call" and step.slot is not None:
-        steps.send(replace(step.record, arguments='{"a": 1, "b": 2}'))
+        steps.answer(replace(step.record, arguments='{"a": 1, "b": 2}'))
 edited.messages[2]["content"]
 
 # %% [markdown]
 # <details><summary>Hint</summary>
 #
-# The record of an `execute` step is an `Outcome`: send `replace(step.record, value=7)`.
+# The record of an `execute` step is an `Outcome`: answer it with `replace(step.record, value=7)`.
 #
 # </details>
 #
@@ -320,7 +320,7 @@ edited.messages[2]["content"]
 # ```python
 # for step in steps:
 #     if step.kind == "execute":
-#         steps.send(replace(step.record, value=7))
+#         steps.answer(replace(step.record, value=7))
 # ```
 #
 # </details>

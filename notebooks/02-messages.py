@@ -27,9 +27,9 @@ LIVE = None  # "local": the models on this machine; "endpoint": OPENAI_BASE_URL 
 
 import json
 
-from zoolab import predict, run, who_answers
+from zoolab import model_for, predict, run
 
-model = who_answers(LIVE, "course-02")
+model = model_for(LIVE, "course-02")
 print("who answers:", model.recording.header.who if LIVE is None else LIVE)
 
 # %% [markdown]

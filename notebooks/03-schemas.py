@@ -28,9 +28,9 @@ LIVE = None  # "local": the models on this machine; "endpoint": OPENAI_BASE_URL 
 
 import json
 
-from zoolab import check_call, predict, run, tool, who_answers
+from zoolab import check_call, model_for, predict, run, tool
 
-model = who_answers(LIVE, "course-03")
+model = model_for(LIVE, "course-03")
 print("who answers:", model.recording.header.who if LIVE is None else LIVE)
 
 # %% [markdown]

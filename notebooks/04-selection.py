@@ -33,9 +33,9 @@
 # %%
 LIVE = None  # "local": the models on this machine; "endpoint": OPENAI_BASE_URL with your key
 
-from zoolab import datasets, experiment, predict, who_answers
+from zoolab import datasets, experiment, model_for, predict
 
-model = who_answers("needle-L8" if LIVE == "local" else LIVE, "course-04")
+model = model_for("needle-L8" if LIVE == "local" else LIVE, "course-04")
 print("who answers:", model.recording.header.who if LIVE is None else LIVE)
 
 # %% [markdown]

@@ -34,10 +34,10 @@ LIVE = None  # "local": the models on this machine; "endpoint": OPENAI_BASE_URL 
 
 import json
 
-from zoolab import ToolCall, ToolRegistry, check_call, predict, run, tool, who_answers
+from zoolab import ToolCall, ToolRegistry, check_call, model_for, predict, run, tool
 from zoolab.datasets import load, selection_tools
 
-model = who_answers(LIVE, "course-05")
+model = model_for(LIVE, "course-05")
 print("who answers:", model.recording.header.who if LIVE is None else LIVE)
 
 broken = load("broken-arguments")

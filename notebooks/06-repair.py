@@ -31,10 +31,10 @@ LIVE = None  # "local": the models on this machine; "endpoint": OPENAI_BASE_URL 
 
 import json
 
-from zoolab import Request, Scripted, Tool, ToolCall, ToolRegistry, predict, run, tool, who_answers
+from zoolab import Request, Scripted, Tool, ToolCall, ToolRegistry, model_for, predict, run, tool
 from zoolab.datasets import load
 
-model = who_answers(LIVE, "course-06")
+model = model_for(LIVE, "course-06")
 print("who answers, where a model is asked:", model.recording.header.who if LIVE is None else LIVE)
 
 broken = load("broken-arguments")

@@ -28,9 +28,9 @@ LIVE = None  # "local": the models on this machine; "endpoint": OPENAI_BASE_URL 
 
 import time
 
-from zoolab import Scripted, predict, run, tool, walk, who_answers
+from zoolab import Scripted, model_for, predict, run, tool, walk
 
-model = who_answers(LIVE, "course-07")
+model = model_for(LIVE, "course-07")
 print("who answers, where a real model does:", model.recording.header.who if LIVE is None else LIVE)
 
 # %% [markdown]
@@ -175,7 +175,7 @@ steps = asked_me.follow(walk("Restart nginx.", [check_status, restart_service], 
 for step in steps:
     if step.status == "pending":
         print("asked about:", step.call.name, step.record.arguments, "| risk:", step.record.risk)
-        steps.send(Decision("once", "I looked at the queue first"))
+        steps.answer(Decision("once", "I looked at the queue first"))
 print(asked_me.answer)
 
 # %% [markdown]
@@ -267,7 +267,7 @@ print("within, there were:", [step.kind for step in within.steps])
 # A long reply can be shown as it is written. It comes in **deltas**, small pieces, and the arguments of a call come in pieces, too.
 
 # %%
-streamed = who_answers(LIVE, "course-07", stream=True)
+streamed = model_for(LIVE, "course-07", stream=True)
 seen = run("Is nginx running?", [check_status], streamed)
 pieces = next(step.reply.pieces for step in seen.steps if step.kind == "tool_call")
 for piece in pieces[:8]:

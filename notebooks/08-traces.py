@@ -25,9 +25,9 @@
 # %%
 LIVE = None  # "local": the models on this machine; "endpoint": OPENAI_BASE_URL with your key
 
-from zoolab import Trace, predict, run, who_answers
+from zoolab import Trace, model_for, predict, run
 
-model = who_answers(LIVE, "starter")
+model = model_for(LIVE, "starter")
 print("who answers:", model.recording.header.who if LIVE is None else LIVE)
 
 # %% [markdown]

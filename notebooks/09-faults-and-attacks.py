@@ -24,9 +24,9 @@
 # %%
 LIVE = None  # "local": the models on this machine; "endpoint": OPENAI_BASE_URL with your key
 
-from zoolab import Scripted, predict, run, tool, who_answers
+from zoolab import Scripted, model_for, predict, run, tool
 
-model = who_answers(LIVE, "course-09")
+model = model_for(LIVE, "course-09")
 print("who answers, where a real model does:", model.recording.header.who if LIVE is None else LIVE)
 
 # %% [markdown]

@@ -108,7 +108,7 @@ def test_one_switch_says_who_answers(lesson: Lesson):
     code = lesson.sources("code")
     assert [cell.splitlines()[0] for cell in code if re.search(r"^LIVE\b", cell, re.M)] == [SWITCH]
     asked = next(cell for cell in code if SWITCH in cell)
-    assert re.search(r'who_answers\([^)]*LIVE, "[a-z0-9-]+"\)', asked)
+    assert re.search(r'model_for\([^)]*LIVE, "[a-z0-9-]+"\)', asked)
     assert re.search(r'print\("who answers\b', asked)
 
 

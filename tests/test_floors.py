@@ -18,9 +18,9 @@ ROOT = Path(zoolab.__file__).parent
 FLOORS = [
     ["lazy"],
     ["errors", "faults"],
-    ["files", "jsontext", "notebooks", "predictions", "stats"],
+    ["files", "interrupts", "jsontext", "notebooks", "predictions", "readonly", "stats"],
     ["limits", "schema", "secrets", "textcalls", "tokens"],
-    ["messages", "steps.printed", "tools"],
+    ["messages", "steps.awaited", "steps.printed", "tools"],
     ["callables"],
     ["registry"],
     ["records"],
@@ -28,8 +28,9 @@ FLOORS = [
     ["anyjson"],
     [
         *("steps.define", "steps.request", "steps.tool_call", "steps.validate", "steps.execute"),
-        *("steps", "budget", "lint", "policy", "repair", "retrieval", "wire"),
+        *("steps", "about", "lint", "policy", "repair", "retrieval", "wire"),
     ],
+    ["budget"],
     ["options"],
     ["turns"],
     ["loop", "models", "toolbox"],

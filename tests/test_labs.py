@@ -1,13 +1,12 @@
-"""Every lab: right submissions get full marks, wrong ones fail for their own mistake, nothing is stale."""
+"""Every lab: right answers get full marks, wrong ones fail for their own mistake, nothing is stale."""
 
 from __future__ import annotations
 
+import ast
 import re
-import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,39 +16,37 @@ from zoolab.grading import Grade, Lab, grade, grade_cells, lab_names, load_lab
 from zoolab.grading.building import build_labs, built_files, for_student, solved
 from zoolab.grading.isolation import Isolation, shut_in
 from zoolab.grading.labs import labs_folder
+from zoolab.grading.mutants import WrongAnswer, right_answers, wrong_answers
 from zoolab.grading.source import read_cells
 
 FOLDER = labs_folder()
 LABS = lab_names()
-Grading = Callable[[str, Path], Grade]
+Answer = Path | WrongAnswer
+Grading = Callable[[str, Answer], Grade]
 
 
-def submissions(lab: str) -> list[Path]:
-    """What is handed in on trial, right and wrong."""
-    folder = FOLDER / lab / "submissions"
-    return sorted(path for path in folder.glob("*") if path.suffix in (".py", ".ipynb"))
-
-
-def expected(lab: str) -> dict[str, Any]:
-    """What `expected.toml` says of each submission."""
-    return tomllib.loads((FOLDER / lab / "submissions" / "expected.toml").read_text(encoding="utf-8"))
-
-
-def caught_by(verdict: dict[str, Any]) -> set[str]:
-    """The cases that a wrong submission must fail; those of `fails_only` and no others."""
-    return {*verdict.get("fails", ()), *verdict.get("fails_only", ())}
+def each_of(answers: Callable[[str], Mapping[str, Answer]]) -> pytest.MarkDecorator:
+    """A test for each of these answers of every lab."""
+    found = [(lab, name, answer) for lab in LABS for name, answer in answers(lab).items()]
+    rows = [pytest.param(lab, answer, id=f"{lab}-{name}") for lab, name, answer in found]
+    return pytest.mark.parametrize(("lab", "answer"), rows)
 
 
 each_lab = pytest.mark.parametrize("lab", LABS)
-each_submission = pytest.mark.parametrize(
-    ("lab", "path"),
-    [pytest.param(lab, path, id=f"{lab}-{path.stem}") for lab in LABS for path in submissions(lab)],
-)
+each_right_answer = each_of(right_answers)
+each_wrong_answer = each_of(wrong_answers)
+
+
+def graded_once(lab: Lab, answer: Answer, isolation: Isolation) -> Grade:
+    """The grade of a file, or of a wrong answer."""
+    if isinstance(answer, WrongAnswer):
+        return grade_cells(lab, [answer.code], isolation, name=answer.name)
+    return grade(lab, answer, isolation)
 
 
 @pytest.fixture(scope="module")
 def shut_in_for() -> Iterator[Callable[[Lab], Isolation]]:
-    """One isolation a lab, kept for all of its submissions."""
+    """One isolation a lab, kept for all of its answers."""
     with ExitStack() as stack:
         kept: dict[str, Isolation] = {}
 
@@ -63,14 +60,14 @@ def shut_in_for() -> Iterator[Callable[[Lab], Isolation]]:
 
 @pytest.fixture(scope="module")
 def graded(shut_in_for: Callable[[Lab], Isolation]) -> Grading:
-    """Grade a submission, each only once."""
-    kept: dict[Path, Grade] = {}
+    """Grade an answer, each only once."""
+    kept: dict[tuple[str, Answer], Grade] = {}
 
-    def once(name: str, path: Path) -> Grade:
-        if path not in kept:
+    def once(name: str, answer: Answer) -> Grade:
+        if (name, answer) not in kept:
             lab = load_lab(name)
-            kept[path] = grade(lab, path, shut_in_for(lab))
-        return kept[path]
+            kept[name, answer] = graded_once(lab, answer, shut_in_for(lab))
+        return kept[name, answer]
 
     return once
 
@@ -80,12 +77,16 @@ def failed(found: Grade) -> dict[str, str]:
     return {case.name: case.happened for case in found.cases if not case.passed}
 
 
-@each_lab
-def test_the_reference_has_full_marks(lab: str, graded: Grading):
-    found = graded(lab, FOLDER / lab / "solution.ipynb")
+@each_right_answer
+def test_a_right_answer_has_full_marks(lab: str, answer: Path, graded: Grading):
+    found = graded(lab, answer)
     assert failed(found) == {}
     assert found.points == found.out_of == load_lab(lab).points
-    assert found.notes == ()
+
+
+@each_lab
+def test_the_solution_loads_without_a_note(lab: str, graded: Grading):
+    assert graded(lab, FOLDER / lab / "solution.ipynb").notes == ()
 
 
 @each_lab
@@ -102,32 +103,30 @@ def test_an_empty_submission_has_no_point(lab: str, graded: Grading, tmp_path: P
     assert graded(lab, blank).points == 0
 
 
-@each_submission
-def test_a_submission_gets_what_it_should(lab: str, path: Path, graded: Grading):
-    verdict = expected(lab)[path.stem]
-    found = graded(lab, path)
-    if verdict.get("full"):
-        assert failed(found) == {}
-    else:
-        assert found.points < found.out_of
-        assert caught_by(verdict) <= failed(found).keys(), failed(found)
-        assert "fails_only" not in verdict or failed(found).keys() <= caught_by(verdict), failed(found)
+@each_wrong_answer
+def test_a_wrong_answer_fails_the_cases_that_it_should(lab: str, answer: WrongAnswer, graded: Grading):
+    found = graded(lab, answer)
+    assert found.points < found.out_of
+    assert answer.is_caught_by(failed(found)), (answer.why, failed(found))
 
 
-@each_submission
-def test_a_wrong_submission_is_told_what_happened(lab: str, path: Path, graded: Grading):
-    for case in graded(lab, path).cases:
+@each_wrong_answer
+def test_a_wrong_answer_is_told_what_happened(lab: str, answer: WrongAnswer, graded: Grading):
+    for case in graded(lab, answer).cases:
         assert case.passed or (case.happened and case.hint)
 
 
+@each_wrong_answer
+def test_a_wrong_answer_is_python_and_says_why_it_is_wrong(lab: str, answer: WrongAnswer):
+    assert ast.parse(answer.code).body
+    assert answer.why.endswith(".")
+    assert answer.fails <= {case.name for case in load_lab(lab).cases}
+
+
 @each_lab
-def test_there_are_enough_submissions_and_each_has_a_verdict(lab: str):
-    stems = [path.stem for path in submissions(lab)]
-    assert sorted(stems) == sorted(expected(lab))
-    assert sum(stem.startswith("right_") for stem in stems) >= 2
-    assert sum(stem.startswith("wrong_") for stem in stems) >= 10
-    for stem, verdict in expected(lab).items():
-        assert bool(verdict.get("full")) == stem.startswith("right_")
+def test_there_are_enough_answers(lab: str):
+    assert len(right_answers(lab)) >= 3
+    assert len(wrong_answers(lab)) >= 20
 
 
 @each_lab
@@ -137,14 +136,6 @@ def test_each_case_has_a_sentence_and_a_hint(lab: str):
     assert all(case.asks.endswith(".") and case.hint.endswith((".", "?")) for case in cases)
     assert all(case.points > 0 for case in cases)
     assert {case.public for case in cases} == {True, False}
-
-
-@each_lab
-def test_each_wrong_submission_is_caught_by_cases_that_exist(lab: str):
-    names = {case.name for case in load_lab(lab).cases}
-    for verdict in expected(lab).values():
-        assert bool(verdict.get("full")) != bool(caught_by(verdict))
-        assert caught_by(verdict) <= names
 
 
 @each_lab
@@ -169,9 +160,9 @@ def test_what_happened_does_not_depend_on_hidden_values(lab: str, shut_in_for: C
 @pytest.mark.slow
 def test_three_runs_give_the_same_grade(lab: str, graded: Grading, shut_in_for: Callable[[Lab], Isolation]):
     found = load_lab(lab)
-    for path in submissions(lab)[::4]:
-        again = [grade(found, path, shut_in_for(found)) for _ in range(2)]
-        assert again == [graded(lab, path)] * 2
+    for answer in [*right_answers(lab).values(), *wrong_answers(lab).values()][::4]:
+        again = [graded_once(found, answer, shut_in_for(found)) for _ in range(2)]
+        assert again == [graded(lab, answer)] * 2
 
 
 @each_lab

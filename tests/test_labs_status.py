@@ -12,6 +12,7 @@ from shell import Shell
 
 from zoolab.grading import load_lab
 from zoolab.grading.labs import labs_folder
+from zoolab.grading.mutants import wrong_answers
 from zoolab.grading.status import POINTS, TROUBLES, Status, status_of, submission_in
 
 LABS = ("l1", "l2", "l3", "l6")
@@ -22,11 +23,18 @@ def shell(capsys: pytest.CaptureFixture[str]) -> Shell:
     return Shell(capsys)
 
 
-def handed_in(folder: Path, **submissions: str) -> Path:
+def handed_in(folder: Path, **files: str) -> Path:
     """A folder with a submission for each of these labs: a file of the lab's own folder."""
-    for lab, name in submissions.items():
+    for lab, name in files.items():
         source = labs_folder() / lab / name
         shutil.copy(source, folder / f"{lab}{source.suffix}")
+    return folder
+
+
+def handed_in_wrong(folder: Path, **names: str) -> Path:
+    """A folder with a wrong answer for each of these labs."""
+    for lab, name in names.items():
+        (folder / f"{lab}.py").write_text(wrong_answers(lab)[name].code, encoding="utf-8")
     return folder
 
 
@@ -75,9 +83,9 @@ def test_what_a_student_began_is_played(tmp_path: Path):
 
 
 def test_what_to_do_next_is_one_short_line(tmp_path: Path, shell: Shell):
-    wrong = {"l1": "wrong_vague", "l2": "wrong_accepts_all", "l3": "wrong_no_limit", "l6": "wrong_rounded"}
+    wrong = {"l1": "vague", "l2": "accepts_all", "l3": "no_limit", "l6": "rounded"}
     blank = {"l3": "", "l6": "raise RuntimeError('x' * 500)"}
-    handed_in(tmp_path, **{lab: f"submissions/{name}.py" for lab, name in wrong.items()})
+    handed_in_wrong(tmp_path, **wrong)
     for lab, code in blank.items():
         (tmp_path / f"{lab}.py").write_text(code, encoding="utf-8")
     lines = shell("labs", "status", tmp_path).out.splitlines()
@@ -94,17 +102,17 @@ def test_without_notebooks_it_says_what_to_do_and_runs_nothing(tmp_path: Path, s
 
 
 @pytest.mark.parametrize(
-    ("lab", "submission", "lost"),
+    ("lab", "wrong", "lost"),
     [
-        ("l1", "wrong_vague.py", {0}),
-        ("l1", "wrong_extras_accepted.py", {1}),
-        ("l1", "wrong_nothing_required.py", {2}),
-        ("l3", "wrong_error_swallowed.py", {4}),
-        ("l3", "wrong_never_confirms.py", {5}),
+        ("l1", "vague", {0}),
+        ("l1", "extras_accepted", {1}),
+        ("l1", "nothing_required", {2}),
+        ("l3", "error_swallowed", {4}),
+        ("l3", "never_confirms", {5}),
     ],
 )
-def test_a_mistake_costs_its_point_and_no_other(lab: str, submission: str, lost: set[int], tmp_path: Path):
-    status = status_of(handed_in(tmp_path, **{lab: f"submissions/{submission}"}))
+def test_a_mistake_costs_its_point_and_no_other(lab: str, wrong: str, lost: set[int], tmp_path: Path):
+    status = status_of(handed_in_wrong(tmp_path, **{lab: wrong}))
     of_the_lab = {number for number, point in enumerate(POINTS) if point.lab == lab}
     assert {number for number in of_the_lab if not earned(status)[number]} == lost
     assert all("What happened: " in status.points[number].happened for number in lost)

@@ -345,8 +345,9 @@ def test_both_together_call_and_then_answer(need: Callable[[str], None]) -> None
         assert called.message["tool_calls"][0]["function"]["name"] == "add"
         answered = model(Request(history("100"), (ADD,)))
     assert "100" in answered.text
-    assert answered.raw is not None
-    assert answered.raw["sent"]["messages"][-1]["content"].endswith("Result of add: 100")
+    assert answered.sent_instead is not None
+    assert answered.sent_instead["messages"][-1]["content"].endswith("Result of add: 100")
+    assert (answered.sent_instead["seed"], called.sent_instead) == (42, None)
 
 
 @pytest.mark.local

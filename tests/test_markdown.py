@@ -23,10 +23,13 @@ def blocks(markdown: str) -> list[object]:
 def test_it_holds_every_request_and_reply_and_the_messages_around_them():
     trace = run("What is 42 + 58?", starter_tools("add"), Replay("starter"))
     request, reply, before, after = blocks(trace.to_markdown())[:4]
-    assert request == trace.steps[1].record.body()
+    settings = {"model": "needle+smollm2", "temperature": 0, "seed": 42, "max_tokens": 160}
+    assert request == {**settings, **trace.steps[1].record.body()}
     assert reply == trace.steps[2].reply.message
     assert (len(before), len(after)) == (1, 3)
-    assert len(blocks(trace.to_markdown())) == 8
+    assert len(blocks(trace.to_markdown())) == 9
+    assert "### Request that zoolab made" in trace.to_markdown()
+    assert "### What was sent instead" in trace.to_markdown()
 
 
 def test_it_says_what_ended_a_run():

@@ -13,7 +13,7 @@ from shell import HOSTILE
 
 from zoolab import Scripted, run, tool, walk
 from zoolab.errors import InvalidInput
-from zoolab.policy import Permissions, ask_person
+from zoolab.policy import Permissions, ask_user
 from zoolab.policy.prompt import MAX_SHOWN, describe_call
 from zoolab.records import Decision, Step
 from zoolab.tools import Tool
@@ -60,7 +60,7 @@ def pending(arguments=None, risk="high", resource=None, name="wipe"):
 def test_all_that_matters_is_shown(person):
     person.types("1")
     step = pending({"path": "a.txt"}, resource=lambda given: "/srv/" + given["path"])
-    assert ask_person(step) == Decision("once", "answered when asked")
+    assert ask_user(step) == Decision("once", "answered when asked")
     assert person.sees.split("\n") == [
         "Permission request: wipe is of high risk: allow it?",
         "  tool       wipe",
@@ -87,16 +87,16 @@ def test_all_that_matters_is_shown(person):
 )
 def test_an_answer_means_what_it_says(person, typed, choice):
     person.types(typed)
-    assert ask_person(pending()).choice == choice
+    assert ask_user(pending()).choice == choice
 
 
 def test_session_and_always_hold_for_what_was_shown(person):
     step = pending({"path": "/a*\\"}, resource=lambda given: given["path"])
     for typed in "23":
         person.types(typed)
-        assert ask_person(step).scope == r"/a\*\\"
+        assert ask_user(step).scope == r"/a\*\\"
     person.types("2")
-    assert ask_person(pending()).scope is None
+    assert ask_user(pending()).scope is None
 
 
 def test_what_the_grant_covers_is_said():
@@ -115,7 +115,7 @@ def test_what_the_grant_covers_is_said():
 )
 def test_no_answer_and_junk_are_no(person, typed, reason):
     person.types(*typed)
-    said = ask_person(pending())
+    said = ask_user(pending())
     assert (said.choice, said.reason.startswith("nobody"), reason in said.reason) == ("deny", True, True)
 
 
@@ -123,15 +123,15 @@ def test_nobody_is_asked_where_nobody_sits(person, monkeypatch):
     for name in ("sys.stdin", "sys.stdout"):
         person.types("1")
         monkeypatch.setattr(name, io.StringIO("1\n"))
-        assert ask_person(pending()) == Decision("deny", "nobody is there to be asked")
+        assert ask_user(pending()) == Decision("deny", "nobody is there to be asked")
     person.types("1")
     monkeypatch.setattr("sys.stdin", None)
-    assert ask_person(pending()).choice == "deny"
+    assert ask_user(pending()).choice == "deny"
 
 
 def test_a_screen_that_lacks_letters_shows_their_numbers(person):
     person.types("1", encoding="ascii")
-    assert ask_person(pending({"city": "Zürich"})).choice == "once"
+    assert ask_user(pending({"city": "Zürich"})).choice == "once"
     person.screen.flush()
     assert rb"Z\xfcrich" in person.screen.buffer.getvalue()
 
@@ -139,7 +139,7 @@ def test_a_screen_that_lacks_letters_shows_their_numbers(person):
 def test_long_arguments_are_cut_counted_and_shown_on_demand(person):
     given = {"text": "x" * 10_000 + "the end"}
     person.types("5", "1")
-    assert ask_person(pending(given)).choice == "once"
+    assert ask_user(pending(given)).choice == "once"
     before, _, after = person.sees.partition("[5] show all: ")
     left_out = len(json.dumps(given)) - MAX_SHOWN
     assert f"... and {left_out:,} characters more\n" in before
@@ -149,7 +149,7 @@ def test_long_arguments_are_cut_counted_and_shown_on_demand(person):
 def test_a_step_that_waits_for_nothing_is_not_asked_about():
     for step in walk("Hi", [], Scripted(["Hello"])):
         with pytest.raises(InvalidInput, match="waits for nobody"):
-            ask_person(step)
+            ask_user(step)
 
 
 NASTY = '\x1b\x07\r\n\t\x7f\x9b\u202e\u2066\u2028\u3164\u200b\ufeff\U000e0041\\"u'
@@ -173,7 +173,7 @@ def test_what_runs_is_shown_and_not_what_was_broken(person):
         return disk
 
     person.types("1")
-    trace = run("Go.", [wipe], Scripted([[("wipe", '{"disk": "a"')], "Done."]), ask=ask_person, repair=Mend())
+    trace = run("Go.", [wipe], Scripted([[("wipe", '{"disk": "a"')], "Done."]), ask=ask_user, repair=Mend())
     assert '{"disk": "b"}' in person.sees
     assert '{"success":true,"data":"b"' in trace.messages[2]["content"]
 
@@ -188,7 +188,7 @@ class Mend:
 def test_questions_of_several_threads_do_not_mix(person):
     person.types(*["1"] * 16)
     steps = [pending({"n": n}, name=f"wipe_{n}") for n in range(8)]
-    threads = [threading.Thread(target=ask_person, args=(step,)) for step in steps]
+    threads = [threading.Thread(target=ask_user, args=(step,)) for step in steps]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -206,7 +206,7 @@ def test_a_person_ends_a_walk_of_questions(person, tmp_path):
     calls = [("note", {"n": n}) for n in range(3)]
     person.types("4", "3", "this is not asked")
     permissions = Permissions(path=tmp_path / "policies.json")
-    trace = run("Go.", [note], Scripted([calls, "Done."]), policy=permissions, ask=ask_person)
+    trace = run("Go.", [note], Scripted([calls, "Done."]), policy=permissions, ask=ask_user)
     assert person.sees.count("Permission request") == 2
     assert [error.code for error in trace.errors] == ["permission_denied"]
     assert json.loads((tmp_path / "policies.json").read_text())["allow"] == ["note"]
@@ -214,7 +214,7 @@ def test_a_person_ends_a_walk_of_questions(person, tmp_path):
 
 IN_A_NOTEBOOK = f"""
 from zoolab import Scripted, run, tool
-from zoolab.policy import ask_person
+from zoolab.policy import ask_user
 from zoolab.nested import as_tool
 
 wiped = []
@@ -227,10 +227,10 @@ def wipe(disk: str) -> str:
 
 def agent(name):
     model = Scripted([[("wipe", {{"disk": name + {HOSTILE!r}}})], "Done."])
-    return as_tool(name, "Does it.", [wipe], model, ask=ask_person)
+    return as_tool(name, "Does it.", [wipe], model, ask=ask_user)
 
 asked = [("wipe", {{"disk": "w"}}), ("a", {{"task": "1"}}), ("b", {{"task": "2"}})]
-trace = run("Go.", [wipe, agent("a"), agent("b")], Scripted([asked, "Done."]), ask=ask_person)
+trace = run("Go.", [wipe, agent("a"), agent("b")], Scripted([asked, "Done."]), ask=ask_user)
 print("wiped", sorted(wiped), [error.code for error in trace.errors])
 """
 

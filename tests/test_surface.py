@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import os
+import re
 import subprocess
 import sys
 from inspect import signature
@@ -12,7 +14,8 @@ from pkgutil import iter_modules
 import pytest
 
 import zoolab
-from zoolab import Scripted, Trace, as_tool, run, walk, with_tools
+from zoolab import Faulty, Reply, Request, Scripted, Trace, as_tool, run, walk, with_tools
+from zoolab.about import About, Wrapper, about
 from zoolab.errors import InvalidInput, UnknownOption
 from zoolab.experiments.studies.faults import fault_study
 from zoolab.experiments.studies.security import security_study
@@ -80,16 +83,18 @@ zoolab.as_tool("a", "A.", [], zoolab.Scripted(["Hello"]), limts=None)  # error
 
 @pytest.mark.slow
 def test_a_type_checker_knows_which_names_there_are(tmp_path: Path):
-    (tmp_path / "typed.py").write_text(TYPED)
-    command = [sys.executable, "-m", "mypy", "--config-file=", "--strict", "--ignore-missing-imports"]
+    typed = tmp_path / "typed.py"
+    typed.write_text(TYPED)
+    root = Path(zoolab.__file__).parents[1]  # its settings, and what mypy keeps there from its last run
     done = subprocess.run(
-        [*command, "typed.py"],
-        cwd=tmp_path,
-        env={**os.environ, "MYPYPATH": str(Path(zoolab.__file__).parents[1])},
+        [sys.executable, "-m", "mypy", str(typed)],
+        cwd=root,
+        env={**os.environ, "MYPYPATH": str(root)},
         capture_output=True,
         text=True,
     )
-    wrong = {int(line.split(":")[1]) for line in done.stdout.splitlines() if ": error: " in line}
+    found = re.findall(r"^.*typed\.py:(\d+): error: ", done.stdout, re.MULTILINE)
+    wrong = {int(line) for line in found}
     expected = {number for number, line in enumerate(TYPED.splitlines(), 1) if "# error" in line}
     assert wrong == expected, done.stdout
 
@@ -156,3 +161,83 @@ def test_options_that_go_on_are_checked_at_once():
     for make in (lambda: as_tool("a", "A.", [], Scripted([]), limits=3), lambda: with_tools("gpt", [])):
         with pytest.raises(InvalidInput, match="; expected"):
             make()
+
+
+class Tiny:
+    """A model that says everything of itself."""
+
+    model, name, who, made = "tiny-1", "tiny", "Tiny, at home", "recorded"
+    calls, settings, deterministic, client, recording = "text", {"seed": 1}, True, "a client", "a recording"
+
+    def __call__(self, _request):
+        return Reply({"role": "assistant", "content": "Hi"})
+
+    def body(self, _request):
+        return {"model": self.model}
+
+    def equip(self, registry):
+        return registry
+
+
+PROPERTIES = [name for name, value in vars(About).items() if isinstance(value, property)]
+
+
+def test_a_model_says_of_itself_what_it_wants():
+    tiny = Tiny()
+    said = {name: getattr(about(tiny), name) for name in PROPERTIES}
+    assert said == {name: getattr(tiny, name) for name in PROPERTIES} | {"name": "tiny-1"}
+    assert len(PROPERTIES) == 11
+
+
+@pytest.mark.parametrize("model", [lambda _: None, None, 7])
+def test_who_says_nothing_is_told_apart_by_class_alone(model):
+    said = {name: getattr(about(model), name) for name in PROPERTIES}
+    name = type(model).__name__
+    assert {key: value for key, value in said.items() if value not in (None, {})} == {
+        "name": name,
+        "who": name,
+        "made": "unknown",
+        "calls": "native",
+        "deterministic": False,
+    }
+
+
+def test_what_a_model_says_wrongly_is_not_said():
+    tiny = Tiny()
+    tiny.model = tiny.name = tiny.who = tiny.settings = tiny.body = tiny.calls = tiny.made = 0
+    said = about(tiny)
+    assert (said.name, said.who, said.settings, said.body) == ("Tiny", "Tiny", {}, None)
+    assert (said.calls, said.made) == ("native", "unknown")
+
+
+def test_wrappers_say_what_the_inner_model_says():
+    tiny = Tiny()
+    assert {name: getattr(about(Wrapper(tiny)), name) for name in PROPERTIES} == {
+        name: getattr(about(tiny), name) for name in PROPERTIES
+    }
+    faulty = about(Faulty(tiny, ["trailing_comma"]))
+    assert (faulty.name, faulty.who, faulty.made) == (
+        "tiny-1",
+        "Tiny, at home, with injected faults",
+        "authored",
+    )
+    assert (faulty.calls, faulty.settings) == ("text", {"seed": 1})
+    enabled = about(with_tools(tiny, []))
+    assert (enabled.name, enabled.who) == ("tiny-1", "Tiny, at home, with tools of its own")
+    assert Wrapper(tiny)(Request([])).text == "Hi"
+
+
+def test_nobody_asks_a_model_past_the_protocol():
+    asked = set(PROPERTIES) - {"name", "model", "recording"}  # these are asked of other things as well
+    root = Path(zoolab.__file__).parent
+    found = [
+        f"{path.name}:{node.lineno}"
+        for path in root.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in ("getattr", "hasattr")
+        and isinstance(node.args[1], ast.Constant)
+        and node.args[1].value in asked
+    ]
+    assert found == []

@@ -365,6 +365,29 @@ def add_integers(a: int, b: int) -> int:
     return a + b
 
 
+def test_meta_is_given_as_a_dict_and_a_typo_names_the_right_argument():
+    hello = Scripted(["Hello"] * 9)
+    assert Trace(meta={"case_id": "x"}).meta == {"case_id": "x"}
+    assert Trace.record(walk("Hi", [], hello), meta={"case_id": "x"}).meta == {"case_id": "x"}
+    assert run("Hi", [], hello, meta={"case_id": "x"}).meta == {"case_id": "x"}
+    for make, told in {
+        "Trace(rund_id='r')": r"Trace\(\) has no argument rund_id=; did you mean run_id=",
+        "Trace(case_id='x')": r"write meta={'case_id': \"x\"}",
+        "Trace.record(walk('Hi', [], hello), case_id='x')": r"Trace.record\(\) has no argument case_id=",
+        "Trace.record(walk('Hi', [], hello), Trace(), inot=1)": "did you mean into=",
+    }.items():
+        with pytest.raises(TypeError, match=told):
+            eval(make, {**globals(), "hello": hello})
+    for name, value in {"meta": {"case_id": "x"}, "path": "x.jsonl"}.items():
+        with pytest.raises(InvalidInput, match=f"both into= and {name}= are given"):
+            Trace.record(walk("Hi", [], hello), into=Trace(), **{name: value})
+    with pytest.raises(InvalidInput, match="both trace= and meta= are given"):
+        run("Hi", [], hello, trace=Trace(), meta={})
+    for name, value in {"run_id": 5, "meta": "x"}.items():
+        with pytest.raises(InvalidInput, match=f"{name} is "):
+            Trace(**{name: value})
+
+
 def test_the_line_for_people_is_never_in_the_messages():
     model = Scripted([[("add", {"a": 1, "b": 2}), ("add", {"a": "x"}), ("boom\x1b[2J", {})], "Three."])
     trace = run("1 + 2?", [add_integers], model, envelope="plain")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from contextlib import suppress
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from random import Random
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from walks import TOOLS
 
 from zoolab import Faulty, Limits, Policy, Scripted, Trace, as_tool, run, tool, walk
-from zoolab.errors import InvalidInput, InvalidTrace, ZoolabError
+from zoolab.errors import InvalidInput, InvalidTrace, ModelError, ZoolabError
 from zoolab.records import Outcome, Reply, Request
 from zoolab.repair import RuleRepair
 from zoolab.trace.lines import details, headline
@@ -68,7 +69,10 @@ def odd_reply(rng: Random) -> Reply:
     message = some(rng, {"content": "Hi", "tool_calls": [call] * rng.randint(0, 2), "odd": odd(rng)})
     rest = some(rng, {"finish_reason": "stop", "usage": {"prompt_tokens": odd(rng)}, "model": "m", "raw": {}})
     rest |= some(rng, {"pieces": ({"content": "H"}, odd(rng)), "sent": {"messages": odd(rng)}})
-    return Reply({"role": "assistant", **message}, **rest)
+    try:
+        return Reply({"role": "assistant", **message}, **rest)
+    except ModelError:  # a value that contains itself is no reply at all
+        return odd_reply(rng)
 
 
 def same_after_a_file(trace: Trace, folder: Path) -> Trace:
@@ -80,7 +84,7 @@ def same_after_a_file(trace: Trace, folder: Path) -> Trace:
 
 def show_all(trace: Trace) -> None:
     """Every view of a trace; none of them may fail."""
-    repr(trace), str(trace.errors), trace.answer, trace.display, trace.diagnose()  # noqa: B018
+    repr(trace), str(trace.errors), trace.answer, trace.display, trace.diagnose()
     trace.to_html().encode()
     trace.to_html(interactive=True).encode()
     trace.to_markdown().encode("utf-8", "surrogatepass")
@@ -89,14 +93,14 @@ def show_all(trace: Trace) -> None:
     inspector = trace.inspect()
     for seq, step in enumerate(trace.steps):
         inspector.step = seq
-        headline(step), details(step), repr(step)  # noqa: B018
+        headline(step), details(step), repr(step)
     for turn in {step.turn for step in trace.steps if isinstance(step.record, Request)}:
         wires = trace.show_wires(turn)
-        str(wires), wires._repr_html_()  # noqa: B018
+        str(wires), wires._repr_html_()
 
 
 @given(st.integers(0, 1 << 32))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_a_walk_with_hostile_replies_and_values_comes_back_from_its_file(
     tmp_path_factory: pytest.TempPathFactory, seed: int
 ) -> None:
@@ -116,10 +120,13 @@ def test_a_walk_with_hostile_replies_and_values_comes_back_from_its_file(
         raise error
 
     left = iter(replies)
+
+    def answer(_request: Request) -> Reply:
+        return next(left, Reply({"role": "assistant", "content": "Done."}))
+
     trace = Trace(meta=some(rng, {"model": odd(rng), "notes": {1: odd(rng)}, "seed": 7}))
     with suppress(ZoolabError):
-        model = lambda request: next(left, Reply({"role": "assistant", "content": "Done."}))  # noqa: E731
-        Trace.record(walk("Hi", [give, fail], model, limits=Limits(turns=4)), into=trace)
+        Trace.record(walk("Hi", [give, fail], answer, limits=Limits(turns=4)), into=trace)
     loaded = same_after_a_file(trace, tmp_path_factory.mktemp("t"))
     show_all(loaded)
     show_all(trace)
@@ -161,11 +168,6 @@ JUNK = [
 def real_traces() -> list[Trace]:
     """Traces with all kinds of records: repairs, faults, permissions, a sub-agent, pieces, what was sent."""
 
-    @tool(risk="high")
-    def wipe(disk: str) -> str:
-        """Wipe a disk."""
-        return f"{disk} is empty"
-
     sent = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "seed": 1}
     usage = {"prompt_tokens": 5, "completion_tokens": 2}
 
@@ -177,17 +179,15 @@ def real_traces() -> list[Trace]:
         ("add", {"a": 1, "b": 2}),
         ("add", "{'a': 1, 'b': 2}"),
         ("fail", {}),
-        ("wipe", {"disk": "a"}),
+        ("wipe", {}),
         ("fly", {}),
     ]
-    first = run(
-        "Hi", [*TOOLS, wipe], Scripted([asks, [("add", {"a": 1, "b": 2})], last]), repair=RuleRepair()
-    )
+    first = run("Hi", TOOLS, Scripted([asks, [("add", {"a": 1, "b": 2})], last]), repair=RuleRepair())
     faults = run(
         "Hi", TOOLS, Faulty(Scripted([asks[:3], "Done."]), ["trailing_comma"]), policy=Policy(ask=())
     )
     inner = as_tool("helper", "Helps.", TOOLS, Scripted([[("add", {"a": 1, "b": 2})], "3"]))
-    outer = run("Hi", [inner], Scripted([[("helper", {"prompt": "1 + 2?"})], "Done."]))
+    outer = run("Hi", [inner], Scripted([[("helper", {"task": "1 + 2?"})], "Done."]))
     return [first, faults, outer, first.fork(2, model=Scripted(["Other."]))]
 
 
@@ -238,7 +238,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
 
 
 @given(st.integers(0, 1 << 32))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=90, deadline=None)
 def test_a_mutated_file_is_refused_with_its_line_or_all_views_show_it(
     files: list[list[str]], tmp_path_factory: pytest.TempPathFactory, seed: int
 ) -> None:
@@ -248,7 +248,27 @@ def test_a_mutated_file_is_refused_with_its_line_or_all_views_show_it(
     try:
         trace = Trace.load(path)
     except InvalidTrace as error:
-        assert "line" in str(error) and "\n" not in str(error)
+        told = str(error)
+    else:
+        show_all(trace)
+        same_after_a_file(trace, path.parent)
         return
-    show_all(trace)
-    same_after_a_file(trace, path.parent)
+    assert ("line" in told, "\n" in told) == (True, False)
+
+
+def test_a_line_that_is_too_long_is_refused_with_its_number(tmp_path: Path) -> None:
+    path = Trace().save(tmp_path / "x.jsonl")
+    with path.open("a") as file:
+        file.write("x" * (MAX_LINE + 1))
+    with pytest.raises(InvalidTrace, match="line 3 is too long; expected lines of at most 67,108,864 char"):
+        Trace.load(path)
+
+
+def test_an_answer_that_no_file_can_hold_is_refused_with_its_step(tmp_path: Path) -> None:
+    steps = walk("Hi", TOOLS, Scripted([[("add", {"a": 1, "b": 2})], "3"]))
+    trace = Trace()
+    for step in (following := trace.follow(steps)):
+        if isinstance(step.record, Outcome):
+            following.answer(replace(step.record, still_running="maybe"))  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match=r"step 4, execute, was answered with .* Outcome\.still_running"):
+        trace.save(tmp_path / "x.jsonl")

@@ -42,6 +42,11 @@ def test_it_holds_nothing_else(installed):
     assert sorted(path.name.partition("-")[0] for path in installed.iterdir()) == ["zoolab", "zoolab"]
 
 
+def test_a_lab_comes_without_its_answers(installed):
+    labs = installed / "zoolab" / "_labs"
+    assert {path.name for path in (labs / "l3").iterdir()} == {"README.md", "cases.py", "l3.ipynb"}
+
+
 def test_it_walks_from_there(installed, tmp_path):
     walk = [sys.executable, "-m", "zoolab", "walk", "What is 42 + 58?"]
     env = {**os.environ, "PYTHONPATH": str(installed)}

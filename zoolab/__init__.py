@@ -49,14 +49,14 @@ if TYPE_CHECKING:
     from zoolab.inspector.inspector import inspect
     from zoolab.limits import Price
     from zoolab.loop import walk
-    from zoolab.models.choosing import who_answers
+    from zoolab.models.choosing import model_for
     from zoolab.models.faulty import Faulty
     from zoolab.models.local import LocalModel
     from zoolab.models.openai import OpenAIModel
     from zoolab.models.replay import Replay
     from zoolab.models.scripted import Scripted
     from zoolab.nested import as_tool, with_tools
-    from zoolab.policy import Permissions, Policy, ask_person
+    from zoolab.policy import Permissions, Policy, ask_user
     from zoolab.predictions import predict
     from zoolab.records import Decision, Limits, Outcome, Reply, Request, Result, Step, ToolCall, Verdict
     from zoolab.registry import ToolRegistry
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from zoolab.steps.tool_call import read_calls
     from zoolab.steps.validate import check_call
     from zoolab.tools import Context, Tool
-    from zoolab.trace import Trace, run
+    from zoolab.trace import Trace, arun, awalk, run
 
 __version__ = "0.1.0"
 
@@ -90,18 +90,20 @@ __all__ = [
     "ToolRegistry",
     "Trace",
     "Verdict",
+    "arun",
     "as_tool",
-    "ask_person",
+    "ask_user",
+    "awalk",
     "check",
     "check_call",
     "experiment",
     "inspect",
+    "model_for",
     "predict",
     "read_calls",
     "run",
     "tool",
     "walk",
-    "who_answers",
     "with_tools",
 ]
 
@@ -114,7 +116,7 @@ if not TYPE_CHECKING:  # a type checker would take any name for one of this pack
             "inspector.inspector": "inspect",
             "limits": "Price",
             "loop": "walk",
-            "models.choosing": "who_answers",
+            "models.choosing": "model_for",
             "models.faulty": "Faulty",
             "models.local": "LocalModel",
             "models.openai": "OpenAIModel",
@@ -122,13 +124,13 @@ if not TYPE_CHECKING:  # a type checker would take any name for one of this pack
             "models.scripted": "Scripted",
             "nested": "as_tool with_tools",
             "predictions": "predict",
-            "policy": "Permissions Policy ask_person",
+            "policy": "Permissions Policy ask_user",
             "records": "Decision Limits Outcome Reply Request Result Step ToolCall Verdict",
             "steps.define": "tool",
             "steps.tool_call": "read_calls",
             "steps.validate": "check_call",
             "registry": "ToolRegistry",
             "tools": "Context Tool",
-            "trace": "Trace run",
+            "trace": "Trace arun awalk run",
         },
     )

@@ -15,6 +15,7 @@ from contextvars import ContextVar
 from threading import Lock
 from typing import Any, NamedTuple
 
+from zoolab.about import about
 from zoolab.errors import InvalidInput, ToolLoopLimitReached
 from zoolab.jsontext import excerpt
 from zoolab.limits import Limits, Price, counted
@@ -116,7 +117,7 @@ class Budget:
         if estimated:
             sent, received = tokens_in(request.prefix, request.tools), tokens_in([reply.message])
             usage = {"prompt_tokens": sent, "completion_tokens": received}
-        names = [name for name in (reply.model, getattr(model, "model", None)) if isinstance(name, str)]
+        names = [name for name in (reply.model, about(model).model) if isinstance(name, str)]
         with self._lock:
             for owner in self.chain:
                 owner.tokens += (sent or 0) + (received or 0)

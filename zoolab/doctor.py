@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from zoolab.about import about
 from zoolab.errors import ModelError
 from zoolab.jsontext import excerpt
 from zoolab.records import Message, Model, Reply, Request, ToolCall
@@ -66,7 +67,7 @@ def examine(model: Model, also: Iterable[Probe] = ()) -> Iterator[ProbeResult]:
     >>> [result.name for result in results if result.ok]
     ['answers', 'abstains']
     """
-    as_text = getattr(model, "calls", "native") == "text"
+    as_text = about(model).calls == "text"
     for probe in (*probes(as_text), *also):
         yield _examined(model, probe, as_text)
 

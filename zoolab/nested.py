@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Unpack, cast
 
+from zoolab.about import about
 from zoolab.errors import ModelError, PermissionDenied
 from zoolab.jsontext import encode
 from zoolab.loop import Tools, walk
 from zoolab.options import Options, WalkOptions, check_model, passes_on
 from zoolab.policy import Permissions
+from zoolab.readonly import plain
 from zoolab.records import Model, Reply, Request, Step
 from zoolab.steps.define import as_registry
 from zoolab.steps.request import deny_names
@@ -74,14 +76,27 @@ def with_tools(model: Model, tools: Tools, **options: Unpack[WalkOptions]) -> To
 class ToolEnabled:
     """A model with tools of its own; see `with_tools`."""
 
+    #: What a recording of it says: no model says such things without its tools.
+    made = "authored"
+
     def __init__(self, model: Model, tools: Tools, options: Mapping[str, Any]) -> None:
-        self.model = model
+        self.inner = model
         self.tools = as_registry(tools)
         policy = options.get("policy")
         self._permissions = policy if isinstance(policy, Permissions) else Permissions(policy)
         self._options = {**options, "policy": self._permissions}
         #: The steps of the last request's walk.
         self.steps: list[Step] = []
+
+    @property
+    def model(self) -> str:
+        """The name of the model that is asked."""
+        return about(self.inner).name
+
+    @property
+    def who(self) -> str:
+        """Who answers, for a recording."""
+        return f"{about(self.inner).who}, with tools of its own"
 
     def __call__(self, request: Request) -> Reply:
         self.steps = []
@@ -91,7 +106,7 @@ class ToolEnabled:
             else "auto"
         )
         options = {"tool_choice": choice, **self._options}
-        for step in walk(None, self.tools, self.model, messages=request.messages, **options):
+        for step in walk(None, self.tools, self.inner, messages=request.messages, **options):
             self.steps.append(step)
         last = self.steps[-1].record
         if not isinstance(last, Reply):
@@ -118,7 +133,7 @@ class ToolEnabled:
             raise PermissionDenied(f"{name} is denied", advice="take it out of deny=")
         if not decision.allowed:
             raise PermissionDenied(f"{name} did not run: {decision.reason}", advice="allow it with policy=")
-        return self.tools.execute(name, given)
+        return self.tools.execute(name, plain(given))
 
 
 def _usage_of(steps: list[Step], last: Reply) -> Mapping[str, Any] | None:

@@ -7,6 +7,7 @@ import os
 import sys
 from typing import Any
 
+from zoolab.about import about
 from zoolab.commands.models import is_live, model_of
 from zoolab.doctor import ProbeResult, can_call_tools, examine, what_is_known
 from zoolab.jsontext import encode, excerpt
@@ -21,11 +22,11 @@ def examine_and_show(options: argparse.Namespace) -> int:
     model: Any = model_of(options, RECORDING)
     if options.record:
         model = Replay(options.record, live=model)
-    name = str(getattr(model, "model", "") or type(model).__name__)
+    name = about(model).name
     if not is_live(options) and os.environ.get("OPENAI_BASE_URL"):
         print("OPENAI_BASE_URL is set and was not asked: say --live for it", file=sys.stderr)
     if not options.json:
-        header = getattr(getattr(model, "recording", None), "header", None)
+        header = getattr(about(model).recording, "header", None)
         who = f"{header.made}: {header.who}" if header else f"live: {name}"
         print(visible(f"{who}\nknown of it: {what_is_known(name)}"))
     results = []

@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from typing import Any, TextIO
 
+from zoolab.about import about
 from zoolab.anyjson import encode_any
 from zoolab.commands.models import DEFAULT_PROMPT, DEFAULT_RECORDING, is_live, model_of, tools_of
 from zoolab.errors import ReplayMiss
 from zoolab.jsontext import excerpt
 from zoolab.loop import walk
 from zoolab.models.recording import Recording
-from zoolab.policy import Permissions, ask_person
+from zoolab.policy import Permissions, ask_user
 from zoolab.records import Decision, Step
 from zoolab.secrets import scrub
 from zoolab.trace import Trace
@@ -94,7 +95,7 @@ def _decide(step: Step, yes: bool) -> Decision:
         return Decision("once", "allowed by --yes")
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return Decision("deny", "nobody was there to allow it; --yes allows")
-    return ask_person(step)
+    return ask_user(step)
 
 
 def _keep(trace: Trace, options: argparse.Namespace) -> None:
@@ -108,7 +109,7 @@ def _keep(trace: Trace, options: argparse.Namespace) -> None:
 
 
 def _say_who(model: Any, options: argparse.Namespace) -> None:
-    recording: Recording | None = getattr(model, "recording", None)
+    recording: Recording | None = about(model).recording
     if recording is not None:
         header = recording.header
         cut = "; the pieces are cut by zoolab" if options.stream else ""

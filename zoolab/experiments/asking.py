@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from zoolab.about import Wrapper, about
 from zoolab.errors import ModelError
 from zoolab.experiments.cache import ReplyCache, key_of
 from zoolab.experiments.pacing import Budget, BudgetSpent, Ledger, Pace, patience
@@ -41,7 +42,7 @@ class Counter:
         self.cache = ReplyCache(terms.cache) if here and terms.cache is not None else None
 
 
-class Asking:
+class Asking(Wrapper):
     """A model that keeps to the terms; in all else it is the model itself.
 
     Replies of real models (those whose `made` is `recorded`) are cached. The key of a reply holds its
@@ -50,26 +51,21 @@ class Asking:
     """
 
     def __init__(self, model: Callable[[Request], Reply], name: str, counter: Counter, repeat: int) -> None:
-        self._model = model
+        super().__init__(model)
         self._name = name
         self._counter = counter
         self._repeat = repeat
-        real = counter.cache is not None and getattr(model, "made", None) == "recorded"
+        real = counter.cache is not None and about(model).made == "recorded"
         self._cache = counter.cache if real else None
         self._once = self._counted if counter.ledger.counts else model
         # What each walk asks for: found here, it need not be missed first.
-        self.calls, self.equip = getattr(model, "calls", "native"), getattr(model, "equip", None)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return getattr(self._model, name)
+        self.calls, self.equip = about(model).calls, about(model).equip
 
     def __call__(self, request: Request) -> Reply:
         cache = self._cache
         if cache is None:
             return self._ask(request)
-        key = key_of(request, self._model, self._name, self._draw(request))
+        key = key_of(request, self._inner, self._name, self._draw(request))
         with cache.alone(key):
             reply = cache.get(key)
             if reply is None:
@@ -78,8 +74,8 @@ class Asking:
         return reply
 
     def _draw(self, request: Request) -> object:
-        settings = {**(getattr(self._model, "settings", None) or {}), **request.settings}
-        same = getattr(self._model, "deterministic", False) and settings.get("temperature") == 0
+        settings = {**about(self._inner).settings, **request.settings}
+        same = about(self._inner).deterministic and settings.get("temperature") == 0
         return "" if same else (self._counter.terms.seed, self._repeat)
 
     def _ask(self, request: Request) -> Reply:
@@ -101,7 +97,7 @@ class Asking:
     def _counted(self, request: Request) -> Reply:
         ledger, thought = self._counter.ledger, tokens_in(request.prefix, request.tools)
         ledger.reserve(thought)
-        reply: Reply = self._model(request)
+        reply: Reply = self._inner(request)
         ledger.settle(_tokens_of(reply, thought) - thought)
         return reply
 
@@ -112,7 +108,7 @@ def without_own_retries(model: Any) -> Any:
     >>> without_own_retries(print) is print
     True
     """
-    client: Any = getattr(model, "client", None)
+    client: Any = about(model).client
     if not getattr(client, "max_retries", 0) or not hasattr(client, "with_options"):
         return model
     patient = copy.copy(model)

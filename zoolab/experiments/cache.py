@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from zoolab.about import about
 from zoolab.errors import InvalidTrace
 from zoolab.experiments.journal import as_bytes
 from zoolab.files import append_text
@@ -92,10 +93,9 @@ def key_of(request: Request, model: Any, name: str, draw: object) -> str:
     >>> key_of(asked, None, "tiny", 0) == key_of(asked, None, "tiny", 1)
     False
     """
-    body = getattr(model, "body", None)
-    sent = body(request) if callable(body) else request.body(**dict(getattr(model, "settings", None) or {}))
-    client = getattr(model, "client", None)
-    who = [type(model).__name__, name, getattr(model, "model", None), str(getattr(client, "base_url", ""))]
+    said = about(model)
+    sent = said.body(request) if said.body else request.body(**said.settings)
+    who = [type(model).__name__, name, said.model, str(getattr(said.client, "base_url", ""))]
     return digest(encode([*map(str, who), RequestKeys().of(sent), str(draw)]))
 
 

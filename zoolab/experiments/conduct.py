@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from zoolab.about import about
 from zoolab.errors import InvalidInput
 from zoolab.experiments.asking import Terms
 from zoolab.experiments.cases import cases_in
@@ -213,8 +214,7 @@ def _models_in(given: Any) -> Mapping[str, Any]:
 
 
 def _name_of(model: Any) -> str:
-    known = model if isinstance(model, str) else getattr(model, "model", None) or getattr(model, "name", None)
-    return str(known or type(model).__name__)
+    return model if isinstance(model, str) else about(model).name
 
 
 def _scorers_in(given: Any) -> Mapping[str, Scorer]:

@@ -55,7 +55,7 @@ _VARIANT = _table(
         "descriptions": {"type": "object", "additionalProperties": {"type": ["string", "object"]}},
         "repair": {"enum": ["rules"]},
         "retrieve": _COUNT,
-        "calls": {"enum": ["native", "text"]},
+        "calls": {"enum": ["native", "text", "auto"]},
         "envelope": {"enum": ["json", "plain"]},
         "faults": {
             "type": ["array", "object"],

@@ -7,6 +7,7 @@ from copy import deepcopy
 from inspect import Parameter, signature
 from typing import Any
 
+from zoolab.about import about
 from zoolab.experiments.asking import without_own_retries
 from zoolab.experiments.records import Case
 from zoolab.models.scripted import Scripted
@@ -45,7 +46,7 @@ class _Maker:
             given = {"seed": seed, "case": case}
             return without_own_retries(self._factory(**{name: given[name] for name in self._wanted}))
         model = without_own_retries(self._factory())
-        if getattr(model, "made", None) == "recorded":
+        if about(model).made == "recorded":
             self._kept = model
         return model
 

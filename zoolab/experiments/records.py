@@ -92,7 +92,7 @@ class Setup:
     parallel: bool = True
     context: Any = None
     deny: Collection[str] = ()
-    calls: Literal["native", "text"] | None = None
+    calls: Literal["native", "text", "auto"] | None = None
     envelope: Literal["json", "plain"] = "json"
     validator: Literal["jsonschema", "rs"] = "jsonschema"
     faults: Iterable[str] | Mapping[str, float] = ()

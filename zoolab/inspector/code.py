@@ -166,7 +166,7 @@ def _decision(decision: Decision) -> str:
     return (
         "from zoolab import Decision\n\n"
         "# steps: the walk, which waits at this step\n"
-        f"step = steps.send(Decision({choice!r}))\n"
+        f"steps.answer(Decision({choice!r}))\n"
     )
 
 

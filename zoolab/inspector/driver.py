@@ -128,7 +128,9 @@ class Driver:
     def _advance(self) -> None:
         held, self._held = self._held, None
         try:
-            self._following.send(held)
+            if held is not None:
+                self._following.answer(held)
+            next(self._following)
         except StopIteration:
             self.state = "done"
         except (Exception, KeyboardInterrupt) as error:

@@ -15,6 +15,7 @@ from zoolab.registry import ToolRegistry
 from zoolab.steps.result import NotJSON, to_json_value
 from zoolab.tools import Tool
 from zoolab.trace.codec import Shown
+from zoolab.trace.story.markup import visible
 
 Field = dict[str, str]
 
@@ -80,7 +81,7 @@ def _texts(edits: Iterable[Any], fields: str) -> dict[str, str]:
 
 
 def _field(field: str, label: str, text: str, form: str = "text") -> Field:
-    return {"field": field, "label": label, "text": text, "form": form}
+    return {"field": field, "label": visible(label), "text": text, "form": form}
 
 
 def _json(value: Any) -> str:
@@ -154,7 +155,7 @@ def _request_fields(request: Request) -> Iterable[Field]:
 def _edit_request(request: Request, texts: dict[str, str]) -> Request:
     texts = dict(texts)
     choice = texts.pop("tool_choice", request.tool_choice)
-    messages = request.messages
+    messages = list(request.messages)
     for field, text in texts.items():
         index = int(field.split("/")[1])
         plain = isinstance(messages[index].get("content"), str | None)

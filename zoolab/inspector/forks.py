@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from zoolab.about import about
 from zoolab.errors import (
     InvalidInput,
     LoopError,
@@ -200,9 +201,7 @@ def _costs(model: Any) -> str:
         return "asks the recording again: costs nothing, and it may hold no such request"
     if isinstance(model, LocalModel):
         return f"asks {one_line(model.name, 80)} on this machine again: takes time"
-    names = (getattr(model, "model", None), getattr(model, "name", None), type(model).__name__)
-    name = next(name for name in names if isinstance(name, str) and name)
-    return f"asks {one_line(name, 80)} again: may cost money"
+    return f"asks {one_line(about(model).name, 80)} again: may cost money"
 
 
 def _fork(trace: Trace, seq: int, record: Record | None, model: Any, tools: Any, **options: Any) -> Trace:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from difflib import unified_diff
 from typing import Any
 
+from zoolab.about import about
 from zoolab.errors import (
     ExecutionFailed,
     PermissionDenied,
@@ -49,7 +50,7 @@ class OwnReplies:
     """
 
     def __init__(self, trace: Trace, otherwise: Model | None = None) -> None:
-        self.calls = getattr(trace.options.get("model"), "calls", "native")
+        self.calls = about(trace.options.get("model")).calls
         self._otherwise = otherwise
         self._keys = RequestKeys()
         self._requests: list[Request] = []

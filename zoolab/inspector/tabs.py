@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import Any
 
+from zoolab.about import about
 from zoolab.inspector.bounds import Room, pretty, sendable
 from zoolab.inspector.moment import Moment
 from zoolab.inspector.overview import tokens_counted
@@ -160,9 +161,9 @@ def _request_body(moment: Moment, request: Request, room: Room) -> list[Block]:
 
 def _body(moment: Moment, request: Request) -> tuple[str, dict[str, Any]]:
     """The body as the model sends it, where the model is at hand and says so; it is somebody's code."""
-    make = getattr(moment.trace.options.get("model"), "body", None)
+    make = about(moment.trace.options.get("model")).body
     try:
-        if callable(make) and isinstance(body := make(request), dict):
+        if make and isinstance(body := make(request), dict):
             return "the body of the request, as sent", body
     except Exception as error:
         return (

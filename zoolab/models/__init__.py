@@ -5,7 +5,7 @@ OpenAIModel   asks any OpenAI-compatible endpoint
 Replay        answers from a recording, through the real openai client
 LocalModel    runs small models on this machine
 Faulty        wraps any of them and injects faults
-who_answers   one of these, as a notebook's LIVE switch says
+model_for     one of these, as a notebook's LIVE switch says
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from typing import TYPE_CHECKING
 from zoolab.lazy import lazily
 
 if TYPE_CHECKING:
-    from zoolab.models.choosing import who_answers
+    from zoolab.models.choosing import model_for
     from zoolab.models.faulty import Faulty
     from zoolab.models.local import LocalModel
     from zoolab.models.openai import OpenAIModel
     from zoolab.models.replay import Replay
     from zoolab.models.scripted import Scripted
 
-__all__ = ["Faulty", "LocalModel", "OpenAIModel", "Replay", "Scripted", "who_answers"]
+__all__ = ["Faulty", "LocalModel", "OpenAIModel", "Replay", "Scripted", "model_for"]
 
 if not TYPE_CHECKING:  # a type checker would take any name for one of this package
     __getattr__, __dir__ = lazily(
         __name__,
         {
-            "choosing": "who_answers",
+            "choosing": "model_for",
             "faulty": "Faulty",
             "local": "LocalModel",
             "openai": "OpenAIModel",

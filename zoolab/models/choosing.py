@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from zoolab.records import Model
 
 
-def who_answers(live: str | None, recording: str | Path = "starter", stream: bool = False) -> Model:
-    """The model behind a notebook's `LIVE` switch.
+def model_for(live: str | None, recording: str | Path = "starter", stream: bool = False) -> Model:
+    """The model that a notebook's `LIVE` switch names.
 
     Args:
         live: None answers from the recording; "local" asks the models on this machine, "needle" or another
@@ -25,9 +25,9 @@ def who_answers(live: str | None, recording: str | Path = "starter", stream: boo
         recording: The name or path of the recording.
         stream: Whether replies come in pieces.
 
-    >>> who_answers(None).recording.header.made
+    >>> model_for(None).recording.header.made
     'recorded'
-    >>> who_answers("local").name
+    >>> model_for("local").name
     'needle+smollm2'
     """
     if live is None:

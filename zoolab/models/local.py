@@ -111,7 +111,7 @@ class LocalModel:
         return weights.describe(dict.fromkeys([self._caller, self._writer]))
 
     @property
-    def calls(self) -> Literal["native", "text"]:
+    def calls(self) -> Literal["native", "text", "auto"]:
         """Where this model's calls are: in `tool_calls`, or in its text because its template drops tools."""
         return "text" if self._caller == "smollm2" else "native"
 

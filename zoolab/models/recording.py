@@ -36,7 +36,7 @@ class Header:
     model: str
     who: str = ""
     settings: dict[str, Any] = field(default_factory=dict[str, Any])
-    calls: Literal["native", "text"] = "native"
+    calls: Literal["native", "text", "auto"] = "native"
     note: str = ""
 
 
@@ -193,7 +193,8 @@ def _header(entry: dict[str, Any], where: str) -> Header:
         )
     if not isinstance(settings, dict) or _NO_SETTINGS & settings.keys():
         raise InvalidInput(f"{where} has settings {excerpt(settings)}", expected="fields of a request")
-    calls: Literal["native", "text"] = "text" if entry.get("calls") == "text" else "native"
+    said = entry.get("calls")
+    calls: Literal["native", "text", "auto"] = said if said in ("text", "auto") else "native"
     texts = (str(entry.get(name) or "") for name in ("model", "who", "note"))
     model, who, note = texts
     return Header(made, model, who, settings, calls, note)

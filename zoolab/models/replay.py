@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
+from zoolab.about import about
 from zoolab.errors import InvalidInput, ModelError, ReplayMiss
 from zoolab.models.openai import OpenAIModel
 from zoolab.models.recording import Header, Recording
@@ -46,7 +47,7 @@ class Replay:
         path: str | Path,
         live: Model | None = None,
         stream: bool = False,
-        calls: Literal["native", "text"] | None = None,
+        calls: Literal["native", "text", "auto"] | None = None,
     ) -> None:
         self.recording = Recording(path, None if live is None else _header_of(live))
         if live is not None:
@@ -101,14 +102,10 @@ def _check_same(recording: Recording, live: Header) -> None:
 
 
 def _header_of(live: Model) -> Header:
-    model = getattr(live, "model", None) or type(live).__name__
+    said = about(live)
     # Only a model that says so is a real one.
-    made: Literal["recorded", "authored"] = (
-        "recorded" if getattr(live, "made", "") == "recorded" else "authored"
-    )
-    calls: Literal["native", "text"] = "text" if getattr(live, "calls", "") == "text" else "native"
-    settings = dict(getattr(live, "settings", {}))
-    return Header(made, str(model), getattr(live, "who", str(model)), settings, calls)
+    made: Literal["recorded", "authored"] = "recorded" if said.made == "recorded" else "authored"
+    return Header(made, said.name, said.who, said.settings, said.calls)
 
 
 def _response_of(reply: Reply) -> dict[str, Any]:

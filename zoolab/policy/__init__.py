@@ -9,7 +9,7 @@ prompt.py       asks a person, on a terminal and in a notebook
 """
 
 from zoolab.policy.permissions import Permissions
-from zoolab.policy.prompt import ask_person
+from zoolab.policy.prompt import ask_user
 from zoolab.policy.rules import Policy
 
-__all__ = ["Permissions", "Policy", "ask_person"]
+__all__ = ["Permissions", "Policy", "ask_user"]

@@ -35,8 +35,8 @@ _BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 _ONE_AT_A_TIME = threading.Lock()
 
 
-def ask_person(step: Step) -> Decision:
-    """Ask whether the call of a pending step may run: for `run(..., ask=ask_person)`.
+def ask_user(step: Step) -> Decision:
+    """Ask whether the call of a pending step may run: for `run(..., ask=ask_user)`.
 
     Shows the tool, its risk, what the call touches and its arguments, and reads the answer with
     `input`, on a terminal and in a notebook. Session and always hold for what is shown as touched. Where
@@ -50,7 +50,7 @@ def ask_person(step: Step) -> Decision:
     ... def wipe(disk: str) -> str: ...
     >>> steps = walk("Go.", [wipe], Scripted([[("wipe", {"disk": "a"})]]))
     >>> pending = next(step for step in steps if step.status == "pending")
-    >>> ask_person(pending)
+    >>> ask_user(pending)
     Decision(choice='deny', reason='nobody is there to be asked'...)
     """
     decision = step.record

@@ -87,7 +87,7 @@ _DESCRIBERS: dict[str, Callable[[Any], Iterator[tuple[str, str, str]]]] = {
 
 
 def _type_words(types: Any) -> str:
-    return types if isinstance(types, str) else " or ".join(map(str, types))
+    return " or ".join(map(str, types)) if isinstance(types, list) else str(types)
 
 
 def schema_words(schema: Any) -> str:
@@ -98,11 +98,11 @@ def schema_words(schema: Any) -> str:
     """
     if not isinstance(schema, dict):
         return "a value"
-    if "enum" in schema:
+    if isinstance(schema.get("enum"), list):
         return excerpt_list("one of ", schema["enum"])
     if "const" in schema:
         return excerpt(schema["const"])
-    if "anyOf" in schema:
+    if isinstance(schema.get("anyOf"), list):
         return " or ".join(dict.fromkeys(schema_words(choice) for choice in schema["anyOf"]))
     if "$ref" in schema:
         return str(schema["$ref"]).rpartition("/")[2] or "a value"

@@ -221,11 +221,16 @@ def _encode_tool(tool: Tool) -> dict[str, Any]:
 
 
 def _decode_tools(body: dict[str, Any]) -> ToolRegistry:
-    names = {"name", "description", "parameters", "risk", "timeout", "strict", "untrusted"}
+    texts = ("name", "description", "risk", "untrusted")
+    names = {*texts, "parameters", "timeout", "strict"}
     registry = ToolRegistry()
     for tool in _of_type(body.get("tools"), list):
         if not isinstance(tool, dict) or not names >= set(cast("dict[str, Any]", tool)):
             raise InvalidTrace(f"a tool is {excerpt(tool)}", expected=", ".join(sorted(names)))
+        for name in texts:
+            _of_type(tool.get(name, ""), str)
+        _of_type(tool.get("parameters"), dict)
+        _of_type(tool.get("strict", False), bool)
         registry.add(Tool(**cast("dict[str, Any]", tool)))
     return registry
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from zoolab.anyjson import any_json, as_text
-from zoolab.errors import InvalidTrace, ZoolabError
+from zoolab.errors import InvalidInput, InvalidTrace, ZoolabError
 from zoolab.jsontext import digest, excerpt
 from zoolab.records import KINDS, Message, Messages, Step
 from zoolab.trace.codec import (
@@ -22,7 +22,7 @@ from zoolab.trace.codec import (
     encode_record,
 )
 from zoolab.trace.journal import Revision
-from zoolab.trace.storage import FORMAT, VERSION, Event, EventWriter, read_events
+from zoolab.trace.storage import FORMAT, VERSION, Event, EventWriter, as_read, read_events
 
 if TYPE_CHECKING:
     from zoolab.trace.trace import Trace
@@ -47,6 +47,7 @@ class EventStream:
 
     def __init__(self, trace: Trace, writer: EventWriter) -> None:
         self._trace, self._writer, self._changes = trace, writer, _Changes(trace)
+        self.path = writer.path
         writer.write(_header(trace))
 
     def step(self, seq: int) -> None:
@@ -61,6 +62,10 @@ class EventStream:
         """Write how the run ended, and close the file."""
         self._writer.write(_end(self._trace))
         self._writer.close()
+
+    def drop(self) -> None:
+        """Close the file as it is, since it cannot be written any more."""
+        self._writer.drop()
 
     def _write(self, seq: int, event: str) -> None:
         for line in self._changes.of(seq, event):
@@ -129,6 +134,9 @@ class _Changes:
     def _step(self, seq: int, event: str, kept: int, names: list[str]) -> Event:
         trace, step = self._trace, self._trace.steps[seq]
         original = trace.originals.get(seq)
+        record = encode_record(step.record)
+        if original is not None:
+            _check_answer(record, seq, step)
         return {
             "event": event,
             "seq": seq,
@@ -142,7 +150,7 @@ class _Changes:
             "appended": step.appended,
             "call": None if step.call is None or step.call is step.record else encode_plain(step.call),
             "reply": None if step.reply is None or step.reply is step.record else encode_plain(step.reply),
-            "record": encode_record(step.record),
+            "record": record,
             "original": None if original is None else encode_record(original),
         }
 
@@ -153,7 +161,7 @@ class _Reader:
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self._messages: dict[str, Message] = {}
-        self._log: list[Message] = []
+        self._log = Messages()
 
     def read(self, event: Event, first: bool) -> None:
         kind = event["event"]
@@ -230,10 +238,21 @@ class _Reader:
     def _revision(self, keep: int, append: list[str]) -> Messages:
         if not 0 <= keep <= len(self._log):
             raise InvalidTrace(f"keep is {keep}", expected=f"0 to {len(self._log)}")
-        if keep < len(self._log):
-            self._log = self._log[:keep]
-        self._log.extend(self._messages[name] for name in append)
-        return Messages(self._log)
+        self._log = self._log.first(keep)
+        for name in append:
+            self._log = self._log.with_next(self._messages[name])
+        return self._log
+
+
+def _check_answer(record: Event, seq: int, step: Step) -> None:
+    """A step may be answered with a record whose fields have other types than they are declared with."""
+    try:
+        decode_record(as_read(record), Messages())
+    except InvalidTrace as error:
+        raise InvalidInput(
+            f"step {seq}, {step.kind}, was answered with what no file can hold: {error.what}",
+            expected=f"a {type(step.record).__name__} as its class declares it",
+        ) from None
 
 
 def _header(trace: Trace) -> Event:

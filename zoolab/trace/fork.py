@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from zoolab.about import Wrapper
 from zoolab.errors import InvalidInput
 from zoolab.loop import Walk, walk
 from zoolab.policy import Permissions, Policy
@@ -168,17 +169,15 @@ def _place_of(step: Step, record: Record) -> _Place:
     return "decision" if isinstance(record, Decision) else step.kind, step.turn, step.slot
 
 
-class _FirstThen:
+class _FirstThen(Wrapper):
     """The reply that is known, then the model's own; in all else like the model."""
 
     def __init__(self, reply: Reply, model: Model) -> None:
-        self._waiting, self._model = [reply], model
+        super().__init__(model)
+        self._waiting = [reply]
 
     def __call__(self, request: Request) -> Reply:
-        return self._waiting.pop() if self._waiting else self._model(request)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._model, name)
+        return self._waiting.pop() if self._waiting else self._inner(request)
 
 
 def _tools_of(trace: Trace) -> ToolRegistry:

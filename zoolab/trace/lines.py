@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from zoolab.jsontext import encode, excerpt
@@ -41,7 +41,11 @@ def details(step: Step) -> list[str]:
     >>> [details(step) for step in walk("Hi", [], Scripted(["Hello"]))][-1]
     ['Hello']
     """
-    lines = [*_DETAILS.get(type(step.record), _nothing)(step), *map(mark_line, marks_of(step))]
+    lines = [
+        *_sent_lines(step),
+        *_DETAILS.get(type(step.record), _nothing)(step),
+        *map(mark_line, marks_of(step)),
+    ]
     return [line if len(line) <= WIDTH else f"{line[:WIDTH]}… ({len(line):,} characters)" for line in lines]
 
 
@@ -150,8 +154,9 @@ _HEADLINES: dict[type, Callable[[Any], str]] = {
 
 
 def _signature(tool: Tool) -> str:
-    properties: dict[str, Any] = tool.parameters.get("properties", {})
-    required = tool.parameters.get("required", [])
+    given, needed = tool.parameters.get("properties"), tool.parameters.get("required")
+    properties: dict[str, Any] = given if isinstance(given, dict) else {}
+    required: list[Any] = needed if isinstance(needed, list) else []
     parts = (f"{name}{'' if name in required else '?'}: {schema_words(s)}" for name, s in properties.items())
     return f"{tool.name}({', '.join(parts)})  {tool.description.splitlines()[0] if tool.description else ''}"
 
@@ -159,6 +164,25 @@ def _signature(tool: Tool) -> str:
 def _messages(step: Step) -> Iterator[str]:
     for message in step.new_messages:
         yield f"{message.get('role')}: {message.get('content')}"
+
+
+def _sent_lines(step: Step) -> Iterator[str]:
+    """What the model class sent in place of the request, or added to it; said once a reply."""
+    reply = step.reply
+    if reply is None or step.slot or reply.sent is None:
+        return
+    if reply.sent_instead is None:
+        yield f"sent with: {excerpt(reply.sent, 300)}"
+        return
+    messages = reply.sent_instead["messages"]
+    yield f"what was sent instead of the request: {excerpt(_without_messages(reply.sent_instead), 300)}"
+    for message in messages if isinstance(messages, list) else [messages]:
+        said = message if isinstance(message, dict) else {}
+        yield f"  sent {said.get('role')}: {excerpt(said.get('content', message), 300)}"
+
+
+def _without_messages(body: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in body.items() if key != "messages"}
 
 
 def _verdict_lines(step: Step) -> Iterator[str]:

@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from zoolab.records import Request, Step
+from zoolab.anyjson import any_json
+from zoolab.records import Reply, Request, Step
 from zoolab.trace.lines import headline
+from zoolab.trace.storage import MAX_NESTING
 
 if TYPE_CHECKING:
     from zoolab.trace.trace import Trace
@@ -38,7 +40,7 @@ def _turn(trace: Trace, turn: int, steps: list[tuple[int, Step]]) -> Iterator[st
     yield f"## Turn {turn}"
     request = steps[0][1].record
     if isinstance(request, Request):
-        yield f"### Request\n\n{_block(request.body())}"
+        yield from _sent(request, reply)
     if reply is not None:
         yield f"### Reply\n\n{_block(reply.message)}"
     said = [f"- `{step.kind}` {_inline(headline(step))}" for _, step in steps[1:]]
@@ -48,9 +50,21 @@ def _turn(trace: Trace, turn: int, steps: list[tuple[int, Step]]) -> Iterator[st
     yield f"### messages[] after\n\n{_block(trace.messages_at(last))}"
 
 
+def _sent(request: Request, reply: Reply | None) -> Iterator[str]:
+    """The request as it was sent, and first what zoolab made, if the model class sent something else."""
+    if reply is None:
+        yield f"### Request\n\n{_block(request.body())}"
+        return
+    if reply.sent_instead is None:
+        yield f"### Request\n\n{_block(reply.body_sent(request))}"
+        return
+    yield f"### Request that zoolab made\n\n{_block(request.body())}"
+    yield f"### What was sent instead\n\n{_block(reply.body_sent(request))}"
+
+
 def _block(value: Any) -> str:
     """JSON in a fence that nothing in it can close."""
-    text = json.dumps(value, indent=2, ensure_ascii=False, default=str)
+    text = json.dumps(any_json(value, MAX_NESTING), indent=2, ensure_ascii=False)
     if len(text) > MAX_BLOCK:
         text = text[:MAX_BLOCK] + f"\n... {len(text) - MAX_BLOCK:,} more characters"
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))

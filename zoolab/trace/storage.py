@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -55,11 +56,22 @@ def as_read(event: Event) -> Event:
     return cast("Event", json.loads(encode_any(event, MAX_NESTING)))
 
 
+def alike(a: Event, b: Event) -> bool:
+    """Whether two events are the same once they were written and read.
+
+    >>> alike({"meta": {1: float("nan")}}, {"meta": {"1": "NaN"}})
+    True
+    """
+    lines = [encode_any(event, MAX_NESTING) for event in (a, b)]
+    return lines[0] == lines[1] or json.loads(lines[0]) == json.loads(lines[1])
+
+
 class EventWriter:
     """Appends events to a file as they happen; each line is whole once it is there."""
 
     def __init__(self, path: Path) -> None:
         self._step = 0
+        self.path = path
         try:
             self._file = path.open("w", encoding="utf-8")
         except OSError as error:
@@ -78,6 +90,11 @@ class EventWriter:
         if not self._file.closed:
             self._file.flush()
             os.fsync(self._file.fileno())
+            self._file.close()
+
+    def drop(self) -> None:
+        """Close the file, whatever is still to be written."""
+        with suppress(OSError):
             self._file.close()
 
 

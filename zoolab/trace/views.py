@@ -44,10 +44,10 @@ class TraceViews:
         return display_lines(self._trace.steps)
 
     def diagnose(self) -> list[Diagnosis]:
-        """What went wrong, as up to four diagnoses with evidence and advice; empty where nothing shows.
+        """What went wrong, as up to five diagnoses with evidence and advice; empty where nothing shows.
 
-        no_tool_call (though one was needed), broken_arguments, unknown_tool, poor_description. With
-        `expected_tool` in the trace's meta a wrong choice is evidence, too.
+        no_tool_call (though one was needed), wrong_tool, broken_arguments, unknown_tool, poor_description.
+        With `expected_tool` in the trace's meta a wrong choice is evidence, too.
 
         >>> from zoolab import Scripted, Trace, walk
         >>> Trace.record(walk("Hi", [], Scripted(["Hello"]))).diagnose()

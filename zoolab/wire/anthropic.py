@@ -82,7 +82,7 @@ class Anthropic(WireFormat):
         return _assistant_in(reading.objects(content, expected), reading)
 
     def _written(self, plain: Request) -> dict[str, Any]:
-        body, messages = self._fields(plain.settings), plain.messages
+        body, messages = self._fields(plain.settings), list(plain.messages)
         if messages and messages[0]["role"] == "system":
             body["system"] = messages.pop(0)["content"]
         body["messages"] = [_turn([message for message, _ in turn]) for turn in turns_of(messages)]

@@ -106,7 +106,7 @@ class Gemini(WireFormat):
         return _assistant_in(_parts_in(content, reading), reading)
 
     def _written(self, plain: Request) -> dict[str, Any]:
-        body, messages = self._fields(plain.settings), plain.messages
+        body, messages = self._fields(plain.settings), list(plain.messages)
         if messages and messages[0]["role"] == "system":
             body["systemInstruction"] = {"parts": [{"text": messages.pop(0)["content"]}]}
         body["contents"] = [_turn(turn) for turn in turns_of(messages)]

@@ -78,7 +78,7 @@ class Ollama(WireFormat):
         return _assistant_in(reading.object(reading.object(body, expected).get("message"), expected), reading)
 
     def _written(self, plain: Request) -> dict[str, Any]:
-        body, messages = self._fields(plain.settings), plain.messages
+        body, messages = self._fields(plain.settings), list(plain.messages)
         body["messages"] = list(map(_message, messages, tool_names(messages)))
         if plain.tools:
             body["tools"] = list(plain.tools)

@@ -101,7 +101,7 @@ class Responses(WireFormat):
         return {**reply_message("".join(texts), calls), **_reasoned(reasoning)}
 
     def _written(self, plain: Request) -> dict[str, Any]:
-        body, messages = self._fields(plain.settings), plain.messages
+        body, messages = self._fields(plain.settings), list(plain.messages)
         if messages and messages[0]["role"] == "system":
             body["instructions"] = messages.pop(0)["content"]
         body["input"] = [item for message in messages for item in _items_of(message)]

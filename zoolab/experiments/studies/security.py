@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from zoolab.about import about
 from zoolab.errors import InvalidInput
 from zoolab.experiments.conduct import experiment
 from zoolab.experiments.records import Case, Run, Score, Setup
@@ -244,5 +245,4 @@ def _rated(name: str, runs: pd.DataFrame, score: str) -> dict[str, Any]:
 def _who_is(model: Any) -> tuple[str, str]:
     if any(model is script for script in SCRIPTS.values()):
         return (inspect.getdoc(model) or "").partition("\n")[0], "authored"
-    who = getattr(model, "who", None) or getattr(model, "model", None) or type(model).__name__
-    return str(who), str(getattr(model, "made", "unknown"))
+    return about(model).who, about(model).made

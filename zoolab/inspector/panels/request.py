@@ -9,7 +9,7 @@ from zoolab.inspector.moment import Moment
 from zoolab.inspector.overview import tokens_counted
 from zoolab.inspector.panels.blocks import Block, code, facts, messages, note, remaining
 from zoolab.jsontext import encode
-from zoolab.records import Request
+from zoolab.records import Reply, Request
 from zoolab.trace.story.words import as_text, calls_of, count
 
 _MAX_TOOLS = 100
@@ -38,7 +38,27 @@ def request_blocks(moment: Moment, room: Room, request: Request) -> list[Block]:
     rows = [(message, index >= known) for index, message in enumerate(sent.since(first), first)]
     blocks += remaining(room, first, "earlier message")
     blocks += [messages(room, first, rows, old_limit=600), *tools]
-    return [*blocks, code(room, "the body, but for the messages", pretty(body_without_messages(request)))]
+    blocks.append(code(room, "the body, but for the messages", pretty(body_without_messages(request))))
+    return blocks + sent_blocks(room, moment.reply)
+
+
+def sent_blocks(room: Room, reply: Reply | None) -> list[Block]:
+    """What the model class sent instead of the request, or added to it; nothing if it is not known.
+
+    >>> sent_blocks(Room(900), Reply({}, sent={"seed": 1}))[0]["label"]
+    'sent with the request, by the model class'
+    """
+    if reply is None or not reply.sent:
+        return []
+    fields = {key: value for key, value in reply.sent.items() if key != "messages"}
+    if reply.sent_instead is None:
+        return [code(room, "sent with the request, by the model class", pretty(fields))]
+    listed = reply.sent_instead["messages"]
+    rows = [(m, True) for m in listed if isinstance(m, dict)] if isinstance(listed, list) else []
+    told = "The request above is what zoolab made. What was sent instead is another conversation:"
+    blocks = [note(room, "warn", told), messages(room, 0, rows)]
+    blocks += remaining(room, len(rows) - MAX_ROWS, "message")
+    return [*blocks, code(room, "what was sent instead, but for the messages", pretty(fields))]
 
 
 def body_without_messages(request: Request) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from zoolab.inspector.bounds import Room
 from zoolab.inspector.moment import Moment
 from zoolab.inspector.overview import tokens_counted
 from zoolab.inspector.panels.blocks import Block, code, facts, fault_note, note, stream
-from zoolab.inspector.panels.request import note_on_choice, tool_rows
+from zoolab.inspector.panels.request import note_on_choice, sent_blocks, tool_rows
 from zoolab.records import Reply, ToolCall
 from zoolab.trace.story.words import as_text, content_of, count
 
@@ -46,6 +46,7 @@ def tool_call_blocks(moment: Moment, room: Room, call: ToolCall) -> list[Block]:
     )
     if not call.slot and reply is not None:
         blocks += _said_beside(room, reply)
+        blocks += sent_blocks(room, reply)
     return blocks
 
 
@@ -88,7 +89,7 @@ def reply_blocks(moment: Moment, room: Room, reply: Reply) -> list[Block]:
     blocks += stream(room, "the answer as it came", list(_text_pieces(reply)))
     blocks += tool_rows(moment, room, moment.request)
     blocks += note_on_choice(room, moment.request)
-    return blocks + facts(room, *_reply_facts(reply))
+    return blocks + facts(room, *_reply_facts(reply)) + sent_blocks(room, reply)
 
 
 def _reply_facts(reply: Reply | None) -> list[tuple[str, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from zoolab.about import about
 from zoolab.jsontext import encode
 from zoolab.models.openai import OpenAIModel
 from zoolab.models.transport import chunks_of, http_library
@@ -83,7 +84,7 @@ def _client(respond: Callable[[Any], Any], model: Model) -> openai.OpenAI:
     import openai
 
     http = http_library()
-    own: Any = getattr(model, "client", None)
+    own: Any = about(model).client
 
     class Transport(http.BaseTransport):  # type: ignore[misc, name-defined]
         def handle_request(self, _request: Any) -> Any:

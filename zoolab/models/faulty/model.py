@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
+from zoolab.about import about
 from zoolab.errors import ModelError
 from zoolab.faults import Fault, marked
 from zoolab.jsontext import encode
@@ -78,22 +79,22 @@ class Faulty:
     @property
     def model(self) -> str:
         """The name of the model that is asked."""
-        return str(getattr(self.inner, "model", None) or type(self.inner).__name__)
+        return about(self.inner).name
 
     @property
     def who(self) -> str:
         """Who answers, for a recording."""
-        return f"{getattr(self.inner, 'who', self.model)}, with injected faults"
+        return f"{about(self.inner).who}, with injected faults"
 
     @property
     def settings(self) -> dict[str, Any]:
         """The settings of every request."""
-        return dict(getattr(self.inner, "settings", {}))
+        return about(self.inner).settings
 
     @property
-    def calls(self) -> Literal["native", "text"]:
+    def calls(self) -> Literal["native", "text", "auto"]:
         """Where the model's calls are."""
-        return "text" if getattr(self.inner, "calls", "") == "text" else "native"
+        return about(self.inner).calls
 
     def __call__(self, request: Request) -> Reply:
         asked = Asked.of(request, self._names.of(request))
@@ -107,7 +108,7 @@ class Faulty:
     def equip(self, registry: ToolRegistry) -> ToolRegistry:
         """The tools of a walk, with the faults that they are to have; the walk asks for it."""
         bare = rebuilt(registry, original_of)  # a fork begins with tools that have faults already
-        equip = getattr(self.inner, "equip", None)
+        equip = about(self.inner).equip
         tools = bare if equip is None else equip(bare)
         return rebuilt(tools, lambda tool: FaultyTool.of(tool, self.plan, self._pace))
 

@@ -29,6 +29,7 @@ from zoolab.trace.story.boxes import (
     permission_box,
     problems_table,
     repair_box,
+    sent_box,
     tools_table,
     withheld_box,
 )
@@ -76,7 +77,7 @@ def _body(scene: Scene, seq: int, step: Step) -> Html:
         case ToolRegistry():
             return _define(record)
         case Request():
-            return _request(record, scene.known(seq))
+            return join(_request(record, scene.known(seq)), sent_box(scene.replies.get(step.turn)))
         case ToolCall():
             return _tool_call(record, step.reply)
         case Reply():
@@ -132,8 +133,10 @@ def _names(names: list[str]) -> Html:
 def _tool_call(call: ToolCall, reply: Reply | None) -> Html:
     given = None if call.original_id is None else code(call.original_id or "none")
     arguments = block(call.arguments, "arguments as the model wrote them")
+    instead = None if call.slot else _note_on_sent(reply)
     return join(
         _lead("The model asks for ", code(call.name), ". It has run nothing: this is text."),
+        instead,
         arguments if call.arguments else note("It wrote no arguments."),
         _said_beside(reply) if not call.slot else None,
         facts(
@@ -145,6 +148,12 @@ def _tool_call(call: ToolCall, reply: Reply | None) -> Html:
     )
 
 
+def _note_on_sent(reply: Reply | None) -> Html | None:
+    if reply is None or reply.sent_instead is None:
+        return None
+    return note("This answers what was sent instead of the request; the request step shows both.")
+
+
 def _said_beside(reply: Reply | None) -> Html | None:
     said = content_of(reply.message) if reply is not None else ""
     return join(tag("p", "The reply says:"), block(said, "text of the reply", "prose")) if said else None
@@ -154,6 +163,7 @@ def _reply(reply: Reply) -> Html:
     said, others = content_of(reply.message), other_fields(reply.message)
     return join(
         _lead("The model answers and asks for no tool. The walk is done."),
+        _note_on_sent(reply),
         block(said, "the answer", "prose") if said else note("The answer is empty."),
         folded("Other fields of the message", block(as_text(others), "other fields")) if others else None,
         facts(*_reply_facts(reply)),

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from zoolab.errors import Problem
 from zoolab.jsontext import excerpt
-from zoolab.records import Decision, Fault, Message, Repair, Withheld
+from zoolab.records import Decision, Fault, Message, Repair, Reply, Withheld
 from zoolab.tools import Tool
 from zoolab.trace.marks import mark_line
 from zoolab.trace.story.markup import (
@@ -93,6 +93,24 @@ def withheld_box(withheld: Sequence[Withheld]) -> Html | None:
     )
     told = f"{count(len(withheld), 'tool')} withheld: the model does not hear of them"
     return folded(told, tag("ol", *lines), left_out(len(withheld) - MAX_ROWS, "tool"))
+
+
+def sent_box(reply: Reply | None) -> Html | None:
+    """What the model class sent instead of the request, or added to it; None if it is not known.
+
+    >>> "What was sent instead" in (sent_box(Reply({}, sent={"messages": []})) or "")
+    True
+    """
+    if reply is None or not reply.sent:
+        return None
+    fields = {key: value for key, value in reply.sent.items() if key != "messages"}
+    others = block(as_text(fields), "the other fields that were sent") if fields else None
+    if reply.sent_instead is None:
+        return join(tag("p", "Sent with the request, by the model class:"), others)
+    listed = reply.sent_instead["messages"]
+    messages = [m for m in listed if isinstance(m, dict)] if isinstance(listed, list) else []
+    told = f"What was sent instead: another conversation of {count(len(messages), 'message')}"
+    return folded(told, *each(messages, lambda m: message_box(m, 1_000), "message"), others)
 
 
 def permission_box(name: str, asked: Decision, decided: str) -> Html:

@@ -30,8 +30,11 @@ _MAX_MESSAGES = 60
 
 _OUTCOMES = {
     "answer": ("ok", "The model answered"),
+    "no_tool_call": ("error", "The model answered, but ignored a forced call"),
+    "wrong_tool": ("error", "The model answered, but called another tool than the forced one"),
     "open": ("pending", "Not at its end"),
     "interrupted": ("error", "Interrupted by hand"),
+    "failed": ("error", "Ended by an exception"),
     "loop_limit": ("error", "Ended by a limit"),
     "retries_exhausted": ("error", "Ended: no retries left"),
     "model_error": ("error", "Ended: no usable reply"),

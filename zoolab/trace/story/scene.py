@@ -22,6 +22,8 @@ class Scene:
     previous: dict[int, int] = field(default_factory=dict[int, int])
     #: The tools that the model asked for, by turn; none where it answered.
     asked: dict[int, list[str]] = field(default_factory=dict[int, list[str]])
+    #: The reply to each request, by turn.
+    replies: dict[int, Reply] = field(default_factory=dict[int, Reply])
     #: What the trace is called in Python, and how many walks it is within.
     name: str = "trace"
     depth: int = 0
@@ -67,6 +69,8 @@ class Scene:
         before = None
         for seq, step in enumerate(self.trace.steps):
             place = step.turn, step.slot
+            if step.reply is not None:
+                self.replies.setdefault(step.turn, step.reply)
             match step.record:
                 case Request():
                     if before is not None:

@@ -1,5 +1,0 @@
-"""Gives everything back."""
-
-
-def condense(messages, budget, tokens_of):
-    return list(messages)

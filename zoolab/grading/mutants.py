@@ -1,0 +1,145 @@
+"""The right and wrong answers that a lab is tested with.
+
+A right answer is a file: the solution, or `right/NAME.py`. A wrong answer is a small change of a right one: a
+table in the lab's `wrong.toml`, which says what is changed, why that is wrong, and which cases must fail.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Collection
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from zoolab.errors import InvalidInput
+from zoolab.grading.source import read_cells
+from zoolab.grading.versions import folder_of
+
+SOLUTION = "solution"
+KEYS = {"why", "of", "change", "code", "fails", "fails_only"}
+
+
+@dataclass(frozen=True, slots=True)
+class WrongAnswer:
+    """A wrong answer, its code in full; the grader must take points off it for the cases in `fails`.
+
+    If `only` is true, no other case may fail.
+    """
+
+    name: str
+    why: str
+    code: str
+    fails: frozenset[str]
+    only: bool
+
+    def is_caught_by(self, failed: Collection[str]) -> bool:
+        """Whether these are the cases that must fail.
+
+        >>> wrong = WrongAnswer("no_limit", "Goes on for ever.", "", frozenset({"limit"}), only=True)
+        >>> wrong.is_caught_by({"limit"}), wrong.is_caught_by({"limit", "errors"}), wrong.is_caught_by(set())
+        (True, False, False)
+        """
+        return self.fails == set(failed) if self.only else bool(failed) and self.fails <= set(failed)
+
+
+def right_answers(lab: str) -> dict[str, Path]:
+    """The right answers of a lab, by name: its solution and the files in `right/`.
+
+    >>> sorted(right_answers("l3"))
+    ['last_calls_not_run', 'plain', 'recursive_noisy', 'solution', 'threads']
+    """
+    folder = folder_of(lab)
+    files = {path.stem: path for path in sorted((folder / "right").glob("*.py"))}
+    return {SOLUTION: folder / "solution.ipynb", **files}
+
+
+def wrong_answers(lab: str) -> dict[str, WrongAnswer]:
+    """The wrong answers of a lab, by name; none if it has no `wrong.toml`.
+
+    Raises `InvalidInput` if a table is not complete, or if a change does not fit the right answer.
+
+    >>> wrong_answers("l3")["first_call_only"].why
+    'Runs the first call of a reply and forgets the others.'
+    """
+    file = folder_of(lab) / "wrong.toml"
+    if not file.is_file():
+        return {}
+    try:
+        tables = tomllib.loads(file.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidInput(f"{file}: {error}", expected="TOML") from error
+    usual, right = tables.pop("of", SOLUTION), right_answers(lab)
+    found = {}
+    for name, table in tables.items():
+        try:
+            found[name] = _wrong_answer(name, {"of": usual, **table}, right)
+        except InvalidInput as error:
+            raise InvalidInput(f"{file}: [{name}]: {error}") from error
+    return found
+
+
+def _wrong_answer(name: str, table: dict[str, Any], right: dict[str, Path]) -> WrongAnswer:
+    if unknown := table.keys() - KEYS:
+        raise InvalidInput(f"unknown key {min(unknown)!r}", expected=f"one of {', '.join(sorted(KEYS))}")
+    if not table.get("why"):
+        raise InvalidInput("it has no reason", expected='why = "what this answer does wrong"')
+    if ("change" in table) == ("code" in table):
+        raise InvalidInput("it has neither a change nor code, or both", expected="one of them")
+    if ("fails" in table) == ("fails_only" in table):
+        raise InvalidInput("it has no verdict, or two", expected="fails or fails_only")
+    fails = frozenset(table.get("fails") or table.get("fails_only") or ())
+    if not fails:
+        raise InvalidInput("its verdict names no case", expected="the cases that must fail")
+    if table["of"] not in right:
+        raise InvalidInput(f"there is no right answer {table['of']!r}", expected=f"one of {', '.join(right)}")
+    if "code" in table:
+        code = table["code"]
+    else:
+        code = changed("\n".join(read_cells(right[table["of"]])), table["change"])
+    return WrongAnswer(name, table["why"], code, fails, only="fails_only" in table)
+
+
+def changed(code: str, change: str) -> str:
+    """The code after a change, which is written as in a diff, with an empty line between two places.
+
+    A line begins with `-` if it goes, with `+` if it is new, and with a space if it only shows the place. The
+    lines of a place that the code has already must occur in it exactly once.
+
+    >>> print(changed("a = 1\\nb = 2\\nreturn a", "-b = 2\\n+b = 3\\n\\n return a\\n+# the end"))
+    a = 1
+    b = 3
+    return a
+    # the end
+    """
+    lines = code.split("\n")
+    places = [place.split("\n") for place in change.strip("\n").split("\n\n")]
+    found = sorted(_find(place, lines) for place in places)
+    for (at, old, _new), (following, _old, _following) in pairwise(found):
+        if at + len(old) > following:
+            raise InvalidInput(f"two places of the change have the line {lines[following]!r}", expected="one")
+    for at, old, new in reversed(found):
+        lines[at : at + len(old)] = new
+    return "\n".join(lines)
+
+
+def _find(place: list[str], lines: list[str]) -> tuple[int, list[str], list[str]]:
+    """Where a place of a change is in the code, its lines there, and the lines that come instead."""
+    if odd := [line for line in place if line[:1] not in ("-", "+", " ")]:
+        raise InvalidInput(f"the change has the line {odd[0]!r}", expected="-, + or a space before each line")
+    old = [line[1:] for line in place if line[0] != "+"]
+    new = [line[1:] for line in place if line[0] != "-"]
+    if not old:
+        raise InvalidInput(
+            f"a place has only new lines: {new}", expected="the line before or after them, too"
+        )
+    if old == new:
+        raise InvalidInput(f"nothing changes at {old}", expected="lines with - or +")
+    found = [at for at in range(len(lines)) if lines[at : at + len(old)] == old]
+    if not found:
+        raise InvalidInput(f"the right answer does not contain {old}", expected="its lines as they are")
+    if len(found) > 1:
+        what = f"the right answer contains {old} {len(found)} times"
+        raise InvalidInput(what, expected="once", advice="add the line before or after it")
+    return found[0], old, new
