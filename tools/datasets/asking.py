@@ -14,7 +14,7 @@ from typing import Any
 from zoolab.errors import InvalidInput, ReplayMiss
 from zoolab.models.local import LocalModel
 from zoolab.models.replay import Replay
-from zoolab.models.rungs import LAYERS
+from zoolab.models.weights import LAYERS
 from zoolab.records import Message, Model, Reply, Request
 from zoolab.registry import ToolRegistry
 from zoolab.steps.request import opening_messages
