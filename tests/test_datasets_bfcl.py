@@ -14,8 +14,7 @@ import pytest
 from zoolab import Tool
 from zoolab.datasets import bfcl, load
 from zoolab.datasets.berkeley import CATEGORIES, bfcl_functions, fetch_bfcl
-from zoolab.datasets.berkeley_answers import first_answer
-from zoolab.datasets.berkeley_types import as_schema, as_tool, tool_name
+from zoolab.datasets.berkeley_types import as_schema, as_tool, first_answer, tool_name
 from zoolab.errors import InvalidInput
 from zoolab.steps.validate import check_arguments
 

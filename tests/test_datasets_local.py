@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from zoolab.cli import run as command
-from zoolab.datasets.asking import Askers
-from zoolab.datasets.checking import checks
+from tools.datasets.__main__ import run as make
+from tools.datasets.asking import Askers
+from tools.datasets.checking import checks
 from zoolab.models import weights
 from zoolab.models.local import LocalModel
 from zoolab.records import Request
@@ -33,8 +33,8 @@ def test_the_models_say_what_was_recorded(source: str) -> None:
 
 
 def test_the_command_says_how_many_are_the_same(capsys: pytest.CaptureFixture[str]) -> None:
-    asked = ["datasets", "rebuild", "recordings", "--check", "--only", "doctor", "--sample", "1"]
-    assert command(asked) == 0
+    asked = ["rebuild", "recordings", "--check", "--only", "doctor", "--sample", "1"]
+    assert make(asked) == 0
     assert capsys.readouterr().out == "doctor: 1 of 1 the same\n"
 
 

@@ -1,12 +1,15 @@
-"""The local models: the front's error paths with a stand-in engine, and the real models where they are."""
+"""The local models: error paths with a stand-in engine, and the real models if their weights are here."""
 
 from __future__ import annotations
 
-import http.client
 import json
+import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -14,10 +17,10 @@ import openai
 import pytest
 
 from zoolab import Replay, run
-from zoolab.errors import InvalidInput
+from zoolab.errors import InvalidInput, ModelError
 from zoolab.models import needle, weights
+from zoolab.models.engines import Engine, Engines
 from zoolab.models.local import LocalModel, words_request
-from zoolab.models.serving import Server, Servers, serve_needle
 from zoolab.records import Reply, Request
 from zoolab.toolbox.starter import starter_tools
 
@@ -59,34 +62,24 @@ class Broken:
         raise RuntimeError(f"{query} {tools_json} {settings}")
 
 
-Serve = Callable[[Any], Server]
+Load = Callable[[Any], Engine]
 
 
 @pytest.fixture
-def serve() -> Iterator[Serve]:
-    running: list[Server] = []
+def load() -> Iterator[Load]:
+    loaded: list[Engine] = []
 
-    def begin(engine: Any) -> Server:
-        running.append(serve_needle(engine))
-        return running[-1]
+    def begin(engine: Any) -> Engine:
+        loaded.append(Engine("needle3", partial(needle.complete, engine=engine)))
+        return loaded[-1]
 
     yield begin
-    for server in running:
-        server.close()
+    for engine in loaded:
+        engine.close()
 
 
-def client_of(server: Server, key: str | None = None) -> openai.OpenAI:
-    return openai.OpenAI(base_url=server.base_url, api_key=key or server.api_key, max_retries=0, timeout=20)
-
-
-def post(
-    server: Server, body: bytes | None, path: str = "/v1/chat/completions", **headers: str
-) -> tuple[int, dict[str, Any]]:
-    connection = http.client.HTTPConnection(*server.base_url.split("/")[2].split(":"), timeout=10)
-    sent = {"Authorization": f"Bearer {server.api_key}", **headers}
-    connection.request("POST", path, body, sent)
-    response = connection.getresponse()
-    return response.status, json.loads(response.read())
+def post(engine: Engine, body: object) -> Any:
+    return engine.client().post("/chat/completions", cast_to=object, body=body)
 
 
 def user(text: str) -> list[Any]:
@@ -98,8 +91,8 @@ BROKEN_CALLS = (
 )
 
 
-def test_broken_arguments_arrive_as_they_were_written(serve: Serve) -> None:
-    client = client_of(serve(Canned(BROKEN_CALLS)))
+def test_broken_arguments_arrive_as_they_were_written(load: Load) -> None:
+    client = load(Canned(BROKEN_CALLS)).client()
     reply = client.chat.completions.create(model="needle3", messages=user("x"), tools=[ADD])
     calls = reply.choices[0].message.tool_calls or []
     written = [(call.id, call.function.name, call.function.arguments) for call in calls]
@@ -112,8 +105,8 @@ def test_broken_arguments_arrive_as_they_were_written(serve: Serve) -> None:
     assert (reply.usage.prompt_tokens, reply.usage.completion_tokens) == (10, 2)
 
 
-def test_a_streamed_reply_says_the_same_in_pieces(serve: Serve) -> None:
-    client = client_of(serve(Canned(BROKEN_CALLS)))
+def test_a_streamed_reply_says_the_same_in_pieces(load: Load) -> None:
+    client = load(Canned(BROKEN_CALLS)).client()
     stream = client.chat.completions.create(
         model="needle3", messages=user("x"), stream=True, stream_options={"include_usage": True}
     )
@@ -131,19 +124,19 @@ def test_a_streamed_reply_says_the_same_in_pieces(serve: Serve) -> None:
     assert usage.total_tokens == 12
 
 
-def test_needle_sees_the_system_message_the_last_question_and_the_tools(serve: Serve) -> None:
+def test_needle_sees_the_system_message_the_last_question_and_the_tools(load: Load) -> None:
     engine = Canned("[]", reasoning="No tool fits.")
     messages = [{"role": "system", "content": "Be brief."}, *user("first"), *user("last")]
-    reply = client_of(serve(engine)).chat.completions.create(model="needle3", messages=messages, tools=[ADD])
+    reply = load(engine).client().chat.completions.create(model="needle3", messages=messages, tools=[ADD])
     assert reply.choices[0].message.content == "No tool fits."
     asked = engine.asked[0]
     assert (asked["query"], asked["system"], asked["constrain"]) == ("last", "Be brief.", True)
     assert json.loads(asked["tools"]) == [ADD["function"]]
 
 
-def test_settings_reach_the_engine_and_raw_is_unconstrained(serve: Serve) -> None:
+def test_settings_reach_the_engine_and_raw_is_unconstrained(load: Load) -> None:
     engine = Canned(None, stop_reason="MaxTokens")
-    client = client_of(serve(engine))
+    client = load(engine).client()
     reply = client.chat.completions.create(
         model="needle3-raw", messages=user("x"), temperature=0.5, seed=7, max_tokens=3, tool_choice="none"
     )
@@ -153,77 +146,72 @@ def test_settings_reach_the_engine_and_raw_is_unconstrained(serve: Serve) -> Non
     assert asked["constrain"] is False
 
 
-def test_the_same_request_gives_the_same_bytes(serve: Serve) -> None:
-    server = serve(Canned("[]"))
-    body = json.dumps({"messages": user("x")}).encode()
-    assert post(server, body) == post(server, body)
-
-
-def test_the_models_are_listed(serve: Serve) -> None:
-    assert [model.id for model in client_of(serve(Canned("[]"))).models.list()] == ["needle3", "needle3-raw"]
-
-
-def test_a_wrong_key_is_refused_by_every_path(serve: Serve) -> None:
-    server = serve(Canned("[]"))
-    with pytest.raises(openai.AuthenticationError):
-        client_of(server, "wrong").models.list()
-    with pytest.raises(openai.AuthenticationError):
-        client_of(server, "wrong").chat.completions.create(model="needle3", messages=user("x"))
-    assert post(server, b"{}", Authorization="")[0] == 401
+def test_the_same_request_gives_the_same_reply(load: Load) -> None:
+    engine = load(Canned("[]"))
+    assert post(engine, {"messages": user("x")}) == post(engine, {"messages": user("x")})
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("more", "said"),
     [
-        (b"{", "not JSON"),
-        (b"\xff", "not JSON"),
-        (b'{"messages": NaN}', "not JSON"),
-        (b"[" * 100_000, "not JSON"),
-        (b"[]", "JSON object"),
-        (b"{}", "messages"),
-        (b'{"messages": [1]}', "messages"),
-        (b'{"messages": []}', "user message"),
-        (b'{"messages": [{"role": "user", "content": null}]}', "content that is text"),
-        (b'{"messages": [{"role": "user", "content": "x"}], "tools": [{}]}', "tools"),
-        (b'{"messages": [{"role": "user", "content": "x"}], "tools": 1}', "tools"),
-        (b'{"messages": [{"role": "user", "content": "x"}], "model": "gpt"}', "model"),
-        (b'{"messages": [{"role": "user", "content": "x"}], "max_tokens": "9"}', "max_tokens"),
-        (b'{"messages": [{"role": "user", "content": "x"}], "temperature": -1}', "temperature"),
-        (b'{"messages": [{"role": "user", "content": "x"}], "seed": true}', "seed"),
+        ({"messages": None}, "messages"),
+        ({"messages": [1]}, "messages"),
+        ({"messages": []}, "user message"),
+        ({"messages": [{"role": "user", "content": None}]}, "content that is text"),
+        ({"tools": [{}]}, "tools"),
+        ({"tools": 1}, "tools"),
+        ({"model": "gpt"}, "model"),
+        ({"max_tokens": "9"}, "max_tokens"),
+        ({"temperature": -1}, "temperature"),
+        ({"seed": True}, "seed"),
     ],
 )
-def test_a_malformed_request_is_a_400_that_says_why(serve: Serve, body: bytes, said: str) -> None:
-    status, answer = post(serve(Canned("[]")), body)
-    assert status == 400
-    assert answer["error"]["type"] == "invalid_request_error"
-    assert said in answer["error"]["message"]
+def test_a_malformed_request_is_a_400_that_says_why(load: Load, more: dict[str, Any], said: str) -> None:
+    with pytest.raises(openai.BadRequestError, match=said) as refused:
+        post(load(Canned("[]")), {"messages": user("x"), **more})
+    assert refused.value.type == "invalid_request_error"
 
 
-def test_other_paths_and_sizes_are_refused(serve: Serve) -> None:
-    server = serve(Canned("[]"))
-    assert post(server, b"{}", path="/v1/elsewhere")[0] == 404
-    assert post(server, None, **{"Content-Length": "99999999999"})[0] == 413
-    assert post(server, None, **{"Content-Length": "-1"})[0] == 411
-    assert post(server, None, **{"Content-Length": "²"})[0] == 411
-
-
-def test_a_request_that_is_too_long_is_a_400(serve: Serve) -> None:
+def test_a_request_that_is_too_long_is_a_400(load: Load) -> None:
     engine = Canned(None, token_ids=[], stop_reason="MaxSeqLen", positions=8192)
     with pytest.raises(openai.BadRequestError, match="too long: expected fewer than 8192 tokens"):
-        client_of(serve(engine)).chat.completions.create(model="needle3", messages=user("x"))
+        load(engine).client().chat.completions.create(model="needle3", messages=user("x"))
 
 
-def test_a_failing_engine_is_a_500_and_the_server_goes_on(serve: Serve) -> None:
-    server = serve(Broken())
+def test_a_failing_engine_is_a_500_and_the_next_request_is_asked(load: Load) -> None:
+    engine = load(Broken())
     for _ in range(2):
-        status, answer = post(server, json.dumps({"messages": user("x")}).encode())
-        assert (status, answer["error"]["message"]) == (500, "the engine failed: RuntimeError")
+        with pytest.raises(openai.InternalServerError, match="the engine failed: RuntimeError"):
+            post(engine, {"messages": user("x")})
 
 
-def test_it_listens_on_the_loopback_address_only_and_hides_its_key(serve: Serve) -> None:
-    server = serve(Canned("[]"))
-    assert server.base_url.startswith("http://127.0.0.1:")
-    assert server.api_key not in repr(server)
+def test_requests_of_several_threads_are_asked_one_at_a_time(load: Load) -> None:
+    class Slow(Canned):
+        busy = False
+
+        def generate(self, query: str, tools_json: str, /, **settings: Any) -> dict[str, Any]:
+            assert not self.busy
+            self.busy = True
+            time.sleep(0.02)
+            self.busy = False
+            return super().generate(query, tools_json, **settings)
+
+    engine = load(Slow("[]"))
+    with ThreadPoolExecutor(4) as pool:
+        replies = list(pool.map(lambda _: post(engine, {"messages": user("x")}), range(8)))
+    assert all(reply == replies[0] for reply in replies)
+
+
+def test_whoever_waits_for_an_engine_hears_ctrl_c() -> None:
+    done = threading.Event()
+    engine = Engine("slow", lambda _body: {"waited": done.wait(20)})
+    threading.Timer(0.3, signal.raise_signal, [signal.SIGINT]).start()
+    started = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        post(engine, {})
+    assert time.monotonic() - started < 10
+    done.set()
+    engine.close()
 
 
 @pytest.mark.parametrize(
@@ -244,7 +232,7 @@ def test_missing_weights_are_said_at_the_first_request(
     pytest.importorskip("needle_rs")
     monkeypatch.setenv("ZOOLAB_CACHE", str(tmp_path))
     with pytest.raises(InvalidInput, match="run: zoolab local fetch needle"):
-        LocalModel("needle", servers=Servers())(Request(user("x"), (ADD,)))
+        LocalModel("needle", engines=Engines())(Request(user("x"), (ADD,)))
 
 
 def test_importing_costs_no_runtime() -> None:
@@ -353,17 +341,25 @@ def test_both_together_call_and_then_answer(need: Callable[[str], None]) -> None
 @pytest.mark.local
 def test_models_are_shared_and_let_go_by_their_last_user(need: Callable[[str], None]) -> None:
     need("needle")
-    servers = Servers()
+    engines = Engines()
     request = Request(user("Add 42 and 58."), (ADD,))
-    one, other = LocalModel("needle", servers=servers), LocalModel("needle", servers=servers)
+    one, other = LocalModel("needle", engines=engines), LocalModel("needle", engines=engines)
     one(request), other(request)
-    server = servers.take("needle")
+    engine = engines.take("needle")
     one.close()
     other.close()
-    assert client_of(server).models.list()
-    servers.give_back("needle")
-    with pytest.raises(openai.APIConnectionError):
-        client_of(server).models.list()
+    assert post(engine, {"messages": user("Add 42 and 58.")})
+    engines.give_back("needle")
+    with pytest.raises(openai.InternalServerError):
+        post(engine, {"messages": user("Add 42 and 58.")})
+
+
+@pytest.mark.local
+@pytest.mark.parametrize("stream", [False, True])
+def test_what_llama_refuses_is_a_400(stream: bool, need: Callable[[str], None]) -> None:
+    need("smollm2")
+    with LocalModel("smollm2", stream=stream) as model, pytest.raises(ModelError, match="answered 400"):
+        model(Request(user("word " * 5000)))
 
 
 @pytest.mark.local

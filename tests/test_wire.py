@@ -11,7 +11,14 @@ from talk import CONVERTED, NAMES, TOOLS, USER, answers, asks, call, request
 from zoolab.errors import InvalidInput
 from zoolab.records import Failure, Outcome, Request
 from zoolab.steps.result import make_result
-from zoolab.wire import FORMATS, anthropic, gemini, ollama, openai, wire_format
+from zoolab.wire import FORMATS, wire_format
+
+anthropic, gemini, ollama, openai = (
+    FORMATS["anthropic"],
+    FORMATS["gemini"],
+    FORMATS["ollama"],
+    FORMATS["openai"],
+)
 
 PARALLEL = [USER, asks(call("b"), call("a", "now", "")), answers("b", "2"), answers("a", "noon")]
 

@@ -10,7 +10,9 @@ from talk import CONVERTED, NAMES, USER, answers, asks, call, request
 from zoolab.errors import ModelError
 from zoolab.records import ToolCall
 from zoolab.steps.tool_call import read_calls
-from zoolab.wire import FORMATS, anthropic, gemini, openai
+from zoolab.wire import FORMATS
+
+anthropic, gemini, openai = map(FORMATS.__getitem__, ["anthropic", "gemini", "openai"])
 
 # Responses
 

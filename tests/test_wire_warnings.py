@@ -12,9 +12,16 @@ from talk import CONVERTED, NAMES, USER, answers, asks, call, request
 
 from zoolab.errors import InvalidInput
 from zoolab.records import Request, Withheld
-from zoolab.wire import FORMATS, anthropic, gemini, notes, ollama, responses, translate, translate_reply
+from zoolab.wire import FORMATS, translate, translate_reply, warnings
 
-CODES = set(re.findall(r"^ *([a-z_]+)  ", notes.__doc__, re.MULTILINE)) - {"code"}
+anthropic, gemini, ollama, responses = (
+    FORMATS["anthropic"],
+    FORMATS["gemini"],
+    FORMATS["ollama"],
+    FORMATS["responses"],
+)
+
+CODES = set(re.findall(r"^ *([a-z_]+)  ", warnings.__doc__, re.MULTILINE)) - {"code"}
 SPEAKS = {"max_tokens": 9, "stream": False}  # what every wire takes, and some would add
 OTHERS = ["responses", *CONVERTED]
 APART = ["anthropic", "gemini"]

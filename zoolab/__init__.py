@@ -47,12 +47,12 @@ if TYPE_CHECKING:
     from zoolab.inspector.inspector import inspect
     from zoolab.limits import Price
     from zoolab.loop import walk
-    from zoolab.models.choosing import model_for
     from zoolab.models.faulty import Faulty
     from zoolab.models.local import LocalModel
     from zoolab.models.openai import OpenAIModel
     from zoolab.models.replay import Replay
     from zoolab.models.scripted import Scripted
+    from zoolab.models.switch import model_for
     from zoolab.nested import as_tool, with_tools
     from zoolab.policy import Permissions, Policy, ask_user
     from zoolab.predictions import predict
@@ -115,7 +115,7 @@ if not TYPE_CHECKING:  # a type checker would take any name for one of this pack
             "inspector.inspector": "inspect",
             "limits": "Price",
             "loop": "walk",
-            "models.choosing": "model_for",
+            "models.switch": "model_for",
             "models.faulty": "Faulty",
             "models.local": "LocalModel",
             "models.openai": "OpenAIModel",

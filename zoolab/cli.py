@@ -23,7 +23,7 @@ DONE, FELL_SHORT, COULD_NOT_RUN = 0, 1, 2
 LATE = {
     "labs": "the graded labs: list, status, build, export",
     "grade": "grade submissions of a lab",
-    "datasets": "the data sets: list, fetch, rebuild",
+    "datasets": "the data sets: list, fetch",
     "experiment": "run an experiment from a configuration",
 }
 

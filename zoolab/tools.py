@@ -6,7 +6,7 @@ import copy
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Literal
 
@@ -15,6 +15,7 @@ from zoolab.faults import Fault
 from zoolab.jsontext import encode
 from zoolab.readonly import plain, read_only
 from zoolab.schema.checker import SchemaChecker, check_schema_bounds
+from zoolab.schema.formats import TOOL_FORMATS
 from zoolab.schema.openapi import from_openapi
 
 if TYPE_CHECKING:
@@ -173,18 +174,21 @@ class Tool(Generic[P, R_co]):
         >>> Tool("now", "The time.", {"type": "object", "properties": {}}).schema("anthropic")
         {'name': 'now', 'description': 'The time.', 'input_schema': {'type': 'object', 'properties': {}}}
         """
-        try:
-            render = _FORMATS[format]
-        except KeyError:
-            raise InvalidInput(f"no tool format {format!r}", expected=", ".join(_FORMATS)) from None
-        made: dict[str, Any] = plain(render(self))
+        if format not in TOOL_FORMATS:
+            raise InvalidInput(f"no tool format {format!r}", expected=", ".join(TOOL_FORMATS))
+        made: dict[str, Any] = plain(self._in_format(format))
         return made
 
     @cached_property
     def sent(self) -> dict[str, Any]:
         """The tool as requests carry it, read-only."""
-        made: dict[str, Any] = read_only(_openai(self))
+        made: dict[str, Any] = read_only(self._in_format("openai"))
         return made
+
+    def _in_format(self, format: Format) -> dict[str, Any]:
+        strict = {"strict": True} if self.strict else {}
+        described = {"name": self.name, "description": self.description, "parameters": self.parameters}
+        return TOOL_FORMATS[format]({**described, **strict})
 
     def invoke(self, arguments: Mapping[str, Any], context: Context | None = None) -> Any:
         """Call the function with JSON arguments: bound to Python types, and with its context."""
@@ -247,48 +251,6 @@ class Tool(Generic[P, R_co]):
         ['query']
         """
         return ToolBuilder(name, description)
-
-
-def _openai(tool: Tool) -> dict[str, Any]:
-    function: dict[str, Any] = {
-        "name": tool.name,
-        "description": tool.description,
-        "parameters": tool.parameters,
-    }
-    if tool.strict:
-        function["strict"] = True
-    return {"type": "function", "function": function}
-
-
-def _anthropic(tool: Tool) -> dict[str, Any]:
-    strict = {"strict": True} if tool.strict else {}
-    return {"name": tool.name, "description": tool.description, "input_schema": tool.parameters, **strict}
-
-
-def _responses(tool: Tool) -> dict[str, Any]:
-    return {"type": "function", **_openai(replace(tool, strict=False))["function"], "strict": tool.strict}
-
-
-def _ollama(tool: Tool) -> dict[str, Any]:
-    return _openai(replace(tool, strict=False))
-
-
-def _gemini(tool: Tool) -> dict[str, Any]:
-    return {"name": tool.name, "description": tool.description, "parametersJsonSchema": tool.parameters}
-
-
-def _mcp(tool: Tool) -> dict[str, Any]:
-    return {"name": tool.name, "description": tool.description, "inputSchema": tool.parameters}
-
-
-_FORMATS: dict[str, Callable[[Tool], dict[str, Any]]] = {
-    "openai": _openai,
-    "responses": _responses,
-    "anthropic": _anthropic,
-    "gemini": _gemini,
-    "ollama": _ollama,
-    "mcp": _mcp,
-}
 
 
 class ToolBuilder:

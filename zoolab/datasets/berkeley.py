@@ -15,8 +15,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zoolab.datasets.berkeley_answers import first_answer
-from zoolab.datasets.berkeley_types import as_tool, is_code, tool_name
+from zoolab.datasets.berkeley_types import as_tool, first_answer, is_code, tool_name
 from zoolab.datasets.loading import frame_of
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode

@@ -1,9 +1,13 @@
-"""Berkeley's tools as JSON Schema: other names for types, names with dots, values of Java and JavaScript."""
+"""Berkeley's tools and ground truth, in JSON Schema and JSON.
+
+Its tools have other names for types, names with dots, and values of Java and JavaScript. Its ground truth
+lists for each argument the values that are accepted; "" says that the argument may be left out.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -87,6 +91,49 @@ def as_schema(written: Mapping[str, Any]) -> dict[str, Any]:
         else:
             made[key] = value
     return made
+
+
+def first_answer(
+    truth: Sequence[Mapping[str, Any]], functions: Sequence[Mapping[str, Any]]
+) -> tuple[str, dict[str, Any]]:
+    """The tool and the arguments of the first call that is expected, of each argument the first value.
+
+    >>> tools = [{"function": {"name": "a_b", "parameters": {"required": ["x"]}}}]
+    >>> first_answer([{"a.b": {"x": [1, 2], "unit": ["", "m"]}}], tools)
+    ('a_b', {'x': 1})
+    """
+    (written, accepted), *_ = truth[0].items()
+    name = tool_name(written)
+    known = [f["function"]["parameters"] for f in functions if f["function"]["name"] == name]
+    return name, first_values(accepted, known[0] if known else {})
+
+
+def first_values(accepted: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+    """An object out of the accepted values of its members; what may be left out is.
+
+    >>> first_values({"at": [{"lat": [1.5], "lon": [2]}], "unit": ["", "m"]}, {})
+    {'at': {'lat': 1.5, 'lon': 2}}
+    """
+    required = schema.get("required") or ()
+    kept = {
+        key: values
+        for key, values in accepted.items()
+        if key in required or not isinstance(values, list) or "" not in values
+    }
+    properties = schema.get("properties") or {}
+    return {
+        key: _first(values[0] if isinstance(values, list) and values else values, properties.get(key) or {})
+        for key, values in kept.items()
+    }
+
+
+def _first(value: Any, schema: Mapping[str, Any]) -> Any:
+    if isinstance(value, Mapping):
+        return first_values(value, schema)
+    if isinstance(value, list):
+        items = schema.get("items")
+        return [_first(item, items if isinstance(items, Mapping) else {}) for item in value]
+    return value
 
 
 def _as_text(written: Mapping[str, Any], language: str) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
 
 MAX_ROWS = 20_000
+DOMAINS = ("devops", "support", "analytics", "security")
 
 _TEXT, _NUMBER, _TRUTH, _LIST, _OBJECT = (str,), (int,), (bool,), (list,), (dict,)
 _OR_NONE = (NoneType,)

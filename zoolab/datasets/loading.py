@@ -1,13 +1,20 @@
-"""Data sets as data frames, each row checked."""
+"""The data sets as a reader loads them: rows of bounded files, data frames, traces, tools."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+import gzip
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
-from zoolab.datasets.catalog import MAX_ROWS, lookup
-from zoolab.datasets.files import folder, read_rows
+from zoolab.datasets.catalog import DOMAINS, MAX_ROWS, lookup
 from zoolab.errors import InvalidInput
+from zoolab.jsontext import NotStrictJSON, excerpt, parse_json
+from zoolab.registry import ToolRegistry
+from zoolab.toolbox.catalog import tools_named
+from zoolab.tools import Tool
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -15,6 +22,40 @@ if TYPE_CHECKING:
     from zoolab.trace import Trace
 
 Row = dict[str, Any]
+
+MAX_BYTES = 16 << 20
+MAX_LINE = 1 << 20
+
+
+def folder() -> Path:
+    """The folder of the data sets: beside the package in a checkout, within it in a wheel.
+
+    >>> (folder() / "selection-cases").is_dir()
+    True
+    """
+    package = Path(str(files("zoolab")))
+    inside = package / "_datasets"
+    return inside if inside.is_dir() else package.parent / "datasets"
+
+
+def read_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a JSONL file, packed by gzip or not.
+
+    Raises:
+        InvalidInput: It cannot be read, or a line is no strict JSON object; names the line.
+
+    >>> next(read_rows(folder() / "selection-cases" / "tools.jsonl"))["name"]
+    'scale_service'
+    """
+    for number, line in enumerate(_lines(path), 1):
+        where = f"{path.name}, line {number},"
+        try:
+            row = parse_json(line)
+        except NotStrictJSON as error:
+            raise InvalidInput(f"{where} is no JSON: {error}", advice="restore the file") from None
+        if not isinstance(row, dict):
+            raise InvalidInput(f"{where} is {excerpt(row)}", expected="an object")
+        yield cast("dict[str, Any]", row)
 
 
 def load(name: str) -> pd.DataFrame:
@@ -73,3 +114,47 @@ def load_trace(name: str) -> Trace:
     if name not in {row["id"] for row in rows_of("traces")}:
         raise InvalidInput(f"no trace is named {name!r}", expected='an id of load("traces")')
     return Trace.load(folder() / "traces" / f"{name}.jsonl")
+
+
+def selection_tools(*names: str) -> ToolRegistry:
+    """The forty tools of the selection cases, or those of these names, in the order given.
+
+    Tools of the toolbox work, on fresh worlds; the others only say that they were called.
+
+    >>> len(selection_tools()), selection_tools("refund_order").names()
+    (40, ['refund_order'])
+    >>> selection_tools("close_ticket").execute("close_ticket", {"ticket_id": "T-1", "resolution": "solved"})
+    {'accepted': 'close_ticket'}
+    """
+    known = {tool.name: tool for tool in tools_named(*DOMAINS)}
+    known |= {row["name"]: _stand_in(row) for row in read_rows(folder() / "selection-cases" / "tools.jsonl")}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise InvalidInput(f"no tool of the cases is named {unknown[0]!r}", expected=", ".join(known))
+    return ToolRegistry(known[name] for name in names or known)
+
+
+def _lines(path: Path) -> Iterator[str]:
+    """Lines of bounded length, of a file of bounded size, however much it unpacks to."""
+    read = 0
+    try:
+        with _opened(path) as file:
+            while line := file.readline(MAX_LINE + 1):
+                read += len(line)
+                if len(line) > MAX_LINE or read > MAX_BYTES:
+                    raise InvalidInput(f"{path.name} is too large", expected=f"lines of {MAX_LINE:,} bytes")
+                yield line.decode("utf-8")
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is damaged"
+        raise InvalidInput(f"cannot read {path}: {reason}", expected="a data set of zoolab") from None
+
+
+def _opened(path: Path) -> io.BufferedIOBase:
+    return cast("io.BufferedIOBase", gzip.open(path) if path.suffix == ".gz" else path.open("rb"))
+
+
+def _stand_in(row: Mapping[str, Any]) -> Tool:
+    name = row["name"]
+    return Tool.from_schema(
+        name, row["description"], row["parameters"], lambda **_arguments: {"accepted": name}, risk=row["risk"]
+    )

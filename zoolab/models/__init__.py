@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 from zoolab.lazy import lazily
 
 if TYPE_CHECKING:
-    from zoolab.models.choosing import model_for
     from zoolab.models.faulty import Faulty
     from zoolab.models.local import LocalModel
     from zoolab.models.openai import OpenAIModel
     from zoolab.models.replay import Replay
     from zoolab.models.scripted import Scripted
+    from zoolab.models.switch import model_for
 
 __all__ = ["Faulty", "LocalModel", "OpenAIModel", "Replay", "Scripted", "model_for"]
 
@@ -28,7 +28,7 @@ if not TYPE_CHECKING:  # a type checker would take any name for one of this pack
     __getattr__, __dir__ = lazily(
         __name__,
         {
-            "choosing": "model_for",
+            "switch": "model_for",
             "faulty": "Faulty",
             "local": "LocalModel",
             "openai": "OpenAIModel",

@@ -18,17 +18,16 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from zoolab.errors import InvalidInput
 from zoolab.models import weights
-from zoolab.models.serving import Server, Servers
+from zoolab.models.engines import Engine, Engines
 from zoolab.records import Message, Reply, Request
 
 if TYPE_CHECKING:
     from zoolab.models.openai import OpenAIModel
 
-__all__ = ["LocalModel", "shared_servers", "words_request"]
+__all__ = ["LocalModel", "shared_engines", "words_request"]
 
 SEED = 42
 MAX_TOKENS = 160
-_TIMEOUT_SECONDS = 300.0
 
 # Chosen by reading the answers to 17 results, of which it gets 13 right; tuned on those, so expect fewer
 # right on others. The order of the examples changes answers.
@@ -47,13 +46,13 @@ _WORDS_EXAMPLES = (
 
 
 @cache
-def shared_servers() -> Servers:
-    """The servers that all local models of this process share, so that weights are loaded once.
+def shared_engines() -> Engines:
+    """The engines that all local models of this process share, so that weights are loaded once.
 
-    >>> shared_servers() is shared_servers()
+    >>> shared_engines() is shared_engines()
     True
     """
-    return Servers()
+    return Engines()
 
 
 class LocalModel:
@@ -63,7 +62,7 @@ class LocalModel:
         name: "needle" chooses calls, also at a lower depth ("needle-L8") or without its guard ("needle-raw");
             "smollm2" writes text; "needle-L8+smollm2" and by default "needle+smollm2": both work together.
         stream: Whether replies are streamed; needle's are cut into pieces after they are complete.
-        servers: Who runs the models; by default all local models of the process share theirs.
+        engines: What runs the models; by default all local models of the process share their engines.
 
     The weights have to be fetched once: `zoolab local fetch`. Temperature 0 and a fixed seed: the same
     request gives the same reply. A model is loaded at its first request and let go by `close`.
@@ -81,12 +80,12 @@ class LocalModel:
     deterministic = True
 
     def __init__(
-        self, name: str | None = None, *, stream: bool = False, servers: Servers | None = None
+        self, name: str | None = None, *, stream: bool = False, engines: Engines | None = None
     ) -> None:
         self._name, self._stream = name or "needle+smollm2", stream
         #: Who chooses calls, and who writes words: often the same.
         self._caller, self._writer = _caller_and_writer(self._name)
-        self._servers = servers or shared_servers()
+        self._engines = engines or shared_engines()
         self._models: dict[str, OpenAIModel] = {}
         self._lock = threading.Lock()
 
@@ -130,7 +129,7 @@ class LocalModel:
         return self._caller if choosing else self._writer
 
     def sent(self, request: Request) -> Request:
-        """The request as it is really sent; another one only where both models work together.
+        """The request as it is really sent; another one only if both models work together.
 
         >>> request = Request([{"role": "user", "content": "Hi"}])
         >>> LocalModel().sent(request) is request
@@ -145,7 +144,7 @@ class LocalModel:
             while self._models:
                 name, model = self._models.popitem()
                 model.client.close()
-                self._servers.give_back(name)
+                self._engines.give_back(name)
 
     def __enter__(self) -> LocalModel:
         return self
@@ -156,7 +155,7 @@ class LocalModel:
     def _model(self, name: str) -> OpenAIModel:
         with self._lock:
             if name not in self._models:
-                self._models[name] = _connect(self._servers.take(name), self._stream)
+                self._models[name] = _connect(self._engines.take(name), self._stream)
             return self._models[name]
 
 
@@ -200,15 +199,10 @@ def _caller_and_writer(name: str) -> tuple[str, str]:
     return found
 
 
-def _connect(server: Server, stream: bool) -> OpenAIModel:
-    import openai
-
+def _connect(engine: Engine, stream: bool) -> OpenAIModel:
     from zoolab.models.openai import OpenAIModel
 
-    client = openai.OpenAI(
-        base_url=server.base_url, api_key=server.api_key, max_retries=0, timeout=_TIMEOUT_SECONDS
-    )
-    return OpenAIModel(server.model, client, stream, seed=SEED, max_tokens=MAX_TOKENS)
+    return OpenAIModel(engine.model, engine.client(), stream, seed=SEED, max_tokens=MAX_TOKENS)
 
 
 def _ends_in_result(request: Request) -> bool:

@@ -4,27 +4,26 @@ Needle is one shot: it sees the system message, the last user message and the to
 writes no final answer and does not see results. Its thought comes as `reasoning_content`; when it declines
 to call, the thought is its content. All that it wrote is in the completion's `needle.raw`.
 
-A streamed reply is the finished reply in pieces: the engine's own streaming knows neither system message
-nor seed nor limit. Ids and times are derived from the request, so that recordings are reproducible.
+A streamed reply is the finished reply in pieces: the engine's own streaming ignores the system message,
+the seed and the limit. Ids and times are derived from the request, so that recordings are reproducible.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 from zoolab.jsontext import canonical, digest, encode, is_utf8
 
-__all__ = ["MODELS", "BadRequest", "Engine", "Prompt", "chunks", "complete", "cut_calls", "read_prompt"]
+__all__ = ["MODELS", "BadRequest", "Engine", "Prompt", "complete", "cut_calls", "read_prompt"]
 
 #: needle3 may only write calls of the tools it was given; needle3-raw may write anything.
 MODELS = ("needle3", "needle3-raw")
 
 _SERVED = re.compile(r"needle3(?:-L[0-9]{1,2})?(?:-raw)?")
 _MAX_TOKENS = 160
-_PIECE = 12
 _CALL = re.compile(r'\{\s*"name"\s*:\s*("(?:[^"\\]|\\.)*+")\s*,\s*"arguments"\s*:\s*')
 # Possessive and closed by the end of the text as well: linear on any input.
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.?)*+(?:"|\Z)|[\[{]|[\]}]|,', re.DOTALL)
@@ -140,40 +139,6 @@ def cut_calls(text: str) -> list[tuple[str, str]]:
         calls.append((match.group(1)[1:-1], text[match.end() : end]))
         match = _CALL.search(text, end)
     return calls
-
-
-def chunks(completion: Mapping[str, Any], *, usage: bool = False) -> Iterator[dict[str, Any]]:
-    """A completion as the chunks of a streamed reply; `usage` adds a last one with the tokens.
-
-    >>> message = {"role": "assistant", "content": "No tool fits that."}
-    >>> reply = {"choices": [{"message": message, "finish_reason": "stop"}], "usage": {}}
-    >>> [chunk["choices"][0]["delta"].get("content") for chunk in chunks(reply)]
-    [None, 'No tool fits', ' that.', None]
-    """
-    head = {key: completion[key] for key in ("id", "created", "model") if key in completion}
-    head["object"] = "chat.completion.chunk"
-    choice = completion["choices"][0]
-    for delta in _deltas(choice["message"]):
-        yield {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
-    yield {**head, "choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]}
-    if usage:
-        yield {**head, "choices": [], "usage": completion["usage"]}
-
-
-def _deltas(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    yield {"role": "assistant", "content": None}
-    for field in ("reasoning_content", "content"):
-        for piece in _pieces(message.get(field) or ""):
-            yield {field: piece}
-    for index, call in enumerate(message.get("tool_calls") or ()):
-        function = call["function"]
-        yield {"tool_calls": [{**call, "index": index, "function": {**function, "arguments": ""}}]}
-        for piece in _pieces(function["arguments"]):
-            yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
-
-
-def _pieces(text: str) -> Iterator[str]:
-    return (text[start : start + _PIECE] for start in range(0, len(text), _PIECE))
 
 
 def _value_end(text: str, start: int) -> int:

@@ -19,16 +19,19 @@ if TYPE_CHECKING:
 #: The name of a request, where whoever sends it knows it already.
 KEY_HEADER = "x-zoolab-request"
 
-Answer = Callable[[Callable[[], dict[str, Any]], str | None], tuple[int, dict[str, Any]]]
+Body = dict[str, Any]
+#: Takes what reads the body of a request, and its name or None; returns a status and a completion, an error,
+#: or the chunks of a completion.
+Answer = Callable[[Callable[[], Body], str | None], tuple[int, Body | list[Body]]]
 
 PIECE = 6
 
 
-def offline_client(answer: Answer) -> openai.OpenAI:
+def offline_client(answer: Answer, host: str = "recording") -> openai.OpenAI:
     """An `openai.OpenAI` whose requests are answered by a function.
 
-    It gets a function that reads the request's body, and the name of the request or None; it returns
-    (status, body). A request for a stream gets the same answer cut into chunks.
+    A request for a stream gets the chunks of the answer; one that came whole is cut. `host` is how errors
+    name the endpoint.
 
     >>> client = offline_client(lambda read, key: (404, {"error": {"message": "nobody here"}}))
     >>> client.models.list()
@@ -43,15 +46,16 @@ def offline_client(answer: Answer) -> openai.OpenAI:
         def handle_request(self, request: Any) -> Any:
             content = request.read()
             status, response = answer(lambda: json.loads(content or b"{}"), request.headers.get(KEY_HEADER))
-            if status == 200 and _wants_stream(content):
-                events = "".join(f"data: {encode(chunk)}\n\n" for chunk in chunks_of(response))
+            if status == 200 and (isinstance(response, list) or _wants_stream(content)):
+                chunks = response if isinstance(response, list) else chunks_of(response)
+                events = "".join(f"data: {encode(chunk)}\n\n" for chunk in chunks)
                 headers = {"content-type": "text/event-stream"}
                 return http.Response(200, headers=headers, text=events + "data: [DONE]\n\n")
             return http.Response(status, json=response)
 
     client = http.Client(transport=Transport())
     return openai.OpenAI(
-        api_key="none", base_url="http://recording.invalid/v1", http_client=client, max_retries=0
+        api_key="none", base_url=f"http://{host}.invalid/v1", http_client=client, max_retries=0
     )
 
 

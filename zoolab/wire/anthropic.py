@@ -22,210 +22,115 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from zoolab.jsontext import excerpt
 from zoolab.records import Message, Request
-from zoolab.wire.blocks import assistant_in, blocks_of, joined_text, messages_in, result_block
-from zoolab.wire.notes import Notes, WireWarning
-from zoolab.wire.plain import Manner, plain_message, plain_messages, system_first, without_empty
-from zoolab.wire.received import Reading, answered, read_tool, sent
-from zoolab.wire.shared import (
-    as_list,
-    at_home,
-    function_in,
-    is_foreign,
-    renamed,
-    tool_names,
-    with_settings,
-)
-from zoolab.wire.terms import plain_choice, plain_settings, plain_tools
+from zoolab.schema.formats import NO_PARAMETERS
+from zoolab.wire.chat import as_list, calls_of, is_error, text_of, tool_names, turns_of
+from zoolab.wire.format import Fields, Tools, WireFormat
+from zoolab.wire.normalise import Placed, system_first, without_empty
+from zoolab.wire.reading import Reading, joined_texts, reply_message
+from zoolab.wire.warnings import Notes
 
 MAX_TOKENS = 1024
 
 _SETTINGS = {"stop": "stop_sequences", "max_completion_tokens": "max_tokens"}
-_HOMES = (*_SETTINGS, "max_tokens", "metadata", "model", "service_tier", "stream", "temperature", "top_p")
-_OURS = ("function", "custom")
-_OWN = ("system", "messages", "tools", "tool_choice")
+_BACK = {"stop_sequences": "stop"}
+_ALIASES = {**_SETTINGS, **_BACK}
 _CHOICES = {"auto": "auto", "required": "any", "none": "none"}
-_TOOL = ("name", "description", "parameters", "input_schema", "type")
-_EMPTY: dict[str, Any] = {"type": "object", "properties": {}}
 
 
-def normalise(request: Request) -> tuple[Request, tuple[WireWarning, ...]]:
-    """The request as this wire can say it, and what of it changed.
+class Anthropic(WireFormat):
+    """Anthropic's Messages.
 
-    >>> [warning.code for warning in normalise(Request([{"role": "user", "content": "Hi"}]))[1]]
-    ['setting_added']
-    """
-    notes = Notes()
-    placed = plain_messages(request.messages, Manner(), notes)
-    messages = [message for _, message in system_first(without_empty(placed, notes), notes)]
-    tool_names(messages)  # each result has its call
-    tools = plain_tools(request.tools, _tool_and_back, notes)
-    choice = plain_choice(request.tool_choice, tools, notes)
-    fields = _fields(request.settings)
-    parallel = request.settings.get("parallel_tool_calls")
-    if tools and choice != "none" and isinstance(parallel, bool):
-        fields["parallel_tool_calls"] = parallel
-    names = {**_SETTINGS, "stop_sequences": "stop"}
-    settings = plain_settings(request.settings, _settings_in(fields), names, notes)
-    return Request(messages, tools, choice, settings), notes.warnings
-
-
-def to_body(request: Request, model: str = "", **settings: Any) -> dict[str, Any]:
-    """The body of the HTTP request.
-
-    Args:
-        request: The conversation, the tools and the choice of them.
-        model: The name of the model; left out if empty.
-        settings: Further fields of the body. `stop`, `max_completion_tokens` and `parallel_tool_calls`
-            are translated; what only OpenAI knows is left out, the others go as they are.
-
-    Raises:
-        InvalidInput: A message or a tool that this API has no form for; a result without its call.
-
-    >>> to_body(Request([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}]))
+    >>> wire = Anthropic()
+    >>> wire.to_body(Request([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}]))
     {'max_tokens': 1024, 'system': 'Be brief.', 'messages': [{'role': 'user', 'content': 'Hi'}]}
-    """
-    plain, _ = normalise(with_settings(request, model, settings))
-    body = _fields(plain.settings)
-    messages = list(plain.messages)
-    if messages and messages[0]["role"] == "system":
-        body["system"] = messages.pop(0)["content"]
-    body["messages"] = _turns(messages)
-    if plain.tools:
-        body["tools"] = [_tool(tool) for tool in plain.tools]
-        body["tool_choice"] = _choice(plain.tool_choice, plain.settings)
-    return body
-
-
-def from_body(body: Any) -> Request:
-    """The request that a body holds.
-
-    Raises:
-        InvalidInput: It is none, or holds what zoolab has no form for, as an image.
-
-    >>> from_body({"messages": [{"role": "user", "content": "Hi"}], "stop_sequences": ["."]}).settings
-    {'stop': ['.']}
-    """
-    reading = sent(body)
-    fields = dict(reading.object(body, "an object with a list of messages"))
-    system = joined_text(fields.pop("system", ""), reading, "\n\n")
-    messages: list[Message] = [{"role": "system", "content": system}] if system else []
-    for turn in reading.objects(fields.pop("messages", ""), "a list of messages"):
-        messages += messages_in(turn, reading)
-    tool_names(messages)
-    tools = tuple(_tool_in(tool, reading) for tool in reading.objects(fields.pop("tools", None), "tools"))
-    chosen = reading.object(fields.pop("tool_choice", {"type": "auto"}), "a tool_choice with a type")
-    if isinstance(chosen.get("disable_parallel_tool_use"), bool):
-        fields["parallel_tool_calls"] = not chosen["disable_parallel_tool_use"]
-    return Request(messages, tools, _choice_in(chosen, reading), _settings_in(fields))
-
-
-def to_response(message: Message) -> dict[str, Any]:
-    """The smallest response that answers with an assistant message.
-
-    >>> to_response({"role": "assistant", "content": "Hi"})["content"]
-    [{'type': 'text', 'text': 'Hi'}]
-    """
-    blocks = blocks_of(normalise_reply(message)[0])
-    ended = "tool_use" if any(block["type"] == "tool_use" for block in blocks) else "end_turn"
-    return {
-        "id": "msg_1",
-        "type": "message",
-        "role": "assistant",
-        "model": "",
-        "content": blocks,
-        "stop_reason": ended,
-        "stop_sequence": None,
-        "usage": {"input_tokens": 0, "output_tokens": 0},
-    }
-
-
-def from_response(body: Any) -> Message:
-    """The assistant message of a response, in OpenAI's form.
-
-    Texts are joined. Thinking, and the calls that the API answers itself (`server_tool_use`), are left out.
-
-    Raises:
-        ModelError: The response holds no content.
-
     >>> call = {"type": "tool_use", "id": "toolu_1", "name": "add", "input": {"a": 1}}
-    >>> from_response({"content": [call]})["tool_calls"][0]["function"]
+    >>> wire.from_response({"content": [call]})["tool_calls"][0]["function"]
     {'name': 'add', 'arguments': '{"a":1}'}
     """
-    reading = answered(body)
-    expected = "a message with a list of content blocks"
-    content = reading.object(body, expected).get("content")
-    if not isinstance(content, list):
-        raise reading.junk(expected)
-    return assistant_in(reading.objects(content, expected), reading)
+
+    name = "anthropic"
+    _renamed = _SETTINGS
+    _names_back = _BACK
+    _homes = (*_SETTINGS, "max_tokens", "metadata", "model", "service_tier", "stream", "temperature", "top_p")
+    _own = ("system", "messages", "tools", "tool_choice")
+    _aliases = _ALIASES
+    _tool_types = ("function", "custom")
+    _a_body = "an object with a list of messages"
+
+    def to_response(self, message: Message) -> dict[str, Any]:
+        """The smallest response that answers with an assistant message."""
+        blocks = _blocks_of(self.normalise_reply(message)[0])
+        ended = "tool_use" if any(block["type"] == "tool_use" for block in blocks) else "end_turn"
+        return {
+            "id": "msg_1",
+            "type": "message",
+            "role": "assistant",
+            "model": "",
+            "content": blocks,
+            "stop_reason": ended,
+            "stop_sequence": None,
+            "usage": {"input_tokens": 0, "output_tokens": 0},
+        }
+
+    def _read_reply(self, body: Any, reading: Reading) -> Message:
+        expected = "a message with a list of content blocks"
+        content = reading.object(body, expected).get("content")
+        if not isinstance(content, list):
+            raise reading.junk(expected)
+        return _assistant_in(reading.objects(content, expected), reading)
+
+    def _written(self, plain: Request) -> dict[str, Any]:
+        body, messages = self._fields(plain.settings), list(plain.messages)
+        if messages and messages[0]["role"] == "system":
+            body["system"] = messages.pop(0)["content"]
+        body["messages"] = [_turn([message for message, _ in turn]) for turn in turns_of(messages)]
+        if plain.tools:
+            body["tools"] = [self._tool(tool) for tool in plain.tools]
+            body["tool_choice"] = _choice(plain.tool_choice, plain.settings)
+        return body
+
+    def _read(self, fields: Fields, reading: Reading) -> Request:
+        system = _joined_text(fields.pop("system", ""), reading, "\n\n")
+        messages: list[Message] = [{"role": "system", "content": system}] if system else []
+        for turn in reading.objects(fields.pop("messages", ""), "a list of messages"):
+            messages += _messages_in(turn, reading)
+        tool_names(messages)  # each result has its call
+        tools = self._tools_in(fields.pop("tools", None), reading)
+        chosen = reading.object(fields.pop("tool_choice", {"type": "auto"}), "a tool_choice with a type")
+        if isinstance(chosen.get("disable_parallel_tool_use"), bool):
+            fields["parallel_tool_calls"] = not chosen["disable_parallel_tool_use"]
+        return Request(messages, tools, _choice_in(chosen, reading), self._settings_in(fields))
+
+    def _arranged(self, placed: list[Placed], notes: Notes) -> list[Message]:
+        return [message for _, message in system_first(without_empty(placed, notes), notes)]
+
+    def _settings_back(self, settings: Mapping[str, Any], tools: Tools, choice: str) -> Fields:
+        fields, parallel = self._fields(settings), settings.get("parallel_tool_calls")
+        if tools and choice != "none" and isinstance(parallel, bool):
+            fields["parallel_tool_calls"] = parallel
+        return self._settings_in(fields)
+
+    def _fields(self, settings: Mapping[str, Any]) -> Fields:
+        body = {"max_tokens": MAX_TOKENS, **super()._fields(settings)}
+        if "stop_sequences" in body:
+            body["stop_sequences"] = as_list(body["stop_sequences"])
+        return body
+
+    def _function(self, tool: dict[str, Any], reading: Reading) -> dict[str, Any]:  # noqa: ARG002
+        function = {key: value for key, value in tool.items() if key not in ("type", "input_schema")}
+        schema = tool.get("input_schema")
+        return {**function, "parameters": dict(NO_PARAMETERS) if schema is None else schema}
 
 
-def normalise_reply(message: Message) -> tuple[Message, tuple[WireWarning, ...]]:
-    """The assistant message as it comes back, and what of it changed.
-
-    >>> normalise_reply({"role": "assistant", "content": "Hi"})
-    ({'role': 'assistant', 'content': 'Hi'}, ())
-    """
-    notes = Notes()
-    return plain_message(message, (), Manner(), notes), notes.warnings
-
-
-def _fields(settings: Mapping[str, Any]) -> dict[str, Any]:
-    known, others = renamed(at_home(settings, _HOMES, _OWN), _SETTINGS)
-    body = {"max_tokens": MAX_TOKENS, **others, **known}
-    if "stop_sequences" in body:
-        body["stop_sequences"] = as_list(body["stop_sequences"])
-    return body
-
-
-def _settings_in(fields: Mapping[str, Any]) -> dict[str, Any]:
-    known, others = renamed(fields, {"stop_sequences": "stop"})
-    return {**others, **known}
-
-
-def _turns(messages: list[Message]) -> list[Message]:
-    turns: list[Message] = []
-    previous = ""
-    for message in messages:
-        role = message["role"]
-        if role == "tool" and previous == "tool":
-            turns[-1]["content"].append(result_block(message))
-        elif role == "tool":
-            turns.append({"role": "user", "content": [result_block(message)]})
-        elif message.get("tool_calls"):
-            turns.append({"role": role, "content": blocks_of(message)})
-        else:
-            turns.append({"role": role, "content": message["content"]})
-        previous = role
-    return turns
-
-
-def _tool(tool: dict[str, Any]) -> dict[str, Any]:
-    if is_foreign(tool, _OURS):
-        return tool
-    function = function_in(tool, "a tool")
-    others = {key: value for key, value in function.items() if key not in _TOOL}
-    described = {"description": function["description"]} if "description" in function else {}
-    schema = function.get("parameters")
-    return {
-        "name": function["name"],
-        **described,
-        "input_schema": _EMPTY if schema is None else schema,
-        **others,
-    }
-
-
-def _tool_in(tool: dict[str, Any], reading: Reading) -> dict[str, Any]:
-    if is_foreign(tool, _OURS):
-        return tool
-    function = {key: value for key, value in tool.items() if key not in ("type", "input_schema")}
-    schema = tool.get("input_schema")
-    return read_tool({**function, "parameters": _EMPTY if schema is None else schema}, reading)
-
-
-def _tool_and_back(tool: Any) -> dict[str, Any]:
-    made = _tool(tool)
-    return _tool_in(made, sent(made))
+def _turn(messages: list[Message]) -> Message:
+    """One turn: a message, or the results that stand in a row."""
+    role = messages[0]["role"]
+    if role == "tool":
+        return {"role": "user", "content": [_result_block(message) for message in messages]}
+    content = _blocks_of(messages[0]) if messages[0].get("tool_calls") else messages[0]["content"]
+    return {"role": role, "content": content}
 
 
 def _choice(choice: str, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -244,3 +149,70 @@ def _choice_in(choice: dict[str, Any], reading: Reading) -> str:
         if kind == theirs:
             return ours
     raise reading.junk(expected)
+
+
+def _blocks_of(message: Message) -> list[dict[str, Any]]:
+    """The blocks of an assistant's turn: its text, then its calls."""
+    text = text_of(message)
+    blocks: list[dict[str, Any]] = [{"type": "text", "text": text}] if text else []
+    for id, name, arguments in calls_of(message):
+        own = {"id": id} if id else {}
+        blocks.append({"type": "tool_use", **own, "name": name, "input": arguments})
+    return blocks
+
+
+def _result_block(message: Message) -> dict[str, Any]:
+    """The block of a tool message."""
+    text = text_of(message)
+    block = {"type": "tool_result", "tool_use_id": message["tool_call_id"], "content": text}
+    return {**block, "is_error": True} if is_error(text) else block
+
+
+def _messages_in(turn: dict[str, Any], reading: Reading) -> list[Message]:
+    """The messages of a turn: a user's one may hold several results."""
+    role, content = turn.get("role"), turn.get("content")
+    if role not in ("system", "user", "assistant"):
+        raise reading.junk("messages of system, user and assistant")
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    blocks = reading.objects(blocks, "content that is text or blocks")
+    if role == "assistant":
+        return [_assistant_in(blocks, reading)]
+    return joined_texts(
+        (
+            _result_in(block, reading)
+            if block.get("type") == "tool_result" and role == "user"
+            else _text_in(block, reading)
+            for block in blocks
+        ),
+        role,
+    )
+
+
+def _assistant_in(blocks: list[dict[str, Any]], reading: Reading) -> Message:
+    """The assistant's message that blocks make; those that are neither text nor call are left out."""
+    texts = [reading.text(block.get("text")) for block in blocks if block.get("type") == "text"]
+    calls = [block for block in blocks if block.get("type") == "tool_use"]
+    return reply_message(
+        "".join(texts),
+        [reading.call(call.get("id"), call.get("name"), call.get("input")) for call in calls],
+    )
+
+
+def _joined_text(content: Any, reading: Reading, between: str) -> str:
+    """The text of content that is one text, or blocks of text."""
+    if isinstance(content, str):
+        return content
+    return between.join(_text_in(block, reading) for block in reading.objects(content, "text or blocks"))
+
+
+def _result_in(block: dict[str, Any], reading: Reading) -> Message:
+    text = _joined_text(block.get("content", ""), reading, "")
+    if block.get("is_error") is True and not is_error(text):
+        text = f"ERROR: {text}"
+    return {"role": "tool", "tool_call_id": reading.text(block.get("tool_use_id"), "an id"), "content": text}
+
+
+def _text_in(block: dict[str, Any], reading: Reading) -> str:
+    if block.get("type") != "text":
+        raise reading.junk(f"text, tool_use and tool_result, not {excerpt(block.get('type'))}")
+    return reading.text(block.get("text"))

@@ -22,36 +22,29 @@ before its calls; thoughts are left out, a thought signature stays with its call
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from zoolab.errors import InvalidInput
-from zoolab.jsontext import excerpt
+from zoolab.jsontext import encode, excerpt
 from zoolab.records import Message, Request
-from zoolab.schema.openapi import from_openapi
-from zoolab.wire.notes import Notes, WireWarning
-from zoolab.wire.openapi import camel, name_in_camel, note_unpromised
-from zoolab.wire.parts import (
-    assistant_in,
-    messages_in,
-    parts_in,
-    parts_of,
-    result_and_back,
-    result_part,
-    signature_of,
-    text_in,
-)
-from zoolab.wire.plain import Manner, plain_message, plain_messages, system_first, without_empty
-from zoolab.wire.received import Reading, answered, paired_by_place, read_tool, sent
-from zoolab.wire.shared import (
+from zoolab.schema.openapi import LISTS, MAPS, SINGLE, from_openapi
+from zoolab.wire.chat import (
     as_list,
-    at_home,
-    function_in,
+    calls_of,
+    is_error,
+    json_object,
+    raw_calls,
     renamed,
+    text_of,
     tool_names,
-    with_settings,
+    turns_of,
 )
-from zoolab.wire.terms import plain_choice, plain_settings, plain_tools
+from zoolab.wire.format import Fields, Tools, WireFormat
+from zoolab.wire.normalise import Manner, Placed, system_first, without_empty
+from zoolab.wire.reading import Reading, joined_texts, paired_by_place, reply_message
+from zoolab.wire.warnings import Notes, Path
 
 _SETTINGS = {
     "temperature": "temperature",
@@ -69,190 +62,128 @@ _BACK = {theirs: ours for ours, theirs in reversed(_SETTINGS.items())}
 _OWN = ("contents", "systemInstruction", "tools", "toolConfig")
 _A_MODE = "a functionCallingConfig of mode AUTO, NONE, or ANY with at most one name"
 _MODES = {"auto": "AUTO", "required": "ANY", "none": "NONE"}
+# fmt: off
+_PROMISED = frozenset((
+    "$anchor", "$defs", "$id", "$ref", "additionalProperties", "anyOf", "description", "enum", "format",
+    "items", "maxItems", "maximum", "minItems", "minimum", "oneOf", "prefixItems", "properties",
+    "propertyOrdering", "required", "title", "type",
+))
+# fmt: on
+_MOST_SCHEMAS = 10_000
 
 
-def normalise(request: Request) -> tuple[Request, tuple[WireWarning, ...]]:
-    """The request as this wire can say it, and what of it changed.
+class Gemini(WireFormat):
+    """Gemini's generateContent.
 
-    >>> asked = Request([{"role": "user", "content": "Hi"}], settings={"model": "gemini"})
-    >>> print(normalise(asked)[1][0])
-    setting_dropped at /model: there is no place for it here
-    """
-    notes = Notes()
-    placed = plain_messages(request.messages, _MANNER, notes)
-    messages = [message for _, message in system_first(without_empty(placed, notes), notes)]
-    tool_names(messages)  # each result has its call
-    tools = plain_tools(request.tools, _tool_and_back, notes)
-    for index, tool in enumerate(tools):
-        note_unpromised(tool["function"].get("parameters"), ("tools", index, "function", "parameters"), notes)
-    choice = plain_choice(request.tool_choice, tools, notes)
-    names = {key: _BACK.get(_SETTINGS.get(key, ""), name_in_camel(key)) for key in request.settings}
-    settings = plain_settings(request.settings, _settings_in(_fields(request.settings)), names, notes)
-    return Request(messages, tools, choice, settings), notes.warnings
-
-
-def to_body(request: Request, model: str = "", **settings: Any) -> dict[str, Any]:
-    """The body of the HTTP request.
-
-    Args:
-        request: The conversation, the tools and the choice of them.
-        model: Not used: this API names the model in the address.
-        settings: Further fields of the body; OpenAI's names for sampling go into `generationConfig`, what
-            only OpenAI knows is left out, the others go as they are.
-
-    Raises:
-        InvalidInput: A message or a tool that this API has no form for; a result without its call.
-
-    >>> to_body(Request([{"role": "user", "content": "Hi"}]), temperature=0)["generationConfig"]
+    >>> wire = Gemini()
+    >>> wire.to_body(Request([{"role": "user", "content": "Hi"}]), temperature=0)["generationConfig"]
     {'temperature': 0}
-    """
-    plain, _ = normalise(with_settings(request, model, settings))
-    body = _fields(plain.settings)
-    messages = list(plain.messages)
-    if messages and messages[0]["role"] == "system":
-        body["systemInstruction"] = {"parts": [{"text": messages.pop(0)["content"]}]}
-    body["contents"] = _turns(messages)
-    if plain.tools:
-        body["tools"] = [{"functionDeclarations": [_tool(tool) for tool in plain.tools]}]
-        body["toolConfig"] = {"functionCallingConfig": _choice(plain.tool_choice)}
-    return body
-
-
-def from_body(body: Any) -> Request:
-    """The request that a body holds.
-
-    Raises:
-        InvalidInput: It is none, or holds what zoolab has no form for, as an image or a search tool.
-
-    >>> from_body({"contents": [{"parts": [{"text": "Hi"}]}]}).messages
-    [{'role': 'user', 'content': 'Hi'}]
-    """
-    reading = sent(body)
-    fields = camel(reading.object(body, "an object with contents"))
-    system = camel(reading.object(fields.pop("systemInstruction", {}), "a systemInstruction with parts"))
-    texts = [text_in(part, reading) for part in parts_in(system, reading)]
-    messages: list[Message] = [{"role": "system", "content": "\n\n".join(texts)}] if any(texts) else []
-    names = [""] * len(messages)
-    for turn in reading.objects(fields.pop("contents", ""), "a list of contents"):
-        for message, name in messages_in(turn, reading):
-            messages.append(message)
-            names.append(name)
-    messages = paired_by_place(messages, names, reading)
-    tool_names(messages)
-    listed = [camel(tool) for tool in reading.objects(fields.pop("tools", None), "tools")]
-    tools = tuple(made for tool in listed for made in _tools_in(tool, reading))
-    config = camel(reading.object(fields.pop("toolConfig", {}), "a toolConfig"))
-    choice = _choice_in(reading.object(config.get("functionCallingConfig", {}), _A_MODE), reading)
-    reading.object(fields.get("generationConfig", {}), "a generationConfig that is an object")
-    return Request(messages, tools, choice, _settings_in(fields))
-
-
-def to_response(message: Message) -> dict[str, Any]:
-    """The smallest response that answers with an assistant message.
-
-    >>> to_response({"role": "assistant", "content": "Hi"})["candidates"][0]["content"]
-    {'role': 'model', 'parts': [{'text': 'Hi'}]}
-    """
-    content = {"role": "model", "parts": parts_of(normalise_reply(message)[0])}
-    return {"candidates": [{"content": content, "finishReason": "STOP", "index": 0}]}
-
-
-def from_response(body: Any) -> Message:
-    """The assistant message of the first candidate, in OpenAI's form.
-
-    Texts are joined, thoughts left out. A thought signature, which newer models want back, is kept
-    with its call, where Google's own OpenAI-compatible endpoint has it.
-
-    Raises:
-        ModelError: The response holds no candidate with content.
-
     >>> part = {"functionCall": {"name": "add", "args": {"a": 1}}}
-    >>> from_response({"candidates": [{"content": {"parts": [part]}}]})["tool_calls"]
+    >>> wire.from_response({"candidates": [{"content": {"parts": [part]}}]})["tool_calls"]
     [{'type': 'function', 'function': {'name': 'add', 'arguments': '{"a":1}'}}]
     """
-    reading = answered(body)
-    expected = "a candidate with content"
-    candidates = reading.items(reading.object(body, expected).get("candidates"), expected)
-    candidate = reading.object(candidates[0] if candidates else None, expected)
-    content = reading.object(candidate.get("content"), expected)
-    return assistant_in(parts_in(content, reading), reading)
+
+    name = "gemini"
+    _manner = Manner(result=lambda text: _result_and_back(text), of_call=lambda call: _signature_of(call))
+    _renamed = _SETTINGS
+    _names_back = _BACK
+    # Only what goes into generationConfig has a place among OpenAI's settings.
+    _homes = tuple(_SETTINGS)
+    _own = _OWN
+    _a_body = "an object with contents"
+
+    def to_response(self, message: Message) -> dict[str, Any]:
+        """The smallest response that answers with an assistant message."""
+        content = {"role": "model", "parts": _parts_of(self.normalise_reply(message)[0])}
+        return {"candidates": [{"content": content, "finishReason": "STOP", "index": 0}]}
+
+    def _read_reply(self, body: Any, reading: Reading) -> Message:
+        """The first candidate; a thought signature, which newer models want back, stays with its call."""
+        expected = "a candidate with content"
+        candidates = reading.items(reading.object(body, expected).get("candidates"), expected)
+        candidate = reading.object(candidates[0] if candidates else None, expected)
+        content = reading.object(candidate.get("content"), expected)
+        return _assistant_in(_parts_in(content, reading), reading)
+
+    def _written(self, plain: Request) -> dict[str, Any]:
+        body, messages = self._fields(plain.settings), list(plain.messages)
+        if messages and messages[0]["role"] == "system":
+            body["systemInstruction"] = {"parts": [{"text": messages.pop(0)["content"]}]}
+        body["contents"] = [_turn(turn) for turn in turns_of(messages)]
+        if plain.tools:
+            body["tools"] = [{"functionDeclarations": [self._tool(tool) for tool in plain.tools]}]
+            body["toolConfig"] = {"functionCallingConfig": _choice(plain.tool_choice)}
+        return body
+
+    def _read(self, fields: Fields, reading: Reading) -> Request:
+        fields = _camel(fields)
+        system = _camel(reading.object(fields.pop("systemInstruction", {}), "a systemInstruction with parts"))
+        texts = [_text_in(part, reading) for part in _parts_in(system, reading)]
+        messages: list[Message] = [{"role": "system", "content": "\n\n".join(texts)}] if any(texts) else []
+        for turn in reading.objects(fields.pop("contents", ""), "a list of contents"):
+            messages += _messages_in(turn, reading)
+        messages = paired_by_place(messages, reading)
+        tool_names(messages)  # each result has its call
+        tools = self._tools_in(fields.pop("tools", None), reading)
+        config = _camel(reading.object(fields.pop("toolConfig", {}), "a toolConfig"))
+        choice = _choice_in(reading.object(config.get("functionCallingConfig", {}), _A_MODE), reading)
+        reading.object(fields.get("generationConfig", {}), "a generationConfig that is an object")
+        return Request(messages, tools, choice, self._settings_in(fields))
+
+    def _arranged(self, placed: list[Placed], notes: Notes) -> list[Message]:
+        return [message for _, message in system_first(without_empty(placed, notes), notes)]
+
+    def _offered(self, tools: Tools, choice: str, notes: Notes) -> tuple[Tools, str]:
+        for index, tool in enumerate(tools):
+            path = ("tools", index, "function", "parameters")
+            _note_unpromised(tool["function"].get("parameters"), path, notes)
+        return tools, choice
+
+    def _aliases_of(self, settings: Mapping[str, Any]) -> Mapping[str, str]:
+        return {key: _BACK.get(_SETTINGS.get(key, ""), _name_in_camel(key)) for key in settings}
+
+    def _fields(self, settings: Mapping[str, Any]) -> Fields:
+        known, others = self._split(settings)
+        fields = {key: value for key, value in _camel(others).items() if key not in _OWN}
+        config = fields.get("generationConfig", {})
+        if not isinstance(config, dict):
+            raise InvalidInput(f"generationConfig is {excerpt(config)}", expected="an object")
+        if "stopSequences" in known:
+            known["stopSequences"] = as_list(known["stopSequences"])
+        if known or config:
+            fields["generationConfig"] = {**known, **config}
+        return fields
+
+    def _settings_in(self, fields: Fields) -> Fields:
+        settings = dict(fields)
+        known, others = renamed(_camel(settings.pop("generationConfig", {})), _BACK)
+        return {**settings, **({"generationConfig": others} if others else {}), **known}
+
+    def _tools_in(self, tools: Any, reading: Reading) -> Tools:
+        declared: list[dict[str, Any]] = []
+        for tool in map(_camel, reading.objects(tools, "tools")):
+            if tool.keys() != {"functionDeclarations"}:
+                raise reading.junk(f"functionDeclarations, not {excerpt(list(tool))}")
+            declared += reading.objects(tool["functionDeclarations"], "a list of functions")
+        return super()._tools_in(declared, reading)
+
+    def _function(self, tool: dict[str, Any], reading: Reading) -> dict[str, Any]:  # noqa: ARG002
+        function = _camel(tool)
+        written = function.pop("parametersJsonSchema", ...)
+        if "parameters" in function:
+            function["parameters"] = from_openapi(function["parameters"])
+        return function if written is ... else {**function, "parameters": written}
 
 
-def normalise_reply(message: Message) -> tuple[Message, tuple[WireWarning, ...]]:
-    """The assistant message as it comes back, and what of it changed.
-
-    >>> normalise_reply({"role": "assistant", "content": "Hi"})
-    ({'role': 'assistant', 'content': 'Hi'}, ())
-    """
-    notes = Notes()
-    return plain_message(message, (), _MANNER, notes), notes.warnings
-
-
-def _fields(settings: Mapping[str, Any]) -> dict[str, Any]:
-    # Only what goes into generationConfig has a home among OpenAI's settings.
-    known, others = renamed(at_home(settings, _SETTINGS, _OWN), _SETTINGS)
-    fields = {key: value for key, value in camel(others).items() if key not in _OWN}
-    config = fields.get("generationConfig", {})
-    if not isinstance(config, dict):
-        raise InvalidInput(f"generationConfig is {excerpt(config)}", expected="an object")
-    if "stopSequences" in known:
-        known["stopSequences"] = as_list(known["stopSequences"])
-    if known or config:
-        fields["generationConfig"] = {**known, **config}
-    return fields
-
-
-def _settings_in(fields: Mapping[str, Any]) -> dict[str, Any]:
-    settings = dict(fields)
-    known, others = renamed(camel(settings.pop("generationConfig", {})), _BACK)
-    return {**settings, **({"generationConfig": others} if others else {}), **known}
-
-
-def _turns(messages: list[Message]) -> list[dict[str, Any]]:
-    turns: list[dict[str, Any]] = []
-    previous = ""
-    for message, name in zip(messages, tool_names(messages), strict=True):
-        role = message["role"]
-        if role == "tool" and previous == "tool":
-            turns[-1]["parts"].append(result_part(message, name))
-        elif role == "tool":
-            turns.append({"role": "user", "parts": [result_part(message, name)]})
-        else:
-            turns.append({"role": "model" if role == "assistant" else role, "parts": parts_of(message)})
-        previous = role
-    return turns
-
-
-_MANNER = Manner(result=result_and_back, of_call=signature_of)
-
-
-def _tool(tool: dict[str, Any]) -> dict[str, Any]:
-    function = dict(function_in(tool, "a tool"))
-    function.pop("strict", None)
-    schema = function.pop("parameters", None)
-    described = {} if schema is None else {"parametersJsonSchema": schema}
-    return {"name": function.pop("name"), **function, **described}
-
-
-def _tools_in(tool: dict[str, Any], reading: Reading) -> list[dict[str, Any]]:
-    if tool.keys() != {"functionDeclarations"}:
-        raise reading.junk(f"functionDeclarations, not {excerpt(list(tool))}")
-    declared = reading.objects(tool["functionDeclarations"], "a list of functions")
-    return [_tool_in(camel(declaration), reading) for declaration in declared]
-
-
-def _tool_in(declaration: dict[str, Any], reading: Reading) -> dict[str, Any]:
-    function = {key: value for key, value in declaration.items() if key != "parametersJsonSchema"}
-    if "parameters" in function:
-        function["parameters"] = from_openapi(function["parameters"])
-    if "parametersJsonSchema" in declaration:
-        function["parameters"] = declaration["parametersJsonSchema"]
-    return read_tool(function, reading)
-
-
-def _tool_and_back(tool: Any) -> dict[str, Any]:
-    made = _tool(tool)
-    return _tool_in(camel(made), sent(made))
+def _turn(messages: list[tuple[Message, str]]) -> dict[str, Any]:
+    """One turn: a message, or the results that stand in a row, each beside the name of its tool."""
+    message = messages[0][0]
+    if message["role"] == "tool":
+        return {"role": "user", "parts": [_result_part(*pair) for pair in messages]}
+    return {
+        "role": "model" if message["role"] == "assistant" else message["role"],
+        "parts": _parts_of(message),
+    }
 
 
 def _choice(choice: str) -> dict[str, Any]:
@@ -262,7 +193,7 @@ def _choice(choice: str) -> dict[str, Any]:
 
 
 def _choice_in(config: dict[str, Any], reading: Reading) -> str:
-    config = camel(config)
+    config = _camel(config)
     names = reading.items(config.get("allowedFunctionNames"), _A_MODE)
     mode = config.get("mode", "AUTO")
     if mode == "ANY" and len(names) == 1:
@@ -271,3 +202,148 @@ def _choice_in(config: dict[str, Any], reading: Reading) -> str:
         if mode == theirs and not names:
             return ours
     raise reading.junk(_A_MODE)
+
+
+def _parts_of(message: Message) -> list[dict[str, Any]]:
+    """The parts of a message: its text, then its calls."""
+    text = text_of(message)
+    parts: list[dict[str, Any]] = [{"text": text}] if text else []
+    for call, (id, name, arguments) in zip(raw_calls(message), calls_of(message), strict=True):
+        own = {"id": id} if id else {}
+        signature = _google(call).get("thought_signature")
+        signed = {} if signature is None else {"thoughtSignature": signature}
+        parts.append({"functionCall": {**own, "name": name, "args": arguments}, **signed})
+    return parts
+
+
+def _result_part(message: Message, name: str) -> dict[str, Any]:
+    """The part of a tool message; `name` is that of the tool."""
+    response = _response(text_of(message))
+    return {"functionResponse": {"id": message["tool_call_id"], "name": name, "response": response}}
+
+
+def _result_and_back(text: str) -> tuple[str, str | None]:
+    """A result as it comes back, and the code of the warning where that is not as it went."""
+    response = _response(text)
+    wrapped = _wrapped(response)
+    back = encode(response) if wrapped is None else wrapped
+    return back, None if back == text else "result_rewritten"
+
+
+def _signature_of(call: Mapping[str, Any]) -> dict[str, Any]:
+    """What is kept of a call's further fields: its thought signature."""
+    google = _google(call)
+    return {"extra_content": {"google": google}} if google else {}
+
+
+def _parts_in(content: dict[str, Any], reading: Reading) -> list[dict[str, Any]]:
+    """The parts of a content, under their names in camelCase."""
+    return [_camel(part) for part in reading.objects(content.get("parts"), "parts")]
+
+
+def _messages_in(turn: dict[str, Any], reading: Reading) -> list[Message]:
+    """The messages of a turn; each result says whose it is as its `tool_name`."""
+    parts = _parts_in(turn, reading)
+    role = turn.get("role", "user")
+    if role == "model":
+        return [_assistant_in(parts, reading)]
+    if role not in ("user", "function"):
+        raise reading.junk("contents of user and model")
+    return joined_texts(
+        (
+            _result_in(part["functionResponse"], reading)
+            if "functionResponse" in part
+            else _text_in(part, reading)
+            for part in parts
+        ),
+        "user",
+    )
+
+
+def _assistant_in(parts: list[dict[str, Any]], reading: Reading) -> Message:
+    """The assistant's message that parts make; thoughts, and what is neither text nor call, are left out."""
+    texts = [reading.text(part["text"]) for part in parts if "text" in part and not part.get("thought")]
+    calls = [_call_in(part, reading) for part in parts if "functionCall" in part]
+    return reply_message("".join(texts), calls)
+
+
+def _text_in(part: dict[str, Any], reading: Reading) -> str:
+    """The text of a part that must be one."""
+    if "text" not in part:
+        raise reading.junk(f"text, functionCall and functionResponse, not {excerpt(list(part))}")
+    return reading.text(part["text"])
+
+
+def _google(call: Mapping[str, Any]) -> dict[str, Any]:
+    extra = call.get("extra_content")
+    google = extra.get("google") if isinstance(extra, dict) else None
+    signature = google.get("thought_signature") if isinstance(google, dict) else None
+    return {"thought_signature": signature} if isinstance(signature, str) else {}
+
+
+def _response(text: str) -> dict[str, Any]:
+    response = json_object(text)
+    if response is None:
+        return {"error" if is_error(text) else "output": text}
+    # What looks like a wrapped text is wrapped itself, or nobody could tell the two apart.
+    return response if _wrapped(response) is None else {"output": text}
+
+
+def _wrapped(response: dict[str, Any]) -> str | None:
+    """The text that stands for itself in a response, or None where the response is the result."""
+    key = next(iter(response)) if len(response) == 1 else ""
+    text = response.get(key)
+    if not isinstance(text, str):
+        return None
+    return text if key == "output" or (key == "error" and is_error(text)) else None
+
+
+def _call_in(part: dict[str, Any], reading: Reading) -> dict[str, Any]:
+    call = reading.object(part["functionCall"], "a functionCall that is an object")
+    made = reading.call(call.get("id"), call.get("name"), call.get("args"))
+    if isinstance(signature := part.get("thoughtSignature"), str):
+        made["extra_content"] = {"google": {"thought_signature": signature}}
+    return made
+
+
+def _result_in(result: Any, reading: Reading) -> Message:
+    result = reading.object(result, "a functionResponse that is an object")
+    response = reading.object(result.get("response", {}), "a response that is an object")
+    wrapped = _wrapped(response)
+    text = reading.json(response) if wrapped is None else wrapped
+    id, name = result.get("id"), result.get("name")
+    called = {"tool_call_id": id if isinstance(id, str) else None, "content": text}
+    return {"role": "tool", **called, "tool_name": name if isinstance(name, str) else ""}
+
+
+def _camel(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields under the names of Google's JSON, which takes snake_case as well."""
+    return {_name_in_camel(key): value for key, value in fields.items()}
+
+
+def _name_in_camel(name: Any) -> Any:
+    """A name as Google's JSON has it; what is no text stays as it is."""
+    return re.sub("_([a-z])", lambda match: match[1].upper(), name) if isinstance(name, str) else name
+
+
+def _note_unpromised(schema: Any, path: Path, notes: Notes) -> None:
+    """Notes the keywords of a schema that Gemini does not promise to heed."""
+    found: dict[str, None] = {}
+    waiting, seen = [schema], 0
+    while waiting and seen < _MOST_SCHEMAS:
+        inner, seen = waiting.pop(), seen + 1
+        if isinstance(inner, dict):
+            found |= dict.fromkeys(str(key) for key in inner if key not in _PROMISED)
+            waiting += _inner_schemas(inner)
+    if found:
+        notes.add("schema_subset", path, f"Gemini does not promise to heed {', '.join(sorted(found)[:9])}")
+
+
+def _inner_schemas(schema: dict[str, Any]) -> Iterator[Any]:
+    for key, value in schema.items():
+        if key in MAPS and isinstance(value, dict):
+            yield from value.values()
+        elif key in LISTS and isinstance(value, list):
+            yield from value
+        elif key in SINGLE:
+            yield value

@@ -13,112 +13,83 @@ from __future__ import annotations
 from typing import Any
 
 from zoolab.records import Message, Request
-from zoolab.wire.notes import Notes, WireWarning
-from zoolab.wire.received import Reading, answered, sent
-from zoolab.wire.shared import is_foreign, raw_calls, with_settings
-from zoolab.wire.terms import FOREIGN, plain_choice, plain_settings
+from zoolab.wire.chat import is_foreign, raw_calls
+from zoolab.wire.format import Fields, WireFormat
+from zoolab.wire.normalise import FOREIGN, plain_choice, plain_settings
+from zoolab.wire.reading import Reading
+from zoolab.wire.warnings import Notes, WireWarning
 
-_OWN = ("messages", "tools", "tool_choice")
 _CHOICES = ("auto", "required", "none")
 _A_CHOICE = "tool_choice auto, required, none or a function"
 
 
-def normalise(request: Request) -> tuple[Request, tuple[WireWarning, ...]]:
-    """The request as this wire can say it, and what of it changed.
+class ChatCompletions(WireFormat):
+    """OpenAI's Chat Completions.
 
-    >>> normalise(Request([{"role": "user", "content": "Hi"}]))[1]
-    ()
-    """
-    notes = Notes()
-    choice = plain_choice(request.tool_choice, request.tools, notes)
-    for index, tool in enumerate(request.tools):
-        if is_foreign(tool, ("function", "custom")):
-            notes.add("foreign_tool", ("tools", index), FOREIGN)
-    back = {key: value for key, value in request.settings.items() if key not in _OWN}
-    settings = plain_settings(request.settings, back, {}, notes)
-    return Request(request.prefix, request.tools, choice, settings), notes.warnings
-
-
-def to_body(request: Request, model: str = "", **settings: Any) -> dict[str, Any]:
-    """The body of the HTTP request; the same as `Request.body`.
-
-    Args:
-        request: The conversation, the tools and the choice of them.
-        model: The name of the model; left out if empty.
-        settings: Further fields of the body, such as `temperature`.
-
-    >>> to_body(Request([{"role": "user", "content": "Hi"}]), "gpt", temperature=0)
+    >>> wire = ChatCompletions()
+    >>> wire.to_body(Request([{"role": "user", "content": "Hi"}]), "gpt", temperature=0)
     {'model': 'gpt', 'temperature': 0, 'messages': [{'role': 'user', 'content': 'Hi'}]}
-    """
-    return normalise(with_settings(request, model, settings))[0].body()
-
-
-def from_body(body: Any) -> Request:
-    """The request that a body holds.
-
-    Raises:
-        InvalidInput: It is none.
-
-    >>> from_body({"model": "gpt", "messages": [{"role": "user", "content": "Hi"}]}).settings
-    {'model': 'gpt'}
-    """
-    reading = sent(body)
-    expected = "an object with a list of messages"
-    fields = dict(reading.object(body, expected))
-    messages = reading.objects(fields.pop("messages", ""), expected)
-    for message in messages:
-        reading.text(message.get("role"), "messages with a role")
-    tools = reading.objects(fields.pop("tools", None), "a list of tools")
-    choice = _choice_in(fields.pop("tool_choice", None), reading)
-    return Request(messages, tuple(tools), choice, fields)
-
-
-def to_response(message: Message) -> dict[str, Any]:
-    """The smallest response that answers with an assistant message.
-
-    >>> to_response({"role": "assistant", "content": "Hi"})["choices"][0]["finish_reason"]
-    'stop'
-    """
-    ended = "tool_calls" if raw_calls(message) else "stop"
-    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": ended}
-    return {"id": "chatcmpl-1", "object": "chat.completion", "created": 0, "model": "", "choices": [choice]}
-
-
-def from_response(body: Any) -> Message:
-    """The assistant message of a response, as it came; arguments that came as an object become text.
-
-    Raises:
-        ModelError: The response holds no assistant message.
-
-    >>> from_response({"choices": [{"message": {"role": "assistant", "content": "Hello"}}]})
+    >>> wire.from_response({"choices": [{"message": {"role": "assistant", "content": "Hello"}}]})
     {'role': 'assistant', 'content': 'Hello'}
     """
-    reading = answered(body)
-    expected = "a chat completion with an assistant message"
-    choices = reading.items(reading.object(body, expected).get("choices"), expected)
-    choice = reading.object(choices[0] if choices else None, expected)
-    message = reading.object(choice.get("message"), expected)
-    if message.get("role", "assistant") != "assistant":
-        raise reading.junk(expected)
-    calls = [
-        _call_in(call, reading) for call in reading.objects(message.get("tool_calls"), "a list of calls")
-    ]
-    others = {key: value for key, value in message.items() if key not in ("role", "content", "tool_calls")}
-    content = _content_in(message, reading)
-    return {"role": "assistant", "content": content, **others, **({"tool_calls": calls} if calls else {})}
 
+    name = "openai"
+    _own = ("messages", "tools", "tool_choice")
+    _a_body = "an object with a list of messages"
 
-def normalise_reply(message: Message) -> tuple[Message, tuple[WireWarning, ...]]:
-    """The assistant message as it comes back, and what of it changed.
+    def normalise(self, request: Request) -> tuple[Request, tuple[WireWarning, ...]]:
+        """The request as this format can say it, and what of it changed."""
+        notes = Notes()
+        choice = plain_choice(request.tool_choice, request.tools, notes)
+        for index, tool in enumerate(request.tools):
+            if is_foreign(tool, ("function", "custom")):
+                notes.add("foreign_tool", ("tools", index), FOREIGN)
+        back = {key: value for key, value in request.settings.items() if key not in self._own}
+        settings = plain_settings(request.settings, back, {}, notes)
+        return Request(request.prefix, request.tools, choice, settings), notes.warnings
 
-    >>> normalise_reply({"role": "assistant", "content": "Hi", "tool_calls": []})[1][0].code
-    'message_field'
-    """
-    back, notes = from_response(to_response(message)), Notes()
-    for key in {**message, **back}:
-        if key not in message or key not in back or message[key] != back[key]:
-            notes.add(_reply_code(key, message), (str(key),), "it comes back in another form")
-    return back, notes.warnings
+    def normalise_reply(self, message: Message) -> tuple[Message, tuple[WireWarning, ...]]:
+        """The assistant message as it comes back, and what of it changed."""
+        back, notes = self.from_response(self.to_response(message)), Notes()
+        for key in {**message, **back}:
+            if key not in message or key not in back or message[key] != back[key]:
+                notes.add(_reply_code(key, message), (str(key),), "it comes back in another form")
+        return back, notes.warnings
+
+    def to_response(self, message: Message) -> dict[str, Any]:
+        """The smallest response that answers with an assistant message."""
+        ended = "tool_calls" if raw_calls(message) else "stop"
+        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": ended}
+        head = {"id": "chatcmpl-1", "object": "chat.completion", "created": 0, "model": ""}
+        return {**head, "choices": [choice]}
+
+    def _read_reply(self, body: Any, reading: Reading) -> Message:
+        expected = "a chat completion with an assistant message"
+        choices = reading.items(reading.object(body, expected).get("choices"), expected)
+        choice = reading.object(choices[0] if choices else None, expected)
+        message = reading.object(choice.get("message"), expected)
+        if message.get("role", "assistant") != "assistant":
+            raise reading.junk(expected)
+        given = reading.objects(message.get("tool_calls"), "a list of calls")
+        calls = {"tool_calls": [_call_in(call, reading) for call in given]} if given else {}
+        others = {
+            key: value for key, value in message.items() if key not in ("role", "content", "tool_calls")
+        }
+        return {"role": "assistant", "content": _content_in(message, reading), **others, **calls}
+
+    def _written(self, plain: Request) -> dict[str, Any]:
+        return plain.body()
+
+    def _read(self, fields: Fields, reading: Reading) -> Request:
+        messages = reading.objects(fields.pop("messages", ""), self._a_body)
+        for message in messages:
+            reading.text(message.get("role"), "messages with a role")
+        tools = reading.objects(fields.pop("tools", None), "a list of tools")
+        choice = _choice_in(fields.pop("tool_choice", None), reading)
+        return Request(messages, tuple(tools), choice, fields)
+
+    def _function(self, tool: dict[str, Any], reading: Reading) -> dict[str, Any]:
+        return reading.object(tool.get("function"), "tools with a function")
 
 
 def _reply_code(key: str, message: Message) -> str:

@@ -23,22 +23,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from zoolab.jsontext import excerpt
 from zoolab.records import Message, Request
-from zoolab.wire.items import (
-    call_in,
-    items_of,
-    merged,
-    output_item,
-    reasoned,
-    reasoning_of,
-    take_item,
-    text_in,
-)
-from zoolab.wire.notes import Notes, WireWarning
-from zoolab.wire.plain import Manner, kept, plain_message, plain_messages, without_empty
-from zoolab.wire.received import Reading, answered, read_tool, reply_message, sent
-from zoolab.wire.shared import at_home, function_in, is_foreign, renamed, with_settings
-from zoolab.wire.terms import plain_choice, plain_settings, plain_tools
+from zoolab.wire.chat import raw_calls
+from zoolab.wire.format import Fields, WireFormat
+from zoolab.wire.normalise import Manner, Placed, kept, without_empty
+from zoolab.wire.reading import Reading, reply_message
+from zoolab.wire.warnings import Notes
 
 _SETTINGS = {"max_tokens": "max_output_tokens", "max_completion_tokens": "max_output_tokens"}
 _BACK = {"max_output_tokens": "max_completion_tokens"}
@@ -47,182 +38,113 @@ _HOMES = (
     *("prompt_cache_retention", "safety_identifier", "service_tier", "store", "stream", "temperature"),
     *("top_logprobs", "top_p", "user"),
 )
-_OURS = ("function",)
-_OWN = ("instructions", "input", "tools", "tool_choice")
 _CHOICES = ("auto", "required", "none")
 _A_CHOICE = "tool_choice auto, required, none or a function with a name"
+_TEXTS = ("input_text", "output_text", "text")
 
 
-def normalise(request: Request) -> tuple[Request, tuple[WireWarning, ...]]:
-    """The request as this wire can say it, and what of it changed.
+class Responses(WireFormat):
+    """OpenAI's Responses.
 
-    >>> normalise(Request([{"role": "user", "content": "Hi"}]))[1]
-    ()
-    """
-    notes = Notes()
-    placed = without_empty(plain_messages(request.messages, _MANNER, notes), notes)
-    messages = merged(placed, notes)
-    tools = plain_tools(request.tools, _tool_and_back, notes)
-    choice = plain_choice(request.tool_choice, tools, notes)
-    names = {"max_tokens": "max_completion_tokens", "max_output_tokens": "max_completion_tokens"}
-    settings = plain_settings(request.settings, _settings_in(_fields(request.settings)), names, notes)
-    return Request(messages, tools, choice, settings), notes.warnings
-
-
-def to_body(request: Request, model: str = "", **settings: Any) -> dict[str, Any]:
-    """The body of the HTTP request.
-
-    Args:
-        request: The conversation, the tools and the choice of them.
-        model: The name of the model; left out if empty.
-        settings: Further fields of the body. Chat's names are translated; what only Chat knows is left
-            out, the others go as they are.
-
-    Raises:
-        InvalidInput: A message or a tool that this API has no form for.
-
-    >>> to_body(Request([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}]))
+    >>> wire = Responses()
+    >>> wire.to_body(Request([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}]))
     {'instructions': 'Be brief.', 'input': [{'role': 'user', 'content': 'Hi'}]}
-    """
-    plain, _ = normalise(with_settings(request, model, settings))
-    body = _fields(plain.settings)
-    messages = list(plain.messages)
-    if messages and messages[0]["role"] == "system":
-        body["instructions"] = messages.pop(0)["content"]
-    body["input"] = [item for message in messages for item in items_of(message)]
-    if plain.tools:
-        body["tools"] = [_tool(tool) for tool in plain.tools]
-        choice = plain.tool_choice
-        body["tool_choice"] = choice if choice in _CHOICES else {"type": "function", "name": choice}
-    return body
-
-
-def from_body(body: Any) -> Request:
-    """The request that a body holds.
-
-    Raises:
-        InvalidInput: It is none, or holds what zoolab has no form for, as an image.
-
-    >>> from_body({"instructions": "Be brief.", "input": "Hi"}).messages
-    [{'role': 'system', 'content': 'Be brief.'}, {'role': 'user', 'content': 'Hi'}]
-    """
-    reading = sent(body)
-    fields = dict(reading.object(body, "an object with an input"))
-    told = fields.pop("instructions", None) or ""
-    messages: list[Message] = [{"role": "system", "content": told}] if reading.text(told) else []
-    given = fields.pop("input", "")
-    items = [{"role": "user", "content": given}] if isinstance(given, str) else given
-    for item in reading.objects(items, "an input of text or items"):
-        take_item(item, messages, reading)
-    tools = tuple(_tool_in(tool, reading) for tool in reading.objects(fields.pop("tools", None), "tools"))
-    choice = _choice_in(fields.pop("tool_choice", None), reading)
-    return Request(messages, tools, choice, _settings_in(fields))
-
-
-def to_response(message: Message) -> dict[str, Any]:
-    """The smallest response that answers with an assistant message.
-
-    >>> to_response({"role": "assistant", "content": "Hi"})["output"][0]["content"]
-    [{'type': 'output_text', 'text': 'Hi', 'annotations': []}]
-    """
-    items = items_of(normalise_reply(message)[0])
-    return {
-        "id": "resp_1",
-        "object": "response",
-        "created_at": 0,
-        "status": "completed",
-        "error": None,
-        "incomplete_details": None,
-        "instructions": None,
-        "metadata": {},
-        "model": "",
-        "output": [output_item(item, f"item_{number}") for number, item in enumerate(items, 1)],
-        "parallel_tool_calls": True,
-        "temperature": None,
-        "tool_choice": "auto",
-        "tools": [],
-        "top_p": None,
-    }
-
-
-def from_response(body: Any) -> Message:
-    """The assistant message of a response, in Chat's form.
-
-    Texts are joined; reasoning is kept under `extra_content.openai.reasoning`, since the API wants it back.
-    The calls that the API answers itself are left out.
-
-    Raises:
-        ModelError: The response holds no output.
-
     >>> call = {"type": "function_call", "call_id": "c", "name": "add", "arguments": "{}"}
-    >>> from_response({"output": [call]})["tool_calls"]
+    >>> wire.from_response({"output": [call]})["tool_calls"]
     [{'id': 'c', 'type': 'function', 'function': {'name': 'add', 'arguments': '{}'}}]
     """
-    reading = answered(body)
-    expected = "a response with a list of output items"
-    output = reading.object(body, expected).get("output")
-    if not isinstance(output, list):
-        raise reading.junk(expected)
-    items = reading.objects(output, expected)
-    texts = [text_in(item.get("content"), reading) for item in items if item.get("type") == "message"]
-    calls = [call_in(item, reading) for item in items if item.get("type") == "function_call"]
-    reasoning = [item for item in items if item.get("type") == "reasoning"]
-    return {**reply_message("".join(texts), calls), **reasoned(reasoning)}
 
+    name = "responses"
+    _manner = Manner(
+        arguments=kept, roles=("developer",), of_message=lambda message: _reasoned(_reasoning_of(message))
+    )
+    _pairs_results = False
+    _renamed = _SETTINGS
+    _names_back = _BACK
+    _homes = _HOMES
+    _own = ("instructions", "input", "tools", "tool_choice")
+    _aliases = dict.fromkeys(("max_tokens", "max_output_tokens"), "max_completion_tokens")
+    _tool_types = ("function",)
+    _a_body = "an object with an input"
 
-def normalise_reply(message: Message) -> tuple[Message, tuple[WireWarning, ...]]:
-    """The assistant message as it comes back, and what of it changed.
+    def to_response(self, message: Message) -> dict[str, Any]:
+        """The smallest response that answers with an assistant message."""
+        items = _items_of(self.normalise_reply(message)[0])
+        return {
+            "id": "resp_1",
+            "object": "response",
+            "created_at": 0,
+            "status": "completed",
+            "error": None,
+            "incomplete_details": None,
+            "instructions": None,
+            "metadata": {},
+            "model": "",
+            "output": [_output_item(item, f"item_{number}") for number, item in enumerate(items, 1)],
+            "parallel_tool_calls": True,
+            "temperature": None,
+            "tool_choice": "auto",
+            "tools": [],
+            "top_p": None,
+        }
 
-    >>> normalise_reply({"role": "assistant", "content": "Hi"})
-    ({'role': 'assistant', 'content': 'Hi'}, ())
-    """
-    notes = Notes()
-    return plain_message(message, (), _MANNER, notes), notes.warnings
+    def _read_reply(self, body: Any, reading: Reading) -> Message:
+        """Texts are joined, and the calls that the API answers itself are left out."""
+        expected = "a response with a list of output items"
+        output = reading.object(body, expected).get("output")
+        if not isinstance(output, list):
+            raise reading.junk(expected)
+        items = reading.objects(output, expected)
+        texts = [_text_in(item.get("content"), reading) for item in items if item.get("type") == "message"]
+        calls = [_call_in(item, reading) for item in items if item.get("type") == "function_call"]
+        reasoning = [item for item in items if item.get("type") == "reasoning"]
+        return {**reply_message("".join(texts), calls), **_reasoned(reasoning)}
 
+    def _written(self, plain: Request) -> dict[str, Any]:
+        body, messages = self._fields(plain.settings), list(plain.messages)
+        if messages and messages[0]["role"] == "system":
+            body["instructions"] = messages.pop(0)["content"]
+        body["input"] = [item for message in messages for item in _items_of(message)]
+        if plain.tools:
+            body["tools"] = [self._tool(tool) for tool in plain.tools]
+            choice = plain.tool_choice
+            body["tool_choice"] = choice if choice in _CHOICES else {"type": "function", "name": choice}
+        return body
 
-def _fields(settings: Mapping[str, Any]) -> dict[str, Any]:
-    known, others = renamed(at_home(settings, _HOMES, _OWN), _SETTINGS)
-    effort = settings.get("reasoning_effort")
-    reasoning = {} if effort is None or "reasoning" in others else {"reasoning": {"effort": effort}}
-    return {**others, **known, **reasoning}
+    def _read(self, fields: Fields, reading: Reading) -> Request:
+        told = fields.pop("instructions", None) or ""
+        messages: list[Message] = [{"role": "system", "content": told}] if reading.text(told) else []
+        given = fields.pop("input", "")
+        items = [{"role": "user", "content": given}] if isinstance(given, str) else given
+        for item in reading.objects(items, "an input of text or items"):
+            _take_item(item, messages, reading)
+        tools = self._tools_in(fields.pop("tools", None), reading)
+        choice = _choice_in(fields.pop("tool_choice", None), reading)
+        return Request(messages, tools, choice, self._settings_in(fields))
 
+    def _arranged(self, placed: list[Placed], notes: Notes) -> list[Message]:
+        return _merged(without_empty(placed, notes), notes)
 
-def _settings_in(fields: Mapping[str, Any]) -> dict[str, Any]:
-    known, others = renamed(fields, _BACK)
-    reasoning = others.get("reasoning")
-    if isinstance(reasoning, dict) and reasoning.keys() == {"effort"} and reasoning["effort"] is not None:
-        others["reasoning_effort"] = others.pop("reasoning")["effort"]
-    return {**others, **known}
+    def _fields(self, settings: Mapping[str, Any]) -> Fields:
+        fields, effort = super()._fields(settings), settings.get("reasoning_effort")
+        return (
+            fields if effort is None or "reasoning" in fields else {**fields, "reasoning": {"effort": effort}}
+        )
 
+    def _settings_in(self, fields: Fields) -> Fields:
+        settings = super()._settings_in(fields)
+        reasoning = settings.get("reasoning")
+        if isinstance(reasoning, dict) and reasoning.keys() == {"effort"} and reasoning["effort"] is not None:
+            settings["reasoning_effort"] = settings.pop("reasoning")["effort"]
+        return settings
 
-_MANNER = Manner(
-    arguments=kept, roles=("developer",), of_message=lambda message: reasoned(reasoning_of(message))
-)
-
-
-def _tool(tool: dict[str, Any]) -> dict[str, Any]:
-    if is_foreign(tool, _OURS):
-        return tool
-    function = {key: value for key, value in function_in(tool, "a tool").items() if key != "type"}
-    strict = {"strict": function.pop("strict", False)}
-    schema = {"parameters": function.pop("parameters", None)}
-    return {"type": "function", **function, **schema, **({} if strict["strict"] is None else strict)}
-
-
-def _tool_in(tool: dict[str, Any], reading: Reading) -> dict[str, Any]:
-    if is_foreign(tool, _OURS):
-        return tool
-    function = {key: value for key, value in tool.items() if key != "type"}
-    if function.get("parameters") is None:
-        function.pop("parameters", None)
-    if function.setdefault("strict", None) is False:
-        del function["strict"]
-    return read_tool(function, reading)
-
-
-def _tool_and_back(tool: Any) -> dict[str, Any]:
-    made = _tool(tool)
-    return _tool_in(made, sent(made))
+    def _function(self, tool: dict[str, Any], reading: Reading) -> dict[str, Any]:  # noqa: ARG002
+        function = {key: value for key, value in tool.items() if key != "type"}
+        if function.get("parameters") is None:
+            function.pop("parameters", None)
+        if function.setdefault("strict", None) is False:
+            del function["strict"]
+        return function
 
 
 def _choice_in(choice: Any, reading: Reading) -> str:
@@ -232,3 +154,117 @@ def _choice_in(choice: Any, reading: Reading) -> str:
     if made.get("type") != "function":
         raise reading.junk(_A_CHOICE)
     return reading.text(made.get("name"), _A_CHOICE)
+
+
+def _items_of(message: Message) -> list[dict[str, Any]]:
+    """The items of a message: its reasoning, its text, its calls."""
+    if message["role"] == "tool":
+        said = {"call_id": message["tool_call_id"], "output": message["content"]}
+        return [{"type": "function_call_output", **said}]
+    items = [*_reasoning_of(message)]
+    if message["content"]:
+        items.append({"role": message["role"], "content": message["content"]})
+    return [*items, *(_call(call) for call in raw_calls(message))]
+
+
+def _output_item(item: dict[str, Any], id: str) -> dict[str, Any]:
+    """An item as it is in a response: with an id, and a message in parts."""
+    if item.get("type") == "reasoning":
+        return item
+    if item.get("type") == "function_call":
+        return {**item, "id": id, "status": "completed"}
+    part = {"type": "output_text", "text": item["content"], "annotations": []}
+    return {"id": id, "type": "message", "role": "assistant", "status": "completed", "content": [part]}
+
+
+def _merged(placed: list[Placed], notes: Notes) -> list[Message]:
+    """Assistant messages in a row become one where their items would be read as one."""
+    made: list[Message] = []
+    for index, message in placed:
+        if made and _joins(made[-1], message):
+            notes.add("messages_merged", ("messages", index), "it is one with the message before")
+            made[-1] = _joined(made[-1], message)
+        else:
+            made.append(message)
+    return made
+
+
+def _take_item(item: dict[str, Any], messages: list[Message], reading: Reading) -> None:
+    """Add an item of the input to the messages: to the assistant's last one, if it goes on with it."""
+    message = _message_in(item, reading)
+    if messages and _joins(messages[-1], message):
+        messages[-1] = _joined(messages[-1], message)
+    else:
+        messages.append(message)
+
+
+def _text_in(content: Any, reading: Reading) -> str:
+    """The text of content that is one text, or parts of text; a refusal is said in words as well."""
+    if isinstance(content, str):
+        return content
+    return "".join(_part_in(part, reading) for part in reading.objects(content, "text, or parts of text"))
+
+
+def _call_in(item: dict[str, Any], reading: Reading) -> dict[str, Any]:
+    """The call that an item is."""
+    return reading.call(item.get("call_id"), item.get("name"), item.get("arguments"))
+
+
+def _reasoned(reasoning: list[dict[str, Any]]) -> dict[str, Any]:
+    """The field of a message that keeps the reasoning that led to it."""
+    return {"extra_content": {"openai": {"reasoning": reasoning}}} if reasoning else {}
+
+
+def _reasoning_of(message: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The reasoning that led to a message."""
+    extra = message.get("extra_content")
+    own = extra.get("openai") if isinstance(extra, dict) else None
+    items = own.get("reasoning") if isinstance(own, dict) else None
+    found = items if isinstance(items, list) else []
+    return [item for item in found if isinstance(item, dict) and item.get("type") == "reasoning"]
+
+
+def _joins(before: Message, message: Message) -> bool:
+    if before["role"] != "assistant" or message["role"] != "assistant":
+        return False
+    said = bool(before["content"] or before.get("tool_calls"))
+    return not (before["content"] and message["content"]) and not (said and _reasoning_of(message))
+
+
+def _joined(before: Message, message: Message) -> Message:
+    calls = [*raw_calls(before), *raw_calls(message)]
+    reasoning = [*_reasoning_of(before), *_reasoning_of(message)]
+    return {**reply_message(before["content"] or message["content"], calls), **_reasoned(reasoning)}
+
+
+def _call(call: dict[str, Any]) -> dict[str, Any]:
+    own = {"call_id": call["id"]} if "id" in call else {}
+    return {"type": "function_call", **own, **call["function"]}
+
+
+def _message_in(item: dict[str, Any], reading: Reading) -> Message:
+    match item.get("type", "message"):
+        case "message" if item.get("role") in ("system", "developer", "user", "assistant"):
+            text = _text_in(item.get("content"), reading)
+            return reply_message(text, []) if item["role"] == "assistant" else _said(item["role"], text)
+        case "function_call":
+            return reply_message(None, [_call_in(item, reading)])
+        case "function_call_output":
+            id = reading.text(item.get("call_id"), "each output with a call_id")
+            return {**_said("tool", _text_in(item.get("output"), reading)), "tool_call_id": id}
+        case "reasoning":
+            return {**reply_message(None, []), **_reasoned([item])}
+    raise reading.junk(f"messages and function calls, not {excerpt(item.get('type'))}")
+
+
+def _said(role: str, text: str) -> Message:
+    return {"role": role, "content": text}
+
+
+def _part_in(part: dict[str, Any], reading: Reading) -> str:
+    kind = part.get("type")
+    if kind == "refusal":
+        return reading.text(part.get("refusal"))
+    if kind not in _TEXTS:
+        raise reading.junk(f"parts of text, not {excerpt(kind)}")
+    return reading.text(part.get("text"))

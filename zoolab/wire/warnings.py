@@ -1,7 +1,7 @@
-"""What a wire cannot say of a request, or says otherwise: one named warning for each.
+"""One named warning for each part of a request that a format cannot say, or says in another way.
 
 code                 what it says
-tool_choice          this choice cannot be asked for here: nothing stands for it in the body
+tool_choice          this choice cannot be asked for: the body has no field for it
 tools_left_out       the tools are not sent at all, so that none is called
 strict               the schema will not be enforced: this wire has no strict tools
 schema_subset        the schema is sent whole, but uses keywords that this API does not promise to heed
@@ -10,14 +10,14 @@ foreign_tool         a tool of an API's own is sent as it is; other APIs do not 
 system_moved         a system message stood later, and now comes before all others
 system_joined        two system messages become one
 messages_merged      two assistant messages in a row become one
-message_dropped      a message that says nothing is left out
+message_dropped      an empty message is left out
 role_changed         a developer message becomes a system message
 parts_joined         the parts of a text become one text
-empty_content        no text and empty text look the same here
+empty_content        missing text and empty text look the same here
 message_field        a field of a message or of a call is left out, or filled in
 id_made              a call had no id, and gets one
 arguments_rewritten  arguments travel as an object: their spelling changes, their value does not
-arguments_wrapped    arguments that are no JSON object travel under `_raw`
+arguments_wrapped    arguments that are not a JSON object travel under `_raw`
 result_rewritten     a result travels as an object: its spelling changes, its value does not
 no_form              this wire has no form for it at all (`Trace.show_wires`; else an error)
 setting_dropped      a setting has no place in this body
@@ -39,7 +39,7 @@ Path = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class WireWarning:
-    """One thing that a wire cannot say, or says otherwise.
+    """One part of a request or reply that a format cannot say, or says in another way.
 
     `pointer` is a JSON Pointer (RFC 6901) into the request in OpenAI's form, or into the reply.
 
@@ -68,11 +68,11 @@ class Notes:
         self._found: list[WireWarning] = []
 
     def add(self, code: str, path: Iterable[str | int], message: str) -> None:
-        """Write one down."""
+        """Add a warning."""
         self._found.append(WireWarning(code, pointer_to(path), message))
 
     def add_if_changed(self, code: str, path: Iterable[str | int], message: str, *values: Any) -> None:
-        """Write one down, if the two values differ."""
+        """Add a warning if the two values differ."""
         before, after = values
         if type(plain(before)) is not type(plain(after)) or before != after:
             self.add(code, path, message)

@@ -1,22 +1,22 @@
-"""What the formats have in common in what is sent: reading a request, which is in OpenAI's form."""
+"""Reads the parts of a request in OpenAI's form: its settings, messages, calls and results."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import count
+from itertools import count, groupby
 from typing import Any
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import NotStrictJSON, encode, excerpt, parse_json
 from zoolab.records import Message, Request
 
-#: Holds the text of arguments that are no JSON object, where an API takes only objects.
+#: Holds the text of arguments that are not a JSON object, for an API that accepts only objects.
 RAW = "_raw"
 
 
-#: OpenAI's own settings of a chat. Where another API has no home for one, it is left out: no API takes
-#: what it does not know. A setting that is not among these is that API's own, and goes as it is.
+#: OpenAI's own settings of a chat. A setting that another API does not know is left out, because
+#: APIs refuse unknown fields. A setting that is not in this list is that API's own, and is sent as it is.
 OPENAI_SETTINGS = frozenset(
     [
         *("audio", "frequency_penalty", "function_call", "functions", "logit_bias", "logprobs"),
@@ -30,7 +30,7 @@ OPENAI_SETTINGS = frozenset(
 
 
 def at_home(settings: Mapping[str, Any], homes: Iterable[str], taken: Iterable[str]) -> dict[str, Any]:
-    """The settings that an API has a home for; `taken` are the fields that the body itself needs.
+    """The settings that an API knows; `taken` are the fields that the body itself needs.
 
     >>> at_home({"seed": 1, "top_k": 2, "messages": []}, ["temperature"], ["messages"])
     {'top_k': 2}
@@ -69,7 +69,7 @@ def as_list(stop: Any) -> Any:
 
 
 def text_of(message: Message) -> str:
-    """The text of a message: of its parts together, and empty where there is none.
+    """The text of a message: of all its parts together, and empty if there is none.
 
     >>> text_of({"role": "assistant", "content": None})
     ''
@@ -134,7 +134,7 @@ def function_in(item: Any, what: str) -> dict[str, Any]:
 
 
 def is_foreign(tool: Any, ours: tuple[str, ...]) -> bool:
-    """Whether a tool is one of an API's own: it has no function, but a type that is none of `ours`.
+    """Whether a tool is an API's own: it has no function, and its type is not in `ours`.
 
     >>> is_foreign({"type": "web_search"}, ("function",)), is_foreign({"type": "function"}, ("function",))
     (True, False)
@@ -144,9 +144,9 @@ def is_foreign(tool: Any, ours: tuple[str, ...]) -> bool:
 
 
 def answered_calls(messages: Sequence[Message]) -> list[tuple[int, int] | None]:
-    """For each message the call that it answers: the number of its message and its slot; None for none.
+    """For each message the call that it answers, as the number of its message and its slot, or None.
 
-    A result belongs to the latest call of its id that has none yet, so that ids may repeat.
+    A result belongs to the latest call with its id that has no result yet, because ids may repeat.
 
     >>> asked = {"role": "assistant", "tool_calls": [{"id": "c", "function": {"name": "add"}}]}
     >>> answered_calls([asked, {"role": "tool", "tool_call_id": "c", "content": "3"}])
@@ -166,13 +166,26 @@ def answered_calls(messages: Sequence[Message]) -> list[tuple[int, int] | None]:
 
 
 def tool_names(messages: Sequence[Message]) -> list[str]:
-    """For each message the name of the tool whose result it is; empty where it is none.
+    """For each message the name of the tool whose result it is; empty if it is not a result.
 
     >>> asked = {"role": "assistant", "tool_calls": [{"id": "c", "function": {"name": "add"}}]}
     >>> tool_names([asked, {"role": "tool", "tool_call_id": "c", "content": "3"}])
     ['', 'add']
     """
     return [_name(messages, *pair) for pair in zip(messages, answered_calls(messages), strict=True)]
+
+
+def turns_of(messages: Sequence[Message]) -> list[list[tuple[Message, str]]]:
+    """The messages in turns, each beside the tool's name if it is a result: results in a row share a turn.
+
+    >>> user = {"role": "user", "content": "Hi"}
+    >>> len(turns_of([user, user]))
+    2
+    """
+    pairs = zip(messages, tool_names(messages), strict=True)
+    numbered = enumerate(pairs)
+    groups = groupby(numbered, lambda each: "tool" if each[1][0]["role"] == "tool" else each[0])
+    return [[pair for _, pair in group] for _, group in groups]
 
 
 def fresh_ids(messages: Iterable[Message]) -> Iterator[str]:
@@ -196,11 +209,11 @@ def arguments_text(arguments: Any) -> str:
     try:
         return encode(arguments)
     except (TypeError, ValueError, RecursionError):
-        raise InvalidInput("the arguments of a call are no JSON", expected="text or an object") from None
+        raise InvalidInput("the arguments of a call are not JSON", expected="text or an object") from None
 
 
 def arguments_object(text: str) -> dict[str, Any]:
-    """Arguments as an object; blank is `{}`, and what is no strict JSON object is kept under `_raw`.
+    """Arguments as an object; blank is `{}`, and text that is not a strict JSON object goes under `_raw`.
 
     >>> arguments_object('{"a": 1}'), arguments_object(" "), arguments_object('{"a": ')
     ({'a': 1}, {}, {'_raw': '{"a": '})
@@ -208,7 +221,7 @@ def arguments_object(text: str) -> dict[str, Any]:
     parsed = json_object(text)
     if parsed is None:
         return {RAW: text} if text.strip() else {}
-    # What looks like wrapped text is wrapped itself, or nobody could tell the two apart.
+    # An object that looks like wrapped text is wrapped too, so that the two can be told apart.
     return {RAW: text} if parsed.keys() == {RAW} and isinstance(parsed[RAW], str) else parsed
 
 

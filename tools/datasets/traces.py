@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zoolab.datasets.answering import GoneOn, RecordedOrLive
-from zoolab.datasets.asking import offered
-from zoolab.datasets.wrong_programs import WRONG
+from tools.datasets.asking import GoneOn, RecordedOrLive, offered
+from tools.datasets.wrong_programs import WRONG
 from zoolab.errors import ZoolabError
 from zoolab.loop import walk
 from zoolab.models.faulty import FAULTS, Faulty

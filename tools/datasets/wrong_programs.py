@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from zoolab.datasets.answering import RecordedOrLive
+from tools.datasets.asking import RecordedOrLive
 from zoolab.errors import ExecutionFailed, ToolIOError
 from zoolab.loop import walk
 from zoolab.models.faulty import Faulty

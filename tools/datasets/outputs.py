@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from zoolab.datasets.asking import Askers, Question, offered, who_answers
-from zoolab.datasets.judging import codes_of, judge, leaves
+from tools.datasets.asking import Askers, Question, offered, who_answers
+from tools.datasets.verdicts import codes_of, judge, leaves
 from zoolab.models.local import SEED
 from zoolab.records import Reply
 from zoolab.registry import ToolRegistry

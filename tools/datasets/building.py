@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import gzip
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from zoolab.datasets.asking import Askers
-from zoolab.datasets.catalog import lookup
-from zoolab.datasets.files import folder, read_rows, write_rows
-from zoolab.datasets.loading import rows_of
-from zoolab.datasets.outputs import broken_rows, missing_from, output_id, output_row
-from zoolab.datasets.plan import SEED, outputs_plan
-from zoolab.datasets.selection import DOMAINS, make_cases, read_templates, selection_tools
-from zoolab.datasets.traces import all_runs, damage, save_runs
-from zoolab.datasets.trials import trial_row, trials
-from zoolab.jsontext import encode
+from tools.datasets.asking import Askers
+from tools.datasets.cases import make_cases, read_templates
+from tools.datasets.outputs import broken_rows, missing_from, output_id, output_row
+from tools.datasets.questions import SEED, outputs_plan
+from tools.datasets.traces import all_runs, damage, save_runs
+from tools.datasets.trials import trial_row, trials
+from zoolab.datasets.catalog import DOMAINS, lookup
+from zoolab.datasets.loading import folder, read_rows, rows_of, selection_tools
+from zoolab.errors import InvalidInput
+from zoolab.jsontext import encode, encode_line
 from zoolab.models.faulty.arguments import ARGUMENTS, break_arguments
 from zoolab.registry import ToolRegistry
 from zoolab.steps.validate import check_arguments
@@ -144,6 +146,25 @@ def _seeded(name: str, case: Mapping[str, Any], tools: ToolRegistry, chance: flo
         if problems
         else None
     )
+
+
+def write_rows(path: Path, rows: Iterable[dict[str, Any]]) -> None:
+    """Write rows as JSONL, packed if the name ends in .gz: the same rows give the same bytes.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "rows.jsonl.gz"
+    >>> write_rows(path, [{"a": 1}]), list(read_rows(path))
+    (None, [{'a': 1}])
+    """
+    data = "".join(encode_line(row) + "\n" for row in rows).encode()
+    if path.suffix == ".gz":
+        data = gzip.compress(data, mtime=0)
+    draft = path.with_name(f".{path.name}.draft")
+    try:
+        draft.write_bytes(data)
+        draft.replace(path)
+    except OSError as error:
+        raise InvalidInput(f"cannot write {path}: {error.strerror}", advice="choose another place") from None
 
 
 def _there(name: str) -> list[Row]:

@@ -1,7 +1,7 @@
-"""What the formats have in common in how a request is made plain before it is sent.
+"""How a request is made plain before it is sent: its messages, tools, choice and settings.
 
-Made plain, a request says what the wire can say and nothing else: writing that down and reading it
-back changes nothing any more. Whatever had to change on the way there is a warning.
+A plain request says only what the format can say: writing it down and reading it back changes nothing.
+Each change that this takes is a warning.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from typing import Any
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode, excerpt
 from zoolab.records import Message
-from zoolab.wire.notes import Notes, Path
-from zoolab.wire.shared import (
+from zoolab.wire.chat import (
     RAW,
     answered_calls,
     arguments_object,
@@ -25,6 +24,7 @@ from zoolab.wire.shared import (
     role_of,
     text_of,
 )
+from zoolab.wire.warnings import Notes, Path
 
 #: How a text comes back, and the code of the warning where that is not as it went.
 ThereAndBack = Callable[[str], tuple[str, str | None]]
@@ -123,7 +123,7 @@ def plain_message(message: Message, path: Path, manner: Manner, notes: Notes) ->
 
 
 def without_empty(placed: list[Placed], notes: Notes) -> list[Placed]:
-    """Messages that say nothing are left out: the API takes none.
+    """Leaves out empty messages, because the API refuses them.
 
     >>> without_empty([(0, {"role": "user", "content": ""})], Notes())
     []
@@ -133,12 +133,12 @@ def without_empty(placed: list[Placed], notes: Notes) -> list[Placed]:
         if message["role"] == "tool" or message["content"] or message.keys() - {"role", "content"}:
             said.append((index, message))
         else:
-            notes.add("message_dropped", ("messages", index), "it says nothing")
+            notes.add("message_dropped", ("messages", index), "it is empty")
     return said
 
 
 def system_first(placed: list[Placed], notes: Notes) -> list[Placed]:
-    """One system message, before all others, of all that there are.
+    """Joins all system messages into one, before all other messages.
 
     >>> notes = Notes()
     >>> two = [(0, {"role": "system", "content": "A"}), (1, {"role": "system", "content": "B"})]
@@ -184,7 +184,7 @@ def _call(call: Any, path: Path, manner: Manner, notes: Notes) -> dict[str, Any]
 
 
 def _compared(given: Mapping[str, Any], made: dict[str, Any], path: Path, notes: Notes) -> dict[str, Any]:
-    """Notes the fields that are left out or filled in; those with a warning of their own are passed over."""
+    """Notes which fields are left out or filled in, except those with a warning of their own."""
     for key in given:
         if key not in made:
             notes.add("message_field", (*path, str(key)), "there is no place for it here")
@@ -223,3 +223,88 @@ def _with_ids(messages: list[Message], notes: Notes) -> list[Message]:
                     notes.add("id_made", ("messages", index, "tool_calls", slot, "id"), f"it is {call['id']}")
         made.append(message)
     return made
+
+
+#: Said of a tool that is an API's own.
+FOREIGN = "it is sent as it is; other APIs do not know it"
+
+
+def plain_tools(
+    tools: tuple[dict[str, Any], ...], there_and_back: Callable[[Any], dict[str, Any]], notes: Notes
+) -> tuple[dict[str, Any], ...]:
+    """The tools as they come back.
+
+    >>> plain_tools(({"function": {"name": "now"}},), lambda tool: {"type": "function", **tool}, Notes())
+    ({'type': 'function', 'function': {'name': 'now'}},)
+    """
+    made = []
+    for index, tool in enumerate(tools):
+        back = there_and_back(tool)
+        if "function" not in back:
+            notes.add("foreign_tool", ("tools", index), FOREIGN)
+        else:
+            _compare_tool(tool, back, ("tools", index), notes)
+        made.append(back)
+    return tuple(made)
+
+
+def plain_choice(choice: Any, tools: tuple[dict[str, Any], ...], notes: Notes) -> str:
+    """The choice as it comes back: without tools there is nothing to choose from.
+
+    >>> plain_choice("required", (), Notes())
+    'auto'
+    """
+    if not isinstance(choice, str):
+        raise InvalidInput(f"tool_choice is {excerpt(choice)}", expected="auto, required, none or a name")
+    if choice != "auto" and not tools:
+        notes.add("tool_choice", ("tool_choice",), f"{choice!r} has no meaning without tools")
+        return "auto"
+    return choice
+
+
+def plain_settings(
+    settings: Mapping[str, Any], back: dict[str, Any], names: Mapping[str, str], notes: Notes
+) -> dict[str, Any]:
+    """The settings as they come back, compared to what was asked; `names` are those that others go by.
+
+    >>> notes = Notes()
+    >>> plain_settings({"stop_sequences": ["."]}, {"stop": ["."]}, {"stop_sequences": "stop"}, notes)
+    {'stop': ['.']}
+    >>> print(notes.warnings[0])
+    setting_changed at /stop_sequences: it comes back as stop
+    """
+    renamed = {
+        key: names[key]
+        for key, value in settings.items()
+        if key in names and names[key] in back and back[names[key]] in (value, [value])
+    }
+    for key, value in settings.items():
+        if key in back:
+            notes.add_if_changed("setting_changed", (key,), "it has another form here", value, back[key])
+        elif key in renamed:
+            notes.add("setting_changed", (key,), f"it comes back as {renamed[key]}")
+        else:
+            notes.add("setting_dropped", (key,), "there is no place for it here")
+    for key in back:
+        if key not in settings and key not in renamed.values():
+            notes.add("setting_added", (key,), f"it is {excerpt(back[key])} unless given")
+    return back
+
+
+def _compare_tool(tool: dict[str, Any], back: dict[str, Any], path: Path, notes: Notes) -> None:
+    given, made = tool["function"], back["function"]
+    for key in {**tool, **back}:
+        if key not in back:
+            notes.add("tool_field", (*path, str(key)), "it has no place here")
+        elif key not in tool or (key != "function" and tool[key] != back[key]):
+            notes.add("tool_field", (*path, str(key)), f"it is {excerpt(back[key])} here")
+    for key in {**given, **made}:
+        where = (*path, "function", str(key))
+        if key == "strict" and given.get(key) and key not in made:
+            notes.add("strict", where, "there are no strict tools here")
+        elif key not in made:
+            notes.add("tool_field", where, "it has no place here")
+        elif key not in given:
+            notes.add("tool_field", where, f"it is {excerpt(made[key])} unless given")
+        else:
+            notes.add_if_changed("tool_field", where, "it has another form here", given[key], made[key])

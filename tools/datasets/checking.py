@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from zoolab.datasets.asking import Askers, offered
-from zoolab.datasets.loading import rows_of
-from zoolab.datasets.outputs import question_of, raw_of
-from zoolab.datasets.selection import selection_tools
+from tools.datasets.asking import Askers, offered
+from tools.datasets.outputs import question_of, raw_of
+from zoolab.datasets.loading import rows_of, selection_tools
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import canonical, excerpt
 from zoolab.models.local import LocalModel

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from zoolab.datasets.asking import Question
+from tools.datasets.asking import Question
 from zoolab.jsontext import encode
 from zoolab.registry import ToolRegistry
 

@@ -16,36 +16,12 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from zoolab.datasets.files import folder, read_rows
-from zoolab.errors import InvalidInput
-from zoolab.registry import ToolRegistry
-from zoolab.toolbox.catalog import tools_named
-from zoolab.tools import Tool
-
 DOMAINS = ("devops", "support", "analytics", "security")
 SEED = 6
 CASES_A_LINE = 3
 OFFERED = 3
 
 _NAME = re.compile(r"\{(\w+)\}")
-
-
-def selection_tools(*names: str) -> ToolRegistry:
-    """The forty tools of the selection cases, or those of these names, in the order given.
-
-    Tools of the toolbox work, on fresh worlds; the others only say that they were called.
-
-    >>> len(selection_tools()), selection_tools("refund_order").names()
-    (40, ['refund_order'])
-    >>> selection_tools("close_ticket").execute("close_ticket", {"ticket_id": "T-1", "resolution": "solved"})
-    {'accepted': 'close_ticket'}
-    """
-    known = {tool.name: tool for tool in tools_named(*DOMAINS)}
-    known |= {row["name"]: _stand_in(row) for row in read_rows(folder() / "selection-cases" / "tools.jsonl")}
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        raise InvalidInput(f"no tool of the cases is named {unknown[0]!r}", expected=", ".join(known))
-    return ToolRegistry(known[name] for name in names or known)
 
 
 def make_cases(templates: Mapping[str, Any], domains: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -67,6 +43,7 @@ def make_cases(templates: Mapping[str, Any], domains: Mapping[str, str]) -> list
 def read_templates(path: Path) -> dict[str, Any]:
     """The templates of a TOML file.
 
+    >>> from zoolab.datasets.loading import folder
     >>> sorted(read_templates(folder() / "selection-cases" / "templates.toml"))
     ['asks', 'near', 'none', 'pools']
     """
@@ -151,10 +128,3 @@ def _numbered(cases: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         numbers[name] += 1
         made.append({"id": f"{name}-{numbers[name]}", **case, "made": "authored"})
     return made
-
-
-def _stand_in(row: Mapping[str, Any]) -> Tool:
-    name = row["name"]
-    return Tool.from_schema(
-        name, row["description"], row["parameters"], lambda **_arguments: {"accepted": name}, risk=row["risk"]
-    )

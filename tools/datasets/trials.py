@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from zoolab.datasets.asking import EXAMPLES, Askers, who_answers
-from zoolab.datasets.judging import codes_of, judge
-from zoolab.datasets.outputs import raw_of
+from tools.datasets.asking import EXAMPLES, Askers, who_answers
+from tools.datasets.outputs import raw_of
+from tools.datasets.verdicts import codes_of, judge
 from zoolab.models.local import SEED
 from zoolab.records import Reply, Request
 from zoolab.registry import ToolRegistry

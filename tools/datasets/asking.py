@@ -6,13 +6,16 @@ constraint that it may only write names of tools on offer, `smollm2` describes t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
 
-from zoolab.errors import InvalidInput
+from zoolab.errors import InvalidInput, ReplayMiss
 from zoolab.models.local import LocalModel
-from zoolab.models.rungs import LAYERS
-from zoolab.records import Message, Reply, Request
+from zoolab.models.replay import Replay
+from zoolab.models.weights import LAYERS
+from zoolab.records import Message, Model, Reply, Request
 from zoolab.registry import ToolRegistry
 from zoolab.steps.request import opening_messages
 
@@ -95,3 +98,57 @@ def _model(name: str) -> LocalModel:
             f"no model of the data sets is named {name!r}", expected="smollm2, or as needle3-L8"
         )
     return LocalModel(name.replace("needle3", "needle").replace(f"-L{LAYERS[-1]}", ""))
+
+
+@dataclass
+class RecordedOrLive:
+    """Answers from a recording, and where it holds no such request by the model that was recorded."""
+
+    replay: Replay
+    live: Model
+    #: What a recording of this model says of itself.
+    made: str = field(default="recorded", init=False)
+    calls: str = field(default="native", init=False)
+
+    @property
+    def client(self) -> Any:
+        """The client that answers from the recording."""
+        return self.replay.client
+
+    @property
+    def who(self) -> str:
+        """Who answers."""
+        return self.replay.recording.header.who
+
+    def __call__(self, request: Request) -> Reply:
+        with suppress(ReplayMiss):
+            return self.replay(request)
+        return self.live(request)
+
+
+@dataclass
+class GoneOn:
+    """Answers first as a selection output did, and then by the model of words."""
+
+    output: Mapping[str, Any]
+    live: Model
+    calls: str = field(init=False)
+    made: str = field(default="recorded", init=False)
+
+    def __post_init__(self) -> None:
+        self.calls = "text" if self.output["model"] == "smollm2" else "native"
+
+    def __call__(self, request: Request) -> Reply:
+        if any(message.get("role") == "assistant" for message in request.messages):
+            return self.live(request)
+        return Reply(_message(self.output), self.output["finish_reason"], model=self.output["model"])
+
+
+def _message(output: Mapping[str, Any]) -> dict[str, Any]:
+    if output["model"] == "smollm2" or not output["calls"]:
+        return {"role": "assistant", "content": output["raw"]}
+    calls = [
+        {"id": f"call_{number}", "type": "function", "function": dict(call)}
+        for number, call in enumerate(output["calls"], 1)
+    ]
+    return {"role": "assistant", "content": None, "tool_calls": calls}

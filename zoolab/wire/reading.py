@@ -1,24 +1,26 @@
-"""What the formats have in common in what comes: reading what somebody else wrote, in OpenAI's form.
+"""Reads what somebody else wrote: the body of a request, or a response.
 
-A response is read with `answered`, the body of a request with `sent`. They differ in the error alone.
+A response is read with `answered`, the body of a request with `sent`. Only the errors that they raise differ.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from zoolab.errors import InvalidInput, ModelError, ZoolabError
 from zoolab.jsontext import MAX_DEPTH, encode, excerpt
 from zoolab.records import Message
-from zoolab.wire.shared import RAW, fresh_ids
+from zoolab.wire.chat import RAW, fresh_ids
 
 _LONGEST_SHOWN = 300
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Takes the parts of something for what they should be, or raises an error that shows the whole.
+    """Checks the type of each part of a body, or raises an error that shows the whole body.
 
     >>> sent({"messages": "Hi"}).items("Hi", "a list of messages")
     Traceback (most recent call last):
@@ -30,7 +32,7 @@ class Reading:
     error: type[ZoolabError]
 
     def junk(self, expected: str) -> ZoolabError:
-        """The error for what is none."""
+        """The error for a part that is not what was expected."""
         try:
             shown = excerpt(self.whole, _LONGEST_SHOWN)
         except RecursionError:
@@ -64,12 +66,12 @@ class Reading:
         try:
             return encode(value)
         except (TypeError, ValueError, RecursionError):
-            raise self.error("a part of it is no JSON", expected=f"at most {MAX_DEPTH} levels") from None
+            raise self.error("a part of it is not JSON", expected=f"at most {MAX_DEPTH} levels") from None
 
     def call(self, id: Any, name: Any, arguments: Any) -> dict[str, Any]:
         """A call in OpenAI's form: arguments as text, and no id where none came.
 
-        What was sent under `_raw`, since it was no object, is that text again.
+        Arguments under `_raw` become the text that they were.
         """
         own = {"id": id} if isinstance(id, str) and id else {}
         function = {"name": name if isinstance(name, str) else "", "arguments": self._arguments(arguments)}
@@ -86,7 +88,7 @@ class Reading:
 
 
 def answered(body: Any) -> Reading:
-    """Reads a response; what is none raises `ModelError`.
+    """Reads a response; raises `ModelError` if it is not one.
 
     >>> answered({"error": "overloaded"}).object(None, "a message")
     Traceback (most recent call last):
@@ -96,7 +98,7 @@ def answered(body: Any) -> Reading:
 
 
 def sent(body: Any) -> Reading:
-    """Reads the body of a request; what is none raises `InvalidInput`.
+    """Reads the body of a request; raises `InvalidInput` if it is not one.
 
     >>> sent({}).text("Hi")
     'Hi'
@@ -105,7 +107,7 @@ def sent(body: Any) -> Reading:
 
 
 def reply_message(text: str | None, calls: list[dict[str, Any]]) -> Message:
-    """An assistant message in OpenAI's form: no text is None beside calls; no calls, no `tool_calls`.
+    """An assistant message in OpenAI's form: empty text is None, and without calls there is no `tool_calls`.
 
     >>> reply_message("Hi", []), reply_message("", [])
     ({'role': 'assistant', 'content': 'Hi'}, {'role': 'assistant', 'content': None})
@@ -125,34 +127,48 @@ def read_tool(function: dict[str, Any], reading: Reading) -> dict[str, Any]:
     return {"type": "function", "function": function}
 
 
-def paired_by_place(messages: list[Message], names: list[str], reading: Reading) -> list[Message]:
-    """Calls and results with ids, where they came without: a result answers the first open call of its name.
+def paired_by_place(messages: list[Message], reading: Reading) -> list[Message]:
+    """Gives ids to calls and results that came without: a result answers the first open call of its tool.
 
-    `names` holds the name of the tool for each result, as far as it is known.
+    A result that says whose it is has that as its `tool_name`, which is taken out.
 
     >>> asked = reply_message(None, [sent({}).call(None, "add", {})])
-    >>> result = {"role": "tool", "tool_call_id": None, "content": "3"}
-    >>> paired_by_place([asked, result], ["", "add"], sent({}))[1]["tool_call_id"]
-    'call_1'
+    >>> result = {"role": "tool", "tool_call_id": None, "content": "3", "tool_name": "add"}
+    >>> paired_by_place([asked, result], sent({}))[1]
+    {'role': 'tool', 'tool_call_id': 'call_1', 'content': '3'}
     """
     fresh, made = fresh_ids(messages), []
     waiting: list[dict[str, Any]] = []
-    for message, name in zip(messages, names, strict=True):
+    for message in messages:
         if "tool_calls" in message:
             waiting = [
                 call if "id" in call else {"id": next(fresh), **call} for call in message["tool_calls"]
             ]
             message = {**message, "tool_calls": list(waiting)}
         elif message["role"] == "tool":
-            call = _answered(message, name, waiting, reading)
-            message = {**message, "tool_call_id": call["id"]}
+            call = _answered(message, waiting, reading)
+            others = {key: value for key, value in message.items() if key != "tool_name"}
+            message = {**others, "tool_call_id": call["id"]}
             waiting = [other for other in waiting if other is not call]
         made.append(message)
     return made
 
 
-def _answered(message: Message, name: str, waiting: list[dict[str, Any]], reading: Reading) -> dict[str, Any]:
-    id = message["tool_call_id"]
+def joined_texts(items: Iterable[Message | str], role: str) -> list[Message]:
+    """The messages of a turn: the texts between two results are one message of this role.
+
+    >>> joined_texts(["Hello", " you"], "user")
+    [{'role': 'user', 'content': 'Hello you'}]
+    """
+    made: list[Message] = []
+    for is_text, group in groupby(items, lambda item: isinstance(item, str)):
+        together: list[Any] = list(group)
+        made += [{"role": role, "content": "".join(together)}] if is_text else together
+    return made
+
+
+def _answered(message: Message, waiting: list[dict[str, Any]], reading: Reading) -> dict[str, Any]:
+    id, name = message["tool_call_id"], message.get("tool_name")
     if id is not None:
         return next((call for call in waiting if call["id"] == id), {"id": id})
     named = [call for call in waiting if not name or call["function"]["name"] == name]

@@ -1,4 +1,4 @@
-"""Who answers in a notebook: one switch for a recording, a model on this machine, or an endpoint."""
+"""The `LIVE` switch of a notebook: a recording, a model on this machine, or an endpoint."""
 
 from __future__ import annotations
 

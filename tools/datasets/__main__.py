@@ -1,0 +1,111 @@
+"""Make a data set or the recordings again, or check that they could be: `python -m tools.datasets`.
+
+python -m tools.datasets rebuild traces
+python -m tools.datasets rebuild recordings --check --only doctor --sample 1
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from argparse import Namespace
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from tools.datasets.building import BUILDERS, broken_made_again, cases_made_again
+from tools.datasets.checking import checks
+from zoolab.commands.record import record
+from zoolab.datasets.loading import rows_of
+from zoolab.errors import InvalidInput, ZoolabError
+from zoolab.models.recording import Recording, shipped
+from zoolab.trace.lines import visible
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Do what the arguments say: 0 done, 1 something differs, 2 could not run."""
+    parser = argparse.ArgumentParser(prog="python -m tools.datasets")
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    rebuild = actions.add_parser("rebuild", help="make a data set again, or check that it could be")
+    rebuild.add_argument("name", metavar="NAME", help="a data set, or recordings")
+    rebuild.add_argument("--check", action="store_true", help="change nothing: say what would differ")
+    rebuild.add_argument(
+        "--only", action="append", default=[], metavar="NAME", help="only this one of the recordings"
+    )
+    rebuild.add_argument("--sample", type=int, metavar="N", help="check at most N of each")
+    options = parser.parse_args(arguments)
+    try:
+        return _check(options) if options.check else _rebuild(options)
+    except ZoolabError as error:
+        print(error, file=sys.stderr)
+        return 2
+
+
+def _rebuild(options: argparse.Namespace) -> int:
+    if options.name == "recordings":
+        return _record_missing(options.only)
+    if options.name not in BUILDERS:
+        known = ", ".join([*BUILDERS, "recordings"])
+        raise InvalidInput(f"no data set is named {options.name!r}", expected=known)
+    BUILDERS[options.name](_say)
+    return 0
+
+
+def _record_missing(only: list[str]) -> int:
+    """Put each line of `<name>-prompts.jsonl` that is not recorded yet to the local models."""
+    codes = [0]
+    for name, path in _with_prompts(only):
+        print(name)
+        prompts = path.with_name(f"{name}-prompts.jsonl")
+        asked: dict[str, Any] = {"prompts": str(prompts), "prompt": [], "tools": None, "system": None}
+        model: dict[str, Any] = {"local": "", "live": False, "model": None, "base_url": None, "stream": False}
+        codes.append(record(Namespace(into=str(path), scripted=False, yes=True, **asked, **model)))
+    return max(codes)
+
+
+def _with_prompts(only: list[str]) -> Iterator[tuple[str, Path]]:
+    """The recordings of the local models that have a file of prompts; begun or not."""
+    place = next(iter(shipped().values())).parent
+    names = [path.stem.removesuffix("-prompts") for path in sorted(place.glob("*-prompts.jsonl"))]
+    unknown = [name for name in only if name not in names]
+    if unknown:
+        raise InvalidInput(f"there is no {unknown[0]}-prompts.jsonl in {place}", expected=", ".join(names))
+    for name in only or names:
+        path = place / f"{name}.jsonl"
+        if not path.exists() or Recording(path).header.made == "recorded":
+            yield name, path
+
+
+def _check(options: argparse.Namespace) -> int:
+    if options.name in ("selection-cases", "broken-arguments"):
+        return _check_made(options.name)
+    only = options.only if options.name == "recordings" else [options.name]
+    same, differing = Counter[str](), Counter[str]()
+    for check in checks(only, options.sample):
+        difference = check.difference()
+        (differing if difference else same)[check.source] += 1
+        if difference:
+            _say(f"{check.source}, {check.id}: {difference}")
+    for source in {**same, **differing}:
+        print(f"{source}: {same[source]} of {same[source] + differing[source]} the same")
+    return 1 if differing else 0
+
+
+def _check_made(name: str) -> int:
+    """Of what is made out of other files: would it be made so again?"""
+    made = cases_made_again() if name == "selection-cases" else broken_made_again()
+    kept = list(rows_of(name))
+    differing = [str(new["id"]) for new, row in zip(made, kept, strict=False) if new != row]
+    if len(made) != len(kept):
+        differing.append(f"{len(made)} rows for {len(kept)}")
+    print(f"{name}: {', '.join(differing[:5])} differ" if differing else f"{name}: the same")
+    return 1 if differing else 0
+
+
+def _say(text: str) -> None:
+    print(visible(text), flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(run(sys.argv[1:]))
