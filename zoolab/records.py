@@ -23,7 +23,7 @@ from zoolab.errors import CallError, InvalidInput, ModelError, Problem
 from zoolab.faults import Fault
 from zoolab.limits import Limits
 from zoolab.messages import Message, Messages
-from zoolab.readonly import ReadOnlyDict, TooDeep, read_only
+from zoolab.readonly import ReadOnlyDict, TooDeep, made_quickly, read_only
 from zoolab.registry import ToolRegistry
 from zoolab.textcalls import notes
 from zoolab.tools import Context, Tool
@@ -155,6 +155,7 @@ class Withheld:
         return f"{self.name}: {self.why}"
 
 
+@made_quickly
 @dataclass(frozen=True, slots=True)
 class Reply:
     """What the model answered: one assistant message, as it came.
@@ -225,6 +226,7 @@ class Reply:
         return () if self.message.get("tool_calls") else notes(self.text)
 
 
+@made_quickly
 @dataclass(frozen=True, slots=True)
 class ToolCall:
     """One call that a model asked for. `arguments` is the raw text that the model wrote.
@@ -264,6 +266,7 @@ class Repair:
         return "; ".join(f"{problem.received}" for problem in self.remaining) or "it proposed nothing"
 
 
+@made_quickly
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """Whether a call may run: its parsed `arguments`, or all that is wrong with it.
@@ -340,6 +343,7 @@ class Failure:
     exception: str | None = None
 
 
+@made_quickly
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What running a call gave: `value`, or `error`.
@@ -377,6 +381,7 @@ class Outcome:
         return self.error is None
 
 
+@made_quickly
 @dataclass(frozen=True, slots=True)
 class Result:
     """The tool message that answers a call.

@@ -167,9 +167,10 @@ def message_with_calls(message: Message, calls: list[ToolCall]) -> Message:
     'call_1'
     """
     came = message.get("tool_calls") or [{}] * len(calls)
-    wire = [_on_the_wire(call, own) for call, own in zip(calls, came, strict=True)]
-    if message.get("tool_calls") == wire and "content" in message:
+    pairs = list(zip(calls, came, strict=True))
+    if "content" in message and message.get("tool_calls") and all(_came_so(call, own) for call, own in pairs):
         return message
+    wire = [_on_the_wire(call, own) for call, own in pairs]
     return {**message, "role": "assistant", "content": message.get("content"), "tool_calls": wire}
 
 
@@ -203,6 +204,17 @@ def _is_json(text: str) -> bool:
     except NotStrictJSON:
         return False
     return True
+
+
+def _came_so(call: ToolCall, came: dict[str, Any]) -> bool:
+    """Whether the call came in the very form in which it goes back."""
+    function = came["function"]
+    return bool(
+        came.get("id") == call.id
+        and came.get("type") == "function"
+        and function.get("name") == call.name
+        and function.get("arguments") == call.arguments
+    )
 
 
 def _on_the_wire(call: ToolCall, came: dict[str, Any]) -> dict[str, Any]:
