@@ -24,11 +24,8 @@ from zoolab.records import Reply, Request, Verdict
 from zoolab.study import UNSAID, Case, Experiment, Setup, experiment
 from zoolab.study.cases import cases_in
 from zoolab.study.comparison import compare_runs
-from zoolab.study.packing import Parts, pack
-from zoolab.study.summary import summary_of
-from zoolab.study.unpacking import unpack
+from zoolab.study.journal import line_of, summary_of, trace_of
 from zoolab.study.variants import check_described, variants_in
-from zoolab.trace.events import events_of
 from zoolab.trace.frame import COLUMNS, frame_of
 
 CASES = [Case(f"sum-{n}", f"What is {n} + 1?", TOOLS, "add", expected_answer=str(n + 1)) for n in range(4)]
@@ -373,13 +370,10 @@ def test_a_trace_comes_back_from_the_journal_as_it_was(script, faults, envelope)
     model = Faulty(Scripted(script), faults)
     with suppress(ZoolabError):
         run("Hi", TOOLS, model, trace=trace, envelope=envelope)
-    parts = Parts()
-    head = {"run": trace.run_id, "meta": trace.meta}
-    line = json.loads(json.dumps(json.loads(pack(head, trace, parts))))
-    known = parts.take()
-    again = unpack(line, lambda name: json.loads(known[name]))
-    events = {"events": json.loads(json.dumps(list(events_of(trace))))}
-    assert summary_of(line) == summary_of(events) == summary_by_hand(trace)
+    line = json.loads(line_of(trace))
+    again = trace_of(line)
+    assert again == trace
+    assert summary_of(line) == {"run_id": trace.run_id, "case_id": "a", **summary_by_hand(trace)}
     assert again.messages == trace.messages
     assert (again.outcome, again.error, again.answer) == (trace.outcome, trace.error, trace.answer)
     assert [error.message for error in again.errors] == [error.message for error in trace.errors]
@@ -397,18 +391,23 @@ def test_tokens_are_counted_once_a_reply_however_the_line_is_written():
     used = {"prompt_tokens": 7, "completion_tokens": 2}
     replies = iter([Reply(asks, usage=used), Reply({"role": "assistant", "content": "4"}, usage=used)])
     trace = run("Hi", TOOLS, lambda _request: next(replies))
-    line = json.loads(pack({}, trace, Parts()))
-    for each in (line, {"events": json.loads(json.dumps(list(events_of(trace))))}):
-        summary = summary_of(each)
+    for each in (trace, trace_of(json.loads(line_of(trace)))):
+        summary = summary_of(json.loads(line_of(each)))
         assert (summary["tokens_in"], summary["tokens_out"], summary["calls"]) == (14, 4, 2)
 
 
 def test_an_edited_trace_comes_back_too():
     trace = run("Hi", [add], Scripted([[("add", {"a": 1})], "1", "7"]))
     fork = trace.fork(4, Outcome(7))
-    head = {"run": fork.run_id, "meta": fork.meta}
-    again = unpack(json.loads(pack(head, fork, Parts())), {}.get)
-    assert again == fork
+    assert trace_of(json.loads(line_of(fork))) == fork
+
+
+def test_a_journal_of_an_earlier_version_is_refused_with_its_version(tmp_path):
+    path = tmp_path / "runs.jsonl"
+    path.write_text('{"event":"experiment","format":"zoolab-experiment","version":3}\n')
+    for use in (lambda: Experiment.load(path), lambda: quiet(["Hi"], None, {"m": adder}, journal=path)):
+        with pytest.raises(InvalidInput, match="is a journal of version 3; expected version 4; run the"):
+            use()
 
 
 json_values = st.recursive(
@@ -422,12 +421,10 @@ json_values = st.recursive(
 
 @settings(deadline=None, max_examples=200)
 @given(st.data())
-def test_a_packed_trace_by_a_stranger_is_a_trace_or_an_error(data):
+def test_a_line_by_a_stranger_is_a_trace_or_an_error(data):
     trace = run("Hi", TOOLS, Scripted([[("add", {"a": 1}), ("fail", {})], [("fly", {})], "7"]))
-    parts = Parts()
-    line = json.loads(pack({}, trace, parts))
-    known = {name: json.loads(text) for name, text in parts.take().items()}
-    told = data.draw(st.sampled_from([line, line["trace"]]))
+    line = json.loads(line_of(trace, {"success": True}))
+    told = data.draw(st.sampled_from([line, *line["events"]]))
     where = data.draw(st.sampled_from(sorted(told)))
     if isinstance(told[where], list) and told[where] and data.draw(st.booleans()):
         told[where][data.draw(st.integers(0, len(told[where]) - 1))] = data.draw(json_values)
@@ -436,12 +433,12 @@ def test_a_packed_trace_by_a_stranger_is_a_trace_or_an_error(data):
     else:
         del told[where]
     with suppress(InvalidTrace):
-        assert isinstance(unpack(line, known.__getitem__), Trace)
+        assert isinstance(trace_of(line), Trace)
     with suppress(InvalidTrace):
         assert summary_of(line)["steps"] >= 0
 
 
-def test_a_packed_trace_with_lone_surrogates_is_a_line_of_utf8(tmp_path):
+def test_a_line_with_lone_surrogates_is_a_line_of_utf8(tmp_path):
     done = quiet(["\ud800"], None, {"m": lambda: Scripted(["\udfff"])}, journal=tmp_path / "runs.jsonl")
     assert done.traces[0].answer == "\udfff"
     (tmp_path / "runs.jsonl").read_text(encoding="utf-8")

@@ -14,9 +14,8 @@ from zoolab.inspector.overview import totals_of
 from zoolab.limits import Price
 from zoolab.records import Request
 from zoolab.study.cases import Case, Run
-from zoolab.study.packing import Parts, pack
+from zoolab.study.journal import line_of, summary_of
 from zoolab.study.scorers import measure_cost
-from zoolab.study.summary import summary_of
 
 FULL = {"role": "assistant", "content": "Done."}
 
@@ -309,9 +308,9 @@ def test_tokens_of_sub_agents_are_counted_everywhere(tmp_path):
         assert measure_cost(Run(Case("c", "Go."), one))["tokens_in"] == 110
         assert totals_of(one)["tokens_in"] == 110
         assert "110 sent" in one.to_html()
-        assert summary_of(json.loads(pack({}, one, Parts())))["tokens_in"] == 110
+        assert summary_of(json.loads(line_of(one)))["tokens_in"] == 110
     trace.originals[0] = trace.steps[0].record  # an edited run is kept as events
-    assert summary_of(json.loads(pack({}, trace, Parts())))["tokens_in"] == 110
+    assert summary_of(json.loads(line_of(trace)))["tokens_in"] == 110
 
 
 def test_the_cost_scorer_uses_the_same_prices():
@@ -325,7 +324,7 @@ def test_tokens_of_walks_three_deep_are_counted_once():
     middle = as_tool("middle", "Helps.", [inner], Counting(calls("inner"), FULL, tokens=100))
     trace = run("Go.", [middle], Counting(calls("middle"), FULL, tokens=10))
     assert trace.to_frame()["tokens_in"].sum() == 1220
-    assert summary_of(json.loads(pack({}, trace, Parts())))["tokens_in"] == 1220
+    assert summary_of(json.loads(line_of(trace)))["tokens_in"] == 1220
 
 
 def test_result_bytes_cuts_results_and_says_how_to_read_on():

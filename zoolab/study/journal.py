@@ -1,8 +1,9 @@
 """The journal of an experiment: JSONL, a line a run, written as runs end and read when it is asked for.
 
-    {"event": "experiment", "format": "zoolab-experiment", "version": 3, ...}
-    {"event": "part", "name": "9f..", "value": ...}                  what many runs share, once
-    {"event": "run", "run": "4c..", "meta": {...}, "scores": {...}, "trace": {...}, ...}
+    {"event": "experiment", "format": "zoolab-experiment", "version": 4}
+    {"event": "run", "run": "4c..", "scores": {...}, "events": [...]}
+
+The events of a run are those of its trace, as `Trace.save` writes them.
 
 Lines are only appended, each with one write, so that a process that is killed loses none that it had
 written; the file is synced once a second and at the end, which is what a power cut may cost.
@@ -14,24 +15,29 @@ import json
 import os
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack
-from functools import lru_cache
+from collections import Counter
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from zoolab.anyjson import encode_any
 from zoolab.errors import InvalidInput, InvalidTrace
 from zoolab.files import locked
 from zoolab.jsontext import excerpt
+from zoolab.limits import counted
+from zoolab.records import Reply
+from zoolab.trace import Trace
+from zoolab.trace.events import events_of, read_all
+from zoolab.trace.storage import MAX_NESTING
 
-__all__ = ["Journal", "heal"]
+__all__ = ["Journal", "Reader", "heal", "line_of", "summary_of", "trace_of"]
 
-FORMAT, VERSION = "zoolab-experiment", 3
+FORMAT, VERSION = "zoolab-experiment", 4
 MAX_LINE = 64 << 20
 
 _HEADER = f'{{"event":"experiment","format":"{FORMAT}","version":{VERSION}}}\n'.encode()
 _RUN = re.compile(rb'\{"event":"run","run":"([0-9a-f]{28})"')
-_PART = re.compile(rb'\{"event":"part","name":"([0-9a-f]{16})"')
 _EXPECTED = "a journal as zoolab writes it"
 _SYNC_SECONDS = 1.0
 _BLOCK = 1 << 16
@@ -69,7 +75,6 @@ class Journal:
             self._open.close()
             raise
         self._synced = time.monotonic()
-        self._parts: set[str] = {name for name, _ in _places(self.path, _PART)}
 
     def __enter__(self) -> Journal:
         return self
@@ -85,15 +90,7 @@ class Journal:
 
     def runs(self) -> Iterator[tuple[str, int]]:
         """The names of the runs that are there, and where their lines begin."""
-        return _places(self.path, _RUN)
-
-    def add_parts(self, parts: Mapping[str, str]) -> None:
-        """Keep what is not there yet."""
-        new = {name: text for name, text in parts.items() if name not in self._parts}
-        if new:
-            lines = [f'{{"event":"part","name":"{name}","value":{text}}}\n' for name, text in new.items()]
-            self.append([as_bytes(line) for line in lines])
-            self._parts.update(new)
+        return _places(self.path)
 
     def append(self, lines: list[bytes]) -> list[int]:
         """Write lines; returns where each begins."""
@@ -110,6 +107,7 @@ class Journal:
         return places
 
     def _begin(self) -> None:
+        check_version(self.path)
         check_begin(self._file, _HEADER, self.path)
         self._end = heal(self._file)
         if self._end == 0:
@@ -131,12 +129,10 @@ class Reader:
         self.path = path
         #: The temporary folder that the file is in, which goes with the last reader.
         self.home = home
-        self._parts: dict[str, int] = {}
-        self.part = lru_cache(maxsize=256)(self._part)
 
     def runs(self) -> Iterator[tuple[str, int]]:
         """The names of the runs, and where their lines begin."""
-        return _places(self.path, _RUN)
+        return _places(self.path)
 
     def at(self, places: Iterable[int]) -> Iterator[dict[str, Any]]:
         """The lines that begin at these places."""
@@ -144,15 +140,6 @@ class Reader:
             for place in places:
                 file.seek(place)
                 yield _parsed(file.readline(MAX_LINE), self.path)
-
-    def _part(self, name: str) -> Any:
-        if name not in self._parts:
-            self._parts = dict(_places(self.path, _PART))
-        if name not in self._parts:
-            raise InvalidTrace(
-                f"the part {excerpt(name)} is missing", expected="a journal as zoolab writes it"
-            )
-        return next(self.at([self._parts[name]]))["value"]
 
 
 def check_begin(file: BinaryIO, begin: bytes, path: Path) -> None:
@@ -192,16 +179,105 @@ def heal(file: BinaryIO) -> int:
     return file.seek(0, os.SEEK_END)
 
 
-def as_bytes(line: str) -> bytes:
-    """A line of JSON as UTF-8, lone surrogates escaped.
+def line_of(trace: Trace, scores: Mapping[str, Any] | None = None) -> bytes:
+    """The line of a run.
 
-    >>> as_bytes('"\\\\ud800"'), as_bytes('"é"')
-    (b'"\\\\ud800"', b'"\\xc3\\xa9"')
+    >>> line_of(Trace(run_id="4c"), {"success": True})[:65]
+    b'{"event":"run","run":"4c","scores":{"success":true},"events":[{"e'
     """
+    told = {} if scores is None else {"scores": scores}
+    line = {"event": "run", "run": trace.run_id, **told, "events": list(events_of(trace))}
+    return f"{encode_any(line, MAX_NESTING)}\n".encode()
+
+
+def trace_of(line: Mapping[str, Any]) -> Trace:
+    """The trace of a line. Safe for lines from strangers.
+
+    Raises:
+        InvalidTrace: The line does not hold a trace.
+
+    >>> trace_of({})
+    Traceback (most recent call last):
+    zoolab.errors.InvalidTrace: a run of a journal: KeyError: 'events'; expected a run as zoolab writes it
+    """
+    with _reading_a_line():
+        return read_all(Trace(), line["events"])
+
+
+def summary_of(line: Mapping[str, Any]) -> dict[str, Any]:
+    """A run in one row: which one it is, how it ended (`said` is the final text), and what it took.
+
+    `turns` are requests; `calls` are those that the model asked for, `errors` those of them that were
+    refused or failed; `duration_ms` is of the whole run; tokens are as the endpoints counted them, those
+    of sub-agents too, None if they did not. The scores come last. Safe for lines from strangers.
+
+    Raises:
+        InvalidTrace: The line does not hold a trace.
+
+    >>> from zoolab import Scripted, run
+    >>> summary = summary_of(json.loads(line_of(run("Hi", [], Scripted(["Hello"])))))
+    >>> summary["outcome"], summary["said"], summary["turns"], summary["calls"], summary["tokens_in"]
+    ('answer', 'Hello', 1, 0, None)
+    """
+    with _reading_a_line():
+        events, scores = line["events"], line.get("scores")
+        steps = [event for event in events if event["event"] == "step"]
+        kinds = Counter(step["kind"] for step in steps)
+        end, usages = events[-1], list(_usages(steps))
+        return {
+            "run_id": line.get("run"),
+            **events[0]["meta"],
+            "outcome": end["outcome"],
+            "error": end["error"],
+            "said": _said(events, steps),
+            "turns": kinds["request"],
+            "steps": len(steps),
+            "calls": kinds["validate"],
+            "errors": sum(_went_wrong(step["record"]) for step in steps),
+            "duration_ms": None if end["t"] is None else round(end["t"] * 1e3, 3),
+            "tokens_in": _total(usages, "prompt_tokens"),
+            "tokens_out": _total(usages, "completion_tokens"),
+            **(scores if isinstance(scores, dict) else {}),
+        }
+
+
+def _said(events: list[Any], steps: list[Any]) -> str | None:
+    """The text of the final reply, which may stand in the message that it became."""
+    last = steps[-1]["record"] if steps else {}
+    if last.get("type") != "reply":
+        return None
+    messages = {event["id"]: event["message"] for event in events if event["event"] == "message"}
+    return Reply(last["message"] if "message" in last else messages[steps[-1]["append"][-1]]).text
+
+
+def _usages(steps: list[Any]) -> Iterator[Any]:
+    """The usage of each reply, which stands at its first call, and of the replies of sub-agents."""
+    for step in steps:
+        record = step["record"]
+        if step["kind"] == "tool_call" and not step.get("slot"):
+            yield (step.get("reply") or record).get("usage")
+        if record.get("trace"):
+            yield from _usages([event for event in record["trace"] if event["event"] == "step"])
+
+
+def _went_wrong(record: Any) -> bool:
+    return record.get("ok") is False or bool(record.get("error"))
+
+
+def _total(usages: list[Any], name: str) -> int | None:
+    counts = [count for usage in usages if (count := counted(usage, name)) is not None]
+    return sum(counts) if counts else None
+
+
+@contextmanager
+def _reading_a_line() -> Generator[None]:
+    """Whatever goes wrong here is an `InvalidTrace`: the line is not one that `line_of` made."""
     try:
-        return line.encode()
-    except UnicodeEncodeError:
-        return (json.dumps(json.loads(line), separators=(",", ":")) + "\n" * line.endswith("\n")).encode()
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
+        raise InvalidTrace(
+            f"a run of a journal: {type(error).__name__}: {error}", expected="a run as zoolab writes it"
+        ) from None
 
 
 def check_header(path: Path) -> None:
@@ -211,16 +287,31 @@ def check_header(path: Path) -> None:
     Traceback (most recent call last):
     zoolab.errors.InvalidInput: ...journal.py is no journal of an experiment; choose another file
     """
+    if not check_version(path):
+        raise InvalidInput(f"{path} is no journal of an experiment", advice="choose another file")
+
+
+def check_version(path: Path) -> bool:
+    """Whether a file is a journal. Raises `InvalidInput` if it is one of another version.
+
+    >>> check_version(Path(__file__))
+    False
+    """
     try:
         with path.open("rb") as file:
             first = json.loads(file.readline(1 << 16))
-            known = first.get("format") == FORMAT and first.get("version") == VERSION
+            known, version = first.get("format") == FORMAT, first.get("version")
     except OSError as error:
         raise InvalidInput(f"cannot read {path}: {error.strerror}", expected="a journal") from None
     except (ValueError, AttributeError, RecursionError):
-        known = False
-    if not known:
-        raise InvalidInput(f"{path} is no journal of an experiment", advice="choose another file")
+        return False
+    if known and version != VERSION:
+        raise InvalidInput(
+            f"{path} is a journal of version {excerpt(version)}",
+            expected=f"version {VERSION}",
+            advice="run the experiment again, into another file",
+        )
+    return bool(known)
 
 
 def make_folder(folder: Path) -> None:
@@ -253,11 +344,11 @@ def _write(file: BinaryIO, data: bytes, path: Path) -> None:
         raise InvalidInput(f"cannot write {path}: {error.strerror}", advice="make room, and resume") from None
 
 
-def _places(path: Path, pattern: re.Pattern[bytes]) -> Iterator[tuple[str, int]]:
+def _places(path: Path) -> Iterator[tuple[str, int]]:
     with path.open("rb") as file:
         place = 0
         for line in file:
-            found = pattern.match(line)
+            found = _RUN.match(line)
             if found and line.endswith(b"\n"):
                 yield found[1].decode(), place
             place += len(line)

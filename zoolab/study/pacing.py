@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from zoolab.about import Wrapper, about
+from zoolab.anyjson import encode_any
 from zoolab.errors import InvalidInput, InvalidTrace, ModelError
 from zoolab.files import append_text, locked
 from zoolab.jsontext import digest, encode
@@ -25,7 +26,6 @@ from zoolab.models.keys import RequestKeys
 from zoolab.models.scripted import Scripted
 from zoolab.records import Reply, Request
 from zoolab.study.cases import Case
-from zoolab.study.journal import as_bytes
 from zoolab.tokens import tokens_in
 from zoolab.trace.codec import decode_reply, encode_plain
 
@@ -269,7 +269,7 @@ class ReplyCache:
 
     def put(self, key: str, reply: Reply) -> None:
         """Keep a reply."""
-        line = as_bytes(encode({"key": key, "reply": encode_plain(reply)}) + "\n").decode()
+        line = encode_any({"key": key, "reply": encode_plain(reply)}) + "\n"
         append_text(self._path, line, 0o600)
 
     @contextmanager

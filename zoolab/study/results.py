@@ -12,9 +12,7 @@ from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
 from zoolab.study.comparison import Comparisons, check_scored, compare_runs, decisive_ones
 from zoolab.study.design import Place, Plan
-from zoolab.study.journal import Reader
-from zoolab.study.summary import summary_of
-from zoolab.study.unpacking import unpack
+from zoolab.study.journal import Reader, summary_of, trace_of
 from zoolab.trace import Trace
 from zoolab.trace.frame import frame_of
 
@@ -63,7 +61,7 @@ class Traces(Sequence[Trace]):
         return dict(self._reader.runs())
 
     def _trace(self, line: dict[str, Any]) -> Trace:
-        return unpack(line, self._reader.part)
+        return trace_of(line)
 
 
 class Experiment:
@@ -102,7 +100,7 @@ class Experiment:
         """One row a run: which one it is, how it ended, what it took, and its scores."""
         import pandas as pd
 
-        rows = [_row(line) for line in self._reader.at(self._places)]
+        rows = [summary_of(line) for line in self._reader.at(self._places)]
         frame = pd.DataFrame(rows)
         first = [name for name in _FIRST if name in frame]
         return frame[[*first, *(name for name in frame if name not in first)]]
@@ -184,9 +182,3 @@ class Experiment:
         )
         why = f"; {self.stopped}" if self.stopped else ""
         return f"<Experiment: {len(self)} of {len(plan)} runs: {told}{why}>"
-
-
-def _row(line: dict[str, Any]) -> dict[str, Any]:
-    meta, scores = line.get("meta"), line.get("scores")
-    told = {**(meta if isinstance(meta, dict) else {}), **summary_of(line)}
-    return {"run_id": line.get("run"), **told, **(scores if isinstance(scores, dict) else {})}

@@ -156,7 +156,6 @@ def _write(
     if isinstance(done, Lost):
         places[done.item] = book.append([_crashed(plan, scorers, done)])[0]
         return 1
-    book.add_parts(done.parts)
     for number, place in zip(done.lines, book.append([*done.lines.values()]), strict=True):
         places[number] = place
     return len(done.lines)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,9 +19,8 @@ from zoolab.registry import ToolRegistry
 from zoolab.steps.result import NotJSON, to_json_value
 from zoolab.study.cases import UNSAID, Case, Run, Scorer, Setup
 from zoolab.study.design import Card, Grid, Place, derive_seed
-from zoolab.study.journal import as_bytes
+from zoolab.study.journal import line_of
 from zoolab.study.pacing import Asking, BudgetSpent, Counter, Terms, maker_of
-from zoolab.study.packing import Parts, pack
 from zoolab.study.variants import Variant
 from zoolab.trace import Trace
 
@@ -47,10 +45,9 @@ class Kit:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What came of several runs: their lines by number, and what those refer to."""
+    """What came of several runs: their lines by number."""
 
     lines: dict[int, bytes] = field(default_factory=dict)
-    parts: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     #: Why the rest was not begun or not finished; "" where all are done.
     stopped: str = ""
@@ -61,24 +58,22 @@ class Worker:
 
     def __init__(self, kit: Kit) -> None:
         self._kit = kit
-        self._own = threading.local()
         self._policy = Policy()
         self._counter = Counter(kit.terms)
         self._make = {name: maker_of(model) for name, model in kit.models.items()}
 
     def work(self, numbers: Sequence[int], cards: Mapping[int, Card]) -> Done:
         """Do these runs, as long as the budget lasts. Whatever happens in one, the next is done."""
-        parts: Parts = self._own.__dict__.setdefault("parts", Parts())
         known = {number: self._equipped(card) for number, card in cards.items()}
         lines: dict[int, bytes] = {}
         began, stopped = time.perf_counter(), ""
         for number in numbers:
             try:
-                lines[number] = self._line(number, known, parts)
+                lines[number] = self._line(number, known)
             except BudgetSpent as error:
                 stopped = error.what
                 break
-        return Done(lines, parts.take(), time.perf_counter() - began, stopped)
+        return Done(lines, time.perf_counter() - began, stopped)
 
     def _equipped(self, card: Card) -> Card:
         """The card with its tools in hand."""
@@ -86,14 +81,14 @@ class Worker:
             return card
         return Card(replace(card.case, tools=self._kit.shelf[card.shelf]), card.digest)
 
-    def _line(self, number: int, cards: Mapping[int, Card], parts: Parts) -> bytes:
+    def _line(self, number: int, cards: Mapping[int, Card]) -> bytes:
         kit = self._kit
         place = kit.grid.place(number)
         case, digest, _ = cards[place.case]
         seed = derive_seed(kit.grid.seed, case.id, place.variant, place.model, place.repeat)
         trace = Trace(run_id=kit.grid.run_id(number, digest), meta=meta_of(case, place, seed))
         self._walk(case, place, seed, trace)
-        return line_of(case, place, seed, trace, kit.scorers, parts)
+        return scored_line(case, place, seed, trace, kit.scorers)
 
     def _walk(self, case: Case, place: Place, seed: int, trace: Trace) -> None:
         """Walk to the end, whatever that is; the trace says so."""
@@ -158,20 +153,15 @@ def meta_of(case: Case, place: Place, seed: int) -> dict[str, Any]:
     return meta
 
 
-def line_of(
-    case: Case, place: Place, seed: int, trace: Trace, scorers: Mapping[str, Scorer], parts: Parts
-) -> bytes:
-    """The line of a run in the journal.
+def scored_line(case: Case, place: Place, seed: int, trace: Trace, scorers: Mapping[str, Scorer]) -> bytes:
+    """The line of a run in the journal, with its scores.
 
     >>> place = Place(0, "plain", "tiny", 0)
-    >>> line_of(Case("a", "Hi"), place, 7, Trace(run_id="4c"), {}, Parts())[:35]
-    b'{"event":"run","run":"4c","meta":{}'
+    >>> scored_line(Case("a", "Hi"), place, 7, Trace(run_id="4c"), {})[:35]
+    b'{"event":"run","run":"4c","events":'
     """
-    head = {"event": "run", "run": trace.run_id, "meta": trace.meta}
-    if scorers:
-        run = Run(case, trace, place.variant, place.model, place.repeat, seed)
-        head["scores"] = _scores(run, scorers)
-    return as_bytes(f"{pack(head, trace, parts)}\n")
+    run = Run(case, trace, place.variant, place.model, place.repeat, seed)
+    return line_of(trace, _scores(run, scorers) if scorers else None)
 
 
 def crashed(
@@ -185,7 +175,7 @@ def crashed(
     """
     trace = Trace(run_id=run_id, meta=meta_of(case, place, seed))
     trace.outcome, trace.error = "crashed", why
-    return line_of(case, place, seed, trace, scorers, Parts())
+    return scored_line(case, place, seed, trace, scorers)
 
 
 def _scores(run: Run, scorers: Mapping[str, Scorer]) -> dict[str, Any]:

@@ -45,6 +45,7 @@ _NAMES = {kind: name for name, kind in _PLAIN.items()}
 #: A longer value is not saved whole: its first part is kept, as text.
 MAX_VALUE_CHARS = 16 * 1024
 _NESTED = (Failure, Fault, Problem, Repair)
+_ATOMS = frozenset((str, int, float, bool))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ def encode_record(record: Record) -> dict[str, Any]:
             "withheld": [_fields(tool) for tool in record.withheld],
         }
     if isinstance(record, Outcome):
-        plain = _fields(record, "value", "trace") | _fault_of(record)
+        plain = _fields(record, "value", "trace", "fault") | _fault_of(record)
         return {"type": "outcome", **plain, **_encode_value(record.value), **_encode_inner(record.trace)}
     if isinstance(record, Reply):
         return {"type": "reply", **encode_plain(record)}
@@ -157,14 +158,31 @@ def encode_plain(record: ToolCall | Reply | Fault) -> dict[str, Any]:
 
 def _fault_of(outcome: Outcome) -> dict[str, Any]:
     """The mark of a fault. A tool's exception may have an attribute `fault` of its own, which is not one."""
-    return {"fault": _fields(outcome.fault) if isinstance(outcome.fault, Fault) else None}
+    return {"fault": _fields(outcome.fault)} if isinstance(outcome.fault, Fault) else {}
 
 
 def _fields(record: Any, *without: str) -> dict[str, Any]:
-    return {f.name: _nested(getattr(record, f.name)) for f in fields(record) if f.name not in without}
+    """The fields of a record, without those that have their default."""
+    found: dict[str, Any] = {}
+    for name, default in _defaults(cast("Any", type(record))):
+        value = getattr(record, name)
+        usual = value is default or (
+            type(value) is type(default) and type(value) in _ATOMS and value == default
+        )
+        if not usual and name not in without:
+            found[name] = _nested(value)
+    return found
+
+
+@lru_cache(maxsize=32)
+def _defaults(kind: type) -> tuple[tuple[str, Any], ...]:
+    """The fields of a class with their defaults; `MISSING` is the default of a field that has none."""
+    return tuple((f.name, f.default) for f in fields(kind))
 
 
 def _nested(value: Any) -> Any:
+    if value is None or type(value) in _ATOMS:
+        return value
     if isinstance(value, _NESTED):
         return _fields(value)
     if isinstance(value, Mapping):

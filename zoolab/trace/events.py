@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from zoolab.anyjson import any_json, as_text
 from zoolab.errors import InvalidInput, InvalidTrace, ZoolabError
-from zoolab.jsontext import digest, excerpt
-from zoolab.records import KINDS, Message, Messages, Step
+from zoolab.jsontext import excerpt
+from zoolab.records import KINDS, Message, Messages, Reply, Request, Step, ToolCall
 from zoolab.trace.codec import (
     decode_call,
     decode_fault,
@@ -110,12 +110,36 @@ def read_all(trace: Trace, events: list[object]) -> Trace:
     return trace
 
 
+class _Shared:
+    """What earlier events have said, so that later ones need not repeat it: calls, replies and tools.
+
+    Writer and reader keep the same account. A step leaves out the call of its slot and the reply of its turn
+    if an earlier step had the same one, a request its tools if they are those of the request before, and a
+    reply or a result what the message says that the step appends.
+    """
+
+    def __init__(self) -> None:
+        self.calls: dict[tuple[int, int | None], ToolCall] = {}
+        self.reply: Reply | None = None
+        self.tools: Any = None
+
+    def remember(self, step: Step) -> None:
+        """Take in a step that was written or read."""
+        if step.call is not None:
+            self.calls[step.turn, step.slot] = step.call
+        if step.reply is not None:
+            self.reply = step.reply
+        if isinstance(step.record, Request):
+            self.tools = step.record.tools
+
+
 class _Changes:
     """Says of each step how `messages[]` changed, and of each message what it is, once."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
-        self._known: set[str] = set()
+        self._known: dict[str, str] = {}
+        self._shared = _Shared()
         self._before = Revision(0, 0)
 
     def of(self, seq: int, event: str = "step") -> Iterator[Event]:
@@ -124,35 +148,47 @@ class _Changes:
         kept = journal.common(self._before, revision)
         self._before = revision
         names: list[str] = []
+        message: Message = {}
         for text in journal.frozen(revision, kept):
-            names.append(digest(text))
-            if names[-1] not in self._known:
-                self._known.add(names[-1])
-                yield {"event": "message", "id": names[-1], "message": json.loads(text)}
-        yield self._step(seq, event, kept, names)
+            message = json.loads(text)
+            if text not in self._known:
+                self._known[text] = str(len(self._known))
+                yield {"event": "message", "id": self._known[text], "message": message}
+            names.append(self._known[text])
+        yield self._step(seq, event, kept, names, message)
 
-    def _step(self, seq: int, event: str, kept: int, names: list[str]) -> Event:
-        trace, step = self._trace, self._trace.steps[seq]
+    def _step(self, seq: int, event: str, kept: int, names: list[str], last: Message) -> Event:
+        """The step, without what has its default and without what was said before."""
+        trace, step, shared = self._trace, self._trace.steps[seq], self._shared
         original = trace.originals.get(seq)
         record = encode_record(step.record)
         if original is not None:
             _check_answer(record, seq, step)
-        return {
-            "event": event,
-            "seq": seq,
-            "kind": step.kind,
-            "turn": step.turn,
-            "slot": step.slot,
-            "attempt": step.attempt,
-            "t": trace.started[seq],
-            "keep": kept,
-            "append": names,
-            "appended": step.appended,
-            "call": None if step.call is None or step.call is step.record else encode_plain(step.call),
-            "reply": None if step.reply is None or step.reply is step.record else encode_plain(step.reply),
-            "record": record,
-            "original": None if original is None else encode_record(original),
-        }
+        found: Event = {"event": event, "seq": seq, "kind": step.kind, "turn": step.turn}
+        if step.slot is not None:
+            found["slot"] = step.slot
+        if step.attempt != 1:
+            found["attempt"] = step.attempt
+        found |= {"t": trace.started[seq], "keep": kept}
+        if names:
+            found["append"] = names
+        if step.appended:
+            found["appended"] = step.appended
+        said_call = (
+            step.record if isinstance(step.record, ToolCall) else shared.calls.get((step.turn, step.slot))
+        )
+        if step.call is not said_call:
+            found["call"] = None if step.call is None else encode_plain(step.call)
+        said_reply = step.record if isinstance(step.record, Reply) else shared.reply
+        if step.kind == "tool_call" and step.reply is not said_reply:
+            found["reply"] = None if step.reply is None else _brief(encode_plain(step.reply), last)
+        if isinstance(step.record, Request) and step.record.tools == shared.tools:
+            del record["tools"]
+        found["record"] = _brief(record, last)
+        if original is not None:
+            found["original"] = encode_record(original)
+        shared.remember(step)
+        return found
 
 
 class _Reader:
@@ -161,6 +197,7 @@ class _Reader:
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self._messages: dict[str, Message] = {}
+        self._shared = _Shared()
         self._log = Messages()
 
     def read(self, event: Event, first: bool) -> None:
@@ -209,31 +246,32 @@ class _Reader:
         self._trace.ended = _optional_seconds(event.get("t"))
 
     def _original(self, seq: int, event: Event) -> None:
-        if event["original"] is not None:
+        if event.get("original") is not None:
             self._trace.originals[seq] = decode_record(event["original"], Messages())
 
     def _decoded(self, event: Event) -> Step:
-        kind, slot = event["kind"], event["slot"]
+        kind, slot, turn = event["kind"], event.get("slot"), _whole(event["turn"])
+        slot = None if slot is None else _whole(slot)
         if kind not in KINDS:
             raise InvalidTrace(f"a step of kind {excerpt(kind)}", expected=", ".join(KINDS))
-        messages = self._revision(_whole(event["keep"]), event["append"])
-        record = decode_record(event["record"], messages)
-        call, reply = decode_call(event["call"]), decode_reply(event["reply"])
-        if call is None and event["record"]["type"] == "tool_call":
-            call = cast("Any", record)
-        if reply is None and event["record"]["type"] == "reply":
-            reply = cast("Any", record)
-        return Step(
-            kind,
-            _whole(event["turn"]),
-            None if slot is None else _whole(slot),
-            record,
-            messages,
-            min(_whole(event["appended"]), len(messages)),
-            call,
-            reply,
-            _whole(event["attempt"]),
-        )
+        messages = self._revision(_whole(event["keep"]), event.get("append", []))
+        last: Message = messages[-1] if len(messages) else {}
+        data = _whole_again(event["record"], last)
+        if data.get("type") == "request" and "tools" not in data:
+            data["tools"] = list(self._shared.tools or ())
+        record = decode_record(data, messages)
+        call, reply = decode_call(event.get("call")), decode_reply(_whole_again(event.get("reply"), last))
+        if call is None:
+            known = None if "call" in event else self._shared.calls.get((turn, slot))
+            call = record if isinstance(record, ToolCall) else known
+        if reply is None and kind == "tool_call":
+            said = None if "reply" in event else self._shared.reply
+            reply = record if isinstance(record, Reply) else said
+        appended = min(_whole(event.get("appended", 0)), len(messages))
+        attempt = _whole(event.get("attempt", 1))
+        step = Step(kind, turn, slot, record, messages, appended, call, reply, attempt)
+        self._shared.remember(step)
+        return step
 
     def _revision(self, keep: int, append: list[str]) -> Messages:
         if not 0 <= keep <= len(self._log):
@@ -242,6 +280,32 @@ class _Reader:
         for name in append:
             self._log = self._log.with_next(self._messages[name])
         return self._log
+
+
+def _brief(data: Event, last: Message) -> Event:
+    """A reply or a result without what the last message says, too."""
+    if data.get("message") == last:
+        del data["message"]
+    elif data.get("type") == "result" and (data["content"], data["tool_call_id"]) == _content_of(last):
+        del data["content"], data["tool_call_id"]
+    return data
+
+
+def _whole_again(data: Any, last: Message) -> Any:
+    """The reply or the result that `_brief` made shorter; anything else as it is."""
+    if not isinstance(data, dict):
+        return data
+    kind = data.get("type", "reply")
+    if kind == "reply" and "message" not in data:
+        return {**data, "message": last}
+    if kind == "result" and "content" not in data:
+        content, call = _content_of(last)
+        return {**data, "content": content, "tool_call_id": call}
+    return dict(data)
+
+
+def _content_of(message: Message) -> tuple[Any, Any]:
+    return message.get("content"), message.get("tool_call_id")
 
 
 def _check_answer(record: Event, seq: int, step: Step) -> None:
