@@ -217,7 +217,7 @@ WRONG: dict[str, tuple[list[str], str]] = {
         ["policy", "deny", "rm("],
         r'"rm\(" is not a rule; expected a tool\'s name or name\(pattern\)',
     ),
-    "bad pattern": (["policy", "allow", "rm(C:\\Users)"], "not a pattern.*; write the parts of a path with /"),
+    "bad pattern": (["policy", "allow", "rm(C:\\Users)"], "not a pattern.*; write the parts of a path"),
     "rule that is not there": (
         ["policy", "remove", "rm"],
         'no rule "rm" in .*policies.json; see zoolab policy',

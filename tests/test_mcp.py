@@ -537,7 +537,7 @@ def test_a_server_that_ends_in_the_middle_says_so_at_every_call(tmp_path: Path, 
             r"printed a line that is not an MCP message: Welcome!\\x1b.* \(print to standard error instead\)",
         ),
         ("pours", "sent a message of more than 4 MiB; run its command by hand"),
-        ("many", "lists too many tools; expected at most 512, on at most 100 pages; configure it to offer fewer"),
+        ("many", "lists too many tools; expected at most 512, on at most 100 pages; configure it"),
         ("endless", "lists too many tools"),
     ],
 )

@@ -148,7 +148,7 @@ def test_a_rule_is_kept_once_and_removed_from_both_lists(path):
     assert kept(path) == {"version": 1, "allow": ["wipe"], "deny": ["wipe"]}
     rules.remove("wipe")
     assert kept(path) == {"version": 1, "allow": [], "deny": []}
-    with pytest.raises(InvalidInput, match="not a rule"):
+    with pytest.raises(InvalidInput, match="no rule"):
         rules.remove("wipe")
 
 

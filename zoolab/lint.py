@@ -11,6 +11,7 @@ from itertools import combinations
 from typing import Any, Literal, cast
 
 from zoolab.jsontext import pointer_to
+from zoolab.schema.strict import STRICT_KEYWORDS
 from zoolab.tokens import tokens_in
 from zoolab.tools import Tool
 
@@ -41,10 +42,6 @@ _MAX_READ = 20_000
 _COMMON = frozenset((
     "a", "an", "and", "as", "at", "by", "for", "from", "in", "is", "it", "of", "on", "or", "that", "the",
     "this", "to", "with", "you",
-))
-_NEVER_STRICT = frozenset((
-    "allOf", "default", "else", "if", "maxLength", "minLength", "not", "oneOf", "patternProperties",
-    "prefixItems", "then", "uniqueItems",
 ))
 # fmt: on
 _TYPES = frozenset(("type", "enum", "const", "anyOf", "oneOf", "allOf", "$ref"))
@@ -187,7 +184,7 @@ def _not_strict(tool: Tool) -> _Found:
 
 
 def _strict_violations(node: Schema) -> Iterator[str]:
-    yield from sorted(node.keys() & _NEVER_STRICT)
+    yield from sorted(node.keys() - STRICT_KEYWORDS)
     if not node.keys() & _TYPES:
         yield "a value without a type"
     if "object" in node.get("type", ()) or "properties" in node:

@@ -10,7 +10,8 @@ from zoolab.jsontext import excerpt
 from zoolab.schema.fragments import Schema, allows_null, object_schema, resolved
 
 # fmt: off
-_STRICT_KEYWORDS = frozenset((
+#: The keywords that OpenAI's strict mode takes; it refuses every other.
+STRICT_KEYWORDS = frozenset((
     "$defs", "$ref", "additionalProperties", "anyOf", "const", "description", "enum",
     "exclusiveMaximum", "exclusiveMinimum", "format", "items", "maxItems", "maximum", "minItems",
     "minimum", "multipleOf", "pattern", "properties", "required", "title", "type",
@@ -41,7 +42,7 @@ def make_strict(schema: Schema, where: str) -> Schema:
         raise _not_strict(where, f"it needs {never[0]}")
     if not schema.keys() & {"type", "enum", "const", "anyOf", "oneOf", "$ref"}:
         raise _not_strict(where, "it takes any value")
-    strict = {key: value for key, value in schema.items() if key in _STRICT_KEYWORDS}
+    strict = {key: value for key, value in schema.items() if key in STRICT_KEYWORDS}
     kinds = schema.get("type", ())
     if kinds == "object" or "object" in kinds:
         strict |= _strict_object(schema, where)
@@ -91,7 +92,7 @@ def _nullable(schema: Schema) -> Schema:
 
 
 def _with_notes(strict: Schema, schema: Schema) -> Schema:
-    lost = {key: schema[key] for key in schema.keys() - _STRICT_KEYWORDS - {"oneOf", "discriminator"}}
+    lost = {key: schema[key] for key in schema.keys() - STRICT_KEYWORDS - {"oneOf", "discriminator"}}
     if schema.get("format", "date") not in _STRICT_FORMATS:
         lost["format"] = strict.pop("format")
     if lost:
