@@ -145,7 +145,7 @@ def test_policies_that_cannot_be_understood_stop_a_walk_and_stay(zoo: Shell, tmp
     path.parent.mkdir()
     path.write_text('{"version": 99, "allow": ["*"]}', encoding="utf-8")
     for command in (["walk"], ["policy", "list"], ["policy", "allow", "ping"]):
-        check_failure(zoo(*command), "policies.json cannot be used: it has version 99.*; mend it")
+        check_failure(zoo(*command), "policies.json cannot be used: it has version 99.*; correct it")
     assert path.read_text(encoding="utf-8") == '{"version": 99, "allow": ["*"]}'
 
 
@@ -213,8 +213,11 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "no action": (["local"], "required: ACTION; see zoolab local --help"),
     "no policy action": (["policy"], "required: ACTION; see zoolab policy --help"),
     "no rule": (["policy", "allow"], "required: RULE; see zoolab policy allow --help"),
-    "bad rule": (["policy", "deny", "rm("], r'"rm\(" is no rule; expected a tool\'s name or name\(pattern\)'),
-    "bad pattern": (["policy", "allow", "rm(C:\\Users)"], "no pattern.*; write the parts of a path with /"),
+    "bad rule": (
+        ["policy", "deny", "rm("],
+        r'"rm\(" is not a rule; expected a tool\'s name or name\(pattern\)',
+    ),
+    "bad pattern": (["policy", "allow", "rm(C:\\Users)"], "not a pattern.*; write the parts of a path"),
     "rule that is not there": (
         ["policy", "remove", "rm"],
         'no rule "rm" in .*policies.json; see zoolab policy',

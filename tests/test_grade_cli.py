@@ -109,7 +109,7 @@ def test_on_a_terminal_a_bar_moves_and_what_went_wrong_is_said(tmp_path, lab):
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["nowhere"], "there is no nowhere"),
+        (["nowhere"], "nowhere does not exist"),
         ([], "there is no submission"),
         (["--csv", "no-such-folder/g.csv"], "there is no folder for no-such-folder/g.csv"),
         (["--jobs", "0"], "the number of workers is 0; expected at least 1"),

@@ -91,7 +91,7 @@ def test_hidden_files_checkpoints_and_links_are_passed_over_and_named(tmp_path):
         ".secret.py": "it is hidden",
         "all": "it is a link",
         "bob.py": "it is a link",
-        "pipe.py": "it is no file",
+        "pipe.py": "it is not a file",
         "x/loop": "it is a link",
     }
 

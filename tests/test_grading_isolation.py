@@ -80,7 +80,7 @@ def asked(isolation: Isolation, *cells: str, lab: Lab = LAB, ask: Any = None) ->
     ("cell", "words"),
     [
         ("def f(): return {1, 2}", "`f` returned a value of type set, which is not JSON"),
-        ("def f(): return {1: 2}", "`f` returned a dict with the key 1, which is no text"),
+        ("def f(): return {1: 2}", "`f` returned a dict with the key 1, which is not text"),
         ("def f(): return float('nan')", "`f` returned the number nan"),
         ("def f(): return 'x' * 2_000_000", "`f` returned more than 1,000,000 characters"),
         ("def f(): return 10 ** 500", "`f` returned a number of more than 390 digits"),
@@ -250,7 +250,7 @@ def test_a_case_that_fails_over_what_came_back_is_a_lost_case(strongest):
     grade = grade_cells(replace(LAB, cases=(careless,)), ["def f(): return 5"], strongest)
     assert grade.points == 0
     assert grade.cases[0].happened.startswith(
-        "what came back has no shape that can be judged (TypeError at line"
+        "the result has a form that cannot be judged (TypeError at line"
     )
 
 

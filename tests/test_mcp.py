@@ -215,7 +215,7 @@ def test_a_registry_that_cannot_be_served_is_one_line(
 
 
 def test_nothing_is_not_served() -> None:
-    with pytest.raises(InvalidInput, match="there is no tool to serve"):
+    with pytest.raises(InvalidInput, match="the registry has no tools to serve"):
         serve(ToolRegistry())
 
 
@@ -313,7 +313,7 @@ def test_a_changed_description_is_shown_and_refused_until_it_is_accepted(kiosk: 
             with pytest.raises(UnknownTool):
                 tools.call(name, {"what": "milk"})
         with pytest.raises(
-            InvalidInput, match="no tool 'buy' waits to be accepted; expected one of ask, steal"
+            InvalidInput, match="no tool 'buy' is waiting to be accepted; expected one of ask, steal"
         ):
             tools.accept("buy")
         tools.accept("ask")
@@ -343,7 +343,7 @@ def test_a_change_in_the_middle_of_a_walk_is_refused_too(kiosk: Kiosk) -> None:
         run("Milk?", tools, Scripted([[("ask", {"what": "tea"})], "Done."]))
     assert failed(trace) == [("ask", "permission_denied"), ("buy", "resource_not_found")]
     assert failed(again) == [("ask", "permission_denied")]
-    assert "somebody has to read it in changed, and accept('ask')" in trace.errors[0].message
+    assert "read it in .changed, then call accept('ask')" in trace.errors[0].message
     assert kiosk.calls == ["ask milk", "ask tea"]
 
 
@@ -481,7 +481,7 @@ def test_an_error_is_an_error_and_commands_no_terminal(rude: MCPTools) -> None:
 def test_a_call_that_hangs_is_given_up_and_the_server_told_so(tmp_path: Path) -> None:
     with raw(tmp_path, timeout=0.3) as tools:
         with pytest.raises(
-            ToolTimeout, match=r"the MCP server raw gave no answer within 0\.3 s; give it longer"
+            ToolTimeout, match=r"the MCP server raw did not answer within 0\.3 s; give it longer"
         ):
             tools.call("hangs", {})
         assert tools.call("files_read", {}) == "done"
@@ -510,7 +510,7 @@ def test_an_interrupt_reaches_the_server(tmp_path: Path, calls: int) -> None:
     ("name", "told"),
     [
         ("dies", r"ended with exit code 3; its last words: out of memory\\x1b\[2J"),
-        ("floods", "floods: 16 MiB that nobody asked for"),
+        ("floods", "sent 16 MiB that were not requested"),
         ("too_long", "sent a message of more than 4 MiB"),
     ],
 )
@@ -532,10 +532,13 @@ def test_a_server_that_ends_in_the_middle_says_so_at_every_call(tmp_path: Path, 
             "dies",
             r"ended with exit code 1; its last words: no licence\\x1b.* / buy one; run its command by hand",
         ),
-        ("prints", r"printed what is no MCP message: Welcome!\\x1b.* \(print to standard error instead\)"),
+        (
+            "prints",
+            r"printed a line that is not an MCP message: Welcome!\\x1b.* \(print to standard error instead\)",
+        ),
         ("pours", "sent a message of more than 4 MiB; run its command by hand"),
-        ("many", "lists tools without end; expected at most 512, on at most 100 pages; have it offer fewer"),
-        ("endless", "lists tools without end"),
+        ("many", "lists too many tools; expected at most 512, on at most 100 pages; configure it"),
+        ("endless", "lists too many tools"),
     ],
 )
 def test_a_server_that_cannot_be_used_is_one_clear_line(tmp_path: Path, mode: str, told: str) -> None:

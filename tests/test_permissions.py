@@ -77,7 +77,7 @@ def test_a_scope_is_broader_than_the_call():
 
 def test_a_scope_that_is_no_pattern_allows_nothing():
     settled = Permissions().settle(READ, A, Decision("session", scope="a\\b"))
-    assert (settled.choice, "no pattern" in settled.reason) == ("deny", True)
+    assert (settled.choice, "not a pattern" in settled.reason) == ("deny", True)
 
 
 def test_what_waits_says_what_is_asked():
@@ -195,7 +195,7 @@ def test_a_file_that_cannot_be_understood_allows_nothing_and_is_left_alone(path,
     path.parent.mkdir()
     before = BAD[name] if isinstance(BAD[name], bytes) else BAD[name].encode()
     path.write_bytes(before)
-    with pytest.raises(InvalidInput, match=r"cannot be used: .*; mend it, or move it away") as caught:
+    with pytest.raises(InvalidInput, match=r"cannot be used: .*; correct it, or move it away") as caught:
         Permissions(path=path)
     assert "\n" not in str(caught.value)
     for each in (READ, safe):
@@ -213,7 +213,7 @@ def test_a_file_that_cannot_be_understood_allows_nothing_and_is_left_alone(path,
 def test_what_is_no_file_is_refused_without_waiting(path, make):
     path.parent.mkdir()
     make(path)
-    with pytest.raises(InvalidInput, match=r"no regular file|cannot read"):
+    with pytest.raises(InvalidInput, match=r"not a regular file|cannot read"):
         Permissions(path=path)
 
 

@@ -104,7 +104,7 @@ def test_no_pattern_takes_long(pattern):
     ],
 )
 def test_what_is_no_rule_is_one_clear_error(rule):
-    with pytest.raises(InvalidInput, match=r"no rule|no pattern") as caught:
+    with pytest.raises(InvalidInput, match=r"not a rule|not a pattern") as caught:
         Policy(allow=[rule])
     assert "\n" not in str(caught.value)
     with pytest.raises(InvalidInput):

@@ -148,7 +148,7 @@ def test_long_arguments_are_cut_counted_and_shown_on_demand(person):
 
 def test_a_step_that_waits_for_nothing_is_not_asked_about():
     for step in walk("Hi", [], Scripted(["Hello"])):
-        with pytest.raises(InvalidInput, match="waits for nobody"):
+        with pytest.raises(InvalidInput, match="not waiting for approval"):
             ask_user(step)
 
 

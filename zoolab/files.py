@@ -91,28 +91,19 @@ def locked(path: Path, seconds: float = LOCK_SECONDS) -> Generator[None]:
     Traceback (most recent call last):
     zoolab.errors.InvalidInput: ...lock is held by somebody else; try again
     """
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(path, seconds, mode=0o600, thread_local=False, poll_interval=0.01)
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            _take_in_time(descriptor, path, seconds)
-        except BaseException:
-            os.close(descriptor)
-            raise
+        lock.acquire()
+    except Timeout:
+        raise InvalidInput(f"{path} is held by somebody else", advice="try again") from None
     except OSError as error:
         raise InvalidInput(f"cannot lock {path}: {error.strerror}", advice="choose another place") from None
     try:
         yield
     finally:
-        _give_back(descriptor)
-        os.close(descriptor)
-
-
-def _take_in_time(descriptor: int, path: Path, seconds: float) -> None:
-    until = time.monotonic() + seconds
-    while not _take(descriptor):
-        if time.monotonic() >= until:
-            raise InvalidInput(f"{path} is held by somebody else", advice="try again")
-        time.sleep(0.01)
+        lock.release()
 
 
 def _rename(draft: Path, path: Path) -> None:
@@ -133,31 +124,3 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _take(descriptor: int) -> bool:
-        try:
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-
-    def _give_back(descriptor: int) -> None:
-        msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
-
-else:
-    import fcntl
-
-    def _take(descriptor: int) -> bool:
-        # flock, and not lockf: it holds between the threads of one process, too.
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
-
-    def _give_back(descriptor: int) -> None:
-        fcntl.flock(descriptor, fcntl.LOCK_UN)

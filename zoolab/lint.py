@@ -281,7 +281,7 @@ class Finding:
 def lint(tools: Tool | Iterable[Tool]) -> list[Finding]:
     """All findings about one tool, or about several (a registry too) as a model sees them: together.
 
-    Raises `InvalidSchema` for a schema that is none.
+    Raises `InvalidSchema` for an invalid schema.
 
     >>> [finding.rule for finding in lint(Tool("now", "", {"type": "object", "properties": {}}))]
     ['no-description', 'not-closed']

@@ -41,7 +41,7 @@ class BM25:
         check_k(self.k)
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
-        """One score a text, 0 where no word is shared."""
+        """One score a text, 0 if no word is shared."""
         from rank_bm25 import BM25Okapi
 
         words = [words_of(text) for text in texts]

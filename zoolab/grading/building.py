@@ -18,7 +18,7 @@ def build_labs(names: Iterable[str] = (), check: bool = False) -> list[Path]:
     """Write the notebooks of these labs, by default of all, that differ from their master; return those.
 
     A lab is named, or is a folder of your own with a `cases.py` and a `master.py`. With `check=True` only
-    look. Raises `InvalidInput` for an unknown lab, a master whose marks do not pair, or where jupytext is
+    look. Raises `InvalidInput` for an unknown lab, a master whose marks do not pair, and if jupytext is
     not installed.
 
     >>> build_labs(["l99"])
@@ -50,7 +50,7 @@ def built_files(name: str) -> dict[Path, str]:
     except OSError as error:
         raise InvalidInput(f"{source}: {error.strerror}", expected="the lab's master.py") from None
     except InvalidInput as error:
-        raise InvalidInput(f"{source}: {error}", advice="mend its marks") from None
+        raise InvalidInput(f"{source}: {error}", advice="correct its marks") from None
     return {path: rendered(text) for path, text in texts.items()}
 
 
@@ -94,7 +94,7 @@ def parts(master: str) -> Iterator[tuple[bool, list[str]]]:
             yield inside, lines
             inside, lines = False, []
     if inside:
-        raise InvalidInput("a solution does not end", expected=END)
+        raise InvalidInput("a solution has no end", expected=END)
     yield inside, lines
 
 

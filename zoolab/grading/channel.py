@@ -112,5 +112,5 @@ def _parsed(data: bytearray) -> dict[str, Any]:
     except (NotStrictJSON, UnicodeDecodeError) as error:
         raise Gone("sends what is not JSON") from error
     if not isinstance(message, dict):
-        raise Gone("sends what is no message")
+        raise Gone("sends JSON that is not a message")
     return message

@@ -56,7 +56,7 @@ class Checked:
         try:
             return inspect(read_conversation(walks[0].walk, meta={"agent": f"your loop in {walks[0].name}"}))
         except ZoolabError:
-            return None  # the student's code may have said what is no conversation at all
+            return None  # the student's code may have said something that is not a conversation
 
     def __str__(self) -> str:
         return "\n".join(_lines(self))
@@ -83,7 +83,7 @@ class Checked:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was odd, where something failed; and what this system cannot keep the code from."""
+        """What was odd, if something failed, and what this system cannot keep the code from."""
         missing = ", ".join(self.grade.missing)
         here = f"This computer cannot keep your code from: {missing}. It is your own, so that is fine."
         return (*(self.grade.notes if self.failed else ()), *((here,) if missing else ()))
@@ -213,7 +213,7 @@ def passes(lab: str, case: str, names: dict[str, Any]) -> bool:
     except Wrong as wrong:
         happened = cleaned(wrong.happened, 2_000)
     except Exception as error:
-        happened = f"what came back has no shape that can be judged ({type(error).__name__})"
+        happened = f"the result has a form that cannot be judged ({type(error).__name__})"
     else:
         return True
     finally:

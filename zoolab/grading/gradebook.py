@@ -76,7 +76,7 @@ class Kept:
             raise ValueError("another format")
         cases = tuple(CaseGrade(**case) for case in found["cases"])
         if not all(isinstance(each.points, (int, float)) for each in cases):
-            raise ValueError("points that are no number")
+            raise ValueError("points that are not a number")
         notes, missing = (tuple(str(line) for line in found[key]) for key in ("notes", "missing"))
         printed = str(found.get("printed", ""))
         grade = Grade(found["lab"], found["name"], found["seed"], cases, notes, missing, printed)
@@ -139,7 +139,7 @@ class Store:
                 yield kept
 
     def claim(self, name: str) -> bool:
-        """Take a submission for this grader; False where another one has it, for as long as that lives."""
+        """Take a submission for this grader; False if another grader that still runs has it."""
         stack = ExitStack()
         try:
             stack.enter_context(locked(self._locks / file_name(name), seconds=0))
@@ -156,7 +156,7 @@ class Store:
 
     @contextmanager
     def claims(self) -> Generator[None]:
-        """Whatever was claimed within is given back at the end, whichever way it ends."""
+        """Whatever was claimed within is given back at the end, however it ends."""
         try:
             yield
         finally:
@@ -220,7 +220,7 @@ class ClassGrades:
         """Everything about a submission's grade; raises `InvalidInput` for an unknown name."""
         kept = self.store.find(name)
         if kept is None:
-            raise InvalidInput(f"there is no grade of {name!r}", expected="the name of a submission")
+            raise InvalidInput(f"{name!r} has no grade", expected="the name of a submission")
         return kept
 
     def passed(self) -> dict[str, int]:

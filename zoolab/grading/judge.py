@@ -86,7 +86,7 @@ def grade(
 ) -> Grade:
     """Grade the submission at `path`; with `public=True` only the public cases.
 
-    Whatever the submission does, a grade comes back. Raises `InvalidInput` or `OSError` where no process
+    Whatever the submission does, a grade comes back. Raises `InvalidInput` or `OSError` if no process
     for it can be had.
 
     >>> import tempfile
@@ -146,7 +146,7 @@ def _grade_case(case: Case, student: Student, seed: str, name: str, unreadable: 
         return _lost(case, wrong, case.hint)
     except Exception as error:
         student.stop()
-        shapeless = Wrong(f"what came back has no shape that can be judged ({_where(error)})")
+        shapeless = Wrong(f"the result has a form that cannot be judged ({_where(error)})")
         return _lost(case, shapeless, case.hint)
     return CaseGrade(case.name, case.asks, case.points, case.points, case.public)
 
@@ -208,7 +208,7 @@ class _Loading:
                 process.channel.send({"do": "load", "cells": [cell], "first": number, "call": number})
                 reply = wait.message()
                 if reply.get("call") != number:
-                    raise Gone("answers what it was not asked")
+                    raise Gone("answers another call")
             except (Gone, Late) as error:
                 self._leave_out(number, process.ended(), error)
                 return False

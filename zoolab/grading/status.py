@@ -53,7 +53,7 @@ POINTS = (
         ("chooses_for_the_notebook",),
     ),
 )
-#: What goes wrong in a program where the case fails.
+#: What goes wrong in a program if the case fails.
 TROUBLES = (
     Point("A model makes no call, or the wrong one", "l6", ("chooses_for_the_notebook",)),
     Point("Broken JSON in the arguments goes unnoticed", "l2", ("reads_json",)),
@@ -64,7 +64,7 @@ TROUBLES = (
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A point and what the cases say of it; `submission` is None where there is no file for its lab."""
+    """A point and what the cases say of it; `submission` is None if there is no file for its lab."""
 
     point: Point
     submission: Path | None
@@ -133,7 +133,7 @@ def status_of(folder: Path | None = None) -> Status:
 
     By default that is the current folder if it holds a lab's notebook, else the folder of the labs.
     A lab's file is `l1.ipynb` or `l1.py`, in the folder or in a folder `l1` of it. Raises `InvalidInput`
-    where there is no such folder.
+    if there is no such folder.
 
     >>> status_of(Path("no-such-folder"))
     Traceback (most recent call last):

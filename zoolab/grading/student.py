@@ -19,7 +19,11 @@ def cleaned(text: Any, limit: int = 300) -> str:
     >>> cleaned("a\\x1b[2J"), cleaned("abcdef", 3), cleaned(None)
     ('a\\\\x1b[2J', 'abc…', 'None')
     """
-    short = str(text)[: limit + 1] if isinstance(text, (str, int, float, type(None))) else "what is no text"
+    short = (
+        str(text)[: limit + 1]
+        if isinstance(text, (str, int, float, type(None)))
+        else "a value that is not text"
+    )
     return visible(short if len(short) <= limit else f"{short[:limit]}…")
 
 
@@ -36,7 +40,7 @@ class Wrong(Exception):
     """What the student's code did that the task does not ask for, in words that give no hidden value away.
 
     A case raises it; so does whatever the student's code could not do at all. `walk` is the conversation as
-    far as it went, for the inspector, where there was one.
+    far as it went, for the inspector, if there was one.
     """
 
     def __init__(self, happened: str, walk: list[dict[str, Any]] | None = None) -> None:
@@ -108,7 +112,7 @@ class Student:
         reply = self._exchange(message, callbacks, function)
         after, named = reply.get("args"), reply.get("kwargs")
         if not isinstance(after, list) or not isinstance(named, dict):
-            raise Wrong(f"`{function}` gave no readable answer")
+            raise Wrong(f"`{function}` returned an answer that cannot be read")
         return Answer(_incoming(reply["value"]), after, named)
 
     def value(self, name: str) -> Any:
@@ -126,7 +130,7 @@ class Student:
 
     def _exchange(self, message: dict[str, Any], callbacks: list[Callback], name: str) -> dict[str, Any]:
         if self._spent > WHOLE * self.seconds:
-            raise Wrong("the submission had used up the time for all of its calls before this one")
+            raise Wrong("the submission has already used the time for all of its calls")
         if self._process is None:
             self._process = self.start()
         with self._surviving(self._process, name) as wait:
@@ -164,11 +168,11 @@ def _answered(wait: Wait, message: dict[str, Any], callbacks: list[Callback]) ->
     for _ in range(MAX_QUESTIONS):
         reply = wait.message()
         if reply.get("call") != message["call"]:
-            raise Gone("answers what it was not asked")
+            raise Gone("answers another call")
         if "ask" not in reply:
             return reply
         channel.send(_answer_to(reply, callbacks), wait.seconds * 2)
-    raise Gone(f"asks more than {MAX_QUESTIONS:,} times")
+    raise Gone(f"calls back more than {MAX_QUESTIONS:,} times")
 
 
 def _raise_if_it_failed(reply: dict[str, Any], name: str, what_it_did: str) -> None:
@@ -215,7 +219,7 @@ def _answer_to(question: dict[str, Any], callbacks: list[Callback]) -> dict[str,
     number, args, kwargs = question.get("ask"), question.get("args"), question.get("kwargs")
     known = type(number) is int and 0 <= number < len(callbacks)
     if not known or not isinstance(args, list) or not isinstance(kwargs, dict):
-        raise Gone("asks what nobody offered")
+        raise Gone("calls a function that it was not given")
     assert isinstance(number, int)
     try:
         return {"value": callbacks[number].function(*args, **kwargs)}

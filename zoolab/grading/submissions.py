@@ -193,11 +193,11 @@ def _files(place: Path, skipped: list[tuple[str, str]]) -> Iterator[Path]:
     if place.is_dir():
         yield from _within(place, skipped)
     elif not place.is_file():
-        raise InvalidInput(f"there is no {place}", expected="a submission, or a folder of them")
+        raise InvalidInput(f"{place} does not exist", expected="a submission, or a folder of them")
     elif not _is_submission(place.name):
         unpack = "unpack it first" if _is_archive(place.name) else ""
         raise InvalidInput(
-            f"{place} is no submission", expected="a notebook (.ipynb) or a .py file", advice=unpack
+            f"{place} is not a submission", expected="a notebook (.ipynb) or a .py file", advice=unpack
         )
     else:
         yield place
@@ -232,7 +232,7 @@ def _is_archive(name: str) -> bool:
 
 
 def _passed_over(entry: os.DirEntry[str]) -> str:
-    """Why a file or a folder is none of the submissions; empty where it may be one."""
+    """Why a file or a folder is none of the submissions; empty if it may be one."""
     if entry.is_symlink():
         return "it is a link"
     if entry.name in (".ipynb_checkpoints", "__pycache__") or "-checkpoint." in entry.name:
@@ -242,7 +242,7 @@ def _passed_over(entry: os.DirEntry[str]) -> str:
     if entry.is_dir():
         return ""
     if not entry.is_file():
-        return "it is no file"
+        return "it is not a file"
     if _is_archive(entry.name):
         return "it is an archive: unpack it first"
     return "" if _is_submission(entry.name) else "it is neither a notebook (.ipynb) nor a .py file"

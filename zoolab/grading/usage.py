@@ -20,7 +20,7 @@ class Use:
 
 
 def used_below(pid: int) -> Use | None:
-    """What the descendants of a process use; None where the system does not show it.
+    """What the descendants of a process use; None if the system does not show it.
 
     >>> import subprocess, sys
     >>> child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)

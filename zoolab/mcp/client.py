@@ -34,7 +34,7 @@ def value_of(result: CallToolResult) -> Any:
     """
     text = "\n".join(_words(block) for block in result.content)
     if result.is_error:
-        raise ExecutionFailed(visible(text[:MAX_ERROR]) or "the server says that it failed, and not why")
+        raise ExecutionFailed(visible(text[:MAX_ERROR]) or "the server reports an error without a message")
     return text if result.structured_content is None else result.structured_content
 
 
@@ -192,7 +192,7 @@ class MCPTools:
         unknown = [name for name in names if name not in waiting]
         if unknown:
             raise InvalidInput(
-                f"no tool {unknown[0]!r} waits to be accepted",
+                f"no tool {unknown[0]!r} is waiting to be accepted",
                 expected=f"one of {', '.join(sorted(waiting))}" if waiting else "none: all are as they were",
             )
         wanted = names or waiting
@@ -226,7 +226,7 @@ class MCPTools:
         if now != listed:
             raise PermissionDenied(
                 f"{name} is no longer described as it was when it was accepted",
-                advice=f"somebody has to read it in changed, and accept({name!r})",
+                advice=f"read it in .changed, then call accept({name!r})",
             )
         return value_of(await connection.call_tool(listed.name, arguments))
 

@@ -48,7 +48,7 @@ class ServerProcess:
     async def start(
         cls, command: Sequence[str], env: Mapping[str, str], cwd: str | Path | None
     ) -> ServerProcess:
-        """Start a command; raises `InvalidInput` where that cannot be done."""
+        """Start a command; raises `InvalidInput` if that fails."""
         program = shutil.which(command[0], path=env.get("PATH")) or command[0]
         try:
             process = await asyncio.create_subprocess_exec(
@@ -161,7 +161,7 @@ class Messages:
                     self._awaited.remove(number)
                     unasked = 0
                 if unasked > MAX_UNASKED:
-                    self.fault = f"floods: {MAX_UNASKED >> 20} MiB that nobody asked for"
+                    self.fault = f"sent {MAX_UNASKED >> 20} MiB that were not requested"
                     return
                 if number is not None:
                     with suppress(anyio.BrokenResourceError):
@@ -198,7 +198,9 @@ class Messages:
             return jsonrpc_message_adapter.validate_json(line, by_name=False)
         except ValueError:
             said = one_line(line[:400].decode(errors="replace"), 80)
-            self.fault = f"printed what is no MCP message: {said} (print to standard error instead)"
+            self.fault = (
+                f"printed a line that is not an MCP message: {said} (print to standard error instead)"
+            )
             return None
 
 
@@ -209,7 +211,7 @@ _T = TypeVar("_T")
 
 
 def require_client() -> None:
-    """Raise `InvalidInput` where the extra `mcp` is not installed.
+    """Raise `InvalidInput` if the extra `mcp` is not installed.
 
     >>> require_client()
     """
@@ -254,7 +256,7 @@ class Connection:
         self._thread = threading.Thread(target=self._run, name=f"zoolab-mcp-{name}", daemon=True)
 
     def open(self) -> None:
-        """Start the server and shake hands with it; raises `InvalidInput` where that fails."""
+        """Start the server and shake hands with it; raises `InvalidInput` if that fails."""
         require_client()
         self._thread.start()
         try:
@@ -310,9 +312,9 @@ class Connection:
             if not cursor:
                 return found
         raise ToolIOError(
-            f"the MCP server {self.name} lists tools without end",
+            f"the MCP server {self.name} lists too many tools",
             expected=f"at most {MAX_TOOLS}, on at most {MAX_PAGES} pages",
-            advice="have it offer fewer",
+            advice="configure it to offer fewer",
         )
 
     async def _in_time(self, work: Coroutine[Any, Any, _T]) -> _T:
@@ -323,7 +325,7 @@ class Connection:
                 return await work
         except TimeoutError:
             raise ToolTimeout(
-                f"the MCP server {self.name} gave no answer within {self._timeout:g} s",
+                f"the MCP server {self.name} did not answer within {self._timeout:g} s",
                 advice="give it longer with timeout=, or start it again",
             ) from None
 
@@ -343,7 +345,7 @@ class Connection:
             ) from None
         except ValidationError as error:
             raise ToolIOError(
-                f"{who} gave an answer that is not MCP: {_first_problem(error)}",
+                f"{who} sent an answer that is not MCP: {_first_problem(error)}",
                 advice="report it to its makers",
             ) from None
 
@@ -405,7 +407,7 @@ class Connection:
         except TimeoutError:
             problem = f"did not start within {self._patience:g} s"
         except Exception as error:
-            problem = self._fault() or f"cannot be spoken with: {one_line(str(error))}"
+            problem = self._fault() or f"did not complete the handshake: {one_line(str(error))}"
         else:
             return True
         self._fail(InvalidInput(f"the MCP server {self.name} {problem}", advice=_BY_HAND))

@@ -141,7 +141,7 @@ def pins_folder() -> Path:
 
 
 def read_pins(path: Path, server: str) -> dict[str, Listed] | None:
-    """The pinned tools of a server by name; None where it was never seen.
+    """The pinned tools of a server by name; None if it was never seen.
 
     Raises `InvalidInput` for a file that is damaged or belongs to another server.
 

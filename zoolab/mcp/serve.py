@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Answer(NamedTuple):
-    """What one call gave: text, the value where it is a JSON object, and whether it failed."""
+    """What one call gave: text, the value if it is a JSON object, and whether it failed."""
 
     text: str
     value: dict[str, Any] | None = None
@@ -33,15 +33,15 @@ class Answer(NamedTuple):
 def serve(registry: ToolRegistry, permissions: Permissions | None = None, name: str = "zoolab") -> None:
     """Serve the tools on standard input and output until the input ends.
 
-    Tools that the permissions leave to a person are refused, since nobody is there to ask. What tools
+    Tools that the permissions leave to the user are refused, because nobody can be asked. What tools
     print goes to standard error: standard output belongs to the protocol.
 
     >>> serve(ToolRegistry())
     Traceback (most recent call last):
-    zoolab.errors.InvalidInput: there is no tool to serve; expected a registry with tools
+    zoolab.errors.InvalidInput: the registry has no tools to serve; expected a registry with tools
     """
     if not len(registry):
-        raise InvalidInput("there is no tool to serve", expected="a registry with tools")
+        raise InvalidInput("the registry has no tools to serve", expected="a registry with tools")
     require_client()
     asyncio.run(_serve(registry, permissions or Permissions(), name))
 

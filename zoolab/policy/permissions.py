@@ -70,7 +70,7 @@ class PolicyFile:
         self._last: tuple[bytes | None, Remembered] = (None, Remembered())
 
     def read(self) -> Remembered:
-        """The rules as they are on the disk now; `InvalidInput` where they cannot be understood."""
+        """The rules as they are on the disk now; `InvalidInput` if they cannot be understood."""
         data = self._bytes()
         if data is None:
             return Remembered()
@@ -81,10 +81,10 @@ class PolicyFile:
         return known
 
     def add(self, kind: List, rule: str) -> None:
-        """Keep a rule. Raises `InvalidInput` where it is none, or cannot be kept."""
+        """Keep a rule. Raises `InvalidInput` if it is not a rule, or cannot be kept."""
         added = Rule(rule)
         if not is_utf8(rule):
-            raise InvalidInput(f"{excerpt(rule)} is no rule", expected="text that can be kept as UTF-8")
+            raise InvalidInput(f"{excerpt(rule)} is not a rule", expected="text that can be kept as UTF-8")
 
         def with_it(known: Remembered) -> Remembered:
             listed: tuple[Rule, ...] = getattr(known, kind)
@@ -93,7 +93,7 @@ class PolicyFile:
         self._change(with_it)
 
     def remove(self, rule: str) -> None:
-        """Forget a rule, whether it allows or denies. Raises `InvalidInput` where there is none such."""
+        """Forget a rule, whether it allows or denies. Raises `InvalidInput` if there is no such rule."""
 
         def without_it(known: Remembered) -> Remembered:
             allow, deny = (tuple(r for r in listed if r.text != rule) for listed in (known.allow, known.deny))
@@ -133,7 +133,7 @@ class PolicyFile:
             ) from None
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
-            raise self._refused("it is no regular file")
+            raise self._refused("it is not a regular file")
         try:
             with os.fdopen(descriptor, "rb") as file:
                 data = file.read(MAX_BYTES + 1)
@@ -156,7 +156,7 @@ class PolicyFile:
         if version != VERSION:
             raise self._refused(f"it has version {excerpt(version, 20)}, and this zoolab reads {VERSION}")
         if body.keys() - {"version", "allow", "deny"}:
-            raise self._refused("it has more than version, allow and deny")
+            raise self._refused("it has keys other than version, allow and deny")
         listed = body.get("allow", []), body.get("deny", [])
         if not all(isinstance(each, list) for each in listed) or sum(map(len, listed)) > MAX_RULES:
             raise self._refused(f"allow and deny are not lists of at most {MAX_RULES:,} rules")
@@ -166,7 +166,7 @@ class PolicyFile:
             raise self._refused(error.what) from None
 
     def _refused(self, why: str) -> InvalidInput:
-        return InvalidInput(f"{self.path} cannot be used: {why}", advice="mend it, or move it away")
+        return InvalidInput(f"{self.path} cannot be used: {why}", advice="correct it, or move it away")
 
 
 def _texts(listed: tuple[Rule, ...]) -> list[str]:
@@ -182,7 +182,7 @@ class Audit:
     """A JSONL file of decisions: time, tool, risk, resource, arguments, choice, reason, who.
 
     Arguments are cut after 2,000 characters, and what looks like a secret is left out. Raises
-    `InvalidInput` where the file cannot be written.
+    `InvalidInput` if the file cannot be written.
 
     >>> import json, tempfile
     >>> from zoolab.records import Decision
@@ -206,7 +206,7 @@ class Audit:
         decision: Decision,
         who: Decider,
     ) -> None:
-        """Write down who decided what. Raises `InvalidInput` where that fails."""
+        """Write down who decided what. Raises `InvalidInput` if that fails."""
         entry = {
             "time": datetime.now(UTC).isoformat(),
             "tool": tool.name,
@@ -272,7 +272,7 @@ class Permissions:
         return cls(policy, policies_path(), audit)
 
     def decide(self, tool: Tool, arguments: Mapping[str, Any]) -> Decision:
-        """The decision that stands: once, session, always, deny; or pending, where a person has to say."""
+        """The decision that stands: once, session, always, deny; or pending, if the user has to decide."""
         if self._unwatched and self.policy.waves_through(tool):
             return BY_RISK
         touched = Touched.by(tool, arguments)
@@ -341,7 +341,7 @@ class Permissions:
     def _noted(
         self, tool: Tool, touched: Touched, arguments: Mapping[str, Any], decision: Decision, who: Decider
     ) -> Decision:
-        """The decision once it is written down; a denial where it cannot be."""
+        """The decision once it is written down; a denial if it cannot be written down."""
         try:
             if self._audit is not None:
                 self._audit.note(tool, touched, arguments, decision, who)

@@ -1,4 +1,4 @@
-"""Asks whoever sits at the terminal, or at the notebook, whether a tool may run."""
+"""Asks the user, at the terminal or in a notebook, whether a tool may run."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def ask_user(step: Step) -> Decision:
     nobody can be asked, or three answers make no sense, the call is denied.
 
     Raises:
-        InvalidInput: The step waits for nothing.
+        InvalidInput: The step is not waiting for approval.
 
     >>> from zoolab import Scripted, tool, walk
     >>> @tool(risk="high")
@@ -55,7 +55,7 @@ def ask_user(step: Step) -> Decision:
     """
     decision = step.record
     if not isinstance(decision, Decision) or decision.choice != "pending":
-        raise InvalidInput("this step waits for nobody", expected="one whose status is pending")
+        raise InvalidInput("this step is not waiting for approval", expected="one whose status is pending")
     with _ONE_AT_A_TIME:
         if not _is_somebody_there():
             return Decision("deny", f"{NOBODY} is there to be asked")
@@ -103,7 +103,7 @@ def _numbers(letter: str) -> str:
 
 
 def _is_somebody_there() -> bool:
-    """A kernel sends `input` to its notebook, and says itself where that is impossible."""
+    """A kernel sends `input` to its notebook, and reports by itself if that is impossible."""
     find_shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)
     if hasattr(find_shell(), "kernel"):
         return True
@@ -162,7 +162,7 @@ def _touches(decision: Decision, name: str) -> str:
 
 
 def _arguments(step: Step) -> str:
-    """What the call would run with, as JSON; what the model wrote, where that is not known."""
+    """What the call would run with, as JSON; what the model wrote, if that is not known."""
     decision: Any = step.record
     if decision.arguments is None:
         return harmless(step.call.arguments if step.call else "")

@@ -106,7 +106,7 @@ def _tokens(text: str) -> list[str]:
     tokens = _TOKEN.findall(once)
     if not tokens or "".join(tokens) != once:
         raise InvalidInput(
-            f"{excerpt(text)} is no pattern",
+            f"{excerpt(text)} is not a pattern",
             expected="text with * and **, a backslash only before * or a backslash",
             advice="write the parts of a path with / between them",
         )
@@ -130,9 +130,9 @@ class Touched:
     Touched(resource=None, unknown="ping cannot tell what it touches: KeyError: 'host'")
     """
 
-    #: A resolved path, a host; None where the tool names none.
+    #: A resolved path, a host; None if the tool names none.
     resource: str | None = None
-    #: Why it cannot be told, though the tool should; empty where all is well.
+    #: Why it cannot be told, though the tool should; empty if it can be told.
     unknown: str = ""
 
     @classmethod
@@ -163,7 +163,7 @@ class Rule:
     (True, False)
     >>> Rule("read_file(")
     Traceback (most recent call last):
-    zoolab.errors.InvalidInput: "read_file(" is no rule; expected a tool's name or name(pattern)...
+    zoolab.errors.InvalidInput: "read_file(" is not a rule; expected a tool's name or name(pattern)...
     """
 
     text: str
@@ -176,7 +176,7 @@ class Rule:
             found = _RULE.fullmatch(self.text)
         if found is None:
             raise InvalidInput(
-                f"{excerpt(self.text)} is no rule",
+                f"{excerpt(self.text)} is not a rule",
                 expected="a tool's name or name(pattern), for instance read_file(/srv/app/**)",
             )
         name, pattern = found.groups()
@@ -218,7 +218,7 @@ class Policy:
             asked about, whatever else allows them.
 
     Raises:
-        InvalidInput: One of them is no rule.
+        InvalidInput: One of them is not a rule.
 
     >>> from zoolab.tools import Tool
     >>> Policy().decide(Tool("isolate_host", "Cut a host off.", {"type": "object"}, risk="high")).choice
@@ -248,7 +248,7 @@ class Policy:
             object.__setattr__(self, f"_{kind}", rules(spoken))
 
     def decide(self, tool: Tool, arguments: Mapping[str, Any] | None = None) -> Decision:
-        """The decision for a call: `once`, `deny`, or `pending` where a person has to say.
+        """The decision for a call: `once`, `deny`, or `pending` if the user has to decide.
 
         >>> from zoolab.tools import Tool
         >>> Policy(deny={"rm"}).decide(Tool("rm", "Remove.", {"type": "object"})).reason
@@ -293,7 +293,7 @@ def rules(texts: Iterable[str]) -> tuple[Rule, ...]:
 
 
 def denial(denying: Iterable[Rule], name: str, touched: Touched) -> str:
-    """What is denied, and by which of the rules; empty where none of them denies.
+    """What is denied, and by which of the rules; empty if none of them denies.
 
     >>> denial(rules(["r*"]), "rm", Touched()), denial(rules(["r*"]), "ls", Touched())
     ('rm: r*', '')

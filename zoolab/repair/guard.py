@@ -32,7 +32,7 @@ _NO_VALUE = {"null", "none", "nil", "undefined", "nan", "inf", "infinity"}
 
 
 class Reader:
-    """Reads a text along the value that it should stand for; raises where they part."""
+    """Reads a text along the value that it should stand for; raises where they differ."""
 
     def __init__(self, text: str) -> None:
         self.text = text

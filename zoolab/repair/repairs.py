@@ -68,7 +68,7 @@ class RuleRepair:
     def propose(self, raw: str, schema: dict[str, Any] | None = None) -> str | None:
         """Compact JSON text that says the same as `raw`, or None. Never raises.
 
-        Where the schema asks for an object, as a tool's does, it is one object; else any JSON value.
+        If the schema asks for an object, as a tool's does, it is one object; else any JSON value.
         """
         try:
             said = _said(raw)
@@ -135,7 +135,7 @@ def _guessed(text: str) -> Any:
 
 
 def _retyped(value: Any, schema: Any) -> Any:
-    """The value with numbers and booleans out of their quotes, where the schema takes nothing else."""
+    """The value with numbers and booleans out of their quotes, if the schema takes nothing else."""
     if not isinstance(schema, dict):
         return value
     if isinstance(value, dict):
@@ -161,7 +161,7 @@ def _unstringed(text: str, types: set[str]) -> Any:
 
 
 def _types(schema: dict[str, Any]) -> set[str]:
-    """The types that a schema names; "string" as well, where it may take anything."""
+    """The types that a schema names; "string" as well, if it may take anything."""
     branches = schema.get("anyOf", schema.get("oneOf"))
     if isinstance(branches, list) and branches and all(isinstance(branch, dict) for branch in branches):
         return set().union(*map(_types, branches))

@@ -109,7 +109,7 @@ class Jail(Protocol):
     missing: tuple[str, ...]
 
     def enter(self) -> None:
-        """What is done once, in the zygote; OSError where the system does not allow it."""
+        """What is done once, in the zygote; OSError if the system does not allow it."""
 
     def begin(self, student: Callable[[], None], report: int, /) -> int:
         """Start the student's process; the process that holds all of it, for the monitor to wait for."""

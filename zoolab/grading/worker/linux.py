@@ -110,7 +110,7 @@ class System:
         self.call("capset", header, (ctypes.c_uint32 * 6)())
 
     def fewer_arenas(self) -> None:
-        """Keep threads from reserving 64 MB of address space each, where the C library is glibc."""
+        """Keep threads from reserving 64 MB of address space each, if the C library is glibc."""
         mallopt = getattr(self._libc, "mallopt", None)
         if mallopt is not None:
             mallopt(-8, 2)
@@ -144,7 +144,7 @@ SOCKETS, NETLINK = (1, 2, 10), 16
 
 _ARCHES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
 
-# (x86_64, aarch64); None where the architecture has no such call.
+# (x86_64, aarch64); None if the architecture has no such call.
 _DENIED: dict[str, tuple[int | None, int | None]] = {
     "ptrace": (101, 117),
     "process_vm_readv": (310, 270),
@@ -205,7 +205,7 @@ _DENIED: dict[str, tuple[int | None, int | None]] = {
     "ioperm": (173, None),
     "modify_ldt": (154, None),
 }
-# What else is denied where namespaces cannot keep a submission from other processes.
+# What else is denied if namespaces cannot keep a submission from other processes.
 _DENIED_TOO: dict[str, tuple[int | None, int | None]] = {
     "fork": (57, None),
     "vfork": (58, None),
@@ -297,7 +297,7 @@ def _none_of(values: tuple[int, ...], error: int) -> list[tuple[int, int, int, i
 
 _LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT = 444, 445, 446
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1, 2, 4, 8
-# How many kinds of access each version of Landlock knows; later ones add what is no file access.
+# How many kinds of access each version of Landlock knows; later ones add access to other things than files.
 _KINDS = {1: 13, 2: 14, 3: 15, 4: 15}
 _SCOPES = 0b11
 
@@ -309,7 +309,7 @@ class Disk:
         self.places = [part for place in places for part in _without(place, masked)]
 
     def shut(self, system: System) -> None:
-        """Shut this process off from the rest of the disk, for good; OSError where Landlock is missing."""
+        """Shut this process off from the rest of the disk, for good; OSError if Landlock is missing."""
         version = system.syscall(_LANDLOCK_CREATE, None, ctypes.c_size_t(0), 1)
         handled = (1 << _KINDS.get(version, 16)) - 1
         words = [handled, 0x3 if version >= 4 else 0, _SCOPES if version >= 6 else 0]

@@ -38,7 +38,7 @@ class Writer:
     {'a': [1, 2.5, None]}
     >>> Writer().plain({1: "a"})
     Traceback (most recent call last):
-    zoolab.grading.worker.serve.Unfit: a dict with the key 1, which is no text: JSON has only text as keys
+    zoolab.grading.worker.serve.Unfit: a dict with the key 1, which is not text: JSON has only text as keys
     """
 
     def __init__(self) -> None:
@@ -97,7 +97,9 @@ class Writer:
 
     def _key(self, key: Any) -> str:
         if not isinstance(key, str):
-            raise Unfit(f"a dict with the key {repr(key)[:50]}, which is no text: JSON has only text as keys")
+            raise Unfit(
+                f"a dict with the key {repr(key)[:50]}, which is not text: JSON has only text as keys"
+            )
         return self._text(str.__str__(key))
 
 
