@@ -14,7 +14,7 @@ from zoolab.errors import InvalidTrace
 from zoolab.experiments.journal import as_bytes
 from zoolab.files import append_text
 from zoolab.jsontext import digest, encode
-from zoolab.models.keys import RequestKeys
+from zoolab.models.request_keys import RequestKeys
 from zoolab.records import Reply, Request
 from zoolab.trace.codec import decode_reply, encode_plain
 

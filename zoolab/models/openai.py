@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from zoolab.errors import ModelError
-from zoolab.models.replies import assemble, reply_from
+from zoolab.models.assembly import assemble, reply_from
 from zoolab.models.transport import http_library
 from zoolab.records import Reply, Request
 from zoolab.secrets import HIDDEN, scrub
