@@ -32,7 +32,7 @@ _NO_SETTINGS = {"model", "messages", "client", "stream", "self"}
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a recording says of itself."""
+    """The first line of a recording: who answered, and how."""
 
     made: Literal["recorded", "authored"]
     model: str
@@ -47,10 +47,10 @@ class Recording:
 
     Args:
         path: The file. A missing one is begun, if a header is given.
-        header: What a new file says of itself.
+        header: The first line of a new file.
 
     Raises:
-        InvalidInput: There is no such file, or it is no recording; the message names the line.
+        InvalidInput: There is no such file, or it is not a recording; the message names the line.
     """
 
     def __init__(self, path: str | Path, header: Header | None = None) -> None:

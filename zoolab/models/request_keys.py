@@ -11,7 +11,7 @@ from zoolab.jsontext import canonical, digest
 from zoolab.records import Message, Request
 from zoolab.secrets import scrub_json
 
-#: How a reply is delivered is no part of what is asked.
+#: How a reply is delivered is not part of what is asked.
 DELIVERY = ("stream", "stream_options")
 # The end of a result in zoolab's envelope (see zoolab/steps/result.py): the times differ in each run.
 _TIMES = re.compile(

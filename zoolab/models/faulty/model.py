@@ -41,7 +41,7 @@ class Faulty:
         hang_seconds: How long a tool hangs, at most. `close` lets it go before.
 
     Raises:
-        InvalidInput: There is no such fault, or a number is none that can be meant.
+        InvalidInput: There is no such fault, or a number is out of range.
 
     >>> from zoolab import Scripted, run, tool
     >>> @tool

@@ -67,7 +67,7 @@ def break_reply(reply: Reply, asked: Asked, plan: Plan, in_text: bool = False) -
 
 
 def repeat_call(asked: Asked, in_text: bool = False) -> Reply | None:
-    """The last call once more, whatever it came to; None where there was none.
+    """The last call once more, whatever came of it; None if there was none.
 
     >>> repeat_call(Asked.of(Request([{"role": "user", "content": "Hi"}]), "")) is None
     True
@@ -194,7 +194,7 @@ class Asking:
 
     @property
     def schema(self) -> Mapping[str, Any]:
-        """The schema of that tool; empty where it is not known."""
+        """The schema of that tool; empty if it is not known."""
         return self.schemas.get(self.name, {})
 
 
