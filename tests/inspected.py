@@ -9,7 +9,7 @@ from walks import TOOLS, add
 
 from zoolab import Decision, Scripted, Tool, Trace, as_tool, run
 from zoolab.errors import Problem, ZoolabError
-from zoolab.models.replies import assemble
+from zoolab.models.assembly import assemble
 from zoolab.records import (
     Failure,
     Fault,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from server import call, calling, chunk, completion
 
-from zoolab.models.replies import assemble, reply_from
+from zoolab.models.assembly import assemble, reply_from
 from zoolab.models.transport import chunks_of
 
 TEXTS = st.text(max_size=12)

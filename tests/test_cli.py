@@ -261,7 +261,7 @@ def test_a_key_that_is_wrong_or_missing(zoo: Shell, monkeypatch: pytest.MonkeyPa
 )
 def test_nobody_answers_at_the_address(zoo: Shell, url: str) -> None:
     ran = zoo("walk", "--model", "m", "--base-url", url)
-    check_failure(ran, "cannot reach|is no URL")
+    check_failure(ran, "cannot reach|is not a URL")
 
 
 def test_conversations_are_recorded_and_replayed(zoo: Shell, hundred: TestServer, tmp_path: Path) -> None:

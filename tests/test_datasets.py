@@ -218,8 +218,8 @@ def test_rows_come_back_as_they_were_written(rows: list[dict[str, Any]]) -> None
     ("content", "said"),
     [
         (b"[1]\n", "line 1, is"),
-        (b"{}\n{\n", "line 2, is no JSON"),
-        (b'{"a": NaN}\n', "line 1, is no JSON"),
+        (b"{}\n{\n", "line 2, is not JSON"),
+        (b'{"a": NaN}\n', "line 1, is not JSON"),
         (b"\xff\n", "rows.jsonl: it is damaged"),
         (b'{"a": "' + b"x" * MAX_LINE + b'"}\n', "too large"),
     ],

@@ -11,11 +11,9 @@ from hypothesis import strategies as st
 from zoolab.jsontext import NotStrictJSON, parse_json
 from zoolab.models.faulty import FAULTS
 from zoolab.models.faulty.arguments import ARGUMENTS, NULL, another, break_arguments, parsed
-from zoolab.models.faulty.calls import CALLS, MAX_KEPT, break_calls
-from zoolab.models.faulty.chance import Plan, draw
-from zoolab.models.faulty.replies import REPLIES
-from zoolab.models.faulty.results import HUGE, RESULTS, break_result
-from zoolab.models.faulty.tools import AFTER, BEFORE
+from zoolab.models.faulty.kinds import Plan, draw
+from zoolab.models.faulty.replies import CALLS, MAX_KEPT, REPLIES, break_calls
+from zoolab.models.faulty.tools import AFTER, BEFORE, HUGE, RESULTS, break_result
 from zoolab.repair import RuleRepair
 from zoolab.schema.checker import SchemaChecker
 from zoolab.steps.result import to_json_value

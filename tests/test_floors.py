@@ -191,6 +191,14 @@ def test_an_import_upward_or_sideways_is_found(module, source):
     assert upward_imports(module, source)
 
 
+@pytest.mark.parametrize("module", MODULES)
+def test_nothing_in_the_wheel_imports_the_makers(module):
+    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
+    named = [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    named += [each.name for node in ast.walk(tree) if isinstance(node, ast.Import) for each in node.names]
+    assert [name for name in named if name.partition(".")[0] == "tools"] == []
+
+
 def test_files_in_one_room_may_import_each_other():
     assert upward_imports("trace.trace", "from zoolab.trace.journal import Journal") == []
 

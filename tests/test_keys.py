@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from zoolab import Replay, Scripted
 from zoolab.errors import ReplayMiss
-from zoolab.models.keys import DELIVERY, RequestKeys
 from zoolab.models.recording import shipped
+from zoolab.models.request_keys import DELIVERY, RequestKeys
 from zoolab.records import Outcome, Request
 from zoolab.steps.result import make_result
 
@@ -93,7 +93,7 @@ def test_the_times_of_a_result_make_no_difference(
     outcome: Outcome, duration: float, started: int, untrusted: str
 ) -> None:
     again = Outcome(outcome.value, duration_ms=duration, started_ms=started)
-    first, second = ({"messages": [result(each, untrusted=untrusted)]} for each in (outcome, again))
+    first, second = ({"messages": [dict(result(each, untrusted=untrusted))]} for each in (outcome, again))
     assert RequestKeys().of(first) == RequestKeys().of(second)
     for role in ("user", "assistant", "system"):
         first["messages"][0]["role"] = second["messages"][0]["role"] = role

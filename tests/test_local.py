@@ -205,7 +205,8 @@ def test_requests_of_several_threads_are_asked_one_at_a_time(load: Load) -> None
 def test_whoever_waits_for_an_engine_hears_ctrl_c() -> None:
     done = threading.Event()
     engine = Engine("slow", lambda _body: {"waited": done.wait(20)})
-    threading.Timer(0.3, signal.raise_signal, [signal.SIGINT]).start()
+    me = threading.get_ident()
+    threading.Timer(0.3, signal.pthread_kill, [me, signal.SIGINT]).start()
     started = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         post(engine, {})

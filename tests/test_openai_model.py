@@ -200,10 +200,10 @@ FAILURES: dict[str, tuple[Answer, str]] = {
     "bare error": (Answer("oops", 500, "text/plain"), "answered 500: .*oops"),
     "endless error": (status(500, "é" * 50_000), "answered 500: é"),
     "hostile error": (status(500, "a\x1b[2J\u2028b\x9b"), "answered 500: a"),
-    "html": (Answer(HTML, 200, "text/html"), "no JSON; .*/v1"),
-    "garbage": (Answer("{not json", 200, JSON), "no JSON"),
-    "deep garbage": (Answer("[" * 100_000, 200, JSON), "no JSON"),
-    "nothing": (Answer("", 200, JSON), "no JSON"),
+    "html": (Answer(HTML, 200, "text/html"), "not JSON; .*/v1"),
+    "garbage": (Answer("{not json", 200, JSON), "not JSON"),
+    "deep garbage": (Answer("[" * 100_000, 200, JSON), "not JSON"),
+    "nothing": (Answer("", 200, JSON), "not JSON"),
     "a list": (Answer([1], 200), r"answered \[1\]; expected a chat completion"),
     "null": (Answer("null", 200, JSON), "answered null; expected a chat completion"),
     "error in 200": (Answer({"error": f"no such model {KEY}"}), 'answered {"error":"no such model'),
@@ -231,7 +231,7 @@ STREAM_FAILURES: dict[str, tuple[Answer, str]] = {
     "only usage": (Answer(sse([{**chunk({}), "choices": []}])), "ended before a reply began"),
     "html": (Answer(HTML, 200, "text/html"), "ended before a reply began"),
     "plain JSON": (Answer(completion("x")), "ended before a reply began; expected events"),
-    "garbage": (Answer("data: {not json\n\n"), "no JSON"),
+    "garbage": (Answer("data: {not json\n\n"), "not JSON"),
     "not objects": (Answer('data: [1]\n\ndata: "x"\n\ndata: null\n\n'), "ended before a reply began"),
     "dropped": (Answer(sse([chunk({"content": "4"})], done=False), drop=True), "cannot reach|broke off"),
     "stalls": (
@@ -319,7 +319,7 @@ def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("url", "key", "told"),
     [
-        ("http://[::1", KEY, "no URL"),
+        ("http://[::1", KEY, "not a URL"),
         ("http://localhost", f"{KEY}\n", "the API key holds a character"),
         ("http://localhost", "schlüssel-geheim", "the API key holds a character"),
     ],

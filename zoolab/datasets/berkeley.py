@@ -114,7 +114,7 @@ def fetch_bfcl(report: Callable[[str, int, int], None] | None = None) -> Path:
 
 
 def _pairs(files: Files, category: str) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
-    """The questions of a category, each with its ground truth; an empty one where there is none."""
+    """The questions of a category, each with its ground truth; an empty one if there is none."""
     name = f"{category}.json"
     answers = {row["id"]: row["ground_truth"] for row in _rows(files.get(_ANSWERS + name, ""))}
     for row in _rows(files[_QUESTIONS + name]):

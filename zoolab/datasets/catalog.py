@@ -40,7 +40,7 @@ class DataSet:
     columns: Mapping[str, tuple[type, ...]]
 
     def check(self, row: Mapping[str, Any], where: str) -> None:
-        """Raise `InvalidInput` where a row is none of this data set; `where` names it.
+        """Raise `InvalidInput` if a row does not fit this data set; `where` names the row.
 
         >>> lookup("traces").check({"id": 1}, "row 1")
         Traceback (most recent call last):

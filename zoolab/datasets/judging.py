@@ -7,9 +7,9 @@ from typing import Any
 
 
 def same_arguments(meant: Mapping[str, Any], given: Mapping[str, Any], schema: Mapping[str, Any]) -> bool:
-    """Whether arguments say what was meant: case, outer blanks and a last / or . make no difference.
+    """Whether arguments mean the same: case, outer blanks and a last / or . make no difference.
 
-    An argument that was not meant is no difference where it is the schema's default.
+    An argument that was not meant makes no difference if it is the schema's default.
 
     >>> same_arguments({"city": "Oslo"}, {"city": "oslo "}, {}), same_arguments({}, {"unit": "K"}, {})
     (True, False)

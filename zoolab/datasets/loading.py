@@ -42,7 +42,7 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
     """The rows of a JSONL file, packed by gzip or not.
 
     Raises:
-        InvalidInput: It cannot be read, or a line is no strict JSON object; names the line.
+        InvalidInput: It cannot be read, or a line is not a strict JSON object; names the line.
 
     >>> next(read_rows(folder() / "selection-cases" / "tools.jsonl"))["name"]
     'scale_service'
@@ -52,7 +52,7 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
         try:
             row = parse_json(line)
         except NotStrictJSON as error:
-            raise InvalidInput(f"{where} is no JSON: {error}", advice="restore the file") from None
+            raise InvalidInput(f"{where} is not JSON: {error}", advice="restore the file") from None
         if not isinstance(row, dict):
             raise InvalidInput(f"{where} is {excerpt(row)}", expected="an object")
         yield cast("dict[str, Any]", row)

@@ -7,7 +7,6 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from difflib import unified_diff
 from typing import Any
 
 from zoolab.about import about
@@ -22,7 +21,8 @@ from zoolab.errors import (
 from zoolab.faults import marked
 from zoolab.inspector.bounds import pretty
 from zoolab.jsontext import canonical, excerpt
-from zoolab.models.keys import RequestKeys
+from zoolab.models.recording import nearest_difference
+from zoolab.models.request_keys import RequestKeys
 from zoolab.policy import Permissions
 from zoolab.records import Decision, Model, Outcome, Record, Reply, Request, Step, Verdict
 from zoolab.registry import ToolRegistry
@@ -30,7 +30,7 @@ from zoolab.tools import Tool, ToolReturn
 from zoolab.trace import Trace
 from zoolab.trace.codec import Shown
 
-_MAX_LINES = 24
+_SOURCE = "in this trace"
 _ADVICE = "look, which runs nothing, or ask the model again"
 _FAILURES = {
     kind.code: kind
@@ -68,7 +68,9 @@ class OwnReplies:
         raise ReplayMiss(
             f"this trace holds no such request, among {len(self._requests)}",
             advice=_ADVICE,
-            difference=nearest_difference(request, self._requests),
+            difference=nearest_difference(
+                pretty(request.body()), (pretty(other.body()) for other in self._requests), _SOURCE
+            ),
         )
 
 
@@ -80,31 +82,6 @@ def _pairs(steps: Iterable[Step]) -> Iterable[tuple[Request, Reply]]:
         elif step.reply is not None and request is not None:
             yield request, step.reply
             request = None
-
-
-def nearest_difference(request: Request, known: Iterable[Request]) -> str:
-    """A unified diff from the most similar known request to this one; empty where none is known.
-
-    >>> old, new = (Request([{"role": "user", "content": said}]) for said in ("Hi", "Hello"))
-    >>> print(nearest_difference(new, [old]).splitlines()[-1])
-    +{"messages": [{"role": "user", "content": "Hello"}]}
-    """
-    return _nearest(pretty(request.body()), (pretty(other.body()) for other in known))
-
-
-def _nearest(wanted: str, known: Iterable[str]) -> str:
-    asked = wanted.splitlines()
-    lines = set(asked)
-    nearest = max(
-        (text.splitlines() for text in known),
-        key=lambda text: len(lines & set(text)) - len(lines ^ set(text)) / 1000,
-        default=None,
-    )
-    if nearest is None:
-        return ""
-    diff = list(unified_diff(nearest, asked, "in this trace", "requested", lineterm="", n=1))
-    more = [f"... {len(diff) - _MAX_LINES} more lines"] if len(diff) > _MAX_LINES else []
-    return "\n".join(diff[:_MAX_LINES] + more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +129,9 @@ class _Memory:
             raise ReplayMiss(
                 f"{tool} was not called with {excerpt(dict(arguments), 200)} in this trace, and is not run",
                 advice=_ADVICE,
-                difference=_nearest(_call_text(key), (_call_text(known.key) for known in self._known)),
+                difference=nearest_difference(
+                    _call_text(key), (_call_text(known.key) for known in self._known), _SOURCE
+                ),
             )
         call = calls.pop(0) if len(calls) > 1 else calls[0]
         if isinstance(call.outcome.value, Shown):

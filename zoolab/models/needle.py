@@ -66,7 +66,7 @@ class Prompt:
 
 
 def read_prompt(body: Mapping[str, Any]) -> Prompt:
-    """What Needle sees of a request's body; raises `BadRequest` where it is malformed.
+    """What Needle sees of a request's body; raises `BadRequest` if it is malformed.
 
     >>> read_prompt({"messages": [{"role": "user", "content": "Ping db01"}]}).query
     'Ping db01'

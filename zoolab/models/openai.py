@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from zoolab.errors import ModelError
-from zoolab.models.replies import assemble, reply_from
+from zoolab.models.assembly import assemble, reply_from
 from zoolab.models.transport import http_library
 from zoolab.records import Reply, Request
 from zoolab.secrets import HIDDEN, scrub
@@ -102,7 +102,7 @@ class OpenAIModel:
 
 
 def make_client(base_url: str | None = None, api_key: str | None = None) -> openai.OpenAI:
-    """The official client, from the environment where nothing is given.
+    """The official client; what is not given comes from the environment.
 
     >>> make_client("http://127.0.0.1:9/v1", "none").base_url.host
     '127.0.0.1'
@@ -119,7 +119,7 @@ def make_client(base_url: str | None = None, api_key: str | None = None) -> open
             "no API key", advice="set OPENAI_API_KEY, or use a recording or a local model, which need none"
         ) from None
     except (http_library().InvalidURL, ValueError):
-        raise ModelError("the address of the endpoint is no URL", advice=_ADDRESS_ADVICE) from None
+        raise ModelError("the address of the endpoint is not a URL", advice=_ADDRESS_ADVICE) from None
     if not (client.api_key.isascii() and client.api_key.isprintable()):
         raise ModelError("the API key holds a character that no header can", advice="check OPENAI_API_KEY")
     return client
@@ -170,7 +170,7 @@ def _what_and_advice(error: Exception, base_url: str) -> tuple[str, str]:
     if isinstance(error, UnicodeEncodeError):
         return "the request holds text that cannot be sent as UTF-8", "take lone surrogates out of it"
     if isinstance(error, ValueError | RecursionError):
-        return f"{base_url} answered what is no JSON", _ADDRESS_ADVICE
+        return f"{base_url} answered text that is not JSON", _ADDRESS_ADVICE
     return f"the model did not answer: {error}", ""
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from difflib import unified_diff
@@ -21,16 +21,18 @@ from typing import Any, Literal, cast
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode_line, excerpt
-from zoolab.models.keys import DELIVERY, RequestKeys
+from zoolab.models.request_keys import DELIVERY, RequestKeys
 from zoolab.secrets import scrub_json
 
 VERSION = 1
+#: Of a difference, so many lines are shown.
+_MAX_LINES = 24
 _NO_SETTINGS = {"model", "messages", "client", "stream", "self"}
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a recording says of itself."""
+    """The first line of a recording: who answered, and how."""
 
     made: Literal["recorded", "authored"]
     model: str
@@ -45,10 +47,10 @@ class Recording:
 
     Args:
         path: The file. A missing one is begun, if a header is given.
-        header: What a new file says of itself.
+        header: The first line of a new file.
 
     Raises:
-        InvalidInput: There is no such file, or it is no recording; the message names the line.
+        InvalidInput: There is no such file, or it is not a recording; the message names the line.
     """
 
     def __init__(self, path: str | Path, header: Header | None = None) -> None:
@@ -91,16 +93,9 @@ class Recording:
             self._remember(entry)
             self._write(entry, mode="a")
 
-    def difference(self, body: dict[str, Any], lines: int = 24) -> str:
+    def difference(self, body: dict[str, Any]) -> str:
         """A unified diff from the nearest recorded request to this one; empty if nothing is recorded."""
-        wanted = _pretty(body)
-        nearest = max((_pretty(request) for request in self.requests), key=_likeness(wanted), default=None)
-        if nearest is None:
-            return ""
-        diff = list(unified_diff(nearest, wanted, "recorded", "requested", lineterm="", n=1))
-        return "\n".join(
-            diff[:lines] + ([f"... {len(diff) - lines} more lines"] if len(diff) > lines else [])
-        )
+        return nearest_difference(_pretty(body), map(_pretty, self.requests), "recorded")
 
     def _load(self) -> Header:
         header: Header | None = None
@@ -200,11 +195,32 @@ def _header(entry: dict[str, Any], where: str) -> Header:
     return Header(made, model, who, settings, calls, note)
 
 
-def _pretty(body: dict[str, Any]) -> list[str]:
+def _pretty(body: dict[str, Any]) -> str:
     asked = {key: value for key, value in body.items() if key not in DELIVERY}
-    return json.dumps(scrub_json(asked), indent=1, sort_keys=True, ensure_ascii=False).split("\n")
+    return json.dumps(scrub_json(asked), indent=1, sort_keys=True, ensure_ascii=False)
 
 
-def _likeness(wanted: list[str]) -> Any:
-    lines = set(wanted)
-    return lambda other: len(lines & set(other)) - len(lines ^ set(other)) / 1000
+def nearest_difference(wanted: str, known: Iterable[str], source: str) -> str:
+    """A unified diff from the most similar known text to the wanted one; empty if none is known.
+
+    >>> print(nearest_difference("a\\nc", ["x", "a\\nb"], "recorded"))
+    --- recorded
+    +++ requested
+    @@ -1,2 +1,2 @@
+     a
+    -b
+    +c
+    """
+    # Not splitlines, which also breaks at U+2028 and the like, and they may stand in a line.
+    asked = wanted.split("\n")
+    lines = set(asked)
+    nearest = max(
+        (text.split("\n") for text in known),
+        key=lambda other: len(lines & set(other)) - len(lines ^ set(other)) / 1000,
+        default=None,
+    )
+    if nearest is None:
+        return ""
+    diff = list(unified_diff(nearest, asked, source, "requested", lineterm="", n=1))
+    more = [f"... {len(diff) - _MAX_LINES} more lines"] if len(diff) > _MAX_LINES else []
+    return "\n".join(diff[:_MAX_LINES] + more)

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from zoolab.about import about
 from zoolab.errors import InvalidInput, ModelError, ReplayMiss
+from zoolab.models.assembly import completion_of
 from zoolab.models.openai import OpenAIModel
 from zoolab.models.recording import Header, Recording
 from zoolab.models.transport import KEY_HEADER, offline_client
@@ -28,7 +29,7 @@ class Replay:
             headers and with secrets taken out.
         stream: Whether replies come in pieces. The pieces of a recording that was made without
             streaming are cut by zoolab.
-        calls: "text" where calls stand in the model's text; by default what the recording says.
+        calls: "text" if calls stand in the model's text; by default what the recording says.
 
     Raises:
         ReplayMiss: The request is not recorded, and there is no `live`; shows the nearest one.
@@ -109,18 +110,8 @@ def _header_of(live: Model) -> Header:
 
 
 def _response_of(reply: Reply) -> dict[str, Any]:
-    """The response as it came; one in the same form where the model gave none."""
-    if reply.raw is not None:
-        return reply.raw if reply.sent_instead is None else {**reply.raw, "sent": dict(reply.sent_instead)}
+    """The response as it came, or one in the same form if the model gave none."""
     if not reply.message:
         raise ModelError("a reply without a message cannot be recorded", expected="an assistant message")
-    choice = {"index": 0, "message": reply.message, "finish_reason": reply.finish_reason or "stop"}
-    body: dict[str, Any] = {
-        "id": "recorded",
-        "object": "chat.completion",
-        "created": 0,
-        "model": reply.model or "unknown",
-        "choices": [choice],
-    }
-    body |= {} if reply.sent_instead is None else {"sent": dict(reply.sent_instead)}
-    return body if reply.usage is None else {**body, "usage": dict(reply.usage)}
+    response = completion_of(reply) if reply.raw is None else reply.raw
+    return response if reply.sent_instead is None else {**response, "sent": dict(reply.sent_instead)}

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from zoolab.models.assembly import completion_of
 from zoolab.models.transport import offline_client
-from zoolab.records import Model, Reply, Request
+from zoolab.records import Model, Request
 from zoolab.wire.invariants import check_conversation
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def strict_client(model: Model) -> openai.OpenAI:
-    """An `openai.OpenAI` that answers through `model`, and with 400 where a conversation is broken.
+    """An `openai.OpenAI` that answers through `model`, and with 400 if a conversation is broken.
 
     No network: the rules are those of `check_conversation`, written by hand after what real endpoints
     refuse; the words of the error are ours, its form is theirs.
@@ -36,7 +37,7 @@ def strict_client(model: Model) -> openai.OpenAI:
             return 400, {"error": _refusal(problems[0].message, problems[0].pointer)}
         settings = {name: body[name] for name in body if name not in ("messages", "tools", "tool_choice")}
         tools = tuple(body.get("tools") or ())
-        return 200, _completion(model(Request(body["messages"], tools, settings=settings)))
+        return 200, completion_of(model(Request(body["messages"], tools, settings=settings)))
 
     return offline_client(answer)
 
@@ -44,10 +45,3 @@ def strict_client(model: Model) -> openai.OpenAI:
 def _refusal(message: str, pointer: str) -> dict[str, Any]:
     param = pointer.strip("/").replace("/", ".")
     return {"message": message, "type": "invalid_request_error", "param": param, "code": None}
-
-
-def _completion(reply: Reply) -> dict[str, Any]:
-    finish = reply.finish_reason or ("tool_calls" if reply.message.get("tool_calls") else "stop")
-    choice = {"index": 0, "message": reply.message, "finish_reason": finish}
-    head = {"id": "strict", "object": "chat.completion", "created": 0, "model": reply.model or "model"}
-    return {**head, "choices": [choice]}

@@ -38,25 +38,40 @@ def offline_client(answer: Answer, host: str = "recording") -> openai.OpenAI:
     Traceback (most recent call last):
     openai.NotFoundError: Error code: 404 - ...
     """
+
+    def respond(http: Any, request: Any) -> Any:
+        content = request.read()
+        status, response = answer(lambda: json.loads(content or b"{}"), request.headers.get(KEY_HEADER))
+        if status == 200 and (isinstance(response, list) or _wants_stream(content)):
+            chunks = response if isinstance(response, list) else chunks_of(response)
+            events = "".join(f"data: {encode(chunk)}\n\n" for chunk in chunks)
+            headers = {"content-type": "text/event-stream"}
+            return http.Response(200, headers=headers, text=events + "data: [DONE]\n\n")
+        return http.Response(status, json=response)
+
+    return client_answered_by(respond, f"http://{host}.invalid/v1")
+
+
+def client_answered_by(
+    respond: Callable[[Any, Any], Any], base_url: Any, max_retries: int = 0
+) -> openai.OpenAI:
+    """An `openai.OpenAI` whose transport is a function of the HTTP library and a request.
+
+    >>> client = client_answered_by(lambda http, request: http.Response(401, json={}), "http://x.invalid")
+    >>> client.models.list()
+    Traceback (most recent call last):
+    openai.AuthenticationError: Error code: 401
+    """
     import openai
 
     http = http_library()
 
     class Transport(http.BaseTransport):  # type: ignore[misc, name-defined]
         def handle_request(self, request: Any) -> Any:
-            content = request.read()
-            status, response = answer(lambda: json.loads(content or b"{}"), request.headers.get(KEY_HEADER))
-            if status == 200 and (isinstance(response, list) or _wants_stream(content)):
-                chunks = response if isinstance(response, list) else chunks_of(response)
-                events = "".join(f"data: {encode(chunk)}\n\n" for chunk in chunks)
-                headers = {"content-type": "text/event-stream"}
-                return http.Response(200, headers=headers, text=events + "data: [DONE]\n\n")
-            return http.Response(status, json=response)
+            return respond(http, request)
 
     client = http.Client(transport=Transport())
-    return openai.OpenAI(
-        api_key="none", base_url=f"http://{host}.invalid/v1", http_client=client, max_retries=0
-    )
+    return openai.OpenAI(api_key="none", base_url=base_url, http_client=client, max_retries=max_retries)
 
 
 def _wants_stream(content: bytes) -> bool:

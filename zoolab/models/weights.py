@@ -184,7 +184,7 @@ def cache_folder() -> Path:
 
 
 def find(which: str | Weights) -> Path:
-    """The weights' file, its checksum verified; `InvalidInput` where it is missing or another one.
+    """The weights' file, its checksum verified; `InvalidInput` if it is missing or another one.
 
     >>> from dataclasses import replace
     >>> find(replace(lookup("needle"), member="needle/needle4.cact"))

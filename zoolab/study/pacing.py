@@ -22,7 +22,7 @@ from zoolab.errors import InvalidInput, InvalidTrace, ModelError
 from zoolab.files import append_text, locked
 from zoolab.jsontext import digest, encode
 from zoolab.limits import counted
-from zoolab.models.keys import RequestKeys
+from zoolab.models.request_keys import RequestKeys
 from zoolab.models.scripted import Scripted
 from zoolab.records import Reply, Request
 from zoolab.study.cases import Case

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
-from zoolab.models.faulty.chance import make_plan
+from zoolab.models.faulty.kinds import make_plan
 from zoolab.records import Limits
 from zoolab.registry import ToolRegistry
 from zoolab.steps.define import as_registry

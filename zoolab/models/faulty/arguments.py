@@ -1,8 +1,8 @@
 """Faults of arguments: each takes what the model wrote and gives what it might have written badly.
 
-Each is a function of the raw text, the tool's schema (empty where it is not known) and a number from
+Each is a function of the raw text, the tool's schema (empty if it is not known) and a number from
 0 to 1 that picks among several places. It gives the new arguments as they are on the wire, or None
-where there is nothing to break.
+if there is nothing to break.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Written(NamedTuple):
 
 
 def break_arguments(name: str, raw: object, schema: Schema, chance: float) -> Any:
-    """The arguments with the fault of that name, as they are on the wire; None where it does not apply.
+    """The arguments with the fault of that name, as they are on the wire; None if it does not apply.
 
     >>> break_arguments("trailing_comma", '{"a": 1}', {}, 0.5)
     '{"a": 1,}'
@@ -71,7 +71,7 @@ def parsed(raw: object) -> dict[str, Any] | None:
 
 
 def problems(schema: Schema, value: Any) -> bool:
-    """Whether a value does not meet a schema; False where that cannot be said.
+    """Whether a value does not meet a schema; False if the schema itself is wrong.
 
     >>> problems({"type": "object", "required": ["a"]}, {})
     True

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from zoolab.about import about
 from zoolab.jsontext import encode
+from zoolab.models.assembly import completion_of
 from zoolab.models.openai import OpenAIModel
-from zoolab.models.transport import chunks_of, http_library
+from zoolab.models.transport import chunks_of, client_answered_by
 from zoolab.records import Model, Reply, Request
 
 if TYPE_CHECKING:
@@ -64,8 +65,7 @@ def drop(model: Model, request: Request, reply: Reply) -> int:
     Traceback (most recent call last):
     zoolab.errors.ModelError: ...http://faulty.invalid/v1/...
     """
-    completion = {"choices": [{"message": reply.message, "finish_reason": reply.finish_reason or "stop"}]}
-    events = [f"data: {encode(chunk)}\n\n".encode() for chunk in chunks_of(completion)]
+    events = [f"data: {encode(chunk)}\n\n".encode() for chunk in chunks_of(completion_of(reply))]
 
     def respond(http: Any) -> Any:
         class Dropped(http.SyncByteStream):  # type: ignore[misc]
@@ -80,19 +80,10 @@ def drop(model: Model, request: Request, reply: Reply) -> int:
 
 
 def _client(respond: Callable[[Any], Any], model: Model) -> openai.OpenAI:
-    """A client whose requests are answered here, in other things like the one of the model."""
-    import openai
-
-    http = http_library()
+    """A client whose requests are answered here, and which is otherwise like the one of the model."""
     own: Any = about(model).client
-
-    class Transport(http.BaseTransport):  # type: ignore[misc, name-defined]
-        def handle_request(self, _request: Any) -> Any:
-            return respond(http)
-
-    return openai.OpenAI(
-        api_key="none",
-        base_url=getattr(own, "base_url", _URL),
-        max_retries=getattr(own, "max_retries", 0),
-        http_client=http.Client(transport=Transport()),
+    return client_answered_by(
+        lambda http, _request: respond(http),
+        getattr(own, "base_url", _URL),
+        getattr(own, "max_retries", 0),
     )

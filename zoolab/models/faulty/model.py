@@ -11,12 +11,11 @@ from zoolab.about import about
 from zoolab.errors import ModelError
 from zoolab.faults import Fault, marked
 from zoolab.jsontext import encode
-from zoolab.models.faulty.chance import check_count, make_plan
 from zoolab.models.faulty.endpoint import drop, refuse
-from zoolab.models.faulty.names import RequestNames
+from zoolab.models.faulty.kinds import FAULTS, check_count, make_plan
 from zoolab.models.faulty.replies import Asked, break_reply, repeat_call
-from zoolab.models.faulty.table import FAULTS
 from zoolab.models.faulty.tools import FaultyTool, Pace, defined_faults, original_of, rebuilt
+from zoolab.models.request_keys import RequestNames
 from zoolab.records import Model, Reply, Request
 from zoolab.registry import ToolRegistry
 
@@ -42,7 +41,7 @@ class Faulty:
         hang_seconds: How long a tool hangs, at most. `close` lets it go before.
 
     Raises:
-        InvalidInput: There is no such fault, or a number is none that can be meant.
+        InvalidInput: There is no such fault, or a number is out of range.
 
     >>> from zoolab import Scripted, run, tool
     >>> @tool

@@ -17,7 +17,7 @@ _LONGEST_EXCERPT = 4_000
 
 
 def reply_from(body: object) -> Reply:
-    """The reply in a chat completion; raises `ModelError` where there is none.
+    """The reply in a chat completion; raises `ModelError` if there is none.
 
     >>> reply_from({"choices": [{"message": {"role": "assistant", "content": "Hi"}}]}).text
     'Hi'
@@ -37,6 +37,19 @@ def reply_from(body: object) -> Reply:
         whole.get("model"),
         raw=whole,
     )
+
+
+def completion_of(reply: Reply) -> dict[str, Any]:
+    """The smallest chat completion that holds a reply.
+
+    >>> completion_of(Reply({"role": "assistant", "content": "Hi"}))["choices"][0]["finish_reason"]
+    'stop'
+    """
+    ended = reply.finish_reason or ("tool_calls" if reply.message.get("tool_calls") else "stop")
+    choice = {"index": 0, "message": reply.message, "finish_reason": ended}
+    head = {"id": "zoolab", "object": "chat.completion", "created": 0, "model": reply.model or "unknown"}
+    usage = {} if reply.usage is None else {"usage": dict(reply.usage)}
+    return {**head, "choices": [choice], **usage}
 
 
 def assemble(chunks: Iterable[object]) -> Reply:
@@ -120,7 +133,7 @@ def _add_text(message: Message, delta: dict[str, Any]) -> None:
 
 
 def _first(choices: object) -> dict[str, Any]:
-    """The first choice; where several were asked for, chunks of the others come between."""
+    """The first choice; if several were asked for, chunks of the others come between."""
     return next((choice for choice in map(_dict, _list(choices)) if not choice.get("index")), {})
 
 

@@ -1,4 +1,4 @@
-"""Which request is this? A name for what is asked, at a cost that does not grow with the conversation."""
+"""Names of requests, by what is asked; the cost does not grow with the conversation."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from zoolab.jsontext import canonical, digest
+from zoolab.records import Message, Request
 from zoolab.secrets import scrub_json
 
-#: How a reply is delivered is no part of what is asked.
+#: How a reply is delivered is not part of what is asked.
 DELIVERY = ("stream", "stream_options")
 # The end of a result in zoolab's envelope (see zoolab/steps/result.py): the times differ in each run.
 _TIMES = re.compile(
@@ -48,6 +49,35 @@ class RequestKeys:
         return digest(named_rest[1] + "".join(name for _, name in named))
 
 
+class RequestNames:
+    """Names requests in the same way whatever ids their calls have.
+
+    >>> names = RequestNames()
+    >>> results = [{"role": "tool", "tool_call_id": i, "content": "3"} for i in ("call_1", "x")]
+    >>> names.of(Request(results[:1])) == names.of(Request(results[1:]))
+    True
+    """
+
+    def __init__(self) -> None:
+        self._known: list[tuple[Message, str]] = []
+
+    def of(self, request: Request) -> str:
+        """The name of a request, at little cost for messages that are those of the last one."""
+        known, messages = self._known, request.messages
+        same = 0
+        for message, (other, _name) in zip(messages, known, strict=False):
+            if message is not other:
+                break
+            same += 1
+        named = known[:same]
+        for message in messages[same:]:
+            before = named[-1][1] if named else ""
+            named.append((message, digest(before + RequestKeys().of({"messages": [_without_ids(message)]}))))
+        self._known = named
+        rest = RequestKeys().of({**request.body(), "messages": []})
+        return digest(rest + (named[-1][1] if named else ""))
+
+
 def _named(value: Any, known: tuple[str, str] = ("", "")) -> tuple[str, str]:
     """A part of a request as text, and its name; `known` is returned if it is that of the same part.
 
@@ -60,3 +90,10 @@ def _named(value: Any, known: tuple[str, str] = ("", "")) -> tuple[str, str]:
     if isinstance(part, dict) and part.get("role") == "tool" and isinstance(part.get("content"), str):
         part["content"] = _TIMES.sub(r"\g<1>0\g<2>0\g<3>", part["content"])
     return text, digest(canonical(part))
+
+
+def _without_ids(message: Message) -> Message:
+    without: Message = {key: value for key, value in message.items() if key != "tool_call_id"}
+    if message.get("tool_calls"):
+        without["tool_calls"] = [call.get("function") for call in message["tool_calls"]]
+    return without
