@@ -20,7 +20,7 @@ FLOORS = [
     ["errors", "faults"],
     ["files", "interrupts", "jsontext", "notebooks", "predictions", "readonly", "stats"],
     ["limits", "schema", "secrets", "textcalls", "tokens"],
-    ["messages", "steps.awaited", "steps.printed", "tools"],
+    ["messages", "running", "tools"],
     ["callables"],
     ["registry"],
     ["records"],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from functools import partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from zoolab.about import about
 from zoolab.errors import InvalidInput
@@ -24,11 +24,14 @@ from zoolab.registry import ToolRegistry
 from zoolab.schema.checker import Validator
 from zoolab.steps.define import as_registry
 from zoolab.steps.execute import Runner
-from zoolab.steps.request import Retriever, check_tool_choice, deny_names, opening_messages
+from zoolab.steps.request import check_tool_choice, deny_names, opening_messages
 from zoolab.steps.result import Envelope
 from zoolab.steps.validate import Repairer, check_with_repair
 from zoolab.tools import Tool
 from zoolab.turns import Turns
+
+if TYPE_CHECKING:
+    from zoolab.retrieval.picking import Retriever
 
 Tools = ToolRegistry | Iterable[Tool | Callable[..., Any]]
 Answer = Record | Step | None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from zoolab.budget import Budget
 from zoolab.errors import (
@@ -37,11 +37,7 @@ from zoolab.records import (
 from zoolab.registry import ToolRegistry
 from zoolab.steps.define import as_registry
 from zoolab.steps.execute import INTERRUPTED, Interrupted, Job, Runner, denied, refused, said
-from zoolab.steps.request import (
-    Retriever,
-    make_request,
-    pick_tools,
-)
+from zoolab.steps.request import make_request
 from zoolab.steps.result import METADATA, Envelope, make_result
 from zoolab.steps.tool_call import (
     CallIds,
@@ -53,6 +49,9 @@ from zoolab.steps.tool_call import (
 )
 from zoolab.steps.validate import check_call
 from zoolab.tools import Bound, Tool
+
+if TYPE_CHECKING:
+    from zoolab.retrieval.picking import Retriever
 
 Ask = Generator[Step, Record | Step | None, Any]
 
@@ -311,6 +310,8 @@ class Turns:
     def _pick(self, messages: Sequence[Message]) -> list[Tool]:
         if self.retrieve is None:
             return list(self.registry)
+        from zoolab.retrieval.picking import pick_tools
+
         retrieve = self.retrieve
         picked, self.withheld = interruptible(
             lambda: pick_tools(retrieve, messages, self.registry, self.tool_choice)

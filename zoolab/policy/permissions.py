@@ -9,19 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import InvalidInput
-from zoolab.policy.audit import Audit, Decider
 from zoolab.policy.patterns import escape
-from zoolab.policy.remembered import PolicyFile, Remembered, policies_path
 from zoolab.policy.rules import BY_RISK, Policy, Rule, Touched, denial
 from zoolab.records import Decision
 
 if TYPE_CHECKING:
+    from zoolab.policy.audit import Audit, Decider
+    from zoolab.policy.remembered import PolicyFile, Remembered
     from zoolab.tools import Tool
 
 #: How the reason of a decision begins that no person took.
 NOBODY = "nobody"
-
-_NOTHING = Remembered()
 
 
 class Permissions:
@@ -50,16 +48,19 @@ class Permissions:
         self, policy: Policy | None = None, path: str | Path | None = None, audit: str | Path | None = None
     ) -> None:
         self.policy = policy or Policy()
-        self._file = None if path is None else PolicyFile(path)
-        self._audit = None if audit is None else Audit(audit)
+        self._file = None if path is None else _opened(path)
+        self._audit = None if audit is None else _begun(audit)
         self._unwatched = path is None and audit is None
         self._granted: tuple[Rule, ...] = ()
         self._granting = threading.Lock()
-        self._kept()  # a file that cannot be understood is said now
+        if self._file is not None:
+            self._kept()  # a file that cannot be understood is said now
 
     @classmethod
     def of_user(cls, policy: Policy | None = None, audit: str | Path | None = None) -> Permissions:
         """Permissions that share the user's own policies.json; `policies_path` says where it is."""
+        from zoolab.policy.remembered import policies_path
+
         return cls(policy, policies_path(), audit)
 
     def decide(self, tool: Tool, arguments: Mapping[str, Any]) -> Decision:
@@ -114,7 +115,9 @@ class Permissions:
         return decision
 
     def _kept(self) -> Remembered:
-        return _NOTHING if self._file is None else self._file.read()
+        from zoolab.policy.remembered import Remembered
+
+        return Remembered() if self._file is None else self._file.read()
 
     def _remember(self, tool: Tool, touched: Touched, decision: Decision) -> None:
         if decision.choice not in ("session", "always"):
@@ -148,3 +151,15 @@ def _rule_for(tool: Tool, touched: Touched, scope: str | None) -> Rule | None:
     if touched.resource is not None:
         return Rule(f"{tool.name}({escape(touched.resource)})")
     return None if touched.unknown else Rule(tool.name)
+
+
+def _opened(path: str | Path) -> PolicyFile:
+    from zoolab.policy.remembered import PolicyFile
+
+    return PolicyFile(path)
+
+
+def _begun(path: str | Path) -> Audit:
+    from zoolab.policy.audit import Audit
+
+    return Audit(path)
