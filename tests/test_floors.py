@@ -21,7 +21,7 @@ FLOORS = [
     ["errors", "faults"],
     ["files", "interrupts", "jsontext", "notebooks", "predictions", "readonly"],
     ["jobs", "limits", "study.statistics", "schema", "secrets", "textcalls", "tokens"],
-    ["messages", "steps.awaited", "steps.printed", "tools"],
+    ["messages", "running", "tools"],
     ["callables"],
     ["registry"],
     ["records"],

@@ -91,10 +91,7 @@ def _is_strict(value: Any, level: int) -> bool:
                 return False
         return True
     if kind is ReadOnlyList or kind is list:
-        for item in value:
-            if type(item) not in _SAME and not _is_strict(item, level + 1):
-                return False
-        return True
+        return all(type(item) in _SAME or _is_strict(item, level + 1) for item in value)
     if kind is int:
         return bool(value.bit_length() <= MAX_BITS)
     return kind is float and math.isfinite(value)

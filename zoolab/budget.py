@@ -36,7 +36,7 @@ _CALLER: ContextVar[_Caller | None] = ContextVar("the walk that is calling", def
 
 
 class Calling:
-    """What `Budget.calling` gives. A class, since a generator takes three times as long, twice in each turn."""
+    """What `Budget.calling` gives. A class: a generator takes three times as long."""
 
     __slots__ = ("_caller", "_token")
 

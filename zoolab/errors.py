@@ -11,14 +11,14 @@
     │   ├── PermissionDenied
     │   ├── ResourceNotFound
     │   ├── ToolIOError
-    │   └── ToolTimeout
+    │   └── ToolTimeout           also a TimeoutError
     ├── LoopError                 the walk ended before the model had answered
     │   ├── ToolRetriesExhausted
     │   └── ToolLoopLimitReached
     ├── ModelError                no usable reply came from the model
     │   └── ReplayMiss            a recording holds no such request
     ├── InvalidTrace              a trace file that cannot be read
-    └── InvalidInput              a wrong argument, a missing file, an unknown name
+    └── InvalidInput              a wrong argument, a missing file, an unknown name; also a ValueError
         ├── UnknownOption         a keyword argument that a function does not take; a TypeError too
         └── ReadOnlyRecord        a change to a record; also a TypeError
 
@@ -236,8 +236,8 @@ class ToolIOError(ExecutionFailed):
     code = "io_error"
 
 
-class ToolTimeout(ExecutionFailed):
-    """The tool did not return in time."""
+class ToolTimeout(ExecutionFailed, TimeoutError):
+    """The tool did not return in time; also a `TimeoutError`."""
 
     code = "timeout"
 
@@ -283,8 +283,8 @@ class InvalidTrace(ZoolabError):
     code = "invalid_trace"
 
 
-class InvalidInput(ZoolabError):
-    """A wrong argument, a missing file, or an unknown name."""
+class InvalidInput(ZoolabError, ValueError):
+    """A wrong argument, a missing file, or an unknown name; also a `ValueError`."""
 
     code = "invalid_input"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import time
-import uuid
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -28,7 +27,7 @@ def write_whole(path: Path, parts: Iterable[str], mode: int = 0o666) -> None:
     """
     if path.is_dir():
         raise InvalidInput(f"cannot write {path}: it is a directory", advice="name a file in it")
-    draft = path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}")
+    draft = path.with_name(f".{path.name}.{os.urandom(6).hex()}")
     try:
         with open(
             draft, "x", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, mode)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 #: Seconds after which a second Ctrl-C is not held back any more, in case that something hangs.
 PATIENCE = 2.0
+#: Seconds that an `async def` tool has to be cancelled, before it counts as running on.
+CANCEL_GRACE = 0.2
 
 _SIGINT = int(signal.SIGINT)
 

@@ -10,7 +10,6 @@ import json
 import math
 import re
 from collections import Counter
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
@@ -132,6 +131,8 @@ def digest(text: str) -> str:
     >>> len(digest("[]"))
     32
     """
+    from hashlib import blake2b
+
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
-from functools import partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from zoolab.about import about
 from zoolab.errors import InvalidInput
@@ -12,7 +11,6 @@ from zoolab.interrupts import Hold, is_held
 from zoolab.options import Options, check_model
 from zoolab.policy import Permissions, Policy
 from zoolab.records import (
-    Context,
     Limits,
     Message,
     Messages,
@@ -23,12 +21,14 @@ from zoolab.records import (
 from zoolab.registry import ToolRegistry
 from zoolab.schema.checker import Validator
 from zoolab.steps.define import as_registry
-from zoolab.steps.execute import Runner
-from zoolab.steps.request import Retriever, check_tool_choice, deny_names, opening_messages
+from zoolab.steps.request import check_tool_choice, deny_names, opening_messages
 from zoolab.steps.result import Envelope
-from zoolab.steps.validate import Repairer, check_with_repair
+from zoolab.steps.validate import Repairer
 from zoolab.tools import Tool
 from zoolab.turns import Turns
+
+if TYPE_CHECKING:
+    from zoolab.retrieval.picking import Retriever
 
 Tools = ToolRegistry | Iterable[Tool | Callable[..., Any]]
 Answer = Record | Step | None
@@ -205,21 +205,13 @@ def walk(
         first_turn=first_turn,
         validator=validator,
     )
-    limits = limits or Limits()
-    how = calls or about(model).calls
-    runner = Runner(context if isinstance(context, Context) else Context(context), parallel=parallel)
-    permissions = policy if isinstance(policy, Permissions) else Permissions(policy)
     registry, opening = _equipped(tools, model), list(messages)
     denied = deny_names(deny, registry)
     for tool in registry if validator == "rs" else ():
         tool.checker.compile(validator)
-    judge = partial(check_with_repair, repair=repair, deny=denied, validator=validator)
-    turns = Turns(
-        first_turn, limits, permissions, judge, retrieve, runner, envelope, how == "text", how == "auto"
-    )
+    turns = Turns(options, calls or about(model).calls, denied)
     check_tool_choice(tool_choice, registry)
-    steps = _steps(turns, registry, model, prompt, system, opening, tool_choice)
-    return Walk(steps, {"model": model, **options.for_fork()})
+    return Walk(_steps(turns, registry, model, prompt, opening), {"model": model, **options.for_fork()})
 
 
 def _steps(
@@ -227,14 +219,13 @@ def _steps(
     registry: ToolRegistry,
     model: Model,
     prompt: str | None,
-    system: str | None,
     messages: list[Message],
-    tool_choice: str,
 ) -> Steps:
+    options = turns.options
     try:
-        yield from turns.define(registry, tool_choice)
+        yield from turns.define(registry)
         in_text = turns.told_in_text(prompt, messages)
-        turns.open(opening_messages(prompt, system, messages, in_text, turns.tool_choice))
+        turns.open(opening_messages(prompt, options.system, messages, in_text, options.tool_choice))
         while True:
             reply = yield from turns.ask(model)
             asked = yield from turns.read(reply)

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, fields
-from difflib import get_close_matches
 from functools import wraps
 from inspect import Parameter, signature
-from typing import Any, Literal, ParamSpec, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypedDict, TypeVar
 
 from zoolab.errors import InvalidInput, UnknownOption
 from zoolab.jsontext import excerpt
 from zoolab.policy import Permissions, Policy
 from zoolab.records import Limits, Message
 from zoolab.schema.checker import Validator
-from zoolab.steps.request import Retriever
 from zoolab.steps.result import Envelope
 from zoolab.steps.validate import Repairer
+
+if TYPE_CHECKING:
+    from zoolab.retrieval.picking import Retriever
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -125,6 +126,8 @@ def passes_on(
 
 
 def _unknown(function: str, name: str, known: set[str]) -> UnknownOption:
+    from difflib import get_close_matches
+
     near = get_close_matches(name, known, 1)
     advice = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(sorted(known))}"
     return UnknownOption(f"{function}() has no option {name!r}", advice=advice)

@@ -139,23 +139,23 @@ def made_quickly(record: type[_T]) -> type[_T]:
     dataclasses.FrozenInstanceError: cannot assign to field 'x'
     """
     kind: Any = record
-    members = [(field.name, field.type, field) for field in dataclasses.fields(kind)]
-    own = {"__post_init__": kind.__post_init__} if hasattr(kind, "__post_init__") else {}
-    twin: Any = dataclasses.make_dataclass(
-        kind.__name__, members, namespace=own, slots=True, repr=False, eq=False, match_args=False
-    )
-    slow, fill, become = kind.__init__, twin.__init__, object.__setattr__
-
-    @functools.wraps(slow)
-    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
-        if type(self) is not kind:  # a subclass has other slots
-            slow(self, *args, **kwargs)
-            return
-        become(self, "__class__", twin)
-        fill(self, *args, **kwargs)
-        self.__class__ = kind
-
-    kind.__init__ = __init__
+    slow = kind.__init__
+    names = [field.name for field in dataclasses.fields(kind)]
+    given = ", ".join(("self", *names))
+    lines = [
+        f"def __init__({given}):",
+        f" if type(self) is not kind: return slow({given})",  # a subclass has other slots
+        " become(self, '__class__', twin)",
+        *(f" self.{name} = {name}" for name in names),
+        " self.__class__ = kind",
+        *([" self.__post_init__()"] if hasattr(kind, "__post_init__") else []),
+    ]
+    twin = type(kind.__name__, kind.__bases__, {"__slots__": kind.__slots__})
+    known: dict[str, Any] = {"kind": kind, "slow": slow, "twin": twin, "become": object.__setattr__}
+    exec("\n".join(lines), known)  # as `dataclass` does it
+    quick = known["__init__"]
+    quick.__defaults__ = slow.__defaults__
+    kind.__init__ = functools.wraps(slow)(quick)
     return record
 
 

@@ -25,7 +25,6 @@ from zoolab.limits import Limits
 from zoolab.messages import Message, Messages
 from zoolab.readonly import ReadOnlyDict, TooDeep, made_quickly, read_only
 from zoolab.registry import ToolRegistry
-from zoolab.textcalls import notes
 from zoolab.tools import Context, Tool
 
 __all__ = [
@@ -223,6 +222,8 @@ class Reply:
         >>> Reply({"role": "assistant", "content": "Action: search\\nAction Input: Oslo"}).notes[0][:39]
         'the text looks like a call in the ReAct'
         """
+        from zoolab.textcalls import notes
+
         return () if self.message.get("tool_calls") else notes(self.text)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,8 +17,10 @@ from zoolab.errors import (
 )
 from zoolab.interrupts import interruptible
 from zoolab.jsontext import excerpt
+from zoolab.options import Options
 from zoolab.policy import Permissions
 from zoolab.records import (
+    Context,
     Decision,
     Limits,
     Message,
@@ -37,12 +39,8 @@ from zoolab.records import (
 from zoolab.registry import ToolRegistry
 from zoolab.steps.define import as_registry
 from zoolab.steps.execute import INTERRUPTED, Interrupted, Job, Runner, denied, refused, said
-from zoolab.steps.request import (
-    Retriever,
-    make_request,
-    pick_tools,
-)
-from zoolab.steps.result import METADATA, Envelope, make_result
+from zoolab.steps.request import make_request
+from zoolab.steps.result import METADATA, make_result
 from zoolab.steps.tool_call import (
     CallIds,
     check_reply,
@@ -51,7 +49,7 @@ from zoolab.steps.tool_call import (
     read_calls,
     without_empty_calls,
 )
-from zoolab.steps.validate import check_call
+from zoolab.steps.validate import Repairer, check_call, check_with_repair
 from zoolab.tools import Bound, Tool
 
 Ask = Generator[Step, Record | Step | None, Any]
@@ -62,38 +60,34 @@ _MODELS_FAULT = ("unknown_tool", "invalid_json", "invalid_arguments")
 
 
 class Turns:
-    """The turns of one walk."""
+    """The turns of one walk.
 
-    def __init__(
-        self,
-        first_turn: int,
-        limits: Limits,
-        permissions: Permissions,
-        judge: Callable[..., Verdict],
-        retrieve: Retriever | None,
-        runner: Runner,
-        envelope: Envelope,
-        as_text: bool,
-        auto: bool = False,
-    ) -> None:
-        self.turn = first_turn - 1
-        self.first_turn = first_turn
-        self.limits = limits
-        self.permissions = permissions
-        self.judge = judge
-        self.retrieve = retrieve
-        self.runner = runner
-        self.envelope: Envelope = envelope
-        self.as_text = as_text
-        #: Tools are sent natively, and their calls are looked for in text as well.
-        self.auto = auto
+    Args:
+        options: The options of the walk.
+        calls: Where the calls of this model are: in `tool_calls`, in its text, or in either.
+        denied: The names of the tools that are forbidden.
+    """
+
+    def __init__(self, options: Options, calls: str, denied: frozenset[str]) -> None:
+        self.options = options
+        self.limits = options.limits or Limits()
+        self.calls = calls
+        self.denied = denied
+        policy, context = options.policy, options.context
+        self.permissions = policy if isinstance(policy, Permissions) else Permissions(policy)
+        self.runner = Runner(
+            context if isinstance(context, Context) else Context(context), parallel=options.parallel
+        )
+        self.budget = Budget(self.limits)
+        self.turn = options.first_turn - 1
         self.registry = ToolRegistry()
         self.offered: tuple[dict[str, Any], ...] = ()
         self.withheld: tuple[Withheld, ...] = ()
-        self.tool_choice = "auto"
         self.messages = Messages()
         self.ids = CallIds()
+        #: In how many turns the calls of a tool failed validation; None stands for unknown tools.
         self.failures: dict[str | None, int] = {}
+        #: Of each call: the hash of its last result, and how often in a row it came.
         self.last_results: dict[tuple[str, str], tuple[int, int]] = {}
         #: The slots of this turn whose calls ran.
         self.ran: frozenset[int] = frozenset()
@@ -102,19 +96,17 @@ class Turns:
         #: What came while calls were pending: they are answered first, then it goes up.
         self.interrupt: KeyboardInterrupt | None = None
         self.looping: Result | None = None
-        self.budget = Budget(limits)
 
-    def define(self, registry: ToolRegistry, tool_choice: str) -> Ask:
+    def define(self, registry: ToolRegistry) -> Ask:
         """Show the tools; those that come back are the tools of the walk."""
-        self.tool_choice = tool_choice
         registry = registry.fixed()
         answer = yield Step("define", self.turn, None, registry, self.messages)
         self.registry = as_registry(_settled(answer, registry)).fixed()
-        self.offered = () if self.as_text else tuple(tool.sent for tool in self.registry)
+        self.offered = () if self.calls == "text" else tuple(tool.sent for tool in self.registry)
 
     def told_in_text(self, prompt: str | None, messages: list[Message]) -> Iterable[Tool]:
         """The tools that the system prompt describes, where they are not sent with the requests."""
-        if not self.as_text or self.tool_choice == "none":
+        if self.calls != "text" or self.options.tool_choice == "none":
             return ()
         return self._pick([*messages, {"role": "user", "content": prompt or ""}])
 
@@ -126,10 +118,10 @@ class Turns:
     def ask(self, model: Model) -> Ask:
         """Begin a turn: show the request, and return the reply of the model."""
         self._begin_turn()
-        first = self.turn == self.first_turn
-        if self.retrieve is not None and not self.as_text:
+        first, choice = self.turn == self.options.first_turn, self.options.tool_choice
+        if self.options.retrieve is not None and self.calls != "text":
             self.offered = tuple(tool.sent for tool in self._pick(self.messages))
-        request = make_request(self.messages, self.offered, self.tool_choice, first, self.withheld)
+        request = make_request(self.messages, self.offered, choice, first, self.withheld)
         new = len(self.messages) if first else 0
         answer = yield Step("request", self.turn, None, request, self.messages, new)
         if answer is not None:
@@ -143,12 +135,13 @@ class Turns:
 
     def read(self, reply: Reply) -> Ask:
         """Show what the model asks for, call by call, or its answer; returns the calls."""
-        names = {tool["function"]["name"] for tool in self.offered} if self.auto else None
+        as_text, auto = self.calls == "text", self.calls == "auto"
+        names = {tool["function"]["name"] for tool in self.offered} if auto else None
         calls = read_calls(
             reply.message,
             turn=self.turn,
             ids=self.ids,
-            text=self.as_text or (self.auto and self.tool_choice != "none"),
+            text=as_text or (auto and self.options.tool_choice != "none"),
             tools=self.registry,
             names=names,
             cut=reply.finish_reason == "length",
@@ -258,7 +251,7 @@ class Turns:
             )
 
     def _with_calls(self, message: Message, calls: list[ToolCall]) -> Message:
-        if not self.auto:
+        if self.calls != "auto":
             return message_with_calls(message, calls)
         return message_as_native(message, calls, {tool["function"]["name"] for tool in self.offered})
 
@@ -272,7 +265,7 @@ class Turns:
             raise ModelError(f"the model raised {said(error)}", advice=advice) from error
 
     def _begin_turn(self) -> None:
-        if self.turn - self.first_turn + 1 >= self.limits.turns:
+        if self.turn - self.options.first_turn + 1 >= self.limits.turns:
             raise ToolLoopLimitReached(
                 f"no answer after {self.limits.turns} turns",
                 advice="raise Limits(turns=...) or see what it repeats",
@@ -281,7 +274,7 @@ class Turns:
         self.turn += 1
 
     def _judge(self, call: ToolCall, cut: bool) -> Verdict:
-        if self.tool_choice == "none":
+        if self.options.tool_choice == "none":
             no_call = Problem(
                 "permission_denied", "", "no call, since tool_choice is none", excerpt(call.name)
             )
@@ -293,10 +286,14 @@ class Turns:
             late = Problem("loop_limit", "", "a call in time", "one after the limit of seconds")
             return Verdict(False, None, (late,))
         try:
-            return self.judge(call, self.registry, cut=cut)
+            return self._checked(call, self.options.repair, cut)
         except KeyboardInterrupt as interrupt:  # during a repair
             self.interrupt = interrupt
-            return self.judge(call, self.registry, cut=cut, repair=None)
+            return self._checked(call, None, cut)
+
+    def _checked(self, call: ToolCall, repair: Repairer | None, cut: bool) -> Verdict:
+        validator = self.options.validator
+        return check_with_repair(call, self.registry, repair, deny=self.denied, cut=cut, validator=validator)
 
     def _wait(self, call: ToolCall, tool: Tool, arguments: dict[str, Any], pending: Decision) -> Ask:
         """What somebody decides on a call, or the outcome that they give in place of running it."""
@@ -309,12 +306,12 @@ class Turns:
         return given if isinstance(given, Outcome) else self.permissions.settle(tool, arguments, given)
 
     def _pick(self, messages: Sequence[Message]) -> list[Tool]:
-        if self.retrieve is None:
+        retrieve, choice = self.options.retrieve, self.options.tool_choice
+        if retrieve is None:
             return list(self.registry)
-        retrieve = self.retrieve
-        picked, self.withheld = interruptible(
-            lambda: pick_tools(retrieve, messages, self.registry, self.tool_choice)
-        )
+        from zoolab.retrieval.picking import pick_tools
+
+        picked, self.withheld = interruptible(lambda: pick_tools(retrieve, messages, self.registry, choice))
         return picked
 
     def _timeout(self, tool: Tool) -> float | None:
@@ -334,7 +331,7 @@ class Turns:
     def _make(self, call: ToolCall, outcome: Outcome) -> Result:
         tool = self.registry.get(call.name) if call.slot in self.ran else None
         untrusted = "" if tool is None else tool.untrusted
-        return make_result(outcome, call.id, self.envelope, untrusted, self.limits.result_bytes)
+        return make_result(outcome, call.id, self.options.envelope, untrusted, self.limits.result_bytes)
 
     def _result(self, slot: int, call: ToolCall, outcome: Outcome) -> Result:
         result = self.made.pop(slot, None) or self._make(call, outcome)

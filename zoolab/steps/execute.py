@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from zoolab.errors import ERROR_CODES, ExecutionFailed, Recording, ToolTimeout, ZoolabError
 from zoolab.faults import GOING_ON
-from zoolab.interrupts import BRIDGE, Done, interruptible, look
+from zoolab.interrupts import BRIDGE, CANCEL_GRACE, Done, interruptible, look
 from zoolab.records import Context, Failure, Fault, Outcome, Reply, ToolCall, Verdict
-from zoolab.steps.awaited import CANCEL_GRACE, CallLoop, await_here
-from zoolab.steps.printed import STAGE, Printed
+from zoolab.running.printed import STAGE, Printed
 from zoolab.tools import ToolReturn
 
 if TYPE_CHECKING:
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from zoolab.records import Model, Request
+    from zoolab.running.awaited import CallLoop
     from zoolab.tools import Tool
 
 _Kind = TypeVar("_Kind")
@@ -128,6 +128,8 @@ class Runner:
 
     def _await(self, awaitable: Awaitable[Any], timeout: float | None = None) -> Any:
         """The value of what is awaited on the event loop; what it raises is raised here."""
+        from zoolab.running.awaited import await_here  # it loads asyncio
+
         try:
             loop = self._event_loop()
         except ExecutionFailed:
@@ -157,6 +159,8 @@ class Runner:
             if self._closed:  # a call that was given up comes too late
                 raise ExecutionFailed("the walk has ended", advice="start another walk")
             if self._loop is None or self._loop.is_closed:
+                from zoolab.running.awaited import CallLoop
+
                 self._loop = CallLoop(self._callers)
             return self._loop
 

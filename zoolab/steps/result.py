@@ -13,12 +13,8 @@ What JSON has no word for gets one documented form, or a named error; nothing ch
 from __future__ import annotations
 
 import dataclasses
-import datetime
-import decimal
 import enum
 import math
-import pathlib
-import uuid
 from typing import TYPE_CHECKING, Any, Literal
 
 from zoolab.errors import ERROR_CODES
@@ -39,8 +35,6 @@ MAX_BITS = 14_000
 #: Begins the part of an envelope that is different each time; what comes before it is the result.
 METADATA = ',"metadata":{"execution_time_ms":'
 
-_AS_TEXT = (decimal.Decimal, uuid.UUID, pathlib.PurePath)
-_DATES = (datetime.date, datetime.time)
 _PLAIN = (str, int, bool, type(None))
 
 
@@ -90,6 +84,7 @@ def make_result(
 def to_json_value(value: Any) -> Any:
     """`value` in JSON's types, in the documented form; raises `NotJSON` where there is none.
 
+    >>> import datetime
     >>> to_json_value({"when": datetime.date(2026, 1, 2), "tags": {"b", "a"}})
     {'when': '2026-01-02', 'tags': ['a', 'b']}
     >>> to_json_value({"x": [float("nan")]})
@@ -199,15 +194,20 @@ def _container(value: Any, where: str, inside: tuple[int, ...]) -> Any:
 
 
 def _documented(value: Any, where: str, inside: tuple[int, ...]) -> Any:
+    import datetime
+    import decimal
+    import pathlib
+    import uuid
+
     if isinstance(value, enum.Enum):
         return _convert(value.value, where, inside)
     if isinstance(value, str):
         return _text(str.__str__(value), where)
     if isinstance(value, int):
         return _whole(int(value), where)
-    if isinstance(value, _DATES):
+    if isinstance(value, datetime.date | datetime.time):
         return value.isoformat()
-    if isinstance(value, _AS_TEXT):
+    if isinstance(value, decimal.Decimal | uuid.UUID | pathlib.PurePath):
         return _text(str(value), where)
     if isinstance(value, set | frozenset):
         return sorted((_convert(item, where, inside) for item in value), key=canonical)

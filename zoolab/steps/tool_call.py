@@ -15,10 +15,15 @@ from zoolab.errors import ModelError
 from zoolab.jsontext import NotStrictJSON, encode, excerpt, parse_json
 from zoolab.records import Fault, Message, Reply, ToolCall
 from zoolab.registry import ToolRegistry
-from zoolab.textcalls import TextCall, before_calls, find_calls, in_cut_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
+
+    from zoolab.textcalls import TextCall
+
+
+_TEXT = (str, type(None))
+_DICT = (dict, type(None))
 
 
 class CallIds:
@@ -82,6 +87,8 @@ def well_formed(reply: Reply) -> Reply:
     >>> well_formed(Reply({"role": "assistant", "logprob": float("-inf")}, finish_reason=5))
     Reply(message={'role': 'assistant', 'logprob': '-Infinity'}, finish_reason='5', ...)
     """
+    if _is_well_formed(reply):
+        return reply
     changed: dict[str, Any] = {}
     if not is_strict(reply.message):
         changed["message"] = any_json(reply.message)
@@ -95,10 +102,27 @@ def well_formed(reply: Reply) -> Reply:
             changed[name] = any_json(value) if isinstance(value, Mapping) else None
     for name, kind in (("pieces", dict), ("faults", Fault)):
         value = getattr(reply, name)
-        if type(value) is not tuple or not all(isinstance(item, kind) for item in value):
+        if not _is_tuple_of(kind, value):
             items = value if isinstance(value, list | tuple) else ()
             changed[name] = tuple(item for item in items if isinstance(item, kind))
-    return replace(reply, **changed) if changed else reply
+    return replace(reply, **changed)
+
+
+def _is_well_formed(reply: Reply) -> bool:
+    return (
+        is_strict(reply.message)
+        and type(reply.finish_reason) in _TEXT
+        and type(reply.model) in _TEXT
+        and isinstance(reply.usage, _DICT)
+        and isinstance(reply.raw, _DICT)
+        and isinstance(reply.sent, _DICT)
+        and _is_tuple_of(dict, reply.pieces)
+        and _is_tuple_of(Fault, reply.faults)
+    )
+
+
+def _is_tuple_of(kind: type, items: object) -> bool:
+    return type(items) is tuple and (not items or all(isinstance(item, kind) for item in items))
 
 
 def without_empty_calls(message: Message) -> Message:
@@ -189,6 +213,8 @@ def message_as_native(message: Message, calls: list[ToolCall], names: Collection
     """
     if message.get("tool_calls"):
         return message_with_calls(message, calls)
+    from zoolab.textcalls import before_calls, find_calls
+
     content = message["content"]
     rest = before_calls(content, find_calls(content, names=names))
     sent = [
@@ -255,6 +281,8 @@ def _calls_in_text(
     names: Collection[str] | None,
     cut: bool,
 ) -> list[ToolCall]:
+    from zoolab.textcalls import find_calls, in_cut_text  # most walks have no calls in text
+
     if isinstance(tools, ToolRegistry):
         tools = {tool.name: tool.parameters for tool in tools}
     calls = find_calls(text, tools or {}, names)

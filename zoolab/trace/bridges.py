@@ -6,7 +6,6 @@ the calls that are pending are answered, and the trace is whole before `Cancelle
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
 import threading
 from collections.abc import AsyncIterator, Callable
@@ -18,6 +17,8 @@ from zoolab.loop import Tools, walk
 from zoolab.trace.running import run
 
 if TYPE_CHECKING:
+    import asyncio
+
     from zoolab.records import Model, Record, Step
     from zoolab.trace.trace import Trace
 
@@ -28,6 +29,7 @@ async def arun(prompt: str | None, tools: Tools, model: Model, **options: Any) -
     If the task is cancelled, the trace (pass one as `trace=`) ends as `interrupted`, with all calls answered.
 
     >>> from zoolab import Scripted
+    >>> import asyncio
     >>> asyncio.run(arun("Hi", [], Scripted(["Hello"]))).answer
     'Hello'
     """
@@ -42,6 +44,7 @@ def awalk(
     """As `walk`, for `async for`; `trace` records it. Options are checked at the call.
 
     >>> from zoolab import Scripted
+    >>> import asyncio
     >>> async def kinds():
     ...     return [step.kind async for step in awalk("Hi", [], Scripted(["Hello"]))]
     >>> asyncio.run(kinds())
@@ -89,6 +92,8 @@ class _Thread:
     """Runs the parts of one walk in threads, one after another, in the context of whoever began it."""
 
     def __init__(self) -> None:
+        import asyncio  # late, because most walks are not awaited
+
         self._loop = asyncio.get_running_loop()
         self._bridge = Bridge(self._loop)
         self._context = contextvars.copy_context()
@@ -96,6 +101,8 @@ class _Thread:
 
     async def call(self, function: Callable[[], Any], finish: Callable[[], None] | None = None) -> Any:
         """What the function returns. When the task is cancelled, `finish` ends the interrupted walk."""
+        import asyncio
+
         ended: asyncio.Future[tuple[Any, BaseException | None]] = self._loop.create_future()
         self._start(function, ended)
         try:
@@ -131,6 +138,8 @@ def _settle(ended: asyncio.Future[Any], told: object) -> None:
 
 async def _whatever_comes(ended: asyncio.Future[Any]) -> Any:
     """The end of an interrupted part, which is near; a second cancellation does not keep us from it."""
+    import asyncio
+
     while not ended.done():
         with suppress(asyncio.CancelledError):
             await asyncio.shield(ended)

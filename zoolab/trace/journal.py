@@ -78,7 +78,7 @@ class Journal:
     def _kept(self, revision: Revision) -> list[Message | str]:
         return self._branches[revision.branch][: revision.length]
 
-    def _continue_from(self, length: int) -> list[str]:
+    def _continue_from(self, length: int) -> list[Message | str]:
         if length < len(self._branches[-1]):
             self._branches.append(self._branches[-1][:length])
         return self._branches[-1]

@@ -6,7 +6,6 @@ import os
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from difflib import get_close_matches
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
@@ -408,6 +407,8 @@ class Trace(TraceViews, Recording):
 def _refuse(function: str, unknown: Mapping[str, Any], known: Sequence[str]) -> None:
     """Raise a `TypeError` that names the argument that was meant."""
     for name, value in unknown.items():
+        from difflib import get_close_matches
+
         meant = get_close_matches(name, known, 1)
         advice = f"did you mean {meant[0]}=?" if meant else f"write meta={{{name!r}: {excerpt(value, 40)}}}"
         raise TypeError(f"{function}() has no argument {name}=; {advice}")

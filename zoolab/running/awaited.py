@@ -8,13 +8,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import ExecutionFailed
-from zoolab.interrupts import Done
+from zoolab.interrupts import CANCEL_GRACE, Done
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
-
-#: Seconds that an `async def` tool has to be cancelled, before it counts as running on.
-CANCEL_GRACE = 0.2
 
 
 class Awaited:
