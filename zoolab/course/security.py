@@ -14,8 +14,7 @@ from zoolab.course.attacks import ATTACKS, SCRIPTS, Attack
 from zoolab.course.office import READING, TASKS, Office, Task
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode
-from zoolab.mcp.listing import Listed
-from zoolab.mcp.listing import compare
+from zoolab.mcp.listing import Listed, compare
 from zoolab.models import weights
 from zoolab.models.local import LocalModel
 from zoolab.options import passes_on
