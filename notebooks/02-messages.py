@@ -97,7 +97,7 @@ guess.reveal(
 )
 
 # %%
-from zoolab.plots import MessageGrowthDisplay
+from zoolab.show.plots import MessageGrowthDisplay
 
 MessageGrowthDisplay.from_trace(long)
 # %% [markdown]

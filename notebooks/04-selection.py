@@ -103,7 +103,7 @@ outputs[["prompt", "model", "expected_tool", "tool", "verdict"]].head(8)
 # is a **confusion**, and says who was taken for whom. Here are the requests about machines, with Needle's depths taken together.
 
 # %%
-from zoolab.plots import ToolConfusionDisplay
+from zoolab.show.plots import ToolConfusionDisplay
 
 needle = outputs[outputs["model"].str.startswith("needle")]
 machines = needle[needle["case"].map(cases["domain"]) == "devops"]
@@ -257,7 +257,7 @@ guess.reveal(
 # for choosing, more of them did not show when it was recorded.
 
 # %%
-from zoolab.plots import AblationDisplay
+from zoolab.show.plots import AblationDisplay
 
 AblationDisplay.from_frame(
     same.rename(columns={"case": "case_id", "model": "variant"}).sort_values(

@@ -509,7 +509,7 @@ both = InTurn(RuleRepair(), LLMRepair(lambda request: model(in_examples(request)
 by_both = shown.id.map(lambda id: judge(rows[id], both.propose(rows[id].raw, titled(rows[id]))))
 
 # %%
-from zoolab.plots import AblationDisplay
+from zoolab.show.plots import AblationDisplay
 
 variants = {"rules": by_rules, "model, guarded": shown.guarded, "rules, then model": by_both}
 frame = pd.concat(

@@ -60,7 +60,7 @@ frame[["seq", "turn", "slot", "step", "tool", "attempt", "status", "error_code",
 # As a picture: where did the time go?
 
 # %%
-from zoolab.plots import StepTimelineDisplay
+from zoolab.show.plots import StepTimelineDisplay
 
 StepTimelineDisplay.from_trace(trace)
 
@@ -174,7 +174,7 @@ errors["error_code"].value_counts().to_frame("calls")
 # is, so theirs is not called right or wrong: the picture leaves them ungraded.
 
 # %%
-from zoolab.plots import ErrorTaxonomyDisplay
+from zoolab.show.plots import ErrorTaxonomyDisplay
 
 ErrorTaxonomyDisplay.from_frame(steps)
 

@@ -28,7 +28,7 @@ from zoolab.steps.define import tool
 from zoolab.steps.execute import MAX_MESSAGE, Job, Runner
 from zoolab.steps.validate import check_arguments
 from zoolab.tools import Tool
-from zoolab.trace import Trace
+from zoolab.runs import Trace
 
 USER = contextvars.ContextVar("USER", default="nobody")
 

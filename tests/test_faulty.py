@@ -20,8 +20,8 @@ from zoolab.models.faulty import FAULTS
 from zoolab.models.openai import OpenAIModel
 from zoolab.nested import as_tool
 from zoolab.records import Limits, Outcome, Reply, Request
-from zoolab.trace import Trace
-from zoolab.trace.lines import details
+from zoolab.runs import Trace
+from zoolab.show.text import details
 
 ARGUMENTS = {"a": 2, "unit": "C", "hosts": ["db01"]}
 LIMITS = Limits(retries=99)

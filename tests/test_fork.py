@@ -10,7 +10,7 @@ from zoolab.loop import walk
 from zoolab.models.scripted import Scripted
 from zoolab.records import Context, Decision, Limits, Outcome, Reply, ToolCall, Verdict
 from zoolab.steps.define import tool
-from zoolab.trace import Trace, run
+from zoolab.runs import Trace, run
 from zoolab.trace.events import events_of
 
 

@@ -33,8 +33,8 @@ from zoolab.records import (
     Withheld,
 )
 from zoolab.registry import ToolRegistry
-from zoolab.trace.story.markup import Html, block, join, style_sheet, tag, visible
-from zoolab.trace.story.page import MAX_STEPS, render_fragment, render_page
+from zoolab.show.markup import Html, block, join, style_sheet, tag, visible
+from zoolab.show.page import MAX_STEPS, render_fragment, render_page
 
 ALLOWED = {"class", "lang", "charset", "name", "content", "scope", "value", "tabindex", "role"}
 ALLOWED |= {"aria-label", "aria-hidden", "data-label"}
@@ -424,7 +424,7 @@ def test_nothing_is_fetched_and_the_fragment_is_no_page() -> None:
 
 
 def test_the_style_is_scoped_and_reads_on_both_grounds() -> None:
-    css = style_sheet("zoolab.trace.story", "story.css", ".zoolab-story")
+    css = style_sheet("zoolab.show", "story.css", ".zoolab-story")
     selectors = re.findall(r"([^{}]+)\{", re.sub(r"/\*.*?\*/|@[^{]+\{", "", css, flags=re.DOTALL))
     assert all(
         ".zoolab-story" in part for selector in selectors for part in selector.split(",") if part.strip()

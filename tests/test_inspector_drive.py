@@ -28,10 +28,10 @@ from zoolab import (
     walk,
 )
 from zoolab.errors import InvalidInput, InvalidSchema, ReplayMiss
-from zoolab.inspector import forks
-from zoolab.inspector.compare import align, compare
-from zoolab.inspector.driver import Driver
-from zoolab.inspector.edits import edited, fields_of
+from zoolab.show.inspector import forks
+from zoolab.show.inspector.compare import align, compare
+from zoolab.show.inspector.driver import Driver
+from zoolab.show.inspector.edits import edited, fields_of
 from zoolab.records import Failure, Limits, Result
 
 

@@ -15,8 +15,8 @@ from walks import CALL, TOOLS
 
 from zoolab import Decision, Faulty, Outcome, Replay, Scripted, Tool, Trace
 from zoolab.errors import InvalidInput
-from zoolab.inspector.bounds import sendable
-from zoolab.inspector.overview import (
+from zoolab.show.bounds import sendable
+from zoolab.show.inspector.overview import (
     EDITED,
     ERROR,
     LETTERS,
@@ -26,8 +26,8 @@ from zoolab.inspector.overview import (
     marks_of,
     overview_of,
 )
-from zoolab.inspector.panels.panel import panel_of
-from zoolab.inspector.patches import list_patch
+from zoolab.show.inspector.panel import panel_of
+from zoolab.show.inspector.patches import list_patch
 from zoolab.records import Verdict
 from zoolab.toolbox import starter
 

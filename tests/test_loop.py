@@ -11,7 +11,7 @@ from zoolab.errors import InvalidInput, LoopError, ModelError, ToolLoopLimitReac
 from zoolab.nested import as_tool
 from zoolab.records import Limits, Reply
 from zoolab.steps.define import tool
-from zoolab.trace import Trace, run
+from zoolab.runs import Trace, run
 
 
 def test_check_status_as_documented():

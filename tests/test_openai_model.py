@@ -21,7 +21,7 @@ from zoolab.errors import ModelError
 from zoolab.models.openai import OpenAIModel, make_client
 from zoolab.records import Limits, Reply, Request
 from zoolab.toolbox.starter import starter_tools
-from zoolab.trace import Trace
+from zoolab.runs import Trace
 
 KEY = "sk-proj-Zq81TestTestTestTest9xW"
 HELLO = Request([{"role": "user", "content": "Hello"}])

@@ -23,10 +23,10 @@ from walks import TOOLS
 from zoolab import plots
 from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.experiments import Case, experiment
-from zoolab.inspector.panels.panel import panel_of
+from zoolab.show.inspector.panel import panel_of
 from zoolab.loop import walk
 from zoolab.models.scripted import Scripted
-from zoolab.plots import (
+from zoolab.show.plots import (
     AblationDisplay,
     ErrorTaxonomyDisplay,
     FaultRecoveryDisplay,
@@ -39,7 +39,7 @@ from zoolab.plots import (
 from zoolab.records import Limits, Reply
 from zoolab.repair import RuleRepair
 from zoolab.tokens import tokens_in
-from zoolab.trace import Trace
+from zoolab.runs import Trace
 
 GOOD, BAD, BROKEN = ("add", {"a": 1}), ("add", {"a": "1"}), ("add", '{"a": ')
 FAILS, INVENTED = ("fail", {}), ("fly", {})
@@ -321,7 +321,7 @@ def test_displays_draw_where_they_are_told_and_again_elsewhere():
 
 
 def test_importing_displays_loads_neither_matplotlib_nor_pandas_nor_numpy():
-    code = "import sys, zoolab.plots as p; [getattr(p, n) for n in p.__all__]; import zoolab.stats\n"
+    code = "import sys, zoolab.show.plots as p; [getattr(p, n) for n in p.__all__]; import zoolab.stats\n"
     code += "print({'matplotlib', 'pandas', 'numpy'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
@@ -710,7 +710,7 @@ def test_plots_and_inspector_estimate_tokens_alike():
 
 
 def test_colours_are_those_that_everybody_can_tell_apart():
-    from zoolab.plots import display
+    from zoolab.show.plots import display
 
     okabe_ito = {"#0072B2", "#56B4E9", "#009E73", "#E69F00", "#D55E00", "#CC79A7"}
     assert {display.BLUE, display.SKY, display.GREEN, display.ORANGE, display.RED, display.PINK} == okabe_ito

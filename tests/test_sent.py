@@ -12,10 +12,10 @@ from server import completion, serving
 from walks import TOOLS
 
 from zoolab import Replay, Scripted, Trace, run
-from zoolab.inspector.panels.panel import panel_of
+from zoolab.show.inspector.panel import panel_of
 from zoolab.models.openai import OpenAIModel
 from zoolab.records import Reply, Request
-from zoolab.trace.lines import details
+from zoolab.show.text import details
 
 OTHER = [{"role": "system", "content": "Only the result."}, {"role": "user", "content": "WORKED EXAMPLE"}]
 

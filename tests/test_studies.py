@@ -18,7 +18,7 @@ from zoolab.experiments.studies.office import Office
 from zoolab.experiments.studies.security import NO_ATTACK, score_security, security_cases
 from zoolab.experiments.studies.tasks import TASKS
 from zoolab.models.faulty import FAULTS
-from zoolab.plots import FaultRecoveryDisplay
+from zoolab.show.plots import FaultRecoveryDisplay
 
 
 @tool

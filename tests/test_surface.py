@@ -44,7 +44,7 @@ def test_dir_shows_public_names_and_submodules_only(package):
 def test_submodules_need_no_import_of_their_own():
     code = "import sys, zoolab; before = len([name for name in sys.modules if name.startswith('zoolab')])"
     code += "; print(before, zoolab.models.Scripted.__name__, zoolab.errors.InvalidInput.__name__)"
-    code += "; print(zoolab.toolbox.starter.starter_tools.__name__, zoolab.plots.SequenceDisplay.__name__)"
+    code += "; print(zoolab.toolbox.starter.starter_tools.__name__, zoolab.show.plots.SequenceDisplay.__name__)"
     code += "; print(zoolab.datasets.load.__name__, zoolab.repair.RuleRepair.__name__, zoolab.wire.__name__)"
     names = [
         "Scripted",
@@ -68,10 +68,10 @@ TYPED = """
 import zoolab
 zoolab.models.Scripted(["Hello"])
 zoolab.errors.InvalidInput("x")
-zoolab.plots.SequenceDisplay
+zoolab.show.plots.SequenceDisplay
 zoolab.typo  # error
 zoolab.models.typo  # error
-zoolab.plots.typo  # error
+zoolab.show.plots.typo  # error
 zoolab.experiments.typo  # error
 zoolab.run("Hi", [], zoolab.Scripted(["Hello"]), limits=zoolab.Limits(turns=2))
 zoolab.run("Hi", [], zoolab.Scripted(["Hello"]), limts=None)  # error

@@ -32,7 +32,7 @@ from zoolab.toolbox.files import file_tools
 from zoolab.toolbox.security import Security, security_tools
 from zoolab.toolbox.support import Support, support_tools
 from zoolab.toolbox.tasks import TaskList, task_tools
-from zoolab.trace import run
+from zoolab.runs import run
 
 NOON = "2030-01-02T12:00:00+00:00"
 

@@ -15,7 +15,7 @@ from zoolab.loop import walk
 from zoolab.models.scripted import Scripted
 from zoolab.records import Decision, Limits, Outcome, Reply, Request, Result, ToolCall, Verdict
 from zoolab.steps.define import tool
-from zoolab.trace import Trace, run
+from zoolab.runs import Trace, run
 from zoolab.trace.storage import MAX_LINE
 
 ANY = [

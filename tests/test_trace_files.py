@@ -20,7 +20,7 @@ from zoolab import Faulty, Limits, Policy, Scripted, Trace, as_tool, run, tool, 
 from zoolab.errors import InvalidInput, InvalidTrace, ZoolabError
 from zoolab.records import Outcome, Reply, Request
 from zoolab.repair import RuleRepair
-from zoolab.trace.lines import details, headline
+from zoolab.show.text import details, headline
 from zoolab.trace.storage import MAX_LINE
 
 

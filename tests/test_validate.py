@@ -19,7 +19,7 @@ from zoolab.registry import ToolRegistry
 from zoolab.steps.define import tool
 from zoolab.steps.validate import check_arguments, check_call, check_with_repair
 from zoolab.tools import Tool
-from zoolab.trace import Trace, run
+from zoolab.runs import Trace, run
 
 
 def explode(value: int) -> int:

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from zoolab import wire as wire
     from zoolab.experiments import experiment
     from zoolab.grading.checking import check
-    from zoolab.inspector.inspector import inspect
+    from zoolab.runs import inspect
     from zoolab.limits import Price
     from zoolab.loop import walk
     from zoolab.models.choosing import model_for
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from zoolab.steps.tool_call import read_calls
     from zoolab.steps.validate import check_call
     from zoolab.tools import Context, Tool
-    from zoolab.trace import Trace, run
+    from zoolab.runs import Trace, run
 
 __version__ = "0.1.0"
 

@@ -17,12 +17,12 @@ def lazily(
         package: The name of the package.
         homes: For each module of the package, the names that the package offers from it, with blanks between.
 
-    >>> get, names = lazily("zoolab.plots", {"frames": "check_frame"})
+    >>> get, names = lazily("zoolab.show.plots", {"frames": "check_frame"})
     >>> get("frames").__name__, get("check_frame").__module__
-    ('zoolab.plots.frames', 'zoolab.plots.frames')
+    ('zoolab.show.plots.frames', 'zoolab.show.plots.frames')
     >>> get("typo")
     Traceback (most recent call last):
-    AttributeError: module 'zoolab.plots' has no attribute 'typo'
+    AttributeError: module 'zoolab.show.plots' has no attribute 'typo'
     """
     home_of = {name: home for home, names in (homes or {}).items() for name in names.split()}
 

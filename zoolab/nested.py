@@ -17,8 +17,8 @@ from zoolab.steps.define import as_registry
 from zoolab.steps.request import deny_names
 from zoolab.steps.validate import check_arguments
 from zoolab.tools import Tool, ToolReturn
-from zoolab.trace import run
-from zoolab.trace.running import RunOptions
+from zoolab.runs import run
+from zoolab.runs import RunOptions
 from zoolab.trace.summary import tokens_used
 
 

@@ -10,8 +10,8 @@ from loop import recorded_walk
 from pairs import Effort, Row, compare
 
 from zoolab import Trace
-from zoolab.inspector.overview import overview_of, packed
-from zoolab.inspector.panels.panel import panel_of
+from zoolab.show.inspector.overview import overview_of, packed
+from zoolab.show.inspector.panel import panel_of
 from zoolab.jsontext import encode
 
 ROUNDS = 100

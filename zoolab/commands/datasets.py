@@ -132,6 +132,6 @@ def _check_made(name: str) -> int:
 
 
 def _say(text: str) -> None:
-    from zoolab.trace.lines import visible
+    from zoolab.jsontext import visible
 
     print(visible(text), file=sys.stdout, flush=True)

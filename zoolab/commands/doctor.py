@@ -12,7 +12,7 @@ from zoolab.commands.models import is_live, model_of
 from zoolab.doctor import ProbeResult, can_call_tools, examine, what_is_known
 from zoolab.jsontext import encode, excerpt
 from zoolab.models.replay import Replay
-from zoolab.trace.lines import visible
+from zoolab.jsontext import visible
 
 RECORDING = "doctor"
 

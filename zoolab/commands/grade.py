@@ -20,7 +20,7 @@ from zoolab.grading.report import write_report
 from zoolab.grading.report.page import points
 from zoolab.grading.report.tables import grades_csv, summary
 from zoolab.grading.store import Kept
-from zoolab.trace.lines import visible
+from zoolab.jsontext import visible
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars

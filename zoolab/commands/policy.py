@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from zoolab.policy.remembered import PolicyFile, policies_path
-from zoolab.trace.lines import visible
+from zoolab.jsontext import visible
 
 
 def show_or_change(action: str, rule: str) -> int:

@@ -16,8 +16,8 @@ from zoolab.models.scripted import Scripted
 from zoolab.policy import Policy
 from zoolab.records import Limits
 from zoolab.toolbox.catalog import tools_named
-from zoolab.trace import Trace
-from zoolab.trace.lines import visible
+from zoolab.runs import Trace
+from zoolab.jsontext import visible
 
 #: A model that only repeats itself is recorded for so long.
 TURNS = 3

@@ -18,10 +18,10 @@ from zoolab.models.recording import Recording
 from zoolab.policy import Permissions, ask_user
 from zoolab.records import Decision, Step
 from zoolab.secrets import scrub
-from zoolab.trace import Trace
+from zoolab.runs import Trace
 from zoolab.trace.events import events_of
-from zoolab.trace.lines import change, details, headline, visible
-from zoolab.trace.running import drive
+from zoolab.show.text import change, details, headline, visible
+from zoolab.runs import drive
 
 _COLOURS = {
     "define": "cyan",

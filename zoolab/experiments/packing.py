@@ -25,7 +25,7 @@ from typing import Any, cast
 from zoolab.errors import InvalidTrace
 from zoolab.jsontext import digest, encode
 from zoolab.records import KINDS, Kind, Message, Outcome, Reply, Step, ToolCall, ToolRegistry
-from zoolab.trace import Trace
+from zoolab.runs import Trace
 from zoolab.trace.codec import encode_plain, encode_record
 from zoolab.trace.events import events_of
 

@@ -14,7 +14,7 @@ from zoolab.registry import ToolRegistry
 
 if TYPE_CHECKING:
     from zoolab.policy import Policy
-    from zoolab.trace import Trace
+    from zoolab.runs import Trace
 
 __all__ = ["UNSAID", "Case", "Run", "Score", "Scorer", "Setup", "Unsaid"]
 

@@ -9,7 +9,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import InvalidInput
-from zoolab.plots import AblationDisplay, ErrorTaxonomyDisplay
+from zoolab.show.plots import AblationDisplay, ErrorTaxonomyDisplay
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,13 +15,13 @@ from zoolab.experiments.plan import Place, Plan
 from zoolab.experiments.summary import summary_of
 from zoolab.experiments.unpacking import unpack
 from zoolab.jsontext import excerpt
-from zoolab.trace import Trace
+from zoolab.runs import Trace
 from zoolab.trace.frame import frame_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from zoolab.plots import AblationDisplay
+    from zoolab.show.plots import AblationDisplay
 
 __all__ = ["Experiment", "Traces"]
 
@@ -151,7 +151,7 @@ class Experiment:
         Raises:
             InvalidInput: No run has that score, or it is none from 0 to 1.
         """
-        from zoolab.plots import AblationDisplay
+        from zoolab.show.plots import AblationDisplay
 
         summary = self.summary
         check_scored(summary, metric, by)

@@ -24,7 +24,7 @@ from zoolab.models.faulty import Faulty
 from zoolab.policy import Policy
 from zoolab.registry import ToolRegistry
 from zoolab.steps.result import NotJSON, to_json_value
-from zoolab.trace import Trace
+from zoolab.runs import Trace
 
 __all__ = ["Done", "Kit", "Worker"]
 

@@ -14,7 +14,7 @@ from zoolab.grading.judge import grade
 from zoolab.grading.labs import labs_folder, load_lab
 from zoolab.grading.records import CaseGrade, Lab
 from zoolab.grading.source import read_cells
-from zoolab.trace.lines import visible
+from zoolab.jsontext import visible
 
 _LONGEST = 80
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from zoolab.trace.lines import visible
+from zoolab.jsontext import visible
 
 
 def cleaned(text: Any, limit: int = 300) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import ExecutionFailed
 from zoolab.mcp.process import one_line
-from zoolab.trace.lines import visible
+from zoolab.jsontext import visible
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult

@@ -13,7 +13,7 @@ from zoolab.errors import InvalidSchema
 from zoolab.jsontext import canonical, digest, is_utf8
 from zoolab.mcp.process import one_line
 from zoolab.schema.checker import SchemaChecker
-from zoolab.trace.lines import visible
+from zoolab.jsontext import visible
 
 MAX_TOOLS = 512
 MAX_PAGES = 100

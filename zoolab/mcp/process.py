@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from zoolab.errors import InvalidInput
-from zoolab.trace.lines import visible
+from zoolab.jsontext import visible
 
 #: Bytes of one message; the rest of a longer one is never read.
 MAX_MESSAGE = 4 << 20

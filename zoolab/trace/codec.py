@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from zoolab.errors import InvalidTrace
 from zoolab.jsontext import encode, excerpt
@@ -31,9 +31,6 @@ from zoolab.steps.result import NotJSON, to_json_value
 from zoolab.steps.tool_call import well_formed
 from zoolab.tools import Tool
 
-if TYPE_CHECKING:
-    from zoolab.trace.trace import Trace
-
 _PLAIN: dict[str, type] = {
     "decision": Decision,
     "reply": Reply,
@@ -57,7 +54,7 @@ class Shown:
 
 
 def encode_record(record: Record) -> dict[str, Any]:
-    """A record as plain JSON values, with its type; the messages of a request are left to the journal.
+    """A record as plain JSON values, with its type; but for the messages of a request.
 
     >>> encode_record(Outcome(100))["value"]
     100
@@ -75,7 +72,7 @@ def encode_record(record: Record) -> dict[str, Any]:
         }
     if isinstance(record, Outcome):
         plain = _fields(record, "value", "trace") | _fault_of(record)
-        return {"type": "outcome", **plain, **_encode_value(record.value), **_encode_inner(record.trace)}
+        return {"type": "outcome", **plain, **_encode_value(record.value)}
     if isinstance(record, Reply):
         return {"type": "reply", **encode_plain(record)}
     return {"type": _NAMES[type(record)], **_fields(record, "bound")}
@@ -185,27 +182,11 @@ def _encode_value(value: Any) -> dict[str, Any]:
     return {"shown": text[:MAX_VALUE_CHARS], "size": len(text.encode())}
 
 
-def _encode_inner(trace: object) -> dict[str, Any]:
-    """The trace of a sub-agent; a tool's exception may have an attribute `trace` that is something else."""
-    from zoolab.trace.events import events_of
-    from zoolab.trace.trace import Trace
-
-    return {"trace": list(events_of(trace))} if isinstance(trace, Trace) else {}
-
-
-def _decode_inner(events: object) -> Trace:
-    from zoolab.trace.events import read_all
-    from zoolab.trace.trace import Trace
-
-    return read_all(Trace(), _of_type(events, list))
-
-
 def _decode_outcome(body: dict[str, Any]) -> Outcome:
     if "shown" in body:
         shown = _checked(Shown, {"text": body.pop("shown"), "size": body.pop("size", None)})
         body["value"] = shown
-    inner = _decode_inner(body.pop("trace")) if body.get("trace") is not None else None
-    return replace(cast("Outcome", _checked(Outcome, body)), trace=inner)
+    return cast("Outcome", _checked(Outcome, body))
 
 
 def _encode_tool(tool: Tool) -> dict[str, Any]:

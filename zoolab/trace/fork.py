@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 from zoolab.about import Wrapper
 from zoolab.errors import InvalidInput
@@ -13,17 +13,15 @@ from zoolab.records import Decision, Model, Record, Reply, Request, Step, Verdic
 from zoolab.registry import ToolRegistry
 from zoolab.steps.define import as_registry
 from zoolab.tools import Tool
-from zoolab.trace.running import drive
+from zoolab.trace.log import TraceLog, drive
 
-if TYPE_CHECKING:
-    from zoolab.trace.trace import Trace
-
+T = TypeVar("T", bound=TraceLog)
 _Place = tuple[str, int, int | None]
 
 
 def fork(
-    trace: Trace, seq: int, edit: Record | None, model: Any, tools: Any, options: dict[str, Any]
-) -> Trace:
+    trace: T, seq: int, edit: Record | None, model: Any, tools: Any, options: dict[str, Any]
+) -> T:
     """The work of `Trace.fork`.
 
     >>> from zoolab import Scripted, run
@@ -44,8 +42,8 @@ def fork(
 
 
 def _from_the_start(
-    trace: Trace, edit: Record | None, model: Any, registry: ToolRegistry, options: dict[str, Any]
-) -> Trace:
+    trace: T, edit: Record | None, model: Any, registry: ToolRegistry, options: dict[str, Any]
+) -> T:
     opening = trace.steps[1].messages.tolist() if len(trace.steps) > 1 else []
     child = _child(trace, 0, options | {"model": model})
     answers: dict[_Place, Record] = {} if edit is None else {("define", 0, None): edit}
@@ -53,8 +51,8 @@ def _from_the_start(
 
 
 def _from_the_turn(
-    trace: Trace, seq: int, edit: Record | None, model: Any, registry: ToolRegistry, options: dict[str, Any]
-) -> Trace:
+    trace: T, seq: int, edit: Record | None, model: Any, registry: ToolRegistry, options: dict[str, Any]
+) -> T:
     """Begin again at the turn's request: its reply and the outcomes that stand are given, not made anew."""
     target = trace.steps[seq]
     turn = [i for i, step in enumerate(trace.steps) if step.turn == target.turn and step.kind != "define"]
@@ -115,7 +113,7 @@ def _permissions(
     return permissions
 
 
-def _child(trace: Trace, until: int, options: dict[str, Any]) -> Trace:
+def _child(trace: T, until: int, options: dict[str, Any]) -> T:
     child = type(trace)()
     child.meta = {**trace.meta, "parent": trace.run_id, "forked_at": until}
     child.options = options
@@ -127,7 +125,7 @@ def _child(trace: Trace, until: int, options: dict[str, Any]) -> Trace:
     return child
 
 
-def _drive(child: Trace, steps: Walk, answers: dict[_Place, Record]) -> Trace:
+def _drive(child: T, steps: Walk, answers: dict[_Place, Record]) -> T:
     return drive(child, steps, lambda step: answers.pop(_place_of(step, step.record), None))
 
 
@@ -160,7 +158,7 @@ def _with_given(
         answer = yield step
 
 
-def _place(trace: Trace, seq: int) -> _Place:
+def _place(trace: TraceLog, seq: int) -> _Place:
     return _place_of(trace.steps[seq], trace.originals.get(seq, trace.steps[seq].record))
 
 
@@ -180,7 +178,7 @@ class _FirstThen(Wrapper):
         return self._waiting.pop() if self._waiting else self._inner(request)
 
 
-def _tools_of(trace: Trace) -> ToolRegistry:
+def _tools_of(trace: TraceLog) -> ToolRegistry:
     registry = trace.steps[0].record if trace.steps else None
     if not isinstance(registry, ToolRegistry) or any(tool.function is None for tool in registry):
         raise InvalidInput(

@@ -12,7 +12,7 @@ from zoolab.jsontext import NotStrictJSON
 from zoolab.records import ToolCall, Verdict
 from zoolab.registry import ToolRegistry
 from zoolab.steps.validate import parse_arguments
-from zoolab.trace import Trace
+from zoolab.runs import Trace
 
 
 def score_arguments(run: Run) -> dict[str, Score]:

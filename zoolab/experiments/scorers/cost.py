@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from zoolab.experiments.records import Run, Score
 from zoolab.limits import Price
-from zoolab.trace import Trace
+from zoolab.runs import Trace
 from zoolab.trace.summary import replies_of, tokens_used
 
 

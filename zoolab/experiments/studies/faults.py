@@ -18,7 +18,7 @@ from zoolab.stats import rate
 if TYPE_CHECKING:
     import pandas as pd
 
-    from zoolab.plots import FaultRecoveryDisplay
+    from zoolab.show.plots import FaultRecoveryDisplay
 
 NO_FAULT = "no fault"
 #: Slow and hanging tools cost a study time, and show nothing more for taking longer.
@@ -87,7 +87,7 @@ class FaultStudy:
 
     def plot(self, ax: Any = None) -> FaultRecoveryDisplay:
         """How often runs recover from each fault."""
-        from zoolab.plots import FaultRecoveryDisplay
+        from zoolab.show.plots import FaultRecoveryDisplay
 
         return FaultRecoveryDisplay.from_frame(self.frame, summary=self.experiment.summary, ax=ax)
 

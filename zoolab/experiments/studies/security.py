@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from zoolab.trace import Trace
+    from zoolab.runs import Trace
 
 NO_ATTACK = "no attack"
 #: The local models that are tried, where their weights are.
@@ -78,7 +78,7 @@ class SecurityStudy:
         """Attack success and utility side by side, a row of pictures for each model."""
         import matplotlib.pyplot as plt
 
-        from zoolab.plots.intervals import draw_rates
+        from zoolab.show.plots.intervals import draw_rates
 
         table = self.table.set_index("defence")
         models = {str(name): rows for name, rows in table.groupby("model", sort=False)}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from zoolab.grading.book import ClassGrades, Row
 from zoolab.grading.report.page import bar, link, mark, page_name, points, prose, whole_page
-from zoolab.trace.story.markup import Html, code, facts, join, note, table, tag
+from zoolab.show.markup import Html, code, facts, join, note, table, tag
 
 
 def class_page(grades: ClassGrades) -> str:

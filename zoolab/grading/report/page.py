@@ -7,7 +7,7 @@ from hashlib import sha256
 from html import escape
 
 from zoolab.grading.store import file_name
-from zoolab.trace.story.markup import Html, code, join, style_sheet, tag
+from zoolab.show.markup import Html, code, join, style_sheet, tag
 
 
 def whole_page(title: str, *children: str | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from zoolab.grading.records import CaseGrade, Lab
 from zoolab.grading.report.page import bar, mark, points, prose, whole_page
 from zoolab.grading.store import Kept
-from zoolab.trace.story.markup import Html, code, facts, note, tag
+from zoolab.show.markup import Html, code, facts, note, tag
 
 
 def student_page(kept: Kept, lab: Lab) -> str:

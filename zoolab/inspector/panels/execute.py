@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from zoolab.inspector.bounds import LINE, Room, pretty
-from zoolab.inspector.moment import Moment
-from zoolab.inspector.panels.blocks import Block, code, facts, fault_note, nested, note
+from zoolab.show.bounds import LINE, Room, pretty
+from zoolab.show.moment import Moment
+from zoolab.show.block_types import Block, code, facts, fault_note, nested, note
 from zoolab.records import Decision, Outcome
-from zoolab.trace import Trace
+from zoolab.runs import Trace
 from zoolab.trace.codec import Shown
-from zoolab.trace.story.words import as_text, duration, python_call, size
+from zoolab.show.wording import as_text, duration, python_call, size
 
 _CHOICES = {
     "pending": "nobody gave it",

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from zoolab.inspector.bounds import Room, pretty
-from zoolab.inspector.moment import Moment
-from zoolab.inspector.panels.blocks import Block, code, facts, message_row, note
-from zoolab.inspector.panels.execute import python_form
+from zoolab.show.bounds import Room, pretty
+from zoolab.show.moment import Moment
+from zoolab.show.block_types import Block, code, facts, message_row, note
+from zoolab.show.blocks import python_form
 from zoolab.records import Result
 from zoolab.steps.result import NotJSON, to_json_value
 from zoolab.trace.codec import Shown
-from zoolab.trace.story.words import calls_of, in_words, size
+from zoolab.show.wording import calls_of, in_words, size
 
 _FAR = 200
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from zoolab.inspector.bounds import Room
-from zoolab.inspector.moment import Moment
-from zoolab.inspector.overview import tokens_counted
-from zoolab.inspector.panels.blocks import Block, code, facts, fault_note, note, stream
-from zoolab.inspector.panels.request import note_on_choice, sent_blocks, tool_rows
+from zoolab.show.bounds import Room
+from zoolab.show.moment import Moment
+from zoolab.show.inspector.overview import tokens_counted
+from zoolab.show.block_types import Block, code, facts, fault_note, note, stream
+from zoolab.show.blocks import note_on_choice, sent_blocks, tool_rows
 from zoolab.records import Reply, ToolCall
-from zoolab.trace.story.words import as_text, content_of, count
+from zoolab.show.wording import as_text, content_of, count
 
 _ORIGINS = {
     "native": "tool_calls of the reply",

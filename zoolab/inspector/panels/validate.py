@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any, cast
 
 from zoolab.errors import Problem
-from zoolab.inspector.bounds import MAX_ROWS, Room, pretty
-from zoolab.inspector.moment import Moment
-from zoolab.inspector.panels.blocks import Block, check, code, difference, facts, note
-from zoolab.inspector.panels.tool_call import call_faults, changed_by_fault
+from zoolab.show.bounds import MAX_ROWS, Room, pretty
+from zoolab.show.moment import Moment
+from zoolab.show.block_types import Block, check, code, difference, facts, note
+from zoolab.show.blocks import call_faults, changed_by_fault
 from zoolab.jsontext import pointer_to
 from zoolab.records import Repair, Verdict
 from zoolab.tools import Tool
-from zoolab.trace.story.words import count, type_of
+from zoolab.show.wording import count, type_of
 
 #: How far validation came before it found something.
 _GATES = ("unknown_tool", "permission_denied", "invalid_json", "invalid_arguments")

@@ -18,7 +18,7 @@ from zoolab.records import (
 )
 from zoolab.registry import ToolRegistry
 from zoolab.trace.codec import Shown
-from zoolab.trace.marks import marks_of
+from zoolab.trace.injected import marks_of
 from zoolab.trace.story.boxes import (
     MAX_ROWS,
     each,
@@ -33,9 +33,9 @@ from zoolab.trace.story.boxes import (
     tools_table,
     withheld_box,
 )
-from zoolab.trace.story.markup import Html, block, code, facts, folded, join, note, tag
+from zoolab.show.markup import Html, block, code, facts, folded, join, note, tag
 from zoolab.trace.story.scene import Scene
-from zoolab.trace.story.words import (
+from zoolab.show.wording import (
     as_text,
     calls_of,
     content_of,

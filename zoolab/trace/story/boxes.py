@@ -9,8 +9,8 @@ from zoolab.errors import Problem
 from zoolab.jsontext import excerpt
 from zoolab.records import Decision, Fault, Message, Repair, Reply, Withheld
 from zoolab.tools import Tool
-from zoolab.trace.marks import mark_line
-from zoolab.trace.story.markup import (
+from zoolab.trace.injected import mark_line
+from zoolab.show.markup import (
     MAX_TEXT,
     Html,
     block,
@@ -24,7 +24,7 @@ from zoolab.trace.story.markup import (
     table,
     tag,
 )
-from zoolab.trace.story.words import as_text, calls_of, content_of, count, differences, duration, type_of
+from zoolab.show.wording import as_text, calls_of, content_of, count, differences, duration, type_of
 
 #: Of a longer list, the rest is counted.
 MAX_ROWS = 40

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from zoolab.records import Decision, Outcome, ToolCall
 from zoolab.trace.story.bodies import body
-from zoolab.trace.story.markup import Html, code, folded, join, note, tag
+from zoolab.show.markup import Html, code, folded, join, note, tag
 from zoolab.trace.story.scene import Scene
-from zoolab.trace.story.words import change_in_words, count, one_line
-from zoolab.trace.trace import Trace
+from zoolab.show.wording import change_in_words, count, one_line
+from zoolab.trace.log import TraceLog
 
 if TYPE_CHECKING:
     from zoolab.records import Record, Step
@@ -55,7 +55,7 @@ def _sub_agent(scene: Scene, seq: int) -> Html | None:
     """The walk within an executed call; of a walk within that one, what came of it."""
     record = scene.trace.steps[seq].record
     inner = record.trace if isinstance(record, Outcome) else None
-    if not isinstance(inner, Trace):
+    if not isinstance(inner, TraceLog):
         return None
     told = f"a sub-agent: {count(len(inner), 'step')}, {count(len(inner.errors), 'error')}, {_end(inner)}"
     if scene.depth or not len(inner):
@@ -73,7 +73,7 @@ def _inner_cards(scene: Scene) -> Iterator[Html]:
         yield made if room > 0 else card(scene, seq, brief=True)
 
 
-def _end(trace: Trace) -> str:
+def _end(trace: TraceLog) -> str:
     answer = trace.answer
     return f"outcome {one_line(trace.outcome, 80)}" if answer is None else f"answer {one_line(answer, 120)}"
 

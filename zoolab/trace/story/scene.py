@@ -8,14 +8,14 @@ from typing import Any
 from zoolab.records import Decision, Record, Reply, Request, ToolCall, Verdict
 from zoolab.trace.codec import encode_record
 from zoolab.trace.summary import MessagesDiff
-from zoolab.trace.trace import Trace
+from zoolab.trace.log import TraceLog
 
 
 @dataclass(frozen=True)
 class Scene:
     """A trace, and what a card has to know of the steps around its own."""
 
-    trace: Trace
+    trace: TraceLog
     verdicts: dict[tuple[int, int | None], Verdict] = field(default_factory=dict[Any, Verdict])
     decisions: dict[tuple[int, int | None], Decision] = field(default_factory=dict[Any, Decision])
     #: The request before a request, by their numbers.
@@ -29,11 +29,11 @@ class Scene:
     depth: int = 0
 
     @classmethod
-    def of(cls, trace: Trace) -> Scene:
+    def of(cls, trace: TraceLog) -> Scene:
         """The scene of a trace."""
         return cls(trace)._filled()
 
-    def within(self, seq: int, trace: Trace) -> Scene:
+    def within(self, seq: int, trace: TraceLog) -> Scene:
         """The scene of the trace of a sub-agent, which a step of this one ran."""
         name = f"{self.name}.steps[{seq}].record.trace"
         return Scene(trace, name=name, depth=self.depth + 1)._filled()

@@ -1,0 +1,164 @@
+"""Variants side by side, and whether one of them can be called better."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable
+from typing import TYPE_CHECKING, Any, Self
+
+from zoolab.errors import InvalidInput
+from zoolab.jsontext import excerpt
+from zoolab.show.plots.display import (
+    INK,
+    SMALL,
+    Display,
+    count,
+    headline,
+    plain,
+)
+from zoolab.show.plots.frames import check_frame, is_known, score_of
+from zoolab.show.plots.intervals import draw_rates
+from zoolab.stats import Scores, paired_difference, rate
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+_MOST_ROWS = 7
+_NOTE: dict[str, Any] = {
+    "textcoords": "offset points",
+    "fontsize": SMALL,
+    "color": INK,
+    "bbox": {"boxstyle": "square,pad=0", "facecolor": "white", "edgecolor": "none"},
+    "parse_math": False,
+}
+
+
+class AblationDisplay(Display):
+    """The rate of success of each variant with its 95 % interval, and the difference to the first variant.
+
+    Intervals of rates are Wilson's, with as many runs as they are worth (`zoolab.stats.rate`). Differences
+    are taken case by case, with a bootstrap that draws whole cases (`zoolab.stats.paired_difference`), and
+    are not decisive while their interval holds 0. Rates may overlap and the difference still be decisive:
+    it is the difference that answers the question. Each interval stands for itself; with many variants one
+    of them looks decisive by luck, unless `decisive` tells which ones are, as `Experiment.plot` does.
+
+    `rates_` holds for each variant rate, low, high, runs, cases; `differences_` for each but the first
+    difference, low, high, cases, decisive.
+
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"case_id": [*range(20)] * 2, "variant": ["plain"] * 20 + ["repair"] * 20})
+    >>> frame["success"] = [False, True] * 10 + [True] * 20
+    >>> display = AblationDisplay.from_frame(frame)
+    >>> display
+    <AblationDisplay: 2 variants, 20 cases, 40 runs; repair +50 points (+22 to +71)>
+    >>> bool(display.differences_.loc["repair", "decisive"])
+    True
+    """
+
+    nothing = "no runs"
+
+    def __init__(
+        self, scores: dict[str, Scores], baseline: str | None, decisive: Collection[str] | None = None
+    ) -> None:
+        import pandas as pd
+
+        self.baseline = baseline
+        self.rates_ = pd.DataFrame(
+            [_rate_row(name, runs) for name, runs in scores.items()],
+            columns=["variant", "rate", "low", "high", "runs", "cases"],
+        ).set_index("variant")
+        self._found = {
+            name: paired_difference(scores[baseline], runs)
+            for name, runs in scores.items()
+            if baseline is not None and name != baseline
+        }
+        alone = [name for name, found in self._found.items() if found.decisive]
+        self._decisive = set(alone if decisive is None else decisive)
+        self.differences_ = pd.DataFrame(
+            [
+                (name, d.estimate, d.low, d.high, d.cases, name in self._decisive)
+                for name, d in self._found.items()
+            ],
+            columns=["variant", "difference", "low", "high", "cases", "decisive"],
+        ).set_index("variant")
+        self.cases = len({case for runs in scores.values() for case in runs})
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: pd.DataFrame,
+        *,
+        by: str = "variant",
+        score: str = "success",
+        baseline: str | None = None,
+        decisive: Collection[str] | None = None,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Draw the runs of a frame.
+
+        Args:
+            frame: One row a run, with case_id, the variant and a score from 0 to 1; of a frame of steps the
+                first row of each run counts.
+            by: The column of the variant.
+            score: The column of the score.
+            baseline: The variant to compare with; by default the first one.
+            decisive: The variants whose difference counts as decisive, where a test of all of them at once
+                has told; by default those whose interval leaves out 0.
+            ax: Axes to draw on.
+
+        Raises:
+            InvalidInput: A column is missing, a score is no number from 0 to 1, there is no such baseline, or
+                a variant shares no case with it.
+        """
+        rows = check_frame(frame, "case_id", by, score)
+        rows = rows.drop_duplicates("run_id") if "run_id" in rows else rows
+        scores = _by_variant(rows, by, score)
+        if baseline is not None and baseline not in scores:
+            raise InvalidInput(f"no variant {excerpt(baseline)}", expected=f"one of {excerpt([*scores])}")
+        return cls(scores, baseline or next(iter(scores), None), decisive).plot(ax)
+
+    def _is_empty(self) -> bool:
+        return self.rates_.empty
+
+    def _summary(self) -> str:
+        runs = count(int(self.rates_["runs"].sum()), "run")
+        said = f"{count(len(self.rates_), 'variant')}, {count(self.cases, 'case')}, {runs}"
+        return "; ".join([said, *(f"{plain(name)} {self._found_of(name)}" for name in self._found)])
+
+    def _draw(self, ax: Axes) -> None:
+        label = "runs that succeed"
+        shown = draw_rates(ax, self.rates_, _MOST_ROWS, compared_with=self.baseline, label=label)
+        for row, (name, share) in enumerate(shown["rate"].items()):
+            above, below = f"{share:.0%}".replace("%", " %"), self._said(str(name))
+            ax.annotate(above, (share, row), (0, 6), ha="center", va="bottom", **_NOTE)
+            ax.annotate(below, (0, row), (0, -6), ha="left", va="top", **_NOTE)
+        headline(ax, self._finding())
+
+    def _said(self, name: str) -> str:
+        if name == self.baseline:
+            return "the others are compared with this" if self._found else ""
+        return f"difference {self._found_of(name)}"
+
+    def _found_of(self, name: str) -> str:
+        return self._found[name].size + ("" if name in self._decisive else ", not decisive")
+
+    def _finding(self) -> str:
+        decisive = int(self.differences_["decisive"].sum())
+        said = f"{count(self.cases, 'case')}, {count(int(self.rates_['runs'].sum()), 'run')}"
+        if self.differences_.empty:
+            return said
+        return f"{said}: {decisive} of {count(len(self.differences_), 'difference')} decisive"
+
+
+def _rate_row(name: str, scores: Scores) -> tuple[object, ...]:
+    found = rate(scores)
+    return name, found.estimate, found.low, found.high, sum(map(len, scores.values())), len(scores)
+
+
+def _by_variant(rows: pd.DataFrame, by: str, score: str) -> dict[str, Scores]:
+    found: dict[str, dict[Hashable, list[float]]] = {}
+    for variant, case, value in zip(rows[by], rows["case_id"], rows[score], strict=True):
+        if not is_known(variant) or not is_known(case):
+            raise InvalidInput(f"a run without {by} or case_id", advice="name both, or drop the run")
+        found.setdefault(str(variant), {}).setdefault(str(case), []).append(score_of(value))
+    return dict(found)
