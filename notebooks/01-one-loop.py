@@ -178,7 +178,7 @@ print(ask({**body, "messages": messages})["content"])
 # `walk` takes the six steps in order and stops at each. Ask it for the next step as often as you like.
 
 # %%
-from zoolab.show.text import headline
+from zoolab.show.headlines import headline
 
 steps = walk("What is 42 + 58?", [add], model)
 for _ in range(4):
@@ -293,7 +293,7 @@ check_conversation([*unfinished, next_message])
 # </details>
 
 # %% [markdown]
-# **2. Answer a step.** `send` puts your record in place of the one that was yielded. Here the model's
+# **2. Answer a step.** `answer` puts your record in place of the one that was yielded. Here the model's
 # arguments are changed on their way to execution. Run the cell; then edit the `execute` step instead, so that `add` seems to
 # return 7.
 
@@ -305,13 +305,13 @@ edited = Trace()
 steps = edited.follow(walk("What is 42 + 58?", [add], scripted))
 for step in steps:
     if step.kind == "tool_call" and step.slot is not None:
-        steps.send(replace(step.record, arguments='{"a": 1, "b": 2}'))
+        steps.answer(replace(step.record, arguments='{"a": 1, "b": 2}'))
 edited.messages[2]["content"]
 
 # %% [markdown]
 # <details><summary>Hint</summary>
 #
-# The record of an `execute` step is an `Outcome`: send `replace(step.record, value=7)`.
+# The record of an `execute` step is an `Outcome`: answer it with `replace(step.record, value=7)`.
 #
 # </details>
 #
@@ -320,7 +320,7 @@ edited.messages[2]["content"]
 # ```python
 # for step in steps:
 #     if step.kind == "execute":
-#         steps.send(replace(step.record, value=7))
+#         steps.answer(replace(step.record, value=7))
 # ```
 #
 # </details>

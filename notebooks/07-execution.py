@@ -175,7 +175,7 @@ steps = asked_me.follow(walk("Restart nginx.", [check_status, restart_service], 
 for step in steps:
     if step.status == "pending":
         print("asked about:", step.call.name, step.record.arguments, "| risk:", step.record.risk)
-        steps.send(Decision("once", "I looked at the queue first"))
+        steps.answer(Decision("once", "I looked at the queue first"))
 print(asked_me.answer)
 
 # %% [markdown]

@@ -20,7 +20,7 @@ from jsonschema import Draft202012Validator
 from pydantic import AliasPath, BaseModel, Field, TypeAdapter
 
 from zoolab import Scripted, run
-from zoolab.errors import InvalidArguments, InvalidInput, InvalidToolSignature
+from zoolab.errors import InvalidArguments, InvalidInput, InvalidToolSignature, ReadOnlyRecord
 from zoolab.lint import lint
 from zoolab.registry import ToolRegistry
 from zoolab.schema.binding import BindingError
@@ -859,7 +859,9 @@ def test_as_registry():
 def test_tools_of_one_function_share_nothing_that_can_change():
     first, second = tool(one), tool(one)
     assert first == second
-    first.parameters["properties"]["city"]["type"] = "integer"
+    with pytest.raises(ReadOnlyRecord):
+        first.parameters["properties"]["city"]["type"] = "integer"
+    first.schema()["function"]["parameters"]["properties"]["city"]["type"] = "integer"
     assert (
         second.parameters["properties"]["city"]
         == tool(one).parameters["properties"]["city"]

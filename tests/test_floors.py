@@ -18,9 +18,9 @@ ROOT = Path(zoolab.__file__).parent
 FLOORS = [
     ["lazy"],
     ["errors", "faults"],
-    ["files", "jsontext", "notebooks", "predictions", "stats"],
+    ["files", "interrupts", "jsontext", "notebooks", "predictions", "readonly", "stats"],
     ["limits", "schema", "secrets", "textcalls", "tokens"],
-    ["messages", "steps.printed", "tools"],
+    ["messages", "steps.awaited", "steps.printed", "tools"],
     ["callables"],
     ["registry"],
     ["records"],
@@ -35,8 +35,10 @@ FLOORS = [
     ["turns"],
     ["loop", "models", "toolbox"],
     ["doctor", "trace"],
-    ["nested"],
-    ["datasets", "inspector", "mcp", "plots", "recordings"],
+    ["show"],
+    ["runs"],
+    ["awaited", "nested"],
+    ["datasets", "mcp", "recordings"],
     ["experiments", "grading"],
     ["__init__"],
     ["commands"],
@@ -114,7 +116,7 @@ def test_an_import_upward_or_sideways_is_found(module, source):
 
 
 def test_files_in_one_room_may_import_each_other():
-    assert upward_imports("trace.trace", "from zoolab.trace.journal import Journal") == []
+    assert upward_imports("trace.log", "from zoolab.trace.journal import Journal") == []
 
 
 def test_every_exported_name_exists():

@@ -9,8 +9,8 @@ from zoolab.errors import InvalidInput, ToolLoopLimitReached
 from zoolab.loop import walk
 from zoolab.models.scripted import Scripted
 from zoolab.records import Context, Decision, Limits, Outcome, Reply, ToolCall, Verdict
-from zoolab.steps.define import tool
 from zoolab.runs import Trace, run
+from zoolab.steps.define import tool
 from zoolab.trace.events import events_of
 
 

@@ -15,6 +15,7 @@ from walks import CALL, TOOLS
 
 from zoolab import Decision, Faulty, Outcome, Replay, Scripted, Tool, Trace
 from zoolab.errors import InvalidInput
+from zoolab.records import Verdict
 from zoolab.show.bounds import sendable
 from zoolab.show.inspector.overview import (
     EDITED,
@@ -26,9 +27,9 @@ from zoolab.show.inspector.overview import (
     marks_of,
     overview_of,
 )
-from zoolab.show.inspector.panel import panel_of
+from zoolab.show.inspector.panel import panel_of as panel_of_moment
+from zoolab.show.moment import Moment, moments_of
 from zoolab.show.inspector.patches import list_patch
-from zoolab.records import Verdict
 from zoolab.toolbox import starter
 
 SHAPES = {
@@ -55,11 +56,15 @@ PAYLOADS = [
 ]
 
 
+def panel_of(trace: Trace, seq: int) -> dict[str, Any]:
+    return panel_of_moment(Moment(trace, trace.index(seq)))
+
+
 def check_panel(panel: dict[str, Any]) -> int:
     """A panel is what the browser expects; returns its bytes."""
     text = json.dumps(panel, ensure_ascii=False, allow_nan=False)
     for block in panel["blocks"] + panel["tabs"]["raw"] + panel["tabs"]["full"]:
-        assert set(block) - {"b", "before"} == SHAPES[block["b"]]
+        assert set(block) - {"b", "before", "fold"} == SHAPES[block["b"]]
     assert set(panel["tabs"]) == {"diff", "full", "raw", "python", "note"}
     compile(panel["tabs"]["python"], "<step>", "exec")
     return len(text.encode())
@@ -162,7 +167,7 @@ def test_each_error_is_marked_and_counted_once(name: str) -> None:
     assert marked == [error.seq for error in trace.errors if error.seq is not None]
     assert overview["totals"]["errors"] == len(marked)
     assert first_error(trace) == (marked[0] if marked else None)
-    assert [marks_of(trace, seq) for seq in range(len(trace))] == overview["marks"]
+    assert [marks_of(moment) for moment in moments_of(trace)] == overview["marks"]
 
 
 def test_a_permission_is_no_edit() -> None:

@@ -14,9 +14,9 @@ from zoolab.experiments.packing import Parts, pack
 from zoolab.experiments.records import Case, Run
 from zoolab.experiments.scorers.cost import measure_cost
 from zoolab.experiments.summary import summary_of
-from zoolab.show.inspector.overview import totals_of
 from zoolab.limits import Price
 from zoolab.records import Request
+from zoolab.show.inspector.overview import totals_of
 
 FULL = {"role": "assistant", "content": "Done."}
 

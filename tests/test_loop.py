@@ -10,8 +10,8 @@ from walks import CALL, TOOLS, Watched, add, check_paired
 from zoolab.errors import InvalidInput, LoopError, ModelError, ToolLoopLimitReached, ToolRetriesExhausted
 from zoolab.nested import as_tool
 from zoolab.records import Limits, Reply
-from zoolab.steps.define import tool
 from zoolab.runs import Trace, run
+from zoolab.steps.define import tool
 
 
 def test_check_status_as_documented():
@@ -117,7 +117,7 @@ def test_a_walk_ends_at_its_limit_of_seconds():
 def test_retries_are_counted_for_each_tool():
     bad = [("add", "{"), ("fail", "{")]
     assert run("Hi", TOOLS, Watched(bad, bad, "Done."), limits=Limits(retries=2)).answer == "Done."
-    with pytest.raises(ToolRetriesExhausted, match="3 calls of add") as caught:
+    with pytest.raises(ToolRetriesExhausted, match="calls of add failed validation in 3 turns") as caught:
         run("Hi", TOOLS, Watched(bad, bad, bad, "Done."), limits=Limits(retries=2))
     assert [error.code for error in caught.value.trace.errors][-1] == "retries_exhausted"
     check_paired(caught.value.trace.messages)

@@ -30,7 +30,6 @@ from zoolab.models.replay import Replay
 from zoolab.repair import RuleRepair
 from zoolab.retrieval import BM25
 from zoolab.toolbox.starter import starter_tools
-from zoolab.wire import FORMATS, translate
 
 
 @tool
@@ -90,7 +89,8 @@ def test_what_is_denied_is_denied_to_call_tool_as_well():
 
 
 def test_remember_is_always_and_other_words_are_none():
-    assert Decision("remember").choice == "always"
+    with pytest.raises(InvalidInput, match='say "always"'):
+        Decision("remember")
     for word in ("allow", "yes", "ONCE", ""):
         with pytest.raises(InvalidInput, match="expected once, session, always, deny, pending"):
             Decision(word)
@@ -114,12 +114,13 @@ def test_a_forced_choice_is_said_in_text_as_well(choice, said):
     assert said in trace.messages[0]["content"]
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_any_is_required_on_every_wire(format):
-    asked = Request([{"role": "user", "content": "Hi"}], tuple(ToolRegistry([add]).schemas()), "any")
-    required = Request(asked.messages, asked.tools, "required")
-    assert asked.tool_choice == "required"
-    assert translate(asked, format) == translate(required, format)
+def test_the_choice_any_is_refused_and_names_the_word_to_say():
+    with pytest.raises(InvalidInput, match='say "required"'):
+        run("1 + 2?", [add], Scripted(["3"]), tool_choice="any")
+    with pytest.raises(InvalidInput, match='say "required"'):
+        Request([{"role": "user", "content": "Hi"}], tuple(ToolRegistry([add]).schemas()), "any")
+    offered = tuple(ToolRegistry([tool(lambda: 1, name="any")]).schemas())
+    assert Request([], offered, "any").tool_choice == "any", "a tool may be named so"
 
 
 class Now:
@@ -177,7 +178,7 @@ def test_a_recording_may_be_read_for_calls_in_text():
     assert (Replay("starter", calls="text").calls, Replay("starter").calls) == ("text", "native")
 
 
-@pytest.mark.parametrize("choice", ["required", "any", "add"])
+@pytest.mark.parametrize("choice", ["required", "add"])
 def test_a_forced_call_that_did_not_come_is_a_missing_call(choice):
     found = run("3 + 4?", [add], Scripted(["7"]), tool_choice=choice).diagnose()
     assert found[0].code == "no_tool_call"

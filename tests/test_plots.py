@@ -23,9 +23,12 @@ from walks import TOOLS
 from zoolab import plots
 from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.experiments import Case, experiment
-from zoolab.show.inspector.panel import panel_of
 from zoolab.loop import walk
 from zoolab.models.scripted import Scripted
+from zoolab.records import Limits, Reply
+from zoolab.repair import RuleRepair
+from zoolab.runs import Trace
+from zoolab.show.inspector.panel import panel_of
 from zoolab.show.plots import (
     AblationDisplay,
     ErrorTaxonomyDisplay,
@@ -36,10 +39,7 @@ from zoolab.show.plots import (
     StepTimelineDisplay,
     ToolConfusionDisplay,
 )
-from zoolab.records import Limits, Reply
-from zoolab.repair import RuleRepair
 from zoolab.tokens import tokens_in
-from zoolab.runs import Trace
 
 GOOD, BAD, BROKEN = ("add", {"a": 1}), ("add", {"a": "1"}), ("add", '{"a": ')
 FAILS, INVENTED = ("fail", {}), ("fly", {})

@@ -12,9 +12,9 @@ from server import completion, serving
 from walks import TOOLS
 
 from zoolab import Replay, Scripted, Trace, run
-from zoolab.show.inspector.panel import panel_of
 from zoolab.models.openai import OpenAIModel
 from zoolab.records import Reply, Request
+from zoolab.show.inspector.panel import panel_of
 from zoolab.show.text import details
 
 OTHER = [{"role": "system", "content": "Only the result."}, {"role": "user", "content": "WORKED EXAMPLE"}]

@@ -14,8 +14,8 @@ from zoolab.errors import InvalidInput, InvalidTrace, ModelError, ZoolabError
 from zoolab.loop import walk
 from zoolab.models.scripted import Scripted
 from zoolab.records import Decision, Limits, Outcome, Reply, Request, Result, ToolCall, Verdict
-from zoolab.steps.define import tool
 from zoolab.runs import Trace, run
+from zoolab.steps.define import tool
 from zoolab.trace.storage import MAX_LINE
 
 ANY = [

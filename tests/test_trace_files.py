@@ -97,7 +97,7 @@ def show_all(trace: Trace) -> None:
 
 
 @given(st.integers(0, 1 << 32))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_a_walk_with_hostile_replies_and_values_comes_back_from_its_file(
     tmp_path_factory: pytest.TempPathFactory, seed: int
 ) -> None:
@@ -235,7 +235,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
 
 
 @given(st.integers(0, 1 << 32))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=90, deadline=None)
 def test_a_mutated_file_is_refused_with_its_line_or_all_views_show_it(
     files: list[list[str]], tmp_path_factory: pytest.TempPathFactory, seed: int
 ) -> None:

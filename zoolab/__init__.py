@@ -22,12 +22,10 @@ if TYPE_CHECKING:
     from zoolab import experiments as experiments
     from zoolab import faults as faults
     from zoolab import grading as grading
-    from zoolab import inspector as inspector
     from zoolab import jsontext as jsontext
     from zoolab import lint as lint
     from zoolab import mcp as mcp
     from zoolab import models as models
-    from zoolab import plots as plots
     from zoolab import policy as policy
     from zoolab import predictions as predictions
     from zoolab import recordings as recordings
@@ -36,6 +34,7 @@ if TYPE_CHECKING:
     from zoolab import retrieval as retrieval
     from zoolab import schema as schema
     from zoolab import secrets as secrets
+    from zoolab import show as show
     from zoolab import stats as stats
     from zoolab import steps as steps
     from zoolab import textcalls as textcalls
@@ -44,9 +43,9 @@ if TYPE_CHECKING:
     from zoolab import tools as tools
     from zoolab import trace as trace
     from zoolab import wire as wire
+    from zoolab.awaited import arun, awalk
     from zoolab.experiments import experiment
     from zoolab.grading.checking import check
-    from zoolab.runs import inspect
     from zoolab.limits import Price
     from zoolab.loop import walk
     from zoolab.models.choosing import model_for
@@ -60,11 +59,11 @@ if TYPE_CHECKING:
     from zoolab.predictions import predict
     from zoolab.records import Decision, Limits, Outcome, Reply, Request, Result, Step, ToolCall, Verdict
     from zoolab.registry import ToolRegistry
+    from zoolab.runs import Trace, inspect, run
     from zoolab.steps.define import tool
     from zoolab.steps.tool_call import read_calls
     from zoolab.steps.validate import check_call
     from zoolab.tools import Context, Tool
-    from zoolab.runs import Trace, run
 
 __version__ = "0.1.0"
 
@@ -90,8 +89,10 @@ __all__ = [
     "ToolRegistry",
     "Trace",
     "Verdict",
+    "arun",
     "as_tool",
     "ask_user",
+    "awalk",
     "check",
     "check_call",
     "experiment",
@@ -111,7 +112,6 @@ if not TYPE_CHECKING:  # a type checker would take any name for one of this pack
         {
             "experiments": "experiment",
             "grading.checking": "check",
-            "inspector.inspector": "inspect",
             "limits": "Price",
             "loop": "walk",
             "models.choosing": "model_for",
@@ -129,6 +129,7 @@ if not TYPE_CHECKING:  # a type checker would take any name for one of this pack
             "steps.validate": "check_call",
             "registry": "ToolRegistry",
             "tools": "Context Tool",
-            "trace": "Trace run",
+            "runs": "Trace inspect run",
+            "awaited": "arun awalk",
         },
     )

@@ -19,7 +19,8 @@
     │   └── ReplayMiss            a recording holds no such request
     ├── InvalidTrace              a trace file that cannot be read
     └── InvalidInput              a wrong argument, a missing file, an unknown name
-        └── UnknownOption         a keyword argument that a function does not take; a TypeError too
+        ├── UnknownOption         a keyword argument that a function does not take; a TypeError too
+        └── ReadOnlyRecord        a change to a record; also a TypeError
 
 A tool may raise any of the `ExecutionFailed` family; the model then sees that code.
 """
@@ -47,6 +48,8 @@ __all__ = [
     "ModelError",
     "PermissionDenied",
     "Problem",
+    "ReadOnlyRecord",
+    "Recording",
     "ReplayMiss",
     "ResourceNotFound",
     "ToolIOError",
@@ -129,6 +132,10 @@ class Problem:
         return self.message
 
 
+class Recording:
+    """The base of `Trace`, so that the modules below it can tell one from other objects."""
+
+
 class ZoolabError(Exception):
     """The root of the tree: what happened, what was expected, and what to do about it.
 
@@ -159,12 +166,14 @@ class ZoolabError(Exception):
     @property
     def number(self) -> int | None:
         """The error's number in older tool-calling systems, where it has one."""
-        return ERROR_CODES[self.code].number
+        row = ERROR_CODES.get(self.code)
+        return row.number if row else None
 
     @property
     def error_type(self) -> str | None:
         """The word that the model reads for this error, if the error goes back to it."""
-        return ERROR_CODES[self.code].error_type
+        row = ERROR_CODES.get(self.code)
+        return row.error_type if row else None
 
 
 class InvalidToolSignature(ZoolabError):
@@ -282,3 +291,7 @@ class InvalidInput(ZoolabError):
 
 class UnknownOption(InvalidInput, TypeError):
     """A keyword argument that a function does not take."""
+
+
+class ReadOnlyRecord(InvalidInput, TypeError):
+    """A record, or a dict or list in it, cannot be changed: answer the step, or change a copy."""

@@ -143,15 +143,15 @@ def excerpt(value: Any, limit: int = 80) -> str:
     """
     try:
         text = encode(value)
-    except (TypeError, ValueError, RecursionError):
+    except Exception:
         text = _short_repr(value)
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def _short_repr(value: Any) -> str:
     try:
-        return repr(value)
-    except Exception:
+        return str.__str__(repr(value))
+    except BaseException:
         return f"a {type(value).__name__} that cannot be shown"
 
 
@@ -162,6 +162,15 @@ def pointer_to(path: Any) -> str:
     '/a~1b/0'
     """
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
+
+
+def visible(text: str) -> str:
+    """`text` with control characters made visible, so that no model can command a terminal.
+
+    >>> visible("a\\x1b[2Jb")
+    'a\\\\x1b[2Jb'
+    """
+    return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text)
 
 
 def is_utf8(text: str) -> bool:

@@ -68,7 +68,8 @@ class Limits:
     Args:
         turns: Requests to the model.
         calls_per_turn: Calls of one reply that are run; the others are answered with an error.
-        retries: Calls of one tool that may fail validation; unknown names share one budget.
+        retries: Turns in which calls of one tool may fail validation; several in one reply count once, and
+            unknown names share one budget.
         seconds: Time for the whole walk, with the walks inside it; None for no limit.
         repeats: The same call with the same result, in a row, ends the walk; None for no limit.
         depth: Levels of walks inside this one: 1 allows sub-agents without sub-agents of their own,

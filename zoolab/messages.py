@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, cast, overload
 
+from zoolab.readonly import read_only, read_only_list
+
 Message = dict[str, Any]
 
 
 class Messages(Sequence[Message]):
     """`messages[]` as it stood at one moment: the first `length` of a list that only grows.
 
-    Taking one costs nothing, however long the conversation is. Reads and compares like a list.
+    Taking one costs nothing, however long the conversation is. Reads and compares like a list. Each
+    message is a read-only copy of the one that was given.
 
     >>> before = Messages([{"role": "user", "content": "Hi"}])
     >>> after = before.with_next({"role": "assistant", "content": "Hello"})
@@ -21,9 +24,15 @@ class Messages(Sequence[Message]):
 
     __slots__ = ("_length", "_log")
 
-    def __init__(self, log: list[Message] | None = None, length: int | None = None) -> None:
-        self._log: list[Message] = [] if log is None else log
-        self._length = len(self._log) if length is None else length
+    def __init__(self, messages: Iterable[Message] = ()) -> None:
+        self._log: list[Message] = [read_only(message) for message in messages]
+        self._length = len(self._log)
+
+    @classmethod
+    def _moment(cls, log: list[Message], length: int) -> Messages:
+        made = cls.__new__(cls)
+        made._log, made._length = log, length
+        return made
 
     def __len__(self) -> int:
         return self._length
@@ -52,12 +61,12 @@ class Messages(Sequence[Message]):
         return repr(self.tolist())
 
     def tolist(self) -> list[Message]:
-        """A list of the same messages.
+        """A list of the same messages, read-only as they are.
 
         >>> Messages([]).tolist()
         []
         """
-        return self._log[: self._length]
+        return read_only_list(self._log[: self._length])
 
     def first(self, length: int) -> Messages:
         """The first `length` of them, at no cost.
@@ -65,7 +74,7 @@ class Messages(Sequence[Message]):
         >>> len(Messages([{"role": "user"}]).first(0))
         0
         """
-        return Messages(self._log, min(length, self._length))
+        return Messages._moment(self._log, min(length, self._length))
 
     def since(self, index: int) -> list[Message]:
         """The messages from `index` on.
@@ -73,7 +82,7 @@ class Messages(Sequence[Message]):
         >>> Messages([{"role": "user"}]).since(1)
         []
         """
-        return self._log[index : self._length]
+        return read_only_list(self._log[index : self._length])
 
     def with_next(self, message: Message) -> Messages:
         """The moment after this one, with one more message.
@@ -84,8 +93,8 @@ class Messages(Sequence[Message]):
         log, length = self._log, self._length
         if len(log) != length:
             log = log[:length]
-        log.append(message)
-        return Messages(log, length + 1)
+        log.append(read_only(message))
+        return Messages._moment(log, length + 1)
 
     def shares(self, other: Messages) -> bool:
         """Whether both are moments of the same growing list."""

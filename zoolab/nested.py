@@ -12,13 +12,13 @@ from zoolab.jsontext import encode
 from zoolab.loop import Tools, walk
 from zoolab.options import Options, WalkOptions, check_model, passes_on
 from zoolab.policy import Permissions
+from zoolab.readonly import plain
 from zoolab.records import Model, Reply, Request, Step
+from zoolab.runs import RunOptions, run
 from zoolab.steps.define import as_registry
 from zoolab.steps.request import deny_names
 from zoolab.steps.validate import check_arguments
 from zoolab.tools import Tool, ToolReturn
-from zoolab.runs import run
-from zoolab.runs import RunOptions
 from zoolab.trace.summary import tokens_used
 
 
@@ -132,7 +132,7 @@ class ToolEnabled:
             raise PermissionDenied(f"{name} is denied", advice="take it out of deny=")
         if not decision.allowed:
             raise PermissionDenied(f"{name} did not run: {decision.reason}", advice="allow it with policy=")
-        return self.tools.execute(name, given)
+        return self.tools.execute(name, plain(given))
 
 
 def _usage_of(steps: list[Step], last: Reply) -> Mapping[str, Any] | None:

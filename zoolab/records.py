@@ -7,21 +7,23 @@
     execute    Outcome        what running it gave (or Decision, while permission is pending)
     result     Result         the tool message that goes back
 
-All are frozen; make an edited one with `dataclasses.replace`. What is on the wire (messages, tools)
-stays a plain dict in OpenAI's Chat Completions form.
+All are read-only, all the way down: a record copies the dicts and lists that it is given, and to change
+what it hands out raises `ReadOnlyRecord`. Make an edited record with `dataclasses.replace`, and answer the
+step with it. What is on the wire (messages, tools) stays a dict in OpenAI's Chat Completions form.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Protocol, cast
 
-from zoolab.errors import CallError, InvalidInput, Problem
+from zoolab.errors import CallError, InvalidInput, ModelError, Problem
 from zoolab.faults import Fault
 from zoolab.limits import Limits
 from zoolab.messages import Message, Messages
+from zoolab.readonly import ReadOnlyDict, TooDeep, read_only
 from zoolab.registry import ToolRegistry
 from zoolab.textcalls import notes
 from zoolab.tools import Context, Tool
@@ -57,8 +59,13 @@ Kind = Literal["define", "request", "tool_call", "validate", "execute", "result"
 KINDS: tuple[Kind, ...] = ("define", "request", "tool_call", "validate", "execute", "result")
 
 
+_set = object.__setattr__
+_SIMPLE = frozenset({str, int, float, bool, type(None)})
 _CHOICES = ("once", "session", "always", "deny", "pending")
-_NO_SETTINGS: Mapping[str, Any] = MappingProxyType({})
+_A_CHOICE = "auto, required, none or a tool's name"
+_NO_SETTINGS: Mapping[str, Any] = read_only({})
+#: Words of other systems, and what zoolab calls the same. They are refused, so that nothing is rewritten.
+SYNONYMS: Mapping[str, str] = {"any": "required", "remember": "always"}
 
 
 class _MessagesField:
@@ -70,7 +77,7 @@ class _MessagesField:
         return request.prefix.tolist()
 
     def __set__(self, request: Request, messages: Iterable[Message] | Messages) -> None:
-        prefix = messages if isinstance(messages, Messages) else Messages(list(messages))
+        prefix = messages if isinstance(messages, Messages) else Messages(messages)
         request.__dict__["prefix"] = prefix
 
 
@@ -78,8 +85,8 @@ class _MessagesField:
 class Request:
     """What is sent to the model: `messages` and `tools` in OpenAI's wire form.
 
-    `tool_choice` is "auto", "required", "none" or a tool's name. `settings` are further fields of the
-    request's body, such as temperature.
+    `tool_choice` is "auto", "required", "none" or a tool's name (see `SYNONYMS`). `settings` are
+    further fields of the request's body, such as temperature.
 
     >>> request = Request([{"role": "user", "content": "Hi"}])
     >>> request.body(model="m")
@@ -94,8 +101,14 @@ class Request:
     withheld: tuple[Withheld, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.tool_choice == "any":  # as others call it
-            object.__setattr__(self, "tool_choice", "required")
+        if self.tool_choice in SYNONYMS:
+            _refuse_synonym(self.tool_choice, self.tools)
+        for tool in self.tools:
+            if type(tool) is not ReadOnlyDict:
+                _set(self, "tools", tuple(map(read_only, self.tools)))
+                break
+        if type(self.settings) is not ReadOnlyDict:
+            _set(self, "settings", read_only(dict(self.settings)))
 
     @property
     def prefix(self) -> Messages:
@@ -115,6 +128,14 @@ class Request:
             body["tools"] = list(self.tools)
             body["tool_choice"] = {"type": "function", "function": {"name": choice}} if named else choice
         return body
+
+
+def _refuse_synonym(tool_choice: str, tools: Iterable[Any]) -> None:
+    """A tool may have such a name; else the word would be sent as the name of a tool."""
+    functions = [tool.get("function") for tool in tools if isinstance(tool, dict)]
+    if tool_choice not in [function.get("name") for function in functions if isinstance(function, dict)]:
+        advice = f'say "{SYNONYMS[tool_choice]}"'
+        raise InvalidInput(f"tool_choice={tool_choice!r}", expected=_A_CHOICE, advice=advice)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +190,19 @@ class Reply:
     def sent_instead(self) -> Mapping[str, Any] | None:
         """The body that was sent in place of the request; None if the request was sent."""
         return self.sent if self.sent is not None and "messages" in self.sent else None
+
+    def __post_init__(self) -> None:
+        try:
+            if type(self.message) is not ReadOnlyDict:
+                _set(self, "message", read_only(self.message))
+            if self.usage is not None:
+                _set(self, "usage", read_only(self.usage))
+            if self.pieces:
+                _set(self, "pieces", tuple(map(read_only, self.pieces)))
+            if self.raw is not None:
+                _set(self, "raw", read_only(self.raw))
+        except TooDeep as error:
+            raise ModelError(f"the model replied with {error.what}", expected=error.expected) from None
 
     @property
     def text(self) -> str:
@@ -243,6 +277,10 @@ class Verdict:
     #: The `Bound` arguments, as the function takes them; not saved.
     bound: Any = field(default=None, repr=False, compare=False)
 
+    def __post_init__(self) -> None:
+        if self.arguments is not None and type(self.arguments) is not ReadOnlyDict:
+            _set(self, "arguments", read_only(self.arguments))
+
     @property
     def error_code(self) -> str | None:
         """The code of the first problem."""
@@ -278,11 +316,11 @@ class Decision:
     arguments: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
-        choice: object = self.choice
-        if choice == "remember":  # as others call it
-            object.__setattr__(self, "choice", "always")
-        elif choice not in _CHOICES:
-            raise InvalidInput(f"a decision {choice!r}", expected=", ".join(_CHOICES))
+        if self.choice not in _CHOICES:
+            advice = f'say "{SYNONYMS[self.choice]}"' if self.choice in SYNONYMS else ""
+            raise InvalidInput(f"a decision {self.choice!r}", expected=", ".join(_CHOICES), advice=advice)
+        if self.arguments is not None:
+            _set(self, "arguments", read_only(dict(self.arguments)))
 
     @property
     def allowed(self) -> bool:
@@ -304,6 +342,10 @@ class Failure:
 class Outcome:
     """What running a call gave: `value`, or `error`.
 
+    Dicts, lists and sets in the value are read-only copies. Any other object is the one that the tool
+    returned; the tool message is made from it before the step is shown, so that a later change of the
+    object does not reach the model.
+
     >>> Outcome(100).ok, Outcome(error=Failure("timeout", "gave up after 1 s")).ok
     (True, False)
     """
@@ -321,6 +363,11 @@ class Outcome:
     fault: Fault | None = None
     #: What the tool printed; the model never sees it.
     stdout: str = ""
+
+    def __post_init__(self) -> None:
+        if type(self.value) not in _SIMPLE and isinstance(self.value, (dict, list, tuple, set)):
+            with suppress(TooDeep):  # it has no form in JSON: the model is told so
+                _set(self, "value", read_only(self.value))
 
     @property
     def ok(self) -> bool:
@@ -346,7 +393,10 @@ class Result:
     @property
     def message(self) -> Message:
         """The message as it is on the wire."""
-        return {"role": "tool", "tool_call_id": self.tool_call_id, "content": self.content}
+        message: Message = read_only(
+            {"role": "tool", "tool_call_id": self.tool_call_id, "content": self.content}
+        )
+        return message
 
     @property
     def truncated(self) -> bool:
@@ -378,7 +428,7 @@ class Step(NamedTuple):
     call: ToolCall | None = None
     #: The reply that the call was read from, on `tool_call` steps.
     reply: Reply | None = None
-    #: 1, and 1 more for each earlier call of the same tool that did not validate.
+    #: 1, and 1 more for each earlier turn in which a call of the same tool did not validate.
     attempt: int = 1
 
     @property

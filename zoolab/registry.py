@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Iterator, Mapping
 from types import CoroutineType
 from typing import Any
 
 from zoolab.callables import CallableTool, from_callable_tool, is_callable_tool
-from zoolab.errors import InvalidArguments, InvalidInput, PermissionDenied, UnknownTool
+from zoolab.errors import InvalidArguments, InvalidInput, PermissionDenied, ReadOnlyRecord, UnknownTool
 from zoolab.jsontext import excerpt
 from zoolab.tools import Context, Format, Tool, ToolReturn
 
@@ -23,15 +24,24 @@ class ToolRegistry:
     def __init__(self, tools: Iterable[Tool | CallableTool] = ()) -> None:
         self._tools: dict[str, Tool] = {}
         self._denied: set[str] = set()
+        self._fixed = False
         for tool in tools:
             self.add(tool)
 
     def add(self, tool: Tool | CallableTool) -> Tool:
         """Add a tool and return it; a second tool of the same name is an error.
 
+        A walk has the tools that its define step showed. To the registry of that step none can be added:
+        answer the step with others instead.
+
         >>> ToolRegistry().add(Tool("now", "The time.", {"type": "object"})).name
         'now'
         """
+        if self._fixed:
+            raise ReadOnlyRecord(
+                "no tool can be added to the registry of a walk",
+                advice="answer the define step with others: steps.answer([*step.record, tool])",
+            )
         if is_callable_tool(tool):
             tool = from_callable_tool(tool)
         if not isinstance(tool, Tool):
@@ -63,6 +73,18 @@ class ToolRegistry:
 
     def __repr__(self) -> str:
         return f"ToolRegistry({', '.join(self._tools)})"
+
+    def fixed(self) -> ToolRegistry:
+        """A registry of the same tools, to which none can be added. `deny` and `allow` act on both.
+
+        >>> len(ToolRegistry().fixed())
+        0
+        """
+        if self._fixed:
+            return self
+        made = copy.copy(self)
+        made._tools, made._fixed = dict(self._tools), True
+        return made
 
     def deny(self, name: str) -> None:
         """Forbid a tool from now on, in the middle of a walk, too: the model is told, nothing runs.

@@ -19,7 +19,7 @@ from zoolab.options import WalkOptions, passes_on
 from zoolab.records import Message, Model, Record, Step
 from zoolab.registry import ToolRegistry
 from zoolab.trace.events import EventStream, events_of, read_into
-from zoolab.trace.log import TraceLog, drive
+from zoolab.trace.log import TraceLog, cannot_write, drive
 from zoolab.trace.storage import EventWriter, alike, write_events
 
 if TYPE_CHECKING:
@@ -64,18 +64,22 @@ class Trace(TraceLog):
     ) -> None:
         _refuse("Trace", unknown, ("path", "run_id", "meta"))
         super().__init__(run_id=run_id, meta=meta)
-        self._stream = None if path is None else EventStream(self, EventWriter(Path(path)))
+        if path is not None:
+            try:
+                self._stream = EventStream(self, EventWriter(Path(path)))
+            except (OSError, TypeError, ValueError) as error:
+                raise cannot_write(Path(path), error) from error
 
     @classmethod
     def record(
         cls,
         walk: Iterable[Step],
-        into: TraceLog | None = None,
+        into: Trace | None = None,
         *,
         path: str | Path | None = None,
         meta: Mapping[str, Any] | None = None,
         **unknown: Never,
-    ) -> TraceLog:
+    ) -> Trace:
         """Run a walk to its end and return its trace.
 
         Args:
@@ -97,7 +101,7 @@ class Trace(TraceLog):
             given = "path" if path is not None else "meta"
             raise InvalidInput(f"both into= and {given}= are given", advice=f"use Trace({given}=...) instead")
         trace = cls(path, meta=meta) if into is None else into
-        trace._record(walk)
+        trace.record_all(walk)
         return trace
 
     def save(self, path: str | Path) -> Path:
@@ -113,7 +117,7 @@ class Trace(TraceLog):
         return target
 
     @classmethod
-    def load(cls, path: str | Path) -> TraceLog:
+    def load(cls, path: str | Path) -> Trace:
         """Read a trace that was saved, or that is still being written. Safe for files from strangers.
 
         Raises:
@@ -138,7 +142,7 @@ class Trace(TraceLog):
         model: Any = None,
         tools: Any = None,
         **options: Unpack[WalkOptions],
-    ) -> TraceLog:
+    ) -> Trace:
         """Go on from a step with an edited record; returns a new trace, this one stays as it is.
 
         What came before the step is kept and not run again.
@@ -188,13 +192,13 @@ class Trace(TraceLog):
         """
         from zoolab.show.text import display_lines
 
-        return display_lines(self.steps)
+        return display_lines(self)
 
     def diagnose(self) -> list[Diagnosis]:
-        """What went wrong, as up to four diagnoses with evidence and advice; empty where nothing shows.
+        """What went wrong, as up to five diagnoses with evidence and advice; empty if there is no evidence.
 
-        no_tool_call (though one was needed), broken_arguments, unknown_tool, poor_description. With
-        `expected_tool` in the trace's meta a wrong choice is evidence, too.
+        no_tool_call (though one was needed), wrong_tool, broken_arguments, unknown_tool, poor_description.
+        With `expected_tool` in the trace's meta a wrong choice is evidence, too.
 
         >>> from zoolab import Scripted, Trace, walk
         >>> Trace.record(walk("Hi", [], Scripted(["Hello"]))).diagnose()
@@ -227,12 +231,10 @@ class Trace(TraceLog):
         >>> "<script" in Trace.record(walk("<script>", [], Scripted(["Hello"]))).to_html()
         False
         """
-        if interactive:
-            from zoolab.show.inspector.static_page import render_interactive_page as render
-        else:
-            from zoolab.show.page import render_page as render
+        from zoolab.show.inspector.static_page import render_interactive_page
+        from zoolab.show.page import render_page
 
-        page = render(self)
+        page = render_interactive_page(self) if interactive else render_page(self)
         if path is not None:
             write_whole(Path(path), [page])
         return page
@@ -323,7 +325,7 @@ class Trace(TraceLog):
 class RunOptions(WalkOptions, total=False):
     """The options of `run` for type checkers."""
 
-    trace: TraceLog | None
+    trace: Trace | None
     ask: Callable[[Step], Record | None] | None
 
 
@@ -333,11 +335,11 @@ def run(
     tools: Tools,
     model: Model,
     *,
-    trace: TraceLog | None = None,
+    trace: Trace | None = None,
     meta: Mapping[str, Any] | None = None,
     ask: Callable[[Step], Record | None] | None = None,
     **options: Unpack[WalkOptions],
-) -> TraceLog:
+) -> Trace:
     """Walk to the end and return the trace.
 
     Args:
@@ -368,8 +370,8 @@ def run(
 
 
 def inspect(
-    trace_or_walk: TraceLog | Iterable[Step],
-    other: TraceLog | None = None,
+    trace_or_walk: Trace | Iterable[Step],
+    other: Trace | None = None,
     *,
     model: Model | None = None,
     tools: Any = None,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal
 from zoolab.errors import InvalidInput, InvalidToolSignature
 from zoolab.faults import Fault
 from zoolab.jsontext import encode
+from zoolab.readonly import plain, read_only
 from zoolab.schema.checker import SchemaChecker, check_schema_bounds
 from zoolab.schema.openapi import from_openapi
 
@@ -113,6 +114,7 @@ class Tool(Generic[P, R_co]):
 
     name: str
     description: str
+    #: A read-only copy of the schema that was given.
     parameters: dict[str, Any]
     function: Callable[..., Any] | None = field(default=None, repr=False)
     risk: Risk = "safe"
@@ -143,6 +145,7 @@ class Tool(Generic[P, R_co]):
                 f"tool {self.name!r} has risk {self.risk!r}", expected="safe, medium or high"
             )
         check_schema_bounds(self.parameters)
+        object.__setattr__(self, "parameters", read_only(self.parameters))
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
         if self.function is None:
@@ -165,7 +168,7 @@ class Tool(Generic[P, R_co]):
         return SchemaChecker(self.parameters)
 
     def schema(self, format: Format = "openai") -> dict[str, Any]:
-        """The tool as an API expects it.
+        """The tool as an API expects it, as a dict of the caller's own.
 
         >>> Tool("now", "The time.", {"type": "object", "properties": {}}).schema("anthropic")
         {'name': 'now', 'description': 'The time.', 'input_schema': {'type': 'object', 'properties': {}}}
@@ -174,7 +177,14 @@ class Tool(Generic[P, R_co]):
             render = _FORMATS[format]
         except KeyError:
             raise InvalidInput(f"no tool format {format!r}", expected=", ".join(_FORMATS)) from None
-        return render(self)
+        made: dict[str, Any] = plain(render(self))
+        return made
+
+    @cached_property
+    def sent(self) -> dict[str, Any]:
+        """The tool as requests carry it, read-only."""
+        made: dict[str, Any] = read_only(_openai(self))
+        return made
 
     def invoke(self, arguments: Mapping[str, Any], context: Context | None = None) -> Any:
         """Call the function with JSON arguments: bound to Python types, and with its context."""

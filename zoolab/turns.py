@@ -7,7 +7,15 @@ from dataclasses import replace
 from typing import Any
 
 from zoolab.budget import Budget
-from zoolab.errors import InvalidInput, Problem, ToolLoopLimitReached, ToolRetriesExhausted
+from zoolab.errors import (
+    InvalidInput,
+    ModelError,
+    Problem,
+    ToolLoopLimitReached,
+    ToolRetriesExhausted,
+    ZoolabError,
+)
+from zoolab.interrupts import interruptible
 from zoolab.jsontext import excerpt
 from zoolab.policy import Permissions
 from zoolab.records import (
@@ -19,6 +27,7 @@ from zoolab.records import (
     Outcome,
     Record,
     Reply,
+    Request,
     Result,
     Step,
     ToolCall,
@@ -27,7 +36,7 @@ from zoolab.records import (
 )
 from zoolab.registry import ToolRegistry
 from zoolab.steps.define import as_registry
-from zoolab.steps.execute import Interrupted, Job, Runner, denied, refused
+from zoolab.steps.execute import INTERRUPTED, Interrupted, Job, Runner, denied, refused, said
 from zoolab.steps.request import (
     Retriever,
     make_request,
@@ -88,16 +97,20 @@ class Turns:
         self.last_results: dict[tuple[str, str], tuple[int, int]] = {}
         #: The slots of this turn whose calls ran.
         self.ran: frozenset[int] = frozenset()
-        self.interrupt: Interrupted | None = None
+        #: The tool messages of outcomes that were shown, made before anybody could change the value.
+        self.made: dict[int, Result] = {}
+        #: What came while calls were pending: they are answered first, then it goes up.
+        self.interrupt: KeyboardInterrupt | None = None
         self.looping: Result | None = None
         self.budget = Budget(limits)
 
     def define(self, registry: ToolRegistry, tool_choice: str) -> Ask:
         """Show the tools; those that come back are the tools of the walk."""
         self.tool_choice = tool_choice
+        registry = registry.fixed()
         answer = yield Step("define", self.turn, None, registry, self.messages)
-        self.registry = as_registry(_settled(answer, registry))
-        self.offered = () if self.as_text else tuple(self.registry.schemas())
+        self.registry = as_registry(_settled(answer, registry)).fixed()
+        self.offered = () if self.as_text else tuple(tool.sent for tool in self.registry)
 
     def told_in_text(self, prompt: str | None, messages: list[Message]) -> Iterable[Tool]:
         """The tools that the system prompt describes, where they are not sent with the requests."""
@@ -115,7 +128,7 @@ class Turns:
         self._begin_turn()
         first = self.turn == self.first_turn
         if self.retrieve is not None and not self.as_text:
-            self.offered = tuple(tool.schema() for tool in self._pick(self.messages))
+            self.offered = tuple(tool.sent for tool in self._pick(self.messages))
         request = make_request(self.messages, self.offered, self.tool_choice, first, self.withheld)
         new = len(self.messages) if first else 0
         answer = yield Step("request", self.turn, None, request, self.messages, new)
@@ -123,7 +136,7 @@ class Turns:
             request = _settled(answer, request)
             self.open(request.messages)
         with self.budget.calling() as walks:
-            reply = check_reply(model(request))
+            reply = self._reply(model, request)
         if not walks:  # a model that is a walk itself has taken what it used
             self.budget.end_request(request, reply, model)
         return reply
@@ -160,9 +173,10 @@ class Turns:
     def validate(self, calls: list[ToolCall], cut: bool) -> Ask:
         """Show the verdict on each call, and return them."""
         verdicts: list[Verdict] = []
+        before = dict(self.failures)
         for call in calls:
             budget = call.name if call.name in self.registry else None
-            failed = self.failures.get(budget, 0)
+            failed = before.get(budget, 0)
             verdict = self._judge(call, cut)
             answer = yield Step(
                 "validate", self.turn, call.slot, verdict, self.messages, 0, call, None, failed + 1
@@ -187,6 +201,9 @@ class Turns:
             if tool is None:  # a person may have allowed what does not exist
                 outcomes[slot] = refused(call, check_call(call, self.registry))
                 continue
+            if self.interrupt is not None:
+                outcomes[slot] = INTERRUPTED
+                continue
             arguments = verdict.arguments or {}
             decision = _BY_HAND if tool.function is None else self.permissions.decide(tool, arguments)
             if decision.choice == "pending":
@@ -198,19 +215,26 @@ class Turns:
                 jobs[slot] = Job(tool, arguments, self._timeout(tool), bound)
             else:
                 outcomes[slot] = denied(call, decision.reason)
+        if self.interrupt is not None:
+            outcomes = [INTERRUPTED if slot in jobs else outcome for slot, outcome in enumerate(outcomes)]
+            jobs = {}
         self.ran = frozenset(jobs)
         done = iter(self._run([*jobs.values()]))
         for slot, call in enumerate(calls):
             if verdicts[slot].ok:
                 outcome = next(done) if slot in jobs else outcomes[slot]
+                self.made[slot] = self._make(call, outcome)
                 answer = yield Step("execute", self.turn, slot, outcome, self.messages, 0, call)
-                outcomes[slot] = outcome if answer is None else _settled(answer, outcome)
+                outcomes[slot] = outcome
+                if answer is not None:
+                    outcomes[slot] = _settled(answer, outcome)
+                    self.made[slot] = self._make(call, outcomes[slot])
         return outcomes
 
     def answer(self, calls: list[ToolCall], outcomes: list[Outcome]) -> Ask:
         """Show the tool message of each call, now a part of `messages[]`."""
         for slot, call in enumerate(calls):
-            result = self._result(call, outcomes[slot])
+            result = self._result(slot, call, outcomes[slot])
             self.messages = self.messages.with_next(result.message)
             answer = yield Step("result", self.turn, slot, result, self.messages, 1, call)
             if answer is not None:
@@ -223,7 +247,7 @@ class Turns:
         for budget, failed in self.failures.items():
             if failed > self.limits.retries:
                 raise ToolRetriesExhausted(
-                    f"{failed} calls of {budget or 'tools that do not exist'} failed validation",
+                    f"calls of {budget or 'tools that do not exist'} failed validation in {failed} turns",
                     expected=f"at most {self.limits.retries}",
                     advice="read trace.errors, then the tool's description",
                 )
@@ -237,6 +261,15 @@ class Turns:
         if not self.auto:
             return message_with_calls(message, calls)
         return message_as_native(message, calls, {tool["function"]["name"] for tool in self.offered})
+
+    def _reply(self, model: Model, request: Request) -> Reply:
+        try:
+            return check_reply(self.runner.ask(model, request))
+        except ZoolabError:
+            raise
+        except Exception as error:
+            advice = "its traceback is the __cause__ of this error"
+            raise ModelError(f"the model raised {said(error)}", advice=advice) from error
 
     def _begin_turn(self) -> None:
         if self.turn - self.first_turn + 1 >= self.limits.turns:
@@ -259,18 +292,29 @@ class Turns:
         if self.budget.seconds_left() == 0:
             late = Problem("loop_limit", "", "a call in time", "one after the limit of seconds")
             return Verdict(False, None, (late,))
-        return self.judge(call, self.registry, cut=cut)
+        try:
+            return self.judge(call, self.registry, cut=cut)
+        except KeyboardInterrupt as interrupt:  # during a repair
+            self.interrupt = interrupt
+            return self.judge(call, self.registry, cut=cut, repair=None)
 
     def _wait(self, call: ToolCall, tool: Tool, arguments: dict[str, Any], pending: Decision) -> Ask:
         """What somebody decides on a call, or the outcome that they give in place of running it."""
-        answer = yield Step("execute", self.turn, call.slot, pending, self.messages, 0, call)
-        said = _settled(answer, pending)
-        return said if isinstance(said, Outcome) else self.permissions.settle(tool, arguments, said)
+        try:
+            answer = yield Step("execute", self.turn, call.slot, pending, self.messages, 0, call)
+        except KeyboardInterrupt as interrupt:  # while a person was asked
+            self.interrupt = interrupt
+            return INTERRUPTED
+        given = _settled(answer, pending)
+        return given if isinstance(given, Outcome) else self.permissions.settle(tool, arguments, given)
 
     def _pick(self, messages: Sequence[Message]) -> list[Tool]:
         if self.retrieve is None:
             return list(self.registry)
-        picked, self.withheld = pick_tools(self.retrieve, messages, self.registry, self.tool_choice)
+        retrieve = self.retrieve
+        picked, self.withheld = interruptible(
+            lambda: pick_tools(retrieve, messages, self.registry, self.tool_choice)
+        )
         return picked
 
     def _timeout(self, tool: Tool) -> float | None:
@@ -287,10 +331,13 @@ class Turns:
             self.interrupt = interrupt
             return interrupt.outcomes
 
-    def _result(self, call: ToolCall, outcome: Outcome) -> Result:
+    def _make(self, call: ToolCall, outcome: Outcome) -> Result:
         tool = self.registry.get(call.name) if call.slot in self.ran else None
         untrusted = "" if tool is None else tool.untrusted
-        result = make_result(outcome, call.id, self.envelope, untrusted, self.limits.result_bytes)
+        return make_result(outcome, call.id, self.envelope, untrusted, self.limits.result_bytes)
+
+    def _result(self, slot: int, call: ToolCall, outcome: Outcome) -> Result:
+        result = self.made.pop(slot, None) or self._make(call, outcome)
         key, seen = (call.name, call.arguments), hash(result.content.partition(METADATA)[0])
         before, times = self.last_results.get(key, _NEVER)
         repeats = times + 1 if seen == before else 1

@@ -10,9 +10,9 @@ from loop import recorded_walk
 from pairs import Effort, Row, compare
 
 from zoolab import Trace
+from zoolab.jsontext import encode
 from zoolab.show.inspector.overview import overview_of, packed
 from zoolab.show.inspector.panel import panel_of
-from zoolab.jsontext import encode
 
 ROUNDS = 100
 BESIDE = "json.dumps of every step's kind, call and whole messages[]"

@@ -13,8 +13,7 @@ from zoolab.experiments import Experiment, experiment
 from zoolab.experiments.compare import ENDS
 from zoolab.experiments.config import read_config
 from zoolab.files import write_whole
-from zoolab.jsontext import encode_line
-from zoolab.jsontext import visible
+from zoolab.jsontext import encode_line, visible
 
 DONE, FELL_SHORT = 0, 1
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from zoolab.policy.remembered import PolicyFile, policies_path
 from zoolab.jsontext import visible
+from zoolab.policy.remembered import PolicyFile, policies_path
 
 
 def show_or_change(action: str, rule: str) -> int:

@@ -26,8 +26,8 @@ from zoolab.models.replay import Replay
 from zoolab.policy import Policy
 from zoolab.records import Limits, Model
 from zoolab.registry import ToolRegistry
-from zoolab.toolbox.catalog import tools_named
 from zoolab.runs import Trace
+from zoolab.toolbox.catalog import tools_named
 from zoolab.trace.injected import faults_by_step
 
 RECORDINGS = ("starter", "domains")

@@ -7,8 +7,8 @@ from itertools import count, repeat
 from typing import Any
 
 from zoolab.experiments.packing import LETTERS, reading_a_line
-from zoolab.steps.validate import parse_arguments
 from zoolab.runs import Trace
+from zoolab.steps.validate import parse_arguments
 from zoolab.trace.events import read_all
 from zoolab.trace.storage import FORMAT, VERSION
 

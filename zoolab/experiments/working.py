@@ -23,8 +23,8 @@ from zoolab.loop import Walk, walk
 from zoolab.models.faulty import Faulty
 from zoolab.policy import Policy
 from zoolab.registry import ToolRegistry
-from zoolab.steps.result import NotJSON, to_json_value
 from zoolab.runs import Trace
+from zoolab.steps.result import NotJSON, to_json_value
 
 __all__ = ["Done", "Kit", "Worker"]
 

@@ -18,8 +18,8 @@ from zoolab.grading.records import CaseGrade, Grade
 from zoolab.grading.report.page import prose
 from zoolab.grading.source import read_cells, without_magics
 from zoolab.grading.versions import lab_at, place_of
-from zoolab.runs import read_conversation
 from zoolab.jsontext import visible
+from zoolab.runs import read_conversation
 
 _CHECKS = re.compile(r"(?:\w++ *+= *+)?(?:zoolab\.)?check\(|(?:from|import) zoolab\b")
 # JupyterLab aligns the cells of a table to the right; colours are the page's own, light or dark.

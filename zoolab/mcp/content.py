@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import ExecutionFailed
-from zoolab.mcp.process import one_line
 from zoolab.jsontext import visible
+from zoolab.mcp.process import one_line
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult

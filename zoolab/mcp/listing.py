@@ -10,10 +10,9 @@ from functools import cached_property
 from typing import Any
 
 from zoolab.errors import InvalidSchema
-from zoolab.jsontext import canonical, digest, is_utf8
+from zoolab.jsontext import canonical, digest, is_utf8, visible
 from zoolab.mcp.process import one_line
 from zoolab.schema.checker import SchemaChecker
-from zoolab.jsontext import visible
 
 MAX_TOOLS = 512
 MAX_PAGES = 100

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from zoolab.errors import InvalidSchema, Problem
 from zoolab.jsontext import encode, excerpt
+from zoolab.readonly import plain
 from zoolab.schema.describe import describe
 from zoolab.schema.drafts import TooMuchWork, bounded, check_against_metaschema, compiled, draft_of
 from zoolab.schema.plain import plain_test
@@ -107,7 +108,7 @@ class SchemaChecker:
         from zoolab.schema.quick import quick_test
 
         check_against_metaschema(self._schema)
-        return quick_test(self._schema)
+        return quick_test(plain(self._schema))
 
     @cached_property
     def _validator(self) -> Any:

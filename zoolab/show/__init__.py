@@ -1,11 +1,15 @@
-"""The panel of a step: what happened in it, in blocks of plain data. One file a kind.
+"""The views of a trace. `blocks` tells a step once, as plain data; each view gives it its own form.
 
-define.py     signature and schema, field by field; what a linter says; what it costs
-request.py    what is sent: messages, tools, tool_choice
-tool_call.py  what the model asked for, in its own words
-validate.py   parse, repair, schema: the checklist and the verdict
-execute.py    the Python call, the permission, what came of it
-result.py     the tool message, and the call that it answers
-blocks.py     the parts that they are made of
-panel.py      the panel as a whole, with its tabs
+moment.py       a step, its turn and its call
+blocks.py       the telling of a step; definitions.py: that of the tools
+block_types.py  the kinds of blocks; bounds.py: how much text they may hold
+headlines.py    a step in one line; wording.py: sizes, times, calls and schemas as text
+text.py         the blocks in a terminal
+page.py         the story page; html_blocks.py: the blocks in it
+markup.py       HTML that cannot hold unescaped text
+markdown.py     the requests, replies and messages[] of a run as Markdown
+wires.py        one turn in the formats of five APIs
+inspector/      the widget, and the same as a page without a kernel
+plots/          pictures of one run and of many
+otel/           spans for OpenTelemetry
 """

@@ -1,4 +1,4 @@
-"""The parts that panels are made of: plain dicts, `b` names the kind. Every text is bounded by a `Room`."""
+"""The kinds of blocks: plain dicts, `b` names the kind. Every text is bounded by a `Room`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from itertools import islice
 from typing import Any
 
 from zoolab.errors import Problem
-from zoolab.show.bounds import MAX_ROWS, TEXT, Room
 from zoolab.records import Fault, Message
-from zoolab.show.text import headline
-from zoolab.show.wording import as_text, calls_of, content_of, count, differences
+from zoolab.show.bounds import MAX_ROWS, TEXT, Room, pretty
+from zoolab.show.headlines import headline
+from zoolab.show.wording import calls_of, content_of, count, differences, other_fields
+from zoolab.trace.injected import fault_line
+from zoolab.trace.log import TraceLog
 
 Block = dict[str, Any]
 
@@ -36,6 +38,17 @@ def code(room: Room, label: str, text: str, limit: int = TEXT) -> Block:
     return {"b": "code", "label": label, **room.text(text, limit)}
 
 
+def folded(block: Block) -> Block:
+    """The same block, marked as one that says in more detail what others say already.
+
+    The page folds it, and the terminal leaves it out.
+
+    >>> folded(code(Room(900), "body", "{}"))["fold"]
+    True
+    """
+    return {**block, "fold": True}
+
+
 def both_ends(room: Room, label: str, text: str) -> Block:
     """A text that is cut in its middle, if it must be.
 
@@ -55,7 +68,7 @@ def note(room: Room, tone: str, text: str) -> Block:
 
 
 def remaining(room: Room, number: int, noun: str) -> list[Block]:
-    """How much of a list is left out; nothing where nothing is.
+    """How much of a list is left out; nothing if nothing is left out.
 
     >>> remaining(Room(900), 2, "tool")[0]["text"], remaining(Room(900), 0, "tool")
     ('2 more tools are left out here.', [])
@@ -73,7 +86,7 @@ def message_row(room: Room, index: int, message: Message, new: bool, limit: int 
     >>> message_row(Room(900), 0, {"role": "user", "content": "Hi"}, True)["text"]
     'Hi'
     """
-    calls = calls_of(message)
+    calls, others = calls_of(message), other_fields(message)
     return {
         "i": index,
         "role": room.line(message.get("role"), 40),
@@ -88,6 +101,7 @@ def message_row(room: Room, index: int, message: Message, new: bool, limit: int 
             }
             for name, call_id, arguments in calls[:MAX_ROWS]
         ],
+        "others": room.line(pretty(others), 1_000) if others else "",
     }
 
 
@@ -105,7 +119,7 @@ def messages(
 
 
 def check(room: Room, state: str, text: str, problem: Problem | None = None) -> dict[str, Any]:
-    """A row of a checklist: ok, bad, or none where it never came to that.
+    """A row of a checklist: ok, bad, or none if it never came to that.
 
     >>> check(Room(900), "ok", "the tool exists")["pointer"]
     ''
@@ -136,7 +150,7 @@ def difference(room: Room, label: str, before: str, after: str) -> Block:
 
 
 def stream(room: Room, label: str, pieces: Sequence[str]) -> list[Block]:
-    """The pieces in which a text came; past 400 the rest is one piece. Nothing where it came whole.
+    """The pieces in which a text came; past 400 the rest is one piece. Nothing if it came whole.
 
     >>> stream(Room(900), "arguments", ["{", "}"])[0]["pieces"]
     ['{', '}']
@@ -145,22 +159,17 @@ def stream(room: Room, label: str, pieces: Sequence[str]) -> list[Block]:
         return []
     shown = list(pieces[:_MAX_PIECES])
     rest = "".join(pieces[_MAX_PIECES:])
-    return [
-        {
-            "b": "stream",
-            "label": label,
-            "pieces": [room.text(piece, 4_000)["text"] for piece in [*shown, *([rest] if rest else [])]],
-        }
-    ]
+    cut = [room.text(piece, 4_000)["text"] for piece in [*shown, *([rest] if rest else [])]]
+    return [folded({"b": "stream", "label": label, "pieces": cut})]
 
 
 def fault_note(room: Room, fault: Fault) -> list[Block]:
-    """What was broken on purpose, and how.
+    """A fault that was injected, and what it changed.
 
     >>> fault_note(Room(900), Fault("slow", "add"))[0]["text"]
-    'Broken on purpose: slow in add'
+    'fault injected: slow in add'
     """
-    told = [note(room, "fault", f"Broken on purpose: {as_text(fault.name)} in {as_text(fault.where)}")]
+    told = [note(room, "fault", fault_line(fault))]
     if fault.before or fault.after:
         told.append(difference(room, "before and after the fault", fault.before, fault.after))
     return told
@@ -169,7 +178,7 @@ def fault_note(room: Room, fault: Fault) -> list[Block]:
 def nested(room: Room, trace: TraceLog, title: str) -> Block:
     """The trace of a sub-agent, and its steps in a line each.
 
-    >>> nested(Room(900), Trace(), "Find it.")["steps"]
+    >>> nested(Room(900), TraceLog(), "Find it.")["steps"]
     0
     """
     return {

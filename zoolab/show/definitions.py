@@ -6,13 +6,13 @@ import inspect
 from typing import Annotated, Any, cast, get_origin
 
 from zoolab.errors import ZoolabError
-from zoolab.show.bounds import MAX_ROWS, Room, pretty
-from zoolab.show.block_types import Block, code, facts, note, remaining
 from zoolab.lint import Finding, lint
 from zoolab.registry import ToolRegistry
+from zoolab.show.block_types import Block, code, facts, folded, note, remaining
+from zoolab.show.bounds import MAX_ROWS, Room, pretty
+from zoolab.show.wording import as_text, count, type_of
 from zoolab.tokens import tokens_in
 from zoolab.tools import Tool
-from zoolab.show.wording import as_text, count, one_line, type_of
 
 #: Bytes that a tool needs to be shown at all.
 _LEAST = 4_000
@@ -64,7 +64,7 @@ def _tool(room: Room, tool: Tool, forbidden: bool) -> list[Block]:
     blocks: list[Block] = [{"b": "fields", "label": room.line(_signature(tool), 400), "rows": rows}]
     blocks += facts(
         room,
-        ("description", one_line(as_text(tool.description), 400) or "none"),
+        ("description", as_text(tool.description) or "none"),
         ("cost", f"about {tokens_of(tool):,} tokens (an estimate)"),
         ("risk", tool.risk if tool.risk != "safe" else None),
         ("timeout", None if tool.timeout is None else f"{tool.timeout:g} s"),
@@ -72,7 +72,8 @@ def _tool(room: Room, tool: Tool, forbidden: bool) -> list[Block]:
         ("allowed", "no: a call is refused" if forbidden else None),
         ("results", f"untrusted data from {tool.untrusted}" if tool.untrusted else None),
     )
-    blocks.append(code(room, f"{tool.name}: the schema that the model sees", pretty(tool.parameters), 6_000))
+    schema = code(room, f"{tool.name}: the schema that the model sees", pretty(tool.parameters), 6_000)
+    blocks.append(folded(schema))
     return blocks + _findings(room, tool)
 
 

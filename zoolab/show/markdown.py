@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from zoolab.anyjson import any_json
 from zoolab.records import Reply, Request, Step
-from zoolab.show.text import headline
+from zoolab.show.headlines import headline
 from zoolab.trace.storage import MAX_NESTING
 
 if TYPE_CHECKING:

@@ -1,24 +1,24 @@
-"""A step of a trace, and what a panel must know of the steps around it: those of its turn."""
+"""A step of a trace, together with the steps around it: its turn, its call, and how `messages[]` changed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TypeVar
+from collections.abc import Iterator, Sequence
 
-from zoolab.records import Decision, Kind, Outcome, Reply, Request, Step, ToolCall, Verdict
+from zoolab.records import Decision, Kind, Outcome, Reply, Request, Result, Step, ToolCall, Verdict
 from zoolab.registry import ToolRegistry
 from zoolab.tools import Tool
+from zoolab.trace.calls import Call, Turn, turn_at
 from zoolab.trace.log import TraceLog
-
-_R = TypeVar("_R")
-#: A turn of a stranger's trace may have any number of steps.
-_FAR = 2_000
+from zoolab.trace.summary import MessagesDiff
 
 
-@dataclass(frozen=True, slots=True)
 class Moment:
     """A trace at one of its steps.
+
+    Args:
+        trace: The trace.
+        seq: The number of the step.
+        turns: `trace.turns`, if they are at hand already.
 
     >>> from zoolab import Scripted, run
     >>> moment = Moment(run("Hi", [], Scripted(["Hello"])), 2)
@@ -26,13 +26,14 @@ class Moment:
     ('tool_call', 'auto', True)
     """
 
-    trace: TraceLog
-    seq: int
-
-    @property
-    def step(self) -> Step:
-        """The step itself."""
-        return self.trace.steps[self.seq]
+    def __init__(self, trace: TraceLog, seq: int, turns: Sequence[Turn] | None = None) -> None:
+        self.trace, self.seq = trace, seq
+        self.turns = trace.turns if turns is None else turns
+        position = turn_at(self.turns, seq)
+        self.step: Step = trace.steps[seq]
+        #: The turn of the step; None before the first request.
+        self.turn = self.turns[position] if position >= 0 else None
+        self._before = self.turns[position - 1] if position > 0 else None
 
     @property
     def is_last(self) -> bool:
@@ -40,85 +41,66 @@ class Moment:
         return self.seq == len(self.trace.steps) - 1
 
     @property
+    def steps(self) -> range:
+        """The numbers of the steps of the same turn."""
+        if self.turn is not None:
+            return range(self.turn.seq, self.turn.end)
+        return range(self.turns[0].seq if self.turns else len(self.trace.steps))
+
+    @property
+    def call(self) -> Call:
+        """The call that the step belongs to, and what became of it; an empty one if it belongs to none."""
+        slot, empty = self.step.slot, Call(ToolCall(self.step.turn, 0, "", "", ""), 0)
+        return empty if self.turn is None or slot is None else self.turn.calls.get(slot, empty)
+
+    @property
     def tools(self) -> ToolRegistry:
-        """The tools of the run; none where the trace does not say."""
-        first = self.trace.steps[0].record
-        if isinstance(first, ToolRegistry):
-            return first
-        return next((s.record for s in self._before() if isinstance(s.record, ToolRegistry)), ToolRegistry())
+        """The tools of the run; none if the trace does not say."""
+        steps = self.trace.steps
+        first = (0, *range(min(self.seq, 2_000) + 1))
+        registries = (steps[seq].record for seq in first)
+        return next((record for record in registries if isinstance(record, ToolRegistry)), ToolRegistry())
 
     @property
     def tool(self) -> Tool | None:
-        """The tool that the step's call names, if there is one."""
+        """The tool that the step's call names, if it exists."""
         return None if self.step.call is None else self.tools.get(self.step.call.name)
 
     @property
     def request(self) -> Request | None:
         """The request of the turn."""
-        return next((s.record for s in self._before() if isinstance(s.record, Request)), None)
+        return None if self.turn is None else self.turn.request
 
     @property
     def reply(self) -> Reply | None:
         """The reply of the turn."""
-        return next((s.reply for s in self.turn() if s.reply is not None), None)
+        return self.step.reply if self.turn is None else self.turn.reply
 
     @property
-    def verdict(self) -> Verdict | None:
-        """What validation said of the call."""
-        return self._of_the_call(Verdict)
+    def known(self) -> int:
+        """How many messages of this request the request before it sent already."""
+        if self._before is None:
+            return 0
+        revisions = self.trace.revisions
+        return self.trace.journal.common(revisions[self._before.seq], revisions[self.seq])
 
     @property
-    def decision(self) -> Decision | None:
-        """Whether the call had permission; None where nobody was asked."""
-        return self._of_the_call(Decision)
-
-    @property
-    def outcome(self) -> Outcome | None:
-        """What running the call gave; None where it was refused."""
-        return self._of_the_call(Outcome)
-
-    @property
-    def asked(self) -> Decision | None:
-        """What was asked before the call ran, with all that it was asked about; None where nobody was."""
-        steps, originals, slot = self.trace.steps, self.trace.originals, self.step.slot
-        held = (originals.get(i, steps[i].record) for i in self.numbers() if steps[i].slot == slot)
-        return next((record for record in held if isinstance(record, Decision)), None)
-
-    def turn(self) -> list[Step]:
-        """The steps of the same turn, in order."""
-        numbers = self.numbers()
-        return self.trace.steps[numbers.start : numbers.stop]
-
-    def numbers(self) -> range:
-        """The numbers of the steps of the same turn."""
-        steps, turn = self.trace.steps, self.step.turn
-        start = end = self.seq
-        while start > 0 and steps[start - 1].turn == turn and self.seq - start < _FAR:
-            start -= 1
-        while end < len(steps) and steps[end].turn == turn and end - self.seq < _FAR:
-            end += 1
-        return range(start, end)
-
-    def _before(self) -> Iterator[Step]:
-        """The step and those before it, the nearest first."""
-        steps = self.trace.steps
-        return (steps[seq] for seq in range(self.seq, max(-1, self.seq - _FAR), -1))
-
-    def _of_the_call(self, kind: type[_R]) -> _R | None:
-        slot = self.step.slot
-        found = (s.record for s in self.turn() if s.slot == slot and s.call is not None)
-        return next((record for record in found if isinstance(record, kind)), None)
+    def change(self) -> MessagesDiff:
+        """How `messages[]` changed with the step."""
+        if self.seq > 0:
+            return self.trace.diff(self.seq - 1, self.seq)
+        return MessagesDiff(0, (), tuple(self.trace.messages_at(0)))
 
 
-def calls_of_turn(moment: Moment) -> list[ToolCall]:
-    """The calls of a moment's turn, by slot.
+def moments_of(trace: TraceLog) -> Iterator[Moment]:
+    """All steps of a trace in order, with one index of its turns.
 
     >>> from zoolab import Scripted, run
-    >>> trace = run("Hi", [], Scripted([[("fly", {})], "I cannot."]))
-    >>> [call.name for call in calls_of_turn(Moment(trace, 3))]
-    ['fly']
+    >>> [moment.step.kind for moment in moments_of(run("Hi", [], Scripted(["Hello"])))]
+    ['define', 'request', 'tool_call']
     """
-    return [s.record for s in moment.turn() if isinstance(s.record, ToolCall)]
+    turns = trace.turns
+    return (Moment(trace, seq, turns) for seq in range(len(trace.steps)))
 
 
 def kind_after(moment: Moment) -> Kind | None:
@@ -129,8 +111,9 @@ def kind_after(moment: Moment) -> Kind | None:
     >>> [kind_after(Moment(trace, seq)) for seq in (0, 2, 3, 4, 6)]
     ['request', 'validate', 'result', 'request', None]
     """
-    step, calls = moment.step, calls_of_turn(moment)
-    more = step.slot is not None and step.slot + 1 < len(calls)
+    step, slot = moment.step, moment.step.slot
+    calls = moment.turn.calls if moment.turn is not None else {}
+    more = slot is not None and slot + 1 < len(calls)
     match step.record:
         case ToolRegistry():
             return "request"
@@ -143,16 +126,15 @@ def kind_after(moment: Moment) -> Kind | None:
         case Verdict() if more:
             return "validate"
         case Verdict():
-            return "execute" if _runs_later(moment, -1) else "result"
+            return "execute" if _runs_after(calls, -1) else "result"
         case Decision():
             return "execute"
         case Outcome():
-            return "execute" if _runs_later(moment, step.slot or 0) else "result"
-        case _:
+            return "execute" if _runs_after(calls, slot or 0) else "result"
+        case Result():
             return "result" if more else "request"
 
 
-def _runs_later(moment: Moment, slot: int) -> bool:
+def _runs_after(calls: dict[int, Call], slot: int) -> bool:
     """Whether a call after this slot passed validation."""
-    verdicts = (s for s in moment.turn() if isinstance(s.record, Verdict) and s.slot is not None)
-    return any(s.record.ok and (s.slot or 0) > slot for s in verdicts if isinstance(s.record, Verdict))
+    return any(call.verdict is not None and call.verdict.ok for n, call in calls.items() if n > slot)

@@ -6,17 +6,15 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zoolab.errors import InvalidInput, ModelError
 from zoolab.jsontext import excerpt
 from zoolab.records import Request
 from zoolab.show.markup import Html, block, clipped, code, join, note, tag, visible
 from zoolab.show.wording import as_text
+from zoolab.trace.log import TraceLog
 from zoolab.wire import FORMATS, WireBody, WireWarning, translate, translate_reply
-
-if TYPE_CHECKING:
-    from zoolab.trace.log import TraceLog
 
 #: Characters of a body that are shown.
 MAX_BODY = 20_000

@@ -128,6 +128,16 @@ def calls_of(message: Message) -> list[tuple[str, str, str]]:
     return found
 
 
+def other_fields(message: Message) -> dict[str, Any]:
+    """What a message has beyond what every message has.
+
+    >>> other_fields({"role": "assistant", "content": None, "refusal": "No."})
+    {'refusal': 'No.'}
+    """
+    usual = ("role", "content", "tool_calls", "tool_call_id")
+    return {key: value for key, value in message.items() if key not in usual and value is not None}
+
+
 def content_of(message: Message) -> str:
     """What a message says; empty where it says nothing. Content in parts reads as one text.
 
@@ -155,13 +165,13 @@ def in_words(message: Message) -> str:
     return f"{role} {excerpt(message.get('content'), 60)}"
 
 
-def change_in_words(diff: MessagesDiff) -> str:
+def change_as_text(diff: MessagesDiff) -> str:
     """How `messages[]` changed, in words.
 
     >>> from zoolab.trace.log import MessagesDiff
-    >>> change_in_words(MessagesDiff(2, (), ({"role": "user", "content": "Hi"},)))
+    >>> change_as_text(MessagesDiff(2, (), ({"role": "user", "content": "Hi"},)))
     'messages[]: 2 -> 3 messages: + user "Hi"'
-    >>> change_in_words(MessagesDiff(2, (), ()))
+    >>> change_as_text(MessagesDiff(2, (), ()))
     'messages[] unchanged (2 messages)'
     """
     before, after = diff.kept + len(diff.removed), diff.kept + len(diff.added)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode, excerpt
-from zoolab.records import Message, Messages, Request, Withheld
+from zoolab.records import SYNONYMS, Message, Messages, Request, Withheld
 from zoolab.registry import ToolRegistry
 
 if TYPE_CHECKING:
@@ -90,8 +90,6 @@ def make_request(
     >>> make_request(Messages([]), (), "required", first=False).tool_choice
     'auto'
     """
-    if tool_choice == "any":
-        tool_choice = "required"
     forced = tool_choice not in ("auto", "none")
     choice = "auto" if forced and not first else tool_choice
     return Request(messages, tools, choice, withheld=withheld)
@@ -176,7 +174,8 @@ def check_tool_choice(tool_choice: object, tools: ToolRegistry) -> None:
     """
     if not isinstance(tool_choice, str):
         raise InvalidInput(f"tool_choice is {excerpt(tool_choice)}", expected="a tool's name, as a text")
-    known = tool_choice in ("auto", "none") or (tool_choice in ("any", "required") and len(tools) > 0)
+    known = tool_choice in ("auto", "none") or (tool_choice == "required" and len(tools) > 0)
     if not known and tool_choice not in tools:
         expected = f"auto, required, none or {tools.names_as_text()}"
-        raise InvalidInput(f"tool_choice={tool_choice!r}", expected=expected)
+        advice = f'say "{SYNONYMS[tool_choice]}"' if tool_choice in SYNONYMS else ""
+        raise InvalidInput(f"tool_choice={tool_choice!r}", expected=expected, advice=advice)

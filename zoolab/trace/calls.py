@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import Literal
+from typing import Any, Literal
 
 from zoolab.records import Decision, Outcome, Record, Reply, Request, Result, Step, ToolCall, Verdict
 
@@ -52,7 +52,7 @@ class Call:
         return None if self.outcome is None and self.asked is None else "stopped"
 
     @property
-    def arguments(self) -> dict[str, object]:
+    def arguments(self) -> dict[str, Any]:
         """The arguments, as validation read them; empty if they were rejected."""
         return (self.verdict.arguments if self.verdict is not None else None) or {}
 

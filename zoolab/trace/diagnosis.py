@@ -1,4 +1,4 @@
-"""What went wrong in a run, as one of four diagnoses, each with its evidence and what to do."""
+"""What went wrong in a run, as one of five diagnoses, each with its evidence and what to do."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from zoolab.trace.log import TraceLog
 class Diagnosis:
     """One thing that is wrong with a run.
 
-    `code` is no_tool_call, broken_arguments, unknown_tool or poor_description; `steps` are the numbers
-    of the steps that show it.
+    `code` is no_tool_call, wrong_tool, broken_arguments, unknown_tool or poor_description; `steps` are the
+    numbers of the steps that show it.
     """
 
     code: str
@@ -36,7 +36,7 @@ def diagnose(trace: TraceLog) -> list[Diagnosis]:
     >>> [found.code for found in diagnose(run("Hi", [], Scripted([[("fly", {})], "I cannot."])))]
     ['unknown_tool']
     """
-    return [found for rule in (_no_call, _broken, _invented, _poor) for found in rule(trace)]
+    return [found for rule in (_no_call, _other_tool, _broken, _invented, _poor) for found in rule(trace)]
 
 
 def _no_call(trace: TraceLog) -> Iterator[Diagnosis]:
@@ -64,6 +64,17 @@ def _no_call(trace: TraceLog) -> Iterator[Diagnosis]:
             "say in the description when to use the tool; make sure that this model can call tools at all"
         )
         yield Diagnosis("no_tool_call", "the model answered without a call", tuple(evidence), advice, (last,))
+
+
+def _other_tool(trace: TraceLog) -> Iterator[Diagnosis]:
+    found = [error for error in trace.errors if error.code == "wrong_tool" and error.seq is not None]
+    if found:
+        evidence = tuple(error.message for error in found)
+        advice = "see whether this model, or its endpoint, supports tool_choice with a tool's name"
+        steps = tuple(error.seq for error in found if error.seq is not None)
+        yield Diagnosis(
+            "wrong_tool", "the model called another tool than the forced one", evidence, advice, steps
+        )
 
 
 def _broken(trace: TraceLog) -> Iterator[Diagnosis]:

@@ -48,6 +48,7 @@ class EventStream:
 
     def __init__(self, trace: TraceLog, writer: EventWriter) -> None:
         self._trace, self._writer, self._changes = trace, writer, _Changes(trace)
+        self.path = writer.path
         writer.write(_header(trace))
 
     def step(self, seq: int) -> None:
@@ -62,6 +63,10 @@ class EventStream:
         """Write how the run ended, and close the file."""
         self._writer.write(_end(self._trace))
         self._writer.close()
+
+    def drop(self) -> None:
+        """Close the file as it is, since it cannot be written any more."""
+        self._writer.drop()
 
     def _write(self, seq: int, event: str) -> None:
         for line in self._changes.of(seq, event):
@@ -157,7 +162,7 @@ class _Reader:
     def __init__(self, trace: TraceLog) -> None:
         self._trace = trace
         self._messages: dict[str, Message] = {}
-        self._log: list[Message] = []
+        self._log = Messages()
 
     def read(self, event: Event, first: bool) -> None:
         kind = event["event"]
@@ -245,10 +250,10 @@ class _Reader:
     def _revision(self, keep: int, append: list[str]) -> Messages:
         if not 0 <= keep <= len(self._log):
             raise InvalidTrace(f"keep is {keep}", expected=f"0 to {len(self._log)}")
-        if keep < len(self._log):
-            self._log = self._log[:keep]
-        self._log.extend(self._messages[name] for name in append)
-        return Messages(self._log)
+        self._log = self._log.first(keep)
+        for name in append:
+            self._log = self._log.with_next(self._messages[name])
+        return self._log
 
 
 def _encode(record: Record) -> Event:

@@ -19,9 +19,7 @@ T = TypeVar("T", bound=TraceLog)
 _Place = tuple[str, int, int | None]
 
 
-def fork(
-    trace: T, seq: int, edit: Record | None, model: Any, tools: Any, options: dict[str, Any]
-) -> T:
+def fork(trace: T, seq: int, edit: Record | None, model: Any, tools: Any, options: dict[str, Any]) -> T:
     """The work of `Trace.fork`.
 
     >>> from zoolab import Scripted, run

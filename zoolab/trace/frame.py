@@ -129,14 +129,14 @@ def _counted(sizes: Sequence[int]) -> Any:
 
 def _read_records(
     records: Sequence[Any], durations: Any
-) -> tuple[list[str | None], list[int], dict[int, Trace]]:
+) -> tuple[list[str | None], list[int], dict[int, TraceLog]]:
     """The codes of errors, the steps that wait for permission, and the traces of sub-agents.
 
     One look at each record, and each kind asked for what it has; notes how long executions took.
     """
     codes: list[str | None] = [None] * len(records)
     pending: list[int] = []
-    nested: dict[int, Trace] = {}
+    nested: dict[int, TraceLog] = {}
     for seq, record in enumerate(records):
         kind = type(record)
         if kind is Result:
@@ -191,7 +191,7 @@ def _model(steps: list[Step]) -> str | None:
 
 
 def _tokens(
-    kinds: Sequence[str], replies: Sequence[Reply | None], nested: Mapping[int, Trace]
+    kinds: Sequence[str], replies: Sequence[Reply | None], nested: Mapping[int, TraceLog]
 ) -> tuple[Any, Any]:
     """What each request took, in its row; all that a sub-agent took, in the row of the step that ran it.
 

@@ -7,7 +7,7 @@ from zoolab.trace.log import TraceLog
 
 
 def faults_of(step: Step) -> list[Fault]:
-    """The faults that a step shows. A fault of the request or of the tools shows at the step that reads the reply.
+    """The faults that a step shows; those of the request and the tools show where the reply is read.
 
     >>> from zoolab import Faulty, Scripted, walk
     >>> steps = list(walk("Hi", [], Faulty(Scripted(["Hello"]), ["empty_reply"])))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from zoolab.jsontext import excerpt
 from zoolab.limits import counted
-from zoolab.records import Message, Outcome, Reply, Result, Step, Verdict
+from zoolab.records import Message, Outcome, Reply, Request, Result, Step, ToolCall, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,12 @@ def errors_of(steps: Iterable[Step]) -> Iterator[LoggedError]:
     >>> [error.code for error in errors_of(steps)]
     ['unknown_tool']
     """
+    steps = list(steps)
     failed: set[tuple[int, int | None]] = set()
+    ignored = {error.seq: error for error in ignored_choices(steps)}
     for seq, step in enumerate(steps):
+        if seq in ignored:
+            yield ignored[seq]
         message = _message(step)
         place = step.turn, step.slot
         if message is None or (isinstance(step.record, Result) and place in failed):
@@ -85,6 +89,31 @@ def tokens_used(steps: Iterable[Step]) -> tuple[int | None, int | None]:
     counts = ([counted(usage, name) for usage in usages] for name in ("prompt_tokens", "completion_tokens"))
     sent, received = ([count for count in known if count is not None] for known in counts)
     return sum(sent) if sent else None, sum(received) if received else None
+
+
+def ignored_choices(steps: Sequence[Step]) -> Iterator[LoggedError]:
+    """The forced choices that the model did not follow, at the first step of its reply.
+
+    >>> from zoolab import Scripted, tool, walk
+    >>> add = tool(lambda a: a, name="add", param_names=["a"])
+    >>> for error in ignored_choices(list(walk("Hi", [add], Scripted(["Hello"]), tool_choice="required"))):
+    ...     print(error.code, "-", error.message)
+    no_tool_call - tool_choice was required, and the model called no tool
+    """
+    for seq, step in enumerate(steps):
+        if step.kind != "request" or not isinstance(step.record, Request):
+            continue
+        choice = step.record.tool_choice
+        if choice in ("auto", "none"):
+            continue
+        read = [each for each in steps[seq + 1 :] if each.turn == step.turn and each.kind == "tool_call"]
+        called = [each.record.name for each in read if isinstance(each.record, ToolCall)]
+        if not read or choice in called or (called and choice == "required"):
+            continue
+        what = f"called {', '.join(called)}" if called else "called no tool"
+        message = f"tool_choice was {choice}, and the model {what}"
+        code = "wrong_tool" if called else "no_tool_call"
+        yield LoggedError(seq + 1, step.turn, read[0].slot, code, message)
 
 
 def _message(step: Step) -> str | None:

@@ -11,8 +11,8 @@ from zoolab.experiments.scorers.rules import Call, fault_in_calls
 from zoolab.jsontext import NotStrictJSON
 from zoolab.records import ToolCall, Verdict
 from zoolab.registry import ToolRegistry
-from zoolab.steps.validate import parse_arguments
 from zoolab.runs import Trace
+from zoolab.steps.validate import parse_arguments
 
 
 def score_arguments(run: Run) -> dict[str, Score]:

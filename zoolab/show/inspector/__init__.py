@@ -24,10 +24,10 @@ from typing import TYPE_CHECKING
 from zoolab.lazy import lazily
 
 if TYPE_CHECKING:
-    from zoolab.show.inspector.inspector import Inspector, inspect
+    from zoolab.show.inspector.inspector import Inspector
 
-__all__ = ["Inspector", "inspect"]
+__all__ = ["Inspector"]
 
 if not TYPE_CHECKING:  # a type checker would take any name for one of this package
     # A page without a kernel needs no ipywidgets: the widget is imported when it is asked for.
-    __getattr__, __dir__ = lazily(__name__, {"inspector": "Inspector inspect"})
+    __getattr__, __dir__ = lazily(__name__, {"inspector": "Inspector"})

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from typing import Any, cast
 
-from zoolab.show.moment import Moment
 from zoolab.jsontext import NotStrictJSON, encode, parse_json
 from zoolab.records import (
     Decision,
@@ -19,6 +18,7 @@ from zoolab.records import (
     Verdict,
 )
 from zoolab.registry import ToolRegistry
+from zoolab.show.moment import Moment
 from zoolab.steps.result import METADATA, NotJSON, make_result, to_json_value
 from zoolab.tools import Tool
 from zoolab.trace.codec import Shown
@@ -151,10 +151,10 @@ def _tools_for(moment: Moment) -> str:
 
 
 def _execute(moment: Moment) -> str:
-    call, verdict = moment.step.call, moment.verdict
+    call, verdict = moment.step.call, moment.call.verdict
     if call is None or verdict is None:
         raise _Long
-    allow = "# somebody has to allow this call first\n" if moment.decision is not None else ""
+    allow = "# somebody has to allow this call first\n" if moment.call.decision is not None else ""
     return (
         f"{allow}# tools: the ToolRegistry of this run, with its functions\n"
         f"value = tools.execute({call.name!r}, {literal(verdict.arguments or {})})\n"
@@ -166,13 +166,13 @@ def _decision(decision: Decision) -> str:
     return (
         "from zoolab import Decision\n\n"
         "# steps: the walk, which waits at this step\n"
-        f"step = steps.send(Decision({choice!r}))\n"
+        f"steps.answer(Decision({choice!r}))\n"
     )
 
 
 def _result(moment: Moment, result: Result) -> str:
     """`make_result` of the outcome; the result itself where that gives another, as for an edited one."""
-    outcome, envelope = moment.outcome or _refusal(result), _envelope(result)
+    outcome, envelope = moment.call.outcome or _refusal(result), _envelope(result)
     untrusted = moment.tool.untrusted if moment.tool is not None else ""
     if (
         outcome is None

@@ -8,7 +8,6 @@ from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import Any
 
-from zoolab.show.inspector.overview import totals_of
 from zoolab.jsontext import excerpt
 from zoolab.records import (
     Decision,
@@ -21,9 +20,10 @@ from zoolab.records import (
     ToolCall,
     Verdict,
 )
+from zoolab.show.inspector.overview import totals_of
+from zoolab.show.wording import count, duration
 from zoolab.steps.result import METADATA
 from zoolab.trace.log import TraceLog
-from zoolab.show.wording import count, duration
 
 #: Past so many comparisons, steps are paired by their position.
 _MAX_PRODUCT = 160_000

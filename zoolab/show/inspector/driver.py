@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from typing import Any, cast
 
 from zoolab.errors import InvalidInput, ZoolabError
-from zoolab.show.moment import Moment, kind_after
 from zoolab.jsontext import excerpt
 from zoolab.loop import Walk
 from zoolab.records import KINDS, Decision, Record, Step
+from zoolab.show.moment import Moment, kind_after
 from zoolab.trace.log import TraceLog
 
 _CHOICES = ("once", "session", "always", "deny")
@@ -128,7 +128,9 @@ class Driver:
     def _advance(self) -> None:
         held, self._held = self._held, None
         try:
-            self._following.send(held)
+            if held is not None:
+                self._following.answer(held)
+            next(self._following)
         except StopIteration:
             self.state = "done"
         except (Exception, KeyboardInterrupt) as error:

@@ -8,10 +8,11 @@ from dataclasses import replace
 from typing import Any, cast
 
 from zoolab.errors import InvalidInput
-from zoolab.show.bounds import MAX_ROWS
 from zoolab.jsontext import NotStrictJSON, excerpt, parse_json
 from zoolab.records import Decision, Outcome, Record, Reply, Request, Result, ToolCall, Verdict
 from zoolab.registry import ToolRegistry
+from zoolab.show.bounds import MAX_ROWS
+from zoolab.show.markup import visible
 from zoolab.steps.result import NotJSON, to_json_value
 from zoolab.tools import Tool
 from zoolab.trace.codec import Shown
@@ -80,7 +81,7 @@ def _texts(edits: Iterable[Any], fields: str) -> dict[str, str]:
 
 
 def _field(field: str, label: str, text: str, form: str = "text") -> Field:
-    return {"field": field, "label": label, "text": text, "form": form}
+    return {"field": field, "label": visible(label), "text": text, "form": form}
 
 
 def _json(value: Any) -> str:
@@ -154,7 +155,7 @@ def _request_fields(request: Request) -> Iterable[Field]:
 def _edit_request(request: Request, texts: dict[str, str]) -> Request:
     texts = dict(texts)
     choice = texts.pop("tool_choice", request.tool_choice)
-    messages = request.messages
+    messages = list(request.messages)
     for field, text in texts.items():
         index = int(field.split("/")[1])
         plain = isinstance(messages[index].get("content"), str | None)

@@ -14,7 +14,6 @@ from zoolab.errors import (
     LoopError,
     ReplayMiss,
 )
-from zoolab.show.inspector.replaying import OwnReplies, RememberedTools
 from zoolab.jsontext import excerpt
 from zoolab.models.local import LocalModel
 from zoolab.models.replay import Replay
@@ -32,10 +31,11 @@ from zoolab.records import (
     ToolCall,
 )
 from zoolab.registry import ToolRegistry
-from zoolab.steps.tool_call import message_with_calls
-from zoolab.trace.log import TraceLog
-from zoolab.trace.fork import fork
+from zoolab.show.inspector.replaying import OwnReplies, RememberedTools
 from zoolab.show.wording import one_line
+from zoolab.steps.tool_call import message_with_calls
+from zoolab.trace.fork import fork
+from zoolab.trace.log import TraceLog
 
 
 def fork_by(
@@ -205,7 +205,9 @@ def _costs(model: Any) -> str:
     return f"asks {one_line(about(model).name, 80)} again: may cost money"
 
 
-def _fork(trace: TraceLog, seq: int, record: Record | None, model: Any, tools: Any, **options: Any) -> TraceLog:
+def _fork(
+    trace: TraceLog, seq: int, record: Record | None, model: Any, tools: Any, **options: Any
+) -> TraceLog:
     edit = None if record is trace.steps[seq].record else record
     try:
         return fork(trace, seq, edit, model, tools, options)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from importlib.resources import files
 from typing import Any, ClassVar, cast
 
@@ -11,15 +11,15 @@ import anywidget
 import traitlets
 
 from zoolab.errors import InvalidInput, ReplayMiss, ZoolabError
-from zoolab.show.inspector import forks
+from zoolab.jsontext import excerpt
+from zoolab.records import Model, Outcome, Record
 from zoolab.show.bounds import plain_text, sendable, whole_number
+from zoolab.show.inspector import forks
 from zoolab.show.inspector.driver import Driver
 from zoolab.show.inspector.edits import edited
 from zoolab.show.inspector.overview import first_error, overview_of, packed
 from zoolab.show.inspector.saved import display_both, kept_story, story_of
 from zoolab.show.inspector.views import View, add_note, compared, live_of, notes_of, panel_in, partner
-from zoolab.jsontext import excerpt
-from zoolab.records import Model, Outcome, Record, Step
 from zoolab.trace.log import TraceLog
 
 _FILES = files("zoolab.show.inspector")
@@ -134,9 +134,11 @@ class Inspector(anywidget.AnyWidget):
                 f"cannot get {excerpt(message)}", expected="main or other, and a list of steps"
             )
         panels: dict[str, Any] = {}
+        shown = self.view.other if which == "other" and self.view.other is not None else self.trace
+        turns = shown.turns
         for seq in steps[:_MAX_PANELS]:
             try:
-                panels[str(seq)] = panel_in(self.view, which, whole_number(seq))
+                panels[str(seq)] = panel_in(self.view, which, whole_number(seq), turns)
             except (ZoolabError, ValueError, TypeError, RecursionError) as error:
                 self._failed(str(error), which=which, seq=seq)
         self.send({"type": "panels", "which": which, "panels": panels})

@@ -5,13 +5,12 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Any
 
+from zoolab.records import Decision, Outcome, Request, Step, Verdict
 from zoolab.show.bounds import sendable
 from zoolab.show.moment import Moment
-from zoolab.limits import counted
-from zoolab.records import Decision, Outcome, Reply, Request, Step, Verdict
-from zoolab.trace.log import TraceLog
-from zoolab.trace.journal import Revision
 from zoolab.show.wording import content_of, duration
+from zoolab.trace.journal import Revision
+from zoolab.trace.log import TraceLog
 from zoolab.trace.summary import errors_of, tokens_used
 
 LETTERS = {
@@ -91,18 +90,18 @@ def _runs(column: list[int]) -> str:
     return ",".join(f"{value}*{times}" if times > 1 else str(value) for value, times in runs)
 
 
-def marks_of(trace: TraceLog, seq: int) -> int:
+def marks_of(moment: Moment) -> int:
     """What is remarkable about a step, as bits. A result that only says its call's error again has none.
 
     >>> from zoolab import Scripted, run
     >>> trace = run("Hi", [], Scripted([[("fly", {})], "I cannot."]))
-    >>> marks_of(trace, 0), marks_of(trace, 3) == ERROR, marks_of(trace, 4)
-    (0, True, 0)
+    >>> [marks_of(Moment(trace, seq)) for seq in (0, 3, 4)] == [0, ERROR, 0]
+    True
     """
-    moment = Moment(trace, seq)
-    numbers = moment.numbers()
-    wrong = any(error.seq == seq - numbers.start for error in errors_of(moment.turn()))
-    return _marks(trace, seq, wrong)
+    numbers, trace = moment.steps, moment.trace
+    turn = trace.steps[numbers.start : numbers.stop]
+    wrong = any(error.seq == moment.seq - numbers.start for error in errors_of(turn))
+    return _marks(trace, moment.seq, wrong)
 
 
 def _marks(trace: TraceLog, seq: int, wrong: bool) -> int:
@@ -163,15 +162,6 @@ def totals_of(trace: TraceLog) -> dict[str, Any]:
         "turns": len({step.turn for step in steps if step.kind != "define"}),
         "calls": len(trace.tool_calls),
     }
-
-
-def tokens_counted(reply: Reply | None, name: str) -> int | None:
-    """A number of tokens, where the endpoint said it; a loaded trace may hold anything here.
-
-    >>> tokens_counted(Reply({}, usage={"prompt_tokens": 9}), "prompt_tokens")
-    9
-    """
-    return None if reply is None else counted(reply.usage, name)
 
 
 def _tools(steps: list[Step]) -> tuple[list[str], list[int]]:

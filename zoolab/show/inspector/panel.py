@@ -4,71 +4,52 @@ from __future__ import annotations
 
 from typing import Any
 
+from zoolab.jsontext import encode_line, is_utf8
+from zoolab.records import Record
+from zoolab.show.block_types import note
+from zoolab.show.blocks import blocks
 from zoolab.show.bounds import MAX_ROWS, Room, sendable
+from zoolab.show.headlines import headline
 from zoolab.show.inspector.code import code_of
 from zoolab.show.inspector.edits import fields_of
-from zoolab.show.moment import Moment, kind_after
 from zoolab.show.inspector.overview import MARK_WORDS, marks_of
-from zoolab.show.block_types import Block, note
-from zoolab.show.definitions import define_blocks
-from zoolab.show.blocks import decision_blocks, execute_blocks
-from zoolab.show.blocks import request_blocks
-from zoolab.show.blocks import result_blocks
-from zoolab.show.blocks import reply_blocks, tool_call_blocks
-from zoolab.show.blocks import validate_blocks
 from zoolab.show.inspector.tabs import diff_tab, full_tab, raw_tab
-from zoolab.jsontext import encode_line, is_utf8
-from zoolab.records import (
-    Decision,
-    Outcome,
-    Record,
-    Reply,
-    Request,
-    Result,
-    ToolCall,
-    Verdict,
-)
-from zoolab.registry import ToolRegistry
-from zoolab.show.text import headline
+from zoolab.show.moment import Moment, kind_after
 from zoolab.show.wording import count
 
 #: Bytes of JSON; all in all a panel stays under 200 kB.
-_BLOCKS, _EDIT, _DIFF, _FULL, _RAW = 60_000, 40_000, 16_000, 24_000, 40_000
+_EDIT, _DIFF, _FULL, _RAW = 40_000, 16_000, 24_000, 40_000
 
 
-def panel_of(trace: TraceLog, seq: int, note_text: str = "") -> dict[str, Any]:
+def panel_of(moment: Moment, note_text: str = "") -> dict[str, Any]:
     """Everything about one step, as plain data under 200 kB.
 
     Args:
-        trace: The trace.
-        seq: The number of the step.
+        moment: The step and its trace.
         note_text: What the reader noted about it.
 
-    Raises `InvalidInput` where there is no such step.
-
     >>> from zoolab import Scripted, run
-    >>> panel = panel_of(run("Hi", [], Scripted(["Hello"])), 1)
+    >>> panel = panel_of(Moment(run("Hi", [], Scripted(["Hello"])), 1))
     >>> panel["kind"], panel["ran"], panel["next"]
     ('request', 'request: 1 message is sent', 'tool_call: the reply is read')
     """
-    moment = Moment(trace, trace.index(seq))
     step, told = moment.step, headline(moment.step)
     line = Room(4_000)
     edit, left_out = _editable(step.record, Room(_EDIT))
-    blocks = blocks_of(moment)
+    told_blocks = blocks(moment)
     if left_out:
         told_of = f"{count(left_out, 'text')} too long to be edited here: answer the step with send."
-        blocks.append(note(line, "info", told_of))
+        told_blocks.append(note(line, "info", told_of))
     return {
         "seq": moment.seq,
         "kind": step.kind,
         "turn": step.turn,
         "slot": -1 if step.slot is None else step.slot,
         "headline": line.line(told),
-        "marks": words_of(marks_of(trace, moment.seq)),
+        "marks": marks_as_text(marks_of(moment)),
         "ran": line.line(f"{step.kind}: {told}", 300),
         "next": None if (comes := what_next(moment)) is None else line.line(comes, 300),
-        "blocks": sendable(blocks),
+        "blocks": sendable(told_blocks),
         "edit": edit,
         "tabs": {
             "diff": diff_tab(moment, Room(_DIFF)),
@@ -80,50 +61,13 @@ def panel_of(trace: TraceLog, seq: int, note_text: str = "") -> dict[str, Any]:
     }
 
 
-def words_of(marks: int) -> list[str]:
+def marks_as_text(marks: int) -> list[str]:
     """The marks of a step in words.
 
-    >>> words_of(1 | 4)
+    >>> marks_as_text(1 | 4)
     ['error', 'repair']
     """
     return [word for bit, word in MARK_WORDS.items() if marks & bit]
-
-
-def blocks_of(moment: Moment) -> list[Block]:
-    """The blocks of a step, and what it held before it was answered with something else.
-
-    >>> from zoolab import Scripted, run
-    >>> blocks_of(Moment(run("Hi", [], Scripted(["Hello"])), 0))[0]["tone"]
-    'info'
-    """
-    room = Room(_BLOCKS)
-    original = moment.trace.originals.get(moment.seq)
-    shown = _of_record(moment, room, moment.step.record)
-    given = moment.step.record
-    if original is None or original is given or isinstance(given, Decision):  # a permission tells it itself
-        return shown
-    before = headline(moment.step._replace(record=original))
-    return [note(room, "info", f"Answered by hand. Before that it was: {before}"), *shown]
-
-
-def _of_record(moment: Moment, room: Room, record: Record) -> list[Block]:
-    match record:
-        case ToolRegistry():
-            return define_blocks(room, record)
-        case Request():
-            return request_blocks(moment, room, record)
-        case ToolCall():
-            return tool_call_blocks(moment, room, record)
-        case Reply():
-            return reply_blocks(moment, room, record)
-        case Verdict():
-            return validate_blocks(moment, room, record)
-        case Decision():
-            return decision_blocks(moment, room, record)
-        case Outcome():
-            return execute_blocks(moment, room, record)
-        case Result():
-            return result_blocks(moment, room, record)
 
 
 def _editable(record: Record, room: Room) -> tuple[list[dict[str, str]], int]:

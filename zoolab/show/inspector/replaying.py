@@ -20,15 +20,15 @@ from zoolab.errors import (
     ToolTimeout,
 )
 from zoolab.faults import marked
-from zoolab.show.bounds import pretty
 from zoolab.jsontext import canonical, excerpt
 from zoolab.models.keys import RequestKeys
 from zoolab.policy import Permissions
-from zoolab.records import Decision, Model, Outcome, Record, Reply, Request, Step, Verdict
+from zoolab.records import Decision, Model, Outcome, Record, Reply, Request, Step
 from zoolab.registry import ToolRegistry
+from zoolab.show.bounds import pretty
 from zoolab.tools import Tool, ToolReturn
-from zoolab.trace.log import TraceLog
 from zoolab.trace.codec import Shown
+from zoolab.trace.log import TraceLog
 
 _MAX_LINES = 24
 _ADVICE = "look, which runs nothing, or ask the model again"
@@ -166,16 +166,11 @@ def _call_text(key: _Key) -> str:
 
 
 def _calls(trace: TraceLog) -> Iterator[_Call]:
-    verdicts = {(s.turn, s.slot): s.record for s in trace.steps if isinstance(s.record, Verdict)}
-    asked: dict[tuple[int, int | None], tuple[Decision, Record]] = {}
-    for seq, step in enumerate(trace.steps):
-        place, original = (step.turn, step.slot), trace.originals.get(seq, step.record)
-        verdict = verdicts.get(place)
-        if isinstance(original, Decision):
-            asked[place] = original, step.record
-        elif isinstance(step.record, Outcome) and step.call is not None and verdict is not None:
-            key = step.call.name, canonical(verdict.arguments or {})
-            yield _Call(seq, key, step.record, *asked.get(place, ()))
+    for turn in trace.turns:
+        for call in turn.calls.values():
+            if call.verdict is not None and call.outcome is not None:
+                key = call.call.name, canonical(call.arguments)
+                yield _Call(call.steps[-1], key, call.outcome, call.asked, call.answer)
 
 
 class RememberedPermissions(Permissions):

@@ -10,15 +10,16 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
+from zoolab.jsontext import encode
 from zoolab.show.bounds import sendable
 from zoolab.show.inspector.overview import first_error, overview_of, packed, prompt_of
 from zoolab.show.inspector.panel import panel_of
 from zoolab.show.inspector.views import notes_of
-from zoolab.jsontext import encode
-from zoolab.trace.log import TraceLog
 from zoolab.show.markup import visible
+from zoolab.show.moment import Moment
 from zoolab.show.page import render_fragment
 from zoolab.show.wording import one_line
+from zoolab.trace.log import TraceLog
 
 #: Bytes of panels; the steps after that are named, and have no panel.
 MAX_PANELS = 20_000_000
@@ -86,9 +87,9 @@ def in_script(data: Any) -> str:
 
 
 def _data(trace: TraceLog, room: int) -> dict[str, Any]:
-    panels, notes = {}, notes_of(trace)
+    panels, notes, turns = {}, notes_of(trace), trace.turns
     for seq in _in_order_of_worth(trace):
-        panel = panel_of(trace, seq, notes.get(str(seq), ""))
+        panel = panel_of(Moment(trace, seq, turns), notes.get(str(seq), ""))
         room -= len(encode(panel).encode())
         if room < 0:
             break

@@ -6,16 +6,16 @@ from itertools import islice
 from typing import Any
 
 from zoolab.about import about
-from zoolab.show.bounds import Room, pretty, sendable
-from zoolab.show.moment import Moment
-from zoolab.show.inspector.overview import tokens_counted
-from zoolab.show.block_types import Block, both_ends, messages, note
-from zoolab.show.inspector.patches import Operation, list_patch
 from zoolab.jsontext import encode
+from zoolab.limits import counted
 from zoolab.records import Message, Reply, Request, Result, ToolCall
 from zoolab.registry import ToolRegistry
-from zoolab.tokens import tokens_in
+from zoolab.show.block_types import Block, both_ends, messages, note
+from zoolab.show.bounds import Room, pretty, sendable
+from zoolab.show.inspector.patches import Operation, list_patch
+from zoolab.show.moment import Moment
 from zoolab.show.wording import as_text, calls_of, content_of, count
+from zoolab.tokens import tokens_in
 from zoolab.trace.summary import MessagesDiff
 
 _KEPT, _CHANGED, _WINDOW = 3, 30, 30
@@ -31,30 +31,17 @@ def diff_tab(moment: Moment, room: Room) -> dict[str, Any]:
     >>> tab["words"], tab["patch"][0]["path"]
     ('messages[] 1 -> 2, about +1 tokens (an estimate)', '/1')
     """
-    change = change_of(moment)
+    change = moment.change
     patch, cut = _bounded(list_patch(change.removed, change.added, change.kept), room)
     return {
-        "words": room.line(_words(moment, change), 400),
+        "words": room.line(_as_text(moment, change), 400),
         "rows": _rows(moment, change, room),
         "patch": patch,
         "patch_cut": cut,
     }
 
 
-def change_of(moment: Moment) -> MessagesDiff:
-    """How `messages[]` changed with a moment's step.
-
-    >>> from zoolab import Scripted, run
-    >>> len(change_of(Moment(run("Hi", [], Scripted(["Hello"])), 1)).added)
-    1
-    """
-    trace, seq = moment.trace, moment.seq
-    if seq > 0:
-        return trace.diff(seq - 1, seq)
-    return MessagesDiff(0, (), tuple(trace.messages_at(0)))
-
-
-def _words(moment: Moment, change: MessagesDiff) -> str:
+def _as_text(moment: Moment, change: MessagesDiff) -> str:
     before, after = change.kept + len(change.removed), change.kept + len(change.added)
     if not change.removed and not change.added:
         return f"messages[] unchanged, {count(after, 'message')}"
@@ -66,9 +53,11 @@ def _words(moment: Moment, change: MessagesDiff) -> str:
 
 
 def _counted(moment: Moment, change: MessagesDiff) -> int | None:
-    """What the endpoint counted, where it counted just this: the message that a model wrote."""
-    wrote = moment.step.reply is not None and len(change.added) == 1 and not change.removed
-    return tokens_counted(moment.step.reply, "completion_tokens") if wrote else None
+    """What the endpoint counted, if it counted just this: the message that a model wrote."""
+    reply = moment.step.reply
+    if reply is None or len(change.added) != 1 or change.removed:
+        return None
+    return counted(reply.usage, "completion_tokens")
 
 
 def _rows(moment: Moment, change: MessagesDiff, room: Room) -> list[dict[str, Any]]:

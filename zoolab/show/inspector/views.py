@@ -6,14 +6,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from zoolab.errors import InvalidInput
+from zoolab.records import KINDS
+from zoolab.registry import ToolRegistry
+from zoolab.show.block_types import Block, note
 from zoolab.show.bounds import Room
 from zoolab.show.inspector.compare import compare
 from zoolab.show.inspector.driver import Driver
 from zoolab.show.inspector.overview import overview_of
-from zoolab.show.block_types import Block, note
 from zoolab.show.inspector.panel import panel_of
-from zoolab.records import KINDS
-from zoolab.registry import ToolRegistry
+from zoolab.show.moment import Moment
+from zoolab.trace.calls import Turn
 from zoolab.trace.log import TraceLog
 
 #: Characters of all the notes of a trace.
@@ -77,7 +79,7 @@ def _breakpoints(trace: TraceLog) -> list[dict[str, Any]]:
 def compared(view: View) -> tuple[dict[str, Any] | None, list[list[int]] | None]:
     """The overview of the other trace, and the pairs of steps; nothing where nothing is compared.
 
-    >>> compared(View(Trace()))
+    >>> compared(View(TraceLog()))
     (None, None)
     """
     other = view.other
@@ -100,7 +102,7 @@ def partner(pairs: list[list[int]] | None, step: int) -> int:
     return max((b for a, b in pairs if b >= 0 and a <= step), default=0)
 
 
-def panel_in(view: View, which: str, seq: int) -> dict[str, Any]:
+def panel_in(view: View, which: str, seq: int, turns: list[Turn] | None = None) -> dict[str, Any]:
     """The panel of a step of a view, or of the trace beside it, with what the view knows of it.
 
     >>> from zoolab import Scripted, run
@@ -108,7 +110,7 @@ def panel_in(view: View, which: str, seq: int) -> dict[str, Any]:
     'tool_call'
     """
     trace = view.other if which == "other" and view.other is not None else view.trace
-    panel = panel_of(trace, seq, notes_of(trace).get(str(seq), ""))
+    panel = panel_of(Moment(trace, trace.index(seq), turns), notes_of(trace).get(str(seq), ""))
     stale = trace is view.other and view.stale_from is not None and seq >= view.stale_from
     held = trace is view.trace and view.driver is not None and view.driver.holds and seq == len(trace) - 1
     if stale:
@@ -124,7 +126,7 @@ _HELD: Block = note(Room(400), "info", "Your edit is kept: it goes on with the n
 def notes_of(trace: TraceLog) -> dict[str, str]:
     """What readers noted, by step number; kept in the trace's meta, so that it is saved with it.
 
-    >>> notes_of(Trace(meta={"notes": {"3": "See?", "4": 5}}))
+    >>> notes_of(TraceLog(meta={"notes": {"3": "See?", "4": 5}}))
     {'3': 'See?'}
     """
     kept, room = trace.meta.get("notes"), MAX_NOTES
@@ -141,7 +143,7 @@ def add_note(trace: TraceLog, seq: int, text: str) -> None:
 
     Raises `InvalidInput` where the notes of a trace grow beyond 100,000 characters.
 
-    >>> trace = Trace()
+    >>> trace = TraceLog()
     >>> add_note(trace, 3, "See?")
     >>> trace.meta
     {'notes': {'3': 'See?'}}

@@ -20,12 +20,20 @@ from typing import TYPE_CHECKING, Any
 from zoolab.jsontext import encode
 from zoolab.records import Failure, Message, Reply, Request, Tool
 from zoolab.registry import ToolRegistry
-from zoolab.trace.injected import faults_by_step
-from zoolab.show.otel.attributes import as_name, as_number, as_scalar, as_text, encode_messages, encode_reply, member
+from zoolab.show.otel.attributes import (
+    as_name,
+    as_number,
+    as_scalar,
+    as_text,
+    encode_messages,
+    encode_reply,
+    member,
+)
 from zoolab.show.otel.spans import Exporter
-from zoolab.trace.calls import Call, Turn
-from zoolab.trace.log import TraceLog
 from zoolab.show.otel.timeline import Timeline, Window, window_of, window_within
+from zoolab.trace.calls import Call, Turn
+from zoolab.trace.injected import faults_by_step
+from zoolab.trace.log import TraceLog
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan
@@ -119,7 +127,9 @@ class _Said:
 class _Walk:
     """Writes the spans of one walk."""
 
-    def __init__(self, exporter: Exporter, said: _Said, trace: TraceLog, window: Window, depth: int = 0) -> None:
+    def __init__(
+        self, exporter: Exporter, said: _Said, trace: TraceLog, window: Window, depth: int = 0
+    ) -> None:
         self._exporter, self._said, self._trace = exporter, said, trace
         self._times = Timeline(trace, window)
         self._depth = depth

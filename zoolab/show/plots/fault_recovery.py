@@ -8,6 +8,7 @@ from zoolab.show.plots.display import INK, SMALL, Display, count, headline
 from zoolab.show.plots.frames import check_trace, graded_in, is_known, runs_in, steps_in
 from zoolab.show.plots.intervals import draw_rates
 from zoolab.stats import rate
+from zoolab.trace.frame import to_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,7 +57,7 @@ class FaultRecoveryDisplay(Display):
     @classmethod
     def from_trace(cls, trace: TraceLog, *, ax: Axes | None = None) -> Self:
         """Draw the faults of one run."""
-        return cls.from_frame(check_trace(trace).to_frame(), ax=ax)
+        return cls.from_frame(to_frame(check_trace(trace)), ax=ax)
 
     @classmethod
     def from_frame(

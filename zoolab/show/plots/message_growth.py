@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Self
 
+from zoolab.records import Message, Messages, Request
 from zoolab.show.plots.display import (
     BLUE,
     GREY,
@@ -20,8 +21,8 @@ from zoolab.show.plots.display import (
     whole_numbers,
 )
 from zoolab.show.plots.frames import check_trace
-from zoolab.records import Message, Messages, Request
 from zoolab.tokens import CHARACTERS_A_TOKEN, characters_of, characters_of_tool
+from zoolab.trace.frame import to_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,7 +74,7 @@ class MessageGrowthDisplay(Display):
         """
         import pandas as pd
 
-        frame = check_trace(trace).to_frame()
+        frame = to_frame(check_trace(trace))
         tokens = pd.DataFrame(list(_held(trace)), columns=[*_ROLES], dtype=float) / CHARACTERS_A_TOKEN
         tokens.insert(0, "seq", frame["seq"])
         tokens.insert(1, "step", frame["step"])

@@ -19,6 +19,7 @@ from zoolab.show.plots.display import (
     whole_numbers,
 )
 from zoolab.show.plots.frames import check_trace, steps_in
+from zoolab.trace.frame import to_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,7 +70,7 @@ class RetryWaterfallDisplay(Display):
     @classmethod
     def from_trace(cls, trace: TraceLog, *, ax: Axes | None = None) -> Self:
         """Draw the calls of one run."""
-        return cls.from_frame(check_trace(trace).to_frame(), ax=ax)
+        return cls.from_frame(to_frame(check_trace(trace)), ax=ax)
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, *, ax: Axes | None = None) -> Self:

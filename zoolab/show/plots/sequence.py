@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
+from zoolab.records import Decision, Outcome, Reply, Request, Result, Step, ToolCall, ToolRegistry, Verdict
 from zoolab.show.plots.display import BLUE, GREY, INK, ORANGE, PALE, RED, SMALL, Display, count, plain
 from zoolab.show.plots.frames import check_trace
-from zoolab.records import Decision, Outcome, Reply, Request, Result, Step, ToolCall, ToolRegistry, Verdict
 from zoolab.show.wording import as_text
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
+from zoolab.records import KINDS
 from zoolab.show.plots.display import (
     BLUE,
     GREY,
@@ -22,7 +23,7 @@ from zoolab.show.plots.display import (
     whole_numbers,
 )
 from zoolab.show.plots.frames import check_trace, is_known, one_run, steps_in
-from zoolab.records import KINDS
+from zoolab.trace.frame import to_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,7 +66,7 @@ class StepTimelineDisplay(Display):
         cls, trace: TraceLog, *, by: Literal["sequence", "seconds"] = "sequence", ax: Axes | None = None
     ) -> Self:
         """Draw the steps of a trace, one after the other or `by="seconds"`."""
-        return cls.from_frame(check_trace(trace).to_frame(), by=by, ax=ax)
+        return cls.from_frame(to_frame(check_trace(trace)), by=by, ax=ax)
 
     @classmethod
     def from_frame(

@@ -9,6 +9,7 @@ from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
 from zoolab.show.plots.display import GREY, INK, SMALL, Display, count, headline, plain, tidy
 from zoolab.show.plots.frames import check_trace, is_known, steps_in
+from zoolab.trace.frame import to_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,7 +77,7 @@ class ToolConfusionDisplay(Display):
     @classmethod
     def from_trace(cls, trace: TraceLog, *, ax: Axes | None = None) -> Self:
         """Draw the choice of one run, whose meta names the `expected_tool`."""
-        return cls.from_frame(check_trace(trace).to_frame(), ax=ax)
+        return cls.from_frame(to_frame(check_trace(trace)), ax=ax)
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, *, ax: Axes | None = None) -> Self:

@@ -1,0 +1,161 @@
+"""Dicts and lists that cannot be changed: what every record hands out.
+
+They read, compare and encode like plain ones. `copy.copy` and `copy.deepcopy` give plain ones, which
+belong to whoever made the copy.
+"""
+
+from __future__ import annotations
+
+import copy
+import operator
+from typing import Any, NoReturn
+
+from zoolab.errors import InvalidInput, ReadOnlyRecord
+
+#: Levels of dicts and lists. A value that contains itself is deeper.
+MAX_LEVELS = 256
+
+
+class TooDeep(InvalidInput):
+    """A value contains itself, or is nested too deeply to be copied."""
+
+
+class ReadOnlyDict(dict[str, Any]):
+    """A dict that cannot be changed; made by `read_only`.
+
+    >>> message = read_only({"role": "user", "content": "Hi"})
+    >>> message["content"] = "Bye"
+    Traceback (most recent call last):
+    zoolab.errors.ReadOnlyRecord: this dict belongs to a record, and records are read-only; ...
+    >>> {**message, "content": "Bye"}
+    {'role': 'user', 'content': 'Bye'}
+    """
+
+    __slots__ = ()
+
+    def _refuse(self, *_args: Any, **_kwargs: Any) -> NoReturn:
+        raise _error("dict")
+
+    __init__ = __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
+
+    def __copy__(self) -> dict[str, Any]:
+        return dict(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> dict[str, Any]:
+        return {key: copy.deepcopy(value, memo) for key, value in self.items()}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return read_only, (dict(self),)
+
+
+class ReadOnlyList(list[Any]):
+    """A list that cannot be changed; made by `read_only`.
+
+    >>> read_only([1, 2]) == [1, 2], read_only([1, 2]) + [3]
+    (True, [1, 2, 3])
+    """
+
+    __slots__ = ()
+
+    def _refuse(self, *_args: Any, **_kwargs: Any) -> NoReturn:
+        raise _error("list")
+
+    __init__ = __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
+    append = clear = extend = insert = pop = remove = reverse = sort = _refuse
+
+    def __copy__(self) -> list[Any]:
+        return list(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> list[Any]:
+        return [copy.deepcopy(item, memo) for item in self]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return read_only, (list(self),)
+
+
+def read_only(value: Any) -> Any:
+    """The value with every dict, list and set in it replaced by a read-only copy.
+
+    What is read-only already, and any other Python object, is returned as it is.
+
+    Raises:
+        TooDeep: The value contains itself, or has more than 256 levels.
+
+    >>> frozen = read_only({"a": [1, {"b": 2}]})
+    >>> frozen == {"a": [1, {"b": 2}]}, read_only(frozen) is frozen
+    (True, True)
+    """
+    return value if type(value) in _FINISHED else _frozen(value, 0)
+
+
+def plain(value: Any) -> Any:
+    """A copy of plain dicts and lists, which belongs to the caller.
+
+    >>> mine = plain(read_only({"a": [1]}))
+    >>> mine["a"].append(2)
+    >>> mine
+    {'a': [1, 2]}
+    """
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    return [plain(item) for item in value] if isinstance(value, list) else value
+
+
+def read_only_list(items: list[Any]) -> list[Any]:
+    """A read-only list of items that are read-only already.
+
+    >>> read_only_list([1, 2])
+    [1, 2]
+    """
+    made: list[Any] = _new_list(ReadOnlyList)
+    _fill_list(made, items)
+    return made
+
+
+def _frozen(value: Any, level: int) -> Any:
+    if level > MAX_LEVELS:
+        raise TooDeep("a value that contains itself, or has too many levels", expected=_LEVELS)
+    kind = type(value)
+    if kind is dict:
+        made = _new_dict(ReadOnlyDict)
+        _fill_dict(made, value)
+        for key, item in value.items():
+            if type(item) not in _FINISHED:
+                _set(made, key, _frozen(item, level + 1))
+        return made
+    if kind is list:
+        made = _new_list(ReadOnlyList)
+        _fill_list(made, [item if type(item) in _FINISHED else _frozen(item, level + 1) for item in value])
+        return made
+    return _frozen_other(value, level)
+
+
+def _frozen_other(value: Any, level: int) -> Any:
+    """A subclass of dict or list becomes read-only as well; a tuple keeps its type."""
+    if isinstance(value, dict):
+        return _frozen(dict(dict.items(value)), level)
+    if isinstance(value, list):
+        return _frozen(list(list.__iter__(value)), level)
+    if isinstance(value, set):
+        return frozenset(value)
+    if not isinstance(value, tuple):
+        return value
+    items = [_frozen(item, level + 1) for item in value]
+    if all(map(operator.is_, items, value)):
+        return value
+    return type(value)._make(items) if hasattr(value, "_make") else tuple(items)
+
+
+def _error(kind: str) -> ReadOnlyRecord:
+    return ReadOnlyRecord(
+        f"this {kind} belongs to a record, and records are read-only",
+        advice="change a step with steps.answer(dataclasses.replace(step.record, ...)), "
+        "or work on your own copy, made by copy.deepcopy",
+    )
+
+
+_LEVELS = f"at most {MAX_LEVELS} levels of dicts and lists"
+_FINISHED = frozenset({ReadOnlyDict, ReadOnlyList, str, int, float, bool, type(None), bytes, frozenset})
+_new_dict, _fill_dict, _set = dict.__new__, dict.update, dict.__setitem__
+_new_list, _fill_list = list.__new__, list.extend
