@@ -36,7 +36,7 @@ from zoolab.show.inspector.edits import edited, fields_of
 
 
 def driven(*replies: Any, tools: Any = TOOLS, **options: Any) -> Driver:
-    return Driver(walk("Hi", tools, Scripted(replies), envelope="plain", **options))
+    return Driver(walk("Hi", tools, Scripted(replies), envelope="plain", **options), Trace())
 
 
 def kinds(trace: Trace) -> str:

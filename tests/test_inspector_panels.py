@@ -28,8 +28,8 @@ from zoolab.show.inspector.overview import (
     overview_of,
 )
 from zoolab.show.inspector.panel import panel_of as panel_of_moment
-from zoolab.show.moment import Moment, moments_of
 from zoolab.show.inspector.patches import list_patch
+from zoolab.show.moment import Moment, moments_of
 from zoolab.toolbox import starter
 
 SHAPES = {

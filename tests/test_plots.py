@@ -29,6 +29,7 @@ from zoolab.records import Limits, Reply
 from zoolab.repair import RuleRepair
 from zoolab.runs import Trace
 from zoolab.show.inspector.panel import panel_of
+from zoolab.show.moment import Moment
 from zoolab.show.plots import (
     AblationDisplay,
     ErrorTaxonomyDisplay,
@@ -705,7 +706,7 @@ def test_plots_and_inspector_estimate_tokens_alike():
     messages = last[["system", "user", "assistant", "tool", "other"]].sum()
     assert round(messages) == tokens_in(trace.messages)
     assert round(last["tool schemas"]) == tokens_in(tools=[tool.schema() for tool in TOOLS])
-    told = json.dumps(panel_of(trace, 0))
+    told = json.dumps(panel_of(Moment(trace, 0)))
     assert f"about {tokens_in(tools=[tool.schema() for tool in TOOLS]):,} tokens in every request" in told
 
 

@@ -219,6 +219,7 @@ def _tool_call(moment: Moment, room: Room, call: ToolCall) -> list[Block]:
     told.append(code(room, f"arguments, {_as_they_came(moment)}", call.arguments))
     if not call.arguments:
         told.append(note(room, "info", "There are no arguments; that stands for {}."))
+    told.append(note(room, "info", "This is text: nothing has run yet."))
     told += stream(room, "the arguments as they came", list(_argument_pieces(reply, call.slot)))
     told += _tools_of_turn(moment, room, chosen=call.name)
     told += _note_on_choice(room, moment.request)

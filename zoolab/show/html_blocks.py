@@ -9,7 +9,7 @@ from zoolab.show.block_types import Block
 from zoolab.show.markup import Html, block, code, facts, folded, join, marked_block, note, table, tag
 from zoolab.show.wording import count
 
-_STATES = {"ok": "✓ passed", "bad": "✗ failed", "none": "– not checked"}
+_STATES = {"ok": "✓", "bad": "✗ failed:", "none": "– not checked:"}
 _PROSE = ("the answer", "the text of the reply")
 
 
@@ -17,7 +17,7 @@ def render_blocks(blocks: list[Block]) -> Html:
     """The blocks in order; those that are marked as details are folded.
 
     >>> render_blocks([{"b": "note", "tone": "info", "text": "No tools."}])
-    '<p class="lead">No tools.</p>'
+    '<p class="note">No tools.</p>'
     """
     return join(*map(_rendered, blocks))
 
@@ -84,9 +84,9 @@ def _code(content: Block) -> Html:
 
 
 def _note(content: Block) -> Html:
-    if content["tone"] == "info":
-        return tag("p", content["text"], class_="lead")
-    return tag("p", tag("strong", content["text"]), class_=f"lead {content['tone']}")
+    if content["tone"] in ("error", "fault"):
+        return tag("p", tag("strong", content["text"]))
+    return note(content["text"])
 
 
 def _messages(content: Block) -> Html:
@@ -100,17 +100,23 @@ def _messages(content: Block) -> Html:
 
 
 def _checks(content: Block) -> Html:
+    """The questions in one line each; of those that failed, a table of what was wrong."""
+    bad = [row for row in content["rows"] if row["state"] == "bad"]
+    asked = (
+        tag("li", tag("span", _STATES[row["state"]], class_=f"check {row['state']}"), f" {row['text']}")
+        for row in content["rows"]
+    )
     rows = [
         (
-            join(tag("span", _STATES[row["state"]], class_=f"check {row['state']}"), " ", row["text"]),
-            code(row["pointer"], 300) if row["state"] == "bad" else "",
-            code(row["expected"], 1_000) if row["expected"] else "",
-            code(row["received"], 1_000) if row["received"] else "",
+            code(row["pointer"] or "(all of it)", 300),
+            code(row["expected"], 1_000),
+            code(row["received"], 1_000),
         )
-        for row in content["rows"]
+        for row in bad
     ]
+    problems = table("The problems", ["Where", "Expected", "Received"], rows) if rows else None
     caption = tag("p", f"Checked: {content['label']}", class_="caption")
-    return join(caption, table(content["label"], ["Check", "Where", "Expected", "Received"], rows))
+    return join(caption, tag("ul", *asked, class_="checks"), problems)
 
 
 def _diff(content: Block) -> Html:

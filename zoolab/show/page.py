@@ -161,7 +161,7 @@ def _card(moment: Moment, name: str, brief: bool = False, depth: int = 0) -> Htm
         tag(
             "article",
             tag("header", _title(moment), _where(step), _status(step, original)),
-            tag("p", clipped(headline(step), 2_000), class_="lead"),
+            _lead(step, 200 if brief else 2_000),
             note("left out: the page is full") if brief else _body(moment, step.record, size),
             None if brief else _sub_agent(moment, f"{name}.steps[{seq}].record.trace", depth),
             None if original is None else _before(moment, original, size),
@@ -175,6 +175,11 @@ def _card(moment: Moment, name: str, brief: bool = False, depth: int = 0) -> Htm
         class_=f"step {step.kind} is-{step.status}",
         value=seq + 1,
     )
+
+
+def _lead(step: Step, limit: int) -> Html:
+    text = headline(step)
+    return tag("p", clipped(text[:1].upper() + text[1:], limit), class_="lead")
 
 
 def _body(moment: Moment, record: Record, size: int) -> Html:
@@ -194,8 +199,8 @@ def _original(moment: Moment) -> Record | None:
 def _before(moment: Moment, original: Record, size: int) -> Html:
     asked = isinstance(original, Decision)
     summary = "What was asked" if asked else "This step was edited. What it was before"
-    before = tag("p", clipped(headline(moment.step._replace(record=original)), 2_000), class_="lead")
-    return folded(summary, before, _body(moment, original, size))
+    before = moment.step._replace(record=original)
+    return folded(summary, _lead(before, 2_000), _body(moment, original, size))
 
 
 def _sub_agent(moment: Moment, name: str, depth: int) -> Html | None:

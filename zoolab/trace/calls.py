@@ -37,7 +37,7 @@ class Call:
     attempt: int = 1
     #: The numbers of the steps of this call.
     steps: list[int] = field(default_factory=list)
-    #: The numbers of the steps that validated it, decided on it, and ran it.
+    #: The numbers of the steps that hold the verdict, the decision and the outcome.
     validated: int | None = None
     decided: int | None = None
     ran: int | None = None
@@ -119,8 +119,7 @@ def _add(call: Call, seq: int, step: Step, original: Record | None) -> None:
             call.asked, call.decision, call.decided = call.asked or step.record, step.record, seq
             call.answer = call.answer or step.record
         case Outcome():
-            call.outcome = step.record
-            call.ran = None if isinstance(original, Decision) else seq
+            call.outcome, call.ran = step.record, seq
         case Result():
             call.result = step.record
 

@@ -168,9 +168,9 @@ def _call_text(key: _Key) -> str:
 def _calls(trace: TraceLog) -> Iterator[_Call]:
     for turn in trace.turns:
         for call in turn.calls.values():
-            if call.verdict is not None and call.outcome is not None:
+            if call.verdict is not None and call.outcome is not None and call.ran is not None:
                 key = call.call.name, canonical(call.arguments)
-                yield _Call(call.steps[-1], key, call.outcome, call.asked, call.answer)
+                yield _Call(call.ran, key, call.outcome, call.asked, call.answer)
 
 
 class RememberedPermissions(Permissions):

@@ -68,7 +68,8 @@ class Timeline:
     def _running(self, call: Call, turn: Turn) -> Window:
         """All calls of a turn have run before the first of their outcomes is shown."""
         calls = turn.calls.values()
-        outcomes = {each.ran: each.outcome for each in calls if each.ran is not None and each.outcome}
+        ran = [each for each in calls if each.outcome is not each.answer]  # the others were given by hand
+        outcomes = {each.ran: each.outcome for each in ran if each.ran is not None and each.outcome}
         if call.outcome is None or not outcomes:
             return self._until(call.steps[-1])
         together = self._until(min(outcomes))
