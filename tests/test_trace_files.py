@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from walks import TOOLS
 
 from zoolab import Faulty, Limits, Policy, Scripted, Trace, as_tool, run, tool, walk
-from zoolab.errors import InvalidInput, InvalidTrace, ZoolabError
+from zoolab.errors import InvalidInput, InvalidTrace, ModelError, ZoolabError
 from zoolab.records import Outcome, Reply, Request
 from zoolab.repair import RuleRepair
 from zoolab.show.headlines import headline
@@ -71,7 +71,10 @@ def odd_reply(rng: Random) -> Reply:
     message = some(rng, {"content": "Hi", "tool_calls": [call] * rng.randint(0, 2), "odd": odd(rng)})
     rest = some(rng, {"finish_reason": "stop", "usage": {"prompt_tokens": odd(rng)}, "model": "m", "raw": {}})
     rest |= some(rng, {"pieces": ({"content": "H"}, odd(rng)), "sent": {"messages": odd(rng)}})
-    return Reply({"role": "assistant", **message}, **rest)
+    try:
+        return Reply({"role": "assistant", **message}, **rest)
+    except ModelError:  # a value that contains itself is no reply at all
+        return odd_reply(rng)
 
 
 def same_after_a_file(trace: Trace, folder: Path) -> Trace:
