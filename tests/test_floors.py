@@ -119,6 +119,59 @@ def test_files_in_one_room_may_import_each_other():
     assert upward_imports("trace.log", "from zoolab.trace.journal import Journal") == []
 
 
+def circles_among(files: dict[str, set[str]]) -> list[list[str]]:
+    """The groups of files that reach each other by imports."""
+
+    def reached(start: str) -> set[str]:
+        seen, waiting = set[str](), [start]
+        while waiting:
+            new = files.get(waiting.pop(), set()) - seen
+            seen |= new
+            waiting += new
+        return seen
+
+    reach = {file: reached(file) for file in files}
+    groups = {frozenset(n for n in reach[file] if file in reach[n]) for file in files if file in reach[file]}
+    return sorted(map(sorted, groups))
+
+
+def test_no_files_import_each_other_in_a_circle():
+    """Imports inside functions and under TYPE_CHECKING count, too; packages' own `__init__` names do not."""
+    trees = {module: ast.parse(path.read_text(encoding="utf-8")) for module, path in MODULES.items()}
+    files = {module: set(imports_of(tree)) - {module} for module, tree in trees.items()}
+    circles = circles_among({name: found & set(files) for name, found in files.items()})
+    assert [circle for circle in circles if room_of(circle[0]) not in ("experiments", "grading")] == []
+
+
+def test_a_circle_is_found():
+    assert circles_among({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"d2"}, "d2": set()}) == [["b", "c"]]
+
+
+def imports_by_string(tree: ast.AST) -> set[str]:
+    """The modules of zoolab that a module names in a string while it can import by a string."""
+    nodes = list(ast.walk(tree))
+    names = {getattr(node, "attr", getattr(node, "id", "")) for node in nodes}
+    if not names & {"import_module", "__import__"}:
+        return set()
+    texts = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    return {text for text in texts if text.startswith("zoolab.") and "\n" not in text}
+
+
+# The commands of the command line are imported when they are asked for; what a student's worker needs, too.
+BY_STRING = {"cli": {"zoolab.commands."}, "lazy": set()}
+
+
+@pytest.mark.parametrize("module", sorted(MODULES.keys() - {"grading.worker.zygote"}))
+def test_no_module_of_zoolab_is_imported_by_string(module):
+    found = imports_by_string(ast.parse(MODULES[module].read_text(encoding="utf-8")))
+    assert found == BY_STRING.get(module, set())
+
+
+def test_an_import_by_string_is_found():
+    source = "ROOMS = {'inspect': 'zoolab.inspector'}\nimportlib.import_module(ROOMS['inspect'])"
+    assert imports_by_string(ast.parse(source)) == {"zoolab.inspector"}
+
+
 def test_every_exported_name_exists():
     assert [name for name in zoolab.__all__ if not hasattr(zoolab, name)] == []
     assert set(zoolab.__all__) <= set(dir(zoolab))

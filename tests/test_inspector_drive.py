@@ -476,7 +476,7 @@ def test_live_asks_the_model_again_and_says_what_it_costs() -> None:
         "look": True,
         "replay": False,
         "live": False,
-        "live_costs": "nobody is there to be asked",
+        "live_costs": "there is no model to ask",
     }
     with pytest.raises(InvalidInput, match="nobody answers"):
         forks.live(TRACES["empty"], 0, None)

@@ -9,7 +9,7 @@ from zoolab.about import Wrapper
 from zoolab.errors import InvalidInput
 from zoolab.loop import Walk, walk
 from zoolab.policy import Permissions, Policy
-from zoolab.records import Decision, Model, Record, Reply, Request, Step, Verdict
+from zoolab.records import Decision, Model, Record, Reply, Request, Step
 from zoolab.registry import ToolRegistry
 from zoolab.steps.define import as_registry
 from zoolab.tools import Tool
@@ -30,7 +30,7 @@ def fork(trace: T, seq: int, edit: Record | None, model: Any, tools: Any, option
     options = {**trace.options, **options}
     model = model or options.get("model")
     if model is None:
-        raise InvalidInput("nobody answers in this fork", advice="give model=")
+        raise InvalidInput("no model to continue the fork", advice="pass model=")
     for name in ("model", "messages", "system", "first_turn"):  # the steps that are kept have these
         options.pop(name, None)
     registry = as_registry(tools if tools is not None else _tools_of(trace))
@@ -69,7 +69,7 @@ def _from_the_turn(
     edits = {i: trace.steps[i].record for i in turn if i in trace.originals and i <= seq}
     edits |= {} if edit is None else {seq: edit}
     answers = {places[i]: record for i, record in edits.items() if i == seq or places[i] not in given}
-    standing = _Standing(_permissions(options.get("policy"), trace.steps[:seq], registry), set(given))
+    standing = _Standing(_permissions(options.get("policy"), trace, seq, registry), set(given))
     options = options | {"policy": standing, "first_turn": target.turn}
     again = walk(None, registry, model, messages=request.messages.tolist(), **options)
     next(again)  # the tools are defined already
@@ -96,18 +96,17 @@ class _Standing(Permissions):
 
 
 def _permissions(
-    policy: Policy | Permissions | None, steps: list[Step], registry: ToolRegistry
+    policy: Policy | Permissions | None, trace: TraceLog, seq: int, registry: ToolRegistry
 ) -> Permissions:
-    """What was allowed for the session before the fork is allowed in it."""
+    """What was allowed for the session before step `seq` is allowed in the fork."""
     if isinstance(policy, Permissions):
         return policy
-    permissions, arguments = Permissions(policy), dict[tuple[int, int | None], dict[str, Any]]()
-    for step in steps:
-        if isinstance(step.record, Verdict):
-            arguments[step.turn, step.slot] = step.record.arguments or {}
-        tool = registry.get(step.call.name) if step.call else None
-        if tool is not None and isinstance(step.record, Decision) and step.record.choice != "pending":
-            permissions.settle(tool, arguments.get((step.turn, step.slot), {}), step.record)
+    permissions = Permissions(policy)
+    for call in (call for turn in trace.turns for call in turn.calls.values()):
+        tool, decision = registry.get(call.call.name), call.decision
+        before = call.decided is not None and call.decided < seq
+        if tool is not None and before and decision is not None and decision.choice != "pending":
+            permissions.settle(tool, call.arguments, decision)
     return permissions
 
 

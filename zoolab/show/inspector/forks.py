@@ -177,7 +177,7 @@ def live(
     """
     model = model or trace.options.get("model")
     if model is None:
-        raise InvalidInput("nobody answers in this fork", advice="inspect(trace, model=...)")
+        raise InvalidInput("no model to continue the fork", advice="use inspect(trace, model=...)")
     return _fork(trace, seq, record, model, tools)
 
 
@@ -195,7 +195,7 @@ def verbs_of(trace: TraceLog, model: Model | None = None, recording: Model | Non
 
 def _costs(model: Any) -> str:
     if model is None:
-        return "nobody is there to be asked"
+        return "there is no model to ask"
     if isinstance(model, Scripted):
         return "asks the script again: costs nothing, and it may have ended"
     if isinstance(model, Replay) and model.live is None:
