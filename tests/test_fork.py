@@ -230,7 +230,7 @@ def test_a_loaded_trace_needs_its_tools(tmp_path):
 
 def test_a_loaded_trace_needs_a_model(tmp_path):
     loaded = Trace.load(run("Hi", [], Scripted(["Done."])).save(tmp_path / "t.jsonl"))
-    with pytest.raises(InvalidInput, match="nobody answers"):
+    with pytest.raises(InvalidInput, match="no model to continue"):
         loaded.fork(1, None, tools=[])
 
 

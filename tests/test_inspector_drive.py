@@ -478,7 +478,7 @@ def test_live_asks_the_model_again_and_says_what_it_costs() -> None:
         "live": False,
         "live_costs": "there is no model to ask",
     }
-    with pytest.raises(InvalidInput, match="nobody answers"):
+    with pytest.raises(InvalidInput, match="no model to continue"):
         forks.live(TRACES["empty"], 0, None)
 
 

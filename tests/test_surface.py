@@ -23,7 +23,10 @@ from zoolab.options import Options, WalkOptions
 
 PACKAGES = [
     "zoolab",
-    *(f"zoolab.{name}" for name in ("experiments", "inspector", "models", "plots", "toolbox")),
+    *(
+        f"zoolab.{name}"
+        for name in ("experiments", "models", "show", "show.inspector", "show.plots", "toolbox")
+    ),
 ]
 
 

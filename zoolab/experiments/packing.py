@@ -26,8 +26,8 @@ from zoolab.errors import InvalidTrace
 from zoolab.jsontext import digest, encode
 from zoolab.records import KINDS, Kind, Message, Outcome, Reply, Step, ToolCall, ToolRegistry
 from zoolab.runs import Trace
-from zoolab.trace.codec import encode_plain, encode_record
-from zoolab.trace.events import events_of
+from zoolab.trace.codec import encode_plain
+from zoolab.trace.events import encode_with_trace, events_of
 
 __all__ = ["LETTERS", "Parts", "pack", "reading_a_line"]
 
@@ -78,7 +78,7 @@ class Parts:
         if known is None:
             if len(self._tools) >= _REMEMBERED:
                 self._tools.clear()
-            known = self._tools[key] = (tools, *_named(encode_record(registry)))
+            known = self._tools[key] = (tools, *_named(encode_with_trace(registry)))
         self._latest_tools = tools, self._use(known)
         return known[1]
 
@@ -198,7 +198,7 @@ def _told_beyond(told: Iterable[tuple[Step, Message]], of: Mapping[Kind, list[St
         data["replies"] = replies
     if odd := [_call_row(call) for call in calls if call.turn in mended or not _is_plain(call)]:
         data["calls"] = odd
-    if refused := {n: encode_record(it) for n, it in enumerate(verdicts) if not _has_passed(it)}:
+    if refused := {n: encode_with_trace(it) for n, it in enumerate(verdicts) if not _has_passed(it)}:
         data["verdicts"] = refused
     return data
 
@@ -213,7 +213,7 @@ def _request_rows(steps: list[Step], parts: Parts) -> list[Any] | str:
 
 
 def _request_row(request: Any, parts: Parts) -> Any:
-    return parts.name_of(request.tools) if _only_offers(request) else encode_record(request)
+    return parts.name_of(request.tools) if _only_offers(request) else encode_with_trace(request)
 
 
 def _only_offers(request: Any) -> bool:
@@ -223,18 +223,18 @@ def _only_offers(request: Any) -> bool:
 def _outcome_row(record: Any) -> Any:
     """What running a call gave; its time in whole microseconds, which is less to write than a fraction."""
     if not isinstance(record, Outcome) or record.error or record.trace is not None:
-        return encode_record(record)
+        return encode_with_trace(record)
     value = record.value
     short = value is None or type(value) in (int, bool) or (type(value) is str and len(value) < _SHORT)
     if not short or record.fault or record.still_running:
-        return encode_record(record)
+        return encode_with_trace(record)
     row = [value, int(record.duration_ms * 1e3), record.started_ms]
     return [*row, record.stdout] if record.stdout else row
 
 
 def _result_row(record: Any, sent: Message) -> Any:
     if sent["content"] is not record.content or sent["tool_call_id"] != record.tool_call_id:
-        return encode_record(record)
+        return encode_with_trace(record)
     row = [record.data_bytes, record.sent_bytes]
     usual = record.error_code is None and record.repeats == 1
     return row if usual else [*row, record.error_code, record.repeats]

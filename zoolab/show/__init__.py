@@ -13,3 +13,9 @@ inspector/      the widget, and the same as a page without a kernel
 plots/          pictures of one run and of many
 otel/           spans for OpenTelemetry
 """
+
+from __future__ import annotations
+
+from zoolab.lazy import lazily
+
+__getattr__, __dir__ = lazily(__name__)

@@ -147,7 +147,7 @@ def _request(moment: Moment, room: Room, request: Request) -> list[Block]:
     told += [messages(room, first, rows, old_limit=600), *tools]
     body = {key: value for key, value in request.body().items() if key != "messages"}
     told.append(folded(code(room, "the body, but for the messages", pretty(body))))
-    return told + _sent(room, moment.reply)
+    return told + [folded(block) for block in _sent(room, moment.reply)]  # the reply says it, too
 
 
 def _sent(room: Room, reply: Reply | None) -> list[Block]:

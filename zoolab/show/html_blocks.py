@@ -48,7 +48,7 @@ def render_message(row: dict[str, Any], name: str | None = None) -> Html:
 
 def _rendered(content: Block) -> Html | None:
     made = _RENDERERS[content["b"]](content)
-    return folded(_summary(content), made) if content.get("fold") else made
+    return folded(_summary(content), made) if content.get("fold") and content["b"] != "note" else made
 
 
 def _summary(content: Block) -> str:
@@ -57,8 +57,10 @@ def _summary(content: Block) -> str:
         states = [row["state"] for row in content["rows"]]
         kinds = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
         return f"The tools of this turn: {kinds}"
-    named = {"messages": "The tool message", "stream": "The pieces in which it came"}
-    label: str = named.get(content["b"]) or content["label"]
+    if content["b"] == "messages":
+        rows = content["rows"]
+        return "The tool message" if len(rows) == 1 else count(len(rows), "message")
+    label: str = content["label"]
     return label
 
 

@@ -57,7 +57,7 @@ def _in_short(record: Verdict | Outcome | None) -> str:
 
 
 def _lines(block: Block) -> Iterator[str]:
-    """The lines of one block; facts, which the headline sums up, have none."""
+    """The lines of one block. The headline sums up the facts, but for what describes a tool."""
     match block["b"]:
         case "note":
             yield block["text"]
@@ -80,7 +80,9 @@ def _lines(block: Block) -> Iterator[str]:
             fields = ", ".join(
                 f"{r['name']}{'' if r['required'] else '?'}: {r['schema']}" for r in block["rows"]
             )
-            yield f"{block['label']}: {fields}" if fields else block["label"]
+            yield f"{block['label'].partition('(')[0]}({fields})"
+        case "facts":
+            yield from (f"  {value}" for name, value in block["rows"] if name == "description")
         case "permission":
             yield f"{block['tool']}: risk {block['risk']}, {block['arguments']} {block['reason']}".rstrip()
         case "nested":

@@ -135,7 +135,7 @@ class _Changes:
     def _step(self, seq: int, event: str, kept: int, names: list[str]) -> Event:
         trace, step = self._trace, self._trace.steps[seq]
         original = trace.originals.get(seq)
-        record = _encode(step.record)
+        record = encode_with_trace(step.record)
         if original is not None:
             _check_answer(record, seq, step)
         return {
@@ -152,7 +152,7 @@ class _Changes:
             "call": None if step.call is None or step.call is step.record else encode_plain(step.call),
             "reply": None if step.reply is None or step.reply is step.record else encode_plain(step.reply),
             "record": record,
-            "original": None if original is None else _encode(original),
+            "original": None if original is None else encode_with_trace(original),
         }
 
 
@@ -256,8 +256,12 @@ class _Reader:
         return self._log
 
 
-def _encode(record: Record) -> Event:
-    """A record, and within an outcome the events of its sub-agent."""
+def encode_with_trace(record: Record) -> Event:
+    """A record as JSON values; within an outcome, the events of its sub-agent.
+
+    >>> encode_with_trace(Outcome(3, trace=TraceLog()))["trace"][0]["event"]
+    'trace'
+    """
     inner = record.trace if isinstance(record, Outcome) else None
     plain = encode_record(record)
     # A tool's exception may have an attribute `trace` that is something else.
