@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import time
+from html import unescape
 from typing import Any
 
 import pytest
@@ -15,7 +17,9 @@ from walks import CALL, TOOLS
 
 from zoolab import Decision, Faulty, Outcome, Replay, Scripted, Tool, Trace
 from zoolab.errors import InvalidInput
+from zoolab.jsontext import visible
 from zoolab.records import Verdict
+from zoolab.show.blocks import blocks as blocks_of
 from zoolab.show.bounds import sendable
 from zoolab.show.inspector.overview import (
     EDITED,
@@ -30,6 +34,7 @@ from zoolab.show.inspector.overview import (
 from zoolab.show.inspector.panel import panel_of as panel_of_moment
 from zoolab.show.inspector.patches import list_patch
 from zoolab.show.moment import Moment, moments_of
+from zoolab.show.text import details
 from zoolab.toolbox import starter
 
 SHAPES = {
@@ -445,3 +450,17 @@ def test_the_wire_is_the_body() -> None:
 def test_what_is_sent_is_json_for_any_browser(value: Any) -> None:
     text = json.dumps(sendable({"x": [value]}), allow_nan=False, ensure_ascii=False)
     text.encode()
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_the_page_and_the_terminal_show_the_blocks_of_the_panel(name: str) -> None:
+    trace = TRACES[name]
+    page = unescape(re.sub(r"</?[a-z][^>]*>", "", trace.to_html()))
+    for moment in moments_of(trace):
+        terminal = "\n".join(details(moment))
+        for block in sendable(blocks_of(moment)):
+            if block["b"] == "note" and not block["text"].startswith("Answered by hand"):
+                assert block["text"] in page
+            if block["b"] == "code" and len(block["text"]) < 600:
+                assert block["text"] in page
+                assert block.get("fold") or visible(block["text"].rstrip()) in visible(terminal)

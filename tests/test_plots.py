@@ -20,7 +20,6 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from walks import TOOLS
 
-from zoolab import plots
 from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.experiments import Case, experiment
 from zoolab.loop import walk
@@ -28,6 +27,7 @@ from zoolab.models.scripted import Scripted
 from zoolab.records import Limits, Reply
 from zoolab.repair import RuleRepair
 from zoolab.runs import Trace
+from zoolab.show import plots
 from zoolab.show.inspector.panel import panel_of
 from zoolab.show.moment import Moment
 from zoolab.show.plots import (

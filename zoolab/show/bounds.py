@@ -1,4 +1,4 @@
-"""How much text a panel may hold. Whatever goes to the browser is measured here, and cut where it must be."""
+"""How much text a panel may hold. Whatever goes to the browser is measured here, and cut if it must be."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Room:
         return {"text": shown, "cut": len(text) - len(shown)}
 
     def ends(self, text: str, limit: int = TEXT) -> dict[str, Any]:
-        """A text without its middle, where it is too long: what is new stands at its end."""
+        """A text without its middle, if it is too long: what is new stands at its end."""
         fits = min(limit, max(0, self.left))
         if len(text) <= fits:
             return self.text(text, limit)
@@ -82,7 +82,7 @@ def sendable(value: Any) -> Any:
 
 
 def pretty(value: Any) -> str:
-    """Data as JSON: on several lines where that helps the reader and costs little.
+    """Data as JSON: on several lines if that helps the reader and costs little.
 
     >>> pretty({"a": 1}), pretty("text")
     ('{"a": 1}', '"text"')

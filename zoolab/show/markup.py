@@ -101,7 +101,7 @@ def code(text: str, limit: int = 200) -> Html:
 def block(text: str, label: str, style: str = "raw", limit: int = MAX_TEXT) -> Html:
     """A text with its line breaks: `raw` as code, `prose` as speech.
 
-    `label` says to a screen reader what it is, where it is long enough to be scrolled.
+    `label` says to a screen reader what it is, if it is long enough to be scrolled.
 
     >>> block("one", "the answer", "prose")
     '<pre class="prose"><code>one</code></pre>'
@@ -110,7 +110,7 @@ def block(text: str, label: str, style: str = "raw", limit: int = MAX_TEXT) -> H
 
 
 def marked_block(pieces: Iterable[tuple[str, str]], label: str, limit: int = MAX_TEXT) -> Html:
-    """A text of `(element, text)` pieces, where the element is "ins", "del" or "" for neither.
+    """A text of `(element, text)` pieces, if the element is "ins", "del" or "" for neither.
 
     >>> marked_block([("", "{"), ("ins", '"')], "what changed")
     '<pre class="raw"><code>{<ins>"</ins></code></pre>'

@@ -48,7 +48,7 @@ class Wires:
 
     turn: int
     bodies: Mapping[str, WireBody]
-    #: Empty where the turn has no reply.
+    #: Empty if the turn has no reply.
     replies: Mapping[str, WireBody]
 
     def __str__(self) -> str:

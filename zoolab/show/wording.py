@@ -58,7 +58,7 @@ def size(number: int) -> str:
 
 
 def as_text(value: Any) -> str:
-    """Any value as text: text as it is, JSON where it is JSON, else Python's own form. Never fails.
+    """Any value as text: text as it is, JSON if it is JSON, else Python's own form. Never fails.
 
     >>> as_text("ONLINE"), as_text({"a": 1}), as_text({1})
     ('ONLINE', '{"a": 1}', '{1}')
@@ -139,7 +139,7 @@ def other_fields(message: Message) -> dict[str, Any]:
 
 
 def content_of(message: Message) -> str:
-    """What a message says; empty where it says nothing. Content in parts reads as one text.
+    """What a message says; empty if it says nothing. Content in parts reads as one text.
 
     >>> content_of({"role": "user", "content": [{"type": "text", "text": "Hi"}]})
     'Hi'

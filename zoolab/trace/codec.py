@@ -49,7 +49,7 @@ class Shown:
     """What a saved trace keeps of a value that was too long, or no JSON: its first part as text."""
 
     text: str
-    #: Bytes of the whole, where it could be measured.
+    #: Bytes of the whole, if it could be measured.
     size: int | None = None
 
 
@@ -106,7 +106,7 @@ def decode_record(data: object, messages: Messages) -> Record:
 
 
 def decode_call(data: object) -> ToolCall | None:
-    """The call of a step, or None where it has none.
+    """The call of a step, or None if it has none.
 
     >>> decode_call({"turn": 1, "slot": 0, "id": "call_1", "name": "add", "arguments": "{}"}).name
     'add'
@@ -115,7 +115,7 @@ def decode_call(data: object) -> ToolCall | None:
 
 
 def decode_reply(data: object) -> Reply | None:
-    """The reply of a step, or None where it has none.
+    """The reply of a step, or None if it has none.
 
     >>> decode_reply({"message": {"role": "assistant", "content": "Hi"}}).text
     'Hi'
@@ -124,7 +124,7 @@ def decode_reply(data: object) -> Reply | None:
 
 
 def decode_fault(data: object) -> Fault | None:
-    """The mark of a fault, or None where there is none.
+    """The mark of a fault, or None if there is none.
 
     >>> str(decode_fault({"name": "http_500", "where": "the request"}))
     'http_500 in the request'

@@ -50,7 +50,7 @@ def conversation_steps(messages: Iterable[Message], tools: ToolRegistry | None =
 
 
 def _calls_in(message: Message, turn: int) -> list[ToolCall]:
-    """The calls of a message; none where they cannot be read, since the message itself is shown as it is."""
+    """The calls of a message; none if they cannot be read, since the message itself is shown as it is."""
     try:
         return read_calls(message, turn=turn)
     except ModelError:

@@ -165,7 +165,7 @@ def _has_faults(traces: Sequence[TraceLog], records: Sequence[Any], replies: Seq
 
 
 def _faults(trace: TraceLog) -> list[str | None]:
-    """The names of the faults of each step, each once; None where there are none."""
+    """The names of the faults of each step, each once; None if there are none."""
     names: list[str | None] = [None] * len(trace.steps)
     for seq, faults in faults_by_step(trace).items() if names else ():
         names[seq] = ", ".join(dict.fromkeys(fault.name for fault in faults))
@@ -195,7 +195,7 @@ def _tokens(
 ) -> tuple[Any, Any]:
     """What each request took, in its row; all that a sub-agent took, in the row of the step that ran it.
 
-    Missing where no endpoint said it.
+    Missing if no endpoint said it.
     """
     import numpy as np
 

@@ -70,7 +70,7 @@ class TraceLog(Recording):
         #: `wrong_tool` when the model answered and had ignored a forced `tool_choice`.
         self.outcome = "open"
         self.error: str | None = None
-        #: What was broken on purpose, where the error that ended the run came of that.
+        #: What was broken on purpose, if the error that ended the run came of that.
         self.fault: Fault | None = None
         #: What a fork continues with; not saved.
         self.options: dict[str, Any] = {}
@@ -258,7 +258,7 @@ class TraceLog(Recording):
 
     @property
     def answer(self) -> str | None:
-        """The model's final text; None where the run did not come to one."""
+        """The model's final text; None if the run did not come to one."""
         last = self.steps[-1] if self.steps else None
         return last.record.text if last is not None and isinstance(last.record, Reply) else None
 

@@ -33,7 +33,7 @@ class _Long(Exception):
 
 
 def code_of(moment: Moment) -> str:
-    """Code that does what a step did; where that would be too long, code that reads it from the trace.
+    """Code that does what a step did; if that would be too long, code that reads it from the trace.
 
     >>> from zoolab import Scripted, run
     >>> code = code_of(Moment(run("Hi", [], Scripted([[("fly", {})], "I cannot."])), 3))
@@ -143,7 +143,7 @@ def _checked_as_written(moment: Moment, verdict: Verdict) -> bool:
 
 
 def _tools_for(moment: Moment) -> str:
-    """The called tool; where there is none of that name, the names of all."""
+    """The called tool; if there is none of that name, the names of all."""
     tool = moment.tool
     if tool is not None:
         return f"    {_tool(tool)},\n"
@@ -171,7 +171,7 @@ def _decision(decision: Decision) -> str:
 
 
 def _result(moment: Moment, result: Result) -> str:
-    """`make_result` of the outcome; the result itself where that gives another, as for an edited one."""
+    """`make_result` of the outcome; the result itself if that gives another, as for an edited one."""
     outcome, envelope = moment.call.outcome or _refusal(result), _envelope(result)
     untrusted = moment.tool.untrusted if moment.tool is not None else ""
     if (

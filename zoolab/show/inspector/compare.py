@@ -43,9 +43,9 @@ class Comparison:
     ([(0, 0), (1, 1), (2, 2)], (2, 2))
     """
 
-    #: Step numbers side by side, in order; -1 where one trace has no such step.
+    #: Step numbers side by side, in order; -1 if one trace has no such step.
     pairs: list[Pair]
-    #: The first pair that differs; None where none does.
+    #: The first pair that differs; None if none does.
     diverges: Pair | None
     #: What the first trace has more or less than the second.
     words: str
@@ -64,7 +64,7 @@ def compare(one: TraceLog, other: TraceLog) -> Comparison:
 
 
 def align(one: list[Step], other: list[Step]) -> Iterator[Pair]:
-    """The steps of two runs in pairs, -1 where one of them has none.
+    """The steps of two runs in pairs, -1 if one of them has none.
 
     >>> from zoolab import Scripted, run
     >>> short, long = run("Hi", [], Scripted(["Hello"])), run("Hi", [], Scripted([[("fly", {})], "Hello"]))

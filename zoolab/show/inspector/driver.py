@@ -36,7 +36,7 @@ class Driver:
         self.trace.options = options_of(steps)
         #: "paused" or "done".
         self.state = "paused"
-        #: What ended the walk, where it was not an answer.
+        #: What ended the walk, if it was not an answer.
         self.error: str | None = None
         self._following = self.trace.follow(steps)
         self._held: Record | None = None

@@ -47,7 +47,7 @@ def fork_by(
     tools: Any = None,
     recording: Model | None = None,
 ) -> TraceLog:
-    """Go on from a step in one of the three ways; raises `InvalidInput` where there is no such way.
+    """Go on from a step in one of the three ways; raises `InvalidInput` if there is no such way.
 
     >>> from zoolab import Scripted, run
     >>> trace = run("Hi", [], Scripted(["Hello"]))
@@ -141,7 +141,7 @@ def replay(trace: TraceLog, seq: int, record: Record | None, recording: Model | 
 
 
 def _limits_left(trace: TraceLog, seq: int) -> Limits:
-    """The limits of the run, less the turns before the fork: it ends where the run ended."""
+    """The limits of the run, less the turns before the fork: it ends when the run ended."""
     limits = trace.options.get("limits") or Limits()
     before = trace.steps[seq].turn - trace.steps[min(1, len(trace.steps) - 1)].turn
     return replace(limits, turns=max(1, limits.turns - max(0, before)))
@@ -168,7 +168,7 @@ def live(
 ) -> TraceLog:
     """Go on from a step with `model`, or that of the run: it may take time and money.
 
-    Raises `InvalidInput` where the trace has no model.
+    Raises `InvalidInput` if the trace has no model.
 
     >>> from zoolab import Scripted, run
     >>> trace = run("Hi", [], Scripted(lambda request: "Hello"))

@@ -298,13 +298,14 @@ function block(data, panel, app) {
   return draw(draw === BLOCKS.code && data.b !== "code" ? { label: String(data.b), text: JSON.stringify(data) } : data, panel, app);
 }
 
-function message({ i, role, text, id, new: fresh, calls = [], cut }) {
+function message({ i, role, text, id, new: fresh, calls = [], others, cut }) {
   return h(
     "article",
     { class: `zl-message${fresh ? " zl-fresh" : ""}` },
     h("header", null, h("span", { class: "zl-index" }, i), h("b", null, role), id && h("code", null, id), fresh && h("span", { class: "zl-new" }, "new")),
     text && h("div", { class: "zl-said" }, lit(text)),
     calls.map((call) => h("div", { class: "zl-said" }, "→ ", h("b", null, call.name), "(", lit(call.arguments), ") ", call.id && h("code", null, call.id))),
+    others && h("div", { class: "zl-said" }, lit(others)),
     cutNotice(cut),
   );
 }

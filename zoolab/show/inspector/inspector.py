@@ -72,7 +72,7 @@ class Inspector(anywidget.AnyWidget):
         return self.view.trace
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The widget; the story for where no widget is shown; and a line of text."""
+        """The widget; the story for readers without widgets; and a line of text."""
         data, metadata = self._widget()
         data["text/html"] = story_of(self.trace)
         names = (set(kwargs.get("include") or data) & set(data)) - set(kwargs.get("exclude") or ())

@@ -38,7 +38,7 @@ def panel_of(moment: Moment, note_text: str = "") -> dict[str, Any]:
     edit, left_out = _editable(step.record, Room(_EDIT))
     told_blocks = blocks(moment)
     if left_out:
-        told_of = f"{count(left_out, 'text')} too long to be edited here: answer the step with send."
+        told_of = f"{count(left_out, 'text')} too long to be edited here: use steps.answer(...) in Python."
         told_blocks.append(note(line, "info", told_of))
     return {
         "seq": moment.seq,

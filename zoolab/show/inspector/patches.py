@@ -41,7 +41,7 @@ def _common(one: Sequence[Any], other: Sequence[Any]) -> int:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Equal in JSON, where true is not 1."""
+    """Equal in JSON, if true is not 1."""
     if type(one) is not type(other) and not (_is_number(one) and _is_number(other)):
         return False
     if isinstance(one, dict):

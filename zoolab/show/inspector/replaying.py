@@ -83,7 +83,7 @@ def _pairs(steps: Iterable[Step]) -> Iterable[tuple[Request, Reply]]:
 
 
 def nearest_difference(request: Request, known: Iterable[Request]) -> str:
-    """A unified diff from the most similar known request to this one; empty where none is known.
+    """A unified diff from the most similar known request to this one; empty if none is known.
 
     >>> old, new = (Request([{"role": "user", "content": said}]) for said in ("Hi", "Hello"))
     >>> print(nearest_difference(new, [old]).splitlines()[-1])
@@ -184,7 +184,7 @@ class RememberedPermissions(Permissions):
         self.answers: dict[int, Record] = {}
 
     def decide(self, tool: Tool, arguments: Mapping[str, Any]) -> Decision:
-        """As in the trace: pending, where somebody was asked; or what held."""
+        """As in the trace: pending, if somebody was asked; or what held."""
         call = self._memory.take(tool.name, arguments)
         if call.asked is None:
             return call.decided
@@ -194,7 +194,7 @@ class RememberedPermissions(Permissions):
         return call.asked
 
     def settle(self, tool: Tool, arguments: Mapping[str, Any], decision: Decision) -> Decision:
-        """What was said in the trace, where nobody says anything else now."""
+        """What was said in the trace, if nobody says anything else now."""
         if decision.choice != "pending":
             return decision
         known = self._asking.pop((tool.name, canonical(dict(arguments))), None)

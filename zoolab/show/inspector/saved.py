@@ -9,7 +9,7 @@ from zoolab.show.page import MAX_STEPS, render_fragment
 if TYPE_CHECKING:
     from zoolab.trace.log import TraceLog
 
-#: Steps of the story beside the widget, where the trace is too long to be told whole.
+#: Steps of the story beside the widget, if the trace is too long to be told whole.
 FEW_STEPS = 8
 
 # The second rule is for the notebook's own line about a dead widget.

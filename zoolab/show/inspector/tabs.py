@@ -149,7 +149,7 @@ def _request_body(moment: Moment, request: Request, room: Room) -> list[Block]:
 
 
 def _body(moment: Moment, request: Request) -> tuple[str, dict[str, Any]]:
-    """The body as the model sends it, where the model is at hand and says so; it is somebody's code."""
+    """The body as the model sends it, if the model is at hand and says so; it is somebody's code."""
     make = about(moment.trace.options.get("model")).body
     try:
         if make and isinstance(body := make(request), dict):

@@ -25,7 +25,7 @@ _MAX_TOOLS = 40
 
 @dataclass
 class View:
-    """A trace on show. `driver` drives its walk, where it is one that still goes on."""
+    """A trace on show. `driver` drives its walk, if it is one that still goes on."""
 
     trace: TraceLog
     driver: Driver | None = None
@@ -77,7 +77,7 @@ def _breakpoints(trace: TraceLog) -> list[dict[str, Any]]:
 
 
 def compared(view: View) -> tuple[dict[str, Any] | None, list[list[int]] | None]:
-    """The overview of the other trace, and the pairs of steps; nothing where nothing is compared.
+    """The overview of the other trace, and the pairs of steps; nothing if nothing is compared.
 
     >>> compared(View(TraceLog()))
     (None, None)
@@ -92,7 +92,7 @@ def compared(view: View) -> tuple[dict[str, Any] | None, list[list[int]] | None]
 
 
 def partner(pairs: list[list[int]] | None, step: int) -> int:
-    """The step of the other trace beside a step of this one; the nearest before it, where it has none.
+    """The step of the other trace beside a step of this one; the nearest before it, if it has none.
 
     >>> partner([[0, 0], [1, -1], [2, 1]], 1), partner([[0, 0], [1, -1], [2, 1]], 2), partner(None, 5)
     (0, 1, 5)
@@ -141,7 +141,7 @@ def notes_of(trace: TraceLog) -> dict[str, str]:
 def add_note(trace: TraceLog, seq: int, text: str) -> None:
     """Note something about a step; an empty text takes the note away.
 
-    Raises `InvalidInput` where the notes of a trace grow beyond 100,000 characters.
+    Raises `InvalidInput` if the notes of a trace grow beyond 100,000 characters.
 
     >>> trace = TraceLog()
     >>> add_note(trace, 3, "See?")

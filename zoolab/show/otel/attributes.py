@@ -56,7 +56,7 @@ def as_scalar(value: object) -> str | int | float | bool | None:
 
 
 def member(value: object, name: str) -> Mapping[str, Any]:
-    """An object within an object; empty where there is none.
+    """An object within an object; empty if there is none.
 
     >>> member({"function": {"name": "add"}}, "function"), member([], "function")
     ({'name': 'add'}, {})

@@ -88,7 +88,7 @@ def to_otel(
     ['invoke_agent', 'chat scripted']
     """
     exporter = Exporter(trace.run_id, provider, SCHEMA_URL)
-    # Who answered, where nobody said it: perhaps a script. The conventions allow a name of one's own.
+    # Who answered, if nobody said it: perhaps a script. The conventions allow a name of one's own.
     said = _Said(content, as_name(trace.meta.get("provider")) or "zoolab")
     _Walk(exporter, said, trace, window_of(trace)).write(as_name(trace.meta.get("agent")))
     return exporter.spans

@@ -30,7 +30,7 @@ class Window(NamedTuple):
         return Window(start, min(max(end, start), self.end))
 
     def latest(self, start: int, length: int) -> Window:
-        """A part of this length from `start` on, or from earlier, where there is no room for it.
+        """A part of this length from `start` on, or from earlier, if there is no room for it.
 
         >>> Window(10, 20).latest(12, 5), Window(10, 20).latest(18, 5)
         (Window(start=12, end=17), Window(start=15, end=20))

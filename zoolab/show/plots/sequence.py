@@ -184,7 +184,7 @@ def _verdict(verdict: Verdict) -> tuple[str, str]:
 
 
 def _asked(seq: int, step: Step) -> Iterator[Arrow]:
-    """What the user said last, where it is new."""
+    """What the user said last, if it is new."""
     said = [message.get("content") for message in step.new_messages if message.get("role") == "user"]
     if said:
         yield Arrow(seq, "User", "App", plain(said[-1], 60))

@@ -116,7 +116,7 @@ class StepTimelineDisplay(Display):
         headline(ax, ", ".join(said), bars | marks)
 
     def _draw_turns(self, ax: Axes) -> None:
-        """Every other turn stands on grey, and is named, where there is room."""
+        """Every other turn stands on grey, and is named, if there is room."""
         turns = self.steps_[self.steps_["turn"] > 0].groupby("turn")["start"].min()
         edges = [*turns, _end(self.steps_)]
         ax.set_xlim(min(self.steps_["start"]), edges[-1])
@@ -128,7 +128,7 @@ class StepTimelineDisplay(Display):
                 ax.axvspan(left, right, color=PALE, alpha=0.6, lw=0, zorder=0)
             room, last = (right - left) / span, right == edges[-1]
             if room > 1 / 30 or last:
-                # The last turn has fewer steps than others; where they are many, its number stands out a bit.
+                # The last turn has fewer steps than others; if they are many, its number stands out a bit.
                 place, ha = ((left + right) / 2, "center") if room > 1 / 30 else (left, "left")
                 said = f"turn {number:.0f}" if room > 1 / 12 else f"{number:.0f}"
                 ax.text(place, -0.58, said, ha=ha, va="top", fontsize=SMALL, color=GREY)

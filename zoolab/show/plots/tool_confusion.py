@@ -83,7 +83,7 @@ class ToolConfusionDisplay(Display):
     def from_frame(cls, frame: pd.DataFrame, *, ax: Axes | None = None) -> Self:
         """Draw the first call of each run of a frame of steps.
 
-        `expected_tool` says what each should be, "" where none is needed; runs without it are left out.
+        `expected_tool` says what each should be, "" if none is needed; runs without it are left out.
 
         Raises:
             InvalidInput: It is no frame of steps.
@@ -138,7 +138,7 @@ class ToolConfusionDisplay(Display):
 
 
 def _name_columns(ax: Axes, names: list[str]) -> None:
-    """Names lie flat where they have room, else aslant."""
+    """Names lie flat if they have room, else aslant."""
     ax.set_xticks(range(len(names)), names, parse_math=False)
     if max(map(len, names)) * len(names) > _ABREAST:
         ax.tick_params(axis="x", rotation=35)
