@@ -178,7 +178,7 @@ print(ask({**body, "messages": messages})["content"])
 # `walk` takes the six steps in order and stops at each. Ask it for the next step as often as you like.
 
 # %%
-from zoolab.trace import headline
+from zoolab.show.headlines import headline
 
 steps = walk("What is 42 + 58?", [add], model)
 for _ in range(4):

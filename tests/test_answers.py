@@ -10,7 +10,7 @@ from zoolab.errors import InvalidInput
 from zoolab.loop import walk
 from zoolab.policy import Policy
 from zoolab.records import Decision, Failure, Limits, Outcome, Reply, Result, Verdict
-from zoolab.trace import run
+from zoolab.runs import run
 
 
 def test_define_can_be_answered_with_other_tools():

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zoolab import Replay, ToolRegistry, Trace, inspect, run
+from zoolab.runs import read_conversation
 from zoolab.toolbox.starter import add
-from zoolab.trace.conversation import read_conversation
 
 JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=5), st.lists, max_leaves=5)
 CALL = st.fixed_dictionaries(

@@ -24,11 +24,11 @@ from zoolab.errors import (
 from zoolab.loop import walk
 from zoolab.models.scripted import Scripted
 from zoolab.records import Context, Outcome
+from zoolab.runs import Trace
 from zoolab.steps.define import tool
 from zoolab.steps.execute import MAX_MESSAGE, Job, Runner
 from zoolab.steps.validate import check_arguments
 from zoolab.tools import Tool
-from zoolab.trace import Trace
 
 USER = contextvars.ContextVar("USER", default="nobody")
 

@@ -20,8 +20,9 @@ from zoolab.models.faulty import FAULTS
 from zoolab.models.openai import OpenAIModel
 from zoolab.nested import as_tool
 from zoolab.records import Limits, Outcome, Reply, Request
-from zoolab.trace import Trace
-from zoolab.trace.lines import details
+from zoolab.runs import Trace
+from zoolab.show.moment import moments_of
+from zoolab.show.text import details
 
 ARGUMENTS = {"a": 2, "unit": "C", "hosts": ["db01"]}
 LIMITS = Limits(retries=99)
@@ -93,7 +94,7 @@ def test_a_fault_is_marked_in_its_step_and_leads_to_its_error(name, tmp_path, ca
     assert (trace.outcome == kind.code) is (name in ENDING)
     check_paired(trace.messages)
     assert Trace.load(trace.save(tmp_path / "trace.jsonl")) == trace
-    shown = {line for step in trace.steps for line in details(step) if "fault injected" in line}
+    shown = {line for at in moments_of(trace) for line in details(at) if "fault injected" in line}
     assert all(name in line for line in shown)
     assert shown or trace.fault
     assert f"fault injected: {name}" in trace.to_html()

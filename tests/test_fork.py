@@ -9,8 +9,8 @@ from zoolab.errors import InvalidInput, ToolLoopLimitReached
 from zoolab.loop import walk
 from zoolab.models.scripted import Scripted
 from zoolab.records import Context, Decision, Limits, Outcome, Reply, ToolCall, Verdict
+from zoolab.runs import Trace, run
 from zoolab.steps.define import tool
-from zoolab.trace import Trace, run
 from zoolab.trace.events import events_of
 
 
@@ -230,7 +230,7 @@ def test_a_loaded_trace_needs_its_tools(tmp_path):
 
 def test_a_loaded_trace_needs_a_model(tmp_path):
     loaded = Trace.load(run("Hi", [], Scripted(["Done."])).save(tmp_path / "t.jsonl"))
-    with pytest.raises(InvalidInput, match="nobody answers"):
+    with pytest.raises(InvalidInput, match="no model to continue"):
         loaded.fork(1, None, tools=[])
 
 

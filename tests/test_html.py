@@ -33,8 +33,8 @@ from zoolab.records import (
     Withheld,
 )
 from zoolab.registry import ToolRegistry
-from zoolab.trace.story.markup import Html, block, join, style_sheet, tag, visible
-from zoolab.trace.story.page import MAX_STEPS, render_fragment, render_page
+from zoolab.show.markup import Html, block, join, style_sheet, tag, visible
+from zoolab.show.page import MAX_STEPS, render_fragment, render_page
 
 ALLOWED = {"class", "lang", "charset", "name", "content", "scope", "value", "tabindex", "role"}
 ALLOWED |= {"aria-label", "aria-hidden", "data-label"}
@@ -301,14 +301,14 @@ def test_a_permission_tells_what_was_asked_and_what_was_decided(choice: Any) -> 
 
 
 def test_withheld_tools_are_told_with_why() -> None:
-    withheld = tuple(Withheld(f"tool_{n}", n, 0.1, f"rank {n} of 60, 8 are sent") for n in range(9, 60))
+    withheld = tuple(Withheld(f"tool_{n}", n, 0.1, f"rank {n} of 60, 8 are sent") for n in range(9, 160))
     messages = Messages([{"role": "user", "content": "Hi"}])
     trace = Trace()
     trace.add(Step("request", 1, None, Request(messages, withheld=withheld), messages, 1))
     text = read_safely(trace.to_html()).text
-    assert "51 tools withheld" in text
-    assert "tool_9: rank 9 of 60, 8 are sent" in text
-    assert "and 11 more tools, left out here" in text
+    assert "100 withheld" in text
+    assert "tool_9: withheld, rank 9 of 60, 8 are sent" in text
+    assert "51 more tools are left out here." in text
 
 
 def test_a_sub_agent_is_told_and_its_steps_are_folded_in_one_level_deep() -> None:
@@ -352,8 +352,8 @@ def test_what_a_tool_printed_has_a_label_that_can_be_seen() -> None:
     trace.add(Step("execute", 1, 0, Outcome(1, stdout="counting"), messages))
     trace.add(Step("execute", 1, 1, Outcome(1), messages))
     text = read_safely(trace.to_html()).text
-    assert text.count("It printed, which the model does not see:counting") == 1
-    assert text.count("It printed") == 1
+    assert text.count("What it printed; the model does not see it:counting") == 1
+    assert text.count("What it printed") == 1
 
 
 def test_a_notebook_gets_the_story_and_a_line_of_text() -> None:
@@ -367,11 +367,11 @@ def test_a_notebook_gets_the_story_and_a_line_of_text() -> None:
 
 def test_long_texts_are_cut_and_say_so() -> None:
     tool = Tool("dump", "Dump.", {"type": "object"}, lambda: "x" * 60_000)
-    text = read_safely(run([("dump", {})], "y" * 9_000, tools=[tool]).to_html()).text
-    assert "cut: the first 4,000 of 60,000 characters" in text
-    assert "cut: the first 4,000 of 9,000 characters" in text
+    text = read_safely(run([("dump", {})], "y" * 19_000, tools=[tool]).to_html()).text
+    assert "cut: the first 16,000 of 60,002 characters" in text
+    assert "cut: the first 4,000 of 19,000 characters" in text
     assert "60 kB -> 16 kB" in text
-    assert "x" * 4_001 not in text
+    assert "x" * 16_001 not in text
 
 
 def test_5000_steps_fit_on_a_page() -> None:
@@ -424,7 +424,7 @@ def test_nothing_is_fetched_and_the_fragment_is_no_page() -> None:
 
 
 def test_the_style_is_scoped_and_reads_on_both_grounds() -> None:
-    css = style_sheet("zoolab.trace.story", "story.css", ".zoolab-story")
+    css = style_sheet("zoolab.show", "story.css", ".zoolab-story")
     selectors = re.findall(r"([^{}]+)\{", re.sub(r"/\*.*?\*/|@[^{]+\{", "", css, flags=re.DOTALL))
     assert all(
         ".zoolab-story" in part for selector in selectors for part in selector.split(",") if part.strip()

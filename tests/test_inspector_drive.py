@@ -28,15 +28,15 @@ from zoolab import (
     walk,
 )
 from zoolab.errors import InvalidInput, InvalidSchema, ReplayMiss
-from zoolab.inspector import forks
-from zoolab.inspector.compare import align, compare
-from zoolab.inspector.driver import Driver
-from zoolab.inspector.edits import edited, fields_of
 from zoolab.records import Failure, Limits, Result
+from zoolab.show.inspector import forks
+from zoolab.show.inspector.compare import align, compare
+from zoolab.show.inspector.driver import Driver
+from zoolab.show.inspector.edits import edited, fields_of
 
 
 def driven(*replies: Any, tools: Any = TOOLS, **options: Any) -> Driver:
-    return Driver(walk("Hi", tools, Scripted(replies), envelope="plain", **options))
+    return Driver(walk("Hi", tools, Scripted(replies), envelope="plain", **options), Trace())
 
 
 def kinds(trace: Trace) -> str:
@@ -476,9 +476,9 @@ def test_live_asks_the_model_again_and_says_what_it_costs() -> None:
         "look": True,
         "replay": False,
         "live": False,
-        "live_costs": "nobody is there to be asked",
+        "live_costs": "there is no model to ask",
     }
-    with pytest.raises(InvalidInput, match="nobody answers"):
+    with pytest.raises(InvalidInput, match="no model to continue"):
         forks.live(TRACES["empty"], 0, None)
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import time
+from html import unescape
 from typing import Any
 
 import pytest
@@ -15,8 +17,11 @@ from walks import CALL, TOOLS
 
 from zoolab import Decision, Faulty, Outcome, Replay, Scripted, Tool, Trace
 from zoolab.errors import InvalidInput
-from zoolab.inspector.bounds import sendable
-from zoolab.inspector.overview import (
+from zoolab.jsontext import visible
+from zoolab.records import Verdict
+from zoolab.show.blocks import blocks as blocks_of
+from zoolab.show.bounds import sendable
+from zoolab.show.inspector.overview import (
     EDITED,
     ERROR,
     LETTERS,
@@ -26,9 +31,10 @@ from zoolab.inspector.overview import (
     marks_of,
     overview_of,
 )
-from zoolab.inspector.panels.panel import panel_of
-from zoolab.inspector.patches import list_patch
-from zoolab.records import Verdict
+from zoolab.show.inspector.panel import panel_of as panel_of_moment
+from zoolab.show.inspector.patches import list_patch
+from zoolab.show.moment import Moment, moments_of
+from zoolab.show.text import details
 from zoolab.toolbox import starter
 
 SHAPES = {
@@ -55,11 +61,15 @@ PAYLOADS = [
 ]
 
 
+def panel_of(trace: Trace, seq: int) -> dict[str, Any]:
+    return panel_of_moment(Moment(trace, trace.index(seq)))
+
+
 def check_panel(panel: dict[str, Any]) -> int:
     """A panel is what the browser expects; returns its bytes."""
     text = json.dumps(panel, ensure_ascii=False, allow_nan=False)
     for block in panel["blocks"] + panel["tabs"]["raw"] + panel["tabs"]["full"]:
-        assert set(block) - {"b", "before"} == SHAPES[block["b"]]
+        assert set(block) - {"b", "before", "fold"} == SHAPES[block["b"]]
     assert set(panel["tabs"]) == {"diff", "full", "raw", "python", "note"}
     compile(panel["tabs"]["python"], "<step>", "exec")
     return len(text.encode())
@@ -162,7 +172,7 @@ def test_each_error_is_marked_and_counted_once(name: str) -> None:
     assert marked == [error.seq for error in trace.errors if error.seq is not None]
     assert overview["totals"]["errors"] == len(marked)
     assert first_error(trace) == (marked[0] if marked else None)
-    assert [marks_of(trace, seq) for seq in range(len(trace))] == overview["marks"]
+    assert [marks_of(moment) for moment in moments_of(trace)] == overview["marks"]
 
 
 def test_a_permission_is_no_edit() -> None:
@@ -440,3 +450,17 @@ def test_the_wire_is_the_body() -> None:
 def test_what_is_sent_is_json_for_any_browser(value: Any) -> None:
     text = json.dumps(sendable({"x": [value]}), allow_nan=False, ensure_ascii=False)
     text.encode()
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_the_page_and_the_terminal_show_the_blocks_of_the_panel(name: str) -> None:
+    trace = TRACES[name]
+    page = unescape(re.sub(r"</?[a-z][^>]*>", "", trace.to_html()))
+    for moment in moments_of(trace):
+        terminal = "\n".join(details(moment))
+        for block in sendable(blocks_of(moment)):
+            if block["b"] == "note" and not block["text"].startswith("Answered by hand"):
+                assert block["text"] in page
+            if block["b"] == "code" and len(block["text"]) < 600:
+                assert block["text"] in page
+                assert block.get("fold") or visible(block["text"].rstrip()) in visible(terminal)

@@ -10,8 +10,8 @@ from walks import CALL, TOOLS, Watched, add, check_paired
 from zoolab.errors import InvalidInput, LoopError, ModelError, ToolLoopLimitReached, ToolRetriesExhausted
 from zoolab.nested import as_tool
 from zoolab.records import Limits, Reply
+from zoolab.runs import Trace, run
 from zoolab.steps.define import tool
-from zoolab.trace import Trace, run
 
 
 def test_check_status_as_documented():

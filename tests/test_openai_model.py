@@ -20,8 +20,8 @@ from zoolab import Scripted, walk
 from zoolab.errors import ModelError
 from zoolab.models.openai import OpenAIModel, make_client
 from zoolab.records import Limits, Reply, Request
+from zoolab.runs import Trace
 from zoolab.toolbox.starter import starter_tools
-from zoolab.trace import Trace
 
 KEY = "sk-proj-Zq81TestTestTestTest9xW"
 HELLO = Request([{"role": "user", "content": "Hello"}])

@@ -35,9 +35,9 @@ from zoolab.errors import ERROR_CODES, InvalidInput, ModelError, ZoolabError
 from zoolab.nested import as_tool
 from zoolab.records import Decision, Failure, Fault, Outcome, Reply
 from zoolab.repair import RuleRepair
-from zoolab.trace.otel import MAX_DEPTH, SCHEMA_URL
-from zoolab.trace.parts import MAX_MESSAGES, MAX_TEXT, encode_messages
-from zoolab.trace.running import drive
+from zoolab.runs import drive
+from zoolab.show.otel.attributes import MAX_MESSAGES, MAX_TEXT, encode_messages
+from zoolab.show.otel.semantics import MAX_DEPTH, SCHEMA_URL
 
 OFFICIAL = {getattr(gen_ai_attributes, name) for name in dir(gen_ai_attributes) if name.startswith("GEN_AI_")}
 OPERATIONS = {each.value for each in gen_ai_attributes.GenAiOperationNameValues}

@@ -22,7 +22,6 @@ from walks import TOOLS
 
 from zoolab import plots
 from zoolab.errors import InvalidInput, ZoolabError
-from zoolab.inspector.panels.panel import panel_of
 from zoolab.loop import walk
 from zoolab.models.scripted import Scripted
 from zoolab.plots import (
@@ -37,9 +36,11 @@ from zoolab.plots import (
 )
 from zoolab.records import Limits, Reply
 from zoolab.repair import RuleRepair
+from zoolab.runs import Trace
+from zoolab.show.inspector.panel import panel_of
+from zoolab.show.moment import Moment
 from zoolab.study import Case, experiment
 from zoolab.tokens import tokens_in
-from zoolab.trace import Trace
 
 GOOD, BAD, BROKEN = ("add", {"a": 1}), ("add", {"a": "1"}), ("add", '{"a": ')
 FAILS, INVENTED = ("fail", {}), ("fly", {})
@@ -706,7 +707,7 @@ def test_plots_and_inspector_estimate_tokens_alike():
     messages = last[["system", "user", "assistant", "tool", "other"]].sum()
     assert round(messages) == tokens_in(trace.messages)
     assert round(last["tool schemas"]) == tokens_in(tools=[tool.schema() for tool in TOOLS])
-    told = json.dumps(panel_of(trace, 0))
+    told = json.dumps(panel_of(Moment(trace, 0)))
     assert f"about {tokens_in(tools=[tool.schema() for tool in TOOLS]):,} tokens in every request" in told
 
 

@@ -12,10 +12,11 @@ from server import completion, serving
 from walks import TOOLS
 
 from zoolab import Replay, Scripted, Trace, run
-from zoolab.inspector.panels.panel import panel_of
 from zoolab.models.openai import OpenAIModel
 from zoolab.records import Reply, Request
-from zoolab.trace.lines import details
+from zoolab.show.inspector.panel import panel_of
+from zoolab.show.moment import Moment, moments_of
+from zoolab.show.text import details
 
 OTHER = [{"role": "system", "content": "Only the result."}, {"role": "user", "content": "WORKED EXAMPLE"}]
 
@@ -33,9 +34,9 @@ class Wrapping:
 def shown(trace: Trace) -> dict[str, str]:
     """What each view shows of the request and of the reply."""
     views = {"html": trace.to_html(), "markdown": trace.to_markdown()}
-    views["lines"] = "\n".join(line for step in trace.steps for line in details(step))
+    views["lines"] = "\n".join(line for moment in moments_of(trace) for line in details(moment))
     for step in (1, 2):
-        views[f"panel {trace.steps[step].kind}"] = json.dumps(panel_of(trace, step))
+        views[f"panel {trace.steps[step].kind}"] = json.dumps(panel_of(Moment(trace, step)))
     return views
 
 

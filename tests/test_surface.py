@@ -23,7 +23,7 @@ from zoolab.options import Options, WalkOptions
 
 PACKAGES = [
     "zoolab",
-    *(f"zoolab.{name}" for name in ("study", "inspector", "models", "plots", "toolbox")),
+    *(f"zoolab.{name}" for name in ("study", "models", "plots", "show", "show.inspector", "toolbox")),
 ]
 
 

@@ -24,6 +24,7 @@ from zoolab.loop import walk
 from zoolab.models.scripted import Scripted
 from zoolab.policy import Policy
 from zoolab.records import Decision, Limits
+from zoolab.runs import run
 from zoolab.toolbox import analytics, files
 from zoolab.toolbox.analytics import Analytics, analytics_tools
 from zoolab.toolbox.clock import clock_tools
@@ -32,7 +33,6 @@ from zoolab.toolbox.files import file_tools
 from zoolab.toolbox.security import Security, security_tools
 from zoolab.toolbox.support import Support, support_tools
 from zoolab.toolbox.tasks import TaskList, task_tools
-from zoolab.trace import run
 
 NOON = "2030-01-02T12:00:00+00:00"
 

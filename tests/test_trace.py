@@ -14,8 +14,9 @@ from zoolab.errors import InvalidInput, InvalidTrace, ModelError, ZoolabError
 from zoolab.loop import walk
 from zoolab.models.scripted import Scripted
 from zoolab.records import Decision, Limits, Outcome, Reply, Request, Result, ToolCall, Verdict
+from zoolab.runs import Trace, run
 from zoolab.steps.define import tool
-from zoolab.trace import Trace, run
+from zoolab.tools import Tool
 from zoolab.trace.storage import MAX_LINE
 
 ANY = [
@@ -396,3 +397,23 @@ def test_the_line_for_people_is_never_in_the_messages():
     assert trace.display[2].startswith("[boom\\x1b[2J] unknown_tool: ")
     assert len(trace.display) == len([m for m in trace.messages if m["role"] == "tool"]) == 3
     assert all(line not in str(trace.messages) for line in trace.display)
+
+
+def test_what_became_of_each_call_stands_under_its_turn_and_slot():
+    wipe = Tool("wipe", "Wipe.", {"type": "object"}, lambda: "wiped", risk="high")
+    add = Tool("add", "Add.", {"type": "object"}, lambda: 3)
+    calls = [("add", {}), ("fly", {}), ("wipe", {})]
+    trace = run("Go.", [add, wipe], Scripted([calls, "Done."]), ask=lambda _step: Decision("deny", "no"))
+    first, second = trace.turns
+    assert (first.number, second.calls, second.reply.text) == (1, {}, "Done.")
+    assert [call.fate for call in first.calls.values()] == ["ran", "failed", "stopped"]
+    ran, failed, stopped = first.calls.values()
+    assert (ran.verdict.ok, ran.decision, ran.outcome.value) == (True, None, 3)
+    assert (failed.verdict.error_code, failed.outcome, failed.result.error_code) == (
+        "unknown_tool",
+        None,
+        "unknown_tool",
+    )
+    assert (stopped.asked.choice, stopped.decision.choice) == ("pending", "deny")
+    of_calls = [seq for call in first.calls.values() for seq in call.steps]
+    assert sorted(of_calls + first.own) == list(range(first.seq, first.end))

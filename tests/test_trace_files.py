@@ -20,7 +20,9 @@ from zoolab import Faulty, Limits, Policy, Scripted, Trace, as_tool, run, tool, 
 from zoolab.errors import InvalidInput, InvalidTrace, ModelError, ZoolabError
 from zoolab.records import Outcome, Reply, Request
 from zoolab.repair import RuleRepair
-from zoolab.trace.lines import details, headline
+from zoolab.show.headlines import headline
+from zoolab.show.moment import moments_of
+from zoolab.show.text import details
 from zoolab.trace.storage import MAX_LINE
 
 
@@ -91,9 +93,9 @@ def show_all(trace: Trace) -> None:
     assert len(trace.to_frame()) == len(trace)
     trace.to_otel(content=True)
     inspector = trace.inspect()
-    for seq, step in enumerate(trace.steps):
-        inspector.step = seq
-        headline(step), details(step), repr(step)
+    for moment in moments_of(trace):
+        inspector.step = moment.seq
+        headline(moment.step), details(moment), repr(moment.step)
     for turn in {step.turn for step in trace.steps if isinstance(step.record, Request)}:
         wires = trace.show_wires(turn)
         str(wires), wires._repr_html_()

@@ -16,10 +16,10 @@ from zoolab.loop import walk
 from zoolab.models.scripted import Scripted
 from zoolab.records import Limits, Repair, ToolCall, Verdict
 from zoolab.registry import ToolRegistry
+from zoolab.runs import Trace, run
 from zoolab.steps.define import tool
 from zoolab.steps.validate import check_arguments, check_call, check_with_repair
 from zoolab.tools import Tool
-from zoolab.trace import Trace, run
 
 
 def explode(value: int) -> int:

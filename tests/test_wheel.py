@@ -31,7 +31,7 @@ def installed(tmp_path_factory) -> Path:
     "name",
     [
         *("py.typed", "recordings/starter.jsonl", "recordings/authored.jsonl"),
-        *("trace/story/story.css", "trace/story/ground.css", "loop.py"),
+        *("show/story.css", "show/ground.css", "loop.py"),
     ],
 )
 def test_it_holds_the_package_and_its_data(installed, name):

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from zoolab import errors as errors
     from zoolab import faults as faults
     from zoolab import grading as grading
-    from zoolab import inspector as inspector
     from zoolab import jsontext as jsontext
     from zoolab import lint as lint
     from zoolab import mcp as mcp
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from zoolab import retrieval as retrieval
     from zoolab import schema as schema
     from zoolab import secrets as secrets
+    from zoolab import show as show
     from zoolab import steps as steps
     from zoolab import study as study
     from zoolab import textcalls as textcalls
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from zoolab import tools as tools
     from zoolab import trace as trace
     from zoolab import wire as wire
+    from zoolab.awaited import arun, awalk
     from zoolab.grading.checking import check
-    from zoolab.inspector.inspector import inspect
     from zoolab.limits import Price
     from zoolab.loop import walk
     from zoolab.models.faulty import Faulty
@@ -58,12 +58,12 @@ if TYPE_CHECKING:
     from zoolab.predictions import predict
     from zoolab.records import Decision, Limits, Outcome, Reply, Request, Result, Step, ToolCall, Verdict
     from zoolab.registry import ToolRegistry
+    from zoolab.runs import Trace, inspect, run
     from zoolab.steps.define import tool
     from zoolab.steps.tool_call import read_calls
     from zoolab.steps.validate import check_call
     from zoolab.study import experiment
     from zoolab.tools import Context, Tool
-    from zoolab.trace import Trace, arun, awalk, run
 
 __version__ = "0.1.0"
 
@@ -112,7 +112,6 @@ if not TYPE_CHECKING:  # a type checker would take any name for one of this pack
         {
             "study": "experiment",
             "grading.checking": "check",
-            "inspector.inspector": "inspect",
             "limits": "Price",
             "loop": "walk",
             "models.switch": "model_for",
@@ -130,6 +129,7 @@ if not TYPE_CHECKING:  # a type checker would take any name for one of this pack
             "steps.validate": "check_call",
             "registry": "ToolRegistry",
             "tools": "Context Tool",
-            "trace": "Trace arun awalk run",
+            "runs": "Trace inspect run",
+            "awaited": "arun awalk",
         },
     )

@@ -78,7 +78,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _fail(text: str, code: int = COULD_NOT_RUN) -> int:
-    from zoolab.trace.lines import visible
+    from zoolab.jsontext import visible
 
     line = next(iter(text.splitlines()), "")
     print(f"zoolab: {visible(line)}", file=sys.stderr)

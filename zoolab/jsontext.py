@@ -165,6 +165,15 @@ def pointer_to(path: Any) -> str:
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
 
 
+def visible(text: str) -> str:
+    """`text` with control characters made visible, so that no model can command a terminal.
+
+    >>> visible("a\\x1b[2Jb")
+    'a\\\\x1b[2Jb'
+    """
+    return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text)
+
+
 def is_utf8(text: str) -> bool:
     """Whether the text can be sent: no lone surrogates.
 

@@ -14,12 +14,11 @@ from zoolab.options import Options, WalkOptions, check_model, passes_on
 from zoolab.policy import Permissions
 from zoolab.readonly import plain
 from zoolab.records import Model, Reply, Request, Step
+from zoolab.runs import RunOptions, run
 from zoolab.steps.define import as_registry
 from zoolab.steps.request import deny_names
 from zoolab.steps.validate import check_arguments
 from zoolab.tools import Tool, ToolReturn
-from zoolab.trace import run
-from zoolab.trace.running import RunOptions
 from zoolab.trace.summary import tokens_used
 
 

@@ -10,9 +10,10 @@ from loop import recorded_walk
 from pairs import Effort, Row, compare
 
 from zoolab import Trace
-from zoolab.inspector.overview import overview_of, packed
-from zoolab.inspector.panels.panel import panel_of
 from zoolab.jsontext import encode
+from zoolab.show.inspector.overview import overview_of, packed
+from zoolab.show.inspector.panel import panel_of
+from zoolab.show.moment import Moment
 
 ROUNDS = 100
 BESIDE = "json.dumps of every step's kind, call and whole messages[]"
@@ -20,7 +21,7 @@ BESIDE = "json.dumps of every step's kind, call and whole messages[]"
 
 def opening(trace: Trace) -> str:
     """What is sent when a trace is opened: the overview of all steps, and one panel."""
-    return encode({"overview": packed(overview_of(trace)), "panel": panel_of(trace, len(trace) - 1)})
+    return encode({"overview": packed(overview_of(trace)), "panel": panel_of(Moment(trace, len(trace) - 1))})
 
 
 def everything(trace: Trace) -> str:

@@ -19,8 +19,8 @@ from tools.datasets.checking import checks
 from zoolab.commands.record import record
 from zoolab.datasets.loading import rows_of
 from zoolab.errors import InvalidInput, ZoolabError
+from zoolab.jsontext import visible
 from zoolab.models.recording import Recording, shipped
-from zoolab.trace.lines import visible
 
 
 def run(arguments: Sequence[str]) -> int:

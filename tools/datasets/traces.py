@@ -25,9 +25,9 @@ from zoolab.models.replay import Replay
 from zoolab.policy import Policy
 from zoolab.records import Limits, Model
 from zoolab.registry import ToolRegistry
+from zoolab.runs import Trace
 from zoolab.toolbox.catalog import tools_named
-from zoolab.trace import Trace
-from zoolab.trace.marks import marks_by_step
+from zoolab.trace.injected import faults_by_step
 
 RECORDINGS = ("starter", "domains")
 #: So many selection outputs of each kind are gone on with.
@@ -140,7 +140,7 @@ def _wrong_programs() -> Iterator[Run]:
         trace = Trace()
         with suppress(ZoolabError):
             Trace.record(make(prompt), into=trace)
-        fault = next((fault.name for faults in marks_by_step(trace).values() for fault in faults), None)
+        fault = next((fault.name for faults in faults_by_step(trace).values() for fault in faults), None)
         made, who = "seeded" if fault else "authored", "a recording of Needle 3 and SmolLM2"
         yield Run(id, made, who, prompt, trace, f"program: {cause}", fault=fault)
 
@@ -199,7 +199,7 @@ def _breakable(name: str, replays: Mapping[str, Replay]) -> Row | None:
         return asked[0]
     for each in asked:
         model = Faulty(replays[each["recording"]], [name], times=1, slow_seconds=0, hang_seconds=0)
-        if any(marks_by_step(_walked(each, model)).values()):
+        if any(faults_by_step(_walked(each, model)).values()):
             return each
     return None
 

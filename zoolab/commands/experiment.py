@@ -11,11 +11,10 @@ from typing import Any
 from zoolab.errors import InvalidInput
 from zoolab.files import write_whole
 from zoolab.jobs import dask_executor
-from zoolab.jsontext import encode_line
+from zoolab.jsontext import encode_line, visible
 from zoolab.study import Experiment, experiment
 from zoolab.study.comparison import ENDS
 from zoolab.study.config import read_config
-from zoolab.trace.lines import visible
 
 DONE, FELL_SHORT = 0, 1
 

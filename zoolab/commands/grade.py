@@ -18,7 +18,7 @@ from zoolab.grading.judge import DEFAULT_SEED
 from zoolab.grading.onworker import NotGraded
 from zoolab.grading.report import grades_csv, points, summary, write_report
 from zoolab.jobs import dask_executor
-from zoolab.trace.lines import visible
+from zoolab.jsontext import visible
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from zoolab.files import write_whole
-from zoolab.inspector.page import render_interactive_page
-from zoolab.trace import Trace
+from zoolab.runs import Trace
+from zoolab.show.inspector.static_page import render_interactive_page
 
 
 def inspect_saved(path: str, output: str | None) -> int:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from zoolab.jsontext import visible
 from zoolab.policy.permissions import PolicyFile, policies_path
-from zoolab.trace.lines import visible
 
 
 def show_or_change(action: str, rule: str) -> int:

@@ -10,14 +10,14 @@ from typing import Any
 
 from zoolab.commands.models import DEFAULT_TOOLS, is_live, model_of
 from zoolab.errors import InvalidInput, LoopError
+from zoolab.jsontext import visible
 from zoolab.loop import walk
 from zoolab.models.replay import Replay
 from zoolab.models.scripted import Scripted
 from zoolab.policy import Policy
 from zoolab.records import Limits
+from zoolab.runs import Trace
 from zoolab.toolbox.catalog import tools_named
-from zoolab.trace import Trace
-from zoolab.trace.lines import visible
 
 #: A model that only repeats itself is recorded for so long.
 TURNS = 3

@@ -12,16 +12,18 @@ from zoolab.about import about
 from zoolab.anyjson import encode_any
 from zoolab.commands.models import DEFAULT_PROMPT, DEFAULT_RECORDING, is_live, model_of, tools_of
 from zoolab.errors import ReplayMiss
-from zoolab.jsontext import excerpt
+from zoolab.jsontext import excerpt, visible
 from zoolab.loop import walk
 from zoolab.models.recording import Recording
 from zoolab.policy import Permissions, ask_user
 from zoolab.records import Decision, Step
+from zoolab.runs import Trace
 from zoolab.secrets import scrub
-from zoolab.trace import Trace
+from zoolab.show.headlines import headline
+from zoolab.show.moment import Moment, moments_of
+from zoolab.show.text import change, details
 from zoolab.trace.events import events_of
-from zoolab.trace.lines import change, details, headline, visible
-from zoolab.trace.running import drive
+from zoolab.trace.log import drive
 
 _COLOURS = {
     "define": "cyan",
@@ -58,8 +60,8 @@ def show_saved(options: argparse.Namespace) -> int:
     trace = Trace.load(options.load)
     if not options.json:
         show = Printer(sys.stdout)
-        for step in trace.steps:
-            show(step)
+        for moment in moments_of(trace):
+            show(moment)
     for error in trace.errors[-1:]:
         if error.seq is None:
             print(f"zoolab: the run ended with {error.code}: {visible(error.message)}", file=sys.stderr)
@@ -83,7 +85,7 @@ def list_recording(options: argparse.Namespace) -> int:
 def _follow(trace: Trace, steps: Any, show: Printer | None, yes: bool) -> None:
     def answer(step: Step) -> Decision | None:
         if show is not None:
-            show(step)
+            show(Moment(trace, len(trace.steps) - 1))
         return _decide(step, yes) if step.status == "pending" else None
 
     drive(trace, steps, answer)
@@ -136,22 +138,19 @@ class Printer:
         from rich.console import Console
 
         self._console = Console(file=screen, highlight=False, markup=False, emoji=False, soft_wrap=True)
-        self._number = 0
-        self._messages = 0
 
-    def __call__(self, step: Step) -> None:
+    def __call__(self, moment: Moment) -> None:
         from rich.text import Text
 
-        self._number += 1
+        step = moment.step
         bad = step.status == "error"
         mark = {"error": "✗ ", "pending": "? "}.get(step.status, "")
-        line = Text(f"{self._number:>3}  ")
+        line = Text(f"{moment.seq + 1:>3}  ")
         line.append(f"{step.kind:<10}", style=f"bold {_COLOURS[step.kind]}")
         line.append(f"turn {step.turn}  " if step.turn else " " * 8, style="dim")
         line.append(mark + visible(headline(step)), style="bold red" if bad else "bold")
         self._console.print(line)
-        for detail in details(step):
+        for detail in details(moment):
             for part in visible(detail).splitlines() or [""]:
                 self._console.print(Text(" " * 23 + part))
-        self._console.print(Text(" " * 23 + visible(change(step, self._messages)), style="dim"))
-        self._messages = len(step.messages)
+        self._console.print(Text(" " * 23 + visible(change(moment)), style="dim"))

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from zoolab.trace import Trace
+    from zoolab.runs import Trace
 
 #: The house writes to its own people; whatever else cannot be undone is asked about, and nobody is there.
 HOUSE_RULES = Policy(allow=["send_mail(*@example.org)"])

@@ -19,7 +19,7 @@ from zoolab.tools import Tool
 if TYPE_CHECKING:
     import pandas as pd
 
-    from zoolab.trace import Trace
+    from zoolab.runs import Trace
 
 Row = dict[str, Any]
 
@@ -109,7 +109,7 @@ def load_trace(name: str) -> Trace:
     Traceback (most recent call last):
     zoolab.errors.InvalidInput: no trace is named 'no-such'; expected an id of load("traces")
     """
-    from zoolab.trace import Trace
+    from zoolab.runs import Trace
 
     if name not in {row["id"] for row in rows_of("traces")}:
         raise InvalidInput(f"no trace is named {name!r}", expected='an id of load("traces")')

@@ -25,8 +25,8 @@ from zoolab.grading.student import Student, Wrong, cleaned
 from zoolab.grading.submissions import read_cells, without_magics
 from zoolab.grading.worker.notebook import Notebook
 from zoolab.grading.worker.serve import serve
-from zoolab.trace.conversation import read_conversation
-from zoolab.trace.lines import visible
+from zoolab.jsontext import visible
+from zoolab.runs import read_conversation
 
 _CHECKS = re.compile(r"(?:\w++ *+= *+)?(?:zoolab\.)?check\(|(?:from|import) zoolab\b")
 # JupyterLab aligns the cells of a table to the right; colours are the page's own, light or dark.
@@ -51,7 +51,7 @@ class Checked:
         walks = [found for found in self.failed if found.walk and case in (None, found.name)]
         if not walks:
             return None
-        from zoolab.inspector.inspector import inspect
+        from zoolab.runs import inspect
 
         try:
             return inspect(read_conversation(walks[0].walk, meta={"agent": f"your loop in {walks[0].name}"}))

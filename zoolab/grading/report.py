@@ -16,7 +16,7 @@ from zoolab.grading.gradebook import ClassGrades, Kept, Row, file_name
 from zoolab.grading.judge import CaseGrade
 from zoolab.grading.labs import Lab
 from zoolab.jsontext import encode_line
-from zoolab.trace.story.markup import Html, code, facts, join, note, style_sheet, table, tag
+from zoolab.show.markup import Html, code, facts, join, note, style_sheet, table, tag
 
 
 def write_report(grades: ClassGrades) -> Path:

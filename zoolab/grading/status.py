@@ -13,7 +13,7 @@ from zoolab.grading.isolation import shut_in
 from zoolab.grading.judge import CaseGrade, grade
 from zoolab.grading.labs import Lab, labs_folder, load_lab
 from zoolab.grading.submissions import read_cells
-from zoolab.trace.lines import visible
+from zoolab.jsontext import visible
 
 _LONGEST = 80
 

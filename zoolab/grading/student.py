@@ -10,7 +10,7 @@ from typing import Any
 
 from zoolab.grading.channel import Closed, Gone, Late
 from zoolab.grading.waiting import WHOLE, Process, Wait, in_words
-from zoolab.trace.lines import visible
+from zoolab.jsontext import visible
 
 
 def cleaned(text: Any, limit: int = 300) -> str:

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import ExecutionFailed, InvalidInput, PermissionDenied, ResourceNotFound
+from zoolab.jsontext import visible
 from zoolab.mcp.connection import Connection
 from zoolab.mcp.listing import Change, Listed, compare, one_line, pins_folder, read_pins, sort_out, write_pins
 from zoolab.registry import ToolRegistry
 from zoolab.tools import Risk, Tool
-from zoolab.trace.lines import visible
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult

@@ -21,9 +21,8 @@ from typing import Any
 
 from zoolab.errors import InvalidInput, InvalidSchema
 from zoolab.files import write_whole
-from zoolab.jsontext import canonical, digest, encode_line, is_utf8
+from zoolab.jsontext import canonical, digest, encode_line, is_utf8, visible
 from zoolab.schema.checker import SchemaChecker
-from zoolab.trace.lines import visible
 
 MAX_TOOLS = 512
 MAX_PAGES = 100

@@ -102,7 +102,7 @@ class AblationDisplay(Display):
             by: The column of the variant.
             score: The column of the score.
             baseline: The variant to compare with; by default the first one.
-            decisive: The variants whose difference counts as decisive, where a test of all of them at once
+            decisive: The variants whose difference counts as decisive, if a test of all of them at once
                 has told; by default those whose interval leaves out 0.
             ax: Axes to draw on.
 

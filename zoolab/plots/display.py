@@ -37,7 +37,7 @@ class Display:
     ax_: Axes
     #: Their figure.
     figure_: Figure | SubFigure
-    #: What the axes say where there is nothing to draw.
+    #: What the axes say if there is nothing to draw.
     nothing = ""
     #: Inches of a figure of its own, which is 6 wide.
     height = 4.0

@@ -23,12 +23,13 @@ from zoolab.plots.display import (
     whole_numbers,
 )
 from zoolab.plots.frames import check_trace, errors_in, graded_in, runs_in, steps_in
+from zoolab.trace.frame import to_frame
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from zoolab.trace import Trace
+    from zoolab.trace.log import TraceLog
 
 _NOT_GRADED = "not graded"
 _FATES = ("recovered", "unrecovered", _NOT_GRADED, "silently wrong")
@@ -42,7 +43,7 @@ class ErrorTaxonomyDisplay(Display):
     An error is a step that failed (its result only says again what the call had), or the end of a run
     without an answer.
 
-    recovered: later in the run a call of the same tool ran without an error (of any tool, where the tool
+    recovered: later in the run a call of the same tool ran without an error (of any tool, if the tool
         does not exist), or the run ended in an answer that was graded and is not wrong.
     not graded: no such call, and the run ended in an answer that nobody graded: it may be right or wrong.
     unrecovered: none of these; and every error that ended a run.
@@ -50,7 +51,7 @@ class ErrorTaxonomyDisplay(Display):
         the picture says so in place of a number.
 
     A run is graded if it has a score or if a tool was expected of it. It is wrong if its score is less than
-    0.5, or, where there is no score, if the tool that was expected was not called. It stands as no_tool_call
+    0.5, or, if there is no score, if the tool that was expected was not called. It stands as no_tool_call
     or wrong_tool, if the tool was to blame, and else as wrong_answer.
 
     `counts_` holds a row for each code and a column for each of the four.
@@ -78,9 +79,9 @@ class ErrorTaxonomyDisplay(Display):
             self.nothing = "no error; whether answers are silently wrong was not graded"
 
     @classmethod
-    def from_trace(cls, trace: Trace, *, ax: Axes | None = None) -> Self:
+    def from_trace(cls, trace: TraceLog, *, ax: Axes | None = None) -> Self:
         """Draw the errors of one run."""
-        return cls.from_frame(check_trace(trace).to_frame(), ax=ax)
+        return cls.from_frame(to_frame(check_trace(trace)), ax=ax)
 
     @classmethod
     def from_frame(
@@ -96,7 +97,7 @@ class ErrorTaxonomyDisplay(Display):
         Args:
             frame: The steps.
             summary: One row a run, with run_id, outcome and the score; by default the frame itself has it.
-            score: The column of the score, from 0 to 1; by default `success`, where there is one.
+            score: The column of the score, from 0 to 1; by default `success`, if there is one.
             ax: Axes to draw on.
 
         Raises:

@@ -8,12 +8,13 @@ from zoolab.plots.display import INK, SMALL, Display, count, headline
 from zoolab.plots.frames import check_trace, graded_in, is_known, runs_in, steps_in
 from zoolab.plots.intervals import draw_rates
 from zoolab.study.statistics import rate
+from zoolab.trace.frame import to_frame
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from zoolab.trace import Trace
+    from zoolab.trace.log import TraceLog
 
 NO_FAULT = "no fault"
 
@@ -24,12 +25,12 @@ class FaultRecoveryDisplay(Display):
     """For each injected fault, how often the run came to its answer all the same.
 
     A run recovers if it ends in an answer that was graded and is not wrong: its score is 0.5 or more, or,
-    where there is no score, the tool that was expected was called. A run that nobody graded is left out;
-    where no run is graded, the picture shows how many answered and says that they are not graded. A run
+    if there is no score, the tool that was expected was called. A run that nobody graded is left out;
+    if no run is graded, the picture shows how many answered and says that they are not graded. A run
     with several faults counts for each of them. Below, for comparison, the runs without a fault. Intervals
     are Wilson's, at 95 % (`zoolab.study.statistics.rate`).
 
-    `rates_` holds for each fault recovered (`answered`, where no run is graded), runs, rate, low, high.
+    `rates_` holds for each fault recovered (`answered`, if no run is graded), runs, rate, low, high.
 
     >>> from zoolab import Scripted, run
     >>> trace = run("Hi", [], Scripted(["Hello"]))
@@ -54,9 +55,9 @@ class FaultRecoveryDisplay(Display):
             self.nothing = "no run with a fault was graded"
 
     @classmethod
-    def from_trace(cls, trace: Trace, *, ax: Axes | None = None) -> Self:
+    def from_trace(cls, trace: TraceLog, *, ax: Axes | None = None) -> Self:
         """Draw the faults of one run."""
-        return cls.from_frame(check_trace(trace).to_frame(), ax=ax)
+        return cls.from_frame(to_frame(check_trace(trace)), ax=ax)
 
     @classmethod
     def from_frame(
@@ -72,7 +73,7 @@ class FaultRecoveryDisplay(Display):
         Args:
             frame: The steps; `fault` names the faults of a step, separated by commas.
             summary: One row a run, with run_id, outcome and the score; by default the frame itself has it.
-            score: The column of the score, from 0 to 1; by default `success`, where there is one.
+            score: The column of the score, from 0 to 1; by default `success`, if there is one.
             ax: Axes to draw on.
 
         Raises:
@@ -97,7 +98,7 @@ class FaultRecoveryDisplay(Display):
         return f"{said} recovered{left_out}"
 
     def _in_order(self) -> pd.DataFrame:
-        """The rates as they are drawn: where there is no room for all, the runs without a fault still are."""
+        """The rates as they are drawn: if there is no room for all, the runs without a fault still are."""
         names = [*self.rates_.index]
         if NO_FAULT in names[_MOST_ROWS:]:
             names.insert(_MOST_ROWS - 1, names.pop())

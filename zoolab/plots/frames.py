@@ -11,7 +11,7 @@ from zoolab.records import KINDS
 if TYPE_CHECKING:
     import pandas as pd
 
-    from zoolab.trace import Trace
+    from zoolab.trace.log import TraceLog
 
 __all__ = [
     "check_frame",
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 
-def check_trace(trace: object) -> Trace:
+def check_trace(trace: object) -> TraceLog:
     """The trace, or an error that says what came instead.
 
     Raises:
@@ -36,9 +36,9 @@ def check_trace(trace: object) -> Trace:
     >>> len(check_trace(Trace()))
     0
     """
-    from zoolab.trace import Trace
+    from zoolab.trace.log import TraceLog
 
-    if not isinstance(trace, Trace):
+    if not isinstance(trace, TraceLog):
         raise InvalidInput(
             f"found {excerpt(trace)}", expected="a Trace", advice="from_frame takes data frames"
         )
@@ -116,8 +116,8 @@ def one_run(steps: pd.DataFrame, run_id: str | None = None) -> pd.DataFrame:
 def runs_in(frame: pd.DataFrame, score: str | None = None, summary: object = None) -> pd.DataFrame:
     """One row a run: run_id, case_id, outcome, expected_tool, and `right`.
 
-    `right` is True where the score is 0.5 or more, False where it is less, and None where there is no
-    score: the column `score` (by default `success`, where there is one) of `summary`, or of the frame
+    `right` is True if the score is 0.5 or more, False if it is less, and None if there is no
+    score: the column `score` (by default `success`, if there is one) of `summary`, or of the frame
     itself. `summary` has one row a run; runs that it does not name are left out.
 
     Raises:
@@ -147,10 +147,10 @@ def runs_in(frame: pd.DataFrame, score: str | None = None, summary: object = Non
 
 
 def graded_in(runs: pd.DataFrame, steps: pd.DataFrame) -> pd.DataFrame:
-    """The runs with `blame`: why the answer is known to be wrong, "" where it is not, None if not graded.
+    """The runs with `blame`: why the answer is known to be wrong, "" if it is not, None if not graded.
 
     A run is graded if it has a score or if a tool was expected of it. It is wrong if its score is less
-    than 0.5, or, where there is no score, if the expected tool was not called: no_tool_call or wrong_tool,
+    than 0.5, or, if there is no score, if the expected tool was not called: no_tool_call or wrong_tool,
     if the tool was to blame, and else wrong_answer.
 
     >>> from zoolab import Scripted, Trace, run

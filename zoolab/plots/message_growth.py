@@ -22,12 +22,13 @@ from zoolab.plots.display import (
 from zoolab.plots.frames import check_trace
 from zoolab.records import Message, Messages, Request
 from zoolab.tokens import CHARACTERS_A_TOKEN, characters_of, characters_of_tool
+from zoolab.trace.frame import to_frame
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from zoolab.trace import Trace
+    from zoolab.trace.log import TraceLog
 
 _ROLES = ("tool schemas", "system", "user", "assistant", "tool", "other")
 _STYLES = {
@@ -65,7 +66,7 @@ class MessageGrowthDisplay(Display):
         self.tokens_ = tokens
 
     @classmethod
-    def from_trace(cls, trace: Trace, *, ax: Axes | None = None) -> Self:
+    def from_trace(cls, trace: TraceLog, *, ax: Axes | None = None) -> Self:
         """Draw the growth of a trace's messages.
 
         Raises:
@@ -73,7 +74,7 @@ class MessageGrowthDisplay(Display):
         """
         import pandas as pd
 
-        frame = check_trace(trace).to_frame()
+        frame = to_frame(check_trace(trace))
         tokens = pd.DataFrame(list(_held(trace)), columns=[*_ROLES], dtype=float) / CHARACTERS_A_TOKEN
         tokens.insert(0, "seq", frame["seq"])
         tokens.insert(1, "step", frame["step"])
@@ -138,7 +139,7 @@ def _sent(requests: pd.DataFrame) -> str:
     return f"{said}, about {requests['total'].sum():,.0f} in all"
 
 
-def _held(trace: Trace) -> Iterator[list[int]]:
+def _held(trace: TraceLog) -> Iterator[list[int]]:
     """How many characters each role has after each step."""
     held, before, schemas = dict.fromkeys(_ROLES, 0), Messages(), 0
     for step in trace.steps:

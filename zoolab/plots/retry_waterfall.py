@@ -19,12 +19,13 @@ from zoolab.plots.display import (
     whole_numbers,
 )
 from zoolab.plots.frames import check_trace, steps_in
+from zoolab.trace.frame import to_frame
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from zoolab.trace import Trace
+    from zoolab.trace.log import TraceLog
 
 _MODELS_FAULT = {"unknown_tool", "invalid_json", "invalid_arguments"}
 _LAST = 6
@@ -67,9 +68,9 @@ class RetryWaterfallDisplay(Display):
         self.counts_["left"] = attempts.total() - self.counts_["calls"].cumsum()
 
     @classmethod
-    def from_trace(cls, trace: Trace, *, ax: Axes | None = None) -> Self:
+    def from_trace(cls, trace: TraceLog, *, ax: Axes | None = None) -> Self:
         """Draw the calls of one run."""
-        return cls.from_frame(check_trace(trace).to_frame(), ax=ax)
+        return cls.from_frame(to_frame(check_trace(trace)), ax=ax)
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, *, ax: Axes | None = None) -> Self:

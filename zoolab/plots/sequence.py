@@ -10,13 +10,13 @@ from zoolab.jsontext import excerpt
 from zoolab.plots.display import BLUE, GREY, INK, ORANGE, PALE, RED, SMALL, Display, count, plain
 from zoolab.plots.frames import check_trace
 from zoolab.records import Decision, Outcome, Reply, Request, Result, Step, ToolCall, ToolRegistry, Verdict
-from zoolab.trace.story.words import as_text
+from zoolab.show.wording import as_text
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from zoolab.trace import Trace
+    from zoolab.trace.log import TraceLog
 
 LIFELINES = ("User", "App", "Model", "Validator", "Tool")
 
@@ -64,7 +64,7 @@ class SequenceDisplay(Display):
 
     @classmethod
     def from_trace(
-        cls, trace: Trace, *, turn: int | None = None, most: int = 18, ax: Axes | None = None
+        cls, trace: TraceLog, *, turn: int | None = None, most: int = 18, ax: Axes | None = None
     ) -> Self:
         """Draw the first `most` arrows of a trace, or of one turn of it; turns count from 1.
 
@@ -184,7 +184,7 @@ def _verdict(verdict: Verdict) -> tuple[str, str]:
 
 
 def _asked(seq: int, step: Step) -> Iterator[Arrow]:
-    """What the user said last, where it is new."""
+    """What the user said last, if it is new."""
     said = [message.get("content") for message in step.new_messages if message.get("role") == "user"]
     if said:
         yield Arrow(seq, "User", "App", plain(said[-1], 60))

@@ -23,12 +23,13 @@ from zoolab.plots.display import (
 )
 from zoolab.plots.frames import check_trace, is_known, one_run, steps_in
 from zoolab.records import KINDS
+from zoolab.trace.frame import to_frame
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from zoolab.trace import Trace
+    from zoolab.trace.log import TraceLog
 
 _COLOURS = {"ok": BLUE, "error": RED, "pending": ORANGE}
 _HATCH = "////"
@@ -62,10 +63,10 @@ class StepTimelineDisplay(Display):
 
     @classmethod
     def from_trace(
-        cls, trace: Trace, *, by: Literal["sequence", "seconds"] = "sequence", ax: Axes | None = None
+        cls, trace: TraceLog, *, by: Literal["sequence", "seconds"] = "sequence", ax: Axes | None = None
     ) -> Self:
         """Draw the steps of a trace, one after the other or `by="seconds"`."""
-        return cls.from_frame(check_trace(trace).to_frame(), by=by, ax=ax)
+        return cls.from_frame(to_frame(check_trace(trace)), by=by, ax=ax)
 
     @classmethod
     def from_frame(
@@ -115,7 +116,7 @@ class StepTimelineDisplay(Display):
         headline(ax, ", ".join(said), bars | marks)
 
     def _draw_turns(self, ax: Axes) -> None:
-        """Every other turn stands on grey, and is named, where there is room."""
+        """Every other turn stands on grey, and is named, if there is room."""
         turns = self.steps_[self.steps_["turn"] > 0].groupby("turn")["start"].min()
         edges = [*turns, _end(self.steps_)]
         ax.set_xlim(min(self.steps_["start"]), edges[-1])
@@ -127,7 +128,7 @@ class StepTimelineDisplay(Display):
                 ax.axvspan(left, right, color=PALE, alpha=0.6, lw=0, zorder=0)
             room, last = (right - left) / span, right == edges[-1]
             if room > 1 / 30 or last:
-                # The last turn has fewer steps than others; where they are many, its number stands out a bit.
+                # The last turn has fewer steps than others; if they are many, its number stands out a bit.
                 place, ha = ((left + right) / 2, "center") if room > 1 / 30 else (left, "left")
                 said = f"turn {number:.0f}" if room > 1 / 12 else f"{number:.0f}"
                 ax.text(place, -0.58, said, ha=ha, va="top", fontsize=SMALL, color=GREY)

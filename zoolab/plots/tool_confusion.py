@@ -9,12 +9,13 @@ from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
 from zoolab.plots.display import GREY, INK, SMALL, Display, count, headline, plain, tidy
 from zoolab.plots.frames import check_trace, is_known, steps_in
+from zoolab.trace.frame import to_frame
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from zoolab.trace import Trace
+    from zoolab.trace.log import TraceLog
 
 NONE_NEEDED, NO_CALL, UNKNOWN = "none needed", "no call", "unknown"
 
@@ -74,15 +75,15 @@ class ToolConfusionDisplay(Display):
         return cls(_matrix(rights, calls)).plot(ax)
 
     @classmethod
-    def from_trace(cls, trace: Trace, *, ax: Axes | None = None) -> Self:
+    def from_trace(cls, trace: TraceLog, *, ax: Axes | None = None) -> Self:
         """Draw the choice of one run, whose meta names the `expected_tool`."""
-        return cls.from_frame(check_trace(trace).to_frame(), ax=ax)
+        return cls.from_frame(to_frame(check_trace(trace)), ax=ax)
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, *, ax: Axes | None = None) -> Self:
         """Draw the first call of each run of a frame of steps.
 
-        `expected_tool` says what each should be, "" where none is needed; runs without it are left out.
+        `expected_tool` says what each should be, "" if none is needed; runs without it are left out.
 
         Raises:
             InvalidInput: It is no frame of steps.
@@ -137,7 +138,7 @@ class ToolConfusionDisplay(Display):
 
 
 def _name_columns(ax: Axes, names: list[str]) -> None:
-    """Names lie flat where they have room, else aslant."""
+    """Names lie flat if they have room, else aslant."""
     ax.set_xticks(range(len(names)), names, parse_math=False)
     if max(map(len, names)) * len(names) > _ABREAST:
         ax.tick_params(axis="x", rotation=35)

@@ -22,7 +22,7 @@ from zoolab.steps.result import NotJSON, to_json_value
 
 if TYPE_CHECKING:
     from zoolab.policy import Policy
-    from zoolab.trace import Trace
+    from zoolab.runs import Trace
 
 __all__ = ["UNSAID", "Case", "Run", "Score", "Scorer", "Setup", "Unsaid", "as_case", "cases_in", "digest_of"]
 

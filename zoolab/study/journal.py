@@ -27,7 +27,7 @@ from zoolab.files import locked
 from zoolab.jsontext import excerpt
 from zoolab.limits import counted
 from zoolab.records import Reply
-from zoolab.trace import Trace
+from zoolab.runs import Trace
 from zoolab.trace.events import events_of, read_all
 from zoolab.trace.storage import MAX_NESTING
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, overload
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
+from zoolab.runs import Trace
 from zoolab.study.comparison import Comparisons, check_scored, compare_runs, decisive_ones
 from zoolab.study.design import Place, Plan
 from zoolab.study.journal import Reader, summary_of, trace_of
-from zoolab.trace import Trace
 from zoolab.trace.frame import frame_of
 
 if TYPE_CHECKING:

@@ -1,25 +1,25 @@
-"""The record of a walk: its steps, and every change of `messages[]`.
+"""The record of a walk: its steps, and every change of `messages[]`. It knows none of its views.
 
-trace.py     Trace: what a run was, and what can be asked of it
-journal.py   every message once, every revision of messages[]
-bridges.py   a walk that is awaited
-events.py    a trace as events: saved, loaded, written while it grows
-fork.py      another run that shares this one's beginning
-frame.py     a table, one row a step
-diagnosis.py what went wrong, with evidence and advice
-summary.py   its errors, and how messages[] changed
-story/       a page that tells what happened
-rooms.py     what a trace does with the help of rooms above its own
-lines.py     a step in a few lines of plain text
-markdown.py  the protocol: requests, replies, messages[]
+log.py           TraceLog: what was recorded, and what can be asked of it
+journal.py       every message once, every revision of messages[]
+calls.py         the steps by turn and by call: what became of each call
+summary.py       the errors of a trace, how messages[] changed, the tokens that were used
+injected.py      the faults that were injected, by step
+codec.py         a record as JSON, and back
+events.py        a trace as events: saved, loaded, written while it grows
+storage.py       the file that holds the events
+frame.py         a trace as a table, one row a step
+fork.py          another run that shares this one's beginning
+diagnosis.py     what went wrong, with evidence and advice
+conversation.py  the messages of somebody else's loop as steps
+
+`zoolab.runs` has `Trace`, the log with its files and views; `zoolab.show` has the views.
 """
 
 from __future__ import annotations
 
-from zoolab.trace.bridges import arun, awalk
-from zoolab.trace.lines import headline
-from zoolab.trace.running import run
+from zoolab.trace.calls import Call, Turn
+from zoolab.trace.log import TraceLog
 from zoolab.trace.summary import LoggedError, MessagesDiff
-from zoolab.trace.trace import Trace
 
-__all__ = ["LoggedError", "MessagesDiff", "Trace", "arun", "awalk", "headline", "run"]
+__all__ = ["Call", "LoggedError", "MessagesDiff", "TraceLog", "Turn"]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from zoolab.errors import InvalidTrace
 from zoolab.jsontext import encode, excerpt
@@ -31,9 +31,6 @@ from zoolab.steps.result import NotJSON, to_json_value
 from zoolab.steps.tool_call import well_formed
 from zoolab.tools import Tool
 
-if TYPE_CHECKING:
-    from zoolab.trace.trace import Trace
-
 _PLAIN: dict[str, type] = {
     "decision": Decision,
     "reply": Reply,
@@ -53,12 +50,12 @@ class Shown:
     """What a saved trace keeps of a value that was too long, or no JSON: its first part as text."""
 
     text: str
-    #: Bytes of the whole, where it could be measured.
+    #: Bytes of the whole, if it could be measured.
     size: int | None = None
 
 
 def encode_record(record: Record) -> dict[str, Any]:
-    """A record as plain JSON values, with its type; the messages of a request are left to the journal.
+    """A record as plain JSON values, with its type; but for the messages of a request.
 
     >>> encode_record(Outcome(100))["value"]
     100
@@ -76,7 +73,7 @@ def encode_record(record: Record) -> dict[str, Any]:
         }
     if isinstance(record, Outcome):
         plain = _fields(record, "value", "trace", "fault") | _fault_of(record)
-        return {"type": "outcome", **plain, **_encode_value(record.value), **_encode_inner(record.trace)}
+        return {"type": "outcome", **plain, **_encode_value(record.value)}
     if isinstance(record, Reply):
         return {"type": "reply", **encode_plain(record)}
     return {"type": _NAMES[type(record)], **_fields(record, "bound")}
@@ -110,7 +107,7 @@ def decode_record(data: object, messages: Messages) -> Record:
 
 
 def decode_call(data: object) -> ToolCall | None:
-    """The call of a step, or None where it has none.
+    """The call of a step, or None if it has none.
 
     >>> decode_call({"turn": 1, "slot": 0, "id": "call_1", "name": "add", "arguments": "{}"}).name
     'add'
@@ -119,7 +116,7 @@ def decode_call(data: object) -> ToolCall | None:
 
 
 def decode_reply(data: object) -> Reply | None:
-    """The reply of a step, or None where it has none.
+    """The reply of a step, or None if it has none.
 
     >>> decode_reply({"message": {"role": "assistant", "content": "Hi"}}).text
     'Hi'
@@ -128,7 +125,7 @@ def decode_reply(data: object) -> Reply | None:
 
 
 def decode_fault(data: object) -> Fault | None:
-    """The mark of a fault, or None where there is none.
+    """The mark of a fault, or None if there is none.
 
     >>> str(decode_fault({"name": "http_500", "where": "the request"}))
     'http_500 in the request'
@@ -203,27 +200,11 @@ def _encode_value(value: Any) -> dict[str, Any]:
     return {"shown": text[:MAX_VALUE_CHARS], "size": len(text.encode())}
 
 
-def _encode_inner(trace: object) -> dict[str, Any]:
-    """The trace of a sub-agent; a tool's exception may have an attribute `trace` that is something else."""
-    from zoolab.trace.events import events_of
-    from zoolab.trace.trace import Trace
-
-    return {"trace": list(events_of(trace))} if isinstance(trace, Trace) else {}
-
-
-def _decode_inner(events: object) -> Trace:
-    from zoolab.trace.events import read_all
-    from zoolab.trace.trace import Trace
-
-    return read_all(Trace(), _of_type(events, list))
-
-
 def _decode_outcome(body: dict[str, Any]) -> Outcome:
     if "shown" in body:
         shown = _checked(Shown, {"text": body.pop("shown"), "size": body.pop("size", None)})
         body["value"] = shown
-    inner = _decode_inner(body.pop("trace")) if body.get("trace") is not None else None
-    return replace(cast("Outcome", _checked(Outcome, body)), trace=inner)
+    return cast("Outcome", _checked(Outcome, body))
 
 
 def _encode_tool(tool: Tool) -> dict[str, Any]:

@@ -1,42 +1,31 @@
-"""A conversation that somebody else's loop had, as a trace: what its messages show, and no more."""
+"""A conversation that somebody else's loop had, as steps: what its messages show, and no more."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 from zoolab.errors import ModelError
 from zoolab.records import Message, Messages, Reply, Request, Result, Step, ToolCall
 from zoolab.registry import ToolRegistry
 from zoolab.steps.tool_call import read_calls
 from zoolab.steps.validate import check_call
-from zoolab.trace.trace import Trace
 
 
-def read_conversation(
-    messages: Iterable[Message], tools: ToolRegistry | None = None, *, meta: Mapping[str, Any] | None = None
-) -> Trace:
-    """The trace of a conversation in OpenAI's form: requests, calls, verdicts and results.
+def conversation_steps(messages: Iterable[Message], tools: ToolRegistry | None = None) -> Iterator[Step]:
+    """The steps of a conversation in OpenAI's form: requests, calls, verdicts and results.
 
     Nothing runs, and how long anything took is not known. With `tools` the calls are checked against
     them. A tool message that answers no call is kept, as a result without a slot.
 
     >>> call = {"id": "c1", "type": "function", "function": {"name": "add", "arguments": '{"a": 1}'}}
-    >>> trace = read_conversation([
+    >>> [step.kind for step in conversation_steps([
     ...     {"role": "user", "content": "Add."},
     ...     {"role": "assistant", "content": None, "tool_calls": [call]},
     ...     {"role": "tool", "tool_call_id": "c1", "content": "1"},
     ...     {"role": "assistant", "content": "It is 1."},
-    ... ])
-    >>> [step.kind for step in trace.steps]
+    ... ])]
     ['request', 'tool_call', 'result', 'request', 'tool_call']
-    >>> trace.answer
-    'It is 1.'
     """
-    return Trace.record(_steps(list(messages), tools), meta=meta)
-
-
-def _steps(messages: list[Message], tools: ToolRegistry | None) -> Iterator[Step]:
     if tools is not None:
         yield Step("define", 0, None, tools, Messages([]))
     view, turn, sent = Messages([]), 0, 0
@@ -61,7 +50,7 @@ def _steps(messages: list[Message], tools: ToolRegistry | None) -> Iterator[Step
 
 
 def _calls_in(message: Message, turn: int) -> list[ToolCall]:
-    """The calls of a message; none where they cannot be read, since the message itself is shown as it is."""
+    """The calls of a message; none if they cannot be read, since the message itself is shown as it is."""
     try:
         return read_calls(message, turn=turn)
     except ModelError:

@@ -5,16 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from zoolab.jsontext import excerpt
 from zoolab.lint import lint
 from zoolab.records import Reply, Request, Step, ToolCall, Verdict
 from zoolab.registry import ToolRegistry
 from zoolab.steps.tool_call import read_calls
-
-if TYPE_CHECKING:
-    from zoolab.trace.trace import Trace
+from zoolab.trace.log import TraceLog
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +29,7 @@ class Diagnosis:
     steps: tuple[int, ...] = ()
 
 
-def diagnose(trace: Trace) -> list[Diagnosis]:
+def diagnose(trace: TraceLog) -> list[Diagnosis]:
     """The diagnoses that a trace gives evidence for; see `Trace.diagnose`.
 
     >>> from zoolab import Scripted, run
@@ -42,7 +39,7 @@ def diagnose(trace: Trace) -> list[Diagnosis]:
     return [found for rule in (_no_call, _other_tool, _broken, _invented, _poor) for found in rule(trace)]
 
 
-def _no_call(trace: Trace) -> Iterator[Diagnosis]:
+def _no_call(trace: TraceLog) -> Iterator[Diagnosis]:
     """Said only with evidence that a call was needed: many questions need none."""
     tools, last = _tools(trace), len(trace.steps) - 1
     if trace.tool_calls or not tools or last < 0 or not isinstance(trace.steps[last].record, Reply):
@@ -69,7 +66,7 @@ def _no_call(trace: Trace) -> Iterator[Diagnosis]:
         yield Diagnosis("no_tool_call", "the model answered without a call", tuple(evidence), advice, (last,))
 
 
-def _other_tool(trace: Trace) -> Iterator[Diagnosis]:
+def _other_tool(trace: TraceLog) -> Iterator[Diagnosis]:
     found = [error for error in trace.errors if error.code == "wrong_tool" and error.seq is not None]
     if found:
         evidence = tuple(error.message for error in found)
@@ -80,7 +77,7 @@ def _other_tool(trace: Trace) -> Iterator[Diagnosis]:
         )
 
 
-def _broken(trace: Trace) -> Iterator[Diagnosis]:
+def _broken(trace: TraceLog) -> Iterator[Diagnosis]:
     found = list(_refused(trace, "invalid_json", "invalid_arguments"))
     if found:
         cut = any(step.reply and step.reply.finish_reason == "length" for step in trace.steps)
@@ -94,7 +91,7 @@ def _broken(trace: Trace) -> Iterator[Diagnosis]:
         )
 
 
-def _invented(trace: Trace) -> Iterator[Diagnosis]:
+def _invented(trace: TraceLog) -> Iterator[Diagnosis]:
     found = list(_refused(trace, "unknown_tool"))
     if found:
         known = _tools(trace).names_as_text()
@@ -106,7 +103,7 @@ def _invented(trace: Trace) -> Iterator[Diagnosis]:
         )
 
 
-def _poor(trace: Trace) -> Iterator[Diagnosis]:
+def _poor(trace: TraceLog) -> Iterator[Diagnosis]:
     """The linter's findings on tools that were chosen wrongly, left out, or called with wrong arguments."""
     registry, suspects = _tools(trace), dict.fromkeys(_suspects(trace))
     findings = [finding for name in suspects if name in registry for finding in lint(registry[name])]
@@ -118,7 +115,7 @@ def _poor(trace: Trace) -> Iterator[Diagnosis]:
         )
 
 
-def _suspects(trace: Trace) -> Iterator[str]:
+def _suspects(trace: TraceLog) -> Iterator[str]:
     expected = trace.meta.get("expected_tool")
     called = [call.name for call in trace.tool_calls]
     if expected and expected not in called:
@@ -139,13 +136,13 @@ def _named_in(text: str, tools: ToolRegistry) -> list[str]:
     return found
 
 
-def _refused(trace: Trace, *codes: str) -> Iterator[tuple[int, Step]]:
+def _refused(trace: TraceLog, *codes: str) -> Iterator[tuple[int, Step]]:
     for seq, step in enumerate(trace.steps):
         if isinstance(step.record, Verdict) and not step.record.ok and step.record.error_code in codes:
             yield seq, step
 
 
-def _tools(trace: Trace) -> ToolRegistry:
+def _tools(trace: TraceLog) -> ToolRegistry:
     record = trace.steps[0].record if trace.steps else None
     return record if isinstance(record, ToolRegistry) else ToolRegistry()
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, TypeVar, cast
 
 from zoolab.anyjson import any_json, as_text
 from zoolab.errors import InvalidInput, InvalidTrace, ZoolabError
 from zoolab.jsontext import excerpt
-from zoolab.records import KINDS, Message, Messages, Reply, Request, Step, ToolCall
+from zoolab.records import KINDS, Message, Messages, Outcome, Record, Reply, Request, Step, ToolCall
 from zoolab.trace.codec import (
     decode_call,
     decode_fault,
@@ -22,13 +23,13 @@ from zoolab.trace.codec import (
     encode_record,
 )
 from zoolab.trace.journal import Revision
+from zoolab.trace.log import TraceLog
 from zoolab.trace.storage import FORMAT, VERSION, Event, EventWriter, as_read, read_events
 
-if TYPE_CHECKING:
-    from zoolab.trace.trace import Trace
+T = TypeVar("T", bound=TraceLog)
 
 
-def events_of(trace: Trace) -> Iterator[Event]:
+def events_of(trace: TraceLog) -> Iterator[Event]:
     """All events of a trace, in the order of its file.
 
     >>> from zoolab import Trace
@@ -45,7 +46,7 @@ def events_of(trace: Trace) -> Iterator[Event]:
 class EventStream:
     """Writes the events of a trace while the trace grows."""
 
-    def __init__(self, trace: Trace, writer: EventWriter) -> None:
+    def __init__(self, trace: TraceLog, writer: EventWriter) -> None:
         self._trace, self._writer, self._changes = trace, writer, _Changes(trace)
         self.path = writer.path
         writer.write(_header(trace))
@@ -72,7 +73,7 @@ class EventStream:
             self._writer.write(line)
 
 
-def read_into(trace: Trace, path: Path) -> None:
+def read_into(trace: TraceLog, path: Path) -> None:
     """Fill an empty trace from a file.
 
     >>> from zoolab import Trace
@@ -95,7 +96,7 @@ def read_into(trace: Trace, path: Path) -> None:
             ) from None
 
 
-def read_all(trace: Trace, events: list[object]) -> Trace:
+def read_all(trace: T, events: list[object]) -> T:
     """Fill an empty trace from events, those of a sub-agent within an event of its parent.
 
     >>> from zoolab import Trace
@@ -136,7 +137,7 @@ class _Shared:
 class _Changes:
     """Says of each step how `messages[]` changed, and of each message what it is, once."""
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: TraceLog) -> None:
         self._trace = trace
         self._known: dict[str, str] = {}
         self._shared = _Shared()
@@ -161,7 +162,7 @@ class _Changes:
         """The step, without what has its default and without what was said before."""
         trace, step, shared = self._trace, self._trace.steps[seq], self._shared
         original = trace.originals.get(seq)
-        record = encode_record(step.record)
+        record = encode_with_trace(step.record)
         if original is not None:
             _check_answer(record, seq, step)
         found: Event = {"event": event, "seq": seq, "kind": step.kind, "turn": step.turn}
@@ -186,7 +187,7 @@ class _Changes:
             del record["tools"]
         found["record"] = _brief(record, last)
         if original is not None:
-            found["original"] = encode_record(original)
+            found["original"] = encode_with_trace(original)
         shared.remember(step)
         return found
 
@@ -194,7 +195,7 @@ class _Changes:
 class _Reader:
     """Takes events one by one; knows what the ones before them have defined."""
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: TraceLog) -> None:
         self._trace = trace
         self._messages: dict[str, Message] = {}
         self._shared = _Shared()
@@ -247,7 +248,7 @@ class _Reader:
 
     def _original(self, seq: int, event: Event) -> None:
         if event.get("original") is not None:
-            self._trace.originals[seq] = decode_record(event["original"], Messages())
+            self._trace.originals[seq] = self._record(event["original"], Messages())
 
     def _decoded(self, event: Event) -> Step:
         kind, slot, turn = event["kind"], event.get("slot"), _whole(event["turn"])
@@ -259,7 +260,7 @@ class _Reader:
         data = _whole_again(event["record"], last)
         if data.get("type") == "request" and "tools" not in data:
             data["tools"] = list(self._shared.tools or ())
-        record = decode_record(data, messages)
+        record = self._record(data, messages)
         call, reply = decode_call(event.get("call")), decode_reply(_whole_again(event.get("reply"), last))
         if call is None:
             known = None if "call" in event else self._shared.calls.get((turn, slot))
@@ -272,6 +273,17 @@ class _Reader:
         step = Step(kind, turn, slot, record, messages, appended, call, reply, attempt)
         self._shared.remember(step)
         return step
+
+    def _record(self, data: object, messages: Messages) -> Record:
+        """A record; the trace of a sub-agent is of the same class as this one."""
+        inner = data.get("trace") if isinstance(data, dict) else None
+        if inner is None or not isinstance(data, dict) or data.get("type") != "outcome":
+            return decode_record(data, messages)
+        if not isinstance(inner, list):
+            raise InvalidTrace(f"found {excerpt(inner)}", expected="a list")
+        plain = {name: value for name, value in data.items() if name != "trace"}
+        outcome = cast("Outcome", decode_record(plain, messages))
+        return replace(outcome, trace=read_all(type(self._trace)(), inner))
 
     def _revision(self, keep: int, append: list[str]) -> Messages:
         if not 0 <= keep <= len(self._log):
@@ -308,10 +320,23 @@ def _content_of(message: Message) -> tuple[Any, Any]:
     return message.get("content"), message.get("tool_call_id")
 
 
+def encode_with_trace(record: Record) -> Event:
+    """A record as JSON values; within an outcome, the events of its sub-agent.
+
+    >>> encode_with_trace(Outcome(3, trace=TraceLog()))["trace"][0]["event"]
+    'trace'
+    """
+    inner = record.trace if isinstance(record, Outcome) else None
+    plain = encode_record(record)
+    # A tool's exception may have an attribute `trace` that is something else.
+    return {**plain, "trace": list(events_of(inner))} if isinstance(inner, TraceLog) else plain
+
+
 def _check_answer(record: Event, seq: int, step: Step) -> None:
     """A step may be answered with a record whose fields have other types than they are declared with."""
     try:
-        decode_record(as_read(record), Messages())
+        plain = as_read(record)
+        decode_record({name: plain[name] for name in plain if name != "trace"}, Messages())
     except InvalidTrace as error:
         raise InvalidInput(
             f"step {seq}, {step.kind}, was answered with what no file can hold: {error.what}",
@@ -319,12 +344,12 @@ def _check_answer(record: Event, seq: int, step: Step) -> None:
         ) from None
 
 
-def _header(trace: Trace) -> Event:
+def _header(trace: TraceLog) -> Event:
     known = {"run_id": trace.run_id, "began": trace.began, "meta": any_json(trace.meta)}
     return {"event": "trace", "format": FORMAT, "version": VERSION, **known}
 
 
-def _end(trace: Trace) -> Event:
+def _end(trace: TraceLog) -> Event:
     end: Event = {"event": "end", "t": trace.ended, "outcome": as_text(trace.outcome)}
     end["error"] = None if trace.error is None else as_text(trace.error)
     return end if trace.fault is None else {**end, "fault": encode_plain(trace.fault)}

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 from zoolab.about import Wrapper
 from zoolab.errors import InvalidInput
 from zoolab.loop import Walk, walk
 from zoolab.policy import Permissions, Policy
-from zoolab.records import Decision, Model, Record, Reply, Request, Step, Verdict
+from zoolab.records import Decision, Model, Record, Reply, Request, Step
 from zoolab.registry import ToolRegistry
 from zoolab.steps.define import as_registry
 from zoolab.tools import Tool
-from zoolab.trace.running import drive
+from zoolab.trace.log import TraceLog, drive
 
-if TYPE_CHECKING:
-    from zoolab.trace.trace import Trace
-
+T = TypeVar("T", bound=TraceLog)
 _Place = tuple[str, int, int | None]
 
 
-def fork(
-    trace: Trace, seq: int, edit: Record | None, model: Any, tools: Any, options: dict[str, Any]
-) -> Trace:
+def fork(trace: T, seq: int, edit: Record | None, model: Any, tools: Any, options: dict[str, Any]) -> T:
     """The work of `Trace.fork`.
 
     >>> from zoolab import Scripted, run
@@ -34,7 +30,7 @@ def fork(
     options = {**trace.options, **options}
     model = model or options.get("model")
     if model is None:
-        raise InvalidInput("nobody answers in this fork", advice="give model=")
+        raise InvalidInput("no model to continue the fork", advice="pass model=")
     for name in ("model", "messages", "system", "first_turn"):  # the steps that are kept have these
         options.pop(name, None)
     registry = as_registry(tools if tools is not None else _tools_of(trace))
@@ -44,8 +40,8 @@ def fork(
 
 
 def _from_the_start(
-    trace: Trace, edit: Record | None, model: Any, registry: ToolRegistry, options: dict[str, Any]
-) -> Trace:
+    trace: T, edit: Record | None, model: Any, registry: ToolRegistry, options: dict[str, Any]
+) -> T:
     opening = trace.steps[1].messages.tolist() if len(trace.steps) > 1 else []
     child = _child(trace, 0, options | {"model": model})
     answers: dict[_Place, Record] = {} if edit is None else {("define", 0, None): edit}
@@ -53,8 +49,8 @@ def _from_the_start(
 
 
 def _from_the_turn(
-    trace: Trace, seq: int, edit: Record | None, model: Any, registry: ToolRegistry, options: dict[str, Any]
-) -> Trace:
+    trace: T, seq: int, edit: Record | None, model: Any, registry: ToolRegistry, options: dict[str, Any]
+) -> T:
     """Begin again at the turn's request: its reply and the outcomes that stand are given, not made anew."""
     target = trace.steps[seq]
     turn = [i for i, step in enumerate(trace.steps) if step.turn == target.turn and step.kind != "define"]
@@ -73,7 +69,7 @@ def _from_the_turn(
     edits = {i: trace.steps[i].record for i in turn if i in trace.originals and i <= seq}
     edits |= {} if edit is None else {seq: edit}
     answers = {places[i]: record for i, record in edits.items() if i == seq or places[i] not in given}
-    standing = _Standing(_permissions(options.get("policy"), trace.steps[:seq], registry), set(given))
+    standing = _Standing(_permissions(options.get("policy"), trace, seq, registry), set(given))
     options = options | {"policy": standing, "first_turn": target.turn}
     again = walk(None, registry, model, messages=request.messages.tolist(), **options)
     next(again)  # the tools are defined already
@@ -100,22 +96,21 @@ class _Standing(Permissions):
 
 
 def _permissions(
-    policy: Policy | Permissions | None, steps: list[Step], registry: ToolRegistry
+    policy: Policy | Permissions | None, trace: TraceLog, seq: int, registry: ToolRegistry
 ) -> Permissions:
-    """What was allowed for the session before the fork is allowed in it."""
+    """What was allowed for the session before step `seq` is allowed in the fork."""
     if isinstance(policy, Permissions):
         return policy
-    permissions, arguments = Permissions(policy), dict[tuple[int, int | None], dict[str, Any]]()
-    for step in steps:
-        if isinstance(step.record, Verdict):
-            arguments[step.turn, step.slot] = step.record.arguments or {}
-        tool = registry.get(step.call.name) if step.call else None
-        if tool is not None and isinstance(step.record, Decision) and step.record.choice != "pending":
-            permissions.settle(tool, arguments.get((step.turn, step.slot), {}), step.record)
+    permissions = Permissions(policy)
+    for call in (call for turn in trace.turns for call in turn.calls.values()):
+        tool, decision = registry.get(call.call.name), call.decision
+        before = call.decided is not None and call.decided < seq
+        if tool is not None and before and decision is not None and decision.choice != "pending":
+            permissions.settle(tool, call.arguments, decision)
     return permissions
 
 
-def _child(trace: Trace, until: int, options: dict[str, Any]) -> Trace:
+def _child(trace: T, until: int, options: dict[str, Any]) -> T:
     child = type(trace)()
     child.meta = {**trace.meta, "parent": trace.run_id, "forked_at": until}
     child.options = options
@@ -127,7 +122,7 @@ def _child(trace: Trace, until: int, options: dict[str, Any]) -> Trace:
     return child
 
 
-def _drive(child: Trace, steps: Walk, answers: dict[_Place, Record]) -> Trace:
+def _drive(child: T, steps: Walk, answers: dict[_Place, Record]) -> T:
     return drive(child, steps, lambda step: answers.pop(_place_of(step, step.record), None))
 
 
@@ -160,7 +155,7 @@ def _with_given(
         answer = yield step
 
 
-def _place(trace: Trace, seq: int) -> _Place:
+def _place(trace: TraceLog, seq: int) -> _Place:
     return _place_of(trace.steps[seq], trace.originals.get(seq, trace.steps[seq].record))
 
 
@@ -180,7 +175,7 @@ class _FirstThen(Wrapper):
         return self._waiting.pop() if self._waiting else self._inner(request)
 
 
-def _tools_of(trace: Trace) -> ToolRegistry:
+def _tools_of(trace: TraceLog) -> ToolRegistry:
     registry = trace.steps[0].record if trace.steps else None
     if not isinstance(registry, ToolRegistry) or any(tool.function is None for tool in registry):
         raise InvalidInput(

@@ -10,15 +10,14 @@ from zoolab.errors import ERROR_CODES
 from zoolab.jsontext import excerpt
 from zoolab.limits import counted
 from zoolab.records import Decision, Outcome, Reply, Result, Step, Verdict
-from zoolab.trace.marks import marks_by_step
+from zoolab.trace.injected import faults_by_step
+from zoolab.trace.log import TraceLog
 from zoolab.trace.summary import tokens_used
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     import pandas as pd
-
-    from zoolab.trace.trace import Trace
 
 COLUMNS = [
     *("run_id", "case_id", "variant", "model", "seed"),
@@ -34,7 +33,7 @@ _TAKEN = (0, 1, 2, 3, 6, 7, 8)
 _AT_ONCE = 2_000
 
 
-def to_frame(trace: Trace) -> pd.DataFrame:
+def to_frame(trace: TraceLog) -> pd.DataFrame:
     """The steps of a trace, one row each; see `Trace.to_frame`.
 
     >>> from zoolab import Trace
@@ -44,7 +43,7 @@ def to_frame(trace: Trace) -> pd.DataFrame:
     return _frame([trace])
 
 
-def frame_of(traces: Iterable[Trace]) -> pd.DataFrame:
+def frame_of(traces: Iterable[TraceLog]) -> pd.DataFrame:
     """The steps of many traces in one frame, trace by trace; few traces are held at a time.
 
     >>> from zoolab import Scripted, Trace, run
@@ -60,7 +59,7 @@ def frame_of(traces: Iterable[Trace]) -> pd.DataFrame:
     return pd.concat(filled, ignore_index=True) if filled else _frame([])
 
 
-def _frame(traces: Sequence[Trace]) -> pd.DataFrame:
+def _frame(traces: Sequence[TraceLog]) -> pd.DataFrame:
     """Columns are taken from all steps at once, which costs little more than to make a frame of them."""
     import numpy as np
     import pandas as pd
@@ -96,13 +95,13 @@ def _frame(traces: Sequence[Trace]) -> pd.DataFrame:
     return pd.DataFrame(columns, index=pd.RangeIndex(len(kinds)), columns=COLUMNS)
 
 
-def _taken(traces: Sequence[Trace]) -> list[list[Any]]:
+def _taken(traces: Sequence[TraceLog]) -> list[list[Any]]:
     """Some fields of all steps, a list each; laid end to end they come apart fastest."""
     fields = list(chain.from_iterable(step for trace in traces for step in trace.steps))
     return [fields[at :: len(Step._fields)] for at in _TAKEN]
 
 
-def _of_runs(traces: Sequence[Trace], sizes: Sequence[int]) -> dict[str, Any]:
+def _of_runs(traces: Sequence[TraceLog], sizes: Sequence[int]) -> dict[str, Any]:
     """What is the same in all steps of a run; of one run it is said once."""
     told = [
         {
@@ -130,14 +129,14 @@ def _counted(sizes: Sequence[int]) -> Any:
 
 def _read_records(
     records: Sequence[Any], durations: Any
-) -> tuple[list[str | None], list[int], dict[int, Trace]]:
+) -> tuple[list[str | None], list[int], dict[int, TraceLog]]:
     """The codes of errors, the steps that wait for permission, and the traces of sub-agents.
 
     One look at each record, and each kind asked for what it has; notes how long executions took.
     """
     codes: list[str | None] = [None] * len(records)
     pending: list[int] = []
-    nested: dict[int, Trace] = {}
+    nested: dict[int, TraceLog] = {}
     for seq, record in enumerate(records):
         kind = type(record)
         if kind is Result:
@@ -156,7 +155,7 @@ def _read_records(
     return codes, pending, nested
 
 
-def _has_faults(traces: Sequence[Trace], records: Sequence[Any], replies: Sequence[Reply | None]) -> bool:
+def _has_faults(traces: Sequence[TraceLog], records: Sequence[Any], replies: Sequence[Reply | None]) -> bool:
     """Few traces have any, and to ask each step where they belong takes long."""
     return (
         any(trace.fault for trace in traces)
@@ -165,10 +164,10 @@ def _has_faults(traces: Sequence[Trace], records: Sequence[Any], replies: Sequen
     )
 
 
-def _faults(trace: Trace) -> list[str | None]:
-    """The names of the faults of each step, each once; None where there are none."""
+def _faults(trace: TraceLog) -> list[str | None]:
+    """The names of the faults of each step, each once; None if there are none."""
     names: list[str | None] = [None] * len(trace.steps)
-    for seq, faults in marks_by_step(trace).items() if names else ():
+    for seq, faults in faults_by_step(trace).items() if names else ():
         names[seq] = ", ".join(dict.fromkeys(fault.name for fault in faults))
     return names
 
@@ -192,11 +191,11 @@ def _model(steps: list[Step]) -> str | None:
 
 
 def _tokens(
-    kinds: Sequence[str], replies: Sequence[Reply | None], nested: Mapping[int, Trace]
+    kinds: Sequence[str], replies: Sequence[Reply | None], nested: Mapping[int, TraceLog]
 ) -> tuple[Any, Any]:
     """What each request took, in its row; all that a sub-agent took, in the row of the step that ran it.
 
-    Missing where no endpoint said it.
+    Missing if no endpoint said it.
     """
     import numpy as np
 

@@ -1,0 +1,433 @@
+"""A run: `run` walks to the end, and `Trace` is the record of it, with its files and all its views.
+
+The record itself is `zoolab.trace`; each view is made in a module of its own, when it is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from itertools import zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Never, Unpack
+
+from zoolab.errors import InvalidInput
+from zoolab.files import write_whole
+from zoolab.jsontext import excerpt
+from zoolab.loop import Tools, walk
+from zoolab.options import WalkOptions, passes_on
+from zoolab.records import Message, Model, Record, Step
+from zoolab.registry import ToolRegistry
+from zoolab.trace.events import EventStream, events_of, read_into
+from zoolab.trace.log import TraceLog, cannot_write, drive
+from zoolab.trace.storage import EventWriter, alike, write_events
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from opentelemetry.sdk.trace import ReadableSpan
+    from opentelemetry.trace import TracerProvider
+
+    from zoolab.show.inspector.inspector import Inspector
+    from zoolab.show.wires import Wires
+    from zoolab.trace.diagnosis import Diagnosis
+
+
+class Trace(TraceLog):
+    """The record of a walk. It exists before the first step, so that an interrupted run loses nothing.
+
+    Args:
+        path: A JSONL file that receives each step as it happens; none by default.
+        run_id: A name for the run; a random one by default.
+        meta: What else is known of the run, as a dict: case_id, variant, model, seed, expected_tool.
+
+    Raises:
+        TypeError: There is no argument of this name; the message names the right one.
+
+    >>> from zoolab import Scripted, tool, walk
+    >>> @tool
+    ... def add(a: int, b: int) -> int:
+    ...     "Add two integers."
+    ...     return a + b
+    >>> model = Scripted([[("add", {"a": 42, "b": 58})], "It is 100."])
+    >>> trace = Trace.record(walk("What is 42 + 58?", [add], model))
+    >>> trace.answer, [call.name for call in trace.tool_calls]
+    ('It is 100.', ['add'])
+    """
+
+    def __init__(
+        self,
+        path: str | Path | None = None,
+        *,
+        run_id: str | None = None,
+        meta: Mapping[str, Any] | None = None,
+        **unknown: Never,
+    ) -> None:
+        _refuse("Trace", unknown, ("path", "run_id", "meta"))
+        super().__init__(run_id=run_id, meta=meta)
+        if path is not None:
+            try:
+                self._stream = EventStream(self, EventWriter(Path(path)))
+            except (OSError, TypeError, ValueError) as error:
+                raise cannot_write(Path(path), error) from error
+
+    @classmethod
+    def record(
+        cls,
+        walk: Iterable[Step],
+        into: Trace | None = None,
+        *,
+        path: str | Path | None = None,
+        meta: Mapping[str, Any] | None = None,
+        **unknown: Never,
+    ) -> Trace:
+        """Run a walk to its end and return its trace.
+
+        Args:
+            walk: The walk.
+            into: A trace that exists already, to look at while the walk runs or after an interrupt.
+            path: As for `Trace`. A trace that exists already has its own, so not together with `into`.
+            meta: As for `Trace`; not together with `into` either.
+
+        Raises:
+            ZoolabError: What ended the walk; its `trace` is the trace so far.
+            InvalidInput: `path` or `meta` is given together with `into`.
+
+        >>> from zoolab import Scripted, walk
+        >>> Trace.record(walk("Hi", [], Scripted(["Hello"]))).outcome
+        'answer'
+        """
+        _refuse("Trace.record", unknown, ("into", "path", "meta"))
+        if into is not None and (path is not None or meta is not None):
+            given = "path" if path is not None else "meta"
+            raise InvalidInput(f"both into= and {given}= are given", advice=f"use Trace({given}=...) instead")
+        trace = cls(path, meta=meta) if into is None else into
+        trace.record_all(walk)
+        return trace
+
+    def save(self, path: str | Path) -> Path:
+        """Write the trace to a JSONL file, one event a line; returns its path.
+
+        >>> import tempfile
+        >>> path = Trace().save(Path(tempfile.mkdtemp()) / "trace.jsonl")
+        >>> len(path.read_text().splitlines())
+        2
+        """
+        target = Path(path)
+        write_events(target, events_of(self))
+        return target
+
+    @classmethod
+    def load(cls, path: str | Path) -> Trace:
+        """Read a trace that was saved, or that is still being written. Safe for files from strangers.
+
+        Raises:
+            InvalidInput: There is no such file.
+            InvalidTrace: It is no trace; the message names the line.
+
+        >>> import tempfile
+        >>> trace = Trace()
+        >>> Trace.load(trace.save(Path(tempfile.mkdtemp()) / "trace.jsonl")) == trace
+        True
+        """
+        trace = cls()
+        read_into(trace, Path(path))
+        return trace
+
+    @passes_on(walk, without=("messages", "system", "first_turn"))
+    def fork(
+        self,
+        step: int | Step,
+        edit: Record | None = None,
+        *,
+        model: Any = None,
+        tools: Any = None,
+        **options: Unpack[WalkOptions],
+    ) -> Trace:
+        """Go on from a step with an edited record; returns a new trace, this one stays as it is.
+
+        What came before the step is kept and not run again.
+
+        Args:
+            step: The step, or its number.
+            edit: The record that goes on in its place; None repeats it.
+            model: Answers from there on; by default the model of this run.
+            tools: The tools with their functions; needed for a trace that was loaded from a file.
+            options: As for `walk`; by default those of this run, which also began the conversation.
+
+        >>> from zoolab import Outcome, Scripted, run, tool
+        >>> @tool
+        ... def add(a: int, b: int) -> int:
+        ...     "Add two integers."
+        ...     return a + b
+        >>> echo = lambda request: request.messages[-1]["content"]
+        >>> model = Scripted([[("add", {"a": 1, "b": 2})], echo, echo])
+        >>> trace = run("1 + 2?", [add], model, envelope="plain")
+        >>> trace.fork(4, Outcome(7)).answer, trace.answer
+        ('7', '3')
+        """
+        from zoolab.trace.fork import fork
+
+        return fork(self, self.index(step), edit, model, tools, {**options})
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TraceLog):
+            return NotImplemented
+        nothing: dict[str, Any] = {}
+        pairs = zip_longest(events_of(self), events_of(other), fillvalue=nothing)
+        return all(alike(ours, theirs) for ours, theirs in pairs)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def display(self) -> list[str]:
+        """One line for people about each result; `messages[]`, and so the model, never holds them.
+
+        >>> from zoolab import Scripted, run, tool
+        >>> @tool
+        ... def add(a: int, b: int) -> int:
+        ...     "Add two integers."
+        ...     return a + b
+        >>> run("42 + 58?", [add], Scripted([[("add", {"a": 42, "b": 58})], "100"])).display
+        ['[add] ok in ... ms: 100']
+        """
+        from zoolab.show.text import display_lines
+
+        return display_lines(self)
+
+    def diagnose(self) -> list[Diagnosis]:
+        """What went wrong, as up to five diagnoses with evidence and advice; empty if there is no evidence.
+
+        no_tool_call (though one was needed), wrong_tool, broken_arguments, unknown_tool, poor_description.
+        With `expected_tool` in the trace's meta a wrong choice is evidence, too.
+
+        >>> from zoolab import Scripted, Trace, walk
+        >>> Trace.record(walk("Hi", [], Scripted(["Hello"]))).diagnose()
+        []
+        """
+        from zoolab.trace.diagnosis import diagnose
+
+        return diagnose(self)
+
+    def to_frame(self) -> pd.DataFrame:
+        """The steps as a table, one row each.
+
+        Columns: run_id case_id variant model seed turn seq step slot call_id attempt tool expected_tool
+        status error_code error_type outcome fault t_start (s) duration_ms n_messages tokens_in tokens_out.
+
+        >>> from zoolab import Scripted, Trace, walk
+        >>> Trace.record(walk("Hi", [], Scripted(["Hello"]))).to_frame()["step"].tolist()
+        ['define', 'request', 'tool_call']
+        """
+        from zoolab.trace.frame import to_frame
+
+        return to_frame(self)
+
+    def to_html(self, path: str | Path | None = None, *, interactive: bool = False) -> str:
+        """The story of the run as one self-contained page without scripts; written to `path`, if given.
+
+        `interactive` makes it a page to step through: one script, its own, and no connection to anything.
+
+        >>> from zoolab import Scripted, Trace, walk
+        >>> "<script" in Trace.record(walk("<script>", [], Scripted(["Hello"]))).to_html()
+        False
+        """
+        from zoolab.show.inspector.static_page import render_interactive_page
+        from zoolab.show.page import render_page
+
+        page = render_interactive_page(self) if interactive else render_page(self)
+        if path is not None:
+            write_whole(Path(path), [page])
+        return page
+
+    def inspect(
+        self,
+        other: Trace | None = None,
+        *,
+        model: Model | None = None,
+        tools: Any = None,
+        replay: Model | None = None,
+    ) -> Inspector:
+        """Step through the run in a notebook; the arguments are those of `zoolab.inspect`.
+
+        >>> from zoolab import Scripted, run
+        >>> run("Hi", [], Scripted(["Hello"])).inspect().step
+        0
+        """
+        return inspect(self, other, model=model, tools=tools, replay=replay)
+
+    def to_otel(self, provider: TracerProvider | None = None, *, content: bool = False) -> list[ReadableSpan]:
+        """The run as OpenTelemetry spans: invoke_agent, chat and execute_tool, by its GenAI conventions.
+
+        Opens no connection and leaves OpenTelemetry's global provider alone. Exported twice, a run has the
+        same ids and times. The time between steps by hand is left out. Who answered is what the trace was
+        told, `Trace(meta={"provider": "openai"})`, and else `zoolab`.
+
+        Args:
+            provider: The `TracerProvider` whose processors receive the spans; by default none do.
+            content: Whether messages, arguments, results and error texts go with them: they may be private.
+
+        Returns:
+            The spans, finished, each before those within it; only those that the provider's sampler records.
+
+        Raises:
+            InvalidInput: The OpenTelemetry SDK is not installed, or `provider` is no provider.
+
+        >>> from zoolab import Scripted, Trace, run
+        >>> for span in run("Hi", [], Scripted(["Hello"]), meta={"agent": "greeter"}).to_otel():
+        ...     print(span.name)
+        invoke_agent greeter
+        chat scripted
+        """
+        from zoolab.show.otel.semantics import to_otel
+
+        return to_otel(self, provider, content=content)
+
+    def to_markdown(self) -> str:
+        """The protocol of the run: each request and reply in JSON, and `messages[]` before and after.
+
+        >>> from zoolab import Scripted, Trace, walk
+        >>> "### Request" in Trace.record(walk("Hi", [], Scripted(["Hello"]))).to_markdown()
+        True
+        """
+        from zoolab.show.markdown import to_markdown
+
+        return to_markdown(self)
+
+    def show_wires(self, turn: int = 1) -> Wires:
+        """One turn in all wire formats side by side: `bodies` and `replies` by format, each with warnings.
+
+        Raises:
+            InvalidInput: There is no such turn.
+
+        >>> from zoolab import Scripted, Trace, walk
+        >>> wires = Trace.record(walk("Hi", [], Scripted(["Hello"]))).show_wires()
+        >>> wires.bodies["gemini"].body
+        {'contents': [{'role': 'user', 'parts': [{'text': 'Hi'}]}]}
+        """
+        from zoolab.show.wires import show_wires
+
+        return show_wires(self, turn)
+
+    def _repr_html_(self) -> str:
+        from zoolab.show.page import render_fragment
+
+        return render_fragment(self)
+
+    def _repr_mimebundle_(
+        self, include: Container[str] | None = None, exclude: Container[str] | None = None
+    ) -> dict[str, str]:
+        """The story and one line of text, for a notebook to choose from."""
+        makers = {"text/html": self._repr_html_, "text/plain": self.__repr__}
+        wanted = (kind for kind in makers if include is None or kind in include)
+        return {kind: makers[kind]() for kind in wanted if exclude is None or kind not in exclude}
+
+
+class RunOptions(WalkOptions, total=False):
+    """The options of `run` for type checkers."""
+
+    trace: Trace | None
+    ask: Callable[[Step], Record | None] | None
+
+
+@passes_on(walk)
+def run(
+    prompt: str | None,
+    tools: Tools,
+    model: Model,
+    *,
+    trace: Trace | None = None,
+    meta: Mapping[str, Any] | None = None,
+    ask: Callable[[Step], Record | None] | None = None,
+    **options: Unpack[WalkOptions],
+) -> Trace:
+    """Walk to the end and return the trace.
+
+    Args:
+        prompt: What the user says.
+        tools: A `ToolRegistry`, or tools and functions.
+        model: Anything that turns a `Request` into a `Reply`.
+        trace: A trace to record into; a new one by default.
+        meta: What else is known of the run, as for `Trace`; not together with `trace`.
+        ask: Answers a step that waits for permission, with a `Decision`, or an `Outcome` in place of
+            running it; by default nobody does, and the call is denied.
+        options: As for `walk`.
+
+    Raises:
+        ZoolabError: What ended the walk; its `trace` is the trace so far.
+
+    >>> from zoolab import Scripted
+    >>> run("Hi", [], Scripted(["Hello"])).answer
+    'Hello'
+    """
+    if trace is not None and meta is not None:
+        raise InvalidInput("both trace= and meta= are given", advice="use Trace(meta=...) instead")
+    trace = Trace(meta=meta) if trace is None else trace
+    steps = walk(prompt, tools, model, **options)
+    trace.options = dict(steps.options)
+    if ask is None:
+        return Trace.record(steps, into=trace)
+    return drive(trace, steps, lambda step: ask(step) if step.status == "pending" else None)
+
+
+def inspect(
+    trace_or_walk: Trace | Iterable[Step],
+    other: Trace | None = None,
+    *,
+    model: Model | None = None,
+    tools: Any = None,
+    replay: Model | None = None,
+) -> Inspector:
+    """Step through a trace, or through a walk that you drive by hand.
+
+    Args:
+        trace_or_walk: A trace; or a walk, which then runs step by step, as you say.
+        other: A trace to compare it with.
+        model: Answers when a fork asks a model; by default the model of the run.
+        tools: The tools with their functions, for forks of a trace that was loaded from a file.
+        replay: A recording that answers when a fork is replayed, beside the trace's own replies.
+
+    Raises `InvalidInput` for what is neither a trace nor a walk.
+
+    >>> from zoolab import Scripted, walk
+    >>> inspector = inspect(walk("Hi", [], Scripted(["Hello"])))
+    >>> inspector.overview["kind"], inspector.live["next"]
+    ('d', 'request')
+    """
+    from zoolab.show.inspector.driver import Driver
+    from zoolab.show.inspector.inspector import Inspector
+    from zoolab.show.inspector.views import View
+
+    if isinstance(trace_or_walk, TraceLog):
+        view = View(trace_or_walk)
+    elif isinstance(trace_or_walk, Iterable) and not isinstance(trace_or_walk, str | bytes | dict | list):
+        driver = Driver(trace_or_walk, Trace())
+        view = View(driver.trace, driver)
+    else:
+        raise InvalidInput(f"cannot inspect {excerpt(trace_or_walk)}", expected="a trace or a walk")
+    view.beside, view.comparing = other, other is not None
+    return Inspector(view, model=model, tools=tools, replay=replay)
+
+
+def read_conversation(
+    messages: Iterable[Message], tools: ToolRegistry | None = None, *, meta: Mapping[str, Any] | None = None
+) -> Trace:
+    """The trace of a conversation in OpenAI's form, as far as its messages show what happened.
+
+    Nothing runs. With `tools`, the calls are checked against them. See `zoolab.trace.conversation`.
+
+    >>> read_conversation([
+    ...     {"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}
+    ... ]).answer
+    'Hello'
+    """
+    from zoolab.trace.conversation import conversation_steps
+
+    return Trace.record(conversation_steps(messages, tools), meta=meta)
+
+
+def _refuse(function: str, unknown: Mapping[str, Any], known: Sequence[str]) -> None:
+    """Raise a `TypeError` that names the argument that was meant."""
+    for name, value in unknown.items():
+        meant = get_close_matches(name, known, 1)
+        advice = f"did you mean {meant[0]}=?" if meant else f"write meta={{{name!r}: {excerpt(value, 40)}}}"
+        raise TypeError(f"{function}() has no argument {name}=; {advice}")

@@ -1,0 +1,20 @@
+"""The views of a trace. `blocks` tells a step once, as plain data; each view gives it its own form.
+
+moment.py       a step, its turn and its call
+blocks.py       the telling of a step; definitions.py: that of the tools
+block_types.py  the kinds of blocks; bounds.py: how much text they may hold
+headlines.py    a step in one line; wording.py: sizes, times, calls and schemas as text
+text.py         the blocks in a terminal
+page.py         the story page; html_blocks.py: the blocks in it
+markup.py       HTML that cannot hold unescaped text
+markdown.py     the requests, replies and messages[] of a run as Markdown
+wires.py        one turn in the formats of five APIs
+inspector/      the widget, and the same as a page without a kernel
+otel/           spans for OpenTelemetry
+"""
+
+from __future__ import annotations
+
+from zoolab.lazy import lazily
+
+__getattr__, __dir__ = lazily(__name__)

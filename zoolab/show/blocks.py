@@ -1,0 +1,534 @@
+"""The telling of a step: what happened in it, as blocks of plain data. The page, the terminal and the
+inspector show these blocks, each in its own form; the kinds of blocks are in `zoolab.show.block_types`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+from zoolab.errors import Problem
+from zoolab.jsontext import encode, pointer_to
+from zoolab.limits import counted
+from zoolab.records import (
+    Decision,
+    Outcome,
+    Record,
+    Repair,
+    Reply,
+    Request,
+    Result,
+    ToolCall,
+    Verdict,
+)
+from zoolab.registry import ToolRegistry
+from zoolab.show.block_types import (
+    Block,
+    check,
+    code,
+    difference,
+    facts,
+    fault_note,
+    folded,
+    message_row,
+    messages,
+    nested,
+    note,
+    remaining,
+    stream,
+)
+from zoolab.show.bounds import LINE, MAX_ROWS, Room, pretty
+from zoolab.show.definitions import define_blocks
+from zoolab.show.headlines import headline
+from zoolab.show.moment import Moment
+from zoolab.show.wording import (
+    as_text,
+    calls_of,
+    content_of,
+    count,
+    duration,
+    in_words,
+    other_fields,
+    python_call,
+    size,
+    type_of,
+)
+from zoolab.steps.result import NotJSON, to_json_value
+from zoolab.tools import Tool
+from zoolab.trace.codec import Shown
+from zoolab.trace.log import TraceLog
+
+#: Bytes of JSON that the blocks of a step may have.
+MAX_BYTES = 60_000
+_MAX_TOOLS = 100
+#: How many messages are searched for the call that a result answers.
+_FAR = 200
+
+_ORIGINS = {
+    "native": "tool_calls of the reply",
+    "text": "found in the text of the reply",
+    "repaired": "changed by a repair",
+}
+_CHOICES = {
+    "pending": "nobody gave it",
+    "once": "once",
+    "session": "for the session",
+    "always": "always",
+    "deny": "denied",
+}
+#: The codes of what validation checks before it comes to the schema, in order, and the questions.
+_GATES = ("unknown_tool", "permission_denied", "invalid_json", "invalid_arguments")
+_QUESTIONS = ("the tool exists", "the tool is allowed", "the arguments are one JSON object")
+
+
+def blocks(moment: Moment, room: Room | None = None) -> list[Block]:
+    """What happened in a step, as plain data.
+
+    Args:
+        moment: The step and its trace.
+        room: How many bytes the blocks may have.
+
+    >>> from zoolab import Scripted, run
+    >>> [block["b"] for block in blocks(Moment(run("Hi", [], Scripted(["Hello"])), 2))]
+    ['code', 'facts']
+    """
+    room = Room(MAX_BYTES) if room is None else room
+    original, given = moment.trace.originals.get(moment.seq), moment.step.record
+    told = blocks_of_record(moment, room, given)
+    if original is None or original is given or isinstance(given, Decision):  # a permission tells it itself
+        return told
+    before = headline(moment.step._replace(record=original))
+    return [note(room, "info", f"Answered by hand. Before that it was: {before}"), *told]
+
+
+def blocks_of_record(moment: Moment, room: Room, record: Record) -> list[Block]:
+    """The blocks of a step if it holds `record`, as the one that it held before it was answered.
+
+    >>> from zoolab import Reply, Scripted, run
+    >>> moment = Moment(run("Hi", [], Scripted(["Hello"])), 2)
+    >>> blocks_of_record(moment, Room(900), Reply({"role": "assistant", "content": "Bye"}))[0]["text"]
+    'Bye'
+    """
+    match record:
+        case ToolRegistry():
+            return define_blocks(room, record)
+        case Request():
+            return _request(moment, room, record)
+        case ToolCall():
+            return _tool_call(moment, room, record)
+        case Reply():
+            return _reply(moment, room, record)
+        case Verdict():
+            return _validate(moment, room, record)
+        case Decision():
+            return _decision(moment, room, record)
+        case Outcome():
+            return _execute(moment, room, record)
+        case Result():
+            return _result(moment, room, record)
+
+
+def _request(moment: Moment, room: Room, request: Request) -> list[Block]:
+    """The payload: messages, tools, tool_choice, settings."""
+    sent, known = request.prefix, moment.known
+    counted_tokens = _tokens_counted(moment.reply, "prompt_tokens")
+    told = facts(
+        room,
+        ("messages", f"{len(sent):,}, {len(sent) - known:,} of them new"),
+        ("tools", count(len(request.tools), "tool") if request.tools else "none"),
+        ("tool_choice", request.tool_choice),
+        ("settings", encode(dict(request.settings)) if request.settings else None),
+        ("tokens", f"{counted_tokens:,}, counted by the endpoint" if counted_tokens is not None else None),
+    )
+    tools = _tools_of_turn(moment, room)
+    first = max(0, len(sent) - MAX_ROWS)
+    rows = [(message, index >= known) for index, message in enumerate(sent.since(first), first)]
+    told += remaining(room, first, "earlier message")
+    told += [messages(room, first, rows, old_limit=600), *tools]
+    body = {key: value for key, value in request.body().items() if key != "messages"}
+    told.append(folded(code(room, "the body, but for the messages", pretty(body))))
+    return told + [folded(block) for block in _sent(room, moment.reply)]  # the reply says it, too
+
+
+def _sent(room: Room, reply: Reply | None) -> list[Block]:
+    """What the model class sent instead of the request, or added to it; nothing if it is not known."""
+    if reply is None or not reply.sent:
+        return []
+    fields = {key: value for key, value in reply.sent.items() if key != "messages"}
+    if reply.sent_instead is None:
+        return [code(room, "sent with the request, by the model class", pretty(fields))]
+    listed = reply.sent_instead["messages"]
+    rows = [(m, True) for m in listed if isinstance(m, dict)] if isinstance(listed, list) else []
+    told = "The request above is what zoolab made. What was sent instead is another conversation:"
+    instead = [note(room, "warn", told), messages(room, 0, rows)]
+    instead += remaining(room, len(rows) - MAX_ROWS, "message")
+    return [*instead, code(room, "what was sent instead, but for the messages", pretty(fields))]
+
+
+def _tools_of_turn(moment: Moment, room: Room, chosen: str | None = None) -> list[Block]:
+    """The tools of a turn: offered to the model, chosen by it, or withheld from it, and why."""
+    states = _states_of_tools(moment)
+    if chosen is not None:
+        state, why = states.pop(chosen, ("unknown", "no tool has this name"))
+        state = {"offered": "chosen", "withheld": "chosen and withheld"}.get(state, state)
+        states = {chosen: (state, why), **states}
+    rows = [
+        {"name": room.line(name, 80), "state": state, "why": room.line(why)}
+        for name, (state, why) in list(states.items())[:_MAX_TOOLS]
+    ]
+    if not rows:
+        return []
+    return [folded({"b": "tools", "rows": rows}), *remaining(room, len(states) - _MAX_TOOLS, "tool")]
+
+
+def _states_of_tools(moment: Moment) -> dict[str, tuple[str, str]]:
+    """Of each tool, whether the request offers it, and why not."""
+    request, tools = moment.request, moment.tools
+    sent = calls_of({"tool_calls": list(request.tools)}) if request is not None else []
+    states = {
+        name: ("offered", "forbidden: a call is refused" if tools.denies(name) else "") for name, _, _ in sent
+    }
+    for left_out in request.withheld if request is not None else ():
+        states[as_text(left_out.name)] = ("withheld", as_text(left_out.why))
+    for tool in tools:
+        if tool.name not in states:
+            in_text = ("offered", _in_text(request))
+            states[tool.name] = ("withheld", "not sent with this request") if sent else in_text
+    return states
+
+
+def _in_text(request: Request | None) -> str:
+    system = cast("Any", request.prefix[0]) if request is not None and len(request.prefix) else {}
+    described = system.get("role") == "system"
+    return "described in the system prompt" if described else "not sent with this request"
+
+
+def _note_on_choice(room: Room, request: Request | None) -> list[Block]:
+    choice = "auto" if request is None else request.tool_choice
+    if choice == "auto":
+        return []
+    said = {"required": "the model had to call a tool", "none": "the model was not to call a tool"}
+    told = said.get(choice, "the model had to call this tool")
+    return [note(room, "info", f"tool_choice was {choice}: {told}.")]
+
+
+def _tool_call(moment: Moment, room: Room, call: ToolCall) -> list[Block]:
+    """The raw arguments, how they came, and the tool beside those that were offered."""
+    reply = moment.step.reply
+    told = _faults_of_call(moment, room)
+    told.append(code(room, f"arguments, {_as_they_came(moment)}", call.arguments))
+    if not call.arguments:
+        told.append(note(room, "info", "There are no arguments; that stands for {}."))
+    told.append(note(room, "info", "This is text: nothing has run yet."))
+    told += stream(room, "the arguments as they came", list(_argument_pieces(reply, call.slot)))
+    told += _tools_of_turn(moment, room, chosen=call.name)
+    told += _note_on_choice(room, moment.request)
+    told += facts(
+        room,
+        ("id", call.id),
+        ("id as the model gave it", None if call.original_id is None else call.original_id or "none"),
+        ("read from", _ORIGINS.get(call.origin, call.origin)),
+        *_reply_facts(reply),
+    )
+    if not call.slot and reply is not None:
+        said = content_of(reply.message)
+        told += [code(room, "the text of the reply", said, 4_000)] if said else []
+        told += _sent(room, reply)
+    return told
+
+
+def _faults_of_call(moment: Moment, room: Room) -> list[Block]:
+    """The faults that were injected into the call, or into the reply that it is the first call of."""
+    slot, reply = moment.step.slot, moment.reply
+    faults = () if reply is None else reply.faults
+    own = [fault for fault in faults if (fault.slot or 0) == (slot or 0)]
+    return [block for fault in own[:10] for block in fault_note(room, fault)]
+
+
+def _as_they_came(moment: Moment) -> str:
+    """Whether the model wrote the arguments of the call itself."""
+    reply, slot = moment.reply, moment.step.slot
+    faults = () if reply is None else reply.faults
+    changed = any(fault.slot == slot and fault.where.startswith("arguments") for fault in faults)
+    return "as they came (a fault changed them)" if changed else "as the model wrote them"
+
+
+def _reply(moment: Moment, room: Room, reply: Reply) -> list[Block]:
+    """What the model answered when it asked for no tool."""
+    said, others = content_of(reply.message), other_fields(reply.message)
+    told = _faults_of_call(moment, room)
+    told.append(code(room, "the answer", said) if said else note(room, "warn", "The answer is empty."))
+    told += stream(room, "the answer as it came", list(_text_pieces(reply)))
+    if others:
+        told.append(folded(code(room, "other fields of the message", pretty(others), 4_000)))
+    told += _tools_of_turn(moment, room)
+    told += _note_on_choice(room, moment.request)
+    return told + facts(room, *_reply_facts(reply)) + _sent(room, reply)
+
+
+def _reply_facts(reply: Reply | None) -> list[tuple[str, Any]]:
+    if reply is None:
+        return []
+    sent, received = (_tokens_counted(reply, f"{name}_tokens") for name in ("prompt", "completion"))
+    told = f"{sent or 0:,} sent, {received or 0:,} received, counted by the endpoint"
+    known = {"prompt_tokens", "completion_tokens", "total_tokens"}
+    usage = {name: value for name, value in (reply.usage or {}).items() if name not in known}
+    return [
+        ("finish_reason", reply.finish_reason),
+        ("model", reply.model),
+        ("note", "; ".join(reply.notes) or None),
+        ("streamed", f"in {count(len(reply.pieces), 'piece')}" if reply.pieces else None),
+        ("tokens", None if sent is None and received is None else told),
+        ("more on usage", pretty(usage) if usage else None),
+    ]
+
+
+def _tokens_counted(reply: Reply | None, name: str) -> int | None:
+    return None if reply is None else counted(reply.usage, name)
+
+
+def _text_pieces(reply: Reply) -> Iterator[str]:
+    for delta in reply.pieces:
+        content = delta.get("content")
+        if isinstance(content, str) and content:
+            yield content
+
+
+def _argument_pieces(reply: Reply | None, slot: int) -> Iterator[str]:
+    """The pieces of one call's arguments; a piece without an index goes on with the call before it."""
+    index = -1
+    for delta in reply.pieces if reply is not None else ():
+        parts = delta.get("tool_calls")
+        for part in parts if isinstance(parts, list) else []:
+            function = part.get("function") if isinstance(part, dict) else None
+            if not isinstance(function, dict):
+                continue
+            index = part.get("index", index if not function.get("name") else index + 1)
+            if index == slot and function.get("arguments"):
+                yield as_text(function["arguments"])
+
+
+def _validate(moment: Moment, room: Room, verdict: Verdict) -> list[Block]:
+    """What was checked, in order; what a repair changed; what is wrong; the verdict."""
+    repair, tool = verdict.repair, moment.tool
+    repaired = repair is not None and repair.accepted
+    first = repair.problems if repair is not None and repaired else verdict.problems
+    told = _faults_of_call(moment, room)
+    told += facts(
+        room,
+        ("verdict", _verdict_as_text(verdict)),
+        ("attempt", f"{moment.step.attempt}" if moment.step.attempt > 1 else None),
+        ("problems", count(len(verdict.problems), "problem") if verdict.problems else None),
+    )
+    told.append(_checklist(room, f"the arguments, {_as_they_came(moment)}", tool, first))
+    if repair is not None:
+        told += _repair(room, repair, tool)
+    if verdict.arguments is not None:
+        told.append(code(room, "the arguments, parsed", pretty(verdict.arguments)))
+    elif not verdict.ok:
+        told.append(note(room, "error", "The call does not run, and the model is told why."))
+    return told
+
+
+def _verdict_as_text(verdict: Verdict) -> str:
+    if verdict.ok:
+        return (
+            "may run, after repair" if verdict.repair is not None and verdict.repair.accepted else "may run"
+        )
+    return f"refused: {verdict.error_code or 'no reason is given'}"
+
+
+def _checklist(room: Room, label: str, tool: Tool | None, problems: tuple[Problem, ...]) -> Block:
+    code_found = problems[0].code if problems else None
+    if code_found is not None and code_found not in _GATES:
+        rows = [check(room, "bad", problem.code, problem) for problem in problems[:MAX_ROWS]]
+        return {"b": "checks", "label": label, "rows": rows}
+    reached = len(_GATES) if code_found is None else _GATES.index(code_found)
+    rows = [
+        check(room, _state(number, reached), question, problems[0] if number == reached else None)
+        for number, question in enumerate(_QUESTIONS)
+    ]
+    rows += _schema_rows(room, tool, problems, came_to_it=reached >= len(_QUESTIONS))
+    return {"b": "checks", "label": label, "rows": rows}
+
+
+def _state(number: int, reached: int) -> str:
+    return "ok" if number < reached else "bad" if number == reached else "none"
+
+
+def _schema_rows(
+    room: Room, tool: Tool | None, problems: tuple[Problem, ...], came_to_it: bool
+) -> list[dict[str, Any]]:
+    """A row for each property, with what is wrong in it; then what is wrong elsewhere."""
+    found = problems if came_to_it else ()
+    rows: list[dict[str, Any]] = []
+    placed: set[int] = set()
+    for name, schema in _properties(tool)[:MAX_ROWS]:
+        pointer = pointer_to([name])
+        own = [(i, p) for i, p in enumerate(found) if (p.pointer + "/").startswith(pointer + "/")]
+        placed.update(i for i, _ in own)
+        words = f"{name}: {type_of(schema)}{'' if _required(tool, name) else ', optional'}"
+        state = "none" if not came_to_it else "bad" if own else "ok"
+        rows += [check(room, state, words, problem) for _, problem in own] or [
+            check(room, state, words, Problem("", pointer, "", ""))
+        ]
+    others = [problem for i, problem in enumerate(found) if i not in placed]
+    return rows + [
+        check(room, "bad", problem.pointer or "the arguments", problem) for problem in others[:MAX_ROWS]
+    ]
+
+
+def _properties(tool: Tool | None) -> list[tuple[str, Any]]:
+    properties = None if tool is None else tool.parameters.get("properties")
+    return list(cast("dict[str, Any]", properties).items()) if isinstance(properties, dict) else []
+
+
+def _required(tool: Tool | None, name: str) -> bool:
+    required = None if tool is None else tool.parameters.get("required")
+    return isinstance(required, list) and name in required
+
+
+def _repair(room: Room, repair: Repair, tool: Tool | None) -> list[Block]:
+    if repair.proposed is None:
+        return [note(room, "warn", f"Not repaired: {repair.silence}.")]
+    if repair.proposed == repair.raw:
+        return [note(room, "warn", "A repair was tried and changed nothing.")]
+    said = "accepted: it meets the schema" if repair.accepted else "refused: it does not meet the schema"
+    return [
+        note(room, "info" if repair.accepted else "warn", f"A repair proposed other arguments; {said}."),
+        difference(room, "what the repair changed", repair.raw, repair.proposed),
+        _checklist(room, "what the repair proposed", tool, repair.remaining),
+    ]
+
+
+def _execute(moment: Moment, room: Room, outcome: Outcome) -> list[Block]:
+    """The Python call, the time, and the value or the error."""
+    error, call, tool = outcome.error, moment.call, moment.tool
+    decision, asked = call.decision, call.asked
+    told = [code(room, "the Python call", _python_call(moment))]
+    if error is None:
+        told.append(_returned(room, outcome.value))
+    else:
+        told.append(note(room, "error", f"{error.code}: {error.message}"))
+    if outcome.stdout:
+        told.append(code(room, "what it printed; the model does not see it", outcome.stdout))
+    told += facts(
+        room,
+        ("duration", duration(outcome.duration_ms)),
+        ("timeout", f"{tool.timeout:g} s" if tool is not None and tool.timeout is not None else "none"),
+        ("permission", _permission(decision, asked)),
+        ("risk", asked.risk or None if asked is not None else None),
+        ("resource", asked.resource or None if asked is not None else None),
+        ("reason", decision.reason if decision is not None and decision.reason else None),
+        ("exception", error.exception if error is not None else None),
+        ("its thread", "still runs: Python cannot stop it" if outcome.still_running else None),
+    )
+    if outcome.fault is not None:
+        told += fault_note(room, outcome.fault)
+    if isinstance(outcome.trace, TraceLog):
+        told.append(nested(room, outcome.trace, as_text(call.arguments.get("task", ""))))
+    return told
+
+
+def _decision(moment: Moment, room: Room, decision: Decision) -> list[Block]:
+    """A permission that is asked, given or refused: for what, at what risk, touching what."""
+    tool, call, recorded = moment.tool, moment.step.call, moment.call.asked or decision
+    arguments = moment.call.arguments if recorded.arguments is None else dict(recorded.arguments)
+    asked: Block = {
+        "b": "permission",
+        "tool": room.line("" if call is None else call.name, 80),
+        "risk": room.line(recorded.risk or ("unknown" if tool is None else tool.risk), 40),
+        "resource": room.line(recorded.resource or "", 400),
+        "arguments": room.text(pretty(arguments), 4_000)["text"],
+        "choice": room.line(decision.choice, 20),
+        "reason": room.line(decision.reason, 400),
+    }
+    return [asked, folded(code(room, "the Python call", _python_call(moment)))]
+
+
+def _python_call(moment: Moment) -> str:
+    call = moment.step.call
+    return python_call("tool" if call is None else call.name, moment.call.arguments)
+
+
+def _permission(decision: Decision | None, asked: Decision | None) -> str:
+    if decision is not None:
+        return _CHOICES.get(decision.choice, decision.choice)
+    return "needs none" if asked is None else "not given: a value was, in place of running it"
+
+
+def _returned(room: Room, value: Any) -> Block:
+    whole = value.size if isinstance(value, Shown) else None
+    kept = "" if whole is None else f"; the trace file keeps the beginning of {size(whole)}"
+    kind = "" if isinstance(value, Shown) else f", {type(value).__name__}"
+    return code(room, f"it returned{kind[:LINE]}{kept}", _python_form(value))
+
+
+def _python_form(value: Any) -> str:
+    """A value as Python shows it; if a file kept a part of it, that part."""
+    if isinstance(value, Shown):
+        return value.text
+    try:
+        return repr(value)
+    except Exception:
+        return as_text(value)
+
+
+def _result(moment: Moment, room: Room, result: Result) -> list[Block]:
+    """How a value became a tool message, and which call that answers."""
+    last = len(moment.step.messages) - 1
+    cut = f"{size(result.data_bytes)} -> {size(result.sent_bytes)}"
+    told = _value(moment, room)
+    told.append(code(room, "the text that the model gets", result.content))
+    if result.truncated:
+        told.append(note(room, "warn", f"Cut for the model: {cut}. The trace keeps the sizes."))
+    if result.loop_detected:
+        told.append(
+            note(room, "warn", f"Loop detected: the same call, the same result, {result.repeats} times.")
+        )
+    row = message_row(room, last, result.message, new=True, limit=2_000)
+    told.append(folded({"b": "messages", "rows": [row]}))
+    told.append(_flow(moment, room, result))
+    return told + facts(
+        room,
+        ("size", cut if result.truncated else size(result.data_bytes)),
+        ("error", result.error_code),
+        ("same call, same result", f"{result.repeats} times in a row" if result.repeats > 1 else None),
+    )
+
+
+def _value(moment: Moment, room: Room) -> list[Block]:
+    outcome = moment.call.outcome
+    if outcome is None:
+        return [note(room, "info", "The call did not run: there is no value, only what was wrong.")]
+    if outcome.error is not None:
+        return [note(room, "error", f"{outcome.error.code}: {outcome.error.message}")]
+    if isinstance(outcome.value, Shown):
+        return [folded(code(room, "what the file keeps of the value", outcome.value.text))]
+    kind = type(outcome.value).__name__
+    value = folded(code(room, f"the Python value, {kind}", _python_form(outcome.value)))
+    try:
+        text = pretty(to_json_value(outcome.value))
+    except NotJSON as error:
+        return [value, note(room, "error", f"It has no form in JSON: {error}")]
+    return [value, folded(code(room, "the value as JSON", text, 4_000))]
+
+
+def _flow(moment: Moment, room: Room, result: Result) -> Block:
+    """The call and the message that answers it, paired by the id."""
+    messages, answer = moment.step.messages, len(moment.step.messages) - 1
+    rows: list[dict[str, Any]] = []
+    for index in range(answer, max(-1, answer - _FAR), -1):
+        message = messages[index]
+        if any(call_id == result.tool_call_id for _, call_id, _ in calls_of(message)):
+            rows.append(_flow_row(room, "asked", result.tool_call_id, index, in_words(message)))
+            break
+    rows.append(_flow_row(room, "answered", result.tool_call_id, answer, in_words(result.message)))
+    paired = len(rows) == 2
+    label = "the call and its answer" if paired else "an answer without its call: no request with it is valid"
+    flow: Block = {"b": "flow", "label": label, "rows": rows}
+    return folded(flow) if paired else flow
+
+
+def _flow_row(room: Room, what: str, call_id: str, index: int, text: str) -> dict[str, Any]:
+    return {"what": what, "id": room.line(call_id, 80), "message": index, "text": room.line(text)}

@@ -1,0 +1,33 @@
+"""The inspector: a trace, or a walk that is still going on, to step through in a notebook or a page.
+
+overview.py   the whole trace in little: what the rail, the slider and the ledger show
+moment.py     a step, and what a panel must know of the steps around it
+panels/       one file a kind of step: what happened in it, as plain data
+bounds.py     how much text a panel may hold
+tabs.py       below the panel: the change of messages[], all of them, the wire; code.py: as Python
+patches.py    a change of messages[] as a JSON patch
+edits.py      a record, edited in place
+driver.py     a walk, driven by hand
+forks.py      look, replay, live: three ways to go on from an edited step
+replaying.py  the model and the tools of a trace, saying again what they said
+compare.py    two traces side by side
+inspector.py  the widget; inspector.js and inspector.css draw it
+page.py       the same as one file, without a kernel
+
+Python computes plain JSON data, and the browser only draws it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from zoolab.lazy import lazily
+
+if TYPE_CHECKING:
+    from zoolab.show.inspector.inspector import Inspector
+
+__all__ = ["Inspector"]
+
+if not TYPE_CHECKING:  # a type checker would take any name for one of this package
+    # A page without a kernel needs no ipywidgets: the widget is imported when it is asked for.
+    __getattr__, __dir__ = lazily(__name__, {"inspector": "Inspector"})

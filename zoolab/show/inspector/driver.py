@@ -1,0 +1,174 @@
+"""A walk, driven by hand: step, run, run to a breakpoint, answer a step with an edited record, decide."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, cast
+
+from zoolab.errors import InvalidInput, ZoolabError
+from zoolab.jsontext import excerpt
+from zoolab.loop import Walk
+from zoolab.records import KINDS, Decision, Record, Step
+from zoolab.show.moment import Moment, kind_after
+from zoolab.trace.log import TraceLog
+
+_CHOICES = ("once", "session", "always", "deny")
+
+
+class Driver:
+    """Drives a walk and records it. What ends the walk is kept in `error`, never raised.
+
+    >>> from zoolab import Scripted, Trace, walk
+    >>> driver = Driver(walk("Hi", [], Scripted(["Hello"])), Trace())
+    >>> driver.step()
+    >>> [step.kind for step in driver.trace.steps], driver.state
+    (['define', 'request'], 'paused')
+    >>> driver.run()
+    >>> driver.trace.answer, driver.state
+    ('Hello', 'done')
+    """
+
+    def __init__(self, steps: Iterable[Step], trace: TraceLog) -> None:
+        self.trace = trace
+        self.trace.options = options_of(steps)
+        #: "paused" or "done".
+        self.state = "paused"
+        #: What ended the walk, if it was not an answer.
+        self.error: str | None = None
+        self._following = self.trace.follow(steps)
+        self._held: Record | None = None
+        self._advance()  # a first step: it runs nothing
+
+    @property
+    def waits(self) -> bool:
+        """Whether the walk waits for a permission."""
+        steps = self.trace.steps
+        return self.state == "paused" and bool(steps) and steps[-1].status == "pending" and not self.holds
+
+    @property
+    def holds(self) -> bool:
+        """Whether an edited record waits to go on."""
+        return self._held is not None
+
+    @property
+    def coming(self) -> str | None:
+        """The kind of the next step; None at the end."""
+        if self.state == "done" or not self.trace.steps:
+            return None
+        return kind_after(Moment(self.trace, len(self.trace.steps) - 1))
+
+    def step(self) -> None:
+        """Go on by one step."""
+        self._check_ready()
+        with _pause_on_interrupt():
+            self._advance()
+
+    def run(self, shown: Callable[[], None] | None = None) -> None:
+        """Go on until the walk ends or waits for a permission.
+
+        Ctrl-C leaves it paused after the step that runs; pressed again, it interrupts that step.
+        """
+        self._run(lambda _step: False, shown)
+
+    def until(self, kind: str = "", tool: str = "", error: bool = False, shown: Any = None) -> None:
+        """Go on until a step of a kind, a step of a tool's calls, or an error has come.
+
+        Raises `InvalidInput` for a kind that does not exist, or for nothing at all.
+        """
+        if not (kind or tool or error) or (kind and kind not in KINDS):
+            raise InvalidInput(f"cannot run to {excerpt(kind or 'nothing')}", expected=", ".join(KINDS))
+
+        def reached(step: Step) -> bool:
+            called = step.call is not None and step.call.name == tool
+            return step.kind == kind or called or (error and step.error_code is not None)
+
+        self._run(reached, shown)
+
+    def answer(self, seq: int, record: Record) -> None:
+        """Have an edited record go on in the place of the last step's.
+
+        Raises `InvalidInput` for another step than the one that waits.
+        """
+        last = len(self.trace.steps) - 1
+        if self.state == "done" or seq != last:
+            waiting = "none: the walk is over" if self.state == "done" else f"step {last + 1}, which waits"
+            raise InvalidInput(
+                f"step {seq + 1} has gone on already", expected=waiting, advice="fork from it instead"
+            )
+        self._held = None if record is self.trace.steps[seq].record else record
+
+    def decide(self, choice: object) -> None:
+        """Answer a permission that waits: once, session, always or deny; and go on by one step."""
+        if not self.waits:
+            raise InvalidInput("no permission waits", advice="step on until one does")
+        if choice not in _CHOICES:
+            raise InvalidInput(f"a decision is {excerpt(choice)}", expected=", ".join(_CHOICES))
+        self._held = Decision(cast("Any", choice), "said in the inspector")
+        self.step()
+
+    def _check_ready(self) -> None:
+        if self.state == "done":
+            raise InvalidInput("the walk is over", advice="fork from a step to go on from it")
+        if self.waits:
+            raise InvalidInput("the walk waits for a permission", advice="allow or deny it first")
+
+    def _run(self, reached: Callable[[Step], bool], shown: Callable[[], None] | None) -> None:
+        self._check_ready()
+        with _pause_on_interrupt() as interrupted:
+            while self.state == "paused" and not self.waits and not interrupted.is_set():
+                self._advance()
+                if shown is not None:
+                    shown()
+                if self.state == "paused" and reached(self.trace.steps[-1]):
+                    return
+
+    def _advance(self) -> None:
+        held, self._held = self._held, None
+        try:
+            if held is not None:
+                self._following.answer(held)
+            next(self._following)
+        except StopIteration:
+            self.state = "done"
+        except (Exception, KeyboardInterrupt) as error:
+            self.state, self.error = "done", _said(error)
+
+
+def options_of(steps: Iterable[Step]) -> dict[str, Any]:
+    """What a walk was called with, so that a fork of its trace goes on with the same; nothing for others.
+
+    >>> from zoolab import Scripted, walk
+    >>> options_of(walk("Hi", [], Scripted(["Hello"]), envelope="plain"))["envelope"]
+    'plain'
+    """
+    return dict(steps.options) if isinstance(steps, Walk) else {}
+
+
+def _said(error: BaseException) -> str:
+    if isinstance(error, ZoolabError):
+        return str(error)
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+@contextmanager
+def _pause_on_interrupt() -> Iterator[threading.Event]:
+    """The first Ctrl-C asks to pause after the step that runs; a second one interrupts the step."""
+    asked = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield asked  # signals reach the main thread alone
+        return
+    before = signal.getsignal(signal.SIGINT)
+
+    def pause(_number: int, _frame: object) -> None:
+        if asked.is_set():
+            raise KeyboardInterrupt
+        asked.set()
+
+    signal.signal(signal.SIGINT, pause)
+    try:
+        yield asked
+    finally:
+        signal.signal(signal.SIGINT, before if before is not None else signal.SIG_DFL)

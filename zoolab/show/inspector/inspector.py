@@ -1,0 +1,262 @@
+"""The widget: it answers what the browser asks, with plain data; inspector.js draws it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from importlib.resources import files
+from typing import Any, ClassVar, cast
+
+import anywidget
+import traitlets
+
+from zoolab.errors import InvalidInput, ReplayMiss, ZoolabError
+from zoolab.jsontext import excerpt
+from zoolab.records import Model, Outcome, Record
+from zoolab.show.bounds import plain_text, sendable, whole_number
+from zoolab.show.inspector import forks
+from zoolab.show.inspector.driver import Driver
+from zoolab.show.inspector.edits import edited
+from zoolab.show.inspector.overview import first_error, overview_of, packed
+from zoolab.show.inspector.saved import display_both, kept_story, story_of
+from zoolab.show.inspector.views import View, add_note, compared, live_of, notes_of, panel_in, partner
+from zoolab.trace.log import TraceLog
+
+_FILES = files("zoolab.show.inspector")
+_MAX_PANELS = 24
+_MAX_DEPTH = 40
+#: Seconds between two reports of a walk that runs.
+_REPORT = 0.25
+
+
+class Inspector(anywidget.AnyWidget):
+    """A trace to step through, as a widget; made by `inspect`. `trace` is the one on show."""
+
+    _esm = _FILES.joinpath("inspector.js").read_text(encoding="utf-8")
+    _css = _FILES.joinpath("inspector.css").read_text(encoding="utf-8")
+
+    overview = traitlets.Dict().tag(sync=True)
+    # No echo: it would come late, and take a reader who moves fast back to where they were.
+    step = traitlets.Int(0).tag(sync=True, echo_update=False)
+    tab = traitlets.Unicode("diff").tag(sync=True, echo_update=False)
+    live = traitlets.Dict(None, allow_none=True).tag(sync=True)
+    other = traitlets.Dict(None, allow_none=True).tag(sync=True)
+    other_step = traitlets.Int(0).tag(sync=True, echo_update=False)
+    pairs: Any = traitlets.List(None, allow_none=True).tag(sync=True)
+    notes = traitlets.Dict().tag(sync=True)
+
+    def __init__(
+        self, view: View, *, model: Model | None = None, tools: Any = None, replay: Model | None = None
+    ) -> None:
+        self._views = [view]
+        self._model, self._tools, self._replay = model, tools, replay
+        self._reported = 0.0
+        self._kept: Any = None
+        at = first_error(view.trace) or 0
+        state = self._state()
+        super().__init__(**state, step=at, other_step=partner(state["pairs"], at))
+        self.on_msg(self._received)
+
+    @traitlets.validate("step")
+    def _clamped(self, proposal: Any) -> int:
+        return max(0, min(int(proposal["value"]), len(self.trace) - 1))
+
+    @property
+    def view(self) -> View:
+        """What is on show."""
+        return self._views[-1]
+
+    @property
+    def trace(self) -> TraceLog:
+        """The trace on show; a fork's, once you forked."""
+        return self.view.trace
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The widget; the story for readers without widgets; and a line of text."""
+        data, metadata = self._widget()
+        data["text/html"] = story_of(self.trace)
+        names = (set(kwargs.get("include") or data) & set(data)) - set(kwargs.get("exclude") or ())
+        return {name: shown for name, shown in data.items() if name in names}, metadata
+
+    def _ipython_display_(self) -> None:
+        """The widget, and the story in an output of its own, which is kept up to date."""
+        self._kept = display_both(*self._widget(), self.trace)
+
+    def _widget(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        bundle = super()._repr_mimebundle_()
+        data, metadata = bundle if isinstance(bundle, tuple) else (bundle or {}, {})
+        return {**data, "text/plain": repr(self.trace)}, metadata
+
+    def _state(self) -> dict[str, Any]:
+        other, pairs = compared(self.view)
+        live = live_of(self.view, forks.verbs_of(self.trace, self._model, self._replay))
+        live["can"] += ["back"] if len(self._views) > 1 else []
+        return {
+            "overview": packed(overview_of(self.trace)),
+            "live": sendable(live),
+            "other": None if other is None else packed(other),
+            "pairs": pairs,
+            "notes": sendable(notes_of(self.trace)),
+        }
+
+    def _show(self, forget: int, step: int | None = None) -> None:
+        """Send what has changed; the panels from step `forget` on are out of date."""
+        self.send({"type": "forget", "from": forget})
+        for name, value in self._state().items():
+            setattr(self, name, value)
+        if step is not None:
+            self.step, self.other_step = step, partner(self.pairs, step)
+        if self._kept is not None:
+            self._kept.update(kept_story(self.trace), raw=True)
+        self._reported = time.monotonic()
+
+    def _received(self, _widget: object, message: Any, _buffers: object) -> None:
+        """Whatever comes, the kernel goes on: what cannot be done is said in one line."""
+        try:
+            kind = message.get("type") if isinstance(message, dict) else None
+            handler = self._HANDLERS.get(kind) if isinstance(kind, str) else None
+            if handler is None:
+                raise InvalidInput(f"no such message: {excerpt(message)}", expected=", ".join(self._HANDLERS))
+            handler(self, cast("dict[str, Any]", message))
+        except ZoolabError as error:
+            self._failed(str(error), getattr(error, "difference", ""))
+        except Exception as error:
+            self._failed(f"{type(error).__name__}: {error}")
+
+    def _failed(self, text: str, difference: str = "", **more: Any) -> None:
+        line = next(iter(text.splitlines()), "")[:500]
+        self.send(sendable({"type": "failed", "message": line, "difference": difference, **more}))
+
+    def _get(self, message: dict[str, Any]) -> None:
+        which, steps = message.get("which", "main"), message.get("steps")
+        if which not in ("main", "other") or not isinstance(steps, list):
+            raise InvalidInput(
+                f"cannot get {excerpt(message)}", expected="main or other, and a list of steps"
+            )
+        panels: dict[str, Any] = {}
+        shown = self.view.other if which == "other" and self.view.other is not None else self.trace
+        turns = shown.turns
+        for seq in steps[:_MAX_PANELS]:
+            try:
+                panels[str(seq)] = panel_in(self.view, which, whole_number(seq), turns)
+            except (ZoolabError, ValueError, TypeError, RecursionError) as error:
+                self._failed(str(error), which=which, seq=seq)
+        self.send({"type": "panels", "which": which, "panels": panels})
+
+    def _drive(self, go: Callable[[Driver], None]) -> None:
+        driver = self.view.driver
+        if driver is None:
+            raise InvalidInput(
+                "this trace is not a walk that goes on", advice="fork from a step to go on from it"
+            )
+        last = len(self.trace) - 1
+        try:
+            go(driver)
+        finally:
+            self._show(max(0, last), len(self.trace) - 1)
+
+    def _report(self) -> None:
+        """While a walk runs, show now and then how far it has come."""
+        if time.monotonic() - self._reported > _REPORT:
+            self._reported = time.monotonic()
+            self.live = {**(self.live or {}), "state": "running"}
+            self.overview = packed(overview_of(self.trace))
+
+    def _run(self, _message: dict[str, Any]) -> None:
+        self._drive(lambda driver: driver.run(self._report))
+
+    def _until(self, message: dict[str, Any]) -> None:
+        kind, tool, error = (message.get(name) for name in ("kind", "tool", "error"))
+        kind, tool = plain_text(kind or ""), plain_text(tool or "")
+        self._drive(lambda driver: driver.until(kind, tool, bool(error), self._report))
+
+    def _answer(self, message: dict[str, Any]) -> None:
+        then, seq = message.get("then"), whole_number(message.get("seq"))
+        if then not in ("step", "run", None):
+            raise InvalidInput(f"then is {excerpt(then)}", expected="step, run or null")
+        record = self._edited(seq, message)
+
+        def go(driver: Driver) -> None:
+            driver.answer(seq, record)
+            if then == "step":
+                driver.step()
+            elif then == "run":
+                driver.run(self._report)
+
+        self._drive(go)
+
+    def _decide(self, message: dict[str, Any]) -> None:
+        self._drive(lambda driver: driver.decide(message.get("choice")))
+
+    def _fork(self, message: dict[str, Any]) -> None:
+        verb, seq = message.get("verb"), whole_number(message.get("seq"))
+        record, parent = self._edited(seq, message), self.trace
+        try:
+            child = forks.fork_by(verb, parent, seq, record, self._model, self._tools, self._replay)
+        except ReplayMiss as error:  # how far it came is worth a look
+            so_far = getattr(error, "trace", None)
+            if isinstance(so_far, TraceLog):
+                self._show_fork(so_far, parent, seq)
+            raise
+        self._show_fork(child, parent, seq)
+
+    def _show_fork(self, child: TraceLog, parent: TraceLog, seq: int) -> None:
+        view = View(child, beside=parent, stale_from=seq + 1, comparing=True)
+        self._push(view, min(seq, len(child) - 1))
+
+    def _open(self, message: dict[str, Any]) -> None:
+        seq = self.trace.index(whole_number(message.get("seq")))
+        record = self.trace.steps[seq].record
+        inner = record.trace if isinstance(record, Outcome) else None
+        if not isinstance(inner, TraceLog):
+            raise InvalidInput(
+                f"step {seq + 1} holds no sub-agent's trace", advice="open one that is marked as a sub-agent"
+            )
+        self._push(View(inner), first_error(inner) or 0)
+
+    def _push(self, view: View, step: int) -> None:
+        if len(self._views) >= _MAX_DEPTH:
+            raise InvalidInput(f"more than {_MAX_DEPTH} traces are open", advice="go back first")
+        self.view.step = self.step
+        self._views.append(view)
+        self._show(0, max(0, step))
+
+    def _back(self, _message: dict[str, Any]) -> None:
+        if len(self._views) == 1:
+            raise InvalidInput("this is the trace that you opened", advice="there is no trace to go back to")
+        self._views.pop()
+        self._show(0, self.view.step)
+
+    def _note(self, message: dict[str, Any]) -> None:
+        seq = self.trace.index(whole_number(message.get("seq")))
+        add_note(self.trace, seq, plain_text(message.get("text")))
+        self.notes = sendable(notes_of(self.trace))
+
+    def _compare(self, message: dict[str, Any]) -> None:
+        wanted = message.get("with")
+        if wanted not in ("parent", "none"):
+            raise InvalidInput(f"cannot compare with {excerpt(wanted)}", expected="parent or none")
+        if wanted == "parent" and self.view.beside is None:
+            raise InvalidInput(
+                "there is nothing to compare with", advice="fork first, or inspect(trace, other)"
+            )
+        self.view.comparing = wanted == "parent"
+        self._show(0)
+
+    def _edited(self, seq: int, message: dict[str, Any]) -> Record:
+        record = self.trace.steps[self.trace.index(seq)].record
+        return edited(record, message.get("edits") or [])
+
+    _HANDLERS: ClassVar[dict[str, Callable[[Inspector, dict[str, Any]], None]]] = {
+        "get": _get,
+        "step": lambda self, _message: self._drive(Driver.step),
+        "run": _run,
+        "until": _until,
+        "answer": _answer,
+        "decide": _decide,
+        "fork": _fork,
+        "open": _open,
+        "back": _back,
+        "note": _note,
+        "compare": _compare,
+    }

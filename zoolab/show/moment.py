@@ -1,0 +1,140 @@
+"""A step of a trace, together with the steps around it: its turn, its call, and how `messages[]` changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from zoolab.records import Decision, Kind, Outcome, Reply, Request, Result, Step, ToolCall, Verdict
+from zoolab.registry import ToolRegistry
+from zoolab.tools import Tool
+from zoolab.trace.calls import Call, Turn, turn_at
+from zoolab.trace.log import TraceLog
+from zoolab.trace.summary import MessagesDiff
+
+
+class Moment:
+    """A trace at one of its steps.
+
+    Args:
+        trace: The trace.
+        seq: The number of the step.
+        turns: `trace.turns`, if they are at hand already.
+
+    >>> from zoolab import Scripted, run
+    >>> moment = Moment(run("Hi", [], Scripted(["Hello"])), 2)
+    >>> moment.step.kind, moment.request.tool_choice, moment.is_last
+    ('tool_call', 'auto', True)
+    """
+
+    def __init__(self, trace: TraceLog, seq: int, turns: Sequence[Turn] | None = None) -> None:
+        self.trace, self.seq = trace, seq
+        self.turns = trace.turns if turns is None else turns
+        position = turn_at(self.turns, seq)
+        self.step: Step = trace.steps[seq]
+        #: The turn of the step; None before the first request.
+        self.turn = self.turns[position] if position >= 0 else None
+        self._before = self.turns[position - 1] if position > 0 else None
+
+    @property
+    def is_last(self) -> bool:
+        """Whether no step comes after it, so far."""
+        return self.seq == len(self.trace.steps) - 1
+
+    @property
+    def steps(self) -> range:
+        """The numbers of the steps of the same turn."""
+        if self.turn is not None:
+            return range(self.turn.seq, self.turn.end)
+        return range(self.turns[0].seq if self.turns else len(self.trace.steps))
+
+    @property
+    def call(self) -> Call:
+        """The call that the step belongs to, and what became of it; an empty one if it belongs to none."""
+        slot, empty = self.step.slot, Call(ToolCall(self.step.turn, 0, "", "", ""), 0)
+        return empty if self.turn is None or slot is None else self.turn.calls.get(slot, empty)
+
+    @property
+    def tools(self) -> ToolRegistry:
+        """The tools of the run; none if the trace does not say."""
+        steps = self.trace.steps
+        first = (0, *range(min(self.seq, 2_000) + 1))
+        registries = (steps[seq].record for seq in first)
+        return next((record for record in registries if isinstance(record, ToolRegistry)), ToolRegistry())
+
+    @property
+    def tool(self) -> Tool | None:
+        """The tool that the step's call names, if it exists."""
+        return None if self.step.call is None else self.tools.get(self.step.call.name)
+
+    @property
+    def request(self) -> Request | None:
+        """The request of the turn."""
+        return None if self.turn is None else self.turn.request
+
+    @property
+    def reply(self) -> Reply | None:
+        """The reply of the turn."""
+        return self.step.reply if self.turn is None else self.turn.reply
+
+    @property
+    def known(self) -> int:
+        """How many messages of this request the request before it sent already."""
+        if self._before is None:
+            return 0
+        revisions = self.trace.revisions
+        return self.trace.journal.common(revisions[self._before.seq], revisions[self.seq])
+
+    @property
+    def change(self) -> MessagesDiff:
+        """How `messages[]` changed with the step."""
+        if self.seq > 0:
+            return self.trace.diff(self.seq - 1, self.seq)
+        return MessagesDiff(0, (), tuple(self.trace.messages_at(0)))
+
+
+def moments_of(trace: TraceLog) -> Iterator[Moment]:
+    """All steps of a trace in order, with one index of its turns.
+
+    >>> from zoolab import Scripted, run
+    >>> [moment.step.kind for moment in moments_of(run("Hi", [], Scripted(["Hello"])))]
+    ['define', 'request', 'tool_call']
+    """
+    turns = trace.turns
+    return (Moment(trace, seq, turns) for seq in range(len(trace.steps)))
+
+
+def kind_after(moment: Moment) -> Kind | None:
+    """The kind of step that a walk goes on with after its last one; None at its end.
+
+    >>> from zoolab import Scripted, run
+    >>> trace = run("Hi", [], Scripted([[("fly", {})], "I cannot."]))
+    >>> [kind_after(Moment(trace, seq)) for seq in (0, 2, 3, 4, 6)]
+    ['request', 'validate', 'result', 'request', None]
+    """
+    step, slot = moment.step, moment.step.slot
+    calls = moment.turn.calls if moment.turn is not None else {}
+    more = slot is not None and slot + 1 < len(calls)
+    match step.record:
+        case ToolRegistry():
+            return "request"
+        case Request():
+            return "tool_call"
+        case Reply():
+            return None
+        case ToolCall():
+            return "validate" if step.appended else "tool_call"
+        case Verdict() if more:
+            return "validate"
+        case Verdict():
+            return "execute" if _runs_after(calls, -1) else "result"
+        case Decision():
+            return "execute"
+        case Outcome():
+            return "execute" if _runs_after(calls, slot or 0) else "result"
+        case Result():
+            return "result" if more else "request"
+
+
+def _runs_after(calls: dict[int, Call], slot: int) -> bool:
+    """Whether a call after this slot passed validation."""
+    return any(call.verdict is not None and call.verdict.ok for n, call in calls.items() if n > slot)

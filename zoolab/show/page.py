@@ -1,0 +1,324 @@
+"""The story of a run as one page: what was asked, each step in order, and what came of it.
+
+No scripts, no links, nothing fetched. It reads well without its style sheet, which is what a notebook
+that is not trusted makes of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from zoolab.records import Decision, Message, Outcome, Record, Request, Step, ToolCall
+from zoolab.show.block_types import fault_note, message_row
+from zoolab.show.blocks import MAX_BYTES, blocks_of_record
+from zoolab.show.bounds import Room
+from zoolab.show.headlines import headline
+from zoolab.show.html_blocks import render_blocks, render_message
+from zoolab.show.markup import Html, block, clipped, code, facts, folded, join, note, style_sheet, tag
+from zoolab.show.moment import Moment, moments_of
+from zoolab.show.wording import as_text, change_as_text, content_of, count, duration, listed, one_line
+from zoolab.trace.codec import encode_record
+from zoolab.trace.log import TraceLog
+from zoolab.trace.summary import tokens_used
+
+#: Up to so many steps are all shown; of more, the first half, a quarter at the end, and those with an error.
+MAX_STEPS = 400
+#: Bytes of cards; of the steps after that, only the headline is shown.
+_MAX_CARDS = 3_000_000
+#: Of a sub-agent, so many steps are shown, and in full as long as they take no more bytes than that.
+_MAX_INNER, _MAX_INNER_BYTES = 40, 250_000
+_MAX_MESSAGES = 60
+
+_MARKS = {"ok": "✓", "error": "✗", "pending": "…"}
+_OUTCOMES = {
+    "answer": ("ok", "The model answered"),
+    "no_tool_call": ("error", "The model answered, but ignored a forced call"),
+    "wrong_tool": ("error", "The model answered, but called another tool than the forced one"),
+    "open": ("pending", "Not at its end"),
+    "interrupted": ("error", "Interrupted by hand"),
+    "failed": ("error", "Ended by an exception"),
+    "loop_limit": ("error", "Ended by a limit"),
+    "retries_exhausted": ("error", "Ended: no retries left"),
+    "model_error": ("error", "Ended: no usable reply"),
+    "replay_miss": ("error", "Ended: not in the recording"),
+}
+
+
+def render_page(trace: TraceLog) -> str:
+    """The story as a whole HTML page.
+
+    >>> from zoolab import Scripted, Trace, walk
+    >>> page = render_page(Trace.record(walk("Hi", [], Scripted(["Hello"]))))
+    >>> page.startswith("<!doctype html>"), "<script" in page
+    (True, False)
+    """
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("title", f"zoolab: {one_line(_prompt(trace), 60)}"),
+        _style(),
+    )
+    body = tag(
+        "body", tag("main", tag("h1", "The story of a run"), *_story(trace), class_="zoolab-story page")
+    )
+    return "<!doctype html>\n" + tag("html", head, body, lang="en")
+
+
+def render_fragment(trace: TraceLog, most: int = MAX_STEPS) -> str:
+    """The story as a part of another page, a notebook's output for instance, with about `most` steps.
+
+    >>> from zoolab import Scripted, Trace, walk
+    >>> render_fragment(Trace.record(walk("Hi", [], Scripted(["Hello"]))))[:26]
+    '<div class="zoolab-story">'
+    """
+    return tag("div", _style(), *_story(trace, most), class_="zoolab-story")
+
+
+def _style() -> Html:
+    return tag("style", style_sheet("zoolab.show", "story.css", ".zoolab-story"))
+
+
+def _story(trace: TraceLog, most: int = MAX_STEPS) -> Iterator[Html]:
+    yield _opening(trace)
+    yield from _turns(trace, most)
+    yield _ending(trace)
+
+
+def _opening(trace: TraceLog) -> Html:
+    answer = trace.answer
+    return tag(
+        "header",
+        tag("h2", "Asked", class_="jp-toc-ignore"),
+        block(_prompt(trace) or "nothing", "the prompt", "prose asked"),
+        _outcome(trace),
+        block(answer, "the answer", "prose answered") if answer else None,
+        _facts(trace),
+        class_="opening",
+    )
+
+
+def _outcome(trace: TraceLog) -> Html:
+    status, words = _OUTCOMES.get(trace.outcome, ("error", f"Ended by {clipped(trace.outcome, 80)}"))
+    mark = tag("span", tag("span", _MARKS[status], aria_hidden="true"), f" {words}", class_=f"mark {status}")
+    return join(
+        tag("p", mark, class_="outcome"),
+        block(trace.error, "the error that ended the run") if trace.error is not None else None,
+        render_blocks(fault_note(Room(20_000), trace.fault)) if trace.fault is not None else None,
+    )
+
+
+def _facts(trace: TraceLog) -> Html | None:
+    steps = trace.steps
+    sent, received = (tokens or 0 for tokens in tokens_used(steps))
+    models = _models(trace)
+    known = (f"{sent:,} sent, {received:,} received") if sent or received else None
+    others = [(k, v) for k, v in trace.meta.items() if k != "model" and v is not None][:20]
+    return facts(
+        ("steps", f"{len(steps):,}"),
+        ("turns", f"{len({step.turn for step in steps if step.kind != 'define'}):,}"),
+        ("messages", f"{len(steps[-1].messages) if steps else 0:,}"),
+        ("calls", f"{sum(isinstance(step.record, ToolCall) for step in steps):,}"),
+        ("errors", f"{len(trace.errors):,}"),
+        ("tokens", known),
+        ("time", duration(trace.started[-1] * 1000) if steps else None),
+        ("answered by", code(models) if models else None),
+        ("run", code(trace.run_id)),
+        *((clipped(str(key), 80), code(as_text(value))) for key, value in others),
+    )
+
+
+def _turns(trace: TraceLog, most: int) -> Iterator[Html]:
+    """The chosen steps by turn, with a note if some are left out."""
+    for (turn, defines), items in groupby(_cards(trace, most), lambda item: item[0]):
+        title = "Before the first turn" if defines else f"Turn {turn}"
+        shown = list(items)
+        summary = "" if defines else _summary(shown[0][1])
+        steps = tag("ol", *(card for _, _, card in shown), class_="steps")
+        yield tag("section", _heading(title, summary), steps, aria_label=title)
+
+
+def _cards(trace: TraceLog, most: int) -> Iterator[tuple[tuple[int, bool], Moment, Html]]:
+    """The items of the list of steps, each with its turn and whether it defines the tools."""
+    room, previous, turns = _MAX_CARDS, -1, trace.turns
+    for seq in _chosen(trace.steps, most):
+        moment = Moment(trace, seq, turns)
+        shown = _card(moment, "trace", brief=room <= 0)
+        room -= len(shown.encode())
+        step = moment.step
+        yield (step.turn, step.kind == "define"), moment, join(_gap(previous, seq), shown)
+        previous = seq
+
+
+def _card(moment: Moment, name: str, brief: bool = False, depth: int = 0) -> Html:
+    """The card of one step; a brief one leaves out what the step holds."""
+    step, seq = moment.step, moment.seq
+    original = None if brief else _original(moment)
+    size = MAX_BYTES if depth == 0 else MAX_BYTES // 4
+    return tag(
+        "li",
+        tag(
+            "article",
+            tag("header", _title(moment), _where(step), _status(step, original)),
+            _lead(step, 200 if brief else 2_000),
+            note("left out: the page is full") if brief else _body(moment, step.record, size),
+            None if brief else _sub_agent(moment, f"{name}.steps[{seq}].record.trace", depth),
+            None if original is None else _before(moment, original, size),
+            tag(
+                "footer",
+                None if brief else tag("span", change_as_text(moment.change), class_="change"),
+                " ",
+                tag("code", f"{name}.steps[{seq}]"),
+            ),
+        ),
+        class_=f"step {step.kind} is-{step.status}",
+        value=seq + 1,
+    )
+
+
+def _lead(step: Step, limit: int) -> Html:
+    text = headline(step)
+    return tag("p", clipped(text[:1].upper() + text[1:], limit), class_="lead")
+
+
+def _body(moment: Moment, record: Record, size: int) -> Html:
+    return render_blocks(blocks_of_record(moment, Room(size), record))
+
+
+def _original(moment: Moment) -> Record | None:
+    """What a step held before it was answered with something else; None if it was not."""
+    original, record = moment.trace.originals.get(moment.seq), moment.step.record
+    if original is None or original is record:
+        return None
+    if isinstance(record, Request):  # its messages are no part of what is encoded
+        return original
+    return None if encode_record(original) == encode_record(record) else original
+
+
+def _before(moment: Moment, original: Record, size: int) -> Html:
+    asked = isinstance(original, Decision)
+    summary = "What was asked" if asked else "This step was edited. What it was before"
+    before = moment.step._replace(record=original)
+    return folded(summary, _lead(before, 2_000), _body(moment, original, size))
+
+
+def _sub_agent(moment: Moment, name: str, depth: int) -> Html | None:
+    """The walk within an executed call; of a walk within that one, only its end."""
+    record = moment.step.record
+    inner = record.trace if isinstance(record, Outcome) else None
+    if not isinstance(inner, TraceLog):
+        return None
+    answer = inner.answer
+    end = f"outcome {one_line(inner.outcome, 80)}" if answer is None else f"answer {one_line(answer, 120)}"
+    told = f"a sub-agent: {count(len(inner), 'step')}, {count(len(inner.errors), 'error')}, {end}"
+    if depth or not len(inner):
+        return tag("p", told)
+    more = len(inner) - _MAX_INNER
+    steps = tag("ol", *_inner_cards(inner, name), class_="steps")
+    return folded(told, steps, note(f"and {count(more, 'more step')}, left out here") if more > 0 else None)
+
+
+def _inner_cards(trace: TraceLog, name: str) -> Iterator[Html]:
+    room = _MAX_INNER_BYTES
+    for moment, _ in zip(moments_of(trace), range(_MAX_INNER), strict=False):
+        made = _card(moment, name, brief=room <= 0, depth=1)
+        room -= len(made.encode())
+        yield made if room > 0 else _card(moment, name, brief=True, depth=1)
+
+
+def _title(moment: Moment) -> Html:
+    number = tag("span", f"step {moment.seq + 1:,} of {len(moment.trace.steps):,}", class_="of")
+    return tag("h4", tag("span", moment.step.kind, class_="kind"), " ", number, class_="jp-toc-ignore")
+
+
+def _where(step: Step) -> Html | None:
+    if step.call is None:
+        return None
+    slot = f" · slot {step.slot} · "
+    attempt = f" · attempt {step.attempt}" if step.attempt > 1 else None
+    return tag("p", code(step.call.name), slot, code(step.call.id), attempt, class_="where")
+
+
+def _status(step: Step, original: Record | None) -> Html:
+    mark = tag("span", _MARKS[step.status], aria_hidden="true")
+    why = join(": ", code(step.error_code)) if step.error_code else None
+    edited = "answered" if isinstance(original, Decision) else "edited"
+    return tag(
+        "p",
+        None if original is None else join(tag("span", edited, class_="edited"), " "),
+        tag("span", mark, f" {step.status}", why, class_=f"mark {step.status}"),
+        class_="status",
+    )
+
+
+def _chosen(steps: list[Step], most: int) -> list[int]:
+    """The numbers of the steps that are shown."""
+    total, first, last = len(steps), most // 2, most // 4
+    if total <= most:
+        return list(range(total))
+    middle = (seq for seq in range(first, total - last) if steps[seq].status == "error")
+    errors = [seq for seq, _ in zip(middle, range(first), strict=False)]
+    return [*range(first), *errors, *range(total - last, total)]
+
+
+def _gap(previous: int, seq: int) -> Html | None:
+    missing = seq - previous - 1
+    if missing < 1:
+        return None
+    which = f"Step {seq:,} is" if missing == 1 else f"Steps {previous + 2:,} to {seq:,} are"
+    left_out = note(f"{which} left out of this page; trace.steps has them all.")
+    return tag("li", left_out, class_="gap", value=previous + 2)
+
+
+def _summary(moment: Moment) -> str:
+    """What the model did in the turn of a step."""
+    turn = moment.turn
+    if turn is None or turn.reply is None:
+        return ""
+    names = [call.call.name for call in turn.calls.values()]
+    return f"the model asks for {listed(names, 4)}" if names else "the model answers"
+
+
+def _ending(trace: TraceLog) -> Html:
+    messages = trace.messages
+    first = min(len(messages), _MAX_MESSAGES // 3)
+    last = max(first, len(messages) - (_MAX_MESSAGES - first))
+    left_out = tag("li", note(f"{count(last - first, 'message')} left out of this page"), class_="gap")
+    title = "messages[] at the end"
+    return tag(
+        "section",
+        _heading(title, count(len(messages), "message")),
+        tag(
+            "ol",
+            *(_message_item(messages, n) for n in range(first)),
+            left_out if last > first else None,
+            *(_message_item(messages, n) for n in range(last, len(messages))),
+            class_="messages",
+        ),
+        _outcome(trace) if trace.error is not None else None,
+        aria_label=title,
+    )
+
+
+def _message_item(messages: list[Message], n: int) -> Html:
+    row = message_row(Room(20_000), n, messages[n], new=True, limit=1_000)
+    return tag("li", render_message(row, name=f"messages[{n}]"), value=n + 1)
+
+
+def _heading(title: str, remark: str) -> Html:
+    more = tag("span", f" {remark}", class_="summary") if remark else None
+    return tag("h3", title, more, class_="jp-toc-ignore")
+
+
+def _prompt(trace: TraceLog) -> str:
+    """The last user message of the first request."""
+    request = next((step.record for step in trace.steps if isinstance(step.record, Request)), None)
+    sent = request.messages if request is not None else []
+    return next((content_of(message) for message in reversed(sent) if message.get("role") == "user"), "")
+
+
+def _models(trace: TraceLog) -> str:
+    named = trace.meta.get("model")
+    found = {step.reply.model: None for step in trace.steps if step.reply is not None and step.reply.model}
+    return as_text(named) if named else ", ".join(list(found)[:4])

@@ -1,0 +1,91 @@
+"""A step as lines of plain text, for a terminal: its blocks, without those that are folded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from zoolab.jsontext import excerpt, visible
+from zoolab.records import Outcome, Verdict
+from zoolab.show.block_types import Block
+from zoolab.show.blocks import blocks
+from zoolab.show.moment import Moment
+from zoolab.show.wording import change_as_text
+from zoolab.trace.log import TraceLog
+
+WIDTH = 2_000
+
+
+def details(moment: Moment) -> list[str]:
+    """What a terminal shows of a step below its headline.
+
+    >>> from zoolab import Scripted, run
+    >>> details(Moment(run("Hi", [], Scripted(["Hello"])), 2))
+    ['the answer: Hello']
+    """
+    lines = [line for block in blocks(moment) if not block.get("fold") for line in _lines(block)]
+    return [line if len(line) <= WIDTH else f"{line[:WIDTH]}… ({len(line):,} characters)" for line in lines]
+
+
+def change(moment: Moment) -> str:
+    """How the step changed `messages[]`.
+
+    >>> from zoolab import Scripted, run
+    >>> change(Moment(run("Hi", [], Scripted(["Hello"])), 1))
+    'messages[]: 0 -> 1 messages: + user "Hi"'
+    """
+    return change_as_text(moment.change)
+
+
+def display_lines(trace: TraceLog) -> list[str]:
+    """One line for people about each result: the tool, whether it worked, how long it took, its value.
+
+    >>> from zoolab import Scripted, run
+    >>> display_lines(run("Hi", [], Scripted([[("fly", {})], "I cannot."])))
+    ['[fly] unknown_tool: "arguments: expected no tools at all, received ...]
+    """
+    calls = (call for turn in trace.turns for call in turn.calls.values() if call.result is not None)
+    return [f"[{visible(call.call.name)}] {_in_short(call.outcome or call.verdict)}" for call in calls]
+
+
+def _in_short(record: Verdict | Outcome | None) -> str:
+    if isinstance(record, Outcome) and record.error is None:
+        return f"ok in {record.duration_ms:.1f} ms: {excerpt(record.value, 200)}"
+    if isinstance(record, Outcome) and record.error is not None:
+        return f"{record.error.code}: {excerpt(record.error.message, 200)}"
+    problems = record.problems if isinstance(record, Verdict) else ()
+    return "; ".join(f"{problem.code}: {excerpt(problem.message, 200)}" for problem in problems)
+
+
+def _lines(block: Block) -> Iterator[str]:
+    """The lines of one block. The headline sums up the facts, but for what describes a tool."""
+    match block["b"]:
+        case "note":
+            yield block["text"]
+        case "code":
+            yield f"{block['label']}: {block['text'].rstrip()}"
+        case "messages":
+            for row in block["rows"]:
+                if row["new"]:
+                    asks = ", ".join(f"{call['name']}({call['arguments']})" for call in row["calls"])
+                    yield f"{row['role']}: {row['text'] or asks}"
+        case "checks":
+            for row in block["rows"]:
+                if row["state"] == "bad":
+                    yield f"{row['text']}: expected {row['expected']}, received {row['received']}"
+        case "diff":
+            old = "".join(text for kind, text in block["pieces"] if kind != "ins")
+            new = "".join(text for kind, text in block["pieces"] if kind != "del")
+            yield f"{block['label']}: {old} -> {new}"
+        case "fields":
+            fields = ", ".join(
+                f"{r['name']}{'' if r['required'] else '?'}: {r['schema']}" for r in block["rows"]
+            )
+            yield f"{block['label'].partition('(')[0]}({fields})"
+        case "facts":
+            yield from (f"  {value}" for name, value in block["rows"] if name == "description")
+        case "permission":
+            yield f"{block['tool']}: risk {block['risk']}, {block['arguments']} {block['reason']}".rstrip()
+        case "nested":
+            yield f"{block['label']}: {block['steps']} steps, {block['outcome']}"
+        case _:
+            return

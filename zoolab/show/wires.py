@@ -1,0 +1,122 @@
+"""One turn of a trace in every wire format, side by side: what each API would be sent, and answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from zoolab.errors import InvalidInput, ModelError
+from zoolab.jsontext import excerpt
+from zoolab.records import Request
+from zoolab.show.markup import Html, block, clipped, code, join, note, tag, visible
+from zoolab.show.wording import as_text
+from zoolab.trace.log import TraceLog
+from zoolab.wire import FORMATS, WireBody, WireWarning, translate, translate_reply
+
+#: Characters of a body that are shown.
+MAX_BODY = 20_000
+
+_TITLES = {
+    "openai": "OpenAI Chat Completions",
+    "responses": "OpenAI Responses",
+    "anthropic": "Anthropic Messages",
+    "gemini": "Gemini generateContent",
+    "ollama": "Ollama chat",
+}
+
+# Colours and fonts are the page's own, light or dark.
+_STYLE = """
+.zoolab-wires { display: grid; gap: 1rem; }
+.zoolab-wires { grid-template-columns: repeat(auto-fill, minmax(min(100%, 24rem), 1fr)); }
+.zoolab-wires section { border: 1px solid; border-radius: .5rem; padding: .5rem 1rem; min-width: 0; }
+.zoolab-wires h3, .zoolab-wires h4 { font-size: 1rem; margin: .5rem 0; }
+.zoolab-wires pre { max-height: 30rem; overflow: auto; white-space: pre-wrap; overflow-wrap: anywhere; }
+.zoolab-wires ul { padding-left: 1.25rem; overflow-wrap: anywhere; }
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Wires:
+    """One turn in every format: the body of its request, and its reply as that API would answer it.
+
+    What a format cannot say, or says otherwise, is in the `warnings` of its body. A format that has no form
+    for the turn at all has an empty body and the warning `no_form`.
+    """
+
+    turn: int
+    bodies: Mapping[str, WireBody]
+    #: Empty if the turn has no reply.
+    replies: Mapping[str, WireBody]
+
+    def __str__(self) -> str:
+        return visible("\n\n".join(part for name in self.bodies for part in self._blocks(name)))
+
+    def _blocks(self, name: str) -> Iterator[str]:
+        yield f"== {_TITLES[name]} =="
+        for what, made in self._parts(name):
+            yield f"{what}\n{_shown(made.body)}" + "".join(f"\n! {warning}" for warning in made.warnings)
+
+    def _parts(self, name: str) -> list[tuple[str, WireBody]]:
+        replied = [("reply", self.replies[name])] if name in self.replies else []
+        return [("request", self.bodies[name]), *replied]
+
+    def _repr_html_(self) -> str:
+        columns = [_column(_TITLES[name], self._parts(name)) for name in self.bodies]
+        style = tag("style", Html(_STYLE))
+        return join(style, tag("div", *columns, class_="zoolab-wires"))
+
+
+def show_wires(trace: TraceLog, turn: int = 1) -> Wires:
+    """One turn of a trace in every format; see `Trace.show_wires`.
+
+    >>> from zoolab import Scripted, run
+    >>> wires = show_wires(run("Hi", [], Scripted(["Hello"])))
+    >>> wires.bodies["responses"].body, wires.replies["anthropic"].body["content"]
+    ({'input': [{'role': 'user', 'content': 'Hi'}]}, [{'type': 'text', 'text': 'Hello'}])
+    """
+    steps = [step for step in trace.steps if step.turn == turn]
+    request = next((step.record for step in steps if isinstance(step.record, Request)), None)
+    if not isinstance(request, Request):
+        turns = sorted({step.turn for step in trace.steps if isinstance(step.record, Request)})
+        known = f"one of 1 to {turns[-1]}" if turns else "a trace with a request"
+        raise InvalidInput(f"there is no turn {excerpt(turn)}", expected=known)
+    bodies = {name: _made(name, translate, request) for name in FORMATS}
+    reply = next((step.reply for step in steps if step.reply is not None), None)
+    replies = {} if reply is None else {n: _made(n, translate_reply, reply.message) for n in FORMATS}
+    return Wires(turn, MappingProxyType(bodies), MappingProxyType(replies))
+
+
+def _made(name: str, make: Callable[[Any, str], WireBody], what: Any) -> WireBody:
+    try:
+        return make(what, name)
+    except (InvalidInput, ModelError) as error:
+        return WireBody(name, {}, (WireWarning("no_form", "", str(error)),))
+
+
+def _shown(body: dict[str, Any]) -> str:
+    try:
+        text = json.dumps(body, indent=2, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        text = as_text(body)
+    return clipped(text, MAX_BODY)
+
+
+def _column(title: str, parts: list[tuple[str, WireBody]]) -> Html:
+    shown = [piece for what, made in parts for piece in _pieces(title, what, made)]
+    return tag("section", tag("h3", title, class_="jp-toc-ignore"), *shown, aria_label=title)
+
+
+def _pieces(title: str, what: str, made: WireBody) -> Iterator[Html]:
+    yield tag("h4", what, class_="jp-toc-ignore")
+    yield block(_shown(made.body), f"{title}: {what}", limit=MAX_BODY + 100)
+    if made.warnings:
+        yield note("What this wire says otherwise:")
+        yield tag("ul", *(tag("li", *_told(warning)) for warning in made.warnings))
+
+
+def _told(warning: WireWarning) -> tuple[str, ...]:
+    where = (" at ", code(warning.pointer)) if warning.pointer else ()
+    return (code(warning.code), *where, f": {clipped(warning.message, 400)}")

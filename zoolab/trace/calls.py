@@ -1,0 +1,132 @@
+"""What became of each call: the steps of a trace, by turn and by call."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import Any, Literal
+
+from zoolab.records import Decision, Outcome, Record, Reply, Request, Result, Step, ToolCall, Verdict
+
+#: Codes with which a call is rejected before its tool runs.
+_REJECTED = ("invalid_arguments", "invalid_json", "loop_limit", "permission_denied", "unknown_tool")
+
+
+@dataclass(slots=True)
+class Call:
+    """One call of a reply, and what became of it; of records of the same kind, the last one.
+
+    >>> from zoolab import Scripted, run
+    >>> call = run("Hi", [], Scripted([[("fly", {})], "I cannot."])).turns[0].calls[0]
+    >>> call.call.name, call.verdict.ok, call.outcome, call.result.error_code, call.fate
+    ('fly', False, None, 'unknown_tool', 'failed')
+    """
+
+    call: ToolCall
+    slot: int
+    verdict: Verdict | None = None
+    #: What was decided on the permission of the call, and what was asked before that; None if nobody asked.
+    decision: Decision | None = None
+    asked: Decision | None = None
+    #: What was answered to the question: a `Decision`, or an `Outcome` in place of running the call.
+    answer: Record | None = None
+    outcome: Outcome | None = None
+    result: Result | None = None
+    attempt: int = 1
+    #: The numbers of the steps of this call.
+    steps: list[int] = field(default_factory=list)
+    #: The numbers of the steps that hold the verdict, the decision and the outcome.
+    validated: int | None = None
+    decided: int | None = None
+    ran: int | None = None
+
+    @property
+    def fate(self) -> Literal["ran", "failed", "stopped"] | None:
+        """Whether it ran, failed validation, or was not allowed; None if nothing has become of it yet."""
+        if self.verdict is not None and not self.verdict.ok:
+            return "failed"
+        if self.outcome is not None and not _rejected(self.outcome):
+            return "ran"
+        return None if self.outcome is None and self.asked is None else "stopped"
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments, as validation read them; empty if they were rejected."""
+        return (self.verdict.arguments if self.verdict is not None else None) or {}
+
+
+@dataclass(slots=True)
+class Turn:
+    """One turn: a request, the reply, and the calls of the reply by slot."""
+
+    #: The number of its request's step.
+    seq: int
+    number: int
+    request: Request
+    reply: Reply | None = None
+    calls: dict[int, Call] = field(default_factory=dict)
+    #: The numbers of the steps that belong to no call.
+    own: list[int] = field(default_factory=list)
+    #: The number after that of its last step.
+    end: int = 0
+
+
+def turns_of(steps: Sequence[Step], originals: Mapping[int, Record]) -> list[Turn]:
+    """The turns of a walk; `originals` are the records that were answered with others, by step number.
+
+    >>> from zoolab import Scripted, run
+    >>> trace = run("Hi", [], Scripted(["Hello"]))
+    >>> [(turn.number, turn.own, turn.reply.text) for turn in turns_of(trace.steps, {})]
+    [(1, [1, 2], 'Hello')]
+    """
+    turns: list[Turn] = []
+    for seq, step in enumerate(steps):
+        if isinstance(step.record, Request):
+            turns.append(Turn(seq, step.turn, step.record, own=[seq], end=seq + 1))
+        elif turns:
+            turn = turns[-1]
+            turn.end = seq + 1
+            turn.reply = turn.reply or step.reply
+            if step.slot is None or step.call is None:
+                turn.own.append(seq)
+            else:
+                call = turn.calls.setdefault(step.slot, Call(step.call, step.slot))
+                _add(call, seq, step, originals.get(seq))
+    return turns
+
+
+def turn_at(turns: Sequence[Turn], seq: int) -> int:
+    """The position of the turn that a step is in; -1 before the first turn.
+
+    >>> turn_at([], 3)
+    -1
+    """
+    return bisect_right(turns, seq, key=attrgetter("seq")) - 1
+
+
+def _add(call: Call, seq: int, step: Step, original: Record | None) -> None:
+    call.steps.append(seq)
+    call.call = step.call or call.call
+    call.attempt = max(call.attempt, step.attempt)
+    if isinstance(original, Decision):
+        call.asked, call.answer, call.decided = original, step.record, seq
+    match step.record:
+        case Verdict():
+            call.verdict, call.validated = step.record, seq
+        case Decision():
+            call.asked, call.decision, call.decided = call.asked or step.record, step.record, seq
+            call.answer = call.answer or step.record
+        case Outcome():
+            call.outcome, call.ran = step.record, seq
+        case Result():
+            call.result = step.record
+
+
+def _rejected(outcome: Outcome) -> bool:
+    """Whether the tool never saw the call."""
+    error = outcome.error
+    if error is None or error.exception is not None or outcome.duration_ms:
+        return False
+    return error.code in _REJECTED

@@ -1,0 +1,356 @@
+"""The trace: the record of a walk, step by step, with every change of `messages[]`."""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from time import perf_counter, time
+from typing import Any, Protocol, TypeVar
+
+from zoolab.errors import InvalidInput, Recording, ZoolabError
+from zoolab.interrupts import Hold, interruptible
+from zoolab.jsontext import excerpt
+from zoolab.loop import Steps, Walk
+from zoolab.records import Fault, Message, Messages, Outcome, Record, Reply, Step, ToolCall
+from zoolab.steps.define import as_registry
+from zoolab.steps.execute import INTERRUPTED, said
+from zoolab.steps.result import Envelope, make_result
+from zoolab.trace.calls import Turn, turns_of
+from zoolab.trace.journal import Journal, Revision
+from zoolab.trace.summary import LoggedError, MessagesDiff, errors_of, ignored_choices
+
+T = TypeVar("T", bound="TraceLog")
+
+
+class StepStream(Protocol):
+    """Follows a trace while it grows, as its file does."""
+
+    path: Path
+
+    def step(self, seq: int) -> None:
+        """A step was appended."""
+
+    def edit(self, seq: int) -> None:
+        """A step was answered with something else."""
+
+    def end(self) -> None:
+        """The run has ended."""
+
+    def drop(self) -> None:
+        """The stream has failed; it is told nothing more."""
+
+
+class TraceLog(Recording):
+    """The record of a walk: its steps, and every change of `messages[]`. `zoolab.Trace` adds files and views.
+
+    Args:
+        run_id: A name for the run; a random one by default.
+        meta: What else is known of the run, as a dict.
+    """
+
+    def __init__(self, *, run_id: str | None = None, meta: Mapping[str, Any] | None = None) -> None:
+        if run_id is not None and not isinstance(run_id, str):
+            raise InvalidInput(f"run_id is {excerpt(run_id)}", expected="text")
+        if meta is not None and not isinstance(meta, Mapping):
+            raise InvalidInput(f"meta is {excerpt(meta)}", expected="a dict, as in meta={'case_id': 'a'}")
+        self.run_id = run_id or os.urandom(6).hex()
+        self.meta = dict(meta or {})
+        self.steps: list[Step] = []
+        self.journal = Journal()
+        self.revisions: list[Revision] = []
+        #: What a step held before it was answered with something else, by the step's number.
+        self.originals: dict[int, Record] = {}
+        #: When each step came: seconds since the trace began, the time between steps by hand left out.
+        self.started = array("d")
+        #: `answer`, the code of the error that ended the run, `interrupted`, or `open`; `no_tool_call` or
+        #: `wrong_tool` when the model answered and had ignored a forced `tool_choice`.
+        self.outcome = "open"
+        self.error: str | None = None
+        #: What was broken on purpose, if the error that ended the run came of that.
+        self.fault: Fault | None = None
+        #: What a fork continues with; not saved.
+        self.options: dict[str, Any] = {}
+        #: When the trace began, seconds since 1970 (None: its file does not say), and when the run ended,
+        #: seconds since then (None: it has not).
+        self.began: float | None = time()
+        self.ended: float | None = None
+        self._zero = perf_counter()
+        self._stream: StepStream | None = None
+
+    def record_all(self, walk: Iterable[Step]) -> None:
+        """Record a walk to its end.
+
+        >>> from zoolab import Scripted, walk
+        >>> log = TraceLog()
+        >>> log.record_all(walk("Hi", [], Scripted(["Hello"])))
+        >>> log.answer, len(log.steps)
+        ('Hello', 3)
+        """
+        try:
+            with Hold():
+                self._record(walk)
+        except KeyboardInterrupt as error:
+            _attach(error, self)
+            raise
+
+    def _record(self, walk: Iterable[Step]) -> None:
+        try:
+            add = self.add
+            for step in walk:
+                add(step)
+            self._end_with_answer()
+        except BaseException as error:
+            self._broken(error, walk)
+            raise
+
+    def follow(self, walk: Iterable[Step]) -> Walk:
+        """Record a walk while somebody else steps through it, answers included.
+
+        >>> from zoolab import Scripted, Trace, walk
+        >>> trace = Trace()
+        >>> steps = trace.follow(walk("Hi", [], Scripted(["Hello"])))
+        >>> next(steps).kind, next(steps).kind, len(trace.steps)
+        ('define', 'request', 2)
+        """
+        return Walk(self._follow(walk), getattr(walk, "options", None))
+
+    def _follow(self, walk: Iterable[Step]) -> Steps:
+        steps = iter(walk)
+        send: Callable[[Any], Step] = getattr(steps, "send", lambda _answer: next(steps))
+        answer: Record | Step | None = None
+        try:
+            while True:
+                try:
+                    step = send(answer)
+                except StopIteration as end:
+                    if answer is not None:
+                        self._settle(answer, end.value)
+                    self._end_with_answer()
+                    return Messages(self.messages)
+                if answer is not None:
+                    self._settle(answer, step.messages.first(len(step.messages) - step.appended))
+                    answer = None
+                self.add(step)
+                send = getattr(steps, "send", send)
+                paused = perf_counter()
+                try:
+                    answer = yield step
+                except KeyboardInterrupt as interrupt:  # `Walk.throw`: the walk knows what to do
+                    if not isinstance(steps, Walk):
+                        raise
+                    send = partial(_thrown, steps, interrupt)
+                self._zero += perf_counter() - paused
+        except GeneratorExit:  # given up in the middle: the trace stays open
+            _close(walk)
+            self._write(lambda stream: stream.end())
+            raise
+        except BaseException as error:
+            self._broken(error, walk)
+            raise
+
+    def _end_with_answer(self) -> None:
+        ignored = next(ignored_choices(self.steps), None)
+        self._end("answer" if ignored is None else ignored.code)
+
+    def _end(self, outcome: str) -> None:
+        self.outcome, self.ended = outcome, perf_counter() - self._zero
+        self._write(lambda stream: stream.end())
+
+    def _broken(self, error: BaseException, walk: Any) -> None:
+        """The walk was ended by an error: say so, and answer the calls that it left without an answer."""
+        fault = getattr(error, "fault", None) if isinstance(error, Exception) else None
+        self.fault = fault if isinstance(fault, Fault) else None
+        self.error = str(error) if isinstance(error, ZoolabError) else said(error)
+        if isinstance(error, Exception):
+            outcome = error.code if isinstance(error, ZoolabError) else "failed"
+        else:
+            outcome = "interrupted"
+        _attach(error, self)
+        _close(walk)
+        with suppress(Exception):  # the error itself matters more
+            self._answer_the_rest(getattr(walk, "options", {}).get("envelope", "json"))
+        with suppress(ZoolabError):
+            self._end(outcome)
+
+    def _answer_the_rest(self, envelope: Envelope) -> None:
+        last = self.steps[-1]
+        turn = [step for step in self.steps if step.turn == last.turn and step.call is not None]
+        if not any(step.kind == "tool_call" and step.appended for step in turn):
+            return
+        answered = {step.slot for step in turn if step.kind == "result"}
+        calls = {step.slot: step.record for step in turn if isinstance(step.record, ToolCall)}
+        outcomes = {step.slot: step.record for step in turn if isinstance(step.record, Outcome)}
+        for slot in sorted(calls.keys() - answered, key=str):
+            call = calls[slot]
+            result = make_result(outcomes.get(slot, INTERRUPTED), call.id, envelope)
+            messages = self.steps[-1].messages.with_next(result.message)
+            self.add(Step("result", last.turn, slot, result, messages, 1, call))
+
+    def add(self, step: Step) -> None:
+        """Append a step: all of it, or nothing if an error is raised."""
+        journal, count = self.journal, len(self.steps)
+        try:
+            unchanged = step.messages is journal.latest
+            self.revisions.append(journal.revision if unchanged else journal.commit(step.messages))
+            self.started.append(perf_counter() - self._zero)
+            self.steps.append(step)
+        except BaseException:
+            del self.revisions[count:], self.started[count:], self.steps[count:]
+            raise
+        if self._stream is not None:
+            self._write(lambda stream: stream.step(count))
+
+    def _write(self, write: Callable[[StepStream], None]) -> None:
+        """Write to the live file; if that fails, the trace goes on in memory alone."""
+        stream = self._stream
+        if stream is None:
+            return
+        try:
+            write(stream)
+        except Exception as error:
+            self._stream = None
+            stream.drop()
+            raise cannot_write(stream.path, error) from error
+
+    @property
+    def messages(self) -> list[Message]:
+        """`messages[]` as it stands at the end."""
+        return self.messages_at(len(self.steps) - 1) if self.steps else []
+
+    def messages_at(self, step: int | Step) -> list[Message]:
+        """`messages[]` as it stood after a step, rebuilt from the journal.
+
+        >>> from zoolab import Scripted, Trace, walk
+        >>> trace = Trace.record(walk("Hi", [], Scripted(["Hello"])))
+        >>> [len(trace.messages_at(seq)) for seq in range(3)]
+        [0, 1, 2]
+        """
+        return self.journal.rebuild(self.revisions[self.index(step)])
+
+    def diff(self, a: int | Step, b: int | Step) -> MessagesDiff:
+        """How `messages[]` changed from step `a` to step `b`.
+
+        >>> from zoolab import Scripted, Trace, walk
+        >>> trace = Trace.record(walk("Hi", [], Scripted(["Hello"])))
+        >>> print(trace.diff(1, 2))
+        1 -> 2 messages: + assistant "Hello"
+        """
+        old, new = (self.revisions[self.index(step)] for step in (a, b))
+        kept = self.journal.common(old, new)
+        removed, added = (tuple(self.journal.rebuild(revision, kept)) for revision in (old, new))
+        return MessagesDiff(kept, removed, added)
+
+    def index(self, step: int | Step) -> int:
+        """The number of a step of this trace; negative numbers count from the end."""
+        if isinstance(step, Step):
+            found = next((i for i, own in enumerate(self.steps) if own is step), None)
+        else:
+            found = range(len(self.steps))[step] if -len(self.steps) <= step < len(self.steps) else None
+        if found is None:
+            raise InvalidInput(
+                f"no such step: {excerpt(step)}", expected=f"one of the {len(self.steps)} steps"
+            )
+        return found
+
+    @property
+    def answer(self) -> str | None:
+        """The model's final text; None if the run did not come to one."""
+        last = self.steps[-1] if self.steps else None
+        return last.record.text if last is not None and isinstance(last.record, Reply) else None
+
+    @property
+    def tool_calls(self) -> list[ToolCall]:
+        """All calls that the model asked for, in order."""
+        return [step.record for step in self.steps if isinstance(step.record, ToolCall)]
+
+    @property
+    def turns(self) -> list[Turn]:
+        """The turns, each with its calls by slot and what became of them; indexed anew at each use.
+
+        >>> from zoolab import Scripted, run
+        >>> trace = run("Hi", [], Scripted([[("fly", {})], "I cannot."]))
+        >>> [call.fate for turn in trace.turns for call in turn.calls.values()]
+        ['failed']
+        """
+        return turns_of(self.steps, self.originals)
+
+    @property
+    def errors(self) -> list[LoggedError]:
+        """All that went wrong, in order, the error that ended the run last."""
+        found = list(errors_of(self.steps))
+        if self.error is not None:
+            found.append(LoggedError(None, None, None, self.outcome, self.error))
+        return found
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __repr__(self) -> str:
+        turns = self.steps[-1].turn if self.steps else 0
+        return f"<Trace {self.run_id}: {len(self.steps)} steps, {turns} turns, {self.outcome}>"
+
+    def _settle(self, answer: Record | Step, before_next: Messages) -> None:
+        """Once the walk has gone on, an answered step shows what it was answered with."""
+        seq, revision = len(self.steps) - 1, self.journal.commit(before_next)
+        given = answer.record if isinstance(answer, Step) else answer
+        step = self.steps[seq]
+        if step.kind == "define":
+            given = as_registry(given).fixed()  # type: ignore[arg-type]
+        self.originals.setdefault(seq, step.record)
+        call = given if isinstance(given, ToolCall) else step.call
+        self.steps[seq] = step._replace(record=given, call=call, messages=before_next)
+        self.revisions[seq] = revision
+        self._write(lambda stream: stream.edit(seq))
+
+
+def _thrown(steps: Walk, interrupt: KeyboardInterrupt, _answer: object) -> Step:
+    return steps.throw(interrupt)
+
+
+def _close(walk: Any) -> None:
+    if hasattr(walk, "close"):
+        with suppress(Exception):
+            walk.close()
+
+
+def _attach(error: BaseException, trace: TraceLog) -> None:
+    with suppress(Exception):  # some exceptions take no attributes
+        error.trace = trace  # type: ignore[attr-defined]
+
+
+def cannot_write(path: Path, error: Exception) -> InvalidInput:
+    """The error for a file that cannot be written.
+
+    >>> print(cannot_write(Path("a.jsonl"), OSError(28, "No space left on device")))
+    cannot write a.jsonl: No space left on device; the trace in memory is whole: save it elsewhere
+    """
+    why = error.strerror if isinstance(error, OSError) and error.strerror else said(error)
+    return InvalidInput(
+        f"cannot write {path}: {why}", advice="the trace in memory is whole: save it elsewhere"
+    )
+
+
+def drive(trace: T, steps: Walk, answer: Callable[[Step], Record | None]) -> T:
+    """Record a walk to its end, with an answer to each step, or None to let it be.
+
+    >>> from zoolab import Scripted, walk
+    >>> drive(TraceLog(), walk("Hi", [], Scripted(["Hello"])), lambda step: None).answer
+    'Hello'
+    """
+    following = trace.follow(steps)
+    try:
+        with Hold():
+            step = following.send(None)
+            while True:
+                try:
+                    given = interruptible(partial(answer, step))
+                except BaseException as error:
+                    step = following.throw(error)
+                else:
+                    step = following.send(given)
+    except StopIteration:
+        return trace
