@@ -18,9 +18,9 @@ ROOT = Path(zoolab.__file__).parent
 FLOORS = [
     ["lazy"],
     ["errors", "faults"],
-    ["files", "jsontext", "notebooks", "predictions", "readonly", "stats"],
+    ["files", "interrupts", "jsontext", "notebooks", "predictions", "readonly", "stats"],
     ["jobs", "limits", "schema", "secrets", "textcalls", "tokens"],
-    ["messages", "steps.printed", "tools"],
+    ["messages", "steps.awaited", "steps.printed", "tools"],
     ["callables"],
     ["registry"],
     ["records"],

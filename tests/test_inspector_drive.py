@@ -369,7 +369,9 @@ def test_a_replay_runs_no_tool_that_has_run() -> None:
     assert '+  "kind": "z"' in caught.value.difference
     assert len(ran) == 3
     child: Any = caught.value.trace
-    assert (child.outcome, kinds(child)) == ("replay_miss", kinds(trace)[: len(kinds(child))])
+    assert child.outcome == "replay_miss"
+    ended = "validate validate result result"  # the calls of a walk that breaks off are answered
+    assert kinds(child) == f"define request tool_call tool_call {ended}"
     assert child.steps[2].record.arguments == '{"kind": "z"}'
 
 

@@ -130,7 +130,7 @@ def test_and_is_answered_with_an_error_when_nobody_does():
     assert [error.code for error in trace.errors] == ["permission_denied"]
 
 
-def test_any_is_required():
+def test_a_forced_choice_holds_for_the_first_request():
     trace = run("Hi", [add], Scripted([[("add", {"a": 1, "b": 2})], "3"]), tool_choice="required")
     assert [step.record.tool_choice for step in trace.steps if step.kind == "request"] == ["required", "auto"]
 

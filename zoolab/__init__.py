@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from zoolab.steps.tool_call import read_calls
     from zoolab.steps.validate import check_call
     from zoolab.tools import Context, Tool
-    from zoolab.trace import Trace, run
+    from zoolab.trace import Trace, arun, awalk, run
 
 __version__ = "0.1.0"
 
@@ -90,8 +90,10 @@ __all__ = [
     "ToolRegistry",
     "Trace",
     "Verdict",
+    "arun",
     "as_tool",
     "ask_user",
+    "awalk",
     "check",
     "check_call",
     "experiment",
@@ -129,6 +131,6 @@ if not TYPE_CHECKING:  # a type checker would take any name for one of this pack
             "steps.validate": "check_call",
             "registry": "ToolRegistry",
             "tools": "Context Tool",
-            "trace": "Trace run",
+            "trace": "Trace arun awalk run",
         },
     )

@@ -49,6 +49,7 @@ __all__ = [
     "PermissionDenied",
     "Problem",
     "ReadOnlyRecord",
+    "Recording",
     "ReplayMiss",
     "ResourceNotFound",
     "ToolIOError",
@@ -131,6 +132,10 @@ class Problem:
         return self.message
 
 
+class Recording:
+    """The base of `Trace`, so that the modules below it can tell one from other objects."""
+
+
 class ZoolabError(Exception):
     """The root of the tree: what happened, what was expected, and what to do about it.
 
@@ -161,12 +166,14 @@ class ZoolabError(Exception):
     @property
     def number(self) -> int | None:
         """The error's number in older tool-calling systems, where it has one."""
-        return ERROR_CODES[self.code].number
+        row = ERROR_CODES.get(self.code)
+        return row.number if row else None
 
     @property
     def error_type(self) -> str | None:
         """The word that the model reads for this error, if the error goes back to it."""
-        return ERROR_CODES[self.code].error_type
+        row = ERROR_CODES.get(self.code)
+        return row.error_type if row else None
 
 
 class InvalidToolSignature(ZoolabError):

@@ -143,15 +143,15 @@ def excerpt(value: Any, limit: int = 80) -> str:
     """
     try:
         text = encode(value)
-    except (TypeError, ValueError, RecursionError):
+    except Exception:
         text = _short_repr(value)
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def _short_repr(value: Any) -> str:
     try:
-        return repr(value)
-    except Exception:
+        return str.__str__(repr(value))
+    except BaseException:
         return f"a {type(value).__name__} that cannot be shown"
 
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from zoolab.about import about
 from zoolab.errors import InvalidInput
+from zoolab.interrupts import Hold, is_held
 from zoolab.options import Options, check_model
 from zoolab.policy import Permissions, Policy
 from zoolab.records import (
@@ -57,18 +58,49 @@ class Walk(Iterator[Step]):
         self._steps = steps
         self._answer: Answer = None
         self._seen = False
+        #: A step that an interrupt kept from the caller: the next one that it gets.
+        self._missed: Step | None = None
         #: `messages[]` as the walk left it; None until it has ended.
         self.messages: Messages | None = None
 
     def __next__(self) -> Step:
         answer, self._answer = self._answer, None
-        return self.send(answer)
+        if not is_held():
+            return self._by_hand(self._steps.send, answer)
+        try:  # as `_advance`, without the call: this is what a recorded walk does at each step
+            step = self._steps.send(answer)
+        except StopIteration as end:
+            self.messages, self._seen = end.value, False
+            raise
+        self._seen = True
+        return step
 
     def send(self, answer: Answer) -> Step:
         """Answer the step that was just seen (None leaves it as it is), and return the next one."""
         answer, self._answer = (self._answer if answer is None else answer), None
+        if is_held():
+            return self._advance(self._steps.send, answer)
+        return self._by_hand(self._steps.send, answer)
+
+    def throw(self, error: BaseException) -> Step:
+        """Raise an error at the step that was just seen.
+
+        Most errors end the walk. After a `KeyboardInterrupt` at a step that waits for permission it goes
+        on until the calls of the turn are answered, and raises the interrupt then.
+        """
+        return self._by_hand(self._steps.throw, error)
+
+    def _by_hand(self, advance: Callable[[Any], Step], given: Any) -> Step:
+        step, self._missed = self._missed, None
+        if step is None:
+            with Hold():
+                step = self._missed = self._advance(advance, given)
+            self._missed = None
+        return step
+
+    def _advance(self, advance: Callable[[Any], Step], given: Any) -> Step:
         try:
-            step = self._steps.send(answer)
+            step = advance(given)
         except StopIteration as end:
             self.messages, self._seen = end.value, False
             raise

@@ -198,9 +198,11 @@ class Reply:
             if self.usage is not None:
                 _set(self, "usage", read_only(self.usage))
             if self.pieces:
-                _set(self, "pieces", tuple(map(read_only, self.pieces)))
+                _set(self, "pieces", read_only(self.pieces))
             if self.raw is not None:
                 _set(self, "raw", read_only(self.raw))
+            if self.sent is not None:
+                _set(self, "sent", read_only(self.sent))
         except TooDeep as error:
             raise ModelError(f"the model replied with {error.what}", expected=error.expected) from None
 

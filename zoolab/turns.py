@@ -7,7 +7,15 @@ from dataclasses import replace
 from typing import Any
 
 from zoolab.budget import Budget
-from zoolab.errors import InvalidInput, Problem, ToolLoopLimitReached, ToolRetriesExhausted
+from zoolab.errors import (
+    InvalidInput,
+    ModelError,
+    Problem,
+    ToolLoopLimitReached,
+    ToolRetriesExhausted,
+    ZoolabError,
+)
+from zoolab.interrupts import interruptible
 from zoolab.jsontext import excerpt
 from zoolab.policy import Permissions
 from zoolab.records import (
@@ -19,6 +27,7 @@ from zoolab.records import (
     Outcome,
     Record,
     Reply,
+    Request,
     Result,
     Step,
     ToolCall,
@@ -27,7 +36,7 @@ from zoolab.records import (
 )
 from zoolab.registry import ToolRegistry
 from zoolab.steps.define import as_registry
-from zoolab.steps.execute import Interrupted, Job, Runner, denied, refused
+from zoolab.steps.execute import INTERRUPTED, Interrupted, Job, Runner, denied, refused, said
 from zoolab.steps.request import (
     Retriever,
     make_request,
@@ -90,7 +99,8 @@ class Turns:
         self.ran: frozenset[int] = frozenset()
         #: The tool messages of outcomes that were shown, made before anybody could change the value.
         self.made: dict[int, Result] = {}
-        self.interrupt: Interrupted | None = None
+        #: What came while calls were pending: they are answered first, then it goes up.
+        self.interrupt: KeyboardInterrupt | None = None
         self.looping: Result | None = None
         self.budget = Budget(limits)
 
@@ -126,7 +136,7 @@ class Turns:
             request = _settled(answer, request)
             self.open(request.messages)
         with self.budget.calling() as walks:
-            reply = check_reply(model(request))
+            reply = self._reply(model, request)
         if not walks:  # a model that is a walk itself has taken what it used
             self.budget.end_request(request, reply, model)
         return reply
@@ -191,6 +201,9 @@ class Turns:
             if tool is None:  # a person may have allowed what does not exist
                 outcomes[slot] = refused(call, check_call(call, self.registry))
                 continue
+            if self.interrupt is not None:
+                outcomes[slot] = INTERRUPTED
+                continue
             arguments = verdict.arguments or {}
             decision = _BY_HAND if tool.function is None else self.permissions.decide(tool, arguments)
             if decision.choice == "pending":
@@ -202,6 +215,9 @@ class Turns:
                 jobs[slot] = Job(tool, arguments, self._timeout(tool), bound)
             else:
                 outcomes[slot] = denied(call, decision.reason)
+        if self.interrupt is not None:
+            outcomes = [INTERRUPTED if slot in jobs else outcome for slot, outcome in enumerate(outcomes)]
+            jobs = {}
         self.ran = frozenset(jobs)
         done = iter(self._run([*jobs.values()]))
         for slot, call in enumerate(calls):
@@ -246,6 +262,15 @@ class Turns:
             return message_with_calls(message, calls)
         return message_as_native(message, calls, {tool["function"]["name"] for tool in self.offered})
 
+    def _reply(self, model: Model, request: Request) -> Reply:
+        try:
+            return check_reply(self.runner.ask(model, request))
+        except ZoolabError:
+            raise
+        except Exception as error:
+            advice = "its traceback is the __cause__ of this error"
+            raise ModelError(f"the model raised {said(error)}", advice=advice) from error
+
     def _begin_turn(self) -> None:
         if self.turn - self.first_turn + 1 >= self.limits.turns:
             raise ToolLoopLimitReached(
@@ -267,18 +292,29 @@ class Turns:
         if self.budget.seconds_left() == 0:
             late = Problem("loop_limit", "", "a call in time", "one after the limit of seconds")
             return Verdict(False, None, (late,))
-        return self.judge(call, self.registry, cut=cut)
+        try:
+            return self.judge(call, self.registry, cut=cut)
+        except KeyboardInterrupt as interrupt:  # during a repair
+            self.interrupt = interrupt
+            return self.judge(call, self.registry, cut=cut, repair=None)
 
     def _wait(self, call: ToolCall, tool: Tool, arguments: dict[str, Any], pending: Decision) -> Ask:
         """What somebody decides on a call, or the outcome that they give in place of running it."""
-        answer = yield Step("execute", self.turn, call.slot, pending, self.messages, 0, call)
-        said = _settled(answer, pending)
-        return said if isinstance(said, Outcome) else self.permissions.settle(tool, arguments, said)
+        try:
+            answer = yield Step("execute", self.turn, call.slot, pending, self.messages, 0, call)
+        except KeyboardInterrupt as interrupt:  # while a person was asked
+            self.interrupt = interrupt
+            return INTERRUPTED
+        given = _settled(answer, pending)
+        return given if isinstance(given, Outcome) else self.permissions.settle(tool, arguments, given)
 
     def _pick(self, messages: Sequence[Message]) -> list[Tool]:
         if self.retrieve is None:
             return list(self.registry)
-        picked, self.withheld = pick_tools(self.retrieve, messages, self.registry, self.tool_choice)
+        retrieve = self.retrieve
+        picked, self.withheld = interruptible(
+            lambda: pick_tools(retrieve, messages, self.registry, self.tool_choice)
+        )
         return picked
 
     def _timeout(self, tool: Tool) -> float | None:

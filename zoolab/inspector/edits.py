@@ -15,6 +15,7 @@ from zoolab.registry import ToolRegistry
 from zoolab.steps.result import NotJSON, to_json_value
 from zoolab.tools import Tool
 from zoolab.trace.codec import Shown
+from zoolab.trace.story.markup import visible
 
 Field = dict[str, str]
 
@@ -80,7 +81,7 @@ def _texts(edits: Iterable[Any], fields: str) -> dict[str, str]:
 
 
 def _field(field: str, label: str, text: str, form: str = "text") -> Field:
-    return {"field": field, "label": label, "text": text, "form": form}
+    return {"field": field, "label": visible(label), "text": text, "form": form}
 
 
 def _json(value: Any) -> str:

@@ -14,23 +14,26 @@ import threading
 import time
 from dataclasses import replace
 from types import CoroutineType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from zoolab.errors import ERROR_CODES, ToolTimeout, ZoolabError
-from zoolab.faults import GOING_ON, Fault
-from zoolab.records import Context, Failure, Outcome, ToolCall, Verdict
+from zoolab.errors import ERROR_CODES, ExecutionFailed, Recording, ToolTimeout, ZoolabError
+from zoolab.faults import GOING_ON
+from zoolab.interrupts import BRIDGE, Done, interruptible, look
+from zoolab.records import Context, Failure, Fault, Outcome, Reply, ToolCall, Verdict
+from zoolab.steps.awaited import CANCEL_GRACE, CallLoop, await_here
 from zoolab.steps.printed import STAGE, Printed
 from zoolab.tools import ToolReturn
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Coroutine, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
+    from zoolab.records import Model, Request
     from zoolab.tools import Tool
 
+_Kind = TypeVar("_Kind")
+
 MAX_MESSAGE = 2_000
-#: Seconds that an `async def` tool has to be cancelled, before it counts as running on.
-CANCEL_GRACE = 0.2
 
 INTERRUPTED = Outcome(error=Failure("execution_failed", "interrupted before it had finished"))
 
@@ -49,6 +52,9 @@ class Job(NamedTuple):
 class Runner:
     """Runs the calls of a walk; owns the event loop of its `async def` tools. Close it at the end.
 
+    If no more threads can be started, calls run in turn in the thread that asks for them; a timeout
+    cannot be enforced then.
+
     >>> from zoolab.tools import Tool
     >>> double = Tool("double", "Double it.", {"type": "object"}, lambda x: 2 * x)
     >>> Runner().run([Job(double, {"x": 21})])[0].value
@@ -58,73 +64,101 @@ class Runner:
     def __init__(self, context: Context | None = None, *, parallel: bool = True) -> None:
         self._context = context
         self._parallel = parallel
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._loop: CallLoop | None = None
+        self._starting = threading.Lock()
+        self._closed = False
+        #: The event loop that awaits this walk; None if nobody does.
+        self._callers: asyncio.AbstractEventLoop | None = None
 
     def run(self, jobs: Sequence[Job]) -> list[Outcome]:
         """Run the jobs and return their outcomes, in their order.
 
         On `KeyboardInterrupt` the outcomes so far are raised as `Interrupted`.
         """
+        self._callers = _callers_loop()
+        alone = len(jobs) == 1 and jobs[0].timeout is None and BRIDGE.get() is None
+        works = [] if alone else [_Work(job, self._call) for job in jobs]
         STAGE.enter()
         try:
-            if len(jobs) == 1 and jobs[0].timeout is None:
+            if alone:
                 return [_timed(jobs[0], self._call)]
-            if not self._parallel:
-                return self._run_in_turn(jobs)
-            return _collect([_Worker(job, self._call) for job in jobs])
-        except Interrupted:
-            raise
+            look()
+            for group in [works] if self._parallel else [[work] for work in works]:
+                _run_together(group)
         except KeyboardInterrupt as error:
-            raise Interrupted([INTERRUPTED]) from error
+            raise Interrupted([work.so_far() for work in works] or [INTERRUPTED]) from error
         finally:
             STAGE.leave()
+        return [work.so_far() for work in works]
+
+    def ask(self, model: Model, request: Request) -> Any:
+        """What the model replies; an async model is awaited. An interrupt ends the waiting."""
+        self._callers = _callers_loop()
+        if BRIDGE.get() is None:
+            reply: Any = interruptible(model, request)
+        else:
+            reply = _in_a_thread(lambda: model(request))
+        if isinstance(reply, Reply) or not inspect.isawaitable(reply):
+            return reply
+        return self._await(reply)
 
     def close(self) -> None:
         """Stop the event loop, if there is one; tools that still wait on it are cancelled."""
-        loop, self._loop = self._loop, None
+        with self._starting:
+            loop, self._loop, self._closed = self._loop, None, True
         if loop is not None:
-            loop.call_soon_threadsafe(loop.stop)
+            loop.close()
 
-    def _run_in_turn(self, jobs: Sequence[Job]) -> list[Outcome]:
-        done: list[Outcome] = []
-        for job in jobs:
-            try:
-                done += self.run([job]) if job.timeout is None else _collect([_Worker(job, self._call)])
-            except Interrupted as error:
-                missing = len(jobs) - len(done) - 1
-                raise Interrupted(done + error.outcomes + [INTERRUPTED] * missing) from error
-        return done
-
-    def _call(self, job: Job) -> Any:
+    def _call(self, job: Job, work: _Work | None = None) -> Any:
+        call: Callable[[Any, Context | None], Any]
+        arguments: Any
         if job.bound is not None:
-            value = job.tool.call_bound(job.bound, self._context)
+            call, arguments = job.tool.call_bound, job.bound
         else:
-            value = job.tool.invoke(_own_copy(job.arguments), self._context)
+            call, arguments = job.tool.invoke, _own_copy(job.arguments)
+        if _is_async(job.tool.function):  # the call returns at once; a coroutine must not get lost
+            value = call(arguments, self._context)
+        else:
+            value = interruptible(call, arguments, self._context)
         if isinstance(value, CoroutineType):
+            if work is not None:
+                work.awaits = True
             return self._await(value, job.timeout)
         return value
 
-    def _await(self, coroutine: Coroutine[Any, Any, Any], timeout: float | None) -> Any:
-        import asyncio
-
-        future = asyncio.run_coroutine_threadsafe(coroutine, self._event_loop())
+    def _await(self, awaitable: Awaitable[Any], timeout: float | None = None) -> Any:
+        """The value of what is awaited on the event loop; what it raises is raised here."""
         try:
-            return future.result(timeout)
-        except BaseException as error:
-            if future.cancel() and isinstance(error, TimeoutError):
-                raise ToolTimeout(
-                    f"gave up after {timeout:g} s; the tool was cancelled", advice="raise its timeout"
-                ) from None
+            loop = self._event_loop()
+        except ExecutionFailed:
+            if isinstance(awaitable, CoroutineType):
+                awaitable.close()
             raise
+        except RuntimeError:  # no thread for it
+            return interruptible(await_here, awaitable)
+        awaited = loop.start(awaitable)
+        try:
+            awaited.done.wait(timeout)
+        except KeyboardInterrupt:
+            loop.cancel(awaited)
+            raise
+        if awaited.settled:
+            return awaited.result()
+        given_up = f"gave up after {timeout:g} s; the tool "
+        if loop.cancel(awaited, CANCEL_GRACE):
+            raise ToolTimeout(given_up + "was cancelled", advice="raise its timeout")
+        if self._loop is loop and loop.is_blocked:
+            self._loop = None
+            loop.close()
+        raise _RunsOn(given_up + "may still be running")
 
-    def _event_loop(self) -> asyncio.AbstractEventLoop:
-        import asyncio
-
-        with _LOOP_START:
-            if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                threading.Thread(target=_serve, args=(self._loop,), daemon=True).start()
-        return self._loop
+    def _event_loop(self) -> CallLoop:
+        with self._starting:
+            if self._closed:  # a call that was given up comes too late
+                raise ExecutionFailed("the walk has ended", advice="start another walk")
+            if self._loop is None or self._loop.is_closed:
+                self._loop = CallLoop(self._callers)
+            return self._loop
 
 
 class Interrupted(KeyboardInterrupt):
@@ -135,86 +169,151 @@ class Interrupted(KeyboardInterrupt):
         self.outcomes = outcomes
 
 
-class _Worker:
-    """A call in a thread of its own. Python cannot stop a thread: one that is given up goes on."""
+class _RunsOn(ToolTimeout):
+    """A call was given up and could not be stopped."""
 
-    def __init__(self, job: Job, call: Any) -> None:
+
+class _Work:
+    """A call, in a thread of its own or here. Python cannot stop a thread: one that is given up goes on."""
+
+    def __init__(self, job: Job, call: Callable[[Job, _Work | None], Any]) -> None:
         self.job = job
-        self.outcome: Outcome | None = None
-        self._done = threading.Event()
+        self.awaits = False
+        #: What a tool raised to interrupt the walk.
+        self.interrupt: KeyboardInterrupt | None = None
+        self._call = call
+        self._outcome: Outcome | None = None
+        self._gave_up: Outcome | None = None
+        self._thread: threading.Thread | None = None
+        self._done = Done()
         self._started = time.time()
         self._began = time.perf_counter()
-        self._context = contextvars.copy_context()
-        threading.Thread(target=self._context.run, args=(self._work, call), daemon=True).start()
+        self._context: contextvars.Context | None = None
 
-    def wait(self) -> Outcome:
+    def start(self) -> bool:
+        """Begin in a thread; False if the system has no more of them."""
+        self._context = contextvars.copy_context()
+        self._thread = threading.Thread(target=self._context.run, args=(self._work,), daemon=True)
+        try:
+            self._thread.start()
+        except RuntimeError:
+            self._thread = None
+            return False
+        return True
+
+    def here(self) -> None:
+        """Run in this thread."""
+        self._outcome = _timed(self.job, self._call, self)
+
+    def wait(self) -> None:
+        """Wait for the end, or for the timeout."""
+        if self._thread is None:
+            return
         timeout = self.job.timeout
         if timeout is None:
             self._done.wait()
-        else:
-            grace = CANCEL_GRACE if inspect.iscoroutinefunction(self.job.tool.function) else 0.0
-            self._done.wait(max(0.0, timeout + grace - (time.perf_counter() - self._began)))
-        if self.outcome is not None:
-            return self.outcome
-        failure = Failure("timeout", f"gave up after {timeout:g} s; the tool may still be running")
-        elapsed = (time.perf_counter() - self._began) * 1000
-        fault = self._context.get(GOING_ON)
-        return Outcome(None, failure, elapsed, int(self._started * 1000), still_running=True, fault=fault)
+            return
+        self._done.wait(timeout - (time.perf_counter() - self._began))
+        if self._outcome is None and self.awaits:  # the event loop keeps the time, and cancels
+            self._done.wait(5 * CANCEL_GRACE)
+        if self._outcome is None:
+            failure = Failure("timeout", f"gave up after {timeout:g} s; the tool may still be running")
+            elapsed = (time.perf_counter() - self._began) * 1000
+            fault = self._context.get(GOING_ON) if self._context else None
+            began = int(self._started * 1000)
+            self._gave_up = Outcome(None, failure, elapsed, began, still_running=True, fault=fault)
 
-    def _work(self, call: Any) -> None:
+    def so_far(self) -> Outcome:
+        """The outcome; of a call that did not come to its end, that it was interrupted."""
+        if self._gave_up is not None:
+            return self._gave_up
+        if self._outcome is not None:
+            return self._outcome
+        return INTERRUPTED if self._thread is None else replace(INTERRUPTED, still_running=True)
+
+    def _work(self) -> None:
         try:
-            self.outcome = _timed(self.job, call)
+            self.here()
         except KeyboardInterrupt as error:
-            self.outcome = Outcome(error=_failure(error))
+            self._outcome, self.interrupt = INTERRUPTED, error
         finally:
             self._done.set()
 
 
-_LOOP_START = threading.Lock()
+def _run_together(works: Sequence[_Work]) -> None:
+    for work in [work for work in works if not work.start()]:
+        work.here()
+    for work in works:
+        work.wait()
+    for work in works:
+        if work.interrupt is not None:
+            raise work.interrupt
 
 
-def _serve(loop: asyncio.AbstractEventLoop) -> None:
+def _in_a_thread(call: Callable[[], Any]) -> Any:
+    """Call a function in a thread of its own, so that the waiting for it can be interrupted."""
+    done, told = Done(), list[tuple[Any, BaseException | None]]()
+
+    def work() -> None:
+        try:
+            told.append((call(), None))
+        except BaseException as error:
+            told.append((None, error))
+        done.set()
+
+    try:
+        threading.Thread(target=contextvars.copy_context().run, args=(work,), daemon=True).start()
+    except RuntimeError:
+        return call()
+    done.wait()
+    value, error = told[0]
+    if error is not None:
+        raise error
+    return value
+
+
+def _is_async(function: object) -> bool:
+    code = getattr(function, "__code__", None)
+    return code is not None and bool(code.co_flags & inspect.CO_COROUTINE)
+
+
+def _callers_loop() -> asyncio.AbstractEventLoop | None:
+    """The loop that awaits this walk; None if this very thread is the one that the loop runs in."""
+    bridge = BRIDGE.get()
+    if bridge is None:
+        return None
     import asyncio
 
-    asyncio.set_event_loop(loop)
-    loop.run_forever()
-    for task in asyncio.all_tasks(loop):
-        task.cancel()
-    loop.run_until_complete(asyncio.sleep(0))
-    loop.close()
+    return None if asyncio._get_running_loop() is bridge.loop else bridge.loop
 
 
-def _collect(workers: Sequence[_Worker]) -> list[Outcome]:
-    done: list[Outcome] = []
-    try:
-        for worker in workers:
-            done.append(worker.wait())
-    except KeyboardInterrupt as error:
-        missing = [
-            worker.outcome or replace(INTERRUPTED, still_running=True) for worker in workers[len(done) :]
-        ]
-        raise Interrupted(done + missing) from error
-    return done
-
-
-def _timed(job: Job, call: Any) -> Outcome:
+def _timed(job: Job, call: Callable[[Job, _Work | None], Any], work: _Work | None = None) -> Outcome:
     started = time.time_ns() // 1_000_000
     began = time.perf_counter()
-    value, failure, trace, fault = None, None, None, None
+    value, failure, trace, fault, runs_on = None, None, None, None, False
     printed = Printed()
     try:
-        value = call(job)
+        value = call(job, work)
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        failure = _failure(error)
-        trace, fault = _trace_of(error), _fault_of(error)
+        failure, runs_on = _failure(error), isinstance(error, _RunsOn)
+        trace, fault = _mark(error, "trace", Recording), _mark(error, "fault", Fault)
     finally:
         text = printed.text()
     elapsed = (time.perf_counter() - began) * 1000
     if type(value) is ToolReturn:
         value, trace, fault = value.value, value.trace, value.fault
-    return Outcome(value, failure, elapsed, started, False, trace, fault, text)
+    return Outcome(value, failure, elapsed, started, runs_on, trace, fault, text)
+
+
+def _mark(error: BaseException, name: str, kind: type[_Kind]) -> _Kind | None:
+    """What zoolab hung on an error; a tool may raise one with attributes of its own."""
+    try:
+        mark = getattr(error, name, None)
+        return mark if isinstance(mark, kind) else None
+    except BaseException:
+        return None
 
 
 def _own_copy(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -226,30 +325,34 @@ def _own_copy(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _failure(error: BaseException) -> Failure:
-    name = type(error).__name__
+    name = "ToolTimeout" if isinstance(error, _RunsOn) else type(error).__name__
     if isinstance(error, ZoolabError):
-        code = error.code if ERROR_CODES[error.code].returned else "execution_failed"
-        return Failure(code, _message(error), name)
-    text = _message(error)
-    return Failure(_code(error), f"{name}: {text}" if text else name, name)
+        return Failure(_own_code(error), _message(error), name)
+    return Failure(_code(error), said(error), name)
 
 
-def _trace_of(error: BaseException) -> Any:
-    """The trace of a walk that ended so; an exception of somebody else may call something else `trace`."""
-    trace = getattr(error, "trace", None)
-    return trace if callable(getattr(type(trace), "messages_at", None)) else None
+def said(error: BaseException) -> str:
+    """The class of an error and what it says, also if it cannot say anything.
 
-
-def _fault_of(error: BaseException) -> Fault | None:
-    fault = getattr(error, "fault", None)
-    return fault if isinstance(fault, Fault) else None
+    >>> said(KeyError("id"))
+    "KeyError: 'id'"
+    """
+    name, text = type(error).__name__, _message(error)
+    return f"{name}: {text}" if text else name
 
 
 def _message(error: BaseException) -> str:
     try:
-        return str(error)[:MAX_MESSAGE]
-    except Exception:
+        return str.__str__(str(error))[:MAX_MESSAGE]
+    except BaseException:
         return "an error that cannot be shown"
+
+
+def _own_code(error: ZoolabError) -> str:
+    """The code that the model reads: of the nearest class in the tree whose errors go back to it."""
+    codes = (vars(kind).get("code") for kind in type(error).__mro__)
+    known = (code for code in codes if isinstance(code, str) and code in ERROR_CODES)
+    return next((code for code in known if ERROR_CODES[code].returned), "execution_failed")
 
 
 def _code(error: BaseException) -> str:

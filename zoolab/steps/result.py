@@ -77,7 +77,7 @@ def make_result(
     except NotJSON as error:
         message = f"the tool returned a value that is not JSON: {error}"
         return _failure(outcome, Failure("execution_failed", message), call_id, envelope)
-    text = outcome.value if isinstance(outcome.value, str) else json_text
+    text = str.__str__(outcome.value) if isinstance(outcome.value, str) else json_text
     size = sent = len(text) if text.isascii() else len(text.encode())
     if size > max_bytes:
         text, sent = _cut(text, size, max_bytes)
@@ -100,11 +100,11 @@ def to_json_value(value: Any) -> Any:
         return _convert(value, "", ())
     except NotJSON:
         raise
-    except Exception as error:
+    except BaseException as error:  # a value may raise anything when it is read
         raise NotJSON(_unreadable(value, error)) from error
 
 
-def _unreadable(value: object, error: Exception) -> str:
+def _unreadable(value: object, error: BaseException) -> str:
     return f"a {type(value).__name__} that cannot be read ({type(error).__name__})"
 
 
@@ -143,7 +143,8 @@ def _failure(outcome: Outcome, error: Failure, call_id: str, envelope: Envelope)
         message = message[:MAX_ERROR_CHARS] + f" [cut: {len(message):,} characters]"
     if envelope == "plain":
         return Result(f"ERROR: {message}", call_id, error_code=error.code)
-    error_type = ERROR_CODES[error.code].error_type or "internal_error"
+    known = ERROR_CODES.get(error.code)  # a file from a stranger may name any code
+    error_type = (known.error_type if known else None) or "internal_error"
     content = f'{{"success":false,"data":null,"error_message":{encode(message)},"error_type":"{error_type}"'
     return Result(content + _metadata(outcome, 0), call_id, error_code=error.code)
 
@@ -212,7 +213,7 @@ def _documented(value: Any, where: str, inside: tuple[int, ...]) -> Any:
         return sorted((_convert(item, where, inside) for item in value), key=canonical)
     try:
         plain = _members(value)
-    except Exception as error:
+    except BaseException as error:
         raise NotJSON(f"{_unreadable(value, error)} at {where or '/'}") from error
     if plain is None:
         raise NotJSON(f"a {type(value).__name__} at {where or '/'}")

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from zoolab.errors import InvalidArguments, InvalidInput, Problem
+from zoolab.interrupts import interruptible
 from zoolab.jsontext import NotStrictJSON, excerpt, parse_json
 from zoolab.records import Repair, ToolCall, Verdict
 from zoolab.schema.checker import Validator
@@ -136,7 +137,7 @@ def _proposed(repair: Repairer, raw: str, schema: dict[str, Any]) -> tuple[str |
     """The proposal, or why there is none."""
     proposed: object
     try:
-        proposed = repair.propose(raw, schema)
+        proposed = interruptible(repair.propose, raw, schema)
     except Exception as error:
         received = excerpt(f"{type(error).__name__}: {error}")
     else:

@@ -47,6 +47,7 @@ class EventStream:
 
     def __init__(self, trace: Trace, writer: EventWriter) -> None:
         self._trace, self._writer, self._changes = trace, writer, _Changes(trace)
+        self.path = writer.path
         writer.write(_header(trace))
 
     def step(self, seq: int) -> None:
@@ -61,6 +62,10 @@ class EventStream:
         """Write how the run ended, and close the file."""
         self._writer.write(_end(self._trace))
         self._writer.close()
+
+    def drop(self) -> None:
+        """Close the file as it is, since it cannot be written any more."""
+        self._writer.drop()
 
     def _write(self, seq: int, event: str) -> None:
         for line in self._changes.of(seq, event):

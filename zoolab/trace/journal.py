@@ -38,12 +38,14 @@ class Journal:
         self.latest, self.revision = Messages(), Revision(0, 0)
 
     def commit(self, messages: Messages) -> Revision:
-        """Record `messages[]` as it is now, and return the name of that revision."""
+        """Record `messages[]` as it is now, and return the name of that revision.
+
+        Raises `InvalidInput` for a message that JSON cannot express; nothing is recorded then.
+        """
         branch = self._branches[-1]
         if not messages.shares(self.latest):
             branch = self._continue_from(_common(self.latest, messages))
-        for message in messages.since(len(branch)):
-            branch.append(encode_any(message))
+        branch += [encode_any(message) for message in messages.since(len(branch))]
         self.latest, self.revision = messages, Revision(len(self._branches) - 1, len(messages))
         return self.revision
 

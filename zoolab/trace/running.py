@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 from zoolab.errors import InvalidInput
+from zoolab.interrupts import Hold, interruptible
 from zoolab.loop import Tools, Walk, walk
 from zoolab.options import WalkOptions, passes_on
 from zoolab.trace.trace import Trace
@@ -69,8 +71,15 @@ def drive(trace: Trace, steps: Walk, answer: Callable[[Step], Record | None]) ->
     'Hello'
     """
     following = trace.follow(steps)
-    for step in following:
-        given = answer(step)
-        if given is not None:
-            following.answer(given)
-    return trace
+    try:
+        with Hold():
+            step = following.send(None)
+            while True:
+                try:
+                    given = interruptible(partial(answer, step))
+                except BaseException as error:
+                    step = following.throw(error)
+                else:
+                    step = following.send(given)
+    except StopIteration:
+        return trace

@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -70,6 +71,7 @@ class EventWriter:
 
     def __init__(self, path: Path) -> None:
         self._step = 0
+        self.path = path
         try:
             self._file = path.open("w", encoding="utf-8")
         except OSError as error:
@@ -88,6 +90,11 @@ class EventWriter:
         if not self._file.closed:
             self._file.flush()
             os.fsync(self._file.fileno())
+            self._file.close()
+
+    def drop(self) -> None:
+        """Close the file, whatever is still to be written."""
+        with suppress(OSError):
             self._file.close()
 
 

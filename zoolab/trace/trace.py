@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from time import perf_counter, time
 from typing import Any, Never, Unpack
 
-from zoolab.errors import InvalidInput, ZoolabError
+from zoolab.errors import InvalidInput, Recording, ZoolabError
+from zoolab.interrupts import Hold
 from zoolab.jsontext import excerpt
 from zoolab.loop import Steps, Walk, walk
 from zoolab.options import WalkOptions, passes_on
-from zoolab.records import Fault, Message, Messages, Record, Reply, Step, ToolCall
+from zoolab.records import Fault, Message, Messages, Outcome, Record, Reply, Step, ToolCall
 from zoolab.steps.define import as_registry
+from zoolab.steps.execute import INTERRUPTED, said
+from zoolab.steps.result import Envelope, make_result
 from zoolab.trace.events import EventStream, events_of, read_into
 from zoolab.trace.journal import Journal, Revision
 from zoolab.trace.storage import EventWriter, alike, write_events
@@ -25,7 +29,7 @@ from zoolab.trace.summary import LoggedError, MessagesDiff, errors_of, ignored_c
 from zoolab.trace.views import TraceViews
 
 
-class Trace(TraceViews):
+class Trace(TraceViews, Recording):
     """The record of a walk. It exists before the first step, so that an interrupted run loses nothing.
 
     Args:
@@ -82,7 +86,12 @@ class Trace(TraceViews):
         self.began: float | None = time()
         self.ended: float | None = None
         self._zero = perf_counter()
-        self._stream = None if path is None else EventStream(self, EventWriter(Path(path)))
+        self._stream: EventStream | None = None
+        if path is not None:
+            try:
+                self._stream = EventStream(self, EventWriter(Path(path)))
+            except (OSError, TypeError, ValueError) as error:
+                raise _cannot_write(Path(path), error) from error
 
     @classmethod
     def record(
@@ -115,11 +124,23 @@ class Trace(TraceViews):
             given = "path" if path is not None else "meta"
             raise InvalidInput(f"both into= and {given}= are given", advice=f"use Trace({given}=...) instead")
         trace = cls(path, meta=meta) if into is None else into
-        with trace._until_its_end(walk):
-            add = trace.add
+        try:
+            with Hold():
+                trace._record(walk)
+        except KeyboardInterrupt as error:
+            _attach(error, trace)
+            raise
+        return trace
+
+    def _record(self, walk: Iterable[Step]) -> None:
+        try:
+            add = self.add
             for step in walk:
                 add(step)
-        return trace
+            self._end_with_answer()
+        except BaseException as error:
+            self._broken(error, walk)
+            raise
 
     def follow(self, walk: Iterable[Step]) -> Walk:
         """Record a walk while somebody else steps through it, answers included.
@@ -134,53 +155,101 @@ class Trace(TraceViews):
 
     def _follow(self, walk: Iterable[Step]) -> Steps:
         steps = iter(walk)
-        send = getattr(steps, "send", lambda _answer: next(steps))
+        send: Callable[[Any], Step] = getattr(steps, "send", lambda _answer: next(steps))
         answer: Record | Step | None = None
-        with self._until_its_end(walk):
+        try:
             while True:
                 try:
                     step = send(answer)
                 except StopIteration as end:
                     if answer is not None:
                         self._settle(answer, end.value)
+                    self._end_with_answer()
                     return Messages(self.messages)
                 if answer is not None:
                     self._settle(answer, step.messages.first(len(step.messages) - step.appended))
+                    answer = None
                 self.add(step)
+                send = getattr(steps, "send", send)
                 paused = perf_counter()
-                answer = yield step
+                try:
+                    answer = yield step
+                except KeyboardInterrupt as interrupt:  # `Walk.throw`: the walk knows what to do
+                    if not isinstance(steps, Walk):
+                        raise
+                    send = partial(_thrown, steps, interrupt)
                 self._zero += perf_counter() - paused
-
-    @contextmanager
-    def _until_its_end(self, walk: Any) -> Generator[None]:
-        """Whatever ends the walk, the trace knows it and is whole."""
-        try:
-            yield
-            ignored = next(ignored_choices(self.steps), None)
-            self.outcome = "answer" if ignored is None else ignored.code
-            self.ended = perf_counter() - self._zero
-        except (ZoolabError, KeyboardInterrupt) as error:
-            self.outcome = "interrupted" if isinstance(error, KeyboardInterrupt) else error.code
-            self.error, self.ended = str(error), perf_counter() - self._zero
-            fault = getattr(error, "fault", None)
-            self.fault = fault if isinstance(fault, Fault) else None
-            error.trace = self  # type: ignore[union-attr]
+        except GeneratorExit:  # given up in the middle: the trace stays open
+            _close(walk)
+            self._write(EventStream.end)
             raise
-        finally:
-            if hasattr(walk, "close"):
-                walk.close()
-            if self._stream is not None:
-                self._stream.end()
+        except BaseException as error:
+            self._broken(error, walk)
+            raise
+
+    def _end_with_answer(self) -> None:
+        ignored = next(ignored_choices(self.steps), None)
+        self._end("answer" if ignored is None else ignored.code)
+
+    def _end(self, outcome: str) -> None:
+        self.outcome, self.ended = outcome, perf_counter() - self._zero
+        self._write(EventStream.end)
+
+    def _broken(self, error: BaseException, walk: Any) -> None:
+        """The walk was ended by an error: say so, and answer the calls that it left without an answer."""
+        fault = getattr(error, "fault", None) if isinstance(error, Exception) else None
+        self.fault = fault if isinstance(fault, Fault) else None
+        self.error = str(error) if isinstance(error, ZoolabError) else said(error)
+        if isinstance(error, Exception):
+            outcome = error.code if isinstance(error, ZoolabError) else "failed"
+        else:
+            outcome = "interrupted"
+        _attach(error, self)
+        _close(walk)
+        with suppress(Exception):  # the error itself matters more
+            self._answer_the_rest(getattr(walk, "options", {}).get("envelope", "json"))
+        with suppress(ZoolabError):
+            self._end(outcome)
+
+    def _answer_the_rest(self, envelope: Envelope) -> None:
+        last = self.steps[-1]
+        turn = [step for step in self.steps if step.turn == last.turn and step.call is not None]
+        if not any(step.kind == "tool_call" and step.appended for step in turn):
+            return
+        answered = {step.slot for step in turn if step.kind == "result"}
+        calls = {step.slot: step.record for step in turn if isinstance(step.record, ToolCall)}
+        outcomes = {step.slot: step.record for step in turn if isinstance(step.record, Outcome)}
+        for slot in sorted(calls.keys() - answered, key=str):
+            call = calls[slot]
+            result = make_result(outcomes.get(slot, INTERRUPTED), call.id, envelope)
+            messages = self.steps[-1].messages.with_next(result.message)
+            self.add(Step("result", last.turn, slot, result, messages, 1, call))
 
     def add(self, step: Step) -> None:
-        """Append a step."""
-        self.started.append(perf_counter() - self._zero)
-        self.steps.append(step)
-        journal = self.journal
-        unchanged = step.messages is journal.latest
-        self.revisions.append(journal.revision if unchanged else journal.commit(step.messages))
+        """Append a step: all of it, or nothing if an error is raised."""
+        journal, count = self.journal, len(self.steps)
+        try:
+            unchanged = step.messages is journal.latest
+            self.revisions.append(journal.revision if unchanged else journal.commit(step.messages))
+            self.started.append(perf_counter() - self._zero)
+            self.steps.append(step)
+        except BaseException:
+            del self.revisions[count:], self.started[count:], self.steps[count:]
+            raise
         if self._stream is not None:
-            self._stream.step(len(self.steps) - 1)
+            self._write(EventStream.step, count)
+
+    def _write(self, write: Callable[..., None], *given: Any) -> None:
+        """Write to the live file; if that fails, the trace goes on in memory alone."""
+        stream = self._stream
+        if stream is None:
+            return
+        try:
+            write(stream, *given)
+        except Exception as error:
+            self._stream = None
+            stream.drop()
+            raise _cannot_write(stream.path, error) from error
 
     @property
     def messages(self) -> list[Message]:
@@ -324,7 +393,7 @@ class Trace(TraceViews):
 
     def _settle(self, answer: Record | Step, before_next: Messages) -> None:
         """Once the walk has gone on, an answered step shows what it was answered with."""
-        seq = len(self.steps) - 1
+        seq, revision = len(self.steps) - 1, self.journal.commit(before_next)
         given = answer.record if isinstance(answer, Step) else answer
         step = self.steps[seq]
         if step.kind == "define":
@@ -332,9 +401,8 @@ class Trace(TraceViews):
         self.originals.setdefault(seq, step.record)
         call = given if isinstance(given, ToolCall) else step.call
         self.steps[seq] = step._replace(record=given, call=call, messages=before_next)
-        self.revisions[seq] = self.journal.commit(before_next)
-        if self._stream is not None:
-            self._stream.edit(seq)
+        self.revisions[seq] = revision
+        self._write(EventStream.edit, seq)
 
 
 def _refuse(function: str, unknown: Mapping[str, Any], known: Sequence[str]) -> None:
@@ -343,3 +411,25 @@ def _refuse(function: str, unknown: Mapping[str, Any], known: Sequence[str]) -> 
         meant = get_close_matches(name, known, 1)
         advice = f"did you mean {meant[0]}=?" if meant else f"write meta={{{name!r}: {excerpt(value, 40)}}}"
         raise TypeError(f"{function}() has no argument {name}=; {advice}")
+
+
+def _thrown(steps: Walk, interrupt: KeyboardInterrupt, _answer: object) -> Step:
+    return steps.throw(interrupt)
+
+
+def _close(walk: Any) -> None:
+    if hasattr(walk, "close"):
+        with suppress(Exception):
+            walk.close()
+
+
+def _attach(error: BaseException, trace: Trace) -> None:
+    with suppress(Exception):  # some exceptions take no attributes
+        error.trace = trace  # type: ignore[attr-defined]
+
+
+def _cannot_write(path: Path, error: Exception) -> InvalidInput:
+    why = error.strerror if isinstance(error, OSError) and error.strerror else said(error)
+    return InvalidInput(
+        f"cannot write {path}: {why}", advice="the trace in memory is whole: save it elsewhere"
+    )

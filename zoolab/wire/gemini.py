@@ -108,7 +108,7 @@ def to_body(request: Request, model: str = "", **settings: Any) -> dict[str, Any
     """
     plain, _ = normalise(with_settings(request, model, settings))
     body = _fields(plain.settings)
-    messages = plain.messages
+    messages = list(plain.messages)
     if messages and messages[0]["role"] == "system":
         body["systemInstruction"] = {"parts": [{"text": messages.pop(0)["content"]}]}
     body["contents"] = _turns(messages)

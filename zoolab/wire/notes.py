@@ -32,6 +32,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from zoolab.jsontext import pointer_to
+from zoolab.readonly import plain
 
 Path = tuple[str | int, ...]
 
@@ -73,7 +74,7 @@ class Notes:
     def add_if_changed(self, code: str, path: Iterable[str | int], message: str, *values: Any) -> None:
         """Write one down, if the two values differ."""
         before, after = values
-        if type(before) is not type(after) or before != after:
+        if type(plain(before)) is not type(plain(after)) or before != after:
             self.add(code, path, message)
 
     @property

@@ -95,7 +95,7 @@ def to_body(request: Request, model: str = "", **settings: Any) -> dict[str, Any
     """
     plain, _ = normalise(with_settings(request, model, settings))
     body = _fields(plain.settings)
-    messages = plain.messages
+    messages = list(plain.messages)
     body["messages"] = list(map(_message, messages, tool_names(messages)))
     if plain.tools:
         body["tools"] = list(plain.tools)

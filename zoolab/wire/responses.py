@@ -86,7 +86,7 @@ def to_body(request: Request, model: str = "", **settings: Any) -> dict[str, Any
     """
     plain, _ = normalise(with_settings(request, model, settings))
     body = _fields(plain.settings)
-    messages = plain.messages
+    messages = list(plain.messages)
     if messages and messages[0]["role"] == "system":
         body["instructions"] = messages.pop(0)["content"]
     body["input"] = [item for message in messages for item in items_of(message)]

@@ -34,6 +34,7 @@ _OUTCOMES = {
     "wrong_tool": ("error", "The model answered, but called another tool than the forced one"),
     "open": ("pending", "Not at its end"),
     "interrupted": ("error", "Interrupted by hand"),
+    "failed": ("error", "Ended by an exception"),
     "loop_limit": ("error", "Ended by a limit"),
     "retries_exhausted": ("error", "Ended: no retries left"),
     "model_error": ("error", "Ended: no usable reply"),

@@ -1,0 +1,211 @@
+"""Ctrl-C, held back while zoolab's own code runs and let through while something is waited for.
+
+An interrupt can arrive between any two instructions. While a `Hold` is entered, it becomes visible only
+in `interruptible` and in `wait`: when a model answers, when a tool runs, when somebody waits for them.
+There the walk can deal with it: it answers the calls that are pending, and then lets it go up.
+
+A walk that runs in a thread of its own receives no signals. A `Bridge` interrupts it from outside.
+"""
+
+from __future__ import annotations
+
+# `signal` looks for an enum member in each handler, which takes longer than a whole step of a walk.
+import _signal  # type: ignore[import-not-found]
+import signal
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+if TYPE_CHECKING:
+    import asyncio
+
+#: Seconds after which a second Ctrl-C is not held back any more, in case that something hangs.
+PATIENCE = 2.0
+
+_SIGINT = int(signal.SIGINT)
+
+_T = TypeVar("_T")
+
+
+class Hold:
+    """Holds SIGINT back in the main thread; in other threads, which receive no signals, it does nothing.
+
+    >>> with Hold():
+    ...     try:
+    ...         signal.raise_signal(signal.SIGINT)
+    ...         print("held")
+    ...         interruptible(lambda: None)
+    ...     except KeyboardInterrupt:
+    ...         print("interrupted")
+    held
+    interrupted
+    """
+
+    __slots__ = ("_before", "_entered", "_outer", "is_open", "since", "thread")
+
+    #: The innermost one of the main thread. Only the main thread reads and writes it.
+    innermost: ClassVar[Hold | None] = None
+
+    def __init__(self) -> None:
+        self.is_open = False
+        #: When the interrupt came that is held back; None if there is none.
+        self.since: float | None = None
+        self.thread = threading.get_ident()
+        self._before: Any = None
+        self._outer: Hold | None = None
+        self._entered = False
+
+    def __enter__(self) -> None:
+        if self.thread != threading.main_thread().ident:
+            return
+        outer, before = Hold.innermost, _signal.getsignal(_SIGINT)
+        if (outer is not None and not outer.is_open) or not callable(before):
+            return
+        self._outer, self._before = outer, before
+        with suppress(ValueError):  # signals can be handled in the main interpreter only
+            _signal.signal(_SIGINT, self._on_signal)
+            Hold.innermost, self._entered = self, True
+
+    def __exit__(self, *_: object) -> None:
+        if not self._entered:
+            return
+        Hold.innermost = self._outer
+        if _signal.getsignal(_SIGINT) == self._on_signal:
+            _signal.signal(_SIGINT, self._before)
+        if self.since is not None:
+            self.deliver()
+
+    def deliver(self) -> None:
+        """Hand the interrupt on to the handler that was there before; most raise `KeyboardInterrupt`."""
+        self.since = None
+        self._before(signal.SIGINT, None)
+
+    def _on_signal(self, number: int, frame: Any) -> None:
+        now = time.monotonic()
+        if self.is_open or (self.since is not None and now - self.since > PATIENCE):
+            self.since = None
+            self._before(number, frame)
+        elif self.since is None:
+            self.since = now
+
+
+def is_held() -> bool:
+    """Whether this thread's interrupts are held back already.
+
+    >>> is_held()
+    False
+    """
+    hold = Hold.innermost
+    return hold is not None and not hold.is_open and hold.thread == threading.get_ident()
+
+
+def interruptible(call: Callable[..., _T], *given: Any) -> _T:
+    """Call a function; only here can an interrupt, also one that came before, raise `KeyboardInterrupt`.
+
+    >>> interruptible(lambda: 42)
+    42
+    """
+    hold = Hold.innermost
+    if hold is None or hold.thread != threading.get_ident():
+        bridge = BRIDGE.get()
+        if bridge is not None:
+            bridge.check()
+        return call(*given)
+    # Setting an attribute is one instruction that no signal handler can run in: nothing gets between
+    # the end of `call` and the end of the opening.
+    was = hold.is_open
+    try:
+        hold.is_open = True
+        if hold.since is not None:
+            hold.deliver()
+        return call(*given)
+    finally:
+        hold.is_open = was
+
+
+def look() -> None:
+    """Raise `KeyboardInterrupt` if an interrupt came while it was held back.
+
+    >>> look()
+    """
+    interruptible(_nothing)
+
+
+def _nothing() -> None:
+    pass
+
+
+class Done:
+    """Something that happens once, and that a thread can wait for.
+
+    A bare lock, since the primitives of `threading` can stay locked for ever when Ctrl-C comes inside them.
+
+    >>> done = Done()
+    >>> done.wait(0.01)
+    >>> done.set()
+    >>> done.wait()
+    """
+
+    __slots__ = ("_lock",)
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._lock.acquire()
+
+    def set(self) -> None:
+        """Let the one who waits go on."""
+        with suppress(RuntimeError):  # it happened before
+            self._lock.release()
+
+    @property
+    def is_set(self) -> bool:
+        """Whether it has happened, and nobody has waited for it."""
+        return not self._lock.locked()
+
+    def wait(self, timeout: float | None = None) -> None:
+        """Wait until it has happened, at most so many seconds. An interrupt ends the waiting.
+
+        Raises:
+            KeyboardInterrupt: The walk is interrupted.
+        """
+        seconds = -1.0 if timeout is None else min(max(timeout, 0.0), threading.TIMEOUT_MAX)
+        bridge = BRIDGE.get()
+        if bridge is None:
+            interruptible(self._lock.acquire, True, seconds)
+            return
+        bridge.waiting.add(self)
+        try:
+            bridge.check()
+            self._lock.acquire(timeout=seconds)
+            bridge.check()
+        finally:
+            bridge.waiting.discard(self)
+
+
+class Bridge:
+    """Connects a walk in a thread with the event loop that awaits it.
+
+    Its async tools and models run on that loop, and `interrupt` ends whatever the walk waits for.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self.waiting: set[Done] = set()
+        self.interrupted = False
+
+    def interrupt(self) -> None:
+        """Interrupt the walk, as Ctrl-C does."""
+        self.interrupted = True
+        for done in list(self.waiting):
+            done.set()
+
+    def check(self) -> None:
+        """Raise `KeyboardInterrupt` if the walk is interrupted."""
+        if self.interrupted:
+            raise KeyboardInterrupt
+
+
+BRIDGE: ContextVar[Bridge | None] = ContextVar("zoolab_bridge", default=None)
