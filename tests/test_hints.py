@@ -189,12 +189,12 @@ def test_recursive_types_go_to_definitions():
     assert not validator.is_valid({"value": 1, "children": [{"value": "2"}]})
 
 
-def test_two_types_of_one_name_are_refused():
+def test_two_types_of_one_name_get_names_of_their_own():
     other = type("Account", (BaseModel,), {"__annotations__": {"next": Optional["Account"]}})
     describer = Describer()
     describer.describe(Account, "x")
-    with pytest.raises(InvalidToolSignature, match="y: two types are named 'Account'"):
-        describer.describe(list[other], "y")
+    assert describer.describe(list[other], "y").schema["items"] == {"$ref": "#/$defs/Account_2"}
+    assert [*describer.definitions] == ["Account", "Account_2"]
 
 
 @pytest.mark.parametrize(

@@ -292,7 +292,7 @@ def test_a_call_with_other_arguments_runs_nothing_in_a_replay() -> None:
     edits = [{"field": "arguments", "text": '{"to": "b"}'}]
     *_, failed = browser.say({"type": "fork", "verb": "replay", "seq": 2, "edits": edits})
     assert (failed["type"], '+  "to": "b"' in failed["difference"], len(ran)) == ("failed", True, 1)
-    assert (browser.inspector.overview["kind"], browser.inspector.step) == ("dqtv", 2)
+    assert (browser.inspector.overview["kind"], browser.inspector.step) == ("dqtvr", 2)
     assert browser.inspector.trace.steps[2].record.arguments == '{"to": "b"}'
 
 

@@ -30,7 +30,7 @@ OUTCOMES = st.builds(Outcome, VALUES, duration_ms=st.floats(0, 1e7), started_ms=
 
 
 def result(outcome: Outcome, envelope: Any = "json", untrusted: str = "") -> dict[str, Any]:
-    return make_result(outcome, "call_1", envelope, untrusted).message
+    return dict(make_result(outcome, "call_1", envelope, untrusted).message)
 
 
 MESSAGES = st.lists(

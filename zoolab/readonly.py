@@ -34,6 +34,7 @@ class ReadOnlyDict(dict[str, Any]):
     __slots__ = ()
 
     def _refuse(self, *_args: Any, **_kwargs: Any) -> NoReturn:
+        """Raise `ReadOnlyRecord`."""
         raise _error("dict")
 
     __init__ = __setitem__ = __delitem__ = __ior__ = _refuse
@@ -59,6 +60,7 @@ class ReadOnlyList(list[Any]):
     __slots__ = ()
 
     def _refuse(self, *_args: Any, **_kwargs: Any) -> NoReturn:
+        """Raise `ReadOnlyRecord`."""
         raise _error("list")
 
     __init__ = __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse

@@ -76,7 +76,9 @@ def wrong_answers(lab: str) -> dict[str, WrongAnswer]:
         try:
             found[name] = _wrong_answer(name, {"of": usual, **table}, right)
         except InvalidInput as error:
-            raise InvalidInput(f"{file}: [{name}]: {error}") from error
+            raise InvalidInput(
+                f"{file}: [{name}]: {error.what}", expected=error.expected, advice=error.advice
+            ) from error
     return found
 
 

@@ -267,7 +267,9 @@ class Describer:
             raise self._refused(hint) from None
         except SchemaError as error:
             reason = " ".join(str(error).split())
-            raise InvalidToolSignature(f"{self._where}: pydantic refuses {hint}: {reason}") from None
+            raise InvalidToolSignature(
+                f"{self._where}: pydantic refuses {hint}: {reason}", advice="change the annotation"
+            ) from None
         for name, definition in schema.pop("$defs", {}).items():
             self._define(name, definition)
         return schema
