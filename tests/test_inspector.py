@@ -120,7 +120,9 @@ def test_junk_never_reaches_the_kernel(messages: list[Any]) -> None:
     browser = walking(CALL, "Done.")
     for message in messages:
         answers = browser.say(message)
-        assert sum(answer["type"] == "failed" for answer in answers) <= 1
+        steps = message.get("steps") if isinstance(message, dict) else None
+        most = len(steps) if isinstance(steps, list) else 1  # of each step that cannot be shown it is said
+        assert sum(answer["type"] == "failed" for answer in answers) <= max(1, most)
         assert all(answer["type"] in ("failed", "panels", "forget") for answer in answers)
 
 

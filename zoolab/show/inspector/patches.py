@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from itertools import takewhile
 from typing import Any
@@ -41,15 +42,5 @@ def _common(one: Sequence[Any], other: Sequence[Any]) -> int:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Equal in JSON, if true is not 1."""
-    if type(one) is not type(other) and not (_is_number(one) and _is_number(other)):
-        return False
-    if isinstance(one, dict):
-        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
-    if isinstance(one, list):
-        return len(one) == len(other) and all(map(_same, one, other))
-    return bool(one == other)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    """Written alike in JSON: true is not 1, and 0 is not 0.0."""
+    return json.dumps(one) == json.dumps(other)
