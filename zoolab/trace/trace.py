@@ -89,6 +89,8 @@ class Trace(TraceViews, Recording):
         if path is not None:
             try:
                 self._stream = EventStream(self, EventWriter(Path(path)))
+            except InvalidInput:
+                raise
             except (OSError, TypeError, ValueError) as error:
                 raise _cannot_write(Path(path), error) from error
 
