@@ -191,10 +191,9 @@ def message_with_calls(message: Message, calls: list[ToolCall]) -> Message:
     'call_1'
     """
     came = message.get("tool_calls") or [{}] * len(calls)
-    pairs = list(zip(calls, came, strict=True))
-    if "content" in message and message.get("tool_calls") and all(_came_so(call, own) for call, own in pairs):
+    if came is message.get("tool_calls") and "content" in message and all(map(_came_so, calls, came)):
         return message
-    wire = [_on_the_wire(call, own) for call, own in pairs]
+    wire = [_on_the_wire(call, own) for call, own in zip(calls, came, strict=True)]
     return {**message, "role": "assistant", "content": message.get("content"), "tool_calls": wire}
 
 
