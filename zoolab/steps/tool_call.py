@@ -190,9 +190,10 @@ def message_with_calls(message: Message, calls: list[ToolCall]) -> Message:
     >>> message_with_calls({"role": "assistant", "content": None}, [call])["tool_calls"][0]["id"]
     'call_1'
     """
-    came = message.get("tool_calls") or [{}] * len(calls)
-    if came is message.get("tool_calls") and "content" in message and all(map(_came_so, calls, came)):
+    native: list[dict[str, Any]] = message.get("tool_calls") or []
+    if native and "content" in message and all(map(_came_so, calls, native)):
         return message
+    came = native or [{}] * len(calls)
     wire = [_on_the_wire(call, own) for call, own in zip(calls, came, strict=True)]
     return {**message, "role": "assistant", "content": message.get("content"), "tool_calls": wire}
 
