@@ -67,6 +67,8 @@ class Trace(TraceLog):
         if path is not None:
             try:
                 self._stream = EventStream(self, EventWriter(Path(path)))
+            except InvalidInput:
+                raise
             except (OSError, TypeError, ValueError) as error:
                 raise cannot_write(Path(path), error) from error
 

@@ -166,6 +166,8 @@ def _checked(path: Path) -> Files:
         raise InvalidInput("Berkeley's data is not here", advice="run: zoolab datasets fetch bfcl")
     try:
         members = _members(path)
+    except InvalidInput:
+        raise
     except (zipfile.BadZipFile, EOFError, NotImplementedError, ValueError) as error:
         raise InvalidInput(f"{path} is damaged ({error})", advice="delete it and fetch it again") from None
     lines = "".join(f"{_DATA}{name} {hashlib.sha256(data).hexdigest()}\n" for name, data in members)

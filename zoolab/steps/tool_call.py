@@ -190,11 +190,11 @@ def message_with_calls(message: Message, calls: list[ToolCall]) -> Message:
     >>> message_with_calls({"role": "assistant", "content": None}, [call])["tool_calls"][0]["id"]
     'call_1'
     """
-    came = message.get("tool_calls") or [{}] * len(calls)
-    pairs = list(zip(calls, came, strict=True))
-    if "content" in message and message.get("tool_calls") and all(_came_so(call, own) for call, own in pairs):
+    native: list[dict[str, Any]] = message.get("tool_calls") or []
+    if native and "content" in message and all(map(_came_so, calls, native)):
         return message
-    wire = [_on_the_wire(call, own) for call, own in pairs]
+    came = native or [{}] * len(calls)
+    wire = [_on_the_wire(call, own) for call, own in zip(calls, came, strict=True)]
     return {**message, "role": "assistant", "content": message.get("content"), "tool_calls": wire}
 
 
