@@ -13,13 +13,11 @@ FILES = sorted((ROOT / "grading").rglob("*.py"))
 TRUSTED = {
     "errors",
     "files",
-    "inspector.inspector",
     "jobs",
     "jsontext",
     "notebooks",
-    "trace.conversation",
-    "trace.lines",
-    "trace.story.markup",
+    "runs",
+    "show.markup",
 }
 
 
