@@ -47,7 +47,6 @@ from zoolab.show.wording import (
     content_of,
     count,
     duration,
-    in_words,
     other_fields,
     python_call,
     size,
@@ -57,6 +56,7 @@ from zoolab.steps.result import NotJSON, to_json_value
 from zoolab.tools import Tool
 from zoolab.trace.codec import Shown
 from zoolab.trace.log import TraceLog
+from zoolab.trace.summary import brief
 
 #: Bytes of JSON that the blocks of a step may have.
 MAX_BYTES = 60_000
@@ -521,9 +521,9 @@ def _flow(moment: Moment, room: Room, result: Result) -> Block:
     for index in range(answer, max(-1, answer - _FAR), -1):
         message = messages[index]
         if any(call_id == result.tool_call_id for _, call_id, _ in calls_of(message)):
-            rows.append(_flow_row(room, "asked", result.tool_call_id, index, in_words(message)))
+            rows.append(_flow_row(room, "asked", result.tool_call_id, index, brief(message)))
             break
-    rows.append(_flow_row(room, "answered", result.tool_call_id, answer, in_words(result.message)))
+    rows.append(_flow_row(room, "answered", result.tool_call_id, answer, brief(result.message)))
     paired = len(rows) == 2
     label = "the call and its answer" if paired else "an answer without its call: no request with it is valid"
     flow: Block = {"b": "flow", "label": label, "rows": rows}

@@ -152,19 +152,6 @@ def content_of(message: Message) -> str:
     return "\n".join(_part(part) for part in content)
 
 
-def in_words(message: Message) -> str:
-    """A message in a few words.
-
-    >>> in_words({"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "add"}}]})
-    'assistant asks for add'
-    """
-    role = one_line(as_text(message.get("role")), 40)
-    calls = calls_of(message)
-    if calls:
-        return f"{role} asks for {listed([name for name, _, _ in calls], 8)}"
-    return f"{role} {excerpt(message.get('content'), 60)}"
-
-
 def change_as_text(diff: MessagesDiff) -> str:
     """How `messages[]` changed, in words.
 
@@ -174,14 +161,9 @@ def change_as_text(diff: MessagesDiff) -> str:
     >>> change_as_text(MessagesDiff(2, (), ()))
     'messages[] unchanged (2 messages)'
     """
-    before, after = diff.kept + len(diff.removed), diff.kept + len(diff.added)
-    if not diff.removed and not diff.added:
-        return f"messages[] unchanged ({count(after, 'message')})"
-    changes = [f"- {in_words(message)}" for message in diff.removed[:5]]
-    changes += [f"+ {in_words(message)}" for message in diff.added[:5]]
-    more = len(diff.removed) + len(diff.added) - len(changes)
-    changes += [f"and {count(more, 'more change')}"] if more else []
-    return f"messages[]: {before} -> {after} messages: {', '.join(changes)}"
+    if diff.removed or diff.added:
+        return f"messages[]: {diff}"
+    return f"messages[] unchanged ({count(diff.kept, 'message')})"
 
 
 def differences(before: str, after: str) -> list[tuple[str, str]]:

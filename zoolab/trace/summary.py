@@ -36,7 +36,9 @@ class MessagesDiff:
 
     def __str__(self) -> str:
         before, after = self.kept + len(self.removed), self.kept + len(self.added)
-        changes = [f"- {brief(m)}" for m in self.removed] + [f"+ {brief(m)}" for m in self.added]
+        changes = [f"- {brief(m)}" for m in self.removed[:5]] + [f"+ {brief(m)}" for m in self.added[:5]]
+        more = len(self.removed) + len(self.added) - len(changes)
+        changes += [f"and {more:,} more change{'s' * (more != 1)}"] if more else []
         return f"{before} -> {after} messages" + (": " + ", ".join(changes) if changes else "")
 
 
@@ -130,14 +132,21 @@ def brief(message: Message) -> str:
 
     >>> brief({"role": "user", "content": "Hi"})
     'user "Hi"'
+    >>> brief({"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "add"}}]})
+    'assistant asks for add'
     """
-    role = str(message.get("role"))
-    calls = message.get("tool_calls")
-    if isinstance(calls, list) and calls:
-        return f"{role} asks for {', '.join(map(_name, calls))}"
-    return f"{role} {excerpt(message.get('content'), 60)}"
+    role, calls = _in_line(message.get("role"), 40), message.get("tool_calls")
+    if not isinstance(calls, list) or not calls:
+        return f"{role} {excerpt(message.get('content'), 60)}"
+    more = [f"and {len(calls) - 8:,} more"] if len(calls) > 8 else []
+    return f"{role} asks for {', '.join([*map(_name, calls[:8]), *more])}"
 
 
 def _name(call: Any) -> str:
     function = call.get("function") if isinstance(call, dict) else None
-    return str(function.get("name")) if isinstance(function, dict) else excerpt(call, 20)
+    return _in_line(function.get("name"), 80) if isinstance(function, dict) else excerpt(call, 20)
+
+
+def _in_line(value: Any, limit: int) -> str:
+    text = " ".join((value if isinstance(value, str) else excerpt(value, limit))[: limit + 1].split())
+    return text if len(text) <= limit else text[: limit - 1] + "…"
