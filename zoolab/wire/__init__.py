@@ -28,13 +28,9 @@ from typing import Any
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
 from zoolab.records import Message, Request
-from zoolab.wire.anthropic import Anthropic
+from zoolab.wire import anthropic, gemini, ollama, openai, responses
 from zoolab.wire.chat import with_settings
 from zoolab.wire.format import WireFormat
-from zoolab.wire.gemini import Gemini
-from zoolab.wire.ollama import Ollama
-from zoolab.wire.openai import ChatCompletions
-from zoolab.wire.responses import Responses
 from zoolab.wire.warnings import WireWarning
 
 __all__ = [
@@ -49,7 +45,7 @@ __all__ = [
 
 
 FORMATS: Mapping[str, WireFormat] = MappingProxyType(
-    {each.name: each for each in (ChatCompletions(), Responses(), Anthropic(), Gemini(), Ollama())}
+    {each.FORMAT.name: each.FORMAT for each in (openai, responses, anthropic, gemini, ollama)}
 )
 
 

@@ -216,3 +216,9 @@ def _text_in(block: dict[str, Any], reading: Reading) -> str:
     if block.get("type") != "text":
         raise reading.junk(f"text, tool_use and tool_result, not {excerpt(block.get('type'))}")
     return reading.text(block.get("text"))
+
+
+#: The format as plain functions: `from zoolab.wire.anthropic import to_body`.
+FORMAT = Anthropic()
+normalise, to_body, from_body = FORMAT.normalise, FORMAT.to_body, FORMAT.from_body
+normalise_reply, to_response, from_response = FORMAT.normalise_reply, FORMAT.to_response, FORMAT.from_response

@@ -347,3 +347,9 @@ def _inner_schemas(schema: dict[str, Any]) -> Iterator[Any]:
             yield from value
         elif key in SINGLE:
             yield value
+
+
+#: The format as plain functions: `from zoolab.wire.gemini import to_body`.
+FORMAT = Gemini()
+normalise, to_body, from_body = FORMAT.normalise, FORMAT.to_body, FORMAT.from_body
+normalise_reply, to_response, from_response = FORMAT.normalise_reply, FORMAT.to_response, FORMAT.from_response

@@ -161,3 +161,9 @@ def _call_in(call: Any, reading: Reading) -> dict[str, Any]:
     call = reading.object(call, "a call that is an object")
     function = reading.object(call.get("function"), "a call with a function")
     return reading.call(call.get("id"), function.get("name"), function.get("arguments"))
+
+
+#: The format as plain functions: `from zoolab.wire.ollama import to_body`.
+FORMAT = Ollama()
+normalise, to_body, from_body = FORMAT.normalise, FORMAT.to_body, FORMAT.from_body
+normalise_reply, to_response, from_response = FORMAT.normalise_reply, FORMAT.to_response, FORMAT.from_response

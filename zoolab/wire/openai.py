@@ -120,3 +120,9 @@ def _call_in(call: dict[str, Any], reading: Reading) -> dict[str, Any]:
     function = reading.object(call.get("function"), "a call with a function")
     made = reading.call(call.get("id"), function.get("name"), function.get("arguments"))
     return {**made, **({"extra_content": call["extra_content"]} if "extra_content" in call else {})}
+
+
+#: The format as plain functions: `from zoolab.wire.openai import to_body`.
+FORMAT = ChatCompletions()
+normalise, to_body, from_body = FORMAT.normalise, FORMAT.to_body, FORMAT.from_body
+normalise_reply, to_response, from_response = FORMAT.normalise_reply, FORMAT.to_response, FORMAT.from_response

@@ -268,3 +268,9 @@ def _part_in(part: dict[str, Any], reading: Reading) -> str:
     if kind not in _TEXTS:
         raise reading.junk(f"parts of text, not {excerpt(kind)}")
     return reading.text(part.get("text"))
+
+
+#: The format as plain functions: `from zoolab.wire.responses import to_body`.
+FORMAT = Responses()
+normalise, to_body, from_body = FORMAT.normalise, FORMAT.to_body, FORMAT.from_body
+normalise_reply, to_response, from_response = FORMAT.normalise_reply, FORMAT.to_response, FORMAT.from_response
