@@ -119,8 +119,8 @@ def test_the_options_of_a_walk_are_the_same_wherever_they_stand():
 @pytest.mark.parametrize(
     ("function", "own", "without"),
     [
-        (run, {"trace", "ask", "meta"}, set()),
-        (as_tool, {"trace", "ask", "meta"}, set()),
+        (run, {"trace", "meta", "ask"}, set()),
+        (as_tool, {"trace", "meta", "ask"}, set()),
         (with_tools, set(), {"messages"}),
         (Trace.fork, {"model", "tools"}, {"messages", "system", "first_turn"}),
     ],
