@@ -38,7 +38,7 @@ class _Reading:
 
     made_from: tuple[Any, ...]
     description: str
-    #: Every tool gets a copy of its own.
+    #: Every tool makes a read-only copy of its own.
     parameters: Schema
     context_parameter: str | None
     #: The hints of the parameters whose JSON values must be converted.
@@ -131,7 +131,7 @@ def tool(
         if is_callable_tool(function):
             return from_callable_tool(function)
         reading = _read(function, param_names)
-        parameters = _copied(reading.parameters)
+        parameters = reading.parameters
         named = name or _name_of(function)
         return Tool(
             name=named,
@@ -293,14 +293,6 @@ def _property(schema: Schema, explained: str, default: Any) -> Schema:
     if explained and "description" not in schema:
         schema = {**schema, "description": explained}
     return schema if default is REQUIRED else with_default(schema, default)
-
-
-def _copied(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _copied(child) for key, child in cast("Schema", value).items()}
-    if isinstance(value, list):
-        return [_copied(child) for child in value]
-    return value
 
 
 def _binder(reading: _Reading, loose: Schema | None) -> Bind | None:
