@@ -367,6 +367,7 @@ def test_the_styles_of_docstrings_may_be_mixed():
     numpy = "low : float\n    The bound.\n"
     for text in (
         google + "\nParameters\n----------\n" + numpy,
+        google + "\nOther Parameters\n----------------\n" + numpy,
         "Search.\n\nParameters\n----------\n" + numpy + "\n" + google.removeprefix("Search.\n\n"),
         "Search.\n\n:param limit: At most so many.\n:returns: Some.\n\nParameters\n----------\n"
         + numpy

@@ -14,7 +14,7 @@ from pkgutil import iter_modules
 import pytest
 
 import zoolab
-from zoolab import Faulty, Reply, Request, Scripted, Trace, as_tool, run, walk, with_tools
+from zoolab import Faulty, Reply, Request, Scripted, Trace, arun, as_tool, awalk, run, walk, with_tools
 from zoolab.about import About, Wrapper, about
 from zoolab.course.faults import fault_study
 from zoolab.course.security import security_study
@@ -120,6 +120,8 @@ def test_the_options_of_a_walk_are_the_same_wherever_they_stand():
     ("function", "own", "without"),
     [
         (run, {"trace", "meta", "ask"}, set()),
+        (arun, {"trace", "meta", "ask"}, set()),
+        (awalk, {"trace"}, set()),
         (as_tool, {"trace", "meta", "ask"}, set()),
         (with_tools, set(), {"messages"}),
         (Trace.fork, {"model", "tools"}, {"messages", "system", "first_turn"}),
@@ -143,6 +145,8 @@ def test_studies_show_the_options_of_an_experiment():
     ("name", "ask"),
     [
         ("run", lambda typo: run("Hi", [], Scripted(["Hello"]), **typo)),
+        ("arun", lambda typo: arun("Hi", [], Scripted(["Hello"]), **typo)),
+        ("awalk", lambda typo: awalk("Hi", [], Scripted(["Hello"]), **typo)),
         ("fork", lambda typo: run("Hi", [], Scripted(["Hello"])).fork(1, **typo)),
         ("as_tool", lambda typo: as_tool("a", "A.", [], Scripted([]), **typo)),
         ("with_tools", lambda typo: with_tools(Scripted([]), [], **typo)),

@@ -727,6 +727,12 @@ def test_a_string_in_a_pythonic_list_may_hold_raw_line_breaks():
     ("text", "note"),
     [
         ('Action: search\nAction Input: {"q": "Oslo"}', "ReAct"),
+        ("Thought: I look.\nAction: search[Oslo]", "ReAct"),
+        ("Action 1: search\nAction Input 1: Oslo\nObservation 1:", "ReAct"),
+        ("Thought: I look.\nAction: search", "ReAct"),
+        ("**Action:** `search`", "ReAct"),
+        ("Action: We should leave now.", ""),
+        ("An Action: fly", ""),
         ('{"tool": "search", "arguments": {"q": "Oslo"}}', '"tool" and "arguments"'),
         ('```json\n{"function": "search", "parameters": {}}\n```', '"function" and "parameters"'),
         ('{"name": "search", "args": {}}', '"name" and "args"'),

@@ -10,11 +10,12 @@ import contextvars
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from zoolab.interrupts import BRIDGE, Bridge
 from zoolab.loop import Tools, walk
-from zoolab.runs import run
+from zoolab.options import WalkOptions, passes_on
+from zoolab.runs import RunOptions, run
 
 if TYPE_CHECKING:
     import asyncio
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     from zoolab.runs import Trace
 
 
-async def arun(prompt: str | None, tools: Tools, model: Model, **options: Any) -> Trace:
+@passes_on(run)
+async def arun(prompt: str | None, tools: Tools, model: Model, **options: Unpack[RunOptions]) -> Trace:
     """As `run`, awaited. Async tools and an async model run on the loop of the caller.
 
     If the task is cancelled, the trace (pass one as `trace=`) ends as `interrupted`, with all calls answered.
@@ -38,8 +40,14 @@ async def arun(prompt: str | None, tools: Tools, model: Model, **options: Any) -
     return trace
 
 
+@passes_on(walk)
 def awalk(
-    prompt: str | None, tools: Tools, model: Model, *, trace: Trace | None = None, **options: Any
+    prompt: str | None,
+    tools: Tools,
+    model: Model,
+    *,
+    trace: Trace | None = None,
+    **options: Unpack[WalkOptions],
 ) -> AsyncWalk:
     """As `walk`, for `async for`; `trace` records it. Options are checked at the call.
 

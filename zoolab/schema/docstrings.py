@@ -20,7 +20,7 @@ _PARAMETERS = {
         r"^(?:Args|Arguments|Params|Parameters):[ \t]*\n((?:[ \t]+.*\n?|\n)*)", re.MULTILINE
     ),
     "numpy": re.compile(
-        r"^Parameters\n-{3,}[ \t]*\n((?:(?!.*\n-{3,}).*(?:\n|\Z))*?)(?=.*\n-{3,}|\Z)", re.MULTILINE
+        r"^(?:Other )?Parameters\n-{3,}[ \t]*\n((?:(?!.*\n-{3,}).*(?:\n|\Z))*?)(?=.*\n-{3,}|\Z)", re.MULTILINE
     ),
     "sphinx": re.compile(r"(.*)", re.DOTALL),
 }

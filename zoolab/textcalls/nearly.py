@@ -7,7 +7,9 @@ import re
 from zoolab.textcalls.objects import Objects
 
 _REACT = re.compile(
-    r"^[ \t*]*+Action:[ \t*]*+\S.*\n\s*+[ \t*]*+Action[ _]Input:", re.MULTILINE | re.IGNORECASE
+    r"^[ \t*]*+Action(?: \d{1,3})?:[ \t*]*+"
+    r"(?:\S.*\n\s*+[ \t*]*+Action[ _]Input(?: \d{1,3})?:|`?[\w.-]{1,128}`?[ \t*]*+(?:$|[\[(]))",
+    re.MULTILINE | re.IGNORECASE,
 )
 _NAMES = ("name", "tool", "tool_name", "function", "function_name", "action", "recipient_name")
 _ARGUMENTS = ("arguments", "parameters", "args", "kwargs", "params", "input", "action_input", "tool_input")
@@ -22,14 +24,14 @@ def near_call(text: str) -> str:
     """What kind of call a text without one looks like; empty if it looks like none.
 
     >>> near_call('Action: search\\nAction Input: {"q": "Oslo"}')
-    'a call in the ReAct form (Action:, Action Input:)'
+    'a call in the ReAct form (Action:)'
     >>> near_call('{"tool": "search", "arguments": {"q": "Oslo"}}')
     'a call as an object with "tool" and "arguments"'
     >>> near_call('A tool has "arguments".')
     ''
     """
     if _REACT.search(text):
-        return "a call in the ReAct form (Action:, Action Input:)"
+        return "a call in the ReAct form (Action:)"
     for found in Objects(text).every():
         name = next((key for key in _NAMES if isinstance(found.value(key), str)), None)
         given = next((key for key in _ARGUMENTS if key in found.members), None)
