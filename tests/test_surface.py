@@ -208,9 +208,9 @@ def test_who_says_nothing_is_told_apart_by_class_alone(model):
 
 def test_what_a_model_says_wrongly_is_not_said():
     tiny = Tiny()
-    tiny.model = tiny.name = tiny.who = tiny.settings = tiny.body = tiny.calls = tiny.made = 0
+    tiny.model = tiny.name = tiny.who = tiny.settings = tiny.body = tiny.equip = tiny.calls = tiny.made = 0
     said = about(tiny)
-    assert (said.name, said.who, said.settings, said.body) == ("Tiny", "Tiny", {}, None)
+    assert (said.name, said.who, said.settings, said.body, said.equip) == ("Tiny", "Tiny", {}, None, None)
     assert (said.calls, said.made) == ("native", "unknown")
 
 

@@ -175,19 +175,24 @@ def kind_of(value):
     return "string" if isinstance(value, str) else "array"
 
 
+MARK = "]<]minimax[>["
+
+
 def minimax_m3(calls):
     """MiniMax M3: parameters by the name of their tags, nested."""
-    inside = "".join(f'~<invoke name="{name}">{in_tags(given)}~</invoke>\n' for name, given in calls)
-    return f"~<tool_call>\n{inside}~</tool_call>".replace("~", "]<]minimax[>[")
+    inside = "".join(
+        f'{MARK}<invoke name="{name}">{in_tags(given)}{MARK}</invoke>\n' for name, given in calls
+    )
+    return f"{MARK}<tool_call>\n{inside}{MARK}</tool_call>"
 
 
 def in_tags(value):
     """A value as MiniMax M3 writes it."""
     match value:
         case dict() if value:
-            return "".join(f"~<{k}>{in_tags(v)}~</{k}>" for k, v in value.items())
+            return "".join(f"{MARK}<{k}>{in_tags(v)}{MARK}</{k}>" for k, v in value.items())
         case list() if value:
-            return "".join(f"~<item>{in_tags(v)}~</item>" for v in value)
+            return "".join(f"{MARK}<item>{in_tags(v)}{MARK}</item>" for v in value)
     return unquoted(value)
 
 

@@ -73,7 +73,7 @@ class About:
     def equip(self) -> Callable[[ToolRegistry], ToolRegistry] | None:
         """Changes the tools of a walk before it begins, as `Faulty` does."""
         said: Callable[[ToolRegistry], ToolRegistry] | None = self._said("equip")
-        return said
+        return said if callable(said) else None
 
     @property
     def client(self) -> Any:
