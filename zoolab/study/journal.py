@@ -186,7 +186,7 @@ def line_of(trace: Trace, scores: Mapping[str, Any] | None = None) -> bytes:
     b'{"event":"run","run":"4c","scores":{"success":true},"events":[{"e'
     """
     told = {} if scores is None else {"scores": scores}
-    line = {"event": "run", "run": trace.run_id, **told, "events": list(events_of(trace))}
+    line = {"event": "run", "run": trace.run_id, **told, "events": list(events_of(trace, brief=True))}
     return f"{encode_any(line, MAX_NESTING)}\n".encode()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from functools import lru_cache
 from typing import Any, cast
 
@@ -153,28 +153,35 @@ def encode_plain(record: ToolCall | Reply | Fault) -> dict[str, Any]:
     return _fields(well_formed(record) if isinstance(record, Reply) else record)
 
 
-def _fault_of(outcome: Outcome) -> dict[str, Any]:
-    """The mark of a fault. A tool's exception may have an attribute `fault` of its own, which is not one."""
-    return {"fault": _fields(outcome.fault)} if isinstance(outcome.fault, Fault) else {}
+def without_defaults(data: dict[str, Any], kind: type) -> dict[str, Any]:
+    """What `encode_record` made of a record of this class, without the fields that have their default.
+
+    >>> without_defaults({"ok": True, "arguments": {"a": 1}, "problems": [], "repair": None}, Verdict)
+    {'ok': True, 'arguments': {'a': 1}, 'problems': []}
+    """
+    usual = _defaults(cast("Any", kind))
+    return {
+        name: value for name, value in data.items() if name not in usual or not _is_usual(value, usual[name])
+    }
 
 
-def _fields(record: Any, *without: str) -> dict[str, Any]:
-    """The fields of a record, without those that have their default."""
-    found: dict[str, Any] = {}
-    for name, default in _defaults(cast("Any", type(record))):
-        value = getattr(record, name)
-        usual = value is default or (
-            type(value) is type(default) and type(value) in _ATOMS and value == default
-        )
-        if not usual and name not in without:
-            found[name] = _nested(value)
-    return found
+def _is_usual(value: Any, default: Any) -> bool:
+    return value is default or (type(value) is type(default) and type(value) in _ATOMS and value == default)
 
 
 @lru_cache(maxsize=32)
-def _defaults(kind: type) -> tuple[tuple[str, Any], ...]:
-    """The fields of a class with their defaults; `MISSING` is the default of a field that has none."""
-    return tuple((f.name, f.default) for f in fields(kind))
+def _defaults(kind: type) -> dict[str, Any]:
+    """The defaults of a class's fields; `MISSING` is the default of a field that has none."""
+    return {f.name: f.default for f in fields(kind)} if is_dataclass(kind) else {}
+
+
+def _fault_of(outcome: Outcome) -> dict[str, Any]:
+    """The mark of a fault. A tool's exception may have an attribute `fault` of its own, which is not one."""
+    return {"fault": _fields(outcome.fault) if isinstance(outcome.fault, Fault) else None}
+
+
+def _fields(record: Any, *without: str) -> dict[str, Any]:
+    return {f.name: _nested(getattr(record, f.name)) for f in fields(record) if f.name not in without}
 
 
 def _nested(value: Any) -> Any:

@@ -21,6 +21,7 @@ from zoolab.trace.codec import (
     decode_reply,
     encode_plain,
     encode_record,
+    without_defaults,
 )
 from zoolab.trace.journal import Revision
 from zoolab.trace.log import TraceLog
@@ -29,15 +30,18 @@ from zoolab.trace.storage import FORMAT, VERSION, Event, EventWriter, as_read, r
 T = TypeVar("T", bound=TraceLog)
 
 
-def events_of(trace: TraceLog) -> Iterator[Event]:
+def events_of(trace: TraceLog, brief: bool = False) -> Iterator[Event]:
     """All events of a trace, in the order of its file.
+
+    In a file each step has all its fields, so that people and pandas can read it. With `brief` a step leaves
+    out defaults and what an earlier event said, as the journal of an experiment holds it.
 
     >>> from zoolab import Trace
     >>> [event["event"] for event in events_of(Trace())]
     ['trace', 'end']
     """
     yield _header(trace)
-    changes = _Changes(trace)
+    changes = _Changes(trace, brief)
     for seq in range(len(trace.steps)):
         yield from changes.of(seq)
     yield _end(trace)
@@ -134,11 +138,16 @@ class _Shared:
             self.tools = step.record.tools
 
 
+_NEVER = object()
+#: What a short step leaves out.
+_USUAL: Event = {"slot": None, "attempt": 1, "append": [], "appended": 0, "original": None}
+
+
 class _Changes:
     """Says of each step how `messages[]` changed, and of each message what it is, once."""
 
-    def __init__(self, trace: TraceLog) -> None:
-        self._trace = trace
+    def __init__(self, trace: TraceLog, brief: bool = False) -> None:
+        self._trace, self._is_brief = trace, brief
         self._known: dict[str, str] = {}
         self._shared = _Shared()
         self._before = Revision(0, 0)
@@ -156,40 +165,56 @@ class _Changes:
                 self._known[text] = str(len(self._known))
                 yield {"event": "message", "id": self._known[text], "message": message}
             names.append(self._known[text])
-        yield self._step(seq, event, kept, names, message)
+        step = self._step(seq, event, kept, names)
+        yield self._shortened(step, seq, message) if self._is_brief else step
 
-    def _step(self, seq: int, event: str, kept: int, names: list[str], last: Message) -> Event:
-        """The step, without what has its default and without what was said before."""
-        trace, step, shared = self._trace, self._trace.steps[seq], self._shared
+    def _step(self, seq: int, event: str, kept: int, names: list[str]) -> Event:
+        trace, step = self._trace, self._trace.steps[seq]
         original = trace.originals.get(seq)
-        record = encode_with_trace(step.record)
+        record = encode_with_trace(step.record, self._is_brief)
         if original is not None:
             _check_answer(record, seq, step)
-        found: Event = {"event": event, "seq": seq, "kind": step.kind, "turn": step.turn}
-        if step.slot is not None:
-            found["slot"] = step.slot
-        if step.attempt != 1:
-            found["attempt"] = step.attempt
-        found |= {"t": trace.started[seq], "keep": kept}
-        if names:
-            found["append"] = names
-        if step.appended:
-            found["appended"] = step.appended
+        return {
+            "event": event,
+            "seq": seq,
+            "kind": step.kind,
+            "turn": step.turn,
+            "slot": step.slot,
+            "attempt": step.attempt,
+            "t": trace.started[seq],
+            "keep": kept,
+            "append": names,
+            "appended": step.appended,
+            "call": None if step.call is None or step.call is step.record else encode_plain(step.call),
+            "reply": None if step.reply is None or step.reply is step.record else encode_plain(step.reply),
+            "record": record,
+            "original": None if original is None else encode_with_trace(original, self._is_brief),
+        }
+
+    def _shortened(self, found: Event, seq: int, last: Message) -> Event:
+        """The step, without what has its default and without what was said before."""
+        step, shared = self._trace.steps[seq], self._shared
+        short = {name: value for name, value in found.items() if value != _USUAL.get(name, _NEVER)}
+        del short["record"]
         said_call = (
             step.record if isinstance(step.record, ToolCall) else shared.calls.get((step.turn, step.slot))
         )
+        short.pop("call", None)
         if step.call is not said_call:
-            found["call"] = None if step.call is None else encode_plain(step.call)
+            short["call"] = found["call"]
         said_reply = step.record if isinstance(step.record, Reply) else shared.reply
+        short.pop("reply", None)
         if step.kind == "tool_call" and step.reply is not said_reply:
-            found["reply"] = None if step.reply is None else _brief(encode_plain(step.reply), last)
-        if isinstance(step.record, Request) and step.record.tools == shared.tools:
+            reply = found["reply"]
+            short["reply"] = None if reply is None else _brief(without_defaults(reply, Reply), last)
+        record = found["record"]
+        if not isinstance(step.record, Request):
+            record = without_defaults(record, type(step.record))
+        elif step.record.tools == shared.tools:
             del record["tools"]
-        found["record"] = _brief(record, last)
-        if original is not None:
-            found["original"] = encode_with_trace(original)
+        short["record"] = _brief(record, last)
         shared.remember(step)
-        return found
+        return short
 
 
 class _Reader:
@@ -320,7 +345,7 @@ def _content_of(message: Message) -> tuple[Any, Any]:
     return message.get("content"), message.get("tool_call_id")
 
 
-def encode_with_trace(record: Record) -> Event:
+def encode_with_trace(record: Record, brief: bool = False) -> Event:
     """A record as JSON values; within an outcome, the events of its sub-agent.
 
     >>> encode_with_trace(Outcome(3, trace=TraceLog()))["trace"][0]["event"]
@@ -329,7 +354,7 @@ def encode_with_trace(record: Record) -> Event:
     inner = record.trace if isinstance(record, Outcome) else None
     plain = encode_record(record)
     # A tool's exception may have an attribute `trace` that is something else.
-    return {**plain, "trace": list(events_of(inner))} if isinstance(inner, TraceLog) else plain
+    return {**plain, "trace": list(events_of(inner, brief))} if isinstance(inner, TraceLog) else plain
 
 
 def _check_answer(record: Event, seq: int, step: Step) -> None:
