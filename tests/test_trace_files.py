@@ -89,7 +89,7 @@ def show_all(trace: Trace) -> None:
     repr(trace), str(trace.errors), trace.answer, trace.display, trace.diagnose()
     trace.to_html().encode()
     trace.to_html(interactive=True).encode()
-    trace.to_markdown().encode("utf-8", "surrogatepass")
+    trace.to_markdown().encode()
     assert len(trace.to_frame()) == len(trace)
     trace.to_otel(content=True)
     inspector = trace.inspect()
