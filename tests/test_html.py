@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from zoolab import Scripted, Tool, Trace, walk
+from zoolab import Scripted, Tool, Trace, tool, walk
 from zoolab.errors import InvalidInput, Problem, ZoolabError
 from zoolab.nested import as_tool
 from zoolab.records import (
@@ -460,3 +460,18 @@ def test_markup_is_escaped_by_construction() -> None:
     for name, attributes in (("script", {}), ("img", {}), ("p", {"onclick": "x"}), ("p", {"style": "x"})):
         with pytest.raises(InvalidInput):
             tag(name, **attributes)
+
+
+def test_a_value_that_cannot_be_shown_does_not_end_the_program():
+    class Rude:
+        def __repr__(self):
+            raise SystemExit
+
+    @tool
+    def rude() -> object:
+        """Return it."""
+        return Rude()
+
+    trace = Trace.record(walk("Hi", [rude], Scripted([[("rude", {})], "ok"])))
+    assert "a Rude that cannot be shown" in trace.to_html()
+    assert trace.to_html(interactive=True)

@@ -43,3 +43,8 @@ def test_it_says_what_ended_a_run():
 def test_no_text_closes_its_fence(text):
     trace = run(text, [], Scripted([text]))
     assert blocks(trace.to_markdown())[1]["content"] == text
+
+
+def test_it_can_be_written_as_utf8_when_a_text_holds_half_a_character():
+    markdown = run("Hi", [], Scripted(["\ud800"])).to_markdown()
+    assert blocks(markdown.encode("utf-8").decode())[1]["content"] == "\ud800"

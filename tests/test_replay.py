@@ -85,6 +85,16 @@ def test_how_long_a_tool_took_makes_no_difference(tmp_path: Path) -> None:
         replay(conversation(1, data=4))
 
 
+def test_a_text_that_only_ends_like_an_envelope_keeps_its_times(tmp_path):
+    def conversation(milliseconds: int) -> Request:
+        text = f',"metadata":{{"execution_time_ms":{milliseconds},"data_size_bytes":1,"timestamp":2}}}}'
+        return Request([{"role": "tool", "tool_call_id": "x", "content": text}])
+
+    replay = recorded(tmp_path / "r.jsonl", "3", request=conversation(1))
+    with pytest.raises(ReplayMiss):
+        replay(conversation(2))
+
+
 CHANGES: dict[str, tuple[Request, str]] = {
     "message": (Request([{"role": "user", "content": "Bye"}], HELLO.tools, settings={"seed": 1}), "Bye"),
     "more": (Request([*HELLO.messages, {"role": "user", "content": "!"}], HELLO.tools), '"!"'),

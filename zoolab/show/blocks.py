@@ -470,7 +470,7 @@ def _python_form(value: Any) -> str:
         return value.text
     try:
         return repr(value)
-    except Exception:
+    except BaseException:  # `repr` may raise SystemExit
         return as_text(value)
 
 

@@ -159,7 +159,7 @@ def _default(parameter: inspect.Parameter | None) -> str:
         return ""
     try:
         return repr(parameter.default)
-    except Exception:
+    except BaseException:  # `repr` may raise SystemExit
         return f"<{type(parameter.default).__name__}>"
 
 

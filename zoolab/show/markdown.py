@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from zoolab.anyjson import any_json
+from zoolab.jsontext import is_utf8
 from zoolab.records import Reply, Request, Step
 from zoolab.show.headlines import headline
 from zoolab.trace.storage import MAX_NESTING
@@ -31,7 +32,8 @@ def to_markdown(trace: TraceLog) -> str:
         if turn:
             blocks += _turn(trace, turn, list(steps))
     blocks.append(f"The run ended with: {trace.outcome}" + (f" ({trace.error})" if trace.error else ""))
-    return "\n\n".join(blocks) + "\n"
+    text = "\n\n".join(blocks) + "\n"
+    return text if is_utf8(text) else text.encode("utf-8", "backslashreplace").decode()
 
 
 def _turn(trace: TraceLog, turn: int, steps: list[tuple[int, Step]]) -> Iterator[str]:

@@ -228,5 +228,5 @@ def _repr(value: Any) -> str:
     """Python's form of a value, whose class may come from anywhere and do anything."""
     try:
         return repr(value)
-    except Exception:
+    except BaseException:  # `repr` may raise SystemExit
         return f"<{type(value).__name__}>"

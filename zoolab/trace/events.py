@@ -321,7 +321,7 @@ class _Reader:
 
 def _brief(data: Event, last: Message) -> Event:
     """A reply or a result without what the last message says, too."""
-    if data.get("message") == last:
+    if "message" in data and (data["message"] == last or as_read(data["message"]) == last):
         del data["message"]
     elif data.get("type") == "result" and (data["content"], data["tool_call_id"]) == _content_of(last):
         del data["content"], data["tool_call_id"]
