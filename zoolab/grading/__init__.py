@@ -2,6 +2,17 @@
 
 The cases run in the grader's process and hold the model and the tools. The submission runs in a process of
 its own, and both exchange JSON. `SECURITY.md` says what is trusted. See `labs/` and `zoolab grade --help`.
+
+judge.py        grades one submission; student.py: the submission as the grader sees it
+classes.py      grades a class; gradebook.py: its grades; report.py: pages and tables
+onworker.py     what runs on a worker; waiting.py and usage.py: the time and memory it takes
+isolation.py    the process of a submission; filesystem.py: what it sees of the disk
+channel.py      JSON between the two sides
+worker/         the student's side, with the standard library only
+labs.py         which labs there are; building.py: their notebooks; mutants.py: wrong answers
+checking.py     `check("l3")`; status.py: how far a student is
+submissions.py  the files that were handed in
+export.py       the labs for otter-grader and nbgrader
 """
 
 from zoolab.grading.judge import CaseGrade, Grade, grade, grade_cells

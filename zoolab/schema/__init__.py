@@ -6,6 +6,6 @@ signature.py    a callable's parameters; docstrings.py: what its docstring says 
 binding.py      JSON arguments become what the type hints say
 checker.py      does a value meet a schema? describe.py: what is wrong, in words
 drafts.py       the drafts of JSON Schema, within bounds; patterns.py: their regular expressions
-formats.py      a tool as each API expects it
+formats.py      a tool as each API expects it; openapi.py: schemas as Gemini writes them
 plain.py        a yes to the plainest schemas; quick.py: a yes by jsonschema-rs, for sweeps
 """

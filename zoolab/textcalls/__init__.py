@@ -10,6 +10,9 @@ pythonic.py   [get_weather(city="Oslo")], the same as code of Gemma 3 and OLMo 3
 plain.py      JSON on lines of its own, or the first object with name and arguments; Llama 3, Cohere
 broken.py     the same with arguments that are not JSON
 nearly.py     what looks like a call and is not read
+
+calls.py      a call as it was found in a text
+objects.py    JSON objects inside a text
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ files.py       a folder, and nothing outside it
 clock.py       the time
 tasks.py       a list of tasks
 catalog.py     all of these by name
+outline.py     the outline of a file, for files.py
 """
 
 from typing import TYPE_CHECKING
