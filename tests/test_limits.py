@@ -110,7 +110,7 @@ def test_a_sub_agent_that_offers_itself_comes_to_an_end(kind, side_by_side):
     began = time.perf_counter()
     trace = ended("Go.", [self_offering(model, limits, kind)], model, limits=limits)
     assert model.requests < 100
-    assert time.perf_counter() - began < 2
+    assert time.perf_counter() - began < 20
     assert trace.outcome == "loop_limit"
 
 

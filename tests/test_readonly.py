@@ -255,3 +255,10 @@ def test_the_tool_message_is_made_from_the_value_as_it_was_shown():
                 report.lines.append("two")
         assert "two" not in steps.messages[2]["content"]
         assert "one" in steps.messages[2]["content"]
+
+
+def test_the_messages_that_a_walk_is_given_are_copied_at_once() -> None:
+    given = [{"role": "user", "content": [{"type": "text", "text": "Hi"}]}]
+    steps = walk(None, [], Scripted(["Hello"]), messages=given)
+    given[0]["content"][0]["text"] = "changed"  # type: ignore[index]
+    assert [step.messages[0]["content"][0]["text"] for step in steps if len(step.messages)] == ["Hi", "Hi"]

@@ -10,6 +10,7 @@ from zoolab.errors import InvalidInput
 from zoolab.interrupts import Hold, is_held
 from zoolab.options import Options, check_model
 from zoolab.policy import Permissions, Policy
+from zoolab.readonly import read_only
 from zoolab.records import (
     Limits,
     Message,
@@ -205,7 +206,7 @@ def walk(
         first_turn=first_turn,
         validator=validator,
     )
-    registry, opening = _equipped(tools, model), list(messages)
+    registry, opening = _equipped(tools, model), [read_only(message) for message in messages]
     denied = deny_names(deny, registry)
     for tool in registry if validator == "rs" else ():
         tool.checker.compile(validator)
