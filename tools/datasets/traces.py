@@ -1,7 +1,7 @@
 """Whole runs: as the local models held them, with faults injected, and with errors of the program's own.
 
 recorded   every word is a model's; a recording replayed, or a selection output that was gone on with
-seeded     the model's calls, with one fault of `zoolab.models.faulty.FAULTS` put in; the model goes on from there
+seeded     the model's calls, with one fault of `zoolab.models.faulty.FAULTS` put in; the model goes on
 authored   the program around the model is wrong, by hand
 """
 
