@@ -30,6 +30,9 @@ def as_tool(name: str, description: str, tools: Tools, model: Model, **options: 
     the parent allows or denies does not reach in: give `policy=`, `deny=` and `ask=` of its own, or one
     `Permissions` to both.
 
+    A tool of your own that calls `run` is held to the limits of its caller, too. For its trace and tokens to
+    count in the caller's trace, return `ToolReturn(answer, trace)` (in `zoolab.tools`).
+
     >>> from zoolab.models.scripted import Scripted
     >>> done = as_tool("oracle", "Knows.", [], Scripted(["42"])).invoke({"task": "The answer?"})
     >>> done.value, len(done.trace)
