@@ -15,7 +15,7 @@ from zoolab.secrets import scrub_json
 DELIVERY = ("stream", "stream_options")
 # The end of a result in zoolab's envelope (see zoolab/steps/result.py): the times differ in each run.
 _TIMES = re.compile(
-    r'\A(\{"success":.*,"metadata":\{"execution_time_ms":)[0-9]+'
+    r'\A((?:\[untrusted data from .*?\]\n)?\{"success":.*,"metadata":\{"execution_time_ms":)[0-9]+'
     r'(,"data_size_bytes":[0-9]+,"timestamp":)[0-9]+(\}\})\Z',
     re.DOTALL,
 )
