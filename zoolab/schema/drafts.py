@@ -164,6 +164,8 @@ def _validator_class(draft: str) -> Any:
     bounded = {
         name: _counted(original.VALIDATORS[name]) for name in _MULTIPLYING if name in original.VALIDATORS
     }
+    if "additionalItems" in bounded:
+        bounded["additionalItems"] = _counted(_additional_items(original.VALIDATORS["additionalItems"]))
     made: Any = jsonschema.validators.extend(  # type: ignore[no-untyped-call]
         original,
         {
@@ -182,6 +184,15 @@ def _validator_class(draft: str) -> Any:
 
 def _is_integer(_checker: object, value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _additional_items(keyword: Callable[..., Any]) -> Callable[..., Any]:
+    """It matters beside a list of `items` alone; jsonschema raises a TypeError beside `items: false`."""
+
+    def check(validator: Any, value: Any, instance: Any, schema: Any) -> Any:
+        return keyword(validator, value, instance, schema) if isinstance(schema.get("items"), list) else ()
+
+    return check
 
 
 def _counted(keyword: Callable[..., Iterable[Any] | None]) -> Callable[..., Iterator[Any]]:
