@@ -46,7 +46,7 @@ def render_report(
     steps: Callable[[], pd.DataFrame],
     title: str = "Experiment",
     subtitle: str = "",
-    missing: Missing = Missing(),  # noqa: B008: it is frozen
+    missing: Missing = Missing(),
 ) -> str:
     """The page of an experiment, from its summary. Whatever models have said is escaped.
 

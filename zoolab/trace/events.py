@@ -165,16 +165,15 @@ class _Changes:
                 self._known[text] = str(len(self._known))
                 yield {"event": "message", "id": self._known[text], "message": message}
             names.append(self._known[text])
-        step = self._step(seq, event, kept, names)
-        yield self._shortened(step, seq, message) if self._is_brief else step
+        yield self._step(seq, event, kept, names, message)
 
-    def _step(self, seq: int, event: str, kept: int, names: list[str]) -> Event:
+    def _step(self, seq: int, event: str, kept: int, names: list[str], last: Message) -> Event:
         trace, step = self._trace, self._trace.steps[seq]
         original = trace.originals.get(seq)
         record = encode_with_trace(step.record, self._is_brief)
         if original is not None:
             _check_answer(record, seq, step)
-        return {
+        found: Event = {
             "event": event,
             "seq": seq,
             "kind": step.kind,
@@ -185,36 +184,36 @@ class _Changes:
             "keep": kept,
             "append": names,
             "appended": step.appended,
-            "call": None if step.call is None or step.call is step.record else encode_plain(step.call),
-            "reply": None if step.reply is None or step.reply is step.record else encode_plain(step.reply),
-            "record": record,
-            "original": None if original is None else encode_with_trace(original, self._is_brief),
         }
+        after = {"original": None if original is None else encode_with_trace(original, self._is_brief)}
+        if self._is_brief:
+            shown = {**found, **after}
+            short = {name: value for name, value in shown.items() if value != _USUAL.get(name, _NEVER)}
+            return {**short, **self._unsaid(step, record, last)}
+        call = None if step.call is None or step.call is step.record else encode_plain(step.call)
+        reply = None if step.reply is None or step.reply is step.record else encode_plain(step.reply)
+        return {**found, "call": call, "reply": reply, "record": record, **after}
 
-    def _shortened(self, found: Event, seq: int, last: Message) -> Event:
-        """The step, without what has its default and without what was said before."""
-        step, shared = self._trace.steps[seq], self._shared
-        short = {name: value for name, value in found.items() if value != _USUAL.get(name, _NEVER)}
-        del short["record"]
+    def _unsaid(self, step: Step, record: Event, last: Message) -> Event:
+        """The call, the reply and the record of a step, without defaults and without what was said before."""
+        found: Event = {}
+        shared = self._shared
         said_call = (
             step.record if isinstance(step.record, ToolCall) else shared.calls.get((step.turn, step.slot))
         )
-        short.pop("call", None)
         if step.call is not said_call:
-            short["call"] = found["call"]
+            found["call"] = None if step.call is None else encode_plain(step.call)
         said_reply = step.record if isinstance(step.record, Reply) else shared.reply
-        short.pop("reply", None)
         if step.kind == "tool_call" and step.reply is not said_reply:
-            reply = found["reply"]
-            short["reply"] = None if reply is None else _brief(without_defaults(reply, Reply), last)
-        record = found["record"]
+            reply = None if step.reply is None else without_defaults(encode_plain(step.reply), Reply)
+            found["reply"] = None if reply is None else _brief(reply, last)
         if not isinstance(step.record, Request):
             record = without_defaults(record, type(step.record))
         elif step.record.tools == shared.tools:
             del record["tools"]
-        short["record"] = _brief(record, last)
+        found["record"] = _brief(record, last)
         shared.remember(step)
-        return short
+        return found
 
 
 class _Reader:
