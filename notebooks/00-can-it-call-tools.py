@@ -126,7 +126,7 @@ guess
 # %%
 import pandas as pd
 
-from zoolab.doctor import can_call_tools, examine
+from zoolab.course.doctor import can_call_tools, examine
 
 results = list(examine(model))
 table = pd.DataFrame([{"probe": r.name, "passed": r.ok, "verdict": r.verdict} for r in results])
@@ -251,7 +251,7 @@ print("fit for it" if set(needed) <= passed else f"not fit: {sorted(set(needed) 
 # pass a name on as it was written, capital letters and all?
 
 # %%
-from zoolab.doctor import Probe
+from zoolab.course.doctor import Probe
 
 
 def judge_two_calls(_reply, calls):

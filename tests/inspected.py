@@ -25,8 +25,7 @@ from zoolab.records import (
     Verdict,
     Withheld,
 )
-from zoolab.registry import ToolRegistry
-from zoolab.tools import ToolReturn
+from zoolab.tools import ToolRegistry, ToolReturn
 
 
 class Quotes:

@@ -28,9 +28,9 @@ from zoolab.datasets.judging import same_arguments
 from zoolab.datasets.loading import MAX_LINE, folder, frame_of, read_rows, rows_of
 from zoolab.errors import ERROR_CODES, InvalidInput, InvalidTrace
 from zoolab.records import Request
-from zoolab.registry import ToolRegistry
 from zoolab.steps.validate import check_arguments
 from zoolab.toolbox.catalog import tools_named
+from zoolab.tools import ToolRegistry
 
 CASES = list(rows_of("selection-cases"))
 TOOLS = selection_tools()

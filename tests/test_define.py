@@ -22,10 +22,9 @@ from pydantic import AliasPath, BaseModel, Field, TypeAdapter
 from zoolab import Scripted, run
 from zoolab.errors import InvalidArguments, InvalidInput, InvalidToolSignature, ReadOnlyRecord
 from zoolab.lint import lint
-from zoolab.registry import ToolRegistry
 from zoolab.schema.binding import BindingError
 from zoolab.steps.define import as_registry, tool
-from zoolab.tools import Context, Tool
+from zoolab.tools import Context, Tool, ToolRegistry
 
 
 class Unit(enum.Enum):

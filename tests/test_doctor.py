@@ -8,7 +8,7 @@ import pytest
 
 from zoolab import Replay, Scripted
 from zoolab.cli import run as cli
-from zoolab.doctor import can_call_tools, examine, probes, what_is_known
+from zoolab.course.doctor import can_call_tools, examine, probes, what_is_known
 from zoolab.errors import ModelError
 
 PERFECT = {

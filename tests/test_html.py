@@ -32,9 +32,9 @@ from zoolab.records import (
     Verdict,
     Withheld,
 )
-from zoolab.registry import ToolRegistry
 from zoolab.show.markup import Html, block, join, style_sheet, tag, visible
 from zoolab.show.page import MAX_STEPS, render_fragment, render_page
+from zoolab.tools import ToolRegistry
 
 ALLOWED = {"class", "lang", "charset", "name", "content", "scope", "value", "tabindex", "role"}
 ALLOWED |= {"aria-label", "aria-hidden", "data-label"}

@@ -21,8 +21,8 @@ from walks import check_paired
 
 from zoolab import Decision, Limits, Reply, Scripted, Trace, arun, awalk, run, walk
 from zoolab.errors import ModelError, ResourceNotFound, ZoolabError
-from zoolab.interrupts import Hold, interruptible
 from zoolab.records import Outcome
+from zoolab.running.interrupts import Hold, interruptible
 from zoolab.steps.define import as_registry
 from zoolab.tools import Tool
 

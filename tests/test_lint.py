@@ -4,10 +4,9 @@ import pytest
 
 from zoolab.errors import InvalidSchema
 from zoolab.lint import TOOL_RULES, TOOLSET_RULES, Finding, lint
-from zoolab.registry import ToolRegistry
 from zoolab.steps.define import tool
 from zoolab.tokens import tokens_in
-from zoolab.tools import Tool
+from zoolab.tools import Tool, ToolRegistry
 
 GOOD = "Find a city's weather for today. Use this when the user asks about rain."
 

@@ -15,10 +15,9 @@ from zoolab.mcp.serve import answer_call
 from zoolab.nested import as_tool
 from zoolab.policy import Permissions, Policy
 from zoolab.records import Decision, Limits, Outcome, Request
-from zoolab.registry import ToolRegistry
 from zoolab.repair import RuleRepair
 from zoolab.steps.execute import Runner
-from zoolab.tools import Tool
+from zoolab.tools import Tool, ToolRegistry
 
 SCHEMA = {
     "type": "object",

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from zoolab import Scripted, Trace, run, tool, walk
 from zoolab.errors import InvalidInput, ModelError, ReadOnlyRecord
+from zoolab.jsontext.readonly import ReadOnlyDict, ReadOnlyList, TooDeep, read_only
 from zoolab.messages import Messages
-from zoolab.readonly import ReadOnlyDict, ReadOnlyList, TooDeep, read_only
 from zoolab.records import Decision, Outcome, Reply, Request, Verdict
-from zoolab.registry import ToolRegistry
+from zoolab.tools import ToolRegistry
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),

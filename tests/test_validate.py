@@ -15,11 +15,10 @@ from zoolab.errors import ERROR_CODES, CallError, InvalidInput, Problem, ZoolabE
 from zoolab.loop import walk
 from zoolab.models.scripted import Scripted
 from zoolab.records import Limits, Repair, ToolCall, Verdict
-from zoolab.registry import ToolRegistry
 from zoolab.runs import Trace, run
 from zoolab.steps.define import tool
 from zoolab.steps.validate import check_arguments, check_call, check_with_repair
-from zoolab.tools import Tool
+from zoolab.tools import Tool, ToolRegistry
 
 
 def explode(value: int) -> int:

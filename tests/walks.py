@@ -1,8 +1,8 @@
 """What the tests of walks share: three tools, a model that remembers, and somebody who answers steps."""
 
 from zoolab.models.scripted import Scripted
-from zoolab.registry import ToolRegistry
 from zoolab.steps.define import tool
+from zoolab.tools import ToolRegistry
 
 CALL = [("add", {"a": 1, "b": 2})]
 

@@ -17,7 +17,6 @@ from zoolab.lazy import lazily
 
 if TYPE_CHECKING:
     from zoolab import datasets as datasets
-    from zoolab import doctor as doctor
     from zoolab import errors as errors
     from zoolab import faults as faults
     from zoolab import grading as grading
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from zoolab import models as models
     from zoolab import plots as plots
     from zoolab import policy as policy
-    from zoolab import predictions as predictions
     from zoolab import recordings as recordings
     from zoolab import records as records
     from zoolab import repair as repair
@@ -44,6 +42,7 @@ if TYPE_CHECKING:
     from zoolab import trace as trace
     from zoolab import wire as wire
     from zoolab.awaited import arun, awalk
+    from zoolab.course.predictions import predict
     from zoolab.grading.checking import check
     from zoolab.limits import Price
     from zoolab.loop import walk
@@ -55,15 +54,13 @@ if TYPE_CHECKING:
     from zoolab.models.switch import model_for
     from zoolab.nested import as_tool, with_tools
     from zoolab.policy import Permissions, Policy, ask_user
-    from zoolab.predictions import predict
     from zoolab.records import Decision, Limits, Outcome, Reply, Request, Result, Step, ToolCall, Verdict
-    from zoolab.registry import ToolRegistry
     from zoolab.runs import Trace, inspect, run
     from zoolab.steps.define import tool
     from zoolab.steps.tool_call import read_calls
     from zoolab.steps.validate import check_call
     from zoolab.study import experiment
-    from zoolab.tools import Context, Tool
+    from zoolab.tools import Context, Tool, ToolRegistry
 
 __version__ = "0.1.0"
 
@@ -121,14 +118,13 @@ if not TYPE_CHECKING:  # a type checker would take any name for one of this pack
             "models.replay": "Replay",
             "models.scripted": "Scripted",
             "nested": "as_tool with_tools",
-            "predictions": "predict",
+            "course.predictions": "predict",
             "policy": "Permissions Policy ask_user",
             "records": "Decision Limits Outcome Reply Request Result Step ToolCall Verdict",
             "steps.define": "tool",
             "steps.tool_call": "read_calls",
             "steps.validate": "check_call",
-            "registry": "ToolRegistry",
-            "tools": "Context Tool",
+            "tools": "Context Tool ToolRegistry",
             "runs": "Trace inspect run",
             "awaited": "arun awalk",
         },

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from zoolab.records import Model, Reply, Request
-from zoolab.registry import ToolRegistry
+from zoolab.tools import ToolRegistry
 
 
 class About:

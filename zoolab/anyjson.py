@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from zoolab.jsontext import MAX_DEPTH, encode_strict, excerpt, is_utf8, nesting
-from zoolab.readonly import ReadOnlyDict, ReadOnlyList
+from zoolab.jsontext.readonly import ReadOnlyDict, ReadOnlyList
 from zoolab.steps.result import MAX_BITS, NotJSON, to_json_value
 
 _EXCERPT = 200

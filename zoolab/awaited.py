@@ -12,9 +12,9 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Unpack
 
-from zoolab.interrupts import BRIDGE, Bridge
 from zoolab.loop import Tools, walk
 from zoolab.options import WalkOptions, passes_on
+from zoolab.running.interrupts import BRIDGE, Bridge
 from zoolab.runs import RunOptions, run
 
 if TYPE_CHECKING:

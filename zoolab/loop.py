@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from zoolab.about import about
 from zoolab.errors import InvalidInput
-from zoolab.interrupts import Hold, is_held
+from zoolab.jsontext.readonly import read_only
 from zoolab.options import Options, check_model
 from zoolab.policy import Permissions, Policy
-from zoolab.readonly import read_only
 from zoolab.records import (
     Limits,
     Message,
@@ -19,13 +18,13 @@ from zoolab.records import (
     Record,
     Step,
 )
-from zoolab.registry import ToolRegistry
+from zoolab.running.interrupts import Hold, is_held
 from zoolab.schema.checker import Validator
 from zoolab.steps.define import as_registry
 from zoolab.steps.request import check_tool_choice, deny_names, opening_messages
 from zoolab.steps.result import Envelope
 from zoolab.steps.validate import Repairer
-from zoolab.tools import Tool
+from zoolab.tools import Tool, ToolRegistry
 from zoolab.turns import Turns
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, cast, overload
 
-from zoolab.readonly import read_only, read_only_list
+from zoolab.jsontext.readonly import read_only, read_only_list
 
 Message = dict[str, Any]
 

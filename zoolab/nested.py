@@ -9,10 +9,10 @@ from typing import Any, Unpack, cast
 from zoolab.about import about
 from zoolab.errors import ModelError, PermissionDenied
 from zoolab.jsontext import encode
+from zoolab.jsontext.readonly import plain
 from zoolab.loop import Tools, walk
 from zoolab.options import Options, WalkOptions, check_model, passes_on
 from zoolab.policy import Permissions
-from zoolab.readonly import plain
 from zoolab.records import Model, Reply, Request, Step
 from zoolab.runs import RunOptions, run
 from zoolab.steps.define import as_registry

@@ -21,11 +21,10 @@ from typing import Any, Literal, NamedTuple, Protocol, cast
 
 from zoolab.errors import CallError, InvalidInput, ModelError, Problem
 from zoolab.faults import Fault
+from zoolab.jsontext.readonly import ReadOnlyDict, TooDeep, made_quickly, read_only
 from zoolab.limits import Limits
 from zoolab.messages import Message, Messages
-from zoolab.readonly import ReadOnlyDict, TooDeep, made_quickly, read_only
-from zoolab.registry import ToolRegistry
-from zoolab.tools import Context, Tool
+from zoolab.tools import Context, Tool, ToolRegistry
 
 __all__ = [
     "KINDS",

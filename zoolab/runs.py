@@ -17,7 +17,7 @@ from zoolab.jsontext import excerpt
 from zoolab.loop import Tools, walk
 from zoolab.options import WalkOptions, passes_on
 from zoolab.records import Message, Model, Record, Step
-from zoolab.registry import ToolRegistry
+from zoolab.tools import ToolRegistry
 from zoolab.trace.events import EventStream, events_of, read_into
 from zoolab.trace.log import TraceLog, cannot_write, drive
 from zoolab.trace.storage import EventWriter, alike, write_events

@@ -15,7 +15,6 @@ from zoolab.errors import (
     ToolRetriesExhausted,
     ZoolabError,
 )
-from zoolab.interrupts import interruptible
 from zoolab.jsontext import excerpt
 from zoolab.options import Options
 from zoolab.policy import Permissions
@@ -36,7 +35,7 @@ from zoolab.records import (
     Verdict,
     Withheld,
 )
-from zoolab.registry import ToolRegistry
+from zoolab.running.interrupts import interruptible
 from zoolab.steps.define import as_registry
 from zoolab.steps.execute import INTERRUPTED, Interrupted, Job, Runner, denied, refused, said
 from zoolab.steps.request import make_request
@@ -50,7 +49,7 @@ from zoolab.steps.tool_call import (
     without_empty_calls,
 )
 from zoolab.steps.validate import Repairer, check_call, check_with_repair
-from zoolab.tools import Bound, Tool
+from zoolab.tools import Bound, Tool, ToolRegistry
 
 Ask = Generator[Step, Record | Step | None, Any]
 

@@ -14,15 +14,15 @@ import loop
 
 from zoolab.anyjson import is_strict
 from zoolab.budget import Budget
-from zoolab.interrupts import Hold
+from zoolab.jsontext.readonly import read_only
 from zoolab.limits import Limits
-from zoolab.readonly import read_only
 from zoolab.records import Context, Messages, Outcome, Reply, Request, Result, ToolCall, Verdict
-from zoolab.registry import ToolRegistry
+from zoolab.running.interrupts import Hold
 from zoolab.steps.execute import Job, Runner
 from zoolab.steps.result import make_result
 from zoolab.steps.tool_call import CallIds, message_with_calls, read_calls
 from zoolab.steps.validate import check_call
+from zoolab.tools import ToolRegistry
 from zoolab.trace.journal import Journal
 
 TIMES = 20_000

@@ -16,8 +16,8 @@ from zoolab.models.local import LocalModel
 from zoolab.models.replay import Replay
 from zoolab.models.weights import LAYERS
 from zoolab.records import Message, Model, Reply, Request
-from zoolab.registry import ToolRegistry
 from zoolab.steps.request import opening_messages
+from zoolab.tools import ToolRegistry
 
 #: Without them SmolLM2 hardly ever writes a call. Their tools are none of those on offer.
 EXAMPLES: tuple[Message, ...] = (

@@ -19,9 +19,9 @@ from zoolab.datasets.loading import folder, read_rows, rows_of, selection_tools
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode, encode_line
 from zoolab.models.faulty.arguments import ARGUMENTS, break_arguments
-from zoolab.registry import ToolRegistry
 from zoolab.steps.validate import check_arguments
 from zoolab.toolbox.catalog import tools_named
+from zoolab.tools import ToolRegistry
 
 Row = dict[str, Any]
 Tell = Callable[[str], None]

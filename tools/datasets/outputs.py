@@ -14,10 +14,9 @@ from tools.datasets.asking import Askers, Question, offered, who_answers
 from tools.datasets.verdicts import codes_of, judge, leaves
 from zoolab.models.local import SEED
 from zoolab.records import Reply
-from zoolab.registry import ToolRegistry
 from zoolab.steps.tool_call import read_calls
 from zoolab.steps.validate import check_arguments
-from zoolab.tools import Tool
+from zoolab.tools import Tool, ToolRegistry
 
 Row = dict[str, Any]
 

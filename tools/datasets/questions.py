@@ -13,7 +13,7 @@ from typing import Any
 
 from tools.datasets.asking import Question
 from zoolab.jsontext import encode
-from zoolab.registry import ToolRegistry
+from zoolab.tools import ToolRegistry
 
 SEED = 6
 #: How many tokens each model may write.

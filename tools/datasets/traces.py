@@ -24,9 +24,9 @@ from zoolab.models.recording import shipped
 from zoolab.models.replay import Replay
 from zoolab.policy import Policy
 from zoolab.records import Limits, Model
-from zoolab.registry import ToolRegistry
 from zoolab.runs import Trace
 from zoolab.toolbox.catalog import tools_named
+from zoolab.tools import ToolRegistry
 from zoolab.trace.injected import faults_by_step
 
 RECORDINGS = ("starter", "domains")

@@ -17,9 +17,9 @@ from tools.datasets.outputs import raw_of
 from tools.datasets.verdicts import codes_of, judge
 from zoolab.models.local import SEED
 from zoolab.records import Reply, Request
-from zoolab.registry import ToolRegistry
 from zoolab.steps.request import opening_messages
 from zoolab.steps.tool_call import read_calls
+from zoolab.tools import ToolRegistry
 
 #: How many requests of each kind are tried, a model.
 REPAIRS, FORCED, DROPPED = 8, 8, 3

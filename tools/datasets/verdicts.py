@@ -7,8 +7,8 @@ from typing import Any
 
 from zoolab.datasets.judging import same_arguments
 from zoolab.records import ToolCall
-from zoolab.registry import ToolRegistry
 from zoolab.steps.validate import check_call
+from zoolab.tools import ToolRegistry
 
 #: From the best to the worst; the first three are only said where a tool was meant.
 VERDICTS = (

@@ -6,8 +6,8 @@ import argparse
 
 from zoolab.errors import InvalidInput
 from zoolab.records import Model
-from zoolab.registry import ToolRegistry
 from zoolab.toolbox.catalog import tools_named
+from zoolab.tools import ToolRegistry
 
 DEFAULT_RECORDING = "starter"
 DEFAULT_PROMPT = "What is 42 + 58?"

@@ -13,9 +13,9 @@ from typing import Any
 from zoolab.errors import InvalidInput
 from zoolab.mcp.serve import serve
 from zoolab.policy import Permissions, Policy
-from zoolab.registry import ToolRegistry
 from zoolab.steps.define import as_registry
 from zoolab.toolbox.catalog import tools_named
+from zoolab.tools import ToolRegistry
 
 
 def serve_tools(target: str, allow: Sequence[str]) -> int:

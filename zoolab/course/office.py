@@ -8,9 +8,8 @@ from typing import Annotated, Any
 
 from zoolab.course.attacks import Attack
 from zoolab.errors import ResourceNotFound
-from zoolab.registry import ToolRegistry
 from zoolab.steps.define import as_registry, tool
-from zoolab.tools import Tool
+from zoolab.tools import Tool, ToolRegistry
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,13 +20,12 @@ from zoolab.models.local import LocalModel
 from zoolab.options import passes_on
 from zoolab.policy import Policy
 from zoolab.records import Outcome, Result, Verdict
-from zoolab.registry import ToolRegistry
 from zoolab.study.cases import Case, Run, Score, Setup
 from zoolab.study.results import Experiment
 from zoolab.study.runner import experiment
 from zoolab.study.scorers import says
 from zoolab.study.statistics import rate
-from zoolab.tools import Tool
+from zoolab.tools import Tool, ToolRegistry
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, cast
 from zoolab.datasets.catalog import DOMAINS, MAX_ROWS, lookup
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import NotStrictJSON, excerpt, parse_json
-from zoolab.registry import ToolRegistry
 from zoolab.toolbox.catalog import tools_named
-from zoolab.tools import Tool
+from zoolab.tools import Tool, ToolRegistry
 
 if TYPE_CHECKING:
     import pandas as pd

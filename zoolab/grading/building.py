@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 from zoolab.errors import InvalidInput
 from zoolab.grading.labs import folder_of, lab_names
-from zoolab.notebooks import render
+from zoolab.grading.notebooks import render
 
 BEGIN, END, STUB = "# BEGIN SOLUTION", "# END SOLUTION", "# STUB:"
 YOUR_CODE = "...  # your code"

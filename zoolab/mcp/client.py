@@ -14,8 +14,7 @@ from zoolab.errors import ExecutionFailed, InvalidInput, PermissionDenied, Resou
 from zoolab.jsontext import visible
 from zoolab.mcp.connection import Connection
 from zoolab.mcp.listing import Change, Listed, compare, one_line, pins_folder, read_pins, sort_out, write_pins
-from zoolab.registry import ToolRegistry
-from zoolab.tools import Risk, Tool
+from zoolab.tools import Risk, Tool, ToolRegistry
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult

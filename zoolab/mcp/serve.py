@@ -14,9 +14,9 @@ from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
 from zoolab.mcp.connection import require_client
 from zoolab.policy import Permissions
-from zoolab.registry import ToolRegistry
 from zoolab.steps.execute import Job, Runner
 from zoolab.steps.result import make_result, to_json_value
+from zoolab.tools import ToolRegistry
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from zoolab.records import Message, Withheld
-from zoolab.registry import ToolRegistry
+from zoolab.tools import ToolRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import ExecutionFailed
-from zoolab.interrupts import CANCEL_GRACE, Done
+from zoolab.running.interrupts import CANCEL_GRACE, Done
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable

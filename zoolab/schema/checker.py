@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from zoolab.errors import InvalidSchema, Problem
 from zoolab.jsontext import encode, excerpt
-from zoolab.readonly import plain
+from zoolab.jsontext.readonly import plain
 from zoolab.schema.describe import describe
 from zoolab.schema.drafts import TooMuchWork, bounded, check_against_metaschema, compiled, draft_of
 from zoolab.schema.plain import plain_test

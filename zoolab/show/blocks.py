@@ -21,7 +21,6 @@ from zoolab.records import (
     ToolCall,
     Verdict,
 )
-from zoolab.registry import ToolRegistry
 from zoolab.show.block_types import (
     Block,
     check,
@@ -53,7 +52,7 @@ from zoolab.show.wording import (
     type_of,
 )
 from zoolab.steps.result import NotJSON, to_json_value
-from zoolab.tools import Tool
+from zoolab.tools import Tool, ToolRegistry
 from zoolab.trace.codec import Shown
 from zoolab.trace.log import TraceLog
 from zoolab.trace.summary import brief

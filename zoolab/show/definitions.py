@@ -7,12 +7,11 @@ from typing import Annotated, Any, cast, get_origin
 
 from zoolab.errors import ZoolabError
 from zoolab.lint import Finding, lint
-from zoolab.registry import ToolRegistry
 from zoolab.show.block_types import Block, code, facts, folded, note, remaining
 from zoolab.show.bounds import MAX_ROWS, Room, pretty
 from zoolab.show.wording import as_text, count, type_of
 from zoolab.tokens import tokens_in
-from zoolab.tools import Tool
+from zoolab.tools import Tool, ToolRegistry
 
 #: Bytes that a tool needs to be shown at all.
 _LEAST = 4_000

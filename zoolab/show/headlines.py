@@ -7,7 +7,7 @@ from typing import Any
 
 from zoolab.jsontext import excerpt
 from zoolab.records import Decision, Outcome, Reply, Request, Result, Step, ToolCall, Verdict
-from zoolab.registry import ToolRegistry
+from zoolab.tools import ToolRegistry
 
 
 def headline(step: Step) -> str:

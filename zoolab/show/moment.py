@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from zoolab.records import Decision, Kind, Outcome, Reply, Request, Result, Step, ToolCall, Verdict
-from zoolab.registry import ToolRegistry
-from zoolab.tools import Tool
+from zoolab.tools import Tool, ToolRegistry
 from zoolab.trace.calls import Call, Turn, turn_at
 from zoolab.trace.log import TraceLog
 from zoolab.trace.summary import MessagesDiff

@@ -15,10 +15,8 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ParamSpec, Protocol, TypeVar, Union, cast, get_args, get_origin, overload
 from weakref import WeakKeyDictionary
 
-from zoolab.callables import from_callable_tool, is_callable_tool
 from zoolab.errors import InvalidInput, InvalidToolSignature
 from zoolab.jsontext import excerpt
-from zoolab.registry import ToolRegistry
 from zoolab.schema.binding import Bind, binder
 from zoolab.schema.docstrings import read_docstring
 from zoolab.schema.fields import ReadField, read_field, with_field_defaults
@@ -26,7 +24,7 @@ from zoolab.schema.fragments import Schema, object_schema, with_default
 from zoolab.schema.hints import Describer, type_hints
 from zoolab.schema.signature import REQUIRED, defaults_of
 from zoolab.schema.strict import make_strict, without_nulls
-from zoolab.tools import Context, Resource, Risk, Tool
+from zoolab.tools import Context, Resource, Risk, Tool, ToolRegistry, from_callable_tool, is_callable_tool
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from zoolab.errors import ERROR_CODES, ExecutionFailed, Recording, ToolTimeout, ZoolabError
 from zoolab.faults import GOING_ON
-from zoolab.interrupts import BRIDGE, CANCEL_GRACE, Done, interruptible, look
 from zoolab.records import Context, Failure, Fault, Outcome, Reply, ToolCall, Verdict
+from zoolab.running.interrupts import BRIDGE, CANCEL_GRACE, Done, interruptible, look
 from zoolab.running.printed import STAGE, Printed
 from zoolab.tools import ToolReturn
 

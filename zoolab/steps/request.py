@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode, excerpt
 from zoolab.records import SYNONYMS, Message, Messages, Request, Withheld
-from zoolab.registry import ToolRegistry
+from zoolab.tools import ToolRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

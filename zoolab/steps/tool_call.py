@@ -14,7 +14,7 @@ from zoolab.anyjson import any_json, as_text, is_strict
 from zoolab.errors import ModelError
 from zoolab.jsontext import NotStrictJSON, encode, excerpt, parse_json
 from zoolab.records import Fault, Message, Reply, ToolCall
-from zoolab.registry import ToolRegistry
+from zoolab.tools import ToolRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable

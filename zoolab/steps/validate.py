@@ -11,15 +11,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from zoolab.errors import InvalidArguments, InvalidInput, Problem
-from zoolab.interrupts import interruptible
 from zoolab.jsontext import NotStrictJSON, excerpt, parse_json
 from zoolab.records import Repair, ToolCall, Verdict
+from zoolab.running.interrupts import interruptible
 from zoolab.schema.checker import Validator
 from zoolab.tools import Bound
 
 if TYPE_CHECKING:
-    from zoolab.registry import ToolRegistry
-    from zoolab.tools import Tool
+    from zoolab.tools import Tool, ToolRegistry
 
 
 _CUT = Problem("invalid_json", "", "a whole reply", "a reply that was cut off by length")
@@ -55,7 +54,7 @@ def check_call(
         InvalidSchema: The validator refuses the schema; see `zoolab.schema.quick`.
         InvalidInput: It is not installed; or what is to be judged is no call with arguments as text.
 
-    >>> from zoolab.registry import ToolRegistry
+    >>> from zoolab.tools import ToolRegistry
     >>> from zoolab.tools import Tool
     >>> tools = ToolRegistry([Tool.build("add", "Add.").param("a", "integer").call(lambda a: a)])
     >>> check_call(ToolCall(1, 0, "call_1", "add", '{"a": "2"}'), tools).problems[0].message
@@ -115,7 +114,7 @@ def check_with_repair(
     intent. The verdict says so in `repair.remaining`. A repair that raises, or returns no text, is a
     repair that was refused.
 
-    >>> from zoolab.registry import ToolRegistry
+    >>> from zoolab.tools import ToolRegistry
     >>> check_with_repair(ToolCall(1, 0, "call_1", "add", ""), ToolRegistry(), None).error_code
     'unknown_tool'
     """

@@ -39,7 +39,6 @@ from zoolab.models.replay import Replay
 from zoolab.models.scripted import Scripted
 from zoolab.policy import Policy
 from zoolab.records import Problem
-from zoolab.registry import ToolRegistry
 from zoolab.repair import RuleRepair
 from zoolab.retrieval import BM25
 from zoolab.schema.checker import SchemaChecker
@@ -49,6 +48,7 @@ from zoolab.study.pacing import Budget, Pace
 from zoolab.study.scorers import SCORERS
 from zoolab.study.variants import check_described, variants_in
 from zoolab.toolbox.catalog import tools_named
+from zoolab.tools import ToolRegistry
 
 __all__ = ["CASE", "EXPERIMENT", "Config", "line_of", "read_config", "said_of"]
 

@@ -17,7 +17,6 @@ from zoolab.about import about
 from zoolab.errors import InvalidInput
 from zoolab.jobs import Jobs, Lost, Workers, pickled
 from zoolab.jsontext import excerpt
-from zoolab.registry import ToolRegistry
 from zoolab.study.cases import Scorer, cases_in
 from zoolab.study.design import Card, Plan, derive_seed
 from zoolab.study.journal import Journal, Reader, check_begin, heal, make_folder
@@ -26,6 +25,7 @@ from zoolab.study.results import Experiment
 from zoolab.study.scorers import SCORERS
 from zoolab.study.variants import check_described, variants_in
 from zoolab.study.worker import Done, Kit, Worker, crashed, work_in_process
+from zoolab.tools import ToolRegistry
 
 __all__ = ["experiment", "following"]
 

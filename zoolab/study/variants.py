@@ -10,10 +10,9 @@ from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
 from zoolab.models.faulty.kinds import make_plan
 from zoolab.records import Limits
-from zoolab.registry import ToolRegistry
 from zoolab.steps.define import as_registry
 from zoolab.study.cases import Setup
-from zoolab.tools import Tool
+from zoolab.tools import Tool, ToolRegistry
 
 __all__ = ["Changes", "Variant", "check_described", "variants_in"]
 

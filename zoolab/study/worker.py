@@ -15,7 +15,6 @@ from zoolab.jsontext import encode
 from zoolab.loop import Walk, walk
 from zoolab.models.faulty import Faulty
 from zoolab.policy import Policy
-from zoolab.registry import ToolRegistry
 from zoolab.runs import Trace
 from zoolab.steps.result import NotJSON, to_json_value
 from zoolab.study.cases import UNSAID, Case, Run, Scorer, Setup
@@ -23,6 +22,7 @@ from zoolab.study.design import Card, Grid, Place, derive_seed
 from zoolab.study.journal import line_of
 from zoolab.study.pacing import Asking, BudgetSpent, Counter, Terms, maker_of
 from zoolab.study.variants import Variant
+from zoolab.tools import ToolRegistry
 
 __all__ = ["Done", "Kit", "Worker"]
 

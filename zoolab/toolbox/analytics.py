@@ -13,8 +13,8 @@ from threading import Lock
 from typing import Annotated, Any
 
 from zoolab.errors import ExecutionFailed, InvalidArguments, PermissionDenied, ResourceNotFound, ToolTimeout
-from zoolab.registry import ToolRegistry
 from zoolab.steps.define import as_registry
+from zoolab.tools import ToolRegistry
 
 MAX_ROWS = 100
 #: Steps of SQLite, of which a laptop does 40 million a second: a limit that is the same everywhere.

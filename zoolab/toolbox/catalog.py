@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from zoolab.errors import InvalidInput
-from zoolab.registry import ToolRegistry
 from zoolab.toolbox.analytics import analytics_tools
 from zoolab.toolbox.clock import clock_tools
 from zoolab.toolbox.devops import devops_tools
@@ -14,6 +13,7 @@ from zoolab.toolbox.security import security_tools
 from zoolab.toolbox.starter import TOOLS, starter_tools
 from zoolab.toolbox.support import support_tools
 from zoolab.toolbox.tasks import task_tools
+from zoolab.tools import ToolRegistry
 
 DOMAINS: Mapping[str, Callable[[], ToolRegistry]] = MappingProxyType(
     {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from zoolab.errors import InvalidInput
-from zoolab.registry import ToolRegistry
 from zoolab.steps.define import as_registry
+from zoolab.tools import ToolRegistry
 
 
 class Clock:

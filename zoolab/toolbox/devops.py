@@ -11,8 +11,8 @@ from threading import Lock
 from typing import Annotated, TypeVar
 
 from zoolab.errors import InvalidArguments, PermissionDenied, ResourceNotFound
-from zoolab.registry import ToolRegistry
 from zoolab.steps.define import as_registry, tool
+from zoolab.tools import ToolRegistry
 
 MAX_PACKETS = 10
 MAX_LINES = 100

@@ -16,9 +16,9 @@ from zoolab.errors import (
     ResourceNotFound,
     ToolIOError,
 )
-from zoolab.registry import ToolRegistry
 from zoolab.steps.define import as_registry, tool
 from zoolab.toolbox.outline import Entry, Outline, outline_of
+from zoolab.tools import ToolRegistry
 
 MAX_BYTES = 10 * 1024 * 1024
 MAX_FILES = 1_000

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from zoolab.errors import ResourceNotFound
-from zoolab.registry import ToolRegistry
 from zoolab.steps.define import tool
-from zoolab.tools import Tool
+from zoolab.tools import Tool, ToolRegistry
 
 _WEATHER = {"oslo": (4, "rain"), "paris": (18, "clear"), "tokyo": (22, "clouds"), "new york": (11, "wind")}
 _SERVICES = {

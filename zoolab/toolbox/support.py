@@ -7,8 +7,8 @@ from threading import Lock
 from typing import Annotated
 
 from zoolab.errors import InvalidArguments, ResourceNotFound
-from zoolab.registry import ToolRegistry
 from zoolab.steps.define import as_registry
+from zoolab.tools import ToolRegistry
 
 _TicketId = Annotated[str, "Ticket number, for example T-1001."]
 

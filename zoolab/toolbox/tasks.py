@@ -7,8 +7,8 @@ from threading import Lock
 from typing import Annotated, Literal
 
 from zoolab.errors import InvalidArguments, ResourceNotFound
-from zoolab.registry import ToolRegistry
 from zoolab.steps.define import as_registry
+from zoolab.tools import ToolRegistry
 
 Status = Literal["pending", "in_progress", "completed"]
 MAX_TASKS = 1_000

@@ -26,10 +26,9 @@ from zoolab.records import (
     Verdict,
     Withheld,
 )
-from zoolab.registry import ToolRegistry
 from zoolab.steps.result import NotJSON, to_json_value
 from zoolab.steps.tool_call import well_formed
-from zoolab.tools import Tool
+from zoolab.tools import Tool, ToolRegistry
 
 _PLAIN: dict[str, type] = {
     "decision": Decision,

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from zoolab.errors import ModelError
 from zoolab.records import Message, Messages, Reply, Request, Result, Step, ToolCall
-from zoolab.registry import ToolRegistry
 from zoolab.steps.tool_call import read_calls
 from zoolab.steps.validate import check_call
+from zoolab.tools import ToolRegistry
 
 
 def conversation_steps(messages: Iterable[Message], tools: ToolRegistry | None = None) -> Iterator[Step]:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from zoolab.jsontext import excerpt
 from zoolab.lint import lint
 from zoolab.records import Reply, Request, Step, ToolCall, Verdict
-from zoolab.registry import ToolRegistry
 from zoolab.steps.tool_call import read_calls
+from zoolab.tools import ToolRegistry
 from zoolab.trace.log import TraceLog
 
 

@@ -10,9 +10,8 @@ from zoolab.errors import InvalidInput
 from zoolab.loop import Walk, walk
 from zoolab.policy import Permissions, Policy
 from zoolab.records import Decision, Model, Record, Reply, Request, Step
-from zoolab.registry import ToolRegistry
 from zoolab.steps.define import as_registry
-from zoolab.tools import Tool
+from zoolab.tools import Tool, ToolRegistry
 from zoolab.trace.log import TraceLog, drive
 
 T = TypeVar("T", bound=TraceLog)

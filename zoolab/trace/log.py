@@ -12,10 +12,10 @@ from time import perf_counter, time
 from typing import Any, Protocol, TypeVar
 
 from zoolab.errors import InvalidInput, Recording, ZoolabError
-from zoolab.interrupts import Hold, interruptible
 from zoolab.jsontext import excerpt
 from zoolab.loop import Steps, Walk
 from zoolab.records import Fault, Message, Messages, Outcome, Record, Reply, Step, ToolCall
+from zoolab.running.interrupts import Hold, interruptible
 from zoolab.steps.define import as_registry
 from zoolab.steps.execute import INTERRUPTED, said
 from zoolab.steps.result import Envelope, make_result

@@ -32,7 +32,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from zoolab.jsontext import pointer_to
-from zoolab.readonly import plain
+from zoolab.jsontext.readonly import plain
 
 Path = tuple[str | int, ...]
 

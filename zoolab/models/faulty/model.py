@@ -17,7 +17,7 @@ from zoolab.models.faulty.replies import Asked, break_reply, repeat_call
 from zoolab.models.faulty.tools import FaultyTool, Pace, defined_faults, original_of, rebuilt
 from zoolab.models.request_keys import RequestNames
 from zoolab.records import Model, Reply, Request
-from zoolab.registry import ToolRegistry
+from zoolab.tools import ToolRegistry
 
 _REQUEST = tuple(name for name, kind in FAULTS.items() if kind.stage == "request")
 

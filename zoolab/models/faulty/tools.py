@@ -16,9 +16,8 @@ from zoolab.jsontext import canonical, encode, excerpt
 from zoolab.models.faulty.arguments import another
 from zoolab.models.faulty.kinds import Plan
 from zoolab.models.faulty.replies import MARKUP, text_of
-from zoolab.registry import ToolRegistry
 from zoolab.steps.result import NotJSON, to_json_value
-from zoolab.tools import Context, Tool, ToolReturn
+from zoolab.tools import Context, Tool, ToolRegistry, ToolReturn
 
 #: A key that opens nothing, as an exception's text would show it.
 SECRET = "sk-proj-zoolab0000example0000opens0000nothing"

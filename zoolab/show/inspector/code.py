@@ -17,10 +17,9 @@ from zoolab.records import (
     ToolCall,
     Verdict,
 )
-from zoolab.registry import ToolRegistry
 from zoolab.show.moment import Moment
 from zoolab.steps.result import METADATA, NotJSON, make_result, to_json_value
-from zoolab.tools import Tool
+from zoolab.tools import Tool, ToolRegistry
 from zoolab.trace.codec import Shown
 
 _MAX_CODE = 6_000

@@ -30,10 +30,10 @@ from zoolab.records import (
     Step,
     ToolCall,
 )
-from zoolab.registry import ToolRegistry
 from zoolab.show.inspector.replaying import OwnReplies, RememberedTools
 from zoolab.show.wording import one_line
 from zoolab.steps.tool_call import message_with_calls
+from zoolab.tools import ToolRegistry
 from zoolab.trace.fork import fork
 from zoolab.trace.log import TraceLog
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from zoolab.errors import InvalidInput
 from zoolab.records import KINDS
-from zoolab.registry import ToolRegistry
 from zoolab.show.block_types import Block, note
 from zoolab.show.bounds import Room
 from zoolab.show.inspector.compare import compare
@@ -15,6 +14,7 @@ from zoolab.show.inspector.driver import Driver
 from zoolab.show.inspector.overview import overview_of
 from zoolab.show.inspector.panel import panel_of
 from zoolab.show.moment import Moment
+from zoolab.tools import ToolRegistry
 from zoolab.trace.calls import Turn
 from zoolab.trace.log import TraceLog
 

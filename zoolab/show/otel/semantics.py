@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 
 from zoolab.jsontext import encode
 from zoolab.records import Failure, Message, Reply, Request, Tool
-from zoolab.registry import ToolRegistry
 from zoolab.show.otel.attributes import (
     as_name,
     as_number,
@@ -31,6 +30,7 @@ from zoolab.show.otel.attributes import (
 )
 from zoolab.show.otel.spans import Exporter
 from zoolab.show.otel.timeline import Timeline, Window, window_of, window_within
+from zoolab.tools import ToolRegistry
 from zoolab.trace.calls import Call, Turn
 from zoolab.trace.injected import faults_by_step
 from zoolab.trace.log import TraceLog

@@ -11,11 +11,11 @@ from zoolab.about import about
 from zoolab.errors import ModelError
 from zoolab.jsontext import excerpt
 from zoolab.records import Message, Model, Reply, Request, ToolCall
-from zoolab.registry import ToolRegistry
 from zoolab.steps.request import opening_messages
 from zoolab.steps.tool_call import read_calls
 from zoolab.steps.validate import check_call
 from zoolab.toolbox.starter import starter_tools
+from zoolab.tools import ToolRegistry
 
 #: Without these a model cannot serve in a loop of tool calls.
 ESSENTIAL = ("calls", "arguments", "result")

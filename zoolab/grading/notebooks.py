@@ -1,6 +1,6 @@
 """Notebooks are written as py:percent text, reviewed as text, and built into `.ipynb`.
 
-    python -m zoolab.notebooks [--check] [FOLDER]
+    python -m zoolab.grading.notebooks [--check] [FOLDER]
 
 `notebooks/NN-name.py` becomes `notebooks/NN-name.ipynb`, and `zoo.py`, the pages of the small worlds, becomes
 `zoo.ipynb`: without outputs, and the same bytes each time, so that a stale notebook shows in a comparison.
@@ -111,7 +111,9 @@ def _import(name: str) -> Any:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Build or check; 0 when all is well, 1 for stale notebooks under `--check`, 2 for wrong input."""
-    parser = argparse.ArgumentParser(prog="python -m zoolab.notebooks", description="Build the notebooks.")
+    parser = argparse.ArgumentParser(
+        prog="python -m zoolab.grading.notebooks", description="Build the notebooks."
+    )
     parser.add_argument("folder", nargs="?", type=Path, default=Path("notebooks"))
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if one is stale")
     options = parser.parse_args(arguments)
@@ -121,7 +123,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 2
     for path in stale:
-        print(f"{path}: {'stale, run python -m zoolab.notebooks' if options.check else 'built'}")
+        print(f"{path}: {'stale, run python -m zoolab.grading.notebooks' if options.check else 'built'}")
     return 1 if options.check and stale else 0
 
 
