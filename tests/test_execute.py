@@ -22,11 +22,12 @@ from zoolab.errors import (
     ToolTimeout,
 )
 from zoolab.loop import walk
+from zoolab.loop.runner import Job, Runner
 from zoolab.models.scripted import Scripted
 from zoolab.records import Context, Outcome
 from zoolab.runs import Trace
 from zoolab.steps.define import tool
-from zoolab.steps.execute import MAX_MESSAGE, Job, Runner
+from zoolab.steps.execute import MAX_MESSAGE
 from zoolab.steps.validate import check_arguments
 from zoolab.tools import Tool
 

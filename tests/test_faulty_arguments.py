@@ -9,6 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from zoolab.jsontext import NotStrictJSON, parse_json
+from zoolab.jsontext.values import to_json_value
 from zoolab.models.faulty import FAULTS
 from zoolab.models.faulty.arguments import ARGUMENTS, NULL, another, break_arguments, parsed
 from zoolab.models.faulty.kinds import Plan, draw
@@ -16,7 +17,6 @@ from zoolab.models.faulty.replies import CALLS, MAX_KEPT, REPLIES, break_calls
 from zoolab.models.faulty.tools import AFTER, BEFORE, HUGE, RESULTS, break_result
 from zoolab.repair import RuleRepair
 from zoolab.schema.checker import SchemaChecker
-from zoolab.steps.result import to_json_value
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=12)
 NUMBERS = st.integers(-(10**15), 10**15) | st.floats(allow_nan=False, allow_infinity=False)

@@ -32,12 +32,12 @@ from zoolab.errors import (
     UnknownTool,
     ZoolabError,
 )
+from zoolab.jsontext.values import to_json_value
+from zoolab.loop.runner import Runner
 from zoolab.mcp import MCPTools, serve
 from zoolab.mcp.listing import Listed, compare, pins_folder, read_pins, sort_out, tool_name, write_pins
 from zoolab.mcp.serve import answer_call
 from zoolab.policy import Permissions
-from zoolab.steps.execute import Runner
-from zoolab.steps.result import to_json_value
 from zoolab.toolbox.devops import devops_tools
 from zoolab.tools import ToolRegistry
 

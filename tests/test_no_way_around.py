@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from zoolab import Scripted, run, with_tools
 from zoolab.errors import ZoolabError
+from zoolab.loop.runner import Runner
 from zoolab.mcp.serve import answer_call
 from zoolab.nested import as_tool
 from zoolab.policy import Permissions, Policy
 from zoolab.records import Decision, Limits, Outcome, Request
 from zoolab.repair import RuleRepair
-from zoolab.steps.execute import Runner
 from zoolab.tools import Tool, ToolRegistry
 
 SCHEMA = {

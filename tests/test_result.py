@@ -18,8 +18,9 @@ from pydantic import BaseModel
 
 from zoolab.errors import ERROR_CODES
 from zoolab.jsontext import MAX_DEPTH, is_utf8, parse_json
+from zoolab.jsontext.values import NotJSON, to_json_value
 from zoolab.records import Failure, Outcome
-from zoolab.steps.result import MAX_ERROR_CHARS, RESULT_BYTES, NotJSON, make_result, to_json_value
+from zoolab.steps.result import MAX_ERROR_CHARS, RESULT_BYTES, make_result
 
 
 class Color(enum.Enum):

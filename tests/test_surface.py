@@ -19,7 +19,7 @@ from zoolab.about import About, Wrapper, about
 from zoolab.course.faults import fault_study
 from zoolab.course.security import security_study
 from zoolab.errors import InvalidInput, UnknownOption
-from zoolab.options import Options, WalkOptions
+from zoolab.loop.options import Options, WalkOptions
 
 PACKAGES = [
     "zoolab",

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from zoolab.awaited import arun, awalk
     from zoolab.course.predictions import predict
     from zoolab.grading.checking import check
-    from zoolab.limits import Price
     from zoolab.loop import walk
     from zoolab.models.faulty import Faulty
     from zoolab.models.local import LocalModel
@@ -60,6 +59,7 @@ if TYPE_CHECKING:
     from zoolab.steps.tool_call import read_calls
     from zoolab.steps.validate import check_call
     from zoolab.study import experiment
+    from zoolab.tokens import Price
     from zoolab.tools import Context, Tool, ToolRegistry
 
 __version__ = "0.1.0"
@@ -109,7 +109,7 @@ if not TYPE_CHECKING:  # a type checker would take any name for one of this pack
         {
             "study": "experiment",
             "grading.checking": "check",
-            "limits": "Price",
+            "tokens": "Price",
             "loop": "walk",
             "models.switch": "model_for",
             "models.faulty": "Faulty",

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Unpack
 
 from zoolab.loop import Tools, walk
-from zoolab.options import WalkOptions, passes_on
+from zoolab.loop.options import WalkOptions, passes_on
 from zoolab.running.interrupts import BRIDGE, Bridge
 from zoolab.runs import RunOptions, run
 

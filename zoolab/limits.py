@@ -2,63 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Integral, Real
-from typing import Any
+from numbers import Integral
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
+from zoolab.tokens import Price, is_number
 
-__all__ = ["REQUESTS_A_TURN", "RESULT_BYTES", "Limits", "Price", "counted"]
+__all__ = ["REQUESTS_A_TURN", "RESULT_BYTES", "Limits"]
 
 RESULT_BYTES = 16 * 1024
 #: Requests that a walk and the walks inside it may make together, for each of its turns.
 REQUESTS_A_TURN = 16
-_TOO_MANY = 1 << 50
-
-
-def counted(usage: Mapping[str, Any] | None, name: str) -> int | None:
-    """A number of tokens as the endpoint counted them; None if it did not. A loaded trace may hold anything.
-
-    >>> counted({"prompt_tokens": 9}, "prompt_tokens"), counted({"prompt_tokens": "9"}, "prompt_tokens")
-    (9, None)
-    """
-    value = usage.get(name) if isinstance(usage, Mapping) else None
-    return value if type(value) is int and 0 <= value < _TOO_MANY else None
-
-
-@dataclass(frozen=True, slots=True)
-class Price:
-    """What a model costs, in money for a million tokens.
-
-    Args:
-        input: For tokens that are sent.
-        output: For tokens that are received.
-        cached: For tokens that are sent and that the endpoint had in its cache; by default as `input`.
-
-    >>> Price(input=2.5, output=10.0).of({"prompt_tokens": 1_000_000, "completion_tokens": 200_000})
-    4.5
-    """
-
-    input: float
-    output: float
-    cached: float | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("input", "output", "cached"):
-            value = getattr(self, name)
-            if not (value is None and name == "cached") and not _is_number(value, least=0):
-                raise InvalidInput(f"Price({name}={excerpt(value)})", expected="a number of at least 0")
-
-    def of(self, usage: Mapping[str, Any]) -> float:
-        """What the tokens of one reply cost; tokens that `usage` does not name cost nothing."""
-        sent = counted(usage, "prompt_tokens") or 0
-        cached = min(sent, counted(usage.get("prompt_tokens_details"), "cached_tokens") or 0)
-        cached_price = self.input if self.cached is None else self.cached
-        received = counted(usage, "completion_tokens") or 0
-        return ((sent - cached) * self.input + cached * cached_price + received * self.output) / 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +58,11 @@ class Limits:
         for name, (least, optional) in _WHOLE.items():
             value = getattr(self, name)
             missing = optional and value is None
-            if not missing and not (isinstance(value, Integral) and _is_number(value, least)):
+            if not missing and not (isinstance(value, Integral) and is_number(value, least)):
                 raise _refused(name, value, f"a whole number of at least {least}", optional)
         for name in ("seconds", "cost"):
             value = getattr(self, name)
-            if value is not None and not (_is_number(value, 0) and value > 0):
+            if value is not None and not (is_number(value, 0) and value > 0):
                 raise _refused(name, value, "a number above 0", optional=True)
         if self.prices is not None and not _are_prices(self.prices):
             raise _refused("prices", self.prices, "a dict of Price by model", optional=True)
@@ -133,13 +89,6 @@ _WHOLE: Mapping[str, tuple[int, bool]] = {
     "result_bytes": (1, False),
     "requests": (1, True),
 }
-
-
-def _is_number(value: Any, least: float) -> bool:
-    if isinstance(value, bool) or not isinstance(value, Real):
-        return False
-    number: Any = value
-    return bool(number >= least and (isinstance(value, Integral) or math.isfinite(number)))
 
 
 def _are_prices(value: object) -> bool:

@@ -11,7 +11,7 @@ from zoolab.errors import ModelError, PermissionDenied
 from zoolab.jsontext import encode
 from zoolab.jsontext.readonly import plain
 from zoolab.loop import Tools, walk
-from zoolab.options import Options, WalkOptions, check_model, passes_on
+from zoolab.loop.options import Options, WalkOptions, check_model, passes_on
 from zoolab.policy import Permissions
 from zoolab.records import Model, Reply, Request, Step
 from zoolab.runs import RunOptions, run

@@ -15,7 +15,7 @@ from zoolab.errors import InvalidInput
 from zoolab.files import write_whole
 from zoolab.jsontext import excerpt
 from zoolab.loop import Tools, walk
-from zoolab.options import WalkOptions, passes_on
+from zoolab.loop.options import WalkOptions, passes_on
 from zoolab.records import Message, Model, Record, Step
 from zoolab.tools import ToolRegistry
 from zoolab.trace.events import EventStream, events_of, read_into

@@ -9,10 +9,10 @@ from contextlib import contextmanager, redirect_stdout
 from typing import Any, TextIO
 
 from zoolab.about import about
-from zoolab.anyjson import encode_any
 from zoolab.commands.models import DEFAULT_PROMPT, DEFAULT_RECORDING, is_live, model_of, tools_of
 from zoolab.errors import ReplayMiss
 from zoolab.jsontext import excerpt, visible
+from zoolab.jsontext.values import encode_any
 from zoolab.loop import walk
 from zoolab.models.recording import Recording
 from zoolab.policy import Permissions, ask_user

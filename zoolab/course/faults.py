@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
+from zoolab.loop.options import passes_on
 from zoolab.models.faulty import FAULTS, Faulty
-from zoolab.options import passes_on
 from zoolab.study.cases import Setup
 from zoolab.study.results import Experiment
 from zoolab.study.runner import experiment

@@ -14,10 +14,10 @@ from zoolab.course.attacks import ATTACKS, SCRIPTS, Attack
 from zoolab.course.office import READING, TASKS, Office, Task
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode
+from zoolab.loop.options import passes_on
 from zoolab.mcp.listing import Listed, compare
 from zoolab.models import weights
 from zoolab.models.local import LocalModel
-from zoolab.options import passes_on
 from zoolab.policy import Policy
 from zoolab.records import Outcome, Result, Verdict
 from zoolab.study.cases import Case, Run, Score, Setup

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
+from zoolab.jsontext.values import to_json_value
+from zoolab.loop.runner import Job, Runner
 from zoolab.mcp.connection import require_client
 from zoolab.policy import Permissions
-from zoolab.steps.execute import Job, Runner
-from zoolab.steps.result import make_result, to_json_value
+from zoolab.steps.result import make_result
 from zoolab.tools import ToolRegistry
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from zoolab.errors import Problem
 from zoolab.jsontext import encode, pointer_to
-from zoolab.limits import counted
+from zoolab.jsontext.values import NotJSON, to_json_value
 from zoolab.records import (
     Decision,
     Outcome,
@@ -51,7 +51,7 @@ from zoolab.show.wording import (
     size,
     type_of,
 )
-from zoolab.steps.result import NotJSON, to_json_value
+from zoolab.tokens import counted
 from zoolab.tools import Tool, ToolRegistry
 from zoolab.trace.codec import Shown
 from zoolab.trace.log import TraceLog

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from zoolab.anyjson import any_json
 from zoolab.jsontext import is_utf8
+from zoolab.jsontext.values import any_json
 from zoolab.records import Reply, Request, Step
 from zoolab.show.headlines import headline
 from zoolab.trace.storage import MAX_NESTING

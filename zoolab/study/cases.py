@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import canonical, digest, excerpt
+from zoolab.jsontext.values import NotJSON, to_json_value
 from zoolab.records import Limits, Message
 from zoolab.steps.define import as_registry
-from zoolab.steps.result import NotJSON, to_json_value
 from zoolab.tools import ToolRegistry
 
 if TYPE_CHECKING:

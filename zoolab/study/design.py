@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import canonical, excerpt
-from zoolab.steps.result import NotJSON, to_json_value
+from zoolab.jsontext.values import NotJSON, to_json_value
 from zoolab.study.cases import Case, digest_of
 from zoolab.study.variants import Changes, Variant
 

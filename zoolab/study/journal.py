@@ -21,13 +21,13 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from zoolab.anyjson import encode_any
 from zoolab.errors import InvalidInput, InvalidTrace
 from zoolab.files import locked
 from zoolab.jsontext import excerpt
-from zoolab.limits import counted
+from zoolab.jsontext.values import encode_any
 from zoolab.records import Reply
 from zoolab.runs import Trace
+from zoolab.tokens import counted
 from zoolab.trace.events import events_of, read_all
 from zoolab.trace.storage import MAX_NESTING
 

@@ -17,16 +17,15 @@ from pathlib import Path
 from typing import Any
 
 from zoolab.about import Wrapper, about
-from zoolab.anyjson import encode_any
 from zoolab.errors import InvalidInput, InvalidTrace, ModelError
 from zoolab.files import append_text, locked
 from zoolab.jsontext import digest, encode
-from zoolab.limits import counted
+from zoolab.jsontext.values import encode_any
 from zoolab.models.request_keys import RequestKeys
 from zoolab.models.scripted import Scripted
 from zoolab.records import Reply, Request
 from zoolab.study.cases import Case
-from zoolab.tokens import tokens_in
+from zoolab.tokens import counted, tokens_in
 from zoolab.trace.codec import decode_reply, encode_plain
 
 __all__ = [

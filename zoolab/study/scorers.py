@@ -28,12 +28,12 @@ from typing import Any
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import NotStrictJSON, excerpt
-from zoolab.limits import Price
 from zoolab.records import ToolCall, Verdict
 from zoolab.runs import Trace
 from zoolab.steps.validate import parse_arguments
 from zoolab.study.call_matching import ANY_CALL, Call, expected_calls, fault_in_calls, is_named
 from zoolab.study.cases import UNSAID, Run, Score, Scorer, Unsaid
+from zoolab.tokens import Price
 from zoolab.tools import ToolRegistry
 from zoolab.trace.summary import replies_of, tokens_used
 

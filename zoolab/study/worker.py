@@ -12,11 +12,11 @@ from typing import Any
 from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.jobs import end_with_parent
 from zoolab.jsontext import encode
+from zoolab.jsontext.values import NotJSON, to_json_value
 from zoolab.loop import Walk, walk
 from zoolab.models.faulty import Faulty
 from zoolab.policy import Policy
 from zoolab.runs import Trace
-from zoolab.steps.result import NotJSON, to_json_value
 from zoolab.study.cases import UNSAID, Case, Run, Scorer, Setup
 from zoolab.study.design import Card, Grid, Place, derive_seed
 from zoolab.study.journal import line_of

@@ -9,6 +9,8 @@ from typing import Any, cast
 
 from zoolab.errors import InvalidTrace
 from zoolab.jsontext import encode, excerpt
+from zoolab.jsontext.values import NotJSON, to_json_value
+from zoolab.loop.replies import well_formed
 from zoolab.records import (
     Decision,
     Failure,
@@ -26,8 +28,6 @@ from zoolab.records import (
     Verdict,
     Withheld,
 )
-from zoolab.steps.result import NotJSON, to_json_value
-from zoolab.steps.tool_call import well_formed
 from zoolab.tools import Tool, ToolRegistry
 
 _PLAIN: dict[str, type] = {

@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from zoolab.anyjson import any_json, as_text
 from zoolab.errors import InvalidInput, InvalidTrace, ZoolabError
 from zoolab.jsontext import excerpt
+from zoolab.jsontext.values import any_json, as_text
 from zoolab.records import KINDS, Message, Messages, Outcome, Record, Reply, Request, Step, ToolCall
 from zoolab.trace.codec import (
     decode_call,

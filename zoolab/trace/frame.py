@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import ERROR_CODES
 from zoolab.jsontext import excerpt
-from zoolab.limits import counted
 from zoolab.records import Decision, Outcome, Reply, Result, Step, Verdict
+from zoolab.tokens import counted
 from zoolab.trace.injected import faults_by_step
 from zoolab.trace.log import TraceLog
 from zoolab.trace.summary import tokens_used

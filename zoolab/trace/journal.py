@@ -13,7 +13,7 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple, cast
 
-from zoolab.anyjson import encode_any, is_strict
+from zoolab.jsontext.values import encode_any, is_strict
 from zoolab.records import Message, Messages
 
 
@@ -43,7 +43,7 @@ class Journal:
     def commit(self, messages: Messages) -> Revision:
         """Record `messages[]` as it is now, and return the name of that revision.
 
-        What is not JSON in a message gets the form that `zoolab.anyjson` documents.
+        What is not JSON in a message gets the form that `zoolab.jsontext.values` documents.
         """
         branch = self._branches[-1]
         if not messages.shares(self.latest):

@@ -18,10 +18,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
-from zoolab.anyjson import encode_any
 from zoolab.errors import InvalidInput, InvalidTrace
 from zoolab.files import write_whole
 from zoolab.jsontext import decode_line, excerpt
+from zoolab.jsontext.values import encode_any
 
 FORMAT = "zoolab-trace"
 VERSION = 1

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from zoolab.jsontext import excerpt
-from zoolab.limits import counted
 from zoolab.records import Message, Outcome, Reply, Request, Result, Step, ToolCall, Verdict
+from zoolab.tokens import counted
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,10 @@ from typing import Any
 from zoolab.errors import InvalidInput, ToolTimeout
 from zoolab.faults import GOING_ON, Fault, marked
 from zoolab.jsontext import canonical, encode, excerpt
+from zoolab.jsontext.values import NotJSON, to_json_value
 from zoolab.models.faulty.arguments import another
 from zoolab.models.faulty.kinds import Plan
 from zoolab.models.faulty.replies import MARKUP, text_of
-from zoolab.steps.result import NotJSON, to_json_value
 from zoolab.tools import Context, Tool, ToolRegistry, ToolReturn
 
 #: A key that opens nothing, as an exception's text would show it.

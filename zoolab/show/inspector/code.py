@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from zoolab.jsontext import NotStrictJSON, encode, parse_json
+from zoolab.jsontext.values import NotJSON, to_json_value
 from zoolab.records import (
     Decision,
     Failure,
@@ -18,7 +19,7 @@ from zoolab.records import (
     Verdict,
 )
 from zoolab.show.moment import Moment
-from zoolab.steps.result import METADATA, NotJSON, make_result, to_json_value
+from zoolab.steps.result import METADATA, make_result
 from zoolab.tools import Tool, ToolRegistry
 from zoolab.trace.codec import Shown
 

@@ -9,10 +9,10 @@ from typing import Any, cast
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import NotStrictJSON, excerpt, parse_json
+from zoolab.jsontext.values import NotJSON, to_json_value
 from zoolab.records import Decision, Outcome, Record, Reply, Request, Result, ToolCall, Verdict
 from zoolab.show.bounds import MAX_ROWS
 from zoolab.show.markup import visible
-from zoolab.steps.result import NotJSON, to_json_value
 from zoolab.tools import Tool, ToolRegistry
 from zoolab.trace.codec import Shown
 

@@ -7,14 +7,13 @@ from typing import Any
 
 from zoolab.about import about
 from zoolab.jsontext import encode
-from zoolab.limits import counted
 from zoolab.records import Message, Reply, Request, Result, ToolCall
 from zoolab.show.block_types import Block, both_ends, messages, note
 from zoolab.show.bounds import Room, pretty, sendable
 from zoolab.show.inspector.patches import Operation, list_patch
 from zoolab.show.moment import Moment
 from zoolab.show.wording import as_text, calls_of, content_of, count
-from zoolab.tokens import tokens_in
+from zoolab.tokens import counted, tokens_in
 from zoolab.tools import ToolRegistry
 from zoolab.trace.summary import MessagesDiff
 

@@ -6,7 +6,6 @@ from collections.abc import Generator, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from zoolab.budget import Budget
 from zoolab.errors import (
     InvalidInput,
     ModelError,
@@ -16,7 +15,10 @@ from zoolab.errors import (
     ZoolabError,
 )
 from zoolab.jsontext import excerpt
-from zoolab.options import Options
+from zoolab.loop.budget import Budget
+from zoolab.loop.options import Options
+from zoolab.loop.replies import check_reply
+from zoolab.loop.runner import Interrupted, Job, Runner
 from zoolab.policy import Permissions
 from zoolab.records import (
     Context,
@@ -37,12 +39,11 @@ from zoolab.records import (
 )
 from zoolab.running.interrupts import interruptible
 from zoolab.steps.define import as_registry
-from zoolab.steps.execute import INTERRUPTED, Interrupted, Job, Runner, denied, refused, said
+from zoolab.steps.execute import INTERRUPTED, denied, refused, said
 from zoolab.steps.request import make_request
 from zoolab.steps.result import METADATA, make_result
 from zoolab.steps.tool_call import (
     CallIds,
-    check_reply,
     message_as_native,
     message_with_calls,
     read_calls,

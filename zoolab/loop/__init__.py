@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from zoolab.about import about
 from zoolab.errors import InvalidInput
 from zoolab.jsontext.readonly import read_only
-from zoolab.options import Options, check_model
+from zoolab.loop.options import Options, check_model
+from zoolab.loop.turns import Turns
 from zoolab.policy import Permissions, Policy
 from zoolab.records import (
     Limits,
@@ -25,7 +26,6 @@ from zoolab.steps.request import check_tool_choice, deny_names, opening_messages
 from zoolab.steps.result import Envelope
 from zoolab.steps.validate import Repairer
 from zoolab.tools import Tool, ToolRegistry
-from zoolab.turns import Turns
 
 if TYPE_CHECKING:
     from zoolab.retrieval.picking import Retriever

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 from zoolab.about import about
 from zoolab.errors import InvalidInput, ToolLoopLimitReached
 from zoolab.jsontext import excerpt
-from zoolab.limits import Limits, Price, counted
+from zoolab.limits import Limits
 from zoolab.records import Reply, Request
-from zoolab.tokens import tokens_in
+from zoolab.tokens import Price, counted, tokens_in
 
 __all__ = ["Budget"]
 

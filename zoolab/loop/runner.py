@@ -1,0 +1,288 @@
+"""Runs the calls of a walk, in threads or on an event loop, and asks its model.
+
+Calls that run side by side run in threads, `async def` tools on an event loop that belongs to the walk, so
+that both work inside a running notebook. What becomes of each call is for `zoolab.steps.execute` to say.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import copy
+import inspect
+import threading
+import time
+from dataclasses import replace
+from types import CoroutineType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from zoolab.errors import ExecutionFailed, ToolTimeout
+from zoolab.faults import GOING_ON
+from zoolab.records import Context, Failure, Outcome, Reply
+from zoolab.running.interrupts import BRIDGE, CANCEL_GRACE, Done, interruptible, look
+from zoolab.running.printed import STAGE
+from zoolab.steps.execute import INTERRUPTED, RunsOn, outcome_of
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+    from zoolab.records import Model, Request
+    from zoolab.running.awaited import CallLoop
+    from zoolab.tools import Tool
+
+
+class Job(NamedTuple):
+    """One call that is ready to run."""
+
+    tool: Tool
+    arguments: Mapping[str, Any]
+    #: Seconds it may take; None for as long as it wants.
+    timeout: float | None = None
+    #: The arguments as validation has bound them, for this run alone; None to bind them now.
+    bound: dict[str, Any] | None = None
+
+
+class Runner:
+    """Runs the calls of a walk; owns the event loop of its `async def` tools. Close it at the end.
+
+    If no more threads can be started, calls run in turn in the thread that asks for them; a timeout
+    cannot be enforced then.
+
+    >>> from zoolab.tools import Tool
+    >>> double = Tool("double", "Double it.", {"type": "object"}, lambda x: 2 * x)
+    >>> Runner().run([Job(double, {"x": 21})])[0].value
+    42
+    """
+
+    def __init__(self, context: Context | None = None, *, parallel: bool = True) -> None:
+        self._context = context
+        self._parallel = parallel
+        self._loop: CallLoop | None = None
+        self._starting = threading.Lock()
+        self._closed = False
+        #: The event loop that awaits this walk; None if nobody does.
+        self._callers: asyncio.AbstractEventLoop | None = None
+
+    def run(self, jobs: Sequence[Job]) -> list[Outcome]:
+        """Run the jobs and return their outcomes, in their order.
+
+        On `KeyboardInterrupt` the outcomes so far are raised as `Interrupted`.
+        """
+        self._callers = _callers_loop()
+        alone = len(jobs) == 1 and jobs[0].timeout is None and BRIDGE.get() is None
+        works = [] if alone else [_Work(job, self._call) for job in jobs]
+        STAGE.enter()
+        try:
+            if alone:
+                return [outcome_of(self._call, jobs[0])]
+            look()
+            for group in [works] if self._parallel else [[work] for work in works]:
+                _run_together(group)
+        except KeyboardInterrupt as error:
+            raise Interrupted([work.so_far() for work in works] or [INTERRUPTED]) from error
+        finally:
+            STAGE.leave()
+        return [work.so_far() for work in works]
+
+    def ask(self, model: Model, request: Request) -> Any:
+        """What the model replies; an async model is awaited. An interrupt ends the waiting."""
+        self._callers = _callers_loop()
+        if BRIDGE.get() is None:
+            reply: Any = interruptible(model, request)
+        else:
+            reply = _in_a_thread(lambda: model(request))
+        if isinstance(reply, Reply) or not inspect.isawaitable(reply):
+            return reply
+        return self._await(reply)
+
+    def close(self) -> None:
+        """Stop the event loop, if there is one; tools that still wait on it are cancelled."""
+        with self._starting:
+            loop, self._loop, self._closed = self._loop, None, True
+        if loop is not None:
+            loop.close()
+
+    def _call(self, job: Job, work: _Work | None = None) -> Any:
+        call: Callable[[Any, Context | None], Any]
+        arguments: Any
+        if job.bound is not None:
+            call, arguments = job.tool.call_bound, job.bound
+        else:
+            call, arguments = job.tool.invoke, _own_copy(job.arguments)
+        if _is_async(job.tool.function):  # the call returns at once; a coroutine must not get lost
+            value = call(arguments, self._context)
+        else:
+            value = interruptible(call, arguments, self._context)
+        if isinstance(value, CoroutineType):
+            if work is not None:
+                work.awaits = True
+            return self._await(value, job.timeout)
+        return value
+
+    def _await(self, awaitable: Awaitable[Any], timeout: float | None = None) -> Any:
+        """The value of what is awaited on the event loop; what it raises is raised here."""
+        from zoolab.running.awaited import await_here  # it loads asyncio
+
+        try:
+            loop = self._event_loop()
+        except ExecutionFailed:
+            if isinstance(awaitable, CoroutineType):
+                awaitable.close()
+            raise
+        except RuntimeError:  # no thread for it
+            return interruptible(await_here, awaitable)
+        awaited = loop.start(awaitable)
+        try:
+            awaited.done.wait(timeout)
+        except KeyboardInterrupt:
+            loop.cancel(awaited)
+            raise
+        if awaited.settled:
+            return awaited.result()
+        given_up = f"gave up after {timeout:g} s; the tool "
+        if loop.cancel(awaited, CANCEL_GRACE):
+            raise ToolTimeout(given_up + "was cancelled", advice="raise its timeout")
+        if self._loop is loop and loop.is_blocked:
+            self._loop = None
+            loop.close()
+        raise RunsOn(given_up + "may still be running")
+
+    def _event_loop(self) -> CallLoop:
+        with self._starting:
+            if self._closed:  # a call that was given up comes too late
+                raise ExecutionFailed("the walk has ended", advice="start another walk")
+            if self._loop is None or self._loop.is_closed:
+                from zoolab.running.awaited import CallLoop
+
+                self._loop = CallLoop(self._callers)
+            return self._loop
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C while calls were running; `outcomes` has one for each call, finished or not."""
+
+    def __init__(self, outcomes: list[Outcome]) -> None:
+        super().__init__("interrupted")
+        self.outcomes = outcomes
+
+
+class _Work:
+    """A call, in a thread of its own or here. Python cannot stop a thread: one that is given up goes on."""
+
+    def __init__(self, job: Job, call: Callable[[Job, _Work | None], Any]) -> None:
+        self.job = job
+        self.awaits = False
+        #: What a tool raised to interrupt the walk.
+        self.interrupt: KeyboardInterrupt | None = None
+        self._call = call
+        self._outcome: Outcome | None = None
+        self._gave_up: Outcome | None = None
+        self._thread: threading.Thread | None = None
+        self._done = Done()
+        self._started = time.time()
+        self._began = time.perf_counter()
+        self._context: contextvars.Context | None = None
+
+    def start(self) -> bool:
+        """Begin in a thread; False if the system has no more of them."""
+        self._context = contextvars.copy_context()
+        self._thread = threading.Thread(target=self._context.run, args=(self._work,), daemon=True)
+        try:
+            self._thread.start()
+        except RuntimeError:
+            self._thread = None
+            return False
+        return True
+
+    def here(self) -> None:
+        """Run in this thread."""
+        self._outcome = outcome_of(self._call, self.job, self)
+
+    def wait(self) -> None:
+        """Wait for the end, or for the timeout."""
+        if self._thread is None:
+            return
+        timeout = self.job.timeout
+        if timeout is None:
+            self._done.wait()
+            return
+        self._done.wait(timeout - (time.perf_counter() - self._began))
+        if self._outcome is None and self.awaits:  # the event loop keeps the time, and cancels
+            self._done.wait(5 * CANCEL_GRACE)
+        if self._outcome is None:
+            failure = Failure("timeout", f"gave up after {timeout:g} s; the tool may still be running")
+            elapsed = (time.perf_counter() - self._began) * 1000
+            fault = self._context.get(GOING_ON) if self._context else None
+            began = int(self._started * 1000)
+            self._gave_up = Outcome(None, failure, elapsed, began, still_running=True, fault=fault)
+
+    def so_far(self) -> Outcome:
+        """The outcome; of a call that did not come to its end, that it was interrupted."""
+        if self._gave_up is not None:
+            return self._gave_up
+        if self._outcome is not None:
+            return self._outcome
+        return INTERRUPTED if self._thread is None else replace(INTERRUPTED, still_running=True)
+
+    def _work(self) -> None:
+        try:
+            self.here()
+        except KeyboardInterrupt as error:
+            self._outcome, self.interrupt = INTERRUPTED, error
+        finally:
+            self._done.set()
+
+
+def _run_together(works: Sequence[_Work]) -> None:
+    for work in [work for work in works if not work.start()]:
+        work.here()
+    for work in works:
+        work.wait()
+    for work in works:
+        if work.interrupt is not None:
+            raise work.interrupt
+
+
+def _in_a_thread(call: Callable[[], Any]) -> Any:
+    """Call a function in a thread of its own, so that the waiting for it can be interrupted."""
+    done, told = Done(), list[tuple[Any, BaseException | None]]()
+
+    def work() -> None:
+        try:
+            told.append((call(), None))
+        except BaseException as error:
+            told.append((None, error))
+        done.set()
+
+    try:
+        threading.Thread(target=contextvars.copy_context().run, args=(work,), daemon=True).start()
+    except RuntimeError:
+        return call()
+    done.wait()
+    value, error = told[0]
+    if error is not None:
+        raise error
+    return value
+
+
+def _is_async(function: object) -> bool:
+    code = getattr(function, "__code__", None)
+    return code is not None and bool(code.co_flags & inspect.CO_COROUTINE)
+
+
+def _callers_loop() -> asyncio.AbstractEventLoop | None:
+    """The loop that awaits this walk; None if this very thread is the one that the loop runs in."""
+    bridge = BRIDGE.get()
+    if bridge is None:
+        return None
+    import asyncio
+
+    return None if asyncio._get_running_loop() is bridge.loop else bridge.loop
+
+
+def _own_copy(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The tool may change its arguments; the record of the call must not."""
+    for value in arguments.values():
+        if isinstance(value, (dict, list)):
+            return copy.deepcopy(arguments)
+    return arguments
