@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 from server import TestServer
 
-from zoolab import cli
+from zoolab.commands import cli
 
 KEY = "sk-proj-" + "Zq81TestTestTestTest9xW"
 ESCAPE = "\x1b"

@@ -12,7 +12,8 @@ import pytest
 from server import Answer, TestServer, call, calling, completion, refused_url, serving
 from shell import ESCAPE, HOSTILE, KEY, Ran, Shell, live
 
-from zoolab import Trace, cli
+from zoolab import Trace
+from zoolab.commands import cli
 from zoolab.records import KINDS
 from zoolab.toolbox.starter import TOOLS
 

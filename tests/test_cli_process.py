@@ -15,7 +15,8 @@ import pytest
 from server import Answer, call, calling, completion, serving
 from shell import ESCAPE, HOSTILE, Shell, command, live
 
-from zoolab import Trace, cli
+from zoolab import Trace
+from zoolab.commands import cli
 
 
 def test_the_module_is_the_command(capsys: pytest.CaptureFixture[str]) -> None:

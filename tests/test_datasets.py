@@ -21,7 +21,7 @@ from tools.datasets.traces import recorded_runs
 from tools.datasets.trials import trials
 from tools.datasets.verdicts import codes_of, judge, leaves
 from zoolab import ToolCall, Trace
-from zoolab.cli import run as command
+from zoolab.commands.cli import run as command
 from zoolab.datasets import load, load_trace, selection_tools
 from zoolab.datasets.catalog import DATA_SETS, lookup
 from zoolab.datasets.judging import same_arguments

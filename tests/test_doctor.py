@@ -7,7 +7,7 @@ import json
 import pytest
 
 from zoolab import Replay, Scripted
-from zoolab.cli import run as cli
+from zoolab.commands.cli import run as cli
 from zoolab.course.doctor import can_call_tools, examine, probes, what_is_known
 from zoolab.errors import ModelError
 

@@ -18,9 +18,9 @@ from zoolab.errors import InvalidInput, ModelError, ZoolabError
 from zoolab.faults import Fault
 from zoolab.models.faulty import FAULTS
 from zoolab.models.openai import OpenAIModel
-from zoolab.nested import as_tool
 from zoolab.records import Limits, Outcome, Reply, Request
 from zoolab.runs import Trace
+from zoolab.runs.nested import as_tool
 from zoolab.show.moment import moments_of
 from zoolab.show.text import details
 

@@ -20,24 +20,23 @@ FLOORS = [
     ["errors", "faults"],
     ["files", "running.interrupts", "jsontext"],
     ["jobs", "study.statistics", "schema", "secrets", "textcalls", "tokens"],
-    ["limits", "messages", "running", "tools"],
+    ["running", "tools"],
     ["records"],
     ["steps.result"],
     [
         *("steps.define", "steps.request", "steps.tool_call", "steps.validate", "steps.execute"),
-        *("steps", "about", "lint", "policy", "repair", "retrieval", "wire"),
+        *("steps", "lint", "policy", "repair", "retrieval", "wire"),
     ],
-    ["loop", "models", "toolbox"],
+    ["loop", "toolbox"],
+    ["models"],
     ["trace"],
     ["show"],
     ["runs"],
-    ["awaited", "nested"],
     ["datasets", "mcp", "plots", "recordings"],
     ["study", "grading"],
     ["course"],
     ["__init__"],
     ["commands"],
-    ["cli"],
     ["__main__"],
 ]
 FLOOR_OF = {name: number for number, floor in enumerate(FLOORS) for name in floor}
@@ -161,7 +160,7 @@ def imports_by_string(tree: ast.AST) -> set[str]:
 
 
 # The commands of the command line are imported when they are asked for; what a student's worker needs, too.
-BY_STRING = {"cli": {"zoolab.commands."}, "lazy": set()}
+BY_STRING = {"commands.cli": {"zoolab.commands."}, "lazy": set()}
 
 
 @pytest.mark.parametrize("module", sorted(MODULES.keys() - {"grading.worker.zygote"}))

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from zoolab import Scripted, Tool, Trace, tool, walk
 from zoolab.errors import InvalidInput, Problem, ZoolabError
-from zoolab.nested import as_tool
 from zoolab.records import (
     KINDS,
     Decision,
@@ -32,6 +31,7 @@ from zoolab.records import (
     Verdict,
     Withheld,
 )
+from zoolab.runs.nested import as_tool
 from zoolab.show.markup import Html, block, join, style_sheet, tag, visible
 from zoolab.show.page import MAX_STEPS, render_fragment, render_page
 from zoolab.tools import ToolRegistry

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from zoolab.cli import run
+from zoolab.commands.cli import run
 from zoolab.errors import InvalidInput
 from zoolab.grading import Grade, Lab, grade, grade_cells, lab_names, load_lab
 from zoolab.grading.building import build_labs, built_files, for_student, solved

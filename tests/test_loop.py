@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from walks import CALL, TOOLS, Watched, add, check_paired
 
 from zoolab.errors import InvalidInput, LoopError, ModelError, ToolLoopLimitReached, ToolRetriesExhausted
-from zoolab.nested import as_tool
 from zoolab.records import Limits, Reply
 from zoolab.runs import Trace, run
+from zoolab.runs.nested import as_tool
 from zoolab.steps.define import tool
 
 

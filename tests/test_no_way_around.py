@@ -13,10 +13,10 @@ from zoolab import Scripted, run, with_tools
 from zoolab.errors import ZoolabError
 from zoolab.loop.runner import Runner
 from zoolab.mcp.serve import answer_call
-from zoolab.nested import as_tool
 from zoolab.policy import Permissions, Policy
 from zoolab.records import Decision, Limits, Outcome, Request
 from zoolab.repair import RuleRepair
+from zoolab.runs.nested import as_tool
 from zoolab.tools import Tool, ToolRegistry
 
 SCHEMA = {

@@ -32,10 +32,10 @@ from walks import CALL, TOOLS
 
 from zoolab import Faulty, Limits, Scripted, Trace, run, tool, walk
 from zoolab.errors import ERROR_CODES, InvalidInput, ModelError, ZoolabError
-from zoolab.nested import as_tool
 from zoolab.records import Decision, Failure, Fault, Outcome, Reply
 from zoolab.repair import RuleRepair
 from zoolab.runs import drive
+from zoolab.runs.nested import as_tool
 from zoolab.show.otel.attributes import MAX_MESSAGES, MAX_TEXT, encode_messages
 from zoolab.show.otel.semantics import MAX_DEPTH, SCHEMA_URL
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from zoolab.cli import run
+from zoolab.commands.cli import run
 
 TESTS = Path(__file__).parent
 TABLE = TESTS.parent / "notebooks" / "reference.md"

@@ -15,10 +15,10 @@ import pytest
 
 import zoolab
 from zoolab import Faulty, Reply, Request, Scripted, Trace, arun, as_tool, awalk, run, walk, with_tools
-from zoolab.about import About, Wrapper, about
 from zoolab.course.faults import fault_study
 from zoolab.course.security import security_study
 from zoolab.errors import InvalidInput, UnknownOption
+from zoolab.loop.about import About, Wrapper, about
 from zoolab.loop.options import Options, WalkOptions
 
 PACKAGES = [

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from zoolab import tools as tools
     from zoolab import trace as trace
     from zoolab import wire as wire
-    from zoolab.awaited import arun, awalk
     from zoolab.course.predictions import predict
     from zoolab.grading.checking import check
     from zoolab.loop import walk
@@ -51,10 +50,11 @@ if TYPE_CHECKING:
     from zoolab.models.replay import Replay
     from zoolab.models.scripted import Scripted
     from zoolab.models.switch import model_for
-    from zoolab.nested import as_tool, with_tools
     from zoolab.policy import Permissions, Policy, ask_user
     from zoolab.records import Decision, Limits, Outcome, Reply, Request, Result, Step, ToolCall, Verdict
     from zoolab.runs import Trace, inspect, run
+    from zoolab.runs.awaited import arun, awalk
+    from zoolab.runs.nested import as_tool, with_tools
     from zoolab.steps.define import tool
     from zoolab.steps.tool_call import read_calls
     from zoolab.steps.validate import check_call
@@ -117,7 +117,7 @@ if not TYPE_CHECKING:  # a type checker would take any name for one of this pack
             "models.openai": "OpenAIModel",
             "models.replay": "Replay",
             "models.scripted": "Scripted",
-            "nested": "as_tool with_tools",
+            "runs.nested": "as_tool with_tools",
             "course.predictions": "predict",
             "policy": "Permissions Policy ask_user",
             "records": "Decision Limits Outcome Reply Request Result Step ToolCall Verdict",
@@ -126,6 +126,6 @@ if not TYPE_CHECKING:  # a type checker would take any name for one of this pack
             "steps.validate": "check_call",
             "tools": "Context Tool ToolRegistry",
             "runs": "Trace inspect run",
-            "awaited": "arun awalk",
+            "runs.awaited": "arun awalk",
         },
     )

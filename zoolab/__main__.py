@@ -1,6 +1,6 @@
 """`python -m zoolab` is the command line."""
 
-from zoolab.cli import main
+from zoolab.commands.cli import main
 
 if __name__ == "__main__":
     main()

@@ -14,10 +14,10 @@ import loop
 
 from zoolab.jsontext.readonly import read_only
 from zoolab.jsontext.values import is_strict
-from zoolab.limits import Limits
 from zoolab.loop.budget import Budget
 from zoolab.loop.runner import Job, Runner
 from zoolab.records import Context, Messages, Outcome, Reply, Request, Result, ToolCall, Verdict
+from zoolab.records.limits import Limits
 from zoolab.running.interrupts import Hold
 from zoolab.steps.result import make_result
 from zoolab.steps.tool_call import CallIds, message_with_calls, read_calls

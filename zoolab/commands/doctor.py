@@ -7,10 +7,10 @@ import os
 import sys
 from typing import Any
 
-from zoolab.about import about
 from zoolab.commands.models import is_live, model_of
 from zoolab.course.doctor import ProbeResult, can_call_tools, examine, what_is_known
 from zoolab.jsontext import encode, excerpt, visible
+from zoolab.loop.about import about
 from zoolab.models.replay import Replay
 
 RECORDING = "doctor"

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from typing import Any, TextIO
 
-from zoolab.about import about
 from zoolab.commands.models import DEFAULT_PROMPT, DEFAULT_RECORDING, is_live, model_of, tools_of
 from zoolab.errors import ReplayMiss
 from zoolab.jsontext import excerpt, visible
 from zoolab.jsontext.values import encode_any
 from zoolab.loop import walk
+from zoolab.loop.about import about
 from zoolab.models.recording import Recording
 from zoolab.policy import Permissions, ask_user
 from zoolab.records import Decision, Step

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from zoolab.about import about
 from zoolab.errors import ModelError
 from zoolab.jsontext import excerpt
+from zoolab.loop.about import about
 from zoolab.records import Message, Model, Reply, Request, ToolCall
 from zoolab.steps.request import opening_messages
 from zoolab.steps.tool_call import read_calls

@@ -9,11 +9,11 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from zoolab.about import about
 from zoolab.course.attacks import ATTACKS, SCRIPTS, Attack
 from zoolab.course.office import READING, TASKS, Office, Task
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode
+from zoolab.loop.about import about
 from zoolab.loop.options import passes_on
 from zoolab.mcp.listing import Listed, compare
 from zoolab.models import weights

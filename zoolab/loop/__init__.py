@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from zoolab.about import about
 from zoolab.errors import InvalidInput
 from zoolab.jsontext.readonly import read_only
+from zoolab.loop.about import about
 from zoolab.loop.options import Options, check_model
 from zoolab.loop.turns import Turns
 from zoolab.policy import Permissions, Policy

@@ -14,11 +14,11 @@ from contextvars import ContextVar
 from threading import Lock
 from typing import Any, NamedTuple
 
-from zoolab.about import about
 from zoolab.errors import InvalidInput, ToolLoopLimitReached
 from zoolab.jsontext import excerpt
-from zoolab.limits import Limits
+from zoolab.loop.about import about
 from zoolab.records import Reply, Request
+from zoolab.records.limits import Limits
 from zoolab.tokens import Price, counted, tokens_in
 
 __all__ = ["Budget"]

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from zoolab.about import about
 from zoolab.errors import InvalidInput, ModelError, ReplayMiss
+from zoolab.loop.about import about
 from zoolab.models.assembly import completion_of
 from zoolab.models.openai import OpenAIModel
 from zoolab.models.recording import Header, Recording

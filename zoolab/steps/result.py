@@ -11,8 +11,8 @@ from typing import Any, Literal
 from zoolab.errors import ERROR_CODES
 from zoolab.jsontext import encode
 from zoolab.jsontext.values import MAX_BITS, NotJSON, to_json_value
-from zoolab.limits import RESULT_BYTES
 from zoolab.records import Failure, Outcome, Result
+from zoolab.records.limits import RESULT_BYTES
 
 Envelope = Literal["json", "plain"]
 

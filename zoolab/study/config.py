@@ -31,7 +31,6 @@ from typing import Any
 
 from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.jsontext import excerpt
-from zoolab.limits import Limits
 from zoolab.models.faulty import FAULTS
 from zoolab.models.local import LocalModel
 from zoolab.models.openai import OpenAIModel, make_client
@@ -39,6 +38,7 @@ from zoolab.models.replay import Replay
 from zoolab.models.scripted import Scripted
 from zoolab.policy import Policy
 from zoolab.records import Problem
+from zoolab.records.limits import Limits
 from zoolab.repair import RuleRepair
 from zoolab.retrieval import BM25
 from zoolab.schema.checker import SchemaChecker

@@ -16,11 +16,11 @@ from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
-from zoolab.about import Wrapper, about
 from zoolab.errors import InvalidInput, InvalidTrace, ModelError
 from zoolab.files import append_text, locked
 from zoolab.jsontext import digest, encode
 from zoolab.jsontext.values import encode_any
+from zoolab.loop.about import Wrapper, about
 from zoolab.models.request_keys import RequestKeys
 from zoolab.models.scripted import Scripted
 from zoolab.records import Reply, Request

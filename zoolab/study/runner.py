@@ -13,10 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from zoolab.about import about
 from zoolab.errors import InvalidInput
 from zoolab.jobs import Jobs, Lost, Workers, pickled
 from zoolab.jsontext import excerpt
+from zoolab.loop.about import about
 from zoolab.study.cases import Scorer, cases_in
 from zoolab.study.design import Card, Plan, derive_seed
 from zoolab.study.journal import Journal, Reader, check_begin, heal, make_folder

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 from typing import Any, TypeVar
 
-from zoolab.about import Wrapper
 from zoolab.errors import InvalidInput
 from zoolab.loop import Walk, walk
+from zoolab.loop.about import Wrapper
 from zoolab.policy import Permissions, Policy
 from zoolab.records import Decision, Model, Record, Reply, Request, Step
 from zoolab.steps.define import as_registry

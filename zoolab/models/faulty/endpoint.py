@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from zoolab.about import about
 from zoolab.jsontext import encode
+from zoolab.loop.about import about
 from zoolab.models.assembly import completion_of
 from zoolab.models.openai import OpenAIModel
 from zoolab.models.transport import chunks_of, client_answered_by

@@ -7,10 +7,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
-from zoolab.about import about
 from zoolab.errors import ModelError
 from zoolab.faults import Fault, marked
 from zoolab.jsontext import encode
+from zoolab.loop.about import about
 from zoolab.models.faulty.endpoint import drop, refuse
 from zoolab.models.faulty.kinds import FAULTS, check_count, make_plan
 from zoolab.models.faulty.replies import Asked, break_reply, repeat_call

@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from zoolab.about import about
 from zoolab.errors import (
     InvalidInput,
     LoopError,
     ReplayMiss,
 )
 from zoolab.jsontext import excerpt
+from zoolab.loop.about import about
 from zoolab.models.local import LocalModel
 from zoolab.models.replay import Replay
 from zoolab.models.scripted import Scripted

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from zoolab.about import about
 from zoolab.errors import (
     ExecutionFailed,
     PermissionDenied,
@@ -20,6 +19,7 @@ from zoolab.errors import (
 )
 from zoolab.faults import marked
 from zoolab.jsontext import canonical, excerpt
+from zoolab.loop.about import about
 from zoolab.models.recording import nearest_difference
 from zoolab.models.request_keys import RequestKeys
 from zoolab.policy import Permissions

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import islice
 from typing import Any
 
-from zoolab.about import about
 from zoolab.jsontext import encode
+from zoolab.loop.about import about
 from zoolab.records import Message, Reply, Request, Result, ToolCall
 from zoolab.show.block_types import Block, both_ends, messages, note
 from zoolab.show.bounds import Room, pretty, sendable

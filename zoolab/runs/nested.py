@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Unpack, cast
 
-from zoolab.about import about
 from zoolab.errors import ModelError, PermissionDenied
 from zoolab.jsontext import encode
 from zoolab.jsontext.readonly import plain
 from zoolab.loop import Tools, walk
+from zoolab.loop.about import about
 from zoolab.loop.options import Options, WalkOptions, check_model, passes_on
 from zoolab.policy import Permissions
 from zoolab.records import Model, Reply, Request, Step

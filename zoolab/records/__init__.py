@@ -22,8 +22,8 @@ from typing import Any, Literal, NamedTuple, Protocol, cast
 from zoolab.errors import CallError, InvalidInput, ModelError, Problem
 from zoolab.faults import Fault
 from zoolab.jsontext.readonly import ReadOnlyDict, TooDeep, made_quickly, read_only
-from zoolab.limits import Limits
-from zoolab.messages import Message, Messages
+from zoolab.records.limits import Limits
+from zoolab.records.messages import Message, Messages
 from zoolab.tools import Context, Tool, ToolRegistry
 
 __all__ = [
@@ -472,7 +472,7 @@ class Model(Protocol):
     """Anything that turns a request into a reply; a plain function is a model.
 
     A model may say more of itself, by attributes: `model`, `name`, `who`, `made`, `calls`, `settings`,
-    `deterministic`, `body`, `equip`, `client`, `recording`. `zoolab.about.About` says what each one
+    `deterministic`, `body`, `equip`, `client`, `recording`. `zoolab.loop.about.About` says what each one
     means and what holds without it; all that asks a model about itself asks there.
     """
 
