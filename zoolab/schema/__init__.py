@@ -2,7 +2,7 @@
 
 hints.py        type hints become a schema; fragments.py: its parts; strict.py: OpenAI's strict mode
 fields.py       pydantic's `Field(...)` of a parameter or a member
-signature.py    a callable's parameters; docstrings.py: what its docstring says of them
+functions.py    what a function says of itself: its parameters, its hints, its docstring
 binding.py      JSON arguments become what the type hints say
 checker.py      does a value meet a schema? describe.py: what is wrong, in words
 drafts.py       the drafts of JSON Schema, within bounds; patterns.py: their regular expressions

@@ -12,8 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard, cast
 
 from zoolab.errors import InvalidToolSignature
-from zoolab.schema.fragments import Schema
-from zoolab.schema.signature import REQUIRED
+from zoolab.schema.fragments import REQUIRED, Schema
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import types
 from collections.abc import Mapping
@@ -9,6 +10,8 @@ from enum import Enum
 from typing import Any
 
 Schema = dict[str, Any]
+#: In place of a default: there is none.
+REQUIRED: Any = inspect.Parameter.empty
 
 
 def object_schema(properties: Schema, required: list[str]) -> Schema:

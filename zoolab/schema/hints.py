@@ -16,8 +16,7 @@ from typing import Any, ClassVar, NamedTuple, cast
 
 from zoolab.errors import InvalidToolSignature
 from zoolab.schema.fields import ReadField, field_keywords, is_field, read_field
-from zoolab.schema.fragments import Schema, object_schema, with_default
-from zoolab.schema.signature import REQUIRED
+from zoolab.schema.fragments import REQUIRED, Schema, object_schema, with_default
 
 _SCALARS: dict[Any, str] = {
     str: "string",

@@ -1,0 +1,251 @@
+"""What a function says of itself to a model: its signature, its type hints and its docstring.
+
+Docstrings may be in the styles of Google, NumPy and Sphinx, also mixed.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+import types
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from zoolab.errors import InvalidToolSignature
+from zoolab.jsontext import excerpt
+from zoolab.schema.binding import Bind, binder
+from zoolab.schema.fields import ReadField, read_field
+from zoolab.schema.fragments import REQUIRED, Schema, object_schema, with_default
+from zoolab.schema.hints import Describer, type_hints
+from zoolab.schema.strict import without_nulls
+
+# Where the description ends.
+_SECTION = re.compile(
+    r"^(?:(?::(?:param|type|returns?|rtype|raises)\b[^:\n]*:)"
+    r"|(?:[A-Z][A-Za-z ]+\n-{3,}[ \t]*$)"
+    r"|(?:(?:Args|Arguments|Params|Parameters|Returns|Raises|Yields|Examples?|Notes?):[ \t]*$))",
+    re.MULTILINE,
+)
+# For each style, what holds the parameters, and one of them: an entry goes on as long as it is indented.
+_PARAMETERS = {
+    "google": re.compile(
+        r"^(?:Args|Arguments|Params|Parameters):[ \t]*\n((?:[ \t]+.*\n?|\n)*)", re.MULTILINE
+    ),
+    "numpy": re.compile(
+        r"^(?:Other )?Parameters\n-{3,}[ \t]*\n((?:(?!.*\n-{3,}).*(?:\n|\Z))*?)(?=.*\n-{3,}|\Z)", re.MULTILINE
+    ),
+    "sphinx": re.compile(r"(.*)", re.DOTALL),
+}
+_ENTRIES = {
+    "google": re.compile(
+        r"^([ \t]+)(?P<names>\w+)[ \t]*(?:\(.*?\))?:(?P<words>.*(?:\n(?:\1[ \t]+.*|[ \t]*(?=\n)))*)",
+        re.MULTILINE,
+    ),
+    "numpy": re.compile(
+        r"^(?P<names>\w+(?:, *\w+)*)[ \t]*(?::.*)?(?P<words>(?:\n(?:[ \t]+.*|(?=\n)))*)", re.MULTILINE
+    ),
+    "sphinx": re.compile(
+        r"^:param[ \t]+(?:[^:\n]*[ \t])?(?P<names>\w+):(?P<words>.*(?:\n(?:[ \t]+.*|(?=\n)))*)", re.MULTILINE
+    ),
+}
+_LINE_BREAK = re.compile(r"(?<!\n)\n(?=[^\s*+-])")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one function says of itself."""
+
+    description: str
+    #: The schema of its parameters.
+    parameters: Schema
+    #: The parameter that the model does not see.
+    context_parameter: str | None
+    #: The hints of the parameters whose JSON values must be converted.
+    converted: dict[str, Any]
+    #: The Python names of parameters that the model knows by another.
+    renamed: dict[str, str]
+    #: Of the parameters with a `Field(...)`, which gives their default.
+    fields: dict[str, Any]
+
+    def binder(self, loose: Schema | None) -> Bind | None:
+        """What makes the function's arguments of the model's; None if they are the same.
+
+        `loose` is the schema before it was made strict: what it allows to be left out may come as null.
+        """
+        convert = binder(self.converted)
+        if loose is None and not self.renamed:
+            return convert
+
+        def bind(arguments: dict[str, Any]) -> dict[str, Any]:
+            given = arguments if loose is None else without_nulls(arguments, loose, loose.get("$defs", {}))
+            bound = convert(given) if convert else given
+            return {self.renamed.get(name, name): value for name, value in bound.items()}
+
+        return bind
+
+
+def read_function(function: Any, param_names: Sequence[str] | None, hidden: type) -> Reading:
+    """Read the signature, the hints and the docstring of a function.
+
+    Args:
+        function: A function, a method, a partial or an object with `__call__`.
+        param_names: What the model calls the parameters, in order; by default their own names.
+        hidden: The class whose parameter the model never sees, because the walk gives it.
+
+    Raises:
+        InvalidToolSignature: The function cannot be described; names the parameter.
+
+    >>> read_function(lambda a: a, ["left"], type(None)).parameters["properties"]
+    {'left': {}}
+    """
+    target = target_of(function)
+    # The hints and the docstring of an object are those of its __call__.
+    source = target if inspect.isroutine(target) or hasattr(target, "__wrapped__") else type(target).__call__
+    label = f"{getattr(source, '__qualname__', type(target).__name__)}()"
+    hints = type_hints(source)
+    defaults = defaults_of(function, label)
+    context = _hidden_parameter(defaults, hints, hidden, label)
+    defaults.pop(context or "", None)
+    unhinted = [] if param_names is not None else [each for each in defaults if each not in hints]
+    if unhinted:
+        raise InvalidToolSignature(
+            f"{label}: the parameter {unhinted[0]!r} has no type hint",
+            advice=f"annotate it, for instance `{unhinted[0]}: str`, or give param_names=",
+        )
+    read = {
+        name: read_field(hints.get(name, Any), default, f"{label}: the parameter '{name}'")
+        for name, default in defaults.items()
+    }
+    shown = _shown_names(read, param_names, label)
+    text = source.__doc__ or (type(target).__doc__ if source is not target else "")
+    description, explained = read_docstring(inspect.cleandoc(text or ""))
+    describer = Describer()
+    shapes = {
+        name: describer.describe(parameter.hint, f"{label}: the parameter '{name}'")
+        for name, parameter in read.items()
+    }
+    properties = {
+        shown[name]: _property(shape.schema, explained.get(name, ""), read[name].default)
+        for name, shape in shapes.items()
+    }
+    schema = object_schema(properties, [shown[name] for name in read if read[name].required])
+    if describer.definitions:
+        schema["$defs"] = describer.definitions
+    converted = {shown[name]: shape.hint for name, shape in shapes.items() if shape.binds}
+    renamed = {new: old for old, new in shown.items() if new != old}
+    given = {name: parameter.field for name, parameter in read.items() if parameter.field is not None}
+    return Reading(description, schema, context, converted, renamed, given)
+
+
+def defaults_of(function: Any, label: str) -> dict[str, Any]:
+    """The names of the parameters, with their defaults or `REQUIRED`; `label` names the function in errors.
+
+    Raises `InvalidToolSignature` for a parameter that cannot be given by name.
+
+    >>> defaults_of(lambda a, b=1: a + b, "add()")["b"]
+    1
+    """
+    try:
+        parameters = dict(inspect.signature(function).parameters)
+    except ValueError:
+        raise InvalidToolSignature(f"{label} has no signature", advice="wrap it in a function") from None
+    if isinstance(function, functools.partial):
+        for name in function.keywords:
+            parameters.pop(name, None)
+    for name, parameter in parameters.items():
+        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+            raise InvalidToolSignature(
+                f"{label}: the parameter {name!r} is {parameter.kind.description}",
+                expected="parameters that can be given by name",
+                advice="write out what it takes, one parameter each",
+            )
+    return {name: parameter.default for name, parameter in parameters.items()}
+
+
+def target_of(function: Any) -> Any:
+    """The callable itself, without the arguments that a partial has bound.
+
+    >>> target_of(functools.partial(print, "Hi")) is print
+    True
+    """
+    while isinstance(function, functools.partial):
+        function = function.func
+    if isinstance(function, type) or not callable(function):
+        raise InvalidToolSignature(
+            f"{excerpt(function)} cannot become a tool", expected="a function, or an object with __call__"
+        )
+    return function
+
+
+def read_docstring(text: str) -> tuple[str, dict[str, str]]:
+    """The description, and what a docstring (without its indentation) says of each parameter.
+
+    >>> read_docstring("Add two numbers.\\n\\nArgs:\\n    a: The first.")
+    ('Add two numbers.', {'a': 'The first.'})
+    """
+    section = _SECTION.search(text)
+    if section is None:
+        return _unwrapped(text), {}
+    explained: dict[str, str] = {}
+    for style, parameters in _PARAMETERS.items():
+        for block in parameters.finditer(text, section.start()):
+            for entry in _ENTRIES[style].finditer(block[1]):
+                words = " ".join(entry["words"].split())
+                for name in entry["names"].replace(" ", "").split(",") if words else ():
+                    explained.setdefault(name, words)
+    return _unwrapped(text[: section.start()]), explained
+
+
+def _unwrapped(text: str) -> str:
+    """A description without its line breaks, and without the examples that are for people."""
+    return _LINE_BREAK.sub(" ", text.partition(">>>")[0].strip())
+
+
+def _hidden_parameter(
+    parameters: Iterable[str], hints: Mapping[str, Any], hidden: type, label: str
+) -> str | None:
+    found = [name for name in parameters if _is_a(hints.get(name), hidden)]
+    if len(found) > 1:
+        raise InvalidToolSignature(
+            f"{label}: two parameters are a {hidden.__name__}: {', '.join(found)}", expected="at most one"
+        )
+    return found[0] if found else None
+
+
+def _is_a(hint: Any, kind: type) -> bool:
+    if isinstance(hint, type):
+        return issubclass(hint, kind)
+    if get_origin(hint) in (Union, types.UnionType, Annotated):
+        return any(_is_a(choice, kind) for choice in get_args(hint))
+    return False
+
+
+def _shown_names(
+    parameters: Mapping[str, ReadField], param_names: Sequence[str] | None, label: str
+) -> dict[str, str]:
+    """The names that the model gives: those of `param_names`, else the aliases of the fields."""
+    names = list(parameters)
+    if param_names is None:
+        shown = [parameter.alias or name for name, parameter in parameters.items()]
+        if len(set(shown)) != len(shown):
+            raise InvalidToolSignature(
+                f"{label}: two parameters have one name: {', '.join(shown)}",
+                expected="an alias of its own for each",
+            )
+        return dict(zip(names, shown, strict=True))
+    shown = list(param_names)
+    if len(shown) != len(names) or len(set(shown)) != len(shown):
+        raise InvalidToolSignature(
+            f"{label} takes {len(names)} parameters ({', '.join(names)}), "
+            f"and param_names names {len(shown)} ({', '.join(shown)})",
+            expected="one name for each, none twice",
+        )
+    return dict(zip(names, shown, strict=True))
+
+
+def _property(schema: Schema, explained: str, default: Any) -> Schema:
+    if explained and "description" not in schema:
+        schema = {**schema, "description": explained}
+    return schema if default is REQUIRED else with_default(schema, default)
