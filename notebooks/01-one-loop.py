@@ -178,7 +178,7 @@ print(ask({**body, "messages": messages})["content"])
 # `walk` takes the six steps in order and stops at each. Ask it for the next step as often as you like.
 
 # %%
-from zoolab.show.headlines import headline
+from zoolab.show.wording import headline
 
 steps = walk("What is 42 + 58?", [add], model)
 for _ in range(4):
@@ -267,7 +267,7 @@ guess.reveal(wrong.tool_calls[0].name)
 
 # %%
 from zoolab import Scripted
-from zoolab.wire.invariants import check_conversation
+from zoolab.models.strict import check_conversation
 
 asked = run(
     "Is 7 times 6 more than 40?", [multiply], Scripted([[("multiply", {"a": 7, "b": 6})], "Yes, 42."])

@@ -135,7 +135,7 @@ trace.inspect()
 # `check_conversation` knows them. An empty result means that nothing is wrong.
 
 # %%
-from zoolab.wire.invariants import check_conversation
+from zoolab.models.strict import check_conversation
 
 check_conversation(trace.messages)
 

@@ -304,7 +304,7 @@ visit(
 # The time. A real clock would give another answer in every run; this one stands still.
 
 # %%
-from zoolab.toolbox.clock import clock_tools
+from zoolab.toolbox.starter import clock_tools
 
 clock = clock_tools("2030-01-02T03:04:05")
 tools_of(clock)

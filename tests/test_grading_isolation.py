@@ -26,8 +26,7 @@ from zoolab.grading import Callback, Frame, Lab, Student, Wrong, case, grade_cel
 from zoolab.grading.channel import MAX_TOTAL, Channel, Gone, Late
 from zoolab.grading.filesystem import places_for
 from zoolab.grading.isolation import Forking, Isolation, Plain, in_kernel, plan_for, shut_in
-from zoolab.grading.usage import Use
-from zoolab.grading.waiting import MAX_MEMORY, PATIENCE, Wait
+from zoolab.grading.waiting import MAX_MEMORY, PATIENCE, Use, Wait
 from zoolab.grading.worker.jail import FORK, LANDLOCK, NAMESPACES
 from zoolab.grading.worker.linux import Refusals
 

@@ -9,9 +9,14 @@ from hypothesis import strategies as st
 from jsonschema import Draft7Validator, Draft201909Validator, Draft202012Validator, validators
 
 from zoolab.errors import InvalidSchema, Problem
-from zoolab.schema.checker import MAX_PROBLEMS, MAX_SCHEMA_DEPTH, SchemaChecker, check_schema_bounds
+from zoolab.schema.checker import (
+    MAX_PROBLEMS,
+    MAX_SCHEMA_DEPTH,
+    SchemaChecker,
+    check_schema_bounds,
+    plain_test,
+)
 from zoolab.schema.describe import schema_words
-from zoolab.schema.plain import plain_test
 from zoolab.tools import Tool
 
 BOUND = 5.0

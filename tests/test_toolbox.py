@@ -27,10 +27,10 @@ from zoolab.records import Decision, Limits
 from zoolab.runs import run
 from zoolab.toolbox import analytics, files
 from zoolab.toolbox.analytics import Analytics, analytics_tools
-from zoolab.toolbox.clock import clock_tools
 from zoolab.toolbox.devops import DevOps, devops_tools
 from zoolab.toolbox.files import file_tools
 from zoolab.toolbox.security import Security, security_tools
+from zoolab.toolbox.starter import clock_tools
 from zoolab.toolbox.support import Support, support_tools
 from zoolab.toolbox.tasks import TaskList, task_tools
 

@@ -20,9 +20,9 @@ from zoolab import Faulty, Limits, Policy, Scripted, Trace, as_tool, run, tool, 
 from zoolab.errors import InvalidInput, InvalidTrace, ModelError, ZoolabError
 from zoolab.records import Outcome, Reply, Request
 from zoolab.repair import RuleRepair
-from zoolab.show.headlines import headline
 from zoolab.show.moment import moments_of
 from zoolab.show.text import details
+from zoolab.show.wording import headline
 from zoolab.trace.storage import MAX_LINE
 
 

@@ -23,8 +23,7 @@ from zoolab.faults import Fault
 from zoolab.jsontext import encode, excerpt
 from zoolab.jsontext.readonly import plain, read_only
 from zoolab.schema.checker import SchemaChecker, check_schema_bounds
-from zoolab.schema.formats import TOOL_FORMATS
-from zoolab.schema.openapi import from_openapi
+from zoolab.schema.formats import TOOL_FORMATS, from_openapi
 
 if TYPE_CHECKING:
     # With defaults, so that a bare `Tool` in an annotation is `Tool[..., Any]`.
@@ -231,16 +230,8 @@ class Tool(Generic[P, R_co]):
         'noon'
         """
         parameters = from_openapi(schema)
-        made = Tool(
-            name,
-            description,
-            parameters,
-            function,
-            risk,
-            timeout,
-            strict,
-            resource=resource,
-            untrusted=untrusted,
+        made: Tool = Tool(
+            name, description, parameters, function, risk, timeout, strict, None, None, resource, untrusted
         )
         made.checker.compile()  # a schema written by hand may be wrong: say so now, not at the first call
         return made
@@ -312,18 +303,13 @@ class ToolBuilder:
             "additionalProperties": False,
         }
         self._check_fits(function)
-        made = Tool(
-            self._name,
-            self._description,
-            schema,
-            function,
-            risk,
-            timeout,
-            resource=resource,
-            untrusted=untrusted,
-        )
-        made.checker.compile()  # a type that is none: say so now, not at the first call
-        return made
+        about: dict[str, Any] = {
+            "risk": risk,
+            "timeout": timeout,
+            "resource": resource,
+            "untrusted": untrusted,
+        }
+        return Tool.from_schema(self._name, self._description, schema, function, **about)
 
     def _check_fits(self, function: Callable[..., Any]) -> None:
         """Refuse a function that cannot take the parameters; one that says nothing of itself may."""
@@ -449,11 +435,7 @@ class ToolRegistry:
         return f"ToolRegistry({', '.join(self._tools)})"
 
     def fixed(self) -> ToolRegistry:
-        """A registry of the same tools, to which none can be added. `deny` and `allow` act on both.
-
-        >>> len(ToolRegistry().fixed())
-        0
-        """
+        """A registry of the same tools, to which none can be added. `deny` and `allow` act on both."""
         if self._fixed:
             return self
         made = copy.copy(self)
@@ -481,43 +463,23 @@ class ToolRegistry:
         self._denied.discard(self[name].name)
 
     def denies(self, name: str) -> bool:
-        """Whether a tool is forbidden.
-
-        >>> ToolRegistry().denies("rm")
-        False
-        """
+        """Whether a tool is forbidden."""
         return name in self._denied
 
     def has(self, name: str) -> bool:
-        """Whether there is such a tool; the same as `name in registry`.
-
-        >>> ToolRegistry().has("now")
-        False
-        """
+        """Whether there is such a tool; the same as `name in registry`."""
         return name in self._tools
 
     def get(self, name: str) -> Tool | None:
-        """The tool of that name, or None.
-
-        >>> ToolRegistry().get("now") is None
-        True
-        """
+        """The tool of that name, or None."""
         return self._tools.get(name)
 
     def names(self) -> list[str]:
-        """The names of the tools, in order.
-
-        >>> ToolRegistry().names()
-        []
-        """
+        """The names of the tools, in order."""
         return list(self._tools)
 
     def names_as_text(self) -> str:
-        """The names, for an error message.
-
-        >>> ToolRegistry().names_as_text()
-        'no tools at all'
-        """
+        """The names, for an error message."""
         return "one of " + ", ".join(self._tools) if self._tools else "no tools at all"
 
     def schemas(self, format: Format = "openai") -> list[dict[str, Any]]:

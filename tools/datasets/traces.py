@@ -27,7 +27,7 @@ from zoolab.records import Limits, Model
 from zoolab.runs import Trace
 from zoolab.toolbox.catalog import tools_named
 from zoolab.tools import ToolRegistry
-from zoolab.trace.injected import faults_by_step
+from zoolab.trace.frame import faults_by_step
 
 RECORDINGS = ("starter", "domains")
 #: So many selection outputs of each kind are gone on with.

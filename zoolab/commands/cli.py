@@ -270,7 +270,7 @@ def _lab(options: argparse.Namespace) -> int:
 
 
 def _serve_tools(options: argparse.Namespace) -> int:
-    from zoolab.commands.serve import serve_tools
+    from zoolab.commands.mcp import serve_tools
 
     return serve_tools(options.target, options.allow)
 
@@ -288,13 +288,13 @@ def _mcp_accept(options: argparse.Namespace) -> int:
 
 
 def _local_list(_options: argparse.Namespace) -> int:
-    from zoolab.commands.local import show_table
+    from zoolab.commands.models import show_table
 
     return show_table()
 
 
 def _local_fetch(options: argparse.Namespace) -> int:
-    from zoolab.commands.local import fetch_all
+    from zoolab.commands.models import fetch_all
 
     return fetch_all(options.models)
 

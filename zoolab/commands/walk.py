@@ -19,9 +19,9 @@ from zoolab.policy import Permissions, ask_user
 from zoolab.records import Decision, Step
 from zoolab.runs import Trace
 from zoolab.secrets import scrub
-from zoolab.show.headlines import headline
 from zoolab.show.moment import Moment, moments_of
 from zoolab.show.text import change, details
+from zoolab.show.wording import headline
 from zoolab.trace.events import events_of
 from zoolab.trace.log import drive
 

@@ -2,9 +2,8 @@
 
 catalog.py         which there are, and what a row holds
 loading.py         as rows, data frames, traces and tools
-judging.py         whether arguments say what was meant
 berkeley.py        the cases of the Berkeley Function-Calling Leaderboard
-berkeley_types.py  its tools and its ground truth, as JSON Schema and JSON
+berkeley_types.py  its tools and its ground truth; whether arguments say what was meant
 
 They are made by `python -m tools.datasets` in a checkout of zoolab.
 """

@@ -22,8 +22,7 @@ from zoolab.grading.channel import Channel
 from zoolab.grading.filesystem import places_for
 from zoolab.grading.labs import Lab
 from zoolab.grading.student import cleaned
-from zoolab.grading.usage import Use, used_below
-from zoolab.grading.waiting import WHOLE, Process
+from zoolab.grading.waiting import WHOLE, Process, Use, used_below
 from zoolab.grading.worker.jail import NAMESPACES, Bounds, Plan
 from zoolab.grading.worker.kernel import USES as KERNEL_USES
 

@@ -65,22 +65,12 @@ class Walk(Iterator[Step]):
 
     def __next__(self) -> Step:
         answer, self._answer = self._answer, None
-        if not is_held():
-            return self._by_hand(self._steps.send, answer)
-        try:  # as `_advance`, without the call: this is what a recorded walk does at each step
-            step = self._steps.send(answer)
-        except StopIteration as end:
-            self.messages, self._seen = end.value, False
-            raise
-        self._seen = True
-        return step
+        return self._go_on(self._steps.send, answer)
 
     def send(self, answer: Answer) -> Step:
         """Answer the step that was just seen (None leaves it as it is), and return the next one."""
         answer, self._answer = (self._answer if answer is None else answer), None
-        if is_held():
-            return self._advance(self._steps.send, answer)
-        return self._by_hand(self._steps.send, answer)
+        return self._go_on(self._steps.send, answer)
 
     def throw(self, error: BaseException) -> Step:
         """Raise an error at the step that was just seen.
@@ -88,9 +78,11 @@ class Walk(Iterator[Step]):
         Most errors end the walk. After a `KeyboardInterrupt` at a step that waits for permission it goes
         on until the calls of the turn are answered, and raises the interrupt then.
         """
-        return self._by_hand(self._steps.throw, error)
+        return self._go_on(self._steps.throw, error)
 
-    def _by_hand(self, advance: Callable[[Any], Step], given: Any) -> Step:
+    def _go_on(self, advance: Callable[[Any], Step], given: Any) -> Step:
+        if is_held():
+            return self._advance(advance, given)
         step, self._missed = self._missed, None
         if step is None:
             with Hold():
@@ -205,7 +197,9 @@ def walk(
         first_turn=first_turn,
         validator=validator,
     )
-    registry, opening = _equipped(tools, model), [read_only(message) for message in messages]
+    equip = about(model).equip  # a model that injects faults into tools has a hand in the registry
+    registry = as_registry(tools) if equip is None else as_registry(equip(as_registry(tools)))
+    opening = [read_only(message) for message in messages]
     denied = deny_names(deny, registry)
     for tool in registry if validator == "rs" else ():
         tool.checker.compile(validator)
@@ -237,10 +231,3 @@ def _steps(
             turns.end()
     finally:
         turns.runner.close()
-
-
-def _equipped(tools: Tools, model: Model) -> ToolRegistry:
-    """The registry; a model that injects faults into tools has a hand in it."""
-    registry = as_registry(tools)
-    equip = about(model).equip
-    return registry if equip is None else as_registry(equip(registry))

@@ -117,7 +117,13 @@ class Turns:
 
     def ask(self, model: Model) -> Ask:
         """Begin a turn: show the request, and return the reply of the model."""
-        self._begin_turn()
+        if self.turn - self.options.first_turn + 1 >= self.limits.turns:
+            raise ToolLoopLimitReached(
+                f"no answer after {self.limits.turns} turns",
+                advice="raise Limits(turns=...) or see what it repeats",
+            )
+        self.budget.begin_request()
+        self.turn += 1
         first, choice = self.turn == self.options.first_turn, self.options.tool_choice
         if self.options.retrieve is not None and self.calls != "text":
             self.offered = tuple(tool.sent for tool in self._pick(self.messages))
@@ -263,15 +269,6 @@ class Turns:
         except Exception as error:
             advice = "its traceback is the __cause__ of this error"
             raise ModelError(f"the model raised {said(error)}", advice=advice) from error
-
-    def _begin_turn(self) -> None:
-        if self.turn - self.options.first_turn + 1 >= self.limits.turns:
-            raise ToolLoopLimitReached(
-                f"no answer after {self.limits.turns} turns",
-                advice="raise Limits(turns=...) or see what it repeats",
-            )
-        self.budget.begin_request()
-        self.turn += 1
 
     def _judge(self, call: ToolCall, cut: bool) -> Verdict:
         if self.options.tool_choice == "none":

@@ -15,8 +15,7 @@ from zoolab.plots.display import (
     headline,
     plain,
 )
-from zoolab.plots.frames import check_frame, is_known, score_of
-from zoolab.plots.intervals import draw_rates
+from zoolab.plots.frames import check_frame, draw_rates, is_known, score_of
 from zoolab.study.statistics import Scores, paired_difference, rate
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from zoolab.plots.display import INK, SMALL, Display, count, headline
-from zoolab.plots.frames import check_trace, graded_in, is_known, runs_in, steps_in
-from zoolab.plots.intervals import draw_rates
+from zoolab.plots.frames import check_trace, draw_rates, graded_in, is_known, runs_in, steps_in
 from zoolab.study.statistics import rate
 from zoolab.trace.frame import to_frame
 

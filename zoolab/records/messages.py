@@ -61,35 +61,19 @@ class Messages(Sequence[Message]):
         return repr(self.tolist())
 
     def tolist(self) -> list[Message]:
-        """A list of the same messages, read-only as they are.
-
-        >>> Messages([]).tolist()
-        []
-        """
+        """A list of the same messages, read-only as they are."""
         return read_only_list(self._log[: self._length])
 
     def first(self, length: int) -> Messages:
-        """The first `length` of them, at no cost.
-
-        >>> len(Messages([{"role": "user"}]).first(0))
-        0
-        """
+        """The first `length` of them, at no cost."""
         return Messages._moment(self._log, min(length, self._length))
 
     def since(self, index: int) -> list[Message]:
-        """The messages from `index` on.
-
-        >>> Messages([{"role": "user"}]).since(1)
-        []
-        """
+        """The messages from `index` on."""
         return read_only_list(self._log[index : self._length])
 
     def with_next(self, message: Message) -> Messages:
-        """The moment after this one, with one more message.
-
-        >>> len(Messages().with_next({"role": "user"}))
-        1
-        """
+        """The moment after this one, with one more message."""
         log, length = self._log, self._length
         if len(log) != length:
             log = log[:length]

@@ -1,5 +1,6 @@
 """What running a tool needs beside the call itself.
 
-awaited.py   the event loop of async tools and models
-printed.py   what a tool prints, kept beside its value
+awaited.py     the event loop of async tools and models
+interrupts.py  Ctrl-C, held back until a walk can deal with it
+printed.py     what a tool prints, kept beside its value
 """

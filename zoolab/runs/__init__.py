@@ -291,7 +291,7 @@ class Trace(TraceLog):
         >>> "### Request" in Trace.record(walk("Hi", [], Scripted(["Hello"]))).to_markdown()
         True
         """
-        from zoolab.show.markdown import to_markdown
+        from zoolab.show.text import to_markdown
 
         return to_markdown(self)
 

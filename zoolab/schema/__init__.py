@@ -2,10 +2,9 @@
 
 hints.py        type hints become a schema; fragments.py: its parts; strict.py: OpenAI's strict mode
 fields.py       pydantic's `Field(...)` of a parameter or a member
-functions.py    what a function says of itself: its parameters, its hints, its docstring
-binding.py      JSON arguments become what the type hints say
+functions.py    what a function says of itself, and its arguments made of JSON
 checker.py      does a value meet a schema? describe.py: what is wrong, in words
-drafts.py       the drafts of JSON Schema, within bounds; patterns.py: their regular expressions
-formats.py      a tool as each API expects it; openapi.py: schemas as Gemini writes them
-plain.py        a yes to the plainest schemas; quick.py: a yes by jsonschema-rs, for sweeps
+drafts.py       the drafts of JSON Schema, within bounds, with their regular expressions
+formats.py      a tool as each API expects it, and schemas as Gemini writes them
+quick.py        a yes by jsonschema-rs, for sweeps
 """

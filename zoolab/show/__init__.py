@@ -3,11 +3,10 @@
 moment.py       a step, its turn and its call
 blocks.py       the telling of a step; definitions.py: that of the tools
 block_types.py  the kinds of blocks; bounds.py: how much text they may hold
-headlines.py    a step in one line; wording.py: sizes, times, calls and schemas as text
-text.py         the blocks in a terminal
+wording.py      a step in one line; sizes, times, calls and schemas as text
+text.py         the blocks in a terminal, and a run as Markdown
 page.py         the story page; html_blocks.py: the blocks in it
 markup.py       HTML that cannot hold unescaped text
-markdown.py     the requests, replies and messages[] of a run as Markdown
 wires.py        one turn in the formats of five APIs
 inspector/      the widget, and the same as a page without a kernel
 otel/           spans for OpenTelemetry

@@ -9,9 +9,8 @@ from typing import Any
 from zoolab.errors import Problem
 from zoolab.records import Fault, Message
 from zoolab.show.bounds import MAX_ROWS, TEXT, Room, pretty
-from zoolab.show.headlines import headline
-from zoolab.show.wording import calls_of, content_of, count, differences, other_fields
-from zoolab.trace.injected import fault_line
+from zoolab.show.wording import calls_of, content_of, count, differences, headline, other_fields
+from zoolab.trace.frame import fault_line
 from zoolab.trace.log import TraceLog
 
 Block = dict[str, Any]

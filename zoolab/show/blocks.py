@@ -38,7 +38,6 @@ from zoolab.show.block_types import (
 )
 from zoolab.show.bounds import LINE, MAX_ROWS, Room, pretty
 from zoolab.show.definitions import define_blocks
-from zoolab.show.headlines import headline
 from zoolab.show.moment import Moment
 from zoolab.show.wording import (
     as_text,
@@ -46,6 +45,7 @@ from zoolab.show.wording import (
     content_of,
     count,
     duration,
+    headline,
     other_fields,
     python_call,
     size,

@@ -13,11 +13,19 @@ from zoolab.records import Decision, Message, Outcome, Record, Request, Step, To
 from zoolab.show.block_types import fault_note, message_row
 from zoolab.show.blocks import MAX_BYTES, blocks_of_record
 from zoolab.show.bounds import Room
-from zoolab.show.headlines import headline
 from zoolab.show.html_blocks import render_blocks, render_message
 from zoolab.show.markup import Html, block, clipped, code, facts, folded, join, note, style_sheet, tag
 from zoolab.show.moment import Moment, moments_of
-from zoolab.show.wording import as_text, change_as_text, content_of, count, duration, listed, one_line
+from zoolab.show.wording import (
+    as_text,
+    change_as_text,
+    content_of,
+    count,
+    duration,
+    headline,
+    listed,
+    one_line,
+)
 from zoolab.trace.codec import encode_record
 from zoolab.trace.log import TraceLog
 from zoolab.trace.summary import tokens_used

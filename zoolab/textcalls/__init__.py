@@ -1,17 +1,15 @@
 """Calls that a model wrote into its text, in the formats of the model families; one file a kind of format.
 
 thoughts.py   what a model only thinks is not a call
-hermes.py     JSON between marks: <tool_call>{"name": ..., "arguments": ...}</tool_call>; Apertus
-tagged.py     names and values in tags: Qwen3-Coder, GLM, MiniMax M2, DeepSeek since 3.2, Kimi K3
-minimax.py    names and values in tags that may be nested: MiniMax M3
-headed.py     the name in a head, the arguments as JSON: Mistral, Kimi K2, DeepSeek until 3.1, gpt-oss
+tagged.py     names and values in tags: Qwen3-Coder, GLM, MiniMax, DeepSeek since 3.2, Kimi K3
+headed.py     JSON between marks, with the name inside (Hermes, Qwen, Apertus) or before it (Mistral, Kimi K2,
+              DeepSeek until 3.1, gpt-oss)
 gemma.py      call:name{key:value}: FunctionGemma, Gemma 4
 pythonic.py   [get_weather(city="Oslo")], the same as code of Gemma 3 and OLMo 3, name.call(...) of Llama
 plain.py      JSON on lines of its own, or the first object with name and arguments; Llama 3, Cohere
-broken.py     the same with arguments that are not JSON
 nearly.py     what looks like a call and is not read
 
-calls.py      a call as it was found in a text
+calls.py      a call as it was found in a text, also with arguments that are not JSON
 objects.py    JSON objects inside a text
 """
 
@@ -23,16 +21,20 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from zoolab.jsontext import MAX_CHARS
-from zoolab.textcalls.broken import broken_calls
-from zoolab.textcalls.calls import TextCall
+from zoolab.textcalls.calls import TextCall, broken_calls
 from zoolab.textcalls.gemma import read_gemma
-from zoolab.textcalls.headed import read_deepseek, read_gpt_oss, read_kimi, read_mistral
-from zoolab.textcalls.hermes import read_apertus, read_hermes
-from zoolab.textcalls.minimax import read_minimax_m3
+from zoolab.textcalls.headed import (
+    read_apertus,
+    read_deepseek,
+    read_gpt_oss,
+    read_hermes,
+    read_kimi,
+    read_mistral,
+)
 from zoolab.textcalls.nearly import near_call
 from zoolab.textcalls.plain import plain_calls, read_llama, read_plain
 from zoolab.textcalls.pythonic import read_built_in, read_pythonic, read_tool_code
-from zoolab.textcalls.tagged import read_glm, read_invoke, read_kimi_3, read_qwen_coder
+from zoolab.textcalls.tagged import read_glm, read_invoke, read_kimi_3, read_minimax_m3, read_qwen_coder
 from zoolab.textcalls.thoughts import spoken, spoken_span
 
 if TYPE_CHECKING:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from itertools import zip_longest
+from dataclasses import replace
+from itertools import pairwise, zip_longest
 
-from zoolab.textcalls.calls import TextCall
+from zoolab.textcalls.calls import Reader, TextCall, by_name, in_tag, read_broken_block, run_of
 from zoolab.textcalls.objects import Objects
 
 _NAME = r"(?P<name>[A-Za-z_][\w.-]{0,127})"
@@ -79,3 +80,49 @@ def _read(text: str, head: re.Pattern[str]) -> list[TextCall]:
 def _end_of_broken(text: str, start: int, limit: int) -> int:
     mark = _AFTER_BROKEN.search(text, start, limit)
     return mark.start() if mark else limit
+
+
+_TAG = re.compile(r"<(?P<close>/?)(?:tool_call|function_call|functioncall|tools)>|\Z")
+_APERTUS = re.compile(r"<\|tools_prefix\|>|(?P<close><\|tools_suffix\|>)|\Z")
+_BEFORE_CALL = re.compile(r"\s*+(?:<!\[CDATA\[\s*+)?+(?:```\w{0,16}\s*+)?(?:\[\s*+)?(?=\{)")
+_BETWEEN_CALLS = re.compile(r"\s*+,?\s*+")
+
+
+def read_hermes(text: str) -> list[TextCall]:
+    """The calls in `<tool_call>` tags, broken ones included.
+
+    >>> block = '<tool_call>{"name": "%s", "arguments": {}}</tool_call>'
+    >>> [call.name for call in read_hermes("Both: " + block % "f" + block % "g")]
+    ['f', 'g']
+    """
+    return _tagged_calls(text, _TAG, in_tag)
+
+
+def read_apertus(text: str) -> list[TextCall]:
+    """`<|tools_prefix|>[{"name": {arguments}}]<|tools_suffix|>`.
+
+    >>> read_apertus('<|tools_prefix|>[{"f": {"x": 1}}, {"g": {}}]<|tools_suffix|>')[0].arguments
+    '{"x": 1}'
+    """
+    return _tagged_calls(text, _APERTUS, by_name)
+
+
+def _tagged_calls(text: str, tags: re.Pattern[str], read: Reader) -> list[TextCall]:
+    objects = Objects(text)
+    calls: list[TextCall] = []
+    end = 0
+    for tag, following in pairwise(tags.finditer(text)):
+        before = _BEFORE_CALL.match(text, tag.end())
+        if tag["close"] or tag.start() < end or before is None:
+            continue
+        inside, end = _calls_in_block(objects, before.end(), following.start(), read)
+        calls += [replace(call, at=tag.start()) for call in inside]
+    return calls
+
+
+def _calls_in_block(objects: Objects, start: int, end: int, read: Reader) -> tuple[list[TextCall], int]:
+    found = objects.at(start)
+    if found is None:
+        return read_broken_block(objects.text[start:end]), end
+    calls, stop = run_of(objects, found, read, _BETWEEN_CALLS)
+    return calls, stop if calls else found.end

@@ -6,8 +6,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from zoolab.textcalls.broken import broken_calls
-from zoolab.textcalls.calls import TextCall, with_arguments, with_parameters
+from zoolab.textcalls.calls import TextCall, broken_calls, with_arguments, with_parameters
 from zoolab.textcalls.objects import JSONObject, Objects
 
 _NEAR = 256

@@ -1,12 +1,11 @@
 """Ready tools, one file a domain, each on a small world that is the same every time.
 
-starter.py     ten tools to begin with: arithmetic, weather, services, notes
+starter.py     ten tools to begin with: arithmetic, weather, services, notes; and the time
 devops.py      hosts, services, logs and disks
 support.py     tickets and a knowledge base
 analytics.py   a SQLite database that can only be read
 security.py    events, reputations, and hosts that can be cut off
 files.py       a folder, and nothing outside it
-clock.py       the time
 tasks.py       a list of tasks
 catalog.py     all of these by name
 outline.py     the outline of a file, for files.py

@@ -7,10 +7,9 @@ from types import MappingProxyType
 
 from zoolab.errors import InvalidInput
 from zoolab.toolbox.analytics import analytics_tools
-from zoolab.toolbox.clock import clock_tools
 from zoolab.toolbox.devops import devops_tools
 from zoolab.toolbox.security import security_tools
-from zoolab.toolbox.starter import TOOLS, starter_tools
+from zoolab.toolbox.starter import TOOLS, clock_tools, starter_tools
 from zoolab.toolbox.support import support_tools
 from zoolab.toolbox.tasks import task_tools
 from zoolab.tools import ToolRegistry

@@ -14,8 +14,6 @@ changes nothing, and a named warning for each change that this took (warnings.py
 chat.py       reads a request in OpenAI's form
 normalise.py  makes a request plain
 reading.py    reads what somebody else wrote
-
-invariants.py holds the rules for every conversation.
 """
 
 from __future__ import annotations

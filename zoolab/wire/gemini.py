@@ -29,7 +29,7 @@ from typing import Any
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode, excerpt
 from zoolab.records import Message, Request
-from zoolab.schema.openapi import LISTS, MAPS, SINGLE, from_openapi
+from zoolab.schema.formats import LISTS, MAPS, SINGLE, from_openapi
 from zoolab.wire.chat import (
     as_list,
     calls_of,

@@ -9,11 +9,10 @@ trailing_comma: a comma before the closing brace -> invalid_json
 number_key_result: a key that is a number -> execution_failed
 
 kinds.py      what can be broken, the error that a walk should meet it with, and what is broken here
-endpoint.py   statuses and dropped streams, through the real client
 replies.py    a whole reply, or a call in it
 arguments.py  the arguments of a call
 tools.py      tools that misbehave, and what they return
-model.py      the model that has all of it
+model.py      the model that has all of it, and its endpoint: statuses and dropped streams
 """
 
 from __future__ import annotations

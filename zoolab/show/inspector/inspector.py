@@ -18,7 +18,7 @@ from zoolab.show.inspector import forks
 from zoolab.show.inspector.driver import Driver
 from zoolab.show.inspector.edits import edited
 from zoolab.show.inspector.overview import first_error, overview_of, packed
-from zoolab.show.inspector.saved import display_both, kept_story, story_of
+from zoolab.show.inspector.static_page import display_both, kept_story, story_of
 from zoolab.show.inspector.views import View, add_note, compared, live_of, notes_of, panel_in, partner
 from zoolab.trace.log import TraceLog
 

@@ -9,13 +9,12 @@ from zoolab.records import Record
 from zoolab.show.block_types import note
 from zoolab.show.blocks import blocks
 from zoolab.show.bounds import MAX_ROWS, Room, sendable
-from zoolab.show.headlines import headline
 from zoolab.show.inspector.code import code_of
 from zoolab.show.inspector.edits import fields_of
 from zoolab.show.inspector.overview import MARK_WORDS, marks_of
 from zoolab.show.inspector.tabs import diff_tab, full_tab, raw_tab
 from zoolab.show.moment import Moment, kind_after
-from zoolab.show.wording import count
+from zoolab.show.wording import count, headline
 
 #: Bytes of JSON; all in all a panel stays under 200 kB.
 _EDIT, _DIFF, _FULL, _RAW = 40_000, 16_000, 24_000, 40_000

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from zoolab.jsontext import encode
 from zoolab.show.bounds import sendable
@@ -17,9 +17,12 @@ from zoolab.show.inspector.panel import panel_of
 from zoolab.show.inspector.views import notes_of
 from zoolab.show.markup import visible
 from zoolab.show.moment import Moment
-from zoolab.show.page import render_fragment
+from zoolab.show.page import MAX_STEPS, render_fragment
 from zoolab.show.wording import one_line
 from zoolab.trace.log import TraceLog
+
+if TYPE_CHECKING:
+    from zoolab.trace.log import TraceLog
 
 #: Bytes of panels; the steps after that are named, and have no panel.
 MAX_PANELS = 20_000_000
@@ -137,3 +140,52 @@ def _file(name: str) -> str:
 
 def _escaped(text: str) -> str:
     return escape(visible(text))
+
+
+#: Steps of the story beside the widget, if the trace is too long to be told whole.
+FEW_STEPS = 8
+
+# The second rule is for the notebook's own line about a dead widget.
+_KEPT = """<div class="zoolab-kept"><style>
+.jp-OutputArea:has(.zl) > .jp-OutputArea-child:has(.zoolab-kept):not(:has(.zl)),
+.jp-OutputArea:has(.zoolab-kept):not(:has(.zl)) > .jp-OutputArea-child:has(> .jupyter-widgets) {
+  display: none;
+}
+</style><p><i>Saved from the inspector. To step through it, run the cell again.</i></p>"""
+
+
+def story_of(trace: TraceLog) -> str:
+    """The story of a trace as HTML, as long as beside a widget it may be.
+
+    >>> from zoolab import Scripted, run
+    >>> story_of(run("Hi", [], Scripted(["Hello"])))[:26]
+    '<div class="zoolab-story">'
+    """
+    return render_fragment(trace, MAX_STEPS if len(trace) <= MAX_STEPS else FEW_STEPS)
+
+
+def kept_story(trace: TraceLog) -> dict[str, Any]:
+    """An output of its own, since of one output a notebook shows the widget and nothing else, dead or alive.
+
+    >>> from zoolab import Scripted, run
+    >>> "Hello" in kept_story(run("Hi", [], Scripted(["Hello"])))["text/html"]
+    True
+    """
+    return {"text/html": f"{_KEPT}{story_of(trace)}</div>", "text/plain": ""}
+
+
+def display_both(widget: dict[str, Any], metadata: dict[str, Any], trace: TraceLog) -> Any:
+    """Display a widget and the story that is kept; returns the handle by which the story is replaced.
+
+    >>> from IPython.utils.capture import capture_output
+    >>> from zoolab import Scripted, run
+    >>> with capture_output() as captured:
+    ...     _ = display_both({"text/plain": "a widget"}, {}, run("Hi", [], Scripted(["Hello"])))
+    >>> "a widget" in captured.stdout and "Hello" in captured.stdout
+    True
+    """
+    from IPython import display as shown
+
+    display: Any = shown.display
+    display(widget, metadata=metadata, raw=True)
+    return display(kept_story(trace), raw=True, display_id=True)

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from zoolab.jsontext import encode
 from zoolab.records import Failure, Message, Reply, Request, Tool
-from zoolab.show.otel.attributes import (
+from zoolab.show.otel.spans import (
+    Exporter,
     as_name,
     as_number,
     as_scalar,
@@ -28,11 +29,10 @@ from zoolab.show.otel.attributes import (
     encode_reply,
     member,
 )
-from zoolab.show.otel.spans import Exporter
 from zoolab.show.otel.timeline import Timeline, Window, window_of, window_within
 from zoolab.tools import ToolRegistry
 from zoolab.trace.calls import Call, Turn
-from zoolab.trace.injected import faults_by_step
+from zoolab.trace.frame import faults_by_step
 from zoolab.trace.log import TraceLog
 
 if TYPE_CHECKING:
