@@ -225,7 +225,7 @@ WRONG: dict[str, tuple[list[str], str]] = {
     ),
     "unknown weights": (["local", "fetch", "nonsense"], "no local model is named 'nonsense'"),
     "no notebook": (["lab", "frob.ipynb"], "no notebook frob.ipynb"),
-    "nobody to record": (["record", "r.jsonl", "Hi"], "nobody to record; give --local"),
+    "no model is named": (["record", "r.jsonl", "Hi"], "no model is named; give --local"),
     "nothing to record": (["record", "r.jsonl", "--scripted"], "nothing to record; give a prompt"),
     "no prompts": (["record", "r.jsonl", "--scripted", "--prompts", "frob"], "cannot read frob: No such"),
     "garbage prompts": (

@@ -850,7 +850,7 @@ def test_as_registry():
     assert len(as_registry([])) == 0
     assert as_registry(iter([made]))["len_of"] is made
     for wrong in (5, None, "add", {"add": 1}, [5], ["add"]):
-        with pytest.raises(InvalidInput, match=r"is no tool; expected"):
+        with pytest.raises(InvalidInput, match=r"is not a tool; expected"):
             as_registry(wrong)
     with pytest.raises(InvalidInput, match="two tools are named 'one'"):
         as_registry([one, one])

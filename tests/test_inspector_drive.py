@@ -109,7 +109,7 @@ def test_a_permission_is_waited_for(choice: str, said: str) -> None:
 
 def test_no_other_word_allows() -> None:
     driver = driven([("wipe", {})], "Done.")
-    with pytest.raises(InvalidInput, match="no permission waits"):
+    with pytest.raises(InvalidInput, match="no step waits for permission"):
         driver.decide("once")
     driver.run()
     for junk in ("yes", None, 1, ["once"], "pending"):

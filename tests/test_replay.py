@@ -111,7 +111,7 @@ CHANGES: dict[str, tuple[Request, str]] = {
 def test_any_change_of_the_question_is_a_miss_that_shows_the_change(tmp_path: Path, change: str) -> None:
     replay = recorded(tmp_path / "r.jsonl", "Hi")
     request, shown = CHANGES[change]
-    with pytest.raises(ReplayMiss, match=r"r\.jsonl holds no such request, among 1") as caught:
+    with pytest.raises(ReplayMiss, match=r"r\.jsonl holds no such request among its 1") as caught:
         replay(request)
     changed = [line for line in caught.value.difference.splitlines() if line[:1] in "+-"]
     assert any(shown in line for line in changed)
@@ -261,7 +261,7 @@ BROKEN: dict[str, tuple[str | bytes, str]] = {
     "no header": (encode(PAIR), "line 1, does not begin a recording"),
     "truncated": (f"{encode(HEADER)}\n{encode(PAIR)}\n{encode(PAIR)[:60]}", "line 3, is not JSON"),
     "blank line": (f"{encode(HEADER)}\n\n{encode(PAIR)}\n", "line 2, is not JSON"),
-    "two in one": (f"{encode(HEADER)}\n{encode(HEADER)}\n", "line 2, is no part of a recording"),
+    "two in one": (f"{encode(HEADER)}\n{encode(HEADER)}\n", "line 2, is not part of a recording"),
     "no response": (f"{encode(HEADER)}\n{encode({**PAIR, 'response': {}})}", "line 2, is no part"),
     "no choices": (
         f"{encode(HEADER)}\n{encode({**PAIR, 'response': {'choices': []}})}",

@@ -304,7 +304,7 @@ def test_any_text_is_judged(raw, judge):
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        ({"name": "add", "arguments": "{}"}, "is no ToolCall; expected a ToolCall; read_calls"),
+        ({"name": "add", "arguments": "{}"}, "is not a ToolCall; expected a ToolCall; read_calls"),
         (ToolCall(1, 0, "call_1", "add", {"a": 1}), "the arguments of a call are a dict; expected the text"),
     ],
 )

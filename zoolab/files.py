@@ -73,7 +73,9 @@ def _append(path: Path, text: str, mode: int) -> None:
     except OSError as error:
         raise InvalidInput(f"cannot write {path}: {error.strerror}", advice="choose another place") from None
     if written != len(data):
-        raise InvalidInput(f"cannot write {path}: a part of a line went in", advice="make room on the disk")
+        raise InvalidInput(
+            f"cannot write {path}: only a part of a line was written", advice="make room on the disk"
+        )
 
 
 @contextmanager
@@ -88,7 +90,7 @@ def locked(path: Path, seconds: float = LOCK_SECONDS) -> Generator[None]:
     >>> with locked(lock), locked(lock, seconds=0):
     ...     pass
     Traceback (most recent call last):
-    zoolab.errors.InvalidInput: ...lock is held by somebody else; try again
+    zoolab.errors.InvalidInput: ...lock is held by another process; try again
     """
     from filelock import FileLock, Timeout
 
@@ -96,7 +98,7 @@ def locked(path: Path, seconds: float = LOCK_SECONDS) -> Generator[None]:
     try:
         lock.acquire()
     except Timeout:
-        raise InvalidInput(f"{path} is held by somebody else", advice="try again") from None
+        raise InvalidInput(f"{path} is held by another process", advice="try again") from None
     except OSError as error:
         raise InvalidInput(f"cannot lock {path}: {error.strerror}", advice="choose another place") from None
     try:

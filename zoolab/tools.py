@@ -182,7 +182,7 @@ class Tool(Generic[P, R_co]):
         {'name': 'now', 'description': 'The time.', 'input_schema': {'type': 'object', 'properties': {}}}
         """
         if format not in TOOL_FORMATS:
-            raise InvalidInput(f"no tool format {format!r}", expected=", ".join(TOOL_FORMATS))
+            raise InvalidInput(f"there is no tool format {format!r}", expected=", ".join(TOOL_FORMATS))
         made: dict[str, Any] = plain(self._in_format(format))
         return made
 
@@ -405,7 +405,7 @@ class ToolRegistry:
         if is_callable_tool(tool):
             tool = from_callable_tool(tool)
         if not isinstance(tool, Tool):
-            raise InvalidInput(f"{excerpt(tool)} is no tool", advice="make it one with zoolab.tool(...)")
+            raise InvalidInput(f"{excerpt(tool)} is not a tool", advice="make it one with zoolab.tool(...)")
         if tool.name in self._tools:
             raise InvalidInput(f"two tools are named {tool.name!r}", advice="give one of them another name")
         self._tools[tool.name] = tool

@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
         print(files("zoolab.study").joinpath("example.toml").read_text(encoding="utf-8"), end="")
         return DONE
     if options.config is None:
-        raise InvalidInput("there is no CONFIG.toml", advice="zoolab experiment --example prints one")
+        raise InvalidInput("no configuration file is named", advice="zoolab experiment --example prints one")
     path = Path(options.config)
     config = read_config(path)
     folder = Path(options.out) if options.out else path.with_name(f"{path.stem}-results")

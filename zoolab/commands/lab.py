@@ -36,7 +36,7 @@ def lab_command(no_browser: bool, port: int | None, options: list[str]) -> list[
     named = [option for option in options if option.endswith(".ipynb") and not option.startswith("-")]
     target = Path(named[0]) if named else _first_notebook()
     if named and not target.exists():
-        raise InvalidInput(f"no notebook {named[0]}", expected="the path of a .ipynb file")
+        raise InvalidInput(f"there is no notebook {named[0]}", expected="the path of a .ipynb file")
     given = [option for option in options if option not in named]
     own = {option.partition("=")[0] for option in given}
     usual = list(QUIET)

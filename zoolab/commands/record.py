@@ -27,7 +27,7 @@ def record(options: argparse.Namespace) -> int:
     """Hold each conversation once, and say in a line what came of it."""
     if options.local is None and not is_live(options) and not options.scripted:
         raise InvalidInput(
-            "nobody to record", advice="give --local, --live, --model, --base-url or --scripted"
+            "no model is named", advice="give --local, --live, --model, --base-url or --scripted"
         )
     if not (options.prompt or options.prompts):
         raise InvalidInput("nothing to record", advice="give a prompt, or --prompts FILE")

@@ -130,10 +130,12 @@ def fault_study(
     names, shares = list(dict.fromkeys(faults)), list(dict.fromkeys(rates))
     unknown = next((name for name in names if name not in FAULTS), None)
     if unknown is not None:
-        raise InvalidInput(f"no fault {excerpt(unknown)}", expected=f"some of {excerpt([*FAULTS], 200)}")
+        raise InvalidInput(
+            f"there is no fault {excerpt(unknown)}", expected=f"some of {excerpt([*FAULTS], 200)}"
+        )
     wrong = next((share for share in shares if not 0 < share <= 1), None)
     if wrong is not None or not shares:
-        raise InvalidInput(f"a rate of {excerpt(wrong)}", expected="numbers above 0, to 1")
+        raise InvalidInput(f"a rate is {excerpt(wrong)}", expected="numbers above 0, to 1")
     grid: dict[str, tuple[str, float]] = {NO_FAULT: (NO_FAULT, 0.0)}
     variants: dict[str, Any] = {NO_FAULT: {}}
     for name in names:

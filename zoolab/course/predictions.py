@@ -36,7 +36,7 @@ class Prediction:
     def choose(self, option: Any) -> Prediction:
         """Answer in code, where there are no buttons to press."""
         if option not in self.options:
-            raise InvalidInput(f"{option!r} is no option", expected=", ".join(map(repr, self.options)))
+            raise InvalidInput(f"{option!r} is not an option", expected=", ".join(map(repr, self.options)))
         self.choice = option
         return self
 
@@ -113,7 +113,7 @@ def predict(question: str, options: Sequence[Any]) -> Prediction:
     4. You said: 3. Each call and each result is one.
     """
     if len(options) < 2 or isinstance(options, str):
-        raise InvalidInput("a question with one answer", expected="a list of at least two options")
+        raise InvalidInput("the question has only one option", expected="a list of at least two options")
     return _asked_before(question, options) or Prediction(question, options)
 
 

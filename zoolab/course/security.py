@@ -245,7 +245,7 @@ def security_study(
     """
     models = SCRIPTS if models is None else models
     if not isinstance(models, Mapping) or not models:
-        raise InvalidInput("models are no dict", expected="models by name, such as local_models()")
+        raise InvalidInput("models is not a dict", expected="models by name, such as local_models()")
     cases = security_cases(attacks, tasks)
     done = experiment(cases, dict(defences), dict(models), scorers=[score_security], **options)
     return SecurityStudy(done, {name: _who_is(model) for name, model in models.items()})

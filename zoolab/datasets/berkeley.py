@@ -63,11 +63,11 @@ def bfcl(*categories: str) -> pd.DataFrame:
 
     >>> bfcl("cats")
     Traceback (most recent call last):
-    zoolab.errors.InvalidInput: no category 'cats'; expected simple_python, ...
+    zoolab.errors.InvalidInput: there is no category 'cats'; expected simple_python, ...
     """
     wrong = [name for name in categories if name not in CATEGORIES]
     if wrong:
-        raise InvalidInput(f"no category {wrong[0]!r}", expected=", ".join(CATEGORIES))
+        raise InvalidInput(f"there is no category {wrong[0]!r}", expected=", ".join(CATEGORIES))
     files = _files()
     rows = [
         _row(*pair, category) for category in categories or CATEGORIES for pair in _pairs(files, category)

@@ -54,10 +54,10 @@ def export_labs(names: Iterable[str], kind: str, out: Path) -> list[Path]:
 
     >>> export_labs(["l3"], "canvas", Path("out"))
     Traceback (most recent call last):
-    zoolab.errors.InvalidInput: no format 'canvas'; expected one of nbgrader, otter
+    zoolab.errors.InvalidInput: there is no format 'canvas'; expected one of nbgrader, otter
     """
     if kind not in FORMATS:
-        raise InvalidInput(f"no format {kind!r}", expected=f"one of {', '.join(FORMATS)}")
+        raise InvalidInput(f"there is no format {kind!r}", expected=f"one of {', '.join(FORMATS)}")
     wanted = list(names) or lab_names()
     files = {out / place: text for name in wanted for place, text in FORMATS[kind](name).items()}
     new = {path: text for path, text in files.items() if _is_new(path, text)}

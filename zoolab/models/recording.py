@@ -174,7 +174,7 @@ def _checked_pair(entry: dict[str, Any], where: str) -> dict[str, Any]:
     except (KeyError, IndexError, TypeError):
         known = False
     if not known:
-        raise InvalidInput(f"{where} is no part of a recording", expected="a request and its response")
+        raise InvalidInput(f"{where} is not part of a recording", expected="a request and its response")
     return entry
 
 

@@ -85,7 +85,7 @@ class Replay:
     def _miss(self, body: dict[str, Any]) -> ReplayMiss:
         difference = self.recording.difference(body)
         return ReplayMiss(
-            f"{self.recording.path.name} holds no such request, among {len(self.recording)}",
+            f"{self.recording.path.name} holds no such request among its {len(self.recording)}",
             advice='ask what was recorded, set LIVE = "local" in a notebook, or record this with live='
             + (f"\n{difference}" if difference else ""),
             difference=difference,

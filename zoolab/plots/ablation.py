@@ -113,7 +113,9 @@ class AblationDisplay(Display):
         rows = rows.drop_duplicates("run_id") if "run_id" in rows else rows
         scores = _by_variant(rows, by, score)
         if baseline is not None and baseline not in scores:
-            raise InvalidInput(f"no variant {excerpt(baseline)}", expected=f"one of {excerpt([*scores])}")
+            raise InvalidInput(
+                f"there is no variant {excerpt(baseline)}", expected=f"one of {excerpt([*scores])}"
+            )
         return cls(scores, baseline or next(iter(scores), None), decisive).plot(ax)
 
     def _is_empty(self) -> bool:
@@ -158,6 +160,6 @@ def _by_variant(rows: pd.DataFrame, by: str, score: str) -> dict[str, Scores]:
     found: dict[str, dict[Hashable, list[float]]] = {}
     for variant, case, value in zip(rows[by], rows["case_id"], rows[score], strict=True):
         if not is_known(variant) or not is_known(case):
-            raise InvalidInput(f"a run without {by} or case_id", advice="name both, or drop the run")
+            raise InvalidInput(f"a run has no {by} or no case_id", advice="name both, or drop the run")
         found.setdefault(str(variant), {}).setdefault(str(case), []).append(score_of(value))
     return dict(found)

@@ -98,7 +98,9 @@ class PolicyFile:
         def without_it(known: Remembered) -> Remembered:
             allow, deny = (tuple(r for r in listed if r.text != rule) for listed in (known.allow, known.deny))
             if len(allow) + len(deny) == len(known.allow) + len(known.deny):
-                raise InvalidInput(f"no rule {excerpt(rule)} in {self.path}", advice="see zoolab policy list")
+                raise InvalidInput(
+                    f"there is no rule {excerpt(rule)} in {self.path}", advice="see zoolab policy list"
+                )
             return Remembered(allow, deny)
 
         self._change(without_it)

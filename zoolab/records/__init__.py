@@ -323,7 +323,7 @@ class Decision:
     def __post_init__(self) -> None:
         if self.choice not in _CHOICES:
             advice = f'say "{SYNONYMS[self.choice]}"' if self.choice in SYNONYMS else ""
-            raise InvalidInput(f"a decision {self.choice!r}", expected=", ".join(_CHOICES), advice=advice)
+            raise InvalidInput(f"a decision is {self.choice!r}", expected=", ".join(_CHOICES), advice=advice)
         if self.arguments is not None:
             _set(self, "arguments", read_only(dict(self.arguments)))
 

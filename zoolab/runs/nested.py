@@ -112,7 +112,7 @@ class ToolEnabled:
             self.steps.append(step)
         last = self.steps[-1].record
         if not isinstance(last, Reply):
-            raise ModelError("the model came to no answer", advice="see .steps for how far it came")
+            raise ModelError("the model gave no answer", advice="see .steps for how far it came")
         return replace(last, usage=_usage_of(self.steps, last))
 
     def call_tool(self, name: str, arguments: Mapping[str, Any] | str) -> Any:

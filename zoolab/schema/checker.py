@@ -127,7 +127,7 @@ def check_schema_bounds(schema: Any) -> None:
         )
     if len(_as_json(schema)) > MAX_SCHEMA_CHARS:
         raise InvalidSchema(
-            f"a schema of more than {MAX_SCHEMA_CHARS:,} characters", advice="split the tool in two"
+            f"a schema has more than {MAX_SCHEMA_CHARS:,} characters", advice="split the tool in two"
         )
 
 
@@ -201,7 +201,7 @@ def _as_json(schema: Any) -> str:
 
 def _survey(node: Any, depth: int, draft: str, references: list[str], identifiers: set[str]) -> None:
     if depth < 0:
-        raise InvalidSchema(f"a schema of more than {MAX_SCHEMA_DEPTH} levels", advice="use $defs and $ref")
+        raise InvalidSchema(f"a schema has more than {MAX_SCHEMA_DEPTH} levels", advice="use $defs and $ref")
     if isinstance(node, dict):
         for key, child in node.items():
             if key in ("$ref", "$dynamicRef") and isinstance(child, str):

@@ -198,11 +198,11 @@ def check_against_metaschema(schema: Mapping[str, Any]) -> None:
         found = f"{where} is not JSON Schema: {excerpt(error.message, 200)}"
         raise InvalidSchema(found, expected=draft if "draft" in draft else f"draft {draft}") from None
     except RecursionError:
-        raise InvalidSchema("a schema that is nested too deeply", advice="use $defs and $ref") from None
+        raise InvalidSchema("a schema is nested too deeply", advice="use $defs and $ref") from None
     if all(keyword in encode(schema) for keyword in ('"unevaluatedProperties"', '"patternProperties"')):
         # For this pair jsonschema matches the patterns by `re`, which no time limit stops.
         raise InvalidSchema(
-            "a schema with both unevaluatedProperties and patternProperties",
+            "a schema has both unevaluatedProperties and patternProperties",
             expected="one of the two",
             advice='write "additionalProperties" instead of "unevaluatedProperties"',
         )

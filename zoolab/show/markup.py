@@ -36,7 +36,7 @@ class Html(str):
 
     >>> tag("b" + "r", "x")
     Traceback (most recent call last):
-    zoolab.errors.InvalidInput: <br> is no element of a story; expected article, ...
+    zoolab.errors.InvalidInput: <br> is not an element that a story may have; expected article, ...
     """
 
     __slots__ = ()
@@ -53,7 +53,9 @@ def tag(name: str, /, *children: str | None, **attributes: str | int | None) -> 
     '<p>a&lt;code&gt;b&lt;/code&gt;</p>'
     """
     if name not in _ELEMENTS:
-        raise InvalidInput(f"<{name}> is no element of a story", expected=", ".join(sorted(_ELEMENTS)))
+        raise InvalidInput(
+            f"<{name}> is not an element that a story may have", expected=", ".join(sorted(_ELEMENTS))
+        )
     opening = name + "".join(_attribute(key, value) for key, value in attributes.items() if value is not None)
     closing = "" if name in _VOID else f"</{name}>"
     return Html(f"<{opening}>{join(*children)}{closing}")
@@ -206,6 +208,7 @@ def _attribute(key: str, value: str | int) -> str:
     name = key.rstrip("_").replace("_", "-")
     if name not in _ATTRIBUTES | _MORE:
         raise InvalidInput(
-            f"{name!r} is no attribute of a story", expected=", ".join(sorted(_ATTRIBUTES | _MORE))
+            f"{name!r} is not an attribute that a story may have",
+            expected=", ".join(sorted(_ATTRIBUTES | _MORE)),
         )
     return f' {name}="{escape(visible(str(value)))}"'

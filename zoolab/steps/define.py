@@ -142,7 +142,9 @@ def _as_tool(member: Any) -> Any:
     if isinstance(member, Tool) or is_callable_tool(member):
         return member
     if not callable(member):
-        raise InvalidInput(f"{excerpt(member)} is no tool", expected="tools or functions, for instance [add]")
+        raise InvalidInput(
+            f"{excerpt(member)} is not a tool", expected="tools or functions, for instance [add]"
+        )
     return tool(member)
 
 

@@ -152,7 +152,7 @@ def _no_call(given: object) -> InvalidInput:
         return InvalidInput(
             what, expected="the text that the model wrote", advice="use json.dumps(arguments)"
         )
-    what = f"{excerpt(given)} is no ToolCall"
+    what = f"{excerpt(given)} is not a ToolCall"
     return InvalidInput(what, expected="a ToolCall", advice="read_calls(message) finds those of a message")
 
 

@@ -240,7 +240,7 @@ def read_config(path: Path) -> Config:
     >>> _ = path.write_text("cases = []\\nrepeats = 0\\n" + model)
     >>> read_config(path)
     Traceback (most recent call last):
-    zoolab.errors.InvalidInput: hi.toml, line 2: repeats: expected 1 or more, received 0; mend that line
+    zoolab.errors.InvalidInput: hi.toml, line 2: repeats: expected 1 or more, received 0; correct that line
     """
     text = _read(path, "a TOML file")
     try:
@@ -251,7 +251,7 @@ def read_config(path: Path) -> Config:
     # A key that is misspelt is missing, too: which one it is says more.
     for problem in sorted(problems, key=lambda problem: not problem.expected.startswith("only ")):
         where, said = said_of(problem)
-        raise InvalidInput(f"{path.name}, line {line_of(text, where)}: {said}", advice="mend that line")
+        raise InvalidInput(f"{path.name}, line {line_of(text, where)}: {said}", advice="correct that line")
     return Config(told.get("title", path.stem), _arguments(told, path, text))
 
 
@@ -310,7 +310,7 @@ def _at(place: Place, key: str, keys: Iterable[str] = ()) -> Generator[None]:
         yield
     except ZoolabError as error:
         named = (each for each in sorted(keys, key=len, reverse=True) if each in error.what)
-        raise InvalidInput(f"{place(next(named, key))}: {error}", advice="mend it") from None
+        raise InvalidInput(f"{place(next(named, key))}: {error}", advice="correct it") from None
 
 
 def _cases(told: Any, path: Path, text: str) -> Iterator[tuple[dict[str, Any], Place]]:
@@ -334,7 +334,7 @@ def _case_in(line: str, place: str) -> dict[str, Any]:
         raise InvalidInput(f"{place}: {excerpt(line)}", expected="a JSON object with a prompt, a case a line")
     problems = SchemaChecker(CASE).problems(case)
     if problems:
-        raise InvalidInput(f"{place}: {said_of(problems[0])[1]}", advice="mend that line")
+        raise InvalidInput(f"{place}: {said_of(problems[0])[1]}", advice="correct that line")
     return case
 
 

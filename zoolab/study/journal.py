@@ -285,10 +285,10 @@ def check_header(path: Path) -> None:
 
     >>> check_header(Path(__file__))
     Traceback (most recent call last):
-    zoolab.errors.InvalidInput: ...journal.py is no journal of an experiment; choose another file
+    zoolab.errors.InvalidInput: ...journal.py is not the journal of an experiment; choose another file
     """
     if not check_version(path):
-        raise InvalidInput(f"{path} is no journal of an experiment", advice="choose another file")
+        raise InvalidInput(f"{path} is not the journal of an experiment", advice="choose another file")
 
 
 def check_version(path: Path) -> bool:

@@ -53,7 +53,7 @@ class Traces(Sequence[Trace]):
             return Traces(self._reader, self._places[index])
         place = self._of_run.get(index) if isinstance(index, str) else self._places[index]
         if place is None:
-            raise InvalidInput(f"no run {excerpt(index)}", expected="a run_id of the summary")
+            raise InvalidInput(f"there is no run {excerpt(index)}", expected="a run_id of the summary")
         return self._trace(next(self._reader.at([place])))
 
     @cached_property
@@ -85,7 +85,7 @@ class Experiment:
         """All runs of a journal, in the order in which they ended; also while it is being written.
 
         Raises:
-            InvalidInput: It is no journal of an experiment.
+            InvalidInput: It is not the journal of an experiment.
         """
         reader = Reader(Path(path))
         return cls(reader, array("q", dict(reader.runs()).values()), None)

@@ -238,7 +238,7 @@ def mcnemar(only_first: int, only_second: int) -> float:
     0.021484375
     """
     if min(only_first, only_second) < 0:
-        raise InvalidInput(f"counts {only_first} and {only_second}", expected="0 or more")
+        raise InvalidInput(f"the counts are {only_first} and {only_second}", expected="0 or more")
     differing = only_first + only_second
     term = tail = 1
     for k in range(min(only_first, only_second)):
@@ -254,7 +254,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     [0.03, 0.06, 0.06]
     """
     if not all(0 <= p <= 1 for p in p_values):
-        raise InvalidInput(f"p-values {list(p_values)}", expected="numbers from 0 to 1")
+        raise InvalidInput(f"the p-values are {list(p_values)}", expected="numbers from 0 to 1")
     adjusted, least = [0.0] * len(p_values), 0.0
     for rank, at in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
         least = max(least, min(1.0, (len(p_values) - rank) * p_values[at]))
@@ -266,7 +266,7 @@ def _checked(scores: Scores) -> dict[Hashable, list[float]]:
     checked = _numbers(scores)
     if not _are_rates(checked):
         wrong = next(score for runs in checked.values() for score in runs if not 0 <= score <= 1)
-        raise InvalidInput(f"a score of {wrong:g}", expected="scores from 0 (wrong) to 1 (right)")
+        raise InvalidInput(f"a score is {wrong:g}", expected="scores from 0 (wrong) to 1 (right)")
     return checked
 
 
@@ -274,7 +274,7 @@ def _numbers(scores: Scores) -> dict[Hashable, list[float]]:
     numbers = {case: [float(score) for score in runs] for case, runs in scores.items() if len(runs)}
     wrong = next((score for runs in numbers.values() for score in runs if not math.isfinite(score)), None)
     if not numbers or wrong is not None:
-        what = "there are no scores" if wrong is None else f"a score of {wrong:g}"
+        what = "there are no scores" if wrong is None else f"a score is {wrong:g}"
         raise InvalidInput(what, expected="one finite number or more")
     return numbers
 
@@ -297,7 +297,9 @@ def _effective_runs(scores: Mapping[Hashable, list[float]], p: float, runs: int,
 
 def _inside(confidence: float) -> float:
     if not 0 < confidence < 1:
-        raise InvalidInput(f"a confidence of {confidence}", expected="a number between 0 and 1, such as 0.95")
+        raise InvalidInput(
+            f"the confidence is {confidence}", expected="a number between 0 and 1, such as 0.95"
+        )
     return confidence
 
 

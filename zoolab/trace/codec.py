@@ -100,7 +100,7 @@ def decode_record(data: object, messages: Messages) -> Record:
     if kind == "outcome":
         return _decode_outcome(body)
     if kind not in _PLAIN:
-        raise InvalidTrace(f"a record of type {excerpt(kind)}", expected=", ".join(_PLAIN))
+        raise InvalidTrace(f"a record has the type {excerpt(kind)}", expected=", ".join(_PLAIN))
     body.pop("bound", None)  # of a verdict: it is never saved
     return cast("Record", _checked(_PLAIN[kind], body))
 

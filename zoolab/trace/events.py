@@ -228,7 +228,7 @@ class _Reader:
     def read(self, event: Event, first: bool) -> None:
         kind = event["event"]
         if first != (kind == "trace"):
-            raise InvalidTrace(f"an event {excerpt(kind)}", expected="a trace event first, and once")
+            raise InvalidTrace(f"an event is {excerpt(kind)}", expected="a trace event first, and once")
         handler = {
             "trace": self._header,
             "message": self._message,
@@ -237,7 +237,7 @@ class _Reader:
             "end": self._end,
         }.get(kind)
         if handler is None:
-            raise InvalidTrace(f"an event {excerpt(kind)}", expected="trace, message, step, edit or end")
+            raise InvalidTrace(f"an event is {excerpt(kind)}", expected="trace, message, step, edit or end")
         handler(event)
 
     def _header(self, event: Event) -> None:
@@ -278,7 +278,7 @@ class _Reader:
         kind, slot, turn = event["kind"], event.get("slot"), _whole(event["turn"])
         slot = None if slot is None else _whole(slot)
         if kind not in KINDS:
-            raise InvalidTrace(f"a step of kind {excerpt(kind)}", expected=", ".join(KINDS))
+            raise InvalidTrace(f"a step has the kind {excerpt(kind)}", expected=", ".join(KINDS))
         messages = self._revision(_whole(event["keep"]), event.get("append", []))
         last: Message = messages[-1] if len(messages) else {}
         data = _whole_again(event["record"], last)

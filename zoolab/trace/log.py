@@ -252,7 +252,7 @@ class TraceLog(Recording):
             found = range(len(self.steps))[step] if -len(self.steps) <= step < len(self.steps) else None
         if found is None:
             raise InvalidInput(
-                f"no such step: {excerpt(step)}", expected=f"one of the {len(self.steps)} steps"
+                f"there is no step {excerpt(step)}", expected=f"one of the {len(self.steps)} steps"
             )
         return found
 

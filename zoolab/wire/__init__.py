@@ -70,12 +70,12 @@ def wire_format(name: str) -> WireFormat:
     {'max_tokens': 1024, 'model': 'claude', 'messages': [{'role': 'user', 'content': 'Hi'}]}
     >>> wire_format("smoke signals")
     Traceback (most recent call last):
-    zoolab.errors.InvalidInput: no wire format 'smoke signals'; expected openai, responses, ...
+    zoolab.errors.InvalidInput: there is no wire format 'smoke signals'; expected openai, responses, ...
     """
     try:
         return FORMATS[name]
     except (KeyError, TypeError):
-        raise InvalidInput(f"no wire format {name!r}", expected=", ".join(FORMATS)) from None
+        raise InvalidInput(f"there is no wire format {name!r}", expected=", ".join(FORMATS)) from None
 
 
 def translate(request: Request, format: str, model: str = "", **settings: Any) -> WireBody:

@@ -103,7 +103,7 @@ class Driver:
     def decide(self, choice: object) -> None:
         """Answer a permission that waits: once, session, always or deny; and go on by one step."""
         if not self.waits:
-            raise InvalidInput("no permission waits", advice="step on until one does")
+            raise InvalidInput("no step waits for permission", advice="step on until one does")
         if choice not in _CHOICES:
             raise InvalidInput(f"a decision is {excerpt(choice)}", expected=", ".join(_CHOICES))
         self._held = Decision(cast("Any", choice), "said in the inspector")

@@ -45,7 +45,7 @@ def edited(record: Record, edits: Iterable[Any]) -> Record:
     4
     >>> edited(Outcome(3), [{"field": "value", "text": "4,"}])
     Traceback (most recent call last):
-    zoolab.errors.InvalidInput: value is no JSON: ...
+    zoolab.errors.InvalidInput: value is not JSON: ...
     """
     known = {field["field"]: field["text"] for field in _READERS[type(record)](record)}
     fields = ", ".join(list(known)[:MAX_ROWS]) or "nothing"
@@ -92,7 +92,7 @@ def _parsed(field: str, text: str) -> Any:
         return parse_json(text)
     except NotStrictJSON as error:
         raise InvalidInput(
-            f"{field} is no JSON: expected {error.expected}, received {error.received}",
+            f"{field} is not JSON: expected {error.expected}, received {error.received}",
             advice="nothing was changed",
         ) from None
 

@@ -116,7 +116,9 @@ class Inspector(anywidget.AnyWidget):
             kind = message.get("type") if isinstance(message, dict) else None
             handler = self._HANDLERS.get(kind) if isinstance(kind, str) else None
             if handler is None:
-                raise InvalidInput(f"no such message: {excerpt(message)}", expected=", ".join(self._HANDLERS))
+                raise InvalidInput(
+                    f"there is no message {excerpt(message)}", expected=", ".join(self._HANDLERS)
+                )
             handler(self, cast("dict[str, Any]", message))
         except ZoolabError as error:
             self._failed(str(error), getattr(error, "difference", ""))

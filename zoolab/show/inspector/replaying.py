@@ -65,7 +65,7 @@ class OwnReplies:
         if self._otherwise is not None:
             return self._otherwise(request)
         raise ReplayMiss(
-            f"this trace holds no such request, among {len(self._requests)}",
+            f"this trace holds no such request among its {len(self._requests)}",
             advice=_ADVICE,
             difference=nearest_difference(
                 pretty(request.body()), (pretty(other.body()) for other in self._requests), _SOURCE
