@@ -96,7 +96,7 @@ def test_panels_are_fetched_as_they_are_shown() -> None:
     (answer,) = browser.say({"type": "get", "which": "main", "steps": [4, 5, 6]})
     assert list(answer["panels"]) == ["4", "5", "6"]
     assert browser.panel(0)["kind"] == "define"
-    assert "no such step" in browser.fails({"type": "get", "which": "main", "steps": [99]})
+    assert "there is no step" in browser.fails({"type": "get", "which": "main", "steps": [99]})
 
 
 JUNK_LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
@@ -207,7 +207,7 @@ def test_bad_json_changes_nothing() -> None:
     browser = walking(CALL, "Done.")
     browser.say({"type": "until", "kind": "execute"})
     edits = [{"field": "value", "text": "{"}]
-    assert "value is no JSON" in browser.fails({"type": "answer", "seq": 4, "edits": edits, "then": "run"})
+    assert "value is not JSON" in browser.fails({"type": "answer", "seq": 4, "edits": edits, "then": "run"})
     assert len(browser.inspector.trace) == 5
 
 

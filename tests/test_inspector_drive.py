@@ -254,7 +254,7 @@ def test_bad_json_is_one_clear_line(record: Any, text: str) -> None:
     before = repr(record)
     for field in fields_of(record):
         if field["form"] == "json":
-            with pytest.raises(InvalidInput, match="is no JSON") as caught:
+            with pytest.raises(InvalidInput, match="is not JSON") as caught:
                 edited(record, [{"field": field["field"], "text": text}])
             assert "\n" not in str(caught.value)
             assert len(str(caught.value)) < 500

@@ -250,7 +250,7 @@ def test_a_sub_agents_steps_are_named() -> None:
 
 
 def test_a_step_that_does_not_exist_is_an_error() -> None:
-    with pytest.raises(InvalidInput, match="no such step"):
+    with pytest.raises(InvalidInput, match="there is no step"):
         panel_of(TRACES["answer"], 3)
 
 

@@ -160,7 +160,7 @@ def test_steps_are_found_by_number_from_both_ends_and_by_themselves():
     trace = run("Hi", TOOLS, Scripted(["Done."]))
     assert trace.index(-1) == trace.index(2) == trace.index(trace.steps[2]) == 2
     for missing in (3, -4):
-        with pytest.raises(InvalidInput, match="no such step"):
+        with pytest.raises(InvalidInput, match="there is no step"):
             trace.messages_at(missing)
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 from zoolab.jsontext import encode
 
 HIDDEN = "[secret removed]"
 
 # A name in front of which neither a letter nor a digit stands; the n of an escaped line break may.
-_TOKEN = re.compile(
-    r"""
+_TOKEN = r"""
     (?: (?<![A-Za-z0-9]) | (?<=\\[nrtbf]) )
     (?: (?:sk|pk|rk) (?:-|_live_|_test_)                                       # OpenAI, Anthropic, Stripe
             (?: [A-Za-z0-9_*-]{24,} | (?=[A-Za-z_-]*[0-9*]) [A-Za-z0-9_*-]{8,} )
@@ -25,18 +25,15 @@ _TOKEN = re.compile(
       | npm_[A-Za-z0-9]{30,}
       | (?<![_-]) eyJ[A-Za-z0-9_-]{8,}+ (?: \.[A-Za-z0-9_-]{5,}+ ){2}          # JSON web tokens
     )
-    """,
-    re.VERBOSE,
-)
+"""
 _NAMES = r"""
     (?: api[-_]?key | (?:access|auth|refresh|session|bot|id)[-_]?token | (?:client|app)[-_]?secret
       | secret[-_]?(?:access[-_]?)?key | private[-_]?key | pass(?:word|wd|phrase) )
 """
-_LABEL = re.compile(rf"(?ix) (?: {_NAMES} | authorization | cookie )")
+_LABEL = rf"(?: {_NAMES} | authorization | cookie )"
 _IS = r"""\\*["']? \s{0,3} [:=] \s{0,3} \\*["']?"""
 _NEW = r"(?!\[secret\ removed\])"
-_LABELLED = re.compile(
-    rf"""(?ix)
+_LABELLED = rf"""
     (?: ( {_NAMES} {_IS} ) {_NEW} [^\s"'\\&,;{{}}<>]{{4,}}
       | ( authorization {_IS} (?:bearer|basic|token) \s{{1,3}} ) {_NEW} [^\s"'\\,;]{{4,}}
       | ( \bbearer\s{{1,3}} )
@@ -45,8 +42,20 @@ _LABELLED = re.compile(
       | ( ://[^/\s:@"'\\]{{0,100}}: ) [^/\s@"'\\]{{1,200}} (?=@)
       | ( -----BEGIN\ [A-Z\ ]{{0,30}}PRIVATE\ KEY----- ) (?: (?!-----) [^"'] )*
     )
-    """
-)
+"""
+
+
+class _Patterns(NamedTuple):
+    token: re.Pattern[str]
+    label: re.Pattern[str]
+    labelled: re.Pattern[str]
+
+
+@cache
+def _patterns() -> _Patterns:
+    """The patterns, compiled when something is scrubbed first: that takes longer than importing the rest."""
+    loose = re.VERBOSE | re.IGNORECASE
+    return _Patterns(re.compile(_TOKEN, re.VERBOSE), re.compile(_LABEL, loose), re.compile(_LABELLED, loose))
 
 
 def scrub(text: str) -> str:
@@ -57,7 +66,8 @@ def scrub(text: str) -> str:
     >>> scrub("https://ada:lovelace@host/?api_key=abcdef123 and sk-proj-abcdefghijk1234")
     'https://ada:[secret removed]@host/?api_key=[secret removed] and [secret removed]'
     """
-    return _LABELLED.sub(lambda found: f"{found[found.lastindex or 0]}{HIDDEN}", _TOKEN.sub(HIDDEN, text))
+    without_tokens = _patterns().token.sub(HIDDEN, text)
+    return _patterns().labelled.sub(lambda found: f"{found[found.lastindex or 0]}{HIDDEN}", without_tokens)
 
 
 def scrub_json(value: Any) -> Any:
@@ -77,13 +87,13 @@ def scrub_json(value: Any) -> Any:
 
 def _scrub_member(name: str, value: Any) -> Any:
     given = isinstance(value, str | int | float) and not isinstance(value, bool) and value != ""
-    secret = given and any(found.end() == len(name) for found in _LABEL.finditer(name))
+    secret = given and any(found.end() == len(name) for found in _patterns().label.finditer(name))
     return HIDDEN if secret else scrub_json(value)
 
 
 def _scrub_string(text: str) -> str:
     clean = scrub(text)
-    hinted = clean != text or _LABEL.search(text)
+    hinted = clean != text or _patterns().label.search(text)
     if not hinted or text.lstrip()[:1] not in ("{", "["):
         return clean
     try:

@@ -6,7 +6,6 @@ The record itself is `zoolab.trace`; each view is made in a module of its own, w
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Never, Unpack
@@ -430,6 +429,8 @@ def read_conversation(
 def _refuse(function: str, unknown: Mapping[str, Any], known: Sequence[str]) -> None:
     """Raise a `TypeError` that names the argument that was meant."""
     for name, value in unknown.items():
+        from difflib import get_close_matches  # for an error alone
+
         meant = get_close_matches(name, known, 1)
         advice = f"did you mean {meant[0]}=?" if meant else f"write meta={{{name!r}: {excerpt(value, 40)}}}"
         raise TypeError(f"{function}() has no argument {name}=; {advice}")

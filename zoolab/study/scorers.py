@@ -28,7 +28,6 @@ from typing import Any
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import NotStrictJSON, excerpt
-from zoolab.records import ToolCall, Verdict
 from zoolab.runs import Trace
 from zoolab.steps.validate import parse_arguments
 from zoolab.study.call_matching import ANY_CALL, Call, expected_calls, fault_in_calls, is_named
@@ -163,21 +162,20 @@ def _schemas(trace: Trace) -> dict[str, Mapping[str, Any]]:
 
 
 def _passed(trace: Trace) -> Iterator[Call]:
-    for step in trace.steps:
-        if isinstance(step.record, Verdict) and step.record.ok and step.call is not None:
-            yield step.call.name, step.record.arguments or {}
+    for call in (call for turn in trace.turns for call in turn.calls.values()):
+        if call.verdict is not None and call.verdict.ok:
+            yield call.call.name, call.arguments
 
 
 def _written(trace: Trace) -> list[Call] | None:
     """The calls of the first reply; None where the arguments of one are no JSON object."""
-    first = next((step.turn for step in trace.steps if step.turn > 0), 0)
-    asked = [step.record for step in trace.steps if step.turn == first and isinstance(step.record, ToolCall)]
     calls: list[Call] = []
-    for call in asked:
-        arguments = _parsed(call.arguments)
+    turns = trace.turns
+    for asked in turns[0].calls.values() if turns else ():
+        arguments = _parsed(asked.call.arguments)
         if arguments is None:
             return None
-        calls.append((call.name, arguments))
+        calls.append((asked.call.name, arguments))
     return calls
 
 
@@ -304,7 +302,7 @@ def measure_cost(run: Run, prices: Mapping[str, Price] | None = None) -> dict[st
         "tokens_in": sent,
         "tokens_out": received,
         "seconds": trace.ended,
-        "turns": sum(step.kind == "request" for step in trace.steps),
+        "turns": len(trace.turns),
         "calls": len(trace.tool_calls),
     }
 

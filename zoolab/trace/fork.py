@@ -12,6 +12,7 @@ from zoolab.policy import Permissions, Policy
 from zoolab.records import Decision, Model, Record, Reply, Request, Step
 from zoolab.steps.define import as_registry
 from zoolab.tools import Tool, ToolRegistry
+from zoolab.trace.calls import turn_at
 from zoolab.trace.log import TraceLog, drive
 
 T = TypeVar("T", bound=TraceLog)
@@ -51,14 +52,13 @@ def _from_the_turn(
     trace: T, seq: int, edit: Record | None, model: Any, registry: ToolRegistry, options: dict[str, Any]
 ) -> T:
     """Begin again at the turn's request: its reply and the outcomes that stand are given, not made anew."""
-    target = trace.steps[seq]
-    turn = [i for i, step in enumerate(trace.steps) if step.turn == target.turn and step.kind != "define"]
-    steps = [trace.steps[i] for i in turn]
-    request, reply = steps[0], next((step.reply for step in steps if step.reply), None)
-    child = _child(trace, turn[0], options | {"model": model})
-    if target.kind != "request" and reply is not None:
-        model = _FirstThen(reply, model)
-    if request.turn > trace.steps[min(1, len(trace.steps) - 1)].turn and options.get("tool_choice") != "none":
+    turns = trace.turns
+    found = turns[turn_at(turns, seq)]
+    turn, request = range(found.seq, found.end), trace.steps[found.seq]
+    child = _child(trace, found.seq, options | {"model": model})
+    if seq != found.seq and found.reply is not None:
+        model = _FirstThen(found.reply, model)
+    if found is not turns[0] and options.get("tool_choice") != "none":
         options = options | {"tool_choice": "auto"}  # a forced choice held for the first turn
     places = {i: _place(trace, i) for i in turn}
     # Decisions come before any call of the turn runs: a fork at a decision keeps no outcome.
@@ -69,7 +69,7 @@ def _from_the_turn(
     edits |= {} if edit is None else {seq: edit}
     answers = {places[i]: record for i, record in edits.items() if i == seq or places[i] not in given}
     standing = _Standing(_permissions(options.get("policy"), trace, seq, registry), set(given))
-    options = options | {"policy": standing, "first_turn": target.turn}
+    options = options | {"policy": standing, "first_turn": found.number}
     again = walk(None, registry, model, messages=request.messages.tolist(), **options)
     next(again)  # the tools are defined already
     return _drive(child, Walk(_with_given(again, given, asked, standing, request)), answers)

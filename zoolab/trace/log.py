@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar
 from zoolab.errors import InvalidInput, Recording, ZoolabError
 from zoolab.jsontext import excerpt
 from zoolab.loop import Steps, Walk
-from zoolab.records import Fault, Message, Messages, Outcome, Record, Reply, Step, ToolCall
+from zoolab.records import Fault, Message, Messages, Record, Reply, Step, ToolCall
 from zoolab.running.interrupts import Hold, interruptible
 from zoolab.steps.define import as_registry
 from zoolab.steps.execute import INTERRUPTED, said
@@ -177,18 +177,14 @@ class TraceLog(Recording):
             self._end(outcome)
 
     def _answer_the_rest(self, envelope: Envelope) -> None:
-        last = self.steps[-1]
-        turn = [step for step in self.steps if step.turn == last.turn and step.call is not None]
-        if not any(step.kind == "tool_call" and step.appended for step in turn):
-            return
-        answered = {step.slot for step in turn if step.kind == "result"}
-        calls = {step.slot: step.record for step in turn if isinstance(step.record, ToolCall)}
-        outcomes = {step.slot: step.record for step in turn if isinstance(step.record, Outcome)}
-        for slot in sorted(calls.keys() - answered, key=str):
-            call = calls[slot]
-            result = make_result(outcomes.get(slot, INTERRUPTED), call.id, envelope)
-            messages = self.steps[-1].messages.with_next(result.message)
-            self.add(Step("result", last.turn, slot, result, messages, 1, call))
+        turn = self.turns[-1]
+        if not any(step.kind == "tool_call" and step.appended for step in self.steps[turn.seq :]):
+            return  # the reply is no part of messages[] yet
+        for call in turn.calls.values():
+            if call.result is None:
+                result = make_result(call.outcome or INTERRUPTED, call.call.id, envelope)
+                messages = self.steps[-1].messages.with_next(result.message)
+                self.add(Step("result", turn.number, call.slot, result, messages, 1, call.call))
 
     def add(self, step: Step) -> None:
         """Append a step: all of it, or nothing if an error is raised."""
