@@ -15,7 +15,6 @@ TRUSTED = {
     "files",
     "jobs",
     "jsontext",
-    "notebooks",
     "runs",
     "show.markup",
 }

@@ -31,7 +31,7 @@ def installed(tmp_path_factory) -> Path:
     "name",
     [
         *("py.typed", "recordings/starter.jsonl", "recordings/authored.jsonl"),
-        *("show/story.css", "show/ground.css", "loop.py"),
+        *("show/story.css", "show/ground.css", "loop/__init__.py"),
     ],
 )
 def test_it_holds_the_package_and_its_data(installed, name):

@@ -7,14 +7,10 @@ belong to whoever made the copy.
 from __future__ import annotations
 
 import copy
-import dataclasses
-import functools
 import operator
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
 from zoolab.errors import InvalidInput, ReadOnlyRecord
-
-_T = TypeVar("_T")
 
 #: Levels of dicts and lists. A value that contains itself is deeper.
 MAX_LEVELS = 256
@@ -117,46 +113,6 @@ def read_only_list(items: list[Any]) -> list[Any]:
     made: list[Any] = _new_list(ReadOnlyList)
     _fill_list(made, items)
     return made
-
-
-def made_quickly(record: type[_T]) -> type[_T]:
-    """Let a frozen dataclass with slots be made in a third of the time.
-
-    The `__init__` of a frozen dataclass calls `object.__setattr__` for each field, since the class refuses
-    assignments. Here the object belongs to a twin class that allows them until it is filled, and nobody
-    else can see it until then. A walk makes six records in each round.
-
-    >>> from dataclasses import dataclass
-    >>> @made_quickly
-    ... @dataclass(frozen=True, slots=True)
-    ... class Point:
-    ...     x: int
-    >>> point = Point(1)
-    >>> point.x, type(point) is Point
-    (1, True)
-    >>> point.x = 2
-    Traceback (most recent call last):
-    dataclasses.FrozenInstanceError: cannot assign to field 'x'
-    """
-    kind: Any = record
-    slow = kind.__init__
-    names = [field.name for field in dataclasses.fields(kind)]
-    given = ", ".join(("self", *names))
-    lines = [
-        f"def __init__({given}):",
-        f" if type(self) is not kind: return slow({given})",  # a subclass has other slots
-        " become(self, '__class__', twin)",
-        *(f" self.{name} = {name}" for name in names),
-        " self.__class__ = kind",
-        *([" self.__post_init__()"] if hasattr(kind, "__post_init__") else []),
-    ]
-    twin = type(kind.__name__, kind.__bases__, {"__slots__": kind.__slots__})
-    known: dict[str, Any] = {"kind": kind, "slow": slow, "twin": twin, "become": object.__setattr__}
-    exec("\n".join(lines), known)  # as `dataclass` does it
-    quick = known["__init__"]
-    quick.__defaults__ = slow.__defaults__
-    kind.__init__ = functools.wraps(slow)(quick)
-    return record
 
 
 def _frozen(value: Any, level: int) -> Any:

@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple, Protocol, cast
 
 from zoolab.errors import CallError, InvalidInput, ModelError, Problem
 from zoolab.faults import Fault
-from zoolab.jsontext.readonly import ReadOnlyDict, TooDeep, made_quickly, read_only
+from zoolab.jsontext.readonly import ReadOnlyDict, TooDeep, read_only
 from zoolab.records.limits import Limits
 from zoolab.records.messages import Message, Messages
 from zoolab.tools import Context, Tool, ToolRegistry
@@ -153,7 +153,6 @@ class Withheld:
         return f"{self.name}: {self.why}"
 
 
-@made_quickly
 @dataclass(frozen=True, slots=True)
 class Reply:
     """What the model answered: one assistant message, as it came.
@@ -226,7 +225,6 @@ class Reply:
         return () if self.message.get("tool_calls") else notes(self.text)
 
 
-@made_quickly
 @dataclass(frozen=True, slots=True)
 class ToolCall:
     """One call that a model asked for. `arguments` is the raw text that the model wrote.
@@ -266,7 +264,6 @@ class Repair:
         return "; ".join(f"{problem.received}" for problem in self.remaining) or "it proposed nothing"
 
 
-@made_quickly
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """Whether a call may run: its parsed `arguments`, or all that is wrong with it.
@@ -343,7 +340,6 @@ class Failure:
     exception: str | None = None
 
 
-@made_quickly
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What running a call gave: `value`, or `error`.
@@ -381,7 +377,6 @@ class Outcome:
         return self.error is None
 
 
-@made_quickly
 @dataclass(frozen=True, slots=True)
 class Result:
     """The tool message that answers a call.
