@@ -262,14 +262,14 @@ BROKEN: dict[str, tuple[str | bytes, str]] = {
     "truncated": (f"{encode(HEADER)}\n{encode(PAIR)}\n{encode(PAIR)[:60]}", "line 3, is not JSON"),
     "blank line": (f"{encode(HEADER)}\n\n{encode(PAIR)}\n", "line 2, is not JSON"),
     "two in one": (f"{encode(HEADER)}\n{encode(HEADER)}\n", "line 2, is not part of a recording"),
-    "no response": (f"{encode(HEADER)}\n{encode({**PAIR, 'response': {}})}", "line 2, is no part"),
+    "no response": (f"{encode(HEADER)}\n{encode({**PAIR, 'response': {}})}", "line 2, is not part"),
     "no choices": (
         f"{encode(HEADER)}\n{encode({**PAIR, 'response': {'choices': []}})}",
-        "line 2, is no part",
+        "line 2, is not part",
     ),
     "no messages": (
         f"{encode(HEADER)}\n{encode({**PAIR, 'request': {'messages': 'x'}})}",
-        "line 2, is no part",
+        "line 2, is not part",
     ),
     "deep": (f"{encode(HEADER)}\n{'[' * 100_000}", "line 2, is not JSON"),
 }
