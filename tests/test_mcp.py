@@ -202,7 +202,7 @@ def test_a_policy_may_deny_what_is_served() -> None:
         (["nothing"], "no tools are named 'nothing'; expected starter, devops, "),
         (["no.such:thing"], "cannot take thing from no.such: No module named"),
         (["zoolab.toolbox.devops:nothing"], "has no attribute 'nothing'"),
-        (["zoolab.toolbox.devops:MAX_LINES"], "100 is no tool"),
+        (["zoolab.toolbox.devops:MAX_LINES"], "100 is not a tool"),
         (["devops", "--allow", "fly"], "--allow fly: no such tool; expected one of ping, "),
     ],
 )
