@@ -309,7 +309,7 @@ def test_a_file_that_is_no_journal_is_left_alone(tmp_path, content):
         quiet(CASES, None, {"m": adder}, journal=path)
     with pytest.raises(InvalidInput, match="holds something else"):
         quiet(CASES, None, {"m": adder}, cache=path)
-    with pytest.raises(InvalidInput, match="no journal"):
+    with pytest.raises(InvalidInput, match="is not the journal"):
         Experiment.load(path)
     assert path.read_text() == content
 

@@ -13,7 +13,7 @@ import pytest
 from shell import KEY
 
 from zoolab import Scripted, run, tool
-from zoolab.errors import InvalidInput
+from zoolab.errors import InvalidInput, LockHeld
 from zoolab.files import locked, write_whole
 from zoolab.policy import Permissions, Policy
 from zoolab.policy.permissions import MAX_BYTES, MAX_RULES, PolicyFile, policies_path
@@ -219,7 +219,7 @@ def test_what_is_no_file_is_refused_without_waiting(path, make):
 
 def test_a_lock_is_waited_for_and_not_for_ever(tmp_path):
     lock = tmp_path / "lock"
-    with locked(lock), pytest.raises(InvalidInput, match="held by somebody else"), locked(lock, 0.05):
+    with locked(lock), pytest.raises(LockHeld, match="held by another process"), locked(lock, 0.05):
         pass
     with locked(lock, 0):
         pass

@@ -20,6 +20,7 @@
     ├── InvalidTrace              a trace file that cannot be read
     └── InvalidInput              a wrong argument, a missing file, an unknown name; also a ValueError
         ├── UnknownOption         a keyword argument that a function does not take; a TypeError too
+        ├── LockHeld              another process holds the lock of a file
         └── ReadOnlyRecord        a change to a record; also a TypeError
 
 A tool may raise any of the `ExecutionFailed` family; the model then sees that code.
@@ -44,6 +45,7 @@ __all__ = [
     "InvalidSchema",
     "InvalidToolSignature",
     "InvalidTrace",
+    "LockHeld",
     "LoopError",
     "ModelError",
     "PermissionDenied",
@@ -291,6 +293,10 @@ class InvalidInput(ZoolabError, ValueError):
 
 class UnknownOption(InvalidInput, TypeError):
     """A keyword argument that a function does not take."""
+
+
+class LockHeld(InvalidInput):
+    """Another process holds the lock of a file."""
 
 
 class ReadOnlyRecord(InvalidInput, TypeError):

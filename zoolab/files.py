@@ -9,7 +9,7 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from zoolab.errors import InvalidInput
+from zoolab.errors import InvalidInput, LockHeld
 
 #: Seconds that a file may be in somebody else's hands.
 LOCK_SECONDS = 30.0
@@ -83,14 +83,14 @@ def locked(path: Path, seconds: float = LOCK_SECONDS) -> Generator[None]:
     """Keep other threads and processes that ask for the same lock out, for as long as this holds.
 
     `path` names the lock's own file, which stays: to remove it would let two in. The system gives the
-    lock back when a process dies. Raises `InvalidInput` after `seconds` of waiting.
+    lock back when a process dies. Raises `LockHeld` after `seconds` of waiting.
 
     >>> import tempfile
     >>> lock = Path(tempfile.mkdtemp()) / "lock"
     >>> with locked(lock), locked(lock, seconds=0):
     ...     pass
     Traceback (most recent call last):
-    zoolab.errors.InvalidInput: ...lock is held by another process; try again
+    zoolab.errors.LockHeld: ...lock is held by another process; try again
     """
     from filelock import FileLock, Timeout
 
@@ -98,7 +98,7 @@ def locked(path: Path, seconds: float = LOCK_SECONDS) -> Generator[None]:
     try:
         lock.acquire()
     except Timeout:
-        raise InvalidInput(f"{path} is held by another process", advice="try again") from None
+        raise LockHeld(f"{path} is held by another process", advice="try again") from None
     except OSError as error:
         raise InvalidInput(f"cannot lock {path}: {error.strerror}", advice="choose another place") from None
     try:

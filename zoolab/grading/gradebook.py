@@ -13,7 +13,7 @@ from statistics import fmean, median
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from zoolab.errors import InvalidInput
+from zoolab.errors import InvalidInput, LockHeld
 from zoolab.files import append_text, locked, write_whole
 from zoolab.grading.judge import CaseGrade, Grade
 from zoolab.grading.labs import Lab
@@ -143,9 +143,7 @@ class Store:
         stack = ExitStack()
         try:
             stack.enter_context(locked(self._locks / file_name(name), seconds=0))
-        except InvalidInput as error:
-            if not error.what.endswith("held by somebody else"):
-                raise
+        except LockHeld:
             return False
         self._claims[name] = stack
         return True
