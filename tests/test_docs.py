@@ -1,4 +1,4 @@
-"""Whatever a user may call says what it does, and shows it; the examples run with the suite."""
+"""Whatever a user may call says what it does; what a room offers at its door shows it as well."""
 
 from __future__ import annotations
 
@@ -39,9 +39,22 @@ def public() -> Iterator[tuple[str, Any]]:
                 yield f"{info.name}.{name}", value
 
 
+def offered() -> set[int]:
+    """What `zoolab` itself, a room of it (`zoolab.trace`) or a module beside the rooms offers."""
+    doors = [
+        zoolab,
+        *(importlib.import_module(f"zoolab.{info.name}") for info in pkgutil.iter_modules(zoolab.__path__)),
+    ]
+    names = [(door, name) for door in doors for name in (getattr(door, "__all__", None) or vars(door))]
+    return {id(getattr(door, name)) for door, name in names if not name.startswith("_")}
+
+
 PUBLIC = dict(public())
+OFFERED = offered()
 FUNCTIONS = [
-    name for name, value in PUBLIC.items() if inspect.isfunction(value) and name not in WITHOUT_EXAMPLE
+    name
+    for name, value in PUBLIC.items()
+    if inspect.isfunction(value) and id(value) in OFFERED and name not in WITHOUT_EXAMPLE
 ]
 CLASSES = [name for name, value in PUBLIC.items() if inspect.isclass(value)]
 
