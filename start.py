@@ -20,9 +20,11 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NoReturn
+from typing import IO, NoReturn
 
 if sys.version_info < (3, 11):  # noqa: UP036
     print(f"zoolab: this is Python {sys.version.split()[0]}; install 3.11 or newer, run start.py with that")
@@ -34,14 +36,31 @@ BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = BIN / ("python.exe" if os.name == "nt" else "python")
 STAMP = VENV / "zoolab-installed.json"
 UNFINISHED = VENV / "zoolab-unfinished"
+# Only a .venv with this file in it is ever deleted.
+OURS = VENV / "zoolab-made-this"
+LOG = VENV / "zoolab-install.log"
+LOCK = HERE / ".venv.lock"
 VERSION = f"{sys.version_info[0]}.{sys.version_info[1]}"
 
 # What a user may have set for other projects and what would lead an installer away from .venv.
-MISLEADING = (
-    *("PYTHONDONTWRITEBYTECODE", "PYTHONHOME", "PYTHONPATH"),
-    *("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PIP_PYTHON"),
-    *("UV_PYTHON", "UV_SYSTEM_PYTHON", "UV_TARGET", "UV_PREFIX", "UV_PROJECT", "UV_WORKING_DIRECTORY"),
+MISLEADING = ("PYTHONDONTWRITEBYTECODE", "PYTHONHOME", "PYTHONPATH")
+# Of an installer's settings only those count that say where packages are and how to get there.
+PLACES = (
+    *("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_NO_INDEX", "PIP_PROXY", "PIP_CERT"),
+    *("PIP_CLIENT_CERT", "PIP_TRUSTED_HOST", "PIP_CONFIG_FILE", "PIP_CACHE_DIR", "PIP_KEYRING_PROVIDER"),
+    *("UV_DEFAULT_INDEX", "UV_INDEX", "UV_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS", "UV_NO_INDEX"),
+    *("UV_OFFLINE", "UV_NATIVE_TLS", "UV_SYSTEM_CERTS", "UV_INSECURE_HOST", "UV_CACHE_DIR", "UV_CONFIG_FILE"),
+    *("UV_KEYRING_PROVIDER", "UV_LINK_MODE"),
 )
+# An index that does not answer is given up soon; pip's own subprocesses read these, too.
+PATIENCE = {
+    "PIP_RETRIES": "1",
+    "PIP_DEFAULT_TIMEOUT": "10",
+    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    "UV_HTTP_RETRIES": "1",
+    "UV_HTTP_TIMEOUT": "15",
+    "UV_COMPILE_BYTECODE": "1",
+}
 CHECKS = {
     "ruff check": ["ruff", "check", "--quiet", "."],
     "ruff format": ["ruff", "format", "--check", "."],
@@ -65,10 +84,10 @@ def stop(code: int, text: str) -> NoReturn:
 
 
 def environment() -> dict[str, str]:
-    """The environment of every child: as if .venv were activated, with compiled bytecode."""
+    """The environment of every child: as if .venv were activated."""
     kept = {name: value for name, value in os.environ.items() if name not in MISLEADING}
     path = os.pathsep.join([str(BIN), kept.get("PATH", os.defpath)])
-    return {**kept, "PATH": path, "VIRTUAL_ENV": str(VENV), "UV_COMPILE_BYTECODE": "1"}
+    return {**kept, "PATH": path, "VIRTUAL_ENV": str(VENV)}
 
 
 def run(*command: object, quiet: bool = False) -> int:
@@ -81,32 +100,92 @@ def run(*command: object, quiet: bool = False) -> int:
         return 127
 
 
+def run_installer(*command: object) -> int:
+    """Run pip or uv. A terminal sees how far it is; without one, what it says goes into a file."""
+    plain = {
+        name: value
+        for name, value in environment().items()
+        if not name.startswith(("PIP_", "UV_")) or name in PLACES
+    }
+    words, environ = [str(word) for word in command], {**plain, **PATIENCE}
+    try:
+        if sys.stderr.isatty():
+            return subprocess.call(words, cwd=HERE, env=environ)
+        with LOG.open("a", encoding="utf-8") as log:
+            return subprocess.call(words, cwd=HERE, env=environ, stdout=log, stderr=log)
+    except OSError:
+        return 127
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Keep a second start.py out while this one makes .venv; the system lets go when a process dies."""
+    with LOCK.open("a") as file:
+        if not take(file):
+            say("another start.py is installing here; waiting for it")
+            while not take(file):
+                time.sleep(0.2)
+        yield
+
+
+def take(file: IO[str]) -> bool:
+    """Lock a file for this process; False if another has it."""
+    try:
+        if os.name == "nt":
+            import msvcrt
+
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined, unused-ignore]
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
 def venv_is_usable() -> bool:
-    """Whether .venv holds a Python of this version that runs, is finished, and was not moved here."""
-    if UNFINISHED.exists() or read_stamp().get("folder", str(HERE)) != str(HERE):
+    """Whether .venv holds a Python of this version that runs, is whole, and was not moved here."""
+    if (OURS.exists() and UNFINISHED.exists()) or read_stamp().get("folder", str(HERE)) != str(HERE):
         return False
     outside = f"sys.version_info[:2] != {sys.version_info[:2]} or sys.prefix == sys.base_prefix"
     return run(PYTHON, "-c", f"import sys; sys.exit({outside})", quiet=True) == 0
 
 
 def make_venv() -> None:
-    """Make .venv anew, whatever was there, and mark it as unfinished."""
+    """Make .venv anew, and mark it as ours and unfinished; what start.py did not make stays."""
     if not find_spec("venv") or not (shutil.which("uv") or find_spec("ensurepip")):
         raise CannotStart("this Python has no venv; on Debian and Ubuntu: sudo apt install python3-venv")
     import venv
 
-    if VENV.is_symlink() or VENV.is_file():
-        VENV.unlink()
+    remove_leftovers()
+    empty = VENV.is_dir() and not any(VENV.iterdir())
+    if VENV.is_symlink() or (VENV.exists() and not empty and not OURS.exists()):
+        raise CannotStart(
+            f"{VENV} was not made by start.py, and Python {VERSION} cannot use it; rename it, and start again"
+        )
+    if OURS.exists():
+        # A rename is done or not done; to delete takes time, and may be stopped in the middle.
+        VENV.rename(HERE / f".venv-old-{os.getpid()}")
+        remove_leftovers()
     say(f"making .venv with Python {VERSION}")
-    venv.EnvBuilder(clear=True, symlinks=os.name != "nt").create(VENV)
+    VENV.mkdir(exist_ok=True)
+    OURS.touch()
     UNFINISHED.touch()
+    venv.EnvBuilder(symlinks=os.name != "nt").create(VENV)
+
+
+def remove_leftovers() -> None:
+    """Delete what is left of an older .venv of ours."""
+    for old in HERE.glob(".venv-old-*"):
+        shutil.rmtree(old, ignore_errors=True)
 
 
 def ensure_pip() -> None:
     """Put pip into .venv, from the copy that comes with Python."""
     if run(PYTHON, "-m", "pip", "--version", quiet=True) == 0:
         return
-    if run(PYTHON, "-m", "ensurepip", "--upgrade", "--default-pip", quiet=True):
+    if run_installer(PYTHON, "-m", "ensurepip", "--upgrade", "--default-pip"):
         raise CannotStart(f"{advice()} (failed: {PYTHON} -m ensurepip)")
 
 
@@ -116,7 +195,7 @@ def find_uv() -> str | None:
     if on_path:
         return on_path
     ensure_pip()
-    failed = run(PYTHON, "-m", "pip", "install", "--retries", "0", "--timeout", "15", "uv", quiet=True)
+    failed = run_installer(PYTHON, "-m", "pip", "install", "--quiet", "--retries", "0", "uv")
     return None if failed else str(BIN / "uv")
 
 
@@ -124,15 +203,15 @@ def install(extras: str) -> None:
     """Install the project, editable, through uv or else through pip."""
     say("installing zoolab and what it needs")
     project = ["--editable", ".[dev]" if extras else "."]
-    quiet = [] if sys.stderr.isatty() else ["--quiet"]
     uv = find_uv()
-    if uv and run(uv, "pip", "install", *quiet, "--python", PYTHON, *project) == 0:
+    if uv and run_installer(uv, "pip", "install", "--python", PYTHON, *project) == 0:
         return
     say("no help from uv; installing through pip, which takes a few minutes")
     ensure_pip()
-    command = [PYTHON, "-m", "pip", "install", *quiet, "--retries", "1", "--timeout", "15", *project]
-    if run(*command):
-        raise CannotStart(f"{advice()} (failed: {' '.join(map(str, command))})")
+    command = [PYTHON, "-m", "pip", "install", *project]
+    if run_installer(*command):
+        told = "" if sys.stderr.isatty() else f"; what it said is in {LOG}"
+        raise CannotStart(f"{advice()} (failed: {' '.join(map(str, command))}{told})")
 
 
 def advice() -> str:
@@ -151,6 +230,11 @@ def read_stamp() -> dict[str, str]:
         return {}
 
 
+def is_done(wanted: dict[str, str]) -> bool:
+    """Whether .venv has what is wanted already."""
+    return read_stamp() == wanted and not UNFINISHED.exists() and venv_is_usable()
+
+
 def prepare(extras: str) -> None:
     """Bring .venv up to what pyproject.toml asks for; does nothing where that is so already."""
     digest = hashlib.sha256((HERE / "pyproject.toml").read_bytes()).hexdigest()
@@ -161,21 +245,25 @@ def prepare(extras: str) -> None:
         "pyproject": digest,
         "extras": extras or stamp.get("extras", ""),
     }
-    usable = venv_is_usable()
-    if usable and stamp == wanted:
+    if is_done(wanted):
         return
-    if not usable:
-        make_venv()
-    UNFINISHED.touch()
-    try:
-        install(wanted["extras"])
-    except CannotStart:
-        # An update that cannot reach the network has changed nothing: what was there still serves.
-        if usable:
-            UNFINISHED.unlink()
-        raise
-    STAMP.write_text(json.dumps(wanted), encoding="utf-8")
-    UNFINISHED.unlink()
+    with alone():
+        # Whoever had to wait may find that there is nothing left to do.
+        if is_done(wanted):
+            return
+        usable = venv_is_usable()
+        if not usable:
+            make_venv()
+        UNFINISHED.touch()
+        try:
+            install(wanted["extras"])
+        except CannotStart:
+            # An update that cannot reach the network has changed nothing: what was there still serves.
+            if usable:
+                UNFINISHED.unlink()
+            raise
+        STAMP.write_text(json.dumps(wanted), encoding="utf-8")
+        UNFINISHED.unlink()
 
 
 def foreground(*arguments: str) -> int:

@@ -153,11 +153,6 @@ def remove_configuration(venv: Path) -> None:
     (venv / "pyvenv.cfg").unlink()
 
 
-def replace_by_dangling_link(venv: Path) -> None:
-    shutil.rmtree(venv)
-    venv.symlink_to(venv.parent / "nowhere")
-
-
 @pytest.mark.skipif(not POSIX, reason="the folders have other names on Windows")
 @pytest.mark.parametrize(
     "damage",
@@ -167,7 +162,6 @@ def replace_by_dangling_link(venv: Path) -> None:
         leave_unfinished,
         spoil_stamp,
         remove_configuration,
-        replace_by_dangling_link,
     ],
     ids=lambda damage: damage.__name__,
 )
@@ -211,6 +205,90 @@ def test_control_c_ends_it_with_130(tmp_path: Path):
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     assert errors == "zoolab: stopped\n"
+
+
+def somebody_elses(folder: Path) -> None:
+    (folder / "bin").mkdir(parents=True)
+    (folder / "bin" / "precious.txt").write_text("mine", encoding="utf-8")
+
+
+def a_file(path: Path) -> None:
+    path.write_text("mine", encoding="utf-8")
+
+
+def a_link_to_nowhere(path: Path) -> None:
+    path.symlink_to(path.with_name("not-mounted"))
+
+
+@pytest.mark.skipif(not POSIX, reason="links need rights on Windows")
+@pytest.mark.parametrize("make", [somebody_elses, a_file, a_link_to_nowhere], ids=lambda make: make.__name__)
+def test_what_it_did_not_make_it_does_not_delete(tmp_path: Path, make: Callable[[Path], None]):
+    folder = write_project(tmp_path / "project")
+    make(folder / ".venv")
+    before = sorted(folder.rglob("*"))
+    done = start(folder)
+    assert done.returncode == 2
+    [line] = done.stderr.splitlines()
+    assert "was not made by start.py" in line
+    assert sorted(path for path in folder.rglob("*") if path.name != ".venv.lock") == before
+    (folder / ".venv").rename(tmp_path / "kept")
+    assert "zoolab runs lab\n" in start(folder).stdout
+
+
+def test_a_venv_of_the_users_own_serves_and_keeps_its_files(tmp_path: Path):
+    folder = write_project(tmp_path / "project")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder / ".venv")], check=True)
+    (folder / ".venv" / "precious.txt").write_text("mine", encoding="utf-8")
+    assert "zoolab runs lab\n" in start(folder).stdout
+    (folder / ".venv" / "zoolab-unfinished").touch()  # as if it had been killed
+    again = start(folder)
+    assert INSTALLING in again.stdout
+    assert "zoolab runs lab\n" in again.stdout
+    assert (folder / ".venv" / "precious.txt").read_text(encoding="utf-8") == "mine"
+
+
+def test_two_starts_at_once_install_once(tmp_path: Path):
+    folder = write_project(tmp_path / "project")
+    command = [sys.executable, str(folder / "start.py")]
+    both = [
+        subprocess.Popen(
+            command, env=offline(uv=False), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        for _ in range(2)
+    ]
+    told = [process.communicate(timeout=120) for process in both]
+    assert [process.returncode for process in both] == [0, 0], told
+    assert sum(INSTALLING in out for out, _ in told) == 1
+    assert all("zoolab runs lab\n" in out for out, _ in told)
+
+
+def test_settings_of_pip_for_other_projects_do_not_matter(tmp_path: Path):
+    folder = write_project(tmp_path / "project")
+    elsewhere = tmp_path / "elsewhere"
+    settings = {"PIP_TARGET": str(elsewhere), "PIP_REQUIRE_HASHES": "1", "PIP_DRY_RUN": "1", "PIP_USER": "1"}
+    done = start(folder, uv=False, **settings)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert not elsewhere.exists()
+
+
+@pytest.mark.parametrize("uv", [False, True], ids=["pip", "uv"])
+def test_an_index_that_refuses_is_one_line_soon(tmp_path: Path, uv: bool):
+    folder = write_project(tmp_path / "project", needs="no-such-package-here")
+    refused = "http://127.0.0.1:9/simple"
+    kept = {name: value for name, value in offline(uv).items() if name not in ("PIP_NO_INDEX", "UV_OFFLINE")}
+    began = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, str(folder / "start.py")],
+        env={**kept, "PIP_INDEX_URL": refused, "UV_DEFAULT_INDEX": refused},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 2
+    [line] = done.stderr.splitlines()
+    assert "needs the network" in line
+    assert time.monotonic() - began < 60  # 5 to 10 on a quiet machine
+    assert "zoolab runs lab\n" not in done.stdout
 
 
 def test_a_moved_project_is_installed_where_it_is_now(project: Path, tmp_path: Path):
