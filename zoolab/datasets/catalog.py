@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType, NoneType
+from types import NoneType
 from typing import Any
 
 from zoolab.errors import InvalidInput
@@ -12,22 +12,9 @@ from zoolab.jsontext import excerpt
 
 MAX_ROWS = 20_000
 DOMAINS = ("devops", "support", "analytics", "security")
-
-_TEXT, _NUMBER, _TRUTH, _LIST, _OBJECT = (str,), (int,), (bool,), (list,), (dict,)
-_OR_NONE = (NoneType,)
 MADE = ("recorded", "seeded", "authored")
 
-_ASKED = {
-    "case": _TEXT,
-    "prompt": _TEXT,
-    "made": _TEXT,
-    "model": _TEXT,
-    "who": _TEXT,
-    "date": _TEXT,
-    "settings": _OBJECT,
-    "protocol": _TEXT,
-    "offered": _LIST,
-}
+_TYPES: dict[str, type] = {"text": str, "number": int, "truth": bool, "list": list, "object": dict}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,122 +43,62 @@ class DataSet:
                 wanted = " or ".join("null" if kind is NoneType else kind.__name__ for kind in types)
                 raise InvalidInput(f"{where} of {self.name}: {name} is {excerpt(row[name])}", expected=wanted)
         if row["made"] not in MADE:
-            raise InvalidInput(
-                f"{where} of {self.name} was made {excerpt(row['made'])}", expected=", ".join(MADE)
-            )
+            was = excerpt(row["made"])
+            raise InvalidInput(f"{where} of {self.name} was made {was}", expected=", ".join(MADE))
 
 
-DATA_SETS: Mapping[str, DataSet] = MappingProxyType(
-    {
-        each.name: each
-        for each in (
-            DataSet(
-                "selection-cases",
-                "selection-cases/cases.jsonl",
-                "requests, the tool that each asks for, and its arguments",
-                {
-                    "id": _TEXT,
-                    "prompt": _TEXT,
-                    "tool": _TEXT + _OR_NONE,
-                    "arguments": _OBJECT + _OR_NONE,
-                    "difficulty": _TEXT,
-                    "domain": _TEXT,
-                    "offered": _LIST,
-                    "also": _LIST,
-                    "split": _TEXT,
-                    "made": _TEXT,
-                },
-            ),
-            DataSet(
-                "selection-outputs",
-                "selection-outputs/outputs.jsonl.gz",
-                "what the local models answered to selection cases",
-                {
-                    "id": _TEXT,
-                    "purpose": _TEXT,
-                    **_ASKED,
-                    "difficulty": _TEXT,
-                    "raw": _TEXT,
-                    "finish_reason": _TEXT + _OR_NONE,
-                    "calls": _LIST,
-                    "expected_tool": _TEXT + _OR_NONE,
-                    "expected_arguments": _OBJECT + _OR_NONE,
-                    "tool": _TEXT + _OR_NONE,
-                    "verdict": _TEXT,
-                    "codes": _LIST,
-                    "prompt_tokens": _NUMBER + _OR_NONE,
-                    "completion_tokens": _NUMBER + _OR_NONE,
-                },
-            ),
-            DataSet(
-                "broken-arguments",
-                "broken-arguments/arguments.jsonl.gz",
-                "arguments that do not parse or do not meet the schema, and what was meant",
-                {
-                    "id": _TEXT,
-                    **_ASKED,
-                    "fault": _TEXT + _OR_NONE,
-                    "tool": _TEXT,
-                    "called": _TEXT,
-                    "slot": _NUMBER,
-                    "schema": _OBJECT,
-                    "raw": _TEXT,
-                    "finish_reason": _TEXT + _OR_NONE,
-                    "codes": _LIST,
-                    "problems": _LIST,
-                    "meant": _OBJECT,
-                    "recoverable": _TRUTH,
-                    "why_not": _TEXT,
-                },
-            ),
-            DataSet(
-                "trials",
-                "trials/trials.jsonl.gz",
-                "requests asked again with one thing changed, for what is said of small models",
-                {
-                    "id": _TEXT,
-                    "trial": _TEXT,
-                    "variant": _TEXT,
-                    **{name: _ASKED[name] for name in ("case", "made", "model", "who", "date", "settings")},
-                    "request": _OBJECT,
-                    "raw": _TEXT,
-                    "finish_reason": _TEXT + _OR_NONE,
-                    "expected_tool": _TEXT + _OR_NONE,
-                    "tool": _TEXT + _OR_NONE,
-                    "verdict": _TEXT,
-                    "codes": _LIST,
-                    "prompt_tokens": _NUMBER + _OR_NONE,
-                },
-            ),
-            DataSet(
-                "traces",
-                "traces/index.jsonl",
-                "whole traces with what went wrong in each, and its root cause",
-                {
-                    "id": _TEXT,
-                    "made": _TEXT,
-                    "who": _TEXT,
-                    "prompt": _TEXT,
-                    "expected_tool": _TEXT + _OR_NONE,
-                    "codes": _LIST,
-                    "outcome": _TEXT,
-                    "fault": _TEXT + _OR_NONE,
-                    "root_cause": _TEXT,
-                    "steps": _NUMBER,
-                },
-            ),
-        )
-    }
-)
+def _data_set(name: str, file: str, what: str, columns: str) -> DataSet:
+    """A data set whose columns are written as `name` (a text), `name:type`, or `name:type?` (or null)."""
+    types: dict[str, tuple[type, ...]] = {}
+    for column in columns.split():
+        key, _, kind = column.partition(":")
+        known = _TYPES[kind.rstrip("?") or "text"]
+        types[key] = (known, NoneType) if kind.endswith("?") else (known,)
+    return DataSet(name, f"{name}/{file}", what, types)
+
+
+_ALL = [
+    _data_set(
+        "selection-cases",
+        "cases.jsonl",
+        "requests, the tool that each asks for, and its arguments",
+        "id prompt tool:text? arguments:object? difficulty domain offered:list also:list split made",
+    ),
+    _data_set(
+        "selection-outputs",
+        "outputs.jsonl.gz",
+        "what the local models answered to selection cases",
+        "id purpose case prompt made model who date settings:object protocol offered:list difficulty raw"
+        " finish_reason:text? calls:list expected_tool:text? expected_arguments:object? tool:text? verdict"
+        " codes:list prompt_tokens:number? completion_tokens:number?",
+    ),
+    _data_set(
+        "broken-arguments",
+        "arguments.jsonl.gz",
+        "arguments that do not parse or do not meet the schema, and what was meant",
+        "id case prompt made model who date settings:object protocol offered:list fault:text? tool called"
+        " slot:number schema:object raw finish_reason:text? codes:list problems:list meant:object"
+        " recoverable:truth why_not",
+    ),
+    _data_set(
+        "trials",
+        "trials.jsonl.gz",
+        "requests asked again with one thing changed, for what is said of small models",
+        "id trial variant case made model who date settings:object request:object raw finish_reason:text?"
+        " expected_tool:text? tool:text? verdict codes:list prompt_tokens:number?",
+    ),
+    _data_set(
+        "traces",
+        "index.jsonl",
+        "whole traces with what went wrong in each, and its root cause",
+        "id made who prompt expected_tool:text? codes:list outcome fault:text? root_cause steps:number",
+    ),
+]
+DATA_SETS: Mapping[str, DataSet] = {each.name: each for each in _ALL}
 
 
 def lookup(name: str) -> DataSet:
-    """The data set of that name, or `InvalidInput`.
-
-    >>> lookup("cats")
-    Traceback (most recent call last):
-    zoolab.errors.InvalidInput: no data set is named 'cats'; expected one of selection-cases, ...
-    """
+    """The data set of that name, or `InvalidInput`."""
     if name not in DATA_SETS:
         raise InvalidInput(f"no data set is named {name!r}", expected="one of " + ", ".join(DATA_SETS))
     return DATA_SETS[name]
