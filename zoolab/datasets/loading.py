@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import gzip
-import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from zoolab.datasets.catalog import DOMAINS, MAX_ROWS, lookup
 from zoolab.errors import InvalidInput
@@ -37,8 +36,8 @@ def folder() -> Path:
     return inside if inside.is_dir() else package.parent / "datasets"
 
 
-def read_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """The rows of a JSONL file, packed by gzip or not.
+def read_rows(path: Path, expected: str = "a data set of zoolab") -> Iterator[Row]:
+    """The rows of a JSONL file, packed by gzip or not; lines and the unpacked file are bounded.
 
     Raises:
         InvalidInput: It cannot be read, or a line is not a strict JSON object; names the line.
@@ -46,15 +45,27 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
     >>> next(read_rows(folder() / "selection-cases" / "tools.jsonl"))["name"]
     'scale_service'
     """
-    for number, line in enumerate(_lines(path), 1):
-        where = f"{path.name}, line {number},"
-        try:
-            row = parse_json(line)
-        except NotStrictJSON as error:
-            raise InvalidInput(f"{where} is not JSON: {error}", advice="restore the file") from None
-        if not isinstance(row, dict):
-            raise InvalidInput(f"{where} is {excerpt(row)}", expected="an object")
-        yield cast("dict[str, Any]", row)
+    read = number = 0
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            while line := file.readline(MAX_LINE + 1):
+                number, read = number + 1, read + len(line)
+                if len(line) > MAX_LINE or read > MAX_BYTES:
+                    raise InvalidInput(f"{path.name} is too large", expected=f"lines of {MAX_LINE:,} bytes")
+                yield _row(line.decode("utf-8"), f"{path.name}, line {number},")
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is damaged"
+        raise InvalidInput(f"cannot read {path}: {reason}", expected=expected) from None
+
+
+def _row(line: str, where: str) -> Row:
+    try:
+        row = parse_json(line)
+    except NotStrictJSON as error:
+        raise InvalidInput(f"{where} is not JSON: {error}", advice="restore the file") from None
+    if not isinstance(row, dict):
+        raise InvalidInput(f"{where} is {excerpt(row)}", expected="an object")
+    return row
 
 
 def load(name: str) -> pd.DataFrame:
@@ -71,11 +82,7 @@ def load(name: str) -> pd.DataFrame:
 
 
 def rows_of(name: str) -> Iterator[Row]:
-    """The rows of a data set as plain dicts, each checked.
-
-    >>> next(rows_of("selection-cases"))["id"]
-    'ping-1'
-    """
+    """The rows of a data set as plain dicts, each checked."""
     data_set = lookup(name)
     for number, row in enumerate(read_rows(folder() / data_set.file), 1):
         if number > MAX_ROWS:
@@ -85,19 +92,14 @@ def rows_of(name: str) -> Iterator[Row]:
 
 
 def frame_of(rows: Sequence[Row], columns: Sequence[str]) -> pd.DataFrame:
-    """Rows as a data frame; what is missing stays None, also beside texts.
-
-    >>> frame_of([{"a": "x"}, {"a": None}], ["a"]).a.tolist()
-    ['x', None]
-    """
+    """Rows as a data frame; what is missing stays None, also beside texts."""
     import pandas as pd
 
-    plain = {int, bool, str}
     made = {}
     for name in columns:
         values = [row[name] for row in rows]
-        uniform = len(kinds := {type(value) for value in values}) == 1 and kinds <= plain
-        made[name] = pd.Series(values, dtype=None if uniform else object)
+        kinds = {type(value) for value in values}
+        made[name] = pd.Series(values, dtype=None if kinds in ({int}, {bool}, {str}) else object)
     return pd.DataFrame(made, columns=list(columns))
 
 
@@ -133,26 +135,7 @@ def selection_tools(*names: str) -> ToolRegistry:
     return ToolRegistry(known[name] for name in names or known)
 
 
-def _lines(path: Path) -> Iterator[str]:
-    """Lines of bounded length, of a file of bounded size, however much it unpacks to."""
-    read = 0
-    try:
-        with _opened(path) as file:
-            while line := file.readline(MAX_LINE + 1):
-                read += len(line)
-                if len(line) > MAX_LINE or read > MAX_BYTES:
-                    raise InvalidInput(f"{path.name} is too large", expected=f"lines of {MAX_LINE:,} bytes")
-                yield line.decode("utf-8")
-    except (OSError, EOFError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is damaged"
-        raise InvalidInput(f"cannot read {path}: {reason}", expected="a data set of zoolab") from None
-
-
-def _opened(path: Path) -> io.BufferedIOBase:
-    return cast("io.BufferedIOBase", gzip.open(path) if path.suffix == ".gz" else path.open("rb"))
-
-
-def _stand_in(row: Mapping[str, Any]) -> Tool:
+def _stand_in(row: Row) -> Tool:
     name = row["name"]
     return Tool.from_schema(
         name, row["description"], row["parameters"], lambda **_arguments: {"accepted": name}, risk=row["risk"]
