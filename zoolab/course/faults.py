@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,14 +27,7 @@ _SLOW_SECONDS, _HANG_SECONDS = 0.02, 0.2
 
 @dataclass(frozen=True, slots=True)
 class WithFault:
-    """A variant: the model, its endpoint and its tools with one kind of fault, seeded for each run.
-
-    >>> from zoolab import Scripted, ToolRegistry
-    >>> from zoolab.study.cases import Case
-    >>> setup = Setup(Case("a", "Hi"), "Hi", ToolRegistry(), Scripted(["Hello"]), seed=7)
-    >>> WithFault("empty_reply", 1.0, 1)(setup).model.who
-    'written by hand, for teaching, with injected faults'
-    """
+    """A variant: the model, its endpoint and its tools with one kind of fault, seeded for each run."""
 
     fault: str
     rate: float
@@ -81,9 +74,10 @@ class FaultStudy:
         """
         import pandas as pd
 
-        summary = self.summary.merge(_happened(self.frame), on="run_id", how="left")
-        groups = summary.groupby(["model", "injected", "rate"], sort=False)
-        return pd.DataFrame([_row(key, runs) for key, runs in groups])
+        steps = self.frame[["run_id", "fault"]].dropna()
+        happened = {(run, name) for run, names in steps.to_numpy() for name in names.split(", ")}
+        groups = self.summary.groupby(["model", "injected", "rate"], sort=False)
+        return pd.DataFrame([_row(key, runs, happened) for key, runs in groups])
 
     def plot(self, ax: Any = None) -> FaultRecoveryDisplay:
         """How often runs recover from each fault."""
@@ -145,28 +139,14 @@ def fault_study(
     return FaultStudy(experiment(cases, variants, models, **options), grid)
 
 
-def _happened(steps: pd.DataFrame) -> pd.DataFrame:
-    """For each run the faults that happened in it, as text."""
-    known = steps[steps["fault"].notna()]
-    joined = known.groupby("run_id", sort=False)["fault"].agg(", ".join)
-    return joined.rename("faults").reset_index()
-
-
-def _row(key: Any, runs: pd.DataFrame) -> dict[str, Any]:
+def _row(key: Any, runs: pd.DataFrame, happened: set[tuple[str, str]]) -> dict[str, Any]:
     model, fault, share = key
-    with_it = runs if fault == NO_FAULT else runs[[fault in _names(cell) for cell in runs["faults"]]]
-    scored = with_it[with_it["success"].notna()]
-    row = {"model": model, "injected": fault, "rate": share, "runs": len(runs)}
-    row["happened"] = 0 if fault == NO_FAULT else len(with_it)
+    hit = runs[[(run, fault) in happened for run in runs["run_id"]]]
+    scored = (runs if fault == NO_FAULT else hit).dropna(subset="success")
+    row = {"model": model, "injected": fault, "rate": share, "runs": len(runs), "happened": len(hit)}
     if scored.empty:
         return {**row, "success": None, "low": None, "high": None, "silently_wrong": None}
-    scores: dict[Hashable, list[float]] = {}
-    for case, success in zip(scored["case_id"], scored["success"], strict=True):
-        scores.setdefault(case, []).append(float(success))
-    found = rate(scores)
+    by_case = scored["success"].astype(float).groupby(scored["case_id"])
+    found = rate({case: [*scores] for case, scores in by_case})
     silent = float(scored["silently_wrong"].astype(float).mean())
     return {**row, "success": found.estimate, "low": found.low, "high": found.high, "silently_wrong": silent}
-
-
-def _names(cell: Any) -> list[str]:
-    return cell.split(", ") if isinstance(cell, str) else []
