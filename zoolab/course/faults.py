@@ -122,14 +122,12 @@ def fault_study(
     [['no fault', 0, 1.0], ['trailing_comma', 1, 1.0]]
     """
     names, shares = list(dict.fromkeys(faults)), list(dict.fromkeys(rates))
-    unknown = next((name for name in names if name not in FAULTS), None)
-    if unknown is not None:
-        raise InvalidInput(
-            f"there is no fault {excerpt(unknown)}", expected=f"some of {excerpt([*FAULTS], 200)}"
-        )
-    wrong = next((share for share in shares if not 0 < share <= 1), None)
-    if wrong is not None or not shares:
-        raise InvalidInput(f"a rate is {excerpt(wrong)}", expected="numbers above 0, to 1")
+    unknown = [name for name in names if name not in FAULTS]
+    if unknown:
+        known = excerpt([*FAULTS], 200)
+        raise InvalidInput(f"there is no fault {excerpt(unknown[0])}", expected=f"some of {known}")
+    if not shares or not all(0 < share <= 1 for share in shares):
+        raise InvalidInput(f"the rates are {excerpt(shares)}", expected="numbers above 0, to 1")
     grid: dict[str, tuple[str, float]] = {NO_FAULT: (NO_FAULT, 0.0)}
     variants: dict[str, Any] = {NO_FAULT: {}}
     for name in names:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Annotated, Any
 
 from zoolab.course.attacks import Attack
@@ -123,7 +124,7 @@ class Office:
         """The tools, with the attack in their descriptions where it stands there."""
         reading = [tool(getattr(self, name)) for name in READING]
         acting = [
-            tool(self.send_mail, risk="medium", resource=_recipient),
+            tool(self.send_mail, risk="medium", resource=itemgetter("to")),
             tool(self.delete_file, risk="high"),
             tool(self.transfer_money, risk="high"),
         ]
@@ -133,8 +134,7 @@ class Office:
         found = next((text for name, text in texts.items() if name.lower() in key.lower()), None)
         if found is None:
             raise ResourceNotFound(f"nothing under {key!r}", expected=", ".join(texts))
-        injected = self.attack.text if self.attack and self.attack.place == "result" else ""
-        return f"{found}\n{injected}".rstrip()
+        return f"{found}\n{self.attack.text}" if self.attack and self.attack.place == "result" else found
 
     def _described(self, one: Tool) -> Tool:
         if self.attack is None or self.attack.place == "result":
@@ -146,7 +146,3 @@ class Office:
             for name, schema in one.parameters["properties"].items()
         }
         return replace(one, parameters={**one.parameters, "properties": properties})
-
-
-def _recipient(arguments: dict[str, Any]) -> str:
-    return str(arguments["to"])
