@@ -5,6 +5,10 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 
+from zoolab.datasets.berkeley import fetch_bfcl
+from zoolab.datasets.catalog import DATA_SETS
+from zoolab.datasets.loading import folder, rows_of
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The actions list and fetch."""
@@ -15,24 +19,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Do what the options say."""
-    return _list() if options.action == "list" else _fetch()
-
-
-def _list() -> int:
-    from zoolab.datasets.catalog import DATA_SETS
-    from zoolab.datasets.loading import folder, rows_of
-
+    """List the data sets, or fetch Berkeley's."""
+    if options.action == "fetch":
+        print(f"bfcl: {fetch_bfcl()}")
+        return 0
     for data_set in DATA_SETS.values():
         made = Counter(str(row["made"]) for row in rows_of(data_set.name))
         counts = ", ".join(f"{count} {name}" for name, count in made.most_common())
         print(f"{data_set.name:<18} {data_set.what}: {counts}")
     print(f"in {folder()}")
-    return 0
-
-
-def _fetch() -> int:
-    from zoolab.datasets.berkeley import fetch_bfcl
-
-    print(f"bfcl: {fetch_bfcl()}")
     return 0

@@ -54,7 +54,7 @@ def read_rows(path: Path, expected: str = "a data set of zoolab") -> Iterator[Ro
                     raise InvalidInput(f"{path.name} is too large", expected=f"lines of {MAX_LINE:,} bytes")
                 yield _row(line.decode("utf-8"), f"{path.name}, line {number},")
     except (OSError, EOFError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is damaged"
+        reason = getattr(error, "strerror", None) or "it is damaged, or not UTF-8 text"
         raise InvalidInput(f"cannot read {path}: {reason}", expected=expected) from None
 
 
@@ -62,7 +62,7 @@ def _row(line: str, where: str) -> Row:
     try:
         row = parse_json(line)
     except NotStrictJSON as error:
-        raise InvalidInput(f"{where} is not JSON: {error}", advice="restore the file") from None
+        raise InvalidInput(f"{where} is not JSON: {error}", advice="correct or restore the file") from None
     if not isinstance(row, dict):
         raise InvalidInput(f"{where} is {excerpt(row)}", expected="an object")
     return row
