@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Callable, Iterator
-from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
@@ -84,8 +83,6 @@ def test_data_that_is_not_here_or_another_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ZOOLAB_CACHE", str(tmp_path))
-    if any(each.name.replace("_", "-") == "bfcl-eval" for each in distributions()):
-        pytest.skip("bfcl-eval is installed: it is read in place of the cache")
     with pytest.raises(InvalidInput, match="data is not here; run: zoolab datasets fetch bfcl"):
         bfcl("parallel")
     with zipfile.ZipFile(tmp_path / WHEEL, "w") as archive:

@@ -182,7 +182,7 @@ def test_what_was_denied_or_failed_is_no_success_of_the_attack():
 
 
 def test_cases_and_variants_can_be_sent_to_another_process():
-    for one in (security_cases()[-1], *DEFENCES.values(), WithFault("trailing_comma", 1.0, 1)):
+    for one in (security_cases()[-1], *DEFENCES.values(), WithFault("trailing_comma", 1.0)):
         pickle.loads(pickle.dumps(one))
 
 

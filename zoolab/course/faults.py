@@ -27,18 +27,17 @@ _SLOW_SECONDS, _HANG_SECONDS = 0.02, 0.2
 
 @dataclass(frozen=True, slots=True)
 class WithFault:
-    """A variant: the model, its endpoint and its tools with one kind of fault, seeded for each run."""
+    """A variant with one kind of fault, at most once after a question, seeded for each run."""
 
     fault: str
     rate: float
-    times: int | None
 
     def __call__(self, setup: Setup) -> Setup:
         model = Faulty(
             setup.model,
             {self.fault: self.rate},
             setup.seed,
-            times=self.times,
+            times=1,
             slow_seconds=_SLOW_SECONDS,
             hang_seconds=_HANG_SECONDS,
         )
@@ -93,7 +92,6 @@ def fault_study(
     *,
     faults: Iterable[str] = tuple(FAULTS),
     rates: Sequence[float] = (1.0,),
-    times: int | None = 1,
     **options: Any,
 ) -> FaultStudy:
     """Run every case without a fault, and with every fault at every rate.
@@ -103,7 +101,6 @@ def fault_study(
         models: As for `zoolab.experiment`.
         faults: Names of faults, by default all of `zoolab.models.faulty.FAULTS`.
         rates: How likely a fault is wherever it can happen, above 0 to 1.
-        times: How often a fault may happen after a question, at most; None for as often as it can.
         options: As for `zoolab.experiment`: repeats, seed, executor, journal and the like.
 
     Raises:
@@ -133,7 +130,7 @@ def fault_study(
     for name in names:
         for share in shares:
             label = name if len(shares) == 1 else f"{name} {share:g}"
-            grid[label], variants[label] = (name, share), WithFault(name, share, times)
+            grid[label], variants[label] = (name, share), WithFault(name, share)
     return FaultStudy(experiment(cases, variants, models, **options), grid)
 
 

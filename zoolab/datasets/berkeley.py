@@ -1,7 +1,7 @@
 """The Berkeley Function-Calling Leaderboard's own data, from its package on the Python package index.
 
 Nothing of it ships with zoolab (it is Apache-2.0), and its package is never imported: its data files are
-read where it is installed, or from its wheel in the user's cache, where `zoolab datasets fetch bfcl` puts it.
+read from its wheel in the user's cache, where `zoolab datasets fetch bfcl` puts it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import json
 import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +30,6 @@ WHEEL = "bfcl_eval-2026.3.23-py3-none-any.whl"
 SHA256 = "3bb6dfa5f0c68ad403c9ec50b00db2bb3b4cc9b38ab1ff33f48fe30d853d3a0a"
 
 _DATA = "bfcl_eval/data/"
-_LEFT_OUT = ("unused_datasets/", "memory_prereq_conversation/")
 #: One question, one reply; the others go on for several turns, or need a server.
 CATEGORIES = (
     *("simple_python", "simple_java", "simple_javascript", "multiple", "parallel", "parallel_multiple"),
@@ -82,15 +80,10 @@ def fetch_bfcl() -> Path:
 
 
 def data_files() -> Mapping[str, str]:
-    """The text of each data file by name, from the installed package or else from the cache."""
-    try:
-        installed = distribution(PACKAGE).files or []
-    except PackageNotFoundError:
-        with zipfile.ZipFile(checked_wheel(cache_folder() / WHEEL)) as archive:
-            read = {name: archive.read(name) for name in archive.namelist() if _is_wanted(name)}
-    else:
-        read = {str(path): path.read_binary() for path in installed if _is_wanted(str(path))}
-    return {name.removeprefix(_DATA): data.decode("utf-8") for name, data in read.items()}
+    """The text of each data file in the wheel, by name."""
+    with zipfile.ZipFile(checked_wheel(cache_folder() / WHEEL)) as archive:
+        names = [name for name in archive.namelist() if name.startswith(_DATA) and name.endswith(".json")]
+        return {name.removeprefix(_DATA): archive.read(name).decode("utf-8") for name in names}
 
 
 def checked_wheel(path: Path) -> Path:
@@ -137,8 +130,3 @@ def _cases(files: Mapping[str, str], category: str) -> Iterator[dict[str, Any]]:
             "functions": functions,
             "ground_truth": [{tool_name(name): given for name, given in call.items()} for call in truth],
         }
-
-
-def _is_wanted(name: str) -> bool:
-    inside = name.removeprefix(_DATA)
-    return name != inside and name.endswith(".json") and not inside.startswith(_LEFT_OUT)
