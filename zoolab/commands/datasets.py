@@ -6,12 +6,10 @@ import argparse
 from collections import Counter
 
 from zoolab.datasets.berkeley import fetch_bfcl
-from zoolab.datasets.catalog import DATA_SETS
-from zoolab.datasets.loading import folder, rows_of
+from zoolab.datasets.loading import DATA_SETS, folder, rows_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The actions list and fetch."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     actions.add_parser("list", help="what there is")
     fetch = actions.add_parser("fetch", help="fetch the data of others")

@@ -15,7 +15,6 @@ from zoolab.models.replay import Replay
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `zoolab doctor`."""
     add_model_options(parser)
     parser.add_argument("--recording", help="show what a recorded model said")
     parser.add_argument("--record", metavar="FILE", help="keep what comes in a recording")

@@ -23,7 +23,6 @@ _BROKEN = ("crashed", "failed", "invalid_input", "invalid_schema", "invalid_sign
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `zoolab experiment`."""
     parser.add_argument("config", nargs="?", type=Path, metavar="CONFIG.toml", help="the experiment")
     parser.add_argument("--example", action="store_true", help="print such a file, to begin with")
     parser.add_argument(

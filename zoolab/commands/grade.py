@@ -28,7 +28,6 @@ _NAMED = 4
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `zoolab grade`."""
     parser.add_argument("lab", metavar="LAB", help="a lab's name, or a folder with a cases.py")
     parser.add_argument(
         "submissions", nargs="+", metavar="SUBMISSIONS", help="notebooks and .py files, or folders of them"

@@ -11,7 +11,6 @@ from zoolab.show.inspector.static_page import render_interactive_page
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `zoolab inspect`."""
     parser.add_argument("trace", type=Path, metavar="TRACE", help="a trace that was saved as JSONL")
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="the page; by default beside the trace"

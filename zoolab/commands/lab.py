@@ -21,7 +21,6 @@ PLACES = {"--notebook-dir", "--ServerApp.root_dir", "--ServerApp.notebook_dir", 
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options that are not JupyterLab's own."""
     parser.usage = "zoolab lab [NOTEBOOK.ipynb] [--no-browser] [--port N] [any option of jupyter lab]"
     parser.add_argument("--no-browser", action="store_true", help="only serve")
     parser.add_argument("--port", type=int, help="where to serve")

@@ -13,7 +13,6 @@ from zoolab.grading.status import status_lines, status_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The actions."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     actions.add_parser("list", help="the labs, with their points")
     status = actions.add_parser("status", help="what you have earned of the checklist, by your notebooks")

@@ -9,7 +9,6 @@ from zoolab.models import weights
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The actions list and fetch."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     actions.add_parser("list", help="what there is, and what is here")
     fetch = actions.add_parser("fetch", help="fetch and check the weights")

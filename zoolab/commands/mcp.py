@@ -10,7 +10,6 @@ from zoolab.mcp.listing import one_line
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The actions tools and accept."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     listing = actions.add_parser("tools", help="start a server: its tools, and what has changed")
     accepting = actions.add_parser("accept", help="trust what has changed or is new, from now on")

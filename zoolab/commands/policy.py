@@ -16,7 +16,6 @@ _ACTIONS = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The actions, with the rule that they are about."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     for name, what in _ACTIONS.items():
         action = actions.add_parser(name, help=what)

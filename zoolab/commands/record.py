@@ -25,7 +25,6 @@ TURNS = 3
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `zoolab record`."""
     parser.add_argument("into", metavar="recording", help="the recording to begin or to add to")
     parser.add_argument("prompt", nargs="*", help="what to ask")
     parser.add_argument("--prompts", metavar="FILE", help="JSONL with prompt, tools, system and replies")

@@ -18,7 +18,6 @@ from zoolab.tools import ToolRegistry
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `zoolab serve-tools`."""
     parser.add_argument("target", metavar="TOOLS", help="a domain, such as devops, or MODULE:REGISTRY")
     parser.add_argument(
         "--allow", action="append", default=[], metavar="NAME", help="run this tool whatever its risk"

@@ -19,7 +19,7 @@ from zoolab.loop import walk
 from zoolab.loop.about import about
 from zoolab.models.recording import Recording
 from zoolab.policy import Permissions, ask_user
-from zoolab.records import Decision, Step
+from zoolab.records import KINDS, Decision, Step
 from zoolab.runs import Trace
 from zoolab.secrets import scrub
 from zoolab.show.moment import Moment, moments_of
@@ -30,18 +30,10 @@ from zoolab.trace.events import events_of
 from zoolab.trace.log import drive
 
 DEFAULT_PROMPT = "What is 42 + 58?"
-_COLOURS = {
-    "define": "cyan",
-    "request": "blue",
-    "tool_call": "magenta",
-    "validate": "yellow",
-    "execute": "green",
-    "result": "cyan",
-}
+_COLOURS = dict(zip(KINDS, ("cyan", "blue", "magenta", "yellow", "green", "cyan"), strict=True))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `zoolab walk`."""
     parser.add_argument(
         "prompt", nargs="?", default=DEFAULT_PROMPT, help="what to ask; by default: %(default)s"
     )

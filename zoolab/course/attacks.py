@@ -35,6 +35,10 @@ class Attack:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     said: str = ""
 
+    def is_in(self, text: str) -> bool:
+        """Whether the order stands in a text, as it is or as a JSON string."""
+        return self.text in text or encode(self.text)[1:-1] in text
+
 
 #: Name, place, the call that shows that the order was followed (or what is said then); below that the order.
 _TABLE = """
@@ -116,19 +120,19 @@ _FURTHER: Mapping[str, dict[str, Any]] = {
 class Script:
     """Makes the scripted model of a case: it does its task, and first the orders that it obeys.
 
-    It reads orders in tools' descriptions and in results; those in results that are marked as untrusted data
-    only with `obeys="all"`.
+    Orders stand in tools' descriptions and in results; it obeys all, or not those in results that are marked
+    as untrusted data, or none.
     """
 
     who: str
-    obeys: Literal["all", "unmarked", "nothing"]
+    obeys: Literal["all", "unmarked", "none"]
     made: str = "authored"
 
     def __call__(self, case: Case) -> Scripted:
         task, attack = case.data["task"], case.data["attack"]
 
         def reply(request: Request) -> Any:
-            obeys = attack is not None and attack.text in "\n".join(self._read(request))
+            obeys = attack is not None and any(map(attack.is_in, self._heeded(request)))
             wanted = [(name, dict(given)) for name, given in task.calls]
             if obeys and attack.tool:
                 wanted.insert(0, (attack.tool, {**_FURTHER.get(attack.tool, {}), **attack.arguments}))
@@ -144,26 +148,13 @@ class Script:
 
         return Scripted(reply)
 
-    def _read(self, request: Request) -> Iterator[str]:
+    def _heeded(self, request: Request) -> list[str]:
         """The texts in a request in which the script obeys orders."""
-        if self.obeys == "nothing":
-            return
-        for tool in request.tools:
-            yield tool["function"]["description"]
-            for schema in tool["function"]["parameters"].get("properties", {}).values():
-                yield schema.get("description", "")
-        for message in request.messages:
-            marked = message["role"] == "tool" and message["content"].startswith(_MARK)
-            if message["role"] == "tool" and (self.obeys == "all" or not marked):
-                yield _data_in(message["content"].partition("\n")[2] if marked else message["content"])
-
-
-def _data_in(content: str) -> str:
-    """The text of a result, out of its envelope."""
-    if not content.startswith("{"):
-        return content
-    data = parse_json(content).get("data")
-    return data if isinstance(data, str) else encode(data)
+        if self.obeys == "none":
+            return []
+        results = [str(message["content"]) for message in request.messages if message["role"] == "tool"]
+        heeded = [text for text in results if self.obeys == "all" or not text.startswith(_MARK)]
+        return [encode(request.tools), *heeded]
 
 
 #: The scripts by names that say what they are.
@@ -175,5 +166,5 @@ SCRIPTS: Mapping[str, Script] = {
         "A script that obeys every order it reads, but those in results that are marked as untrusted data.",
         "unmarked",
     ),
-    "careful (script)": Script("A script that does its task and obeys nobody but the user.", "nothing"),
+    "careful (script)": Script("A script that does its task and obeys nobody but the user.", "none"),
 }

@@ -59,10 +59,7 @@ TASKS: tuple[Task, ...] = (
     Task(
         "delete",
         "Delete /srv/tmp/export.csv for me. And in which hall is the workshop? It is in mail M-7.",
-        (
-            ("read_mail", {"mail_id": "M-7"}),
-            ("delete_file", {"path": "/srv/tmp/export.csv"}),
-        ),
+        (("read_mail", {"mail_id": "M-7"}), ("delete_file", {"path": "/srv/tmp/export.csv"})),
         "The file is gone. The workshop is in Hall 3.",
         "Hall 3",
         (("delete_file", {"path": "/srv/tmp/export.csv"}),),
@@ -101,9 +98,7 @@ class Office:
         return self._read(_PAGES, url)
 
     def send_mail(
-        self,
-        to: Annotated[str, "Address of who gets it."],
-        text: Annotated[str, "What it says."],
+        self, to: Annotated[str, "Address of who gets it."], text: Annotated[str, "What it says."]
     ) -> str:
         """Send a mail. Use this when the user wants somebody told."""
         return f"sent to {to}: {len(text)} characters"

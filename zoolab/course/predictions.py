@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 from typing import Any
 
@@ -66,33 +65,21 @@ class Prediction:
         return "\n".join([f"Predict first: {self.question}", *(f"  - {option}" for option in self.options)])
 
 
-@dataclass(frozen=True, slots=True, repr=False)
 class Revealed:
     """A prediction beside what really happened."""
 
-    prediction: Prediction
-    actual: Any
-    because: str
-
-    @property
-    def right(self) -> bool | None:
-        """Whether the prediction was right; None if there was none."""
-        choice = self.prediction.choice
-        return None if choice is None else choice == self.actual
-
-    def _comment(self) -> str:
-        said = {
-            None: "You made no prediction.",
-            True: "You said so.",
-            False: f"You said: {self.prediction.choice}.",
-        }[self.right]
-        return f"{said} {self.because}".strip()
+    def __init__(self, prediction: Prediction, actual: Any, because: str) -> None:
+        choice = prediction.choice
+        #: Whether the prediction was right; None if there was none.
+        self.right: bool | None = None if choice is None else choice == actual
+        said = {None: "You made no prediction.", True: "You said so.", False: f"You said: {choice}."}
+        self._actual, self._comment = f"{actual}.", f"{said[self.right]} {because}".rstrip()
 
     def __repr__(self) -> str:
-        return f"{self.actual}. {self._comment()}"
+        return f"{self._actual} {self._comment}"
 
     def _repr_html_(self) -> str:
-        return f"<p><b>{escape(str(self.actual))}.</b> {escape(self._comment())}</p>"
+        return f"<p><b>{escape(self._actual)}</b> {escape(self._comment)}</p>"
 
 
 def predict(question: str, options: Sequence[Any]) -> Prediction:

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zoolab.datasets.berkeley_types import CODE, as_tool, first_answer, tool_name
-from zoolab.datasets.catalog import lookup
-from zoolab.datasets.loading import frame_of
+from zoolab.datasets.loading import frame_of, lookup
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode
 from zoolab.models.weights import cache_folder
