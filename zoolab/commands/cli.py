@@ -1,4 +1,4 @@
-"""The command line: `zoolab COMMAND`. Each command has a module of its name, with `add_arguments` and `run`.
+"""The command line: `zoolab COMMAND`. A command is a function that adds its arguments and says what runs it.
 
 Exit codes: 0 done, 1 done and something fell short, 2 could not run.
 """
@@ -11,26 +11,27 @@ import os
 import sys
 from collections.abc import Collection, Sequence
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from zoolab import __version__
 from zoolab.errors import LoopError, ZoolabError
 from zoolab.jsontext import visible
 
+#: Each command: the module of `zoolab.commands` that has its `add_COMMAND(parser)`, and what it does.
 COMMANDS = {
-    "walk": "walk through a tool call, step by step",
-    "record": "record conversations with a model",
-    "policy": "what tools may do for good, and what they never may",
-    "local": "the models that run on this machine",
-    "doctor": "can this model call tools? seven probes",
-    "serve-tools": "offer tools to others, as an MCP server",
-    "mcp": "the tools of an MCP server, and what has changed in them",
-    "inspect": "make a saved trace a page to step through",
-    "lab": "open the notebooks in JupyterLab",
-    "labs": "the graded labs: list, status, build, export",
-    "grade": "grade submissions of a lab",
-    "datasets": "the data sets: list, fetch",
-    "experiment": "run an experiment from a configuration",
+    "walk": ("walk", "walk through a tool call, step by step"),
+    "inspect": ("walk", "make a saved trace a page to step through"),
+    "policy": ("walk", "what tools may do for good, and what they never may"),
+    "record": ("record", "record conversations with a model"),
+    "local": ("models", "the models that run on this machine"),
+    "doctor": ("models", "can this model call tools? seven probes"),
+    "mcp": ("mcp", "the tools of an MCP server, and what has changed in them"),
+    "serve-tools": ("mcp", "offer tools to others, as an MCP server"),
+    "lab": ("course", "open the notebooks in JupyterLab"),
+    "labs": ("course", "the graded labs: list, status, build, export"),
+    "datasets": ("course", "the data sets: list, fetch"),
+    "grade": ("grade", "grade submissions of a lab"),
+    "experiment": ("experiment", "run an experiment from a configuration"),
 }
 
 
@@ -56,7 +57,7 @@ def run(arguments: Sequence[str]) -> int:
         if more and options.name != "lab":  # the further options of `lab` are JupyterLab's
             raise _UsageError(f"unknown: {' '.join(more)}; see zoolab {options.name} --help")
         options.more = more
-        code: int = _module(options.name).run(options)
+        code: int = options.run(options)
         return code
     except LoopError as error:
         return _fail(str(error), 1)
@@ -75,15 +76,12 @@ def parser(named: Collection[str] = COMMANDS) -> argparse.ArgumentParser:
     made = _Parser(prog="zoolab", description="Learn LLM tool calling by stepping through it.")
     made.add_argument("--version", action="version", version=f"zoolab {__version__}")
     commands = made.add_subparsers(dest="name", required=True, metavar="COMMAND")
-    for name, what in COMMANDS.items():
+    for name, (module, what) in COMMANDS.items():
         command = commands.add_parser(name, help=what)
         if name in named:
-            _module(name).add_arguments(command)
+            add = getattr(import_module(f"zoolab.commands.{module}"), f"add_{name.replace('-', '_')}")
+            add(command)
     return made
-
-
-def _module(command: str) -> Any:
-    return import_module(f"zoolab.commands.{command.replace('-', '_')}")
 
 
 class _UsageError(Exception):

@@ -22,7 +22,7 @@ _COMPARED = 20
 _BROKEN = ("crashed", "failed", "invalid_input", "invalid_schema", "invalid_signature", "replay_miss")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_experiment(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("config", nargs="?", type=Path, metavar="CONFIG.toml", help="the experiment")
     parser.add_argument("--example", action="store_true", help="print such a file, to begin with")
     parser.add_argument(
@@ -33,9 +33,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--processes", action="store_true", help="run in processes rather than threads")
     parser.add_argument("--dask", metavar="ADDRESS", help="run on the cluster of this dask scheduler")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
+    parser.set_defaults(run=run_experiment)
 
 
-def run(options: argparse.Namespace) -> int:
+def run_experiment(options: argparse.Namespace) -> int:
     """Do the experiment; 1 if a run is missing, or broke off by no doing of the model."""
     if options.example:
         print(files("zoolab.study").joinpath("example.toml").read_text(encoding="utf-8"), end="")

@@ -27,7 +27,7 @@ from zoolab.jsontext import visible
 _NAMED = 4
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_grade(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("lab", metavar="LAB", help="a lab's name, or a folder with a cases.py")
     parser.add_argument(
         "submissions", nargs="+", metavar="SUBMISSIONS", help="notebooks and .py files, or folders of them"
@@ -46,9 +46,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     which.add_argument("--again", action="store_true", help="grade everything anew")
     parser.add_argument("--json", action="store_true", help="print results as JSONL, the class last")
+    parser.set_defaults(run=grade)
 
 
-def run(options: argparse.Namespace) -> int:
+def grade(options: argparse.Namespace) -> int:
     """Grade, write what was asked for, and say how the class did."""
     if options.csv and not options.csv.resolve().parent.is_dir():
         raise InvalidInput(f"there is no folder for {options.csv}", advice="make it first")

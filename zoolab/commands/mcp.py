@@ -1,15 +1,26 @@
-"""`zoolab mcp`: the tools of an MCP server, what has changed in them, and accepting it."""
+"""`zoolab mcp` and `serve-tools`: the tools of an MCP server, and a registry as such a server."""
 
 from __future__ import annotations
 
 import argparse
+import importlib
+import inspect
+import sys
 from collections.abc import Sequence
+from contextlib import redirect_stdout
+from pathlib import Path
 
+from zoolab.errors import InvalidInput
 from zoolab.mcp import Change, MCPTools
 from zoolab.mcp.listing import one_line
+from zoolab.mcp.serve import serve
+from zoolab.policy import Permissions, Policy
+from zoolab.steps.define import as_registry
+from zoolab.toolbox.catalog import tools_named
+from zoolab.tools import ToolRegistry
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_mcp(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     listing = actions.add_parser("tools", help="start a server: its tools, and what has changed")
     accepting = actions.add_parser("accept", help="trust what has changed or is new, from now on")
@@ -18,9 +29,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         each.add_argument("server", metavar="SERVER", help="what you call the server")
         each.add_argument("argv", nargs="+", metavar="COMMAND", help="-- and then what starts the server")
         each.add_argument("--pins", metavar="FILE", help="where its tools are pinned")
+    parser.set_defaults(run=mcp)
 
 
-def run(options: argparse.Namespace) -> int:
+def mcp(options: argparse.Namespace) -> int:
     """Show the tools of a server, or accept what has changed; 1 if tools wait to be accepted."""
     with MCPTools(options.argv, options.server, pins=options.pins) as tools:
         if options.action == "accept":
@@ -48,3 +60,38 @@ def _accept(tools: MCPTools, server: str, names: Sequence[str]) -> None:
 def _show(changes: Sequence[Change], what: str) -> None:
     for change in changes:
         print(f"{change.name} {what}\n{change.diff}")
+
+
+def add_serve_tools(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("target", metavar="TOOLS", help="a domain, such as devops, or MODULE:REGISTRY")
+    parser.add_argument(
+        "--allow", action="append", default=[], metavar="NAME", help="run this tool whatever its risk"
+    )
+    parser.set_defaults(run=serve_tools)
+
+
+def serve_tools(options: argparse.Namespace) -> int:
+    """Serve the tools; those of `--allow` run whatever their risk."""
+    # The protocol owns standard output from the start; a module may print while it is imported.
+    with redirect_stdout(sys.stderr):
+        registry = _registry(options.target)
+    unknown = [name for name in options.allow if name not in registry]
+    if unknown:
+        raise InvalidInput(f"--allow {unknown[0]}: no such tool", expected=registry.names_as_text())
+    serve(registry, Permissions(Policy(allow=frozenset(options.allow))), options.target)
+    return 0
+
+
+def _registry(target: str) -> ToolRegistry:
+    """The registry behind names of the toolbox, or behind MODULE:NAME; a function makes it anew."""
+    module, _, name = target.partition(":")
+    if not name:
+        return tools_named(*target.split(","))
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        advice = "name a registry as MODULE:REGISTRY"
+        raise InvalidInput(f"cannot take {name} from {module}: {error}", advice=advice) from error
+    makes_them = inspect.isfunction(found) and not inspect.signature(found).parameters
+    return as_registry(found() if makes_them else found)

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from zoolab.commands.options import DEFAULT_TOOLS, add_walk_options, is_live, model_of
+from zoolab.commands.models import DEFAULT_TOOLS, add_walk_options, is_live, model_of
 from zoolab.datasets.loading import read_rows
 from zoolab.errors import InvalidInput, LoopError
 from zoolab.jsontext import visible
@@ -24,7 +24,7 @@ from zoolab.toolbox.catalog import tools_named
 TURNS = 3
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_record(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("into", metavar="recording", help="the recording to begin or to add to")
     parser.add_argument("prompt", nargs="*", help="what to ask")
     parser.add_argument("--prompts", metavar="FILE", help="JSONL with prompt, tools, system and replies")
@@ -32,9 +32,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--scripted", action="store_true", help="take the replies of --prompts: an authored recording"
     )
     add_walk_options(parser)
+    parser.set_defaults(run=record_conversations)
 
 
-def run(options: argparse.Namespace) -> int:
+def record_conversations(options: argparse.Namespace) -> int:
     """Hold the conversations that the options name."""
     if options.local is None and not is_live(options) and not options.scripted:
         advice = "give --local, --live, --model, --base-url or --scripted"

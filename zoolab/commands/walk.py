@@ -1,4 +1,4 @@
-"""`zoolab walk`: the six steps of a tool call, with the change of `messages[]` at each."""
+"""`zoolab walk`, `inspect` and `policy`: a walk, a saved one as a page, and the rules that outlast a walk."""
 
 from __future__ import annotations
 
@@ -6,22 +6,26 @@ import argparse
 import sys
 from collections.abc import Callable
 from contextlib import redirect_stdout
+from pathlib import Path
 from typing import Any, TextIO
 
 from rich.console import Console
 from rich.text import Text
 
-from zoolab.commands.options import DEFAULT_RECORDING, add_walk_options, is_live, model_of
+from zoolab.commands.models import DEFAULT_RECORDING, add_walk_options, is_live, model_of
 from zoolab.errors import ReplayMiss
+from zoolab.files import write_whole
 from zoolab.jsontext import excerpt, visible
 from zoolab.jsontext.values import encode_any
 from zoolab.loop import walk
 from zoolab.loop.about import about
 from zoolab.models.recording import Recording
 from zoolab.policy import Permissions, ask_user
+from zoolab.policy.permissions import PolicyFile, policies_path
 from zoolab.records import KINDS, Decision, Step
 from zoolab.runs import Trace
 from zoolab.secrets import scrub
+from zoolab.show.inspector.static_page import render_interactive_page
 from zoolab.show.moment import Moment, moments_of
 from zoolab.show.text import change, details
 from zoolab.show.wording import headline
@@ -33,7 +37,7 @@ DEFAULT_PROMPT = "What is 42 + 58?"
 _COLOURS = dict(zip(KINDS, ("cyan", "blue", "magenta", "yellow", "green", "cyan"), strict=True))
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_walk(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "prompt", nargs="?", default=DEFAULT_PROMPT, help="what to ask; by default: %(default)s"
     )
@@ -44,9 +48,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--save", metavar="FILE", help="save the trace as JSONL")
     parser.add_argument("--html", metavar="FILE", help="save the story as a page")
     parser.add_argument("--json", action="store_true", help="print the trace as JSONL")
+    parser.set_defaults(run=show_walk)
 
 
-def run(options: argparse.Namespace) -> int:
+def show_walk(options: argparse.Namespace) -> int:
     """Walk, or show a saved trace, or list a recording."""
     if options.list:
         return _list(Recording(options.recording or DEFAULT_RECORDING))
@@ -151,3 +156,51 @@ def _printer(screen: TextIO) -> Callable[[Moment], None]:
         console.print(Text(indent + visible(change(moment)), style="dim"))
 
     return show
+
+
+def add_inspect(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("trace", type=Path, metavar="TRACE", help="a trace that was saved as JSONL")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="the page; by default beside the trace"
+    )
+    parser.set_defaults(run=inspect)
+
+
+def inspect(options: argparse.Namespace) -> int:
+    """Write the page, and print where it is."""
+    target = options.output or options.trace.with_suffix(".html")
+    write_whole(target, [render_interactive_page(Trace.load(options.trace))])
+    print(target)
+    return 0
+
+
+_ACTIONS = {
+    "list": "show the rules, and the file that keeps them",
+    "allow": "let calls run without asking",
+    "deny": "let calls never run, whoever allows them",
+    "remove": "forget a rule",
+}
+
+
+def add_policy(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    for name, what in _ACTIONS.items():
+        action = actions.add_parser(name, help=what)
+        if name != "list":
+            action.add_argument("rule", metavar="RULE", help="a tool's name, or such as 'read_file(/srv/**)'")
+    parser.set_defaults(run=policy)
+
+
+def policy(options: argparse.Namespace) -> int:
+    """Change the user's policies.json, unless the action is to list it; then show it, its path first."""
+    kept = PolicyFile(policies_path())
+    if options.action == "remove":
+        kept.remove(options.rule)
+    elif options.action != "list":
+        kept.add(options.action, options.rule)
+    known = kept.read()
+    print(visible(str(kept.path)))
+    for word, rules in (("deny", known.deny), ("allow", known.allow)):
+        for rule in rules:
+            print(f"  {word:<6} {visible(rule.text)}")
+    return 0
