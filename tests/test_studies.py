@@ -67,7 +67,7 @@ def test_a_fault_that_finds_nothing_to_break_did_not_happen(faults):
 
 
 def test_its_frame_is_what_the_display_takes(faults):
-    display = FaultRecoveryDisplay.from_frame(faults.frame, summary=faults.summary)
+    display = FaultRecoveryDisplay.from_frame(faults.experiment.frame, summary=faults.summary)
     assert display.rates_.loc["wrong_result", "recovered"] == 0
     assert display.rates_.loc["trailing_comma", "recovered"] == 6
     assert repr(faults.plot()) == repr(display)

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from zoolab.plots import FaultRecoveryDisplay
 
 NO_FAULT = "no fault"
-#: Slow and hanging tools cost a study time, and show nothing more for taking longer.
-_SLOW_SECONDS, _HANG_SECONDS = 0.02, 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +31,9 @@ class WithFault:
     rate: float
 
     def __call__(self, setup: Setup) -> Setup:
-        model = Faulty(
-            setup.model,
-            {self.fault: self.rate},
-            setup.seed,
-            times=1,
-            slow_seconds=_SLOW_SECONDS,
-            hang_seconds=_HANG_SECONDS,
-        )
+        # Slow and hanging tools cost a study time, and show nothing more for taking longer.
+        seconds: dict[str, Any] = {"slow_seconds": 0.02, "hang_seconds": 0.2}
+        model = Faulty(setup.model, {self.fault: self.rate}, setup.seed, times=1, **seconds)
         return replace(setup, model=model)
 
 
@@ -50,11 +43,6 @@ class FaultStudy:
 
     experiment: Experiment
     grid: Mapping[str, tuple[str, float]]
-
-    @property
-    def frame(self) -> pd.DataFrame:
-        """One row a step, as `FaultRecoveryDisplay.from_frame` takes it."""
-        return self.experiment.frame
 
     @property
     def summary(self) -> pd.DataFrame:
@@ -73,7 +61,7 @@ class FaultStudy:
         """
         import pandas as pd
 
-        steps = self.frame[["run_id", "fault"]].dropna()
+        steps = self.experiment.frame[["run_id", "fault"]].dropna()
         happened = {(run, name) for run, names in steps.to_numpy() for name in names.split(", ")}
         groups = self.summary.groupby(["model", "injected", "rate"], sort=False)
         return pd.DataFrame([_row(key, runs, happened) for key, runs in groups])
@@ -82,7 +70,7 @@ class FaultStudy:
         """How often runs recover from each fault."""
         from zoolab.plots import FaultRecoveryDisplay
 
-        return FaultRecoveryDisplay.from_frame(self.frame, summary=self.experiment.summary, ax=ax)
+        return FaultRecoveryDisplay.from_frame(self.experiment.frame, summary=self.experiment.summary, ax=ax)
 
 
 @passes_on(experiment, without=("cases", "variants"))

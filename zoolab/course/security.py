@@ -169,11 +169,7 @@ def security_study(
 
 
 def security_cases(attacks: Sequence[Attack] = ATTACKS, tasks: Sequence[Task] = TASKS) -> list[Case]:
-    """A case for each task without an attack, and with each of them.
-
-    >>> [case.id for case in security_cases(ATTACKS[:1], TASKS[:1])]
-    ['read / no attack', 'read / ignore-previous']
-    """
+    """A case for each task without an attack, and with each of them."""
     return [
         Case(
             f"{task.name} / {attack.name if attack else NO_ATTACK}",

@@ -50,11 +50,7 @@ def tool_name(name: str) -> str:
 
 
 def as_schema(written: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema in Berkeley's words as JSON Schema.
-
-    >>> as_schema({"type": "tuple", "items": {"type": "any", "description": "Whatever."}})
-    {'type': 'array', 'items': {'description': 'Whatever.'}}
-    """
+    """A schema in Berkeley's words as JSON Schema."""
     made: dict[str, Any] = {}
     for key, value in written.items():
         if key == "type" and isinstance(value, str):
@@ -71,12 +67,7 @@ def as_schema(written: Mapping[str, Any]) -> dict[str, Any]:
 def first_answer(
     truth: Sequence[Mapping[str, Any]], functions: Sequence[Mapping[str, Any]]
 ) -> tuple[str, dict[str, Any]]:
-    """The tool and the arguments of the first call that is expected, of each argument the first value.
-
-    >>> tools = [{"function": {"name": "a_b", "parameters": {"required": ["x"]}}}]
-    >>> first_answer([{"a.b": {"x": [1, 2], "unit": ["", "m"], "at": [{"lat": [1.5]}]}}], tools)
-    ('a_b', {'x': 1, 'at': {'lat': 1.5}})
-    """
+    """The tool and the arguments of the first call that is expected, of each argument the first value."""
     (written, accepted), *_ = truth[0].items()
     name = tool_name(written)
     known = (f["function"]["parameters"] for f in functions if f["function"]["name"] == name)

@@ -40,12 +40,7 @@ class DataSet:
     columns: Mapping[str, tuple[type, ...]]
 
     def check(self, row: Mapping[str, Any], where: str) -> None:
-        """Raise `InvalidInput` if a row does not fit this data set; `where` names the row.
-
-        >>> lookup("traces").check({"id": 1}, "row 1")
-        Traceback (most recent call last):
-        zoolab.errors.InvalidInput: row 1 of traces lacks made, ...
-        """
+        """Raise `InvalidInput` if a row does not fit this data set; `where` names the row."""
         missing = [name for name in self.columns if name not in row]
         unknown = [name for name in row if name not in self.columns]
         if missing or unknown:
@@ -118,11 +113,7 @@ def lookup(name: str) -> DataSet:
 
 
 def folder() -> Path:
-    """The folder of the data sets: beside the package in a checkout, within it in a wheel.
-
-    >>> (folder() / "selection-cases").is_dir()
-    True
-    """
+    """The folder of the data sets: beside the package in a checkout, within it in a wheel."""
     package = Path(__file__).resolve().parents[1]
     inside = package / "_datasets"
     return inside if inside.is_dir() else package.parent / "datasets"
@@ -133,9 +124,6 @@ def read_rows(path: Path, expected: str = "a data set of zoolab") -> Iterator[Ro
 
     Raises:
         InvalidInput: It cannot be read, or a line is not a strict JSON object; names the line.
-
-    >>> next(read_rows(folder() / "selection-cases" / "tools.jsonl"))["name"]
-    'scale_service'
     """
     read = number = 0
     try:
