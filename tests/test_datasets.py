@@ -104,7 +104,7 @@ def test_the_tools_of_the_toolbox_are_the_real_ones() -> None:
     real = tools_named("devops", "support", "analytics", "security")
     assert [TOOLS[tool.name] == tool for tool in real] == [True] * 16
     assert TOOLS.execute("check_status", {"service": "redis"}) == "redis is stopped"
-    with pytest.raises(InvalidInput, match="no tool of the cases is named 'fly'"):
+    with pytest.raises(InvalidInput, match="no tool of the selection cases is named 'fly'"):
         selection_tools("fly")
 
 

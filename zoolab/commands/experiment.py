@@ -1,4 +1,4 @@
-"""`zoolab experiment`: what a TOML file describes, done, gone on with, and reported."""
+"""`zoolab experiment`: runs or resumes the experiment of a TOML file, and writes its report."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def add_experiment(parser: argparse.ArgumentParser) -> None:
 
 
 def run_experiment(options: argparse.Namespace) -> int:
-    """Do the experiment; 1 if a run is missing, or broke off by no doing of the model."""
+    """Do the experiment; 1 if a run is missing, or broke off for another reason than the model."""
     if options.example:
         print(files("zoolab.study").joinpath("example.toml").read_text(encoding="utf-8"), end="")
         return 0
@@ -48,7 +48,7 @@ def run_experiment(options: argparse.Namespace) -> int:
     journal = folder / "runs.jsonl"
     if journal.exists() and not options.resume:
         advice = "go on with --resume, or choose another --out"
-        raise InvalidInput(f"{journal} is there already", advice=advice)
+        raise InvalidInput(f"{journal} exists already", advice=advice)
     settings = {"journal": journal, "progress": not options.quiet, "workers": options.jobs}
     usual = nullcontext("processes" if options.processes else "threads")
     with dask_executor(options.dask) if options.dask else usual as executor:

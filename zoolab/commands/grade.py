@@ -52,7 +52,7 @@ def add_grade(parser: argparse.ArgumentParser) -> None:
 def grade(options: argparse.Namespace) -> int:
     """Grade, write what was asked for, and say how the class did."""
     if options.csv and not options.csv.resolve().parent.is_dir():
-        raise InvalidInput(f"there is no folder for {options.csv}", advice="make it first")
+        raise InvalidInput(f"there is no folder for {options.csv}", advice="create the folder first")
     try:
         with ExitStack() as stack:
             executor = stack.enter_context(dask_executor(options.dask) if options.dask else nullcontext())

@@ -1,4 +1,4 @@
-"""Options that name a model; `zoolab local` and `doctor`: the models of this machine, and what one can."""
+"""Options that name a model; `zoolab local` and `doctor`: the models of this machine, and a check of one."""
 
 from __future__ import annotations
 

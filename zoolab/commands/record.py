@@ -1,4 +1,4 @@
-"""`zoolab record`: conversations with a model, kept in a recording; wrong and broken ones too."""
+"""`zoolab record`: keeps conversations with a model in a recording, wrong and broken replies included."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Instructions that an attacker hides where a model reads, and scripted models that follow them, or do not.
+"""Instructions that an attacker hides in texts for the model, and scripted models that follow them or not.
 
 All attacks are written by hand, for teaching. Addresses end in .invalid, which nobody can own; the accounts
 do not exist. The scripts know the attack and the task of their case. So they show what a defence can do and

@@ -1,4 +1,4 @@
-"""Can this model call tools? Seven probes, each with what was sent, what came, and what to do about it."""
+"""Can this model call tools? Seven probes, each with the request, the reply and advice."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def fault_study(
         options: As for `zoolab.experiment`: repeats, seed, executor, journal and the like.
 
     Raises:
-        InvalidInput: There is no such fault, or a rate is none.
+        InvalidInput: There is no such fault, or a rate is not above 0 and at most 1.
 
     >>> from zoolab import Scripted, tool
     >>> @tool

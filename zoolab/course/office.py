@@ -1,4 +1,4 @@
-"""A small office with honest tasks. Its texts come from outside, and its actions cannot be undone."""
+"""A small office with harmless tasks. Its texts come from outside, and its actions cannot be undone."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ TASKS: tuple[Task, ...] = (
 )
 
 
-#: The tools whose results nobody here vouches for.
+#: The tools whose results come from outside and are not trusted.
 READING = ("read_mail", "search_notes", "fetch_page")
 
 _MAILS = {"M-7": "From grace@example.org: the workshop takes place in Hall 3, doors open at nine."}

@@ -1,4 +1,4 @@
-"""Data sets of requests, of what models made of them, and of whole runs; each row says who made it.
+"""Data sets: requests, replies of models, and whole runs; each row says who made it.
 
 loading.py         which there are, what a row holds; as rows, data frames, traces and tools
 berkeley.py        the cases of the Berkeley Function-Calling Leaderboard
