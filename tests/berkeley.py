@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 import json
 import random
 import sys
-import tempfile
 import zipfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
-from zoolab.errors import InvalidInput
-from zoolab.models.weights import cache_folder
-from zoolab.models.wheels import download_wheel
-
-WHEEL = "bfcl_eval-2026.3.23-py3-none-any.whl"
-SHA256 = "3bb6dfa5f0c68ad403c9ec50b00db2bb3b4cc9b38ab1ff33f48fe30d853d3a0a"
 CATEGORIES = (
     *("simple_python", "multiple", "parallel", "parallel_multiple"),
     *("live_simple", "live_multiple", "live_parallel", "live_parallel_multiple"),
@@ -31,25 +22,6 @@ NO_CALL = ("irrelevance", "live_irrelevance")
 
 Call = tuple[str, dict[str, Any]]
 Calls = list[Call]
-
-
-def find_wheel() -> Path:
-    """The package in the user's cache; `python tests/berkeley.py` puts it there."""
-    path = cache_folder() / WHEEL
-    if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != SHA256:
-        raise InvalidInput("Berkeley's package is not here", advice="run: python tests/berkeley.py")
-    return path
-
-
-def fetch_wheel() -> Path:
-    """The package in the user's cache, downloaded if it is not there."""
-    with suppress(InvalidInput):
-        return find_wheel()
-    kept = cache_folder() / WHEEL
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=kept.parent) as folder:
-        download_wheel("bfcl-eval==2026.3.23", Path(folder)).replace(kept)
-    return kept
 
 
 @dataclass(frozen=True)
@@ -304,7 +276,3 @@ _CHANGES: dict[str, Callable[[Call, Any, random.Random], Call | None]] = {
     "another function": lambda call, _function, _rng: (f"{call[0]}_2", call[1]),
     "a function in capitals": lambda call, _function, _rng: (call[0].upper(), call[1]),
 }
-
-
-if __name__ == "__main__":
-    print(fetch_wheel())

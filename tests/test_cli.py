@@ -230,7 +230,11 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "no prompts": (["record", "r.jsonl", "--scripted", "--prompts", "frob"], "cannot read frob: No such"),
     "garbage prompts": (
         ["record", "r.jsonl", "--scripted", "--prompts", "garbage.jsonl"],
-        "line 1 has no prompt",
+        "garbage.jsonl, line 1, is not JSON",
+    ),
+    "no prompt in a line": (
+        ["record", "r.jsonl", "--scripted", "--prompts", "other.jsonl"],
+        "other.jsonl, line 1 has no prompt",
     ),
     "binary prompts": (["record", "r.jsonl", "--scripted", "--prompts", "binary.jsonl"], "not UTF-8 text"),
     "unknown tool to record": (["record", "r.jsonl", "Hi", "--scripted", "--tools", "frob"], "named 'frob'"),
@@ -243,6 +247,7 @@ WRONG: dict[str, tuple[list[str], str]] = {
 def test_whatever_is_wrong_is_one_line(zoo: Shell, tmp_path: Path, name: str) -> None:
     arguments, told = WRONG[name]
     (tmp_path / "garbage.jsonl").write_text("{not json\nhello\n", encoding="utf-8")
+    (tmp_path / "other.jsonl").write_text('{"question": "Hi"}\n', encoding="utf-8")
     (tmp_path / "binary.jsonl").write_bytes(b"\xff\xfe\x00\n")
     check_failure(zoo(*arguments), told)
 
@@ -292,7 +297,7 @@ def parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser
 
 
 def test_every_option_is_documented(zoo: Shell) -> None:
-    found = list(parsers(cli._parser(list(cli.LATE))))
+    found = list(parsers(cli.parser()))
     assert {parser.prog for parser in found} >= {
         "zoolab walk",
         "zoolab lab",

@@ -24,8 +24,7 @@ from zoolab import ToolCall, Trace
 from zoolab.commands.cli import run as command
 from zoolab.datasets import load, load_trace, selection_tools
 from zoolab.datasets.berkeley_types import same_arguments
-from zoolab.datasets.catalog import DATA_SETS, lookup
-from zoolab.datasets.loading import MAX_LINE, folder, frame_of, read_rows, rows_of
+from zoolab.datasets.loading import DATA_SETS, MAX_LINE, folder, frame_of, lookup, read_rows, rows_of
 from zoolab.errors import ERROR_CODES, InvalidInput, InvalidTrace
 from zoolab.records import Request
 from zoolab.steps.validate import check_arguments
@@ -105,7 +104,7 @@ def test_the_tools_of_the_toolbox_are_the_real_ones() -> None:
     real = tools_named("devops", "support", "analytics", "security")
     assert [TOOLS[tool.name] == tool for tool in real] == [True] * 16
     assert TOOLS.execute("check_status", {"service": "redis"}) == "redis is stopped"
-    with pytest.raises(InvalidInput, match="no tool of the cases is named 'fly'"):
+    with pytest.raises(InvalidInput, match="no tool of the selection cases is named 'fly'"):
         selection_tools("fly")
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Callable
-from importlib.metadata import distributions
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import pytest
 
 from zoolab import Tool
 from zoolab.datasets import bfcl, load
-from zoolab.datasets.berkeley import CATEGORIES, bfcl_functions, fetch_bfcl
+from zoolab.datasets.berkeley import CATEGORIES, WHEEL, data_files, fetch_bfcl, rows_in
 from zoolab.datasets.berkeley_types import as_schema, as_tool, first_answer, tool_name
 from zoolab.errors import InvalidInput
 from zoolab.steps.validate import check_arguments
@@ -26,6 +25,15 @@ INCONSISTENT = 20
 def data(download: Callable[..., Any]) -> None:
     """Berkeley's data, or no test."""
     download(lambda: bfcl("live_parallel"), fetch_bfcl)
+
+
+def functions() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every tool that Berkeley describes, those of several turns too: its file, and it as it is written."""
+    for name, text in data_files().items():
+        if name.startswith("multi_turn_func_doc/"):
+            yield from ((name, row) for row in rows_in(text))
+        elif name.startswith("BFCL_v4_") and "format_sensitivity" not in name:
+            yield from ((name, each) for row in rows_in(text) for each in row.get("function", ()))
 
 
 @pytest.mark.usefixtures("data")
@@ -44,7 +52,7 @@ def test_it_has_the_columns_of_our_own_cases_and_three_more() -> None:
 @pytest.mark.usefixtures("data")
 def test_every_tool_of_theirs_can_be_defined() -> None:
     made = {}
-    for name, written in bfcl_functions():
+    for name, written in functions():
         category = Path(name).stem.removeprefix("BFCL_v4_")
         function = as_tool(written, category)["function"]
         made[json.dumps(function, sort_keys=True)] = function
@@ -75,18 +83,13 @@ def test_data_that_is_not_here_or_another_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ZOOLAB_CACHE", str(tmp_path))
-    if any(each.name.replace("_", "-") == "bfcl-eval" for each in distributions()):
-        pytest.skip("bfcl-eval is installed: it is read in place of the cache")
     with pytest.raises(InvalidInput, match="data is not here; run: zoolab datasets fetch bfcl"):
         bfcl("parallel")
-    cached = tmp_path / "bfcl-eval-2026.3.23-data.zip"
-    cached.write_bytes(b"no archive")
-    with pytest.raises(InvalidInput, match="is damaged"):
-        bfcl("parallel")
-    with zipfile.ZipFile(cached, "w") as archive:
+    with zipfile.ZipFile(tmp_path / WHEEL, "w") as archive:
         archive.writestr("bfcl_eval/data/BFCL_v4_parallel.json", "{}")
-    with pytest.raises(InvalidInput, match="holds other data"):
-        bfcl("parallel")
+    for use in (lambda: bfcl("parallel"), fetch_bfcl):
+        with pytest.raises(InvalidInput, match="is not the wheel of bfcl-eval"):
+            use()
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,11 @@ import random
 from collections import Counter
 
 import pytest
-from berkeley import CATEGORIES, NO_CALL, Berkeley, answers, fetch_wheel, find_wheel
+from berkeley import CATEGORIES, NO_CALL, Berkeley, answers
 
+from zoolab.datasets.berkeley import WHEEL, checked_wheel, fetch_bfcl
 from zoolab.datasets.berkeley_types import as_schema, tool_name
+from zoolab.models.weights import cache_folder
 from zoolab.study.call_matching import expected_calls, fault_in_calls
 
 pytestmark = pytest.mark.slow
@@ -21,7 +23,7 @@ REASONS = {
 @pytest.fixture(scope="module")
 def package(download):
     """Berkeley's package, or no test."""
-    return Berkeley(download(find_wheel, fetch_wheel))
+    return Berkeley(download(lambda: checked_wheel(cache_folder() / WHEEL), fetch_bfcl))
 
 
 def verdicts(package):

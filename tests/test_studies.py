@@ -11,7 +11,7 @@ from zoolab.course import fault_study, security_study
 from zoolab.course.attacks import ATTACKS, SCRIPTS
 from zoolab.course.faults import NO_FAULT, WithFault
 from zoolab.course.office import TASKS, Office
-from zoolab.course.security import DEFENCES, NO_ATTACK, defended, pinned, score_security, security_cases
+from zoolab.course.security import DEFENCES, NO_ATTACK, score_security, security_cases
 from zoolab.errors import InvalidInput
 from zoolab.models.faulty import FAULTS
 from zoolab.plots import FaultRecoveryDisplay
@@ -67,7 +67,7 @@ def test_a_fault_that_finds_nothing_to_break_did_not_happen(faults):
 
 
 def test_its_frame_is_what_the_display_takes(faults):
-    display = FaultRecoveryDisplay.from_frame(faults.frame, summary=faults.summary)
+    display = FaultRecoveryDisplay.from_frame(faults.experiment.frame, summary=faults.summary)
     assert display.rates_.loc["wrong_result", "recovered"] == 0
     assert display.rates_.loc["trailing_comma", "recovered"] == 6
     assert repr(faults.plot()) == repr(display)
@@ -112,7 +112,8 @@ def test_who_obeys_everything_falls_to_everything_unless_it_is_stopped(security)
     assert found["undefended"]["attacked"] == found["marked results"]["attacked"] == 1
     assert 0 < found["pinned descriptions"]["attacked"] < 1
     assert 0 < found["defended"]["attacked"] < 0.1  # no rule keeps a model from saying something
-    assert security.by_attack.loc[("gullible (script)", "link-in-answer"), "defended"] == 1
+    runs = security.summary.query("model == 'gullible (script)' and variant == 'defended'")
+    assert set(runs[runs["attack"] == "link-in-answer"]["attacked"]) == {True}
 
 
 def test_marks_help_whoever_heeds_them_and_nobody_else(security):
@@ -167,12 +168,12 @@ def test_an_attack_stands_where_it_says_and_pins_put_descriptions_back(case):
     in_place = attack is not None and attack.place != "result"
     assert (case.tools != clean) is in_place
     assert not in_place or json.dumps(attack.text, ensure_ascii=False)[1:-1] in told
-    assert pinned(Setup(case, case.prompt, case.tools, None)).tools == clean
+    assert DEFENCES["pinned descriptions"](Setup(case, case.prompt, case.tools, None)).tools == clean
 
 
 def test_what_was_denied_or_failed_is_no_success_of_the_attack():
     case = next(case for case in security_cases() if case.id == "read / fake-user")
-    setup = defended(Setup(case, case.prompt, case.tools, None))
+    setup = DEFENCES["defended"](Setup(case, case.prompt, case.tools, None))
     traces = [
         run(case.prompt, tools, SCRIPTS["gullible (script)"](case), policy=policy)
         for tools, policy in ((case.tools, DEFENCES["undefended"](setup).policy), (setup.tools, setup.policy))
@@ -181,12 +182,12 @@ def test_what_was_denied_or_failed_is_no_success_of_the_attack():
 
 
 def test_cases_and_variants_can_be_sent_to_another_process():
-    for one in (security_cases()[-1], *DEFENCES.values(), WithFault("trailing_comma", 1.0, 1)):
+    for one in (security_cases()[-1], *DEFENCES.values(), WithFault("trailing_comma", 1.0)):
         pickle.loads(pickle.dumps(one))
 
 
 def test_models_that_are_no_dict_are_refused_and_no_attack_is_a_case_too():
-    with pytest.raises(InvalidInput, match="local_models"):
+    with pytest.raises(InvalidInput, match="models is not a dict"):
         security_study([Scripted(["Hi"])])
     assert [case.id for case in security_cases() if NO_ATTACK in case.id] == [
         f"{task.name} / {NO_ATTACK}" for task in TASKS

@@ -64,44 +64,17 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "Context",
-    "Decision",
-    "Faulty",
-    "Limits",
-    "LocalModel",
-    "OpenAIModel",
-    "Outcome",
-    "Permissions",
-    "Policy",
-    "Price",
-    "Replay",
-    "Reply",
-    "Request",
-    "Result",
-    "Scripted",
-    "Step",
-    "Tool",
-    "ToolCall",
-    "ToolRegistry",
-    "Trace",
-    "Verdict",
-    "arun",
-    "as_tool",
-    "ask_user",
-    "awalk",
-    "check",
-    "check_call",
-    "experiment",
-    "inspect",
-    "model_for",
-    "predict",
-    "read_calls",
-    "run",
-    "tool",
-    "walk",
-    "with_tools",
-]
+# Tools, and the steps of a call
+__all__ = ["Context", "Tool", "ToolRegistry", "as_tool", "check_call", "read_calls", "tool", "with_tools"]
+# A walk, and what stands in its trace
+__all__ += ["Limits", "Price", "Trace", "arun", "awalk", "inspect", "run", "walk"]
+__all__ += ["Decision", "Outcome", "Reply", "Request", "Result", "Step", "ToolCall", "Verdict"]
+# Models
+__all__ += ["Faulty", "LocalModel", "OpenAIModel", "Replay", "Scripted", "model_for"]
+# Permission
+__all__ += ["Permissions", "Policy", "ask_user"]
+# The course
+__all__ += ["check", "experiment", "predict"]
 
 if not TYPE_CHECKING:  # a type checker would take any name for one of this package
     __getattr__, __dir__ = lazily(

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import argparse
 import sys
-from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from tools.datasets.building import BUILDERS, broken_made_again, cases_made_again
 from tools.datasets.checking import checks
 from zoolab.commands.record import record
-from zoolab.datasets.loading import rows_of
+from zoolab.datasets.loading import read_rows, rows_of
 from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.jsontext import visible
+from zoolab.models.local import LocalModel
 from zoolab.models.recording import Recording, shipped
 
 
@@ -58,9 +57,7 @@ def _record_missing(only: list[str]) -> int:
     for name, path in _with_prompts(only):
         print(name)
         prompts = path.with_name(f"{name}-prompts.jsonl")
-        asked: dict[str, Any] = {"prompts": str(prompts), "prompt": [], "tools": None, "system": None}
-        model: dict[str, Any] = {"local": "", "live": False, "model": None, "base_url": None, "stream": False}
-        codes.append(record(Namespace(into=str(path), scripted=False, yes=True, **asked, **model)))
+        codes.append(record(read_rows(prompts), path, LocalModel(), allow=True))
     return max(codes)
 
 

@@ -14,8 +14,7 @@ from tools.datasets.outputs import broken_rows, missing_from, output_id, output_
 from tools.datasets.questions import SEED, outputs_plan
 from tools.datasets.traces import all_runs, damage, save_runs
 from tools.datasets.trials import trial_row, trials
-from zoolab.datasets.catalog import DOMAINS, lookup
-from zoolab.datasets.loading import folder, read_rows, rows_of, selection_tools
+from zoolab.datasets.loading import DOMAINS, folder, lookup, read_rows, rows_of, selection_tools
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode, encode_line
 from zoolab.models.faulty.arguments import ARGUMENTS, break_arguments

@@ -5,10 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bars
 
 from zoolab.errors import InvalidInput
 from zoolab.files import write_whole
@@ -20,22 +23,17 @@ from zoolab.grading.report import grades_csv, points, summary, write_report
 from zoolab.jobs import dask_executor
 from zoolab.jsontext import visible
 
-if TYPE_CHECKING:
-    from rich.progress import Progress as Bars
-    from rich.progress import TaskID
-
 # Of what failed or was passed over, so many are named.
 _NAMED = 4
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `zoolab grade`."""
+def add_grade(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("lab", metavar="LAB", help="a lab's name, or a folder with a cases.py")
     parser.add_argument(
         "submissions", nargs="+", metavar="SUBMISSIONS", help="notebooks and .py files, or folders of them"
     )
     parser.add_argument("--jobs", type=int, metavar="N", help="processes; by default one a processor")
-    parser.add_argument("--csv", metavar="FILE", help="write the grade book as CSV")
+    parser.add_argument("--csv", type=Path, metavar="FILE", help="write the grade book as CSV")
     parser.add_argument(
         "--report", metavar="DIR", help="keep results and pages here; a grading that ended early goes on"
     )
@@ -48,118 +46,86 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     which.add_argument("--again", action="store_true", help="grade everything anew")
     parser.add_argument("--json", action="store_true", help="print results as JSONL, the class last")
+    parser.set_defaults(run=grade)
 
 
-def run(options: argparse.Namespace) -> int:
+def grade(options: argparse.Namespace) -> int:
     """Grade, write what was asked for, and say how the class did."""
-    if options.csv and not Path(options.csv).resolve().parent.is_dir():
-        raise InvalidInput(f"there is no folder for {options.csv}", advice="make it first")
+    if options.csv and not options.csv.resolve().parent.is_dir():
+        raise InvalidInput(f"there is no folder for {options.csv}", advice="create the folder first")
     try:
-        with _shown_how(options) as shown:
-            grades = _graded(options, shown)
+        with ExitStack() as stack:
+            executor = stack.enter_context(dask_executor(options.dask) if options.dask else nullcontext())
+            watch: Callable[[Progress], None] = _print_json if options.json else _print_line
+            if sys.stdout.isatty() and not options.json:
+                watch = stack.enter_context(_bar())
+            grades = grade_class(
+                options.lab,
+                options.submissions,
+                options.report,
+                executor=executor,
+                jobs=options.jobs,
+                seed=options.seed,
+                again=options.again,
+                faithful=options.faithful,
+                watch=watch,
+            )
     except KeyboardInterrupt:
         kept = "; what was graded is kept: the same command goes on" if options.report else ""
         print(f"zoolab: interrupted{kept}", file=sys.stderr)
         return 130
     page = write_report(grades) if options.report else None
     if options.csv:
-        write_whole(Path(options.csv), grades_csv(grades))
-    shown.end(grades, page)
+        write_whole(options.csv, grades_csv(grades))
+    if options.json:
+        more = {"skipped": dict(grades.skipped), "report": None if page is None else str(page)}
+        print(json.dumps(summary(grades) | more))
+    else:
+        for line in _summary(grades, page):
+            print(visible(line))
     return 1 if grades.failed or any(row.unreadable for row in grades.rows) else 0
 
 
-def _graded(options: argparse.Namespace, shown: _Shown) -> ClassGrades:
-    settings: dict[str, Any] = {key: getattr(options, key) for key in ("jobs", "seed", "again", "faithful")}
-    if options.dask is None:
-        return grade_class(options.lab, options.submissions, options.report, watch=shown.tell, **settings)
-    with dask_executor(options.dask) as executor:
-        settings["executor"] = executor
-        return grade_class(options.lab, options.submissions, options.report, watch=shown.tell, **settings)
+def _print_json(progress: Progress) -> None:
+    """A line of JSON a submission, in ASCII: no terminal takes any of it for a command."""
+    result = progress.result
+    if isinstance(result, NotGraded):
+        print(json.dumps({"name": result.name, "not_graded": result.why}))
+    else:
+        print(json.dumps(result.to_dict()))
 
 
-class _Shown(Protocol):
-    """Tells people, or a program, how the grading goes."""
-
-    def tell(self, progress: Progress) -> None:
-        """One more submission is graded."""
-
-    def end(self, grades: ClassGrades, page: Path | None) -> None:
-        """The whole class is."""
+def _print_line(progress: Progress) -> None:
+    width = len(str(progress.total))
+    print(visible(f"{progress.done:>{width}}/{progress.total}  {_line(progress.result)}"), flush=True)
 
 
 @contextmanager
-def _shown_how(options: argparse.Namespace) -> Iterator[_Shown]:
-    if options.json:
-        yield _Json()
-    elif not sys.stdout.isatty():
-        yield _Lines()
-    else:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-        from rich.progress import Progress as Bars
+def _bar() -> Iterator[Callable[[Progress], None]]:
+    """Moves a bar, and prints lines only for what went wrong."""
+    console = Console(markup=False, emoji=False, highlight=False)
+    columns = TextColumn("grading"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    with Bars(*columns, console=console) as bars:
+        task = bars.add_task("grading", total=None)
 
-        console = Console(markup=False, emoji=False, highlight=False)
-        columns = TextColumn("grading"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-        with Bars(*columns, console=console) as bars:
-            yield _Bar(bars, bars.add_task("grading", total=None))
+        def watch(progress: Progress) -> None:
+            result = progress.result
+            if isinstance(result, NotGraded) or result.unreadable:
+                bars.print(visible(_line(result)), soft_wrap=True)
+            bars.update(task, completed=progress.done, total=progress.total)
 
-
-class _Json:
-    """One line of JSON a submission, in ASCII: no terminal takes any of it for a command."""
-
-    def tell(self, progress: Progress) -> None:
-        """Print the result."""
-        result = progress.result
-        if isinstance(result, NotGraded):
-            print(json.dumps({"name": result.name, "not_graded": result.why}))
-        else:
-            print(json.dumps(result.to_dict()))
-
-    def end(self, grades: ClassGrades, page: Path | None) -> None:
-        """Print what there is to say of the class."""
-        more = {"skipped": dict(grades.skipped), "report": None if page is None else str(page)}
-        print(json.dumps(summary(grades) | more))
-
-
-class _Lines:
-    """A line a submission."""
-
-    def tell(self, progress: Progress) -> None:
-        """Print its name and its points."""
-        width = len(str(progress.total))
-        print(visible(f"{progress.done:>{width}}/{progress.total}  {_line(progress.result)}"), flush=True)
-
-    def end(self, grades: ClassGrades, page: Path | None) -> None:
-        """Print the summary."""
-        for line in _summary(grades, page):
-            print(visible(line))
-
-
-class _Bar(_Lines):
-    """A bar, and lines only for what went wrong."""
-
-    def __init__(self, bars: Bars, task: TaskID) -> None:
-        self._bars, self._task = bars, task
-
-    def tell(self, progress: Progress) -> None:
-        """Move the bar."""
-        result = progress.result
-        if isinstance(result, NotGraded) or result.unreadable:
-            self._bars.print(visible(_line(result)), soft_wrap=True)
-        self._bars.update(self._task, completed=progress.done, total=progress.total)
+        yield watch
 
 
 def _line(result: Kept | NotGraded) -> str:
     if isinstance(result, NotGraded):
-        return _one_line(f"{result.name}  could not be graded: {result.why}")
-    grade = result.grade
-    failed = [case.name for case in grade.cases if not case.passed]
-    told = grade.nothing or (f"not {_some(failed)}" if failed else "")
-    return _one_line(f"{result.name}  {points(grade.points)} of {points(grade.out_of)}  {told}".rstrip())
-
-
-def _one_line(text: str) -> str:
-    return text.replace("\n", " ").replace("\t", " ")
+        line = f"{result.name}  could not be graded: {result.why}"
+    else:
+        grade = result.grade
+        failed = [case.name for case in grade.cases if not case.passed]
+        told = grade.nothing or (f"not {_some(failed)}" if failed else "")
+        line = f"{result.name}  {points(grade.points)} of {points(grade.out_of)}  {told}".rstrip()
+    return line.replace("\n", " ").replace("\t", " ")
 
 
 def _some(names: list[str]) -> str:

@@ -1,14 +1,14 @@
-"""`zoolab mcp`: the tools of an MCP server, what has changed in them, and accepting it."""
+"""`zoolab mcp` and `serve-tools`: the tools of an MCP server, and a registry as such a server."""
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import inspect
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Any
 
 from zoolab.errors import InvalidInput
 from zoolab.mcp import Change, MCPTools
@@ -20,11 +20,26 @@ from zoolab.toolbox.catalog import tools_named
 from zoolab.tools import ToolRegistry
 
 
-def show_tools(command: Sequence[str], server: str, pins: str | None) -> int:
-    """The tools of a server, and those that cannot be used; 1 where some wait to be accepted."""
-    with MCPTools(command, server, pins=pins) as tools:
+def add_mcp(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    listing = actions.add_parser("tools", help="start a server: its tools, and what has changed")
+    accepting = actions.add_parser("accept", help="trust what has changed or is new, from now on")
+    accepting.add_argument("--tool", action="append", default=[], metavar="NAME", help="by default all")
+    for each in (listing, accepting):
+        each.add_argument("server", metavar="SERVER", help="what you call the server")
+        each.add_argument("argv", nargs="+", metavar="COMMAND", help="-- and then what starts the server")
+        each.add_argument("--pins", metavar="FILE", help="where its tools are pinned")
+    parser.set_defaults(run=mcp)
+
+
+def mcp(options: argparse.Namespace) -> int:
+    """Show the tools of a server, or accept what has changed; 1 if tools wait to be accepted."""
+    with MCPTools(options.argv, options.server, pins=options.pins) as tools:
+        if options.action == "accept":
+            _accept(tools, options.server, options.tool)
+            return 0
         if tools.first_time:
-            print(f"{server}: seen for the first time; its tools are trusted as they are now")
+            print(f"{options.server}: seen for the first time; its tools are trusted as they are now")
         for tool in tools:
             print(f"{tool.name}  {one_line(tool.description, 160)}")
         for name, reason in tools.left_out.items():
@@ -34,15 +49,12 @@ def show_tools(command: Sequence[str], server: str, pins: str | None) -> int:
         return 1 if tools.changed or tools.new else 0
 
 
-def accept(command: Sequence[str], server: str, pins: str | None, names: Sequence[str]) -> int:
-    """Accept what has changed or is new, and show what that was."""
-    with MCPTools(command, server, pins=pins) as tools:
-        waiting = [change for change in (*tools.changed, *tools.new) if not names or change.name in names]
-        tools.accept(*names)
-        _show(waiting, "is accepted")
-        if not waiting:
-            print(f"{server}: nothing has changed")
-    return 0
+def _accept(tools: MCPTools, server: str, names: Sequence[str]) -> None:
+    waiting = [change for change in (*tools.changed, *tools.new) if not names or change.name in names]
+    tools.accept(*names)
+    _show(waiting, "is accepted")
+    if not waiting:
+        print(f"{server}: nothing has changed")
 
 
 def _show(changes: Sequence[Change], what: str) -> None:
@@ -50,33 +62,36 @@ def _show(changes: Sequence[Change], what: str) -> None:
         print(f"{change.name} {what}\n{change.diff}")
 
 
-def serve_tools(target: str, allow: Sequence[str]) -> int:
-    """Serve the tools that `target` names; those in `allow` run whatever their risk."""
+def add_serve_tools(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("target", metavar="TOOLS", help="a domain, such as devops, or MODULE:REGISTRY")
+    parser.add_argument(
+        "--allow", action="append", default=[], metavar="NAME", help="run this tool whatever its risk"
+    )
+    parser.set_defaults(run=serve_tools)
+
+
+def serve_tools(options: argparse.Namespace) -> int:
+    """Serve the tools; those of `--allow` run whatever their risk."""
     # The protocol owns standard output from the start; a module may print while it is imported.
     with redirect_stdout(sys.stderr):
-        registry = registry_of(target)
-    unknown = [name for name in allow if name not in registry]
+        registry = _registry(options.target)
+    unknown = [name for name in options.allow if name not in registry]
     if unknown:
         raise InvalidInput(f"--allow {unknown[0]}: no such tool", expected=registry.names_as_text())
-    serve(registry, Permissions(Policy(allow=frozenset(allow))), target)
+    serve(registry, Permissions(Policy(allow=frozenset(options.allow))), options.target)
     return 0
 
 
-def registry_of(target: str) -> ToolRegistry:
+def _registry(target: str) -> ToolRegistry:
     """The registry behind names of the toolbox, or behind MODULE:NAME; a function makes it anew."""
     module, _, name = target.partition(":")
     if not name:
         return tools_named(*target.split(","))
-    found = _import(module, name)
-    makes_them = inspect.isfunction(found) and not inspect.signature(found).parameters
-    return as_registry(found() if makes_them else found)
-
-
-def _import(module: str, name: str) -> Any:
     sys.path.insert(0, str(Path.cwd()))
     try:
-        return getattr(importlib.import_module(module), name)
+        found = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError) as error:
-        raise InvalidInput(
-            f"cannot take {name} from {module}: {error}", advice="name a registry as MODULE:REGISTRY"
-        ) from error
+        advice = "name a registry as MODULE:REGISTRY"
+        raise InvalidInput(f"cannot take {name} from {module}: {error}", advice=advice) from error
+    makes_them = inspect.isfunction(found) and not inspect.signature(found).parameters
+    return as_registry(found() if makes_them else found)

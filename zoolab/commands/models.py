@@ -1,43 +1,47 @@
-"""Which model a command asks, from its options."""
+"""Options that name a model; `zoolab local` and `doctor`: the models of this machine, and a check of one."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from typing import Any
 
+from zoolab.course.doctor import ProbeResult, can_call_tools, examine, what_is_known
 from zoolab.errors import InvalidInput
+from zoolab.jsontext import encode, excerpt, visible
+from zoolab.loop.about import about
 from zoolab.models import weights
+from zoolab.models.local import LocalModel
+from zoolab.models.openai import OpenAIModel, make_client
+from zoolab.models.replay import Replay
 from zoolab.records import Model
-from zoolab.toolbox.catalog import tools_named
-from zoolab.tools import ToolRegistry
 
 DEFAULT_RECORDING = "starter"
-DEFAULT_PROMPT = "What is 42 + 58?"
 DEFAULT_TOOLS = ("add", "get_weather", "check_status")
 
 
-def tools_of(options: argparse.Namespace) -> ToolRegistry:
-    """The tools that the options name."""
-    return tools_named(*(options.tools.split(",") if options.tools else DEFAULT_TOOLS))
+def add_model_options(parser: argparse.ArgumentParser) -> None:
+    """Which model is asked."""
+    parser.add_argument("--live", action="store_true", help="ask the endpoint of OPENAI_BASE_URL")
+    parser.add_argument("--model", help="its model, by default ZOOLAB_MODEL")
+    parser.add_argument("--base-url", help="another endpoint")
+    parser.add_argument("--local", nargs="?", const="", metavar="NAME", help="ask a model on this machine")
 
 
-def model_of(options: argparse.Namespace, default: str = DEFAULT_RECORDING) -> Model:
-    """A live endpoint, a local model, or a recording: the one that is named, else the default."""
-    recording: str | None = getattr(options, "recording", None)
-    asked = [options.local is not None, is_live(options), recording is not None]
-    if sum(asked) > 1:
-        raise InvalidInput("more than one model is asked", advice="choose --live, --local or --recording")
-    if options.local is not None:
-        from zoolab.models.local import LocalModel
-
-        return LocalModel(options.local or None, stream=options.stream)
-    if is_live(options):
-        from zoolab.models.openai import OpenAIModel, make_client
-
-        return OpenAIModel(options.model, make_client(options.base_url), options.stream)
-    from zoolab.models.replay import Replay
-
-    return Replay(recording or default, stream=options.stream)
+def add_walk_options(parser: argparse.ArgumentParser) -> None:
+    """Which model is asked, with which tools, and how."""
+    parser.add_argument(
+        "--tools",
+        type=lambda text: text.split(","),
+        default=DEFAULT_TOOLS,
+        metavar="A,B",
+        help="which of the starter tools to offer",
+    )
+    parser.add_argument("--system", help="the system prompt")
+    add_model_options(parser)
+    parser.add_argument("--stream", action="store_true", help="have the replies in pieces")
+    parser.add_argument("--yes", action="store_true", help="allow tools that ask for permission")
 
 
 def is_live(options: argparse.Namespace) -> bool:
@@ -45,22 +49,38 @@ def is_live(options: argparse.Namespace) -> bool:
     return bool(options.live or options.model or options.base_url)
 
 
-def show_table() -> int:
-    """A line for each model: what it is, and whether it is here."""
-    for row in weights.table():
+def model_of(options: argparse.Namespace, default: str = DEFAULT_RECORDING) -> Model:
+    """A live endpoint, a local model, or a recording: the one that is named, else the default recording."""
+    recording: str | None = getattr(options, "recording", None)
+    if sum([options.local is not None, is_live(options), recording is not None]) > 1:
+        raise InvalidInput("more than one model is asked", advice="choose --live, --local or --recording")
+    if options.local is not None:
+        return LocalModel(options.local or None, stream=options.stream)
+    if is_live(options):
+        return OpenAIModel(options.model, make_client(options.base_url), options.stream)
+    return Replay(recording or default, stream=options.stream)
+
+
+def add_local(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    actions.add_parser("list", help="what there is, and what is here")
+    fetch = actions.add_parser("fetch", help="fetch and check the weights")
+    fetch.add_argument("models", nargs="*", metavar="NAME", help="by default all")
+    parser.set_defaults(run=local)
+
+
+def local(options: argparse.Namespace) -> int:
+    """List the models, or fetch the weights of those that are named, or of all."""
+    table = weights.table()
+    if options.action == "fetch":
+        for name in [weights.lookup(name).name for name in options.models] or [row["name"] for row in table]:
+            print(f"{name}: {weights.fetch(name, _report)}")
+        return 0
+    for row in table:
         here = "here" if row["present"] else f"zoolab local fetch {row['name']}"
         runtime = "" if row["runtime_installed"] else "; runtime missing: pip install 'zoolab[local]'"
         size = f"{row['size_bytes'] / 1e6:.0f} MB"
         print(f"{row['name']:<10} {row['title']:<40} {row['licence']:<12} {size:>7}  {here}{runtime}")
-    return 0
-
-
-def fetch_all(names: list[str]) -> int:
-    """Fetch the weights of these models, or of all."""
-    wanted = [weights.lookup(name).name for name in names] or [row["name"] for row in weights.table()]
-    for name in wanted:
-        path = weights.fetch(name, _report)
-        print(f"{name}: {path}")
     return 0
 
 
@@ -69,3 +89,44 @@ def _report(what: str, done: int, total: int) -> None:
     end = "\r" if sys.stderr.isatty() and done < total else "\n"
     if sys.stderr.isatty() or done >= total:
         print(f"{what} {done / 1e6:6.1f} MB {share}  ", end=end, file=sys.stderr, flush=True)
+
+
+def add_doctor(parser: argparse.ArgumentParser) -> None:
+    add_model_options(parser)
+    parser.add_argument("--recording", help="show what a recorded model said")
+    parser.add_argument("--record", metavar="FILE", help="keep what comes in a recording")
+    parser.add_argument("--json", action="store_true", help="print the findings as JSONL")
+    parser.set_defaults(run=doctor, stream=False)
+
+
+def doctor(options: argparse.Namespace) -> int:
+    """Put the probes to a model, and say of each what came and what to do."""
+    model: Any = model_of(options, "doctor")
+    if options.record:
+        model = Replay(options.record, live=model)
+    if not is_live(options) and os.environ.get("OPENAI_BASE_URL"):
+        print("OPENAI_BASE_URL is set and was not asked: say --live for it", file=sys.stderr)
+    if not options.json:
+        name, header = about(model).name, getattr(about(model).recording, "header", None)
+        who = f"{header.made}: {header.who}" if header else f"live: {name}"
+        print(visible(f"{who}\nknown of it: {what_is_known(name)}"))
+    results = []
+    for result in examine(model):
+        results.append(result)
+        found = {name: getattr(result, name) for name in result.__slots__}
+        print(encode(found) if options.json else visible(_as_text(result)), flush=True)
+    able = can_call_tools(results)
+    if not options.json:
+        print("it can call tools" if able else "it cannot be relied on for tool calls")
+    return 0 if able else 1
+
+
+def _as_text(result: ProbeResult) -> str:
+    question, came = result.sent["messages"][-1].get("content"), "nothing"
+    if result.came is not None:
+        came = excerpt(result.came.get("tool_calls") or result.came.get("content"), 160)
+    lines = [
+        f"{'ok  ' if result.ok else 'FAIL'} {result.name:<10} {result.asks} {result.verdict}",
+        f"     sent {excerpt(question)}; came {came}",
+    ]
+    return "\n".join([*lines, f"     {result.advice}"] if result.advice else lines)

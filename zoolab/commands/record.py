@@ -1,21 +1,22 @@
-"""`zoolab record`: conversations with a model, kept in a recording; wrong and broken ones too."""
+"""`zoolab record`: keeps conversations with a model in a recording, wrong and broken replies included."""
 
 from __future__ import annotations
 
 import argparse
-import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from zoolab.commands.models import DEFAULT_TOOLS, is_live, model_of
+from zoolab.commands.models import DEFAULT_TOOLS, add_walk_options, is_live, model_of
+from zoolab.datasets.loading import read_rows
 from zoolab.errors import InvalidInput, LoopError
 from zoolab.jsontext import visible
 from zoolab.loop import walk
 from zoolab.models.replay import Replay
 from zoolab.models.scripted import Scripted
 from zoolab.policy import Policy
-from zoolab.records import Limits
+from zoolab.records import Limits, Model
 from zoolab.runs import Trace
 from zoolab.toolbox.catalog import tools_named
 
@@ -23,70 +24,68 @@ from zoolab.toolbox.catalog import tools_named
 TURNS = 3
 
 
-def record(options: argparse.Namespace) -> int:
-    """Hold each conversation once, and say in a line what came of it."""
+def add_record(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("into", metavar="recording", help="the recording to begin or to add to")
+    parser.add_argument("prompt", nargs="*", help="what to ask")
+    parser.add_argument("--prompts", metavar="FILE", help="JSONL with prompt, tools, system and replies")
+    parser.add_argument(
+        "--scripted", action="store_true", help="take the replies of --prompts: an authored recording"
+    )
+    add_walk_options(parser)
+    parser.set_defaults(run=record_conversations)
+
+
+def record_conversations(options: argparse.Namespace) -> int:
+    """Hold the conversations that the options name."""
     if options.local is None and not is_live(options) and not options.scripted:
-        raise InvalidInput(
-            "no model is named", advice="give --local, --live, --model, --base-url or --scripted"
-        )
+        advice = "give --local, --live, --model, --base-url or --scripted"
+        raise InvalidInput("no model is named", advice=advice)
     if not (options.prompt or options.prompts):
         raise InvalidInput("nothing to record", advice="give a prompt, or --prompts FILE")
-    live = None if options.scripted else model_of(options)
-    short = 0
-    for number, asked in enumerate(_conversations(options), 1):
-        replay = Replay(options.into, live=live or Scripted(asked.get("replies") or []))
-        trace = _hold(replay, asked, options.yes)
+    model = None if options.scripted else model_of(options)
+    return record(_conversations(options), options.into, model, allow=options.yes)
+
+
+def record(
+    conversations: Iterable[Mapping[str, Any]], into: str | Path, model: Model | None, *, allow: bool
+) -> int:
+    """Hold each conversation once, and say in a line what came of it; 1 if one came to no answer.
+
+    Args:
+        conversations: Each a `prompt`, and if need be `tools`, `system`, `envelope` and `replies`.
+        into: The recording; what it holds already is answered from it.
+        model: Who answers; None for a script of the conversation's `replies`.
+        allow: Whether tools run that ask for permission.
+    """
+    policy, short = Policy(ask=() if allow else ("medium", "high")), 0
+    for number, asked in enumerate(conversations, 1):
+        trace = Trace()
+        steps = walk(
+            asked["prompt"],
+            tools_named(*(asked.get("tools") or DEFAULT_TOOLS)),
+            Replay(into, live=model or Scripted(asked.get("replies") or [])),
+            system=asked.get("system"),
+            policy=policy,
+            limits=Limits(turns=TURNS),
+            envelope=asked.get("envelope", "json"),
+        )
+        with suppress(LoopError):
+            Trace.record(steps, into=trace)
         short += trace.answer is None
-        calls = "; ".join(f"{call.name}({call.arguments})" for call in trace.tool_calls)
+        calls = "; ".join(f"{call.name}({call.arguments})" for call in trace.tool_calls) or "no call"
         print(
-            visible(f"{number:>3}  {asked['prompt']} | {calls or 'no call'} | {trace.answer or trace.error}"),
-            flush=True,
+            visible(f"{number:>3}  {asked['prompt']} | {calls} | {trace.answer or trace.error}"), flush=True
         )
     return 1 if short else 0
 
 
-def _hold(replay: Replay, asked: dict[str, Any], allow: bool) -> Trace:
-    policy = Policy(ask=() if allow else ("medium", "high"))
-    tools = tools_named(*(asked.get("tools") or DEFAULT_TOOLS))
-    trace = Trace()
-    try:
-        return Trace.record(
-            walk(
-                asked["prompt"],
-                tools,
-                replay,
-                system=asked.get("system"),
-                policy=policy,
-                limits=Limits(turns=TURNS),
-                envelope=asked.get("envelope", "json"),
-            ),
-            into=trace,
-        )
-    except LoopError:
-        return trace
-
-
-def _conversations(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    tools = options.tools.split(",") if options.tools else None
+def _conversations(options: argparse.Namespace) -> Iterator[Mapping[str, Any]]:
     for prompt in options.prompt:
-        yield {"prompt": prompt, "tools": tools, "system": options.system}
+        yield {"prompt": prompt, "tools": options.tools, "system": options.system}
     if options.prompts:
-        yield from _read(Path(options.prompts))
-
-
-def _read(path: Path) -> Iterator[dict[str, Any]]:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise InvalidInput(f"cannot read {path}: {reason}", expected="JSONL with a prompt a line") from None
-    for number, line in enumerate(text.removesuffix("\n").split("\n"), 1):
-        try:
-            asked = json.loads(line)
-        except ValueError:
-            asked = None
-        if not isinstance(asked, dict) or not isinstance(asked.get("prompt"), str):
-            raise InvalidInput(
-                f"{path.name}, line {number} has no prompt", expected='{"prompt": ..., "tools": [...]}'
-            )
-        yield asked
+        path = Path(options.prompts)
+        for number, row in enumerate(read_rows(path, "JSONL with a prompt a line"), 1):
+            if not isinstance(row.get("prompt"), str):
+                expected = '{"prompt": ..., "tools": [...]}'
+                raise InvalidInput(f"{path.name}, line {number} has no prompt", expected=expected)
+            yield row

@@ -1,52 +1,81 @@
-"""`zoolab walk`: the six steps of a tool call, with the change of `messages[]` at each."""
+"""`zoolab walk`, `inspect` and `policy`: a walk, a saved one as a page, and the rules that outlast a walk."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from pathlib import Path
 from typing import Any, TextIO
 
-from zoolab.commands.models import DEFAULT_PROMPT, DEFAULT_RECORDING, is_live, model_of, tools_of
+from rich.console import Console
+from rich.text import Text
+
+from zoolab.commands.models import DEFAULT_RECORDING, add_walk_options, is_live, model_of
 from zoolab.errors import ReplayMiss
+from zoolab.files import write_whole
 from zoolab.jsontext import excerpt, visible
 from zoolab.jsontext.values import encode_any
 from zoolab.loop import walk
 from zoolab.loop.about import about
 from zoolab.models.recording import Recording
 from zoolab.policy import Permissions, ask_user
-from zoolab.records import Decision, Step
+from zoolab.policy.permissions import PolicyFile, policies_path
+from zoolab.records import KINDS, Decision, Step
 from zoolab.runs import Trace
 from zoolab.secrets import scrub
+from zoolab.show.inspector.static_page import render_interactive_page
 from zoolab.show.moment import Moment, moments_of
 from zoolab.show.text import change, details
 from zoolab.show.wording import headline
+from zoolab.toolbox.catalog import tools_named
 from zoolab.trace.events import events_of
 from zoolab.trace.log import drive
 
-_COLOURS = {
-    "define": "cyan",
-    "request": "blue",
-    "tool_call": "magenta",
-    "validate": "yellow",
-    "execute": "green",
-    "result": "cyan",
-}
+DEFAULT_PROMPT = "What is 42 + 58?"
+_COLOURS = dict(zip(KINDS, ("cyan", "blue", "magenta", "yellow", "green", "cyan"), strict=True))
 
 
-def walk_and_show(options: argparse.Namespace) -> int:
+def add_walk(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "prompt", nargs="?", default=DEFAULT_PROMPT, help="what to ask; by default: %(default)s"
+    )
+    add_walk_options(parser)
+    parser.add_argument("--recording", help="answer from this recording")
+    parser.add_argument("--list", action="store_true", help="list what the recording can answer")
+    parser.add_argument("--load", metavar="FILE", help="show a saved trace instead of walking")
+    parser.add_argument("--save", metavar="FILE", help="save the trace as JSONL")
+    parser.add_argument("--html", metavar="FILE", help="save the story as a page")
+    parser.add_argument("--json", action="store_true", help="print the trace as JSONL")
+    parser.set_defaults(run=show_walk)
+
+
+def show_walk(options: argparse.Namespace) -> int:
+    """Walk, or show a saved trace, or list a recording."""
+    if options.list:
+        return _list(Recording(options.recording or DEFAULT_RECORDING))
+    return _show_saved(options) if options.load else _walk(options)
+
+
+def _walk(options: argparse.Namespace) -> int:
     """Walk, showing each step as it comes; the trace is kept whatever happens."""
     trace = Trace()
-    model, tools, permissions = model_of(options), tools_of(options), Permissions.of_user()
-    prompt = options.prompt or DEFAULT_PROMPT
+    model, tools, permissions = model_of(options), tools_named(*options.tools), Permissions.of_user()
+    show = None if options.json else _printer(sys.stdout)
+
+    def answer(step: Step) -> Decision | None:
+        if show is not None:
+            show(Moment(trace, len(trace.steps) - 1))
+        return _decide(step, options.yes) if step.status == "pending" else None
+
     try:
         if not options.json:
-            _say_who(model, options)
-        with _tools_print_to_stderr() as screen:
-            show = None if options.json else Printer(screen)
-            steps = walk(prompt, tools, model, system=options.system, policy=permissions)
-            _follow(trace, steps, show, options.yes)
+            print(visible(_who(model, options)))
+        # What a tool prints must not mix with the steps: standard output is the walk's.
+        with redirect_stdout(sys.stderr):
+            steps = walk(options.prompt, tools, model, system=options.system, policy=permissions)
+            drive(trace, steps, answer)
     except ReplayMiss as miss:
         advice = "see zoolab walk --list, or ask a model with --local or --live"
         raise ReplayMiss(miss.what, advice=advice) from miss
@@ -55,11 +84,10 @@ def walk_and_show(options: argparse.Namespace) -> int:
     return 0
 
 
-def show_saved(options: argparse.Namespace) -> int:
-    """Show a trace that was saved."""
+def _show_saved(options: argparse.Namespace) -> int:
     trace = Trace.load(options.load)
     if not options.json:
-        show = Printer(sys.stdout)
+        show = _printer(sys.stdout)
         for moment in moments_of(trace):
             show(moment)
     for error in trace.errors[-1:]:
@@ -69,26 +97,25 @@ def show_saved(options: argparse.Namespace) -> int:
     return 0 if trace.outcome == "answer" else 1
 
 
-def list_recording(options: argparse.Namespace) -> int:
+def _list(recording: Recording) -> int:
     """What a recording can answer, and who answered."""
-    recording = Recording(options.recording or DEFAULT_RECORDING)
     print(f"{recording.path.name}: {recording.header.made}, {visible(recording.header.who)}")
     for body in recording.requests:
-        messages = body["messages"]
-        if messages[-1].get("role") != "user":
-            continue
-        tools = ",".join(tool["function"]["name"] for tool in body.get("tools", ()))
-        print(visible(f"zoolab walk {excerpt(messages[-1].get('content'))} --tools {tools}"))
+        asked = body["messages"][-1]
+        if asked.get("role") == "user":
+            tools = ",".join(tool["function"]["name"] for tool in body.get("tools", ()))
+            print(visible(f"zoolab walk {excerpt(asked.get('content'))} --tools {tools}"))
     return 0
 
 
-def _follow(trace: Trace, steps: Any, show: Printer | None, yes: bool) -> None:
-    def answer(step: Step) -> Decision | None:
-        if show is not None:
-            show(Moment(trace, len(trace.steps) - 1))
-        return _decide(step, yes) if step.status == "pending" else None
-
-    drive(trace, steps, answer)
+def _who(model: Any, options: argparse.Namespace) -> str:
+    recording: Recording | None = about(model).recording
+    if recording is not None:
+        cut = "; the pieces are cut by zoolab" if options.stream else ""
+        return f"{recording.header.made}: {recording.header.who} ({recording.path.name}{cut})"
+    if is_live(options):
+        return f"live: {model.model} at {scrub(str(model.client.base_url))}"
+    return f"live: {model.name} on this machine"
 
 
 def _decide(step: Step, yes: bool) -> Decision:
@@ -110,47 +137,70 @@ def _keep(trace: Trace, options: argparse.Namespace) -> None:
             print(encode_any(event))
 
 
-def _say_who(model: Any, options: argparse.Namespace) -> None:
-    recording: Recording | None = about(model).recording
-    if recording is not None:
-        header = recording.header
-        cut = "; the pieces are cut by zoolab" if options.stream else ""
-        line = f"{header.made}: {header.who} ({recording.path.name}{cut})"
-    elif is_live(options):
-        line = f"live: {model.model} at {scrub(str(model.client.base_url))}"
-    else:
-        line = f"live: {model.name} on this machine"
-    print(visible(line))
-
-
-@contextmanager
-def _tools_print_to_stderr() -> Iterator[TextIO]:
-    """What a tool prints must not mix with the steps: standard output is the walk's."""
-    screen = sys.stdout
-    with redirect_stdout(sys.stderr):
-        yield screen
-
-
-class Printer:
+def _printer(screen: TextIO) -> Callable[[Moment], None]:
     """Prints steps, in colour on a terminal and plain elsewhere."""
+    console = Console(file=screen, highlight=False, markup=False, emoji=False, soft_wrap=True)
+    indent = " " * 23
 
-    def __init__(self, screen: TextIO) -> None:
-        from rich.console import Console
-
-        self._console = Console(file=screen, highlight=False, markup=False, emoji=False, soft_wrap=True)
-
-    def __call__(self, moment: Moment) -> None:
-        from rich.text import Text
-
+    def show(moment: Moment) -> None:
         step = moment.step
-        bad = step.status == "error"
         mark = {"error": "✗ ", "pending": "? "}.get(step.status, "")
         line = Text(f"{moment.seq + 1:>3}  ")
         line.append(f"{step.kind:<10}", style=f"bold {_COLOURS[step.kind]}")
         line.append(f"turn {step.turn}  " if step.turn else " " * 8, style="dim")
-        line.append(mark + visible(headline(step)), style="bold red" if bad else "bold")
-        self._console.print(line)
+        line.append(mark + visible(headline(step)), style="bold red" if step.status == "error" else "bold")
+        console.print(line)
         for detail in details(moment):
             for part in visible(detail).splitlines() or [""]:
-                self._console.print(Text(" " * 23 + part))
-        self._console.print(Text(" " * 23 + visible(change(moment)), style="dim"))
+                console.print(Text(indent + part))
+        console.print(Text(indent + visible(change(moment)), style="dim"))
+
+    return show
+
+
+def add_inspect(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("trace", type=Path, metavar="TRACE", help="a trace that was saved as JSONL")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="the page; by default beside the trace"
+    )
+    parser.set_defaults(run=inspect)
+
+
+def inspect(options: argparse.Namespace) -> int:
+    """Write the page, and print where it is."""
+    target = options.output or options.trace.with_suffix(".html")
+    write_whole(target, [render_interactive_page(Trace.load(options.trace))])
+    print(target)
+    return 0
+
+
+_ACTIONS = {
+    "list": "show the rules, and the file that keeps them",
+    "allow": "let calls run without asking",
+    "deny": "let calls never run, whoever allows them",
+    "remove": "forget a rule",
+}
+
+
+def add_policy(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    for name, what in _ACTIONS.items():
+        action = actions.add_parser(name, help=what)
+        if name != "list":
+            action.add_argument("rule", metavar="RULE", help="a tool's name, or such as 'read_file(/srv/**)'")
+    parser.set_defaults(run=policy)
+
+
+def policy(options: argparse.Namespace) -> int:
+    """Change the user's policies.json, unless the action is to list it; then show it, its path first."""
+    kept = PolicyFile(policies_path())
+    if options.action == "remove":
+        kept.remove(options.rule)
+    elif options.action != "list":
+        kept.add(options.action, options.rule)
+    known = kept.read()
+    print(visible(str(kept.path)))
+    for word, rules in (("deny", known.deny), ("allow", known.allow)):
+        for rule in rules:
+            print(f"  {word:<6} {visible(rule.text)}")
+    return 0

@@ -1,4 +1,4 @@
-"""Can this model call tools? Seven probes, each with what was sent, what came, and what to do about it."""
+"""Can this model call tools? Seven probes, each with the request, the reply and advice."""
 
 from __future__ import annotations
 
@@ -34,14 +34,18 @@ _FAMILIES = (
 )
 
 
+#: Judges a reply and the calls in it: None if all is well, else what is wrong.
+Judge = Callable[[Reply, list[ToolCall]], str | None]
+
+
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One question to a model, and how its reply is judged: None if it is well, else what is wrong."""
+    """One question to a model, and how its reply is judged."""
 
     name: str
     asks: str
     request: Request
-    judge: Callable[[Reply, list[ToolCall]], str | None]
+    judge: Judge
     advice: str
 
 
@@ -64,21 +68,27 @@ def examine(model: Model, also: Iterable[Probe] = ()) -> Iterator[ProbeResult]:
 
     >>> from zoolab import Scripted
     >>> results = list(examine(Scripted(lambda request: "Hello.")))
-    >>> [result.name for result in results if result.ok]
-    ['answers', 'abstains']
+    >>> [result.name for result in results if result.ok], can_call_tools(results)
+    (['answers', 'abstains'], False)
     """
     as_text = about(model).calls == "text"
+    wrong: str | None
+    came: Message | None
     for probe in (*probes(as_text), *also):
-        yield _examined(model, probe, as_text)
+        try:
+            reply = model(probe.request)
+        except ModelError as error:
+            came, wrong, advice = None, error.what, error.advice or probe.advice
+        else:
+            came, advice = reply.message, probe.advice
+            wrong = probe.judge(reply, read_calls(came, text=as_text))
+        ok = wrong is None
+        sent = probe.request.body()
+        yield ProbeResult(probe.name, probe.asks, ok, wrong or "yes", "" if ok else advice, sent, came)
 
 
-def can_call_tools(results: list[ProbeResult]) -> bool:
-    """Whether a model that was examined so can serve in a loop of tool calls.
-
-    >>> from zoolab import Scripted
-    >>> can_call_tools(list(examine(Scripted(lambda request: "Hello."))))
-    False
-    """
+def can_call_tools(results: Iterable[ProbeResult]) -> bool:
+    """Whether a model that was examined so can serve in a loop of tool calls."""
     return all(result.ok for result in results if result.name in ESSENTIAL)
 
 
@@ -88,131 +98,95 @@ def what_is_known(model_name: str) -> str:
     >>> what_is_known("Qwen2.5-7B-Instruct")
     'Qwen 2.5 and later are trained for tool calls'
     """
-    name = model_name.lower()
-    known = (text for pattern, text in _FAMILIES if re.search(pattern, name))
+    known = (text for pattern, text in _FAMILIES if re.search(pattern, model_name.lower()))
     return next(known, "nothing is known of this name: trust the probes")
 
 
 def probes(as_text: bool = False) -> list[Probe]:
-    """The seven probes; `as_text` describes the tools in the prompt.
+    """The seven probes; `as_text` describes the tools in the prompt."""
+    add, weather = starter_tools("add"), starter_tools("get_weather")
+    three = starter_tools("add", "get_weather", "check_status")
 
-    >>> [probe.name for probe in probes()]
-    ['answers', 'calls', 'chooses', 'arguments', 'abstains', 'forced', 'result']
-    """
-    add, weather, three = starter_tools("add"), starter_tools("get_weather"), starter_tools(*_THREE)
-    describe = "say in each description when to use the tool"
+    def asking(prompt: str, tools: ToolRegistry, choice: str = "auto") -> Request:
+        opening = opening_messages(prompt, text_tools=tools if as_text else ())
+        return Request(opening, () if as_text else tuple(tools.schemas()), choice)
+
     return [
-        Probe("answers", "does it answer at all?", _request("Say hello."), _text, "check the model's name"),
+        Probe(
+            "answers",
+            "does it answer at all?",
+            asking("Say hello.", ToolRegistry()),
+            lambda reply, _calls: None if reply.text.strip() else "no text came",
+            "check the model's name",
+        ),
         Probe(
             "calls",
             "does it call the one tool that is needed?",
-            _request("What is 42 + 58?", add, as_text),
+            asking("What is 42 + 58?", add),
             _calls("add"),
             "use a model that was trained for tool calls, or calls='text'",
         ),
         Probe(
             "chooses",
             "does it choose among three?",
-            _request("Is nginx running?", three, as_text),
+            asking("Is nginx running?", three),
             _calls("check_status"),
-            describe,
+            "say in each description when to use the tool",
         ),
         Probe(
             "arguments",
             "do its arguments meet the schema?",
-            _request("What is the weather in Paris in fahrenheit?", weather, as_text),
-            _valid(weather),
+            asking("What is the weather in Paris in fahrenheit?", weather),
+            _calls("get_weather", weather),
             "give repair=, and keep schemas simple",
         ),
         Probe(
             "abstains",
             "does it leave tools alone when none is needed?",
-            _request("Hello!", three, as_text),
-            _no_call,
+            asking("Hello!", three),
+            lambda _reply, calls: f"it called {calls[0].name} all the same" if calls else None,
             "say in the system prompt that plain answers are welcome",
         ),
         Probe(
             "forced",
             "does it obey a forced tool_choice?",
-            _request("What is 1 + 2?", starter_tools("ping", "add"), as_text, choice="ping"),
+            asking("What is 1 + 2?", starter_tools("ping", "add"), choice="ping"),
             _calls("ping"),
             "this endpoint ignores tool_choice: do not count on it",
         ),
         Probe(
             "result",
             "does it put a result into words?",
-            Request(_with_result(), () if as_text else tuple(add.schemas())),
-            _says("100"),
+            Request(_WITH_RESULT, () if as_text else tuple(add.schemas())),
+            _says_the_result,
             "let another model write the answer, as LocalModel() does",
         ),
     ]
 
 
-_THREE = ("add", "get_weather", "check_status")
+_CALL = {"id": "call_1", "type": "function", "function": {"name": "add", "arguments": '{"a": 42, "b": 58}'}}
+_WITH_RESULT: list[Message] = [
+    {"role": "user", "content": "What is 42 + 58?"},
+    {"role": "assistant", "content": None, "tool_calls": [_CALL]},
+    {"role": "tool", "tool_call_id": "call_1", "content": "100"},
+]
 
 
-def _examined(model: Model, probe: Probe, as_text: bool) -> ProbeResult:
-    sent = probe.request.body()
-    try:
-        reply = model(probe.request)
-        wrong = probe.judge(reply, read_calls(reply.message, text=as_text))
-    except ModelError as error:
-        return ProbeResult(
-            probe.name, probe.asks, False, error.what, error.advice or probe.advice, sent, None
-        )
-    advice = "" if wrong is None else probe.advice
-    return ProbeResult(probe.name, probe.asks, wrong is None, wrong or "yes", advice, sent, reply.message)
+def _calls(name: str, tools: ToolRegistry | None = None) -> Judge:
+    """Judges whether the first call is of that tool, and valid if its tools are given."""
 
-
-def _request(
-    prompt: str, tools: ToolRegistry | None = None, as_text: bool = False, choice: str = "auto"
-) -> Request:
-    opening = opening_messages(prompt, text_tools=tools or () if as_text else ())
-    offered = () if tools is None or as_text else tuple(tools.schemas())
-    return Request(opening, offered, choice)
-
-
-def _with_result() -> list[Message]:
-    function = {"name": "add", "arguments": '{"a": 42, "b": 58}'}
-    call = {"id": "call_1", "type": "function", "function": function}
-    return [
-        {"role": "user", "content": "What is 42 + 58?"},
-        {"role": "assistant", "content": None, "tool_calls": [call]},
-        {"role": "tool", "tool_call_id": "call_1", "content": "100"},
-    ]
-
-
-def _text(reply: Reply, _calls: list[ToolCall]) -> str | None:
-    return None if reply.text.strip() else "no text came"
-
-
-def _calls(name: str) -> Callable[[Reply, list[ToolCall]], str | None]:
     def judge(reply: Reply, calls: list[ToolCall]) -> str | None:
         if not calls:
             return f"no call came, but {excerpt(reply.text)}"
-        return None if calls[0].name == name else f"it called {calls[0].name}, not {name}"
-
-    return judge
-
-
-def _valid(tools: ToolRegistry) -> Callable[[Reply, list[ToolCall]], str | None]:
-    def judge(reply: Reply, calls: list[ToolCall]) -> str | None:
-        if not calls:
-            return f"no call came, but {excerpt(reply.text)}"
-        problems = check_call(calls[0], tools).problems
+        if calls[0].name != name:
+            return f"it called {calls[0].name}, not {name}"
+        problems = check_call(calls[0], tools).problems if tools is not None else ()
         return "; ".join(problem.message for problem in problems) or None
 
     return judge
 
 
-def _no_call(_reply: Reply, calls: list[ToolCall]) -> str | None:
-    return f"it called {calls[0].name} all the same" if calls else None
-
-
-def _says(text: str) -> Callable[[Reply, list[ToolCall]], str | None]:
-    def judge(reply: Reply, calls: list[ToolCall]) -> str | None:
-        if calls:
-            return f"it called {calls[0].name} again"
-        return None if text in reply.text else f"it said {excerpt(reply.text)}"
-
-    return judge
+def _says_the_result(reply: Reply, calls: list[ToolCall]) -> str | None:
+    if calls:
+        return f"it called {calls[0].name} again"
+    return None if "100" in reply.text else f"it said {excerpt(reply.text)}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,34 +21,19 @@ if TYPE_CHECKING:
     from zoolab.plots import FaultRecoveryDisplay
 
 NO_FAULT = "no fault"
-#: Slow and hanging tools cost a study time, and show nothing more for taking longer.
-_SLOW_SECONDS, _HANG_SECONDS = 0.02, 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class WithFault:
-    """A variant: the model, its endpoint and its tools with one kind of fault, seeded for each run.
-
-    >>> from zoolab import Scripted, ToolRegistry
-    >>> from zoolab.study.cases import Case
-    >>> setup = Setup(Case("a", "Hi"), "Hi", ToolRegistry(), Scripted(["Hello"]), seed=7)
-    >>> WithFault("empty_reply", 1.0, 1)(setup).model.who
-    'written by hand, for teaching, with injected faults'
-    """
+    """A variant with one kind of fault, at most once after a question, seeded for each run."""
 
     fault: str
     rate: float
-    times: int | None
 
     def __call__(self, setup: Setup) -> Setup:
-        model = Faulty(
-            setup.model,
-            {self.fault: self.rate},
-            setup.seed,
-            times=self.times,
-            slow_seconds=_SLOW_SECONDS,
-            hang_seconds=_HANG_SECONDS,
-        )
+        # Slow and hanging tools cost a study time, and show nothing more for taking longer.
+        seconds: dict[str, Any] = {"slow_seconds": 0.02, "hang_seconds": 0.2}
+        model = Faulty(setup.model, {self.fault: self.rate}, setup.seed, times=1, **seconds)
         return replace(setup, model=model)
 
 
@@ -58,11 +43,6 @@ class FaultStudy:
 
     experiment: Experiment
     grid: Mapping[str, tuple[str, float]]
-
-    @property
-    def frame(self) -> pd.DataFrame:
-        """One row a step, as `FaultRecoveryDisplay.from_frame` takes it."""
-        return self.experiment.frame
 
     @property
     def summary(self) -> pd.DataFrame:
@@ -81,15 +61,16 @@ class FaultStudy:
         """
         import pandas as pd
 
-        summary = self.summary.merge(_happened(self.frame), on="run_id", how="left")
-        groups = summary.groupby(["model", "injected", "rate"], sort=False)
-        return pd.DataFrame([_row(key, runs) for key, runs in groups])
+        steps = self.experiment.frame[["run_id", "fault"]].dropna()
+        happened = {(run, name) for run, names in steps.to_numpy() for name in names.split(", ")}
+        groups = self.summary.groupby(["model", "injected", "rate"], sort=False)
+        return pd.DataFrame([_row(key, runs, happened) for key, runs in groups])
 
     def plot(self, ax: Any = None) -> FaultRecoveryDisplay:
         """How often runs recover from each fault."""
         from zoolab.plots import FaultRecoveryDisplay
 
-        return FaultRecoveryDisplay.from_frame(self.frame, summary=self.experiment.summary, ax=ax)
+        return FaultRecoveryDisplay.from_frame(self.experiment.frame, summary=self.experiment.summary, ax=ax)
 
 
 @passes_on(experiment, without=("cases", "variants"))
@@ -99,7 +80,6 @@ def fault_study(
     *,
     faults: Iterable[str] = tuple(FAULTS),
     rates: Sequence[float] = (1.0,),
-    times: int | None = 1,
     **options: Any,
 ) -> FaultStudy:
     """Run every case without a fault, and with every fault at every rate.
@@ -109,11 +89,10 @@ def fault_study(
         models: As for `zoolab.experiment`.
         faults: Names of faults, by default all of `zoolab.models.faulty.FAULTS`.
         rates: How likely a fault is wherever it can happen, above 0 to 1.
-        times: How often a fault may happen after a question, at most; None for as often as it can.
         options: As for `zoolab.experiment`: repeats, seed, executor, journal and the like.
 
     Raises:
-        InvalidInput: There is no such fault, or a rate is none.
+        InvalidInput: There is no such fault, or a rate is not above 0 and at most 1.
 
     >>> from zoolab import Scripted, tool
     >>> @tool
@@ -128,45 +107,29 @@ def fault_study(
     [['no fault', 0, 1.0], ['trailing_comma', 1, 1.0]]
     """
     names, shares = list(dict.fromkeys(faults)), list(dict.fromkeys(rates))
-    unknown = next((name for name in names if name not in FAULTS), None)
-    if unknown is not None:
-        raise InvalidInput(
-            f"there is no fault {excerpt(unknown)}", expected=f"some of {excerpt([*FAULTS], 200)}"
-        )
-    wrong = next((share for share in shares if not 0 < share <= 1), None)
-    if wrong is not None or not shares:
-        raise InvalidInput(f"a rate is {excerpt(wrong)}", expected="numbers above 0, to 1")
+    unknown = [name for name in names if name not in FAULTS]
+    if unknown:
+        known = excerpt([*FAULTS], 200)
+        raise InvalidInput(f"there is no fault {excerpt(unknown[0])}", expected=f"some of {known}")
+    if not shares or not all(0 < share <= 1 for share in shares):
+        raise InvalidInput(f"the rates are {excerpt(shares)}", expected="numbers above 0, to 1")
     grid: dict[str, tuple[str, float]] = {NO_FAULT: (NO_FAULT, 0.0)}
     variants: dict[str, Any] = {NO_FAULT: {}}
     for name in names:
         for share in shares:
             label = name if len(shares) == 1 else f"{name} {share:g}"
-            grid[label], variants[label] = (name, share), WithFault(name, share, times)
+            grid[label], variants[label] = (name, share), WithFault(name, share)
     return FaultStudy(experiment(cases, variants, models, **options), grid)
 
 
-def _happened(steps: pd.DataFrame) -> pd.DataFrame:
-    """For each run the faults that happened in it, as text."""
-    known = steps[steps["fault"].notna()]
-    joined = known.groupby("run_id", sort=False)["fault"].agg(", ".join)
-    return joined.rename("faults").reset_index()
-
-
-def _row(key: Any, runs: pd.DataFrame) -> dict[str, Any]:
+def _row(key: Any, runs: pd.DataFrame, happened: set[tuple[str, str]]) -> dict[str, Any]:
     model, fault, share = key
-    with_it = runs if fault == NO_FAULT else runs[[fault in _names(cell) for cell in runs["faults"]]]
-    scored = with_it[with_it["success"].notna()]
-    row = {"model": model, "injected": fault, "rate": share, "runs": len(runs)}
-    row["happened"] = 0 if fault == NO_FAULT else len(with_it)
+    hit = runs[[(run, fault) in happened for run in runs["run_id"]]]
+    scored = (runs if fault == NO_FAULT else hit).dropna(subset="success")
+    row = {"model": model, "injected": fault, "rate": share, "runs": len(runs), "happened": len(hit)}
     if scored.empty:
         return {**row, "success": None, "low": None, "high": None, "silently_wrong": None}
-    scores: dict[Hashable, list[float]] = {}
-    for case, success in zip(scored["case_id"], scored["success"], strict=True):
-        scores.setdefault(case, []).append(float(success))
-    found = rate(scores)
+    by_case = scored["success"].astype(float).groupby(scored["case_id"])
+    found = rate({case: [*scores] for case, scores in by_case})
     silent = float(scored["silently_wrong"].astype(float).mean())
     return {**row, "success": found.estimate, "low": found.low, "high": found.high, "silently_wrong": silent}
-
-
-def _names(cell: Any) -> list[str]:
-    return cell.split(", ") if isinstance(cell, str) else []

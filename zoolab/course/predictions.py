@@ -45,17 +45,15 @@ class Prediction:
         return Revealed(self, actual, because)
 
     def _ipython_display_(self) -> None:
-        """Buttons where there are widgets; and the question as text, which a saved notebook keeps."""
+        """Show buttons if there are widgets, and the question as text, which a saved notebook keeps."""
         from IPython import display as shown
 
         display: Any = shown.display
-        if self._buttons is None:
-            self._buttons = _radio_buttons(self)
+        self._buttons = self._buttons or _radio_buttons(self)
         if self._buttons is None:
             display({"text/html": self._repr_html_(), "text/plain": str(self)}, raw=True)
             return
-        buttons = self._buttons._repr_mimebundle_()
-        display({**buttons, "text/plain": str(self)}, raw=True)
+        display({**self._buttons._repr_mimebundle_(), "text/plain": str(self)}, raw=True)
         kept = f'<div class="zoolab-question">{_INSTEAD_OF_BUTTONS}{self._repr_html_()}</div>'
         display({"text/html": kept, "text/plain": ""}, raw=True)
 
@@ -63,45 +61,31 @@ class Prediction:
         items = "".join(f"<li>{escape(str(option))}</li>" for option in self.options)
         return f"<p><b>Predict first:</b> {escape(self.question)}</p><ul>{items}</ul>"
 
-    def __str__(self) -> str:
-        lines = [f"Predict first: {self.question}", *(f"  - {option}" for option in self.options)]
-        return "\n".join(lines)
-
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        return "\n".join([f"Predict first: {self.question}", *(f"  - {option}" for option in self.options)])
 
 
 class Revealed:
     """A prediction beside what really happened."""
 
     def __init__(self, prediction: Prediction, actual: Any, because: str) -> None:
-        self.prediction = prediction
-        self.actual = actual
-        self.because = because
+        choice = prediction.choice
+        #: Whether the prediction was right; None if there was none.
+        self.right: bool | None = None if choice is None else choice == actual
+        said = {None: "You made no prediction.", True: "You said so.", False: f"You said: {choice}."}
+        self._actual, self._comment = f"{actual}.", f"{said[self.right]} {because}".rstrip()
 
-    @property
-    def right(self) -> bool | None:
-        """Whether the prediction was right; None if there was none."""
-        choice = self.prediction.choice
-        return None if choice is None else choice == self.actual
-
-    def __str__(self) -> str:
-        said = {
-            None: "You made no prediction.",
-            True: "You said so.",
-            False: f"You said: {self.prediction.choice}.",
-        }[self.right]
-        return " ".join(part for part in (f"{self.actual}.", said, self.because) if part)
-
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        return f"{self._actual} {self._comment}"
 
     def _repr_html_(self) -> str:
-        return (
-            f"<p><b>{escape(str(self.actual))}.</b> {escape(str(self).removeprefix(f'{self.actual}. '))}</p>"
-        )
+        return f"<p><b>{escape(self._actual)}</b> {escape(self._comment)}</p>"
 
 
 def predict(question: str, options: Sequence[Any]) -> Prediction:
     """Ask the reader before the next cell runs.
+
+    A cell that is run again, as after a click on an answer, gives the same prediction, with what was chosen.
 
     >>> guess = predict("How many messages will there be?", [2, 3, 4])
     >>> guess
@@ -114,19 +98,12 @@ def predict(question: str, options: Sequence[Any]) -> Prediction:
     """
     if len(options) < 2 or isinstance(options, str):
         raise InvalidInput("the question has only one option", expected="a list of at least two options")
-    return _asked_before(question, options) or Prediction(question, options)
-
-
-def _asked_before(question: str, options: Sequence[Any]) -> Prediction | None:
-    """The same question, if it was shown: Shift+Enter after a click on an answer runs its cell again."""
-    if "IPython" not in sys.modules:
-        return None
-    import IPython
-
-    shell: Any = IPython.get_ipython()
-    shown = list(shell.user_ns.get("_oh", {}).values()) if shell is not None else []
-    same = (each for each in reversed(shown) if isinstance(each, Prediction) and each.question == question)
-    return next((each for each in same if each.options == tuple(options)), None)
+    asked = Prediction(question, options)
+    shell: Any = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    for shown in reversed(list(shell.user_ns.get("_oh", {}).values()) if shell is not None else []):
+        if isinstance(shown, Prediction) and (shown.question, shown.options) == (question, asked.options):
+            return shown
+    return asked
 
 
 def _radio_buttons(prediction: Prediction) -> Any:
@@ -140,10 +117,6 @@ def _radio_buttons(prediction: Prediction) -> Any:
     buttons = ipywidgets.RadioButtons(
         options=labels, value=prediction.choice, layout={"width": "max-content"}
     )
+    buttons.observe(lambda change: setattr(prediction, "choice", change["new"]), names="value")
     question = ipywidgets.HTML(f"<b>Predict first:</b> {escape(prediction.question)}")
-
-    def chosen(change: dict[str, Any]) -> None:
-        prediction.choice = change["new"]
-
-    buttons.observe(chosen, names="value")
     return ipywidgets.VBox([question, buttons])

@@ -1,7 +1,6 @@
-"""Data sets of requests, of what models made of them, and of whole runs; each row says who made it.
+"""Data sets: requests, replies of models, and whole runs; each row says who made it.
 
-catalog.py         which there are, and what a row holds
-loading.py         as rows, data frames, traces and tools
+loading.py         which there are, what a row holds; as rows, data frames, traces and tools
 berkeley.py        the cases of the Berkeley Function-Calling Leaderboard
 berkeley_types.py  its tools and its ground truth; whether arguments say what was meant
 

@@ -8,29 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
-#: A type of Berkeley's and what JSON Schema calls it. `any` takes every value, and so has no type.
-TYPES: Mapping[str, str] = MappingProxyType(
-    {
-        "dict": "object",
-        "HashMap": "object",
-        "float": "number",
-        "double": "number",
-        "tuple": "array",
-        "Array": "array",
-        "ArrayList": "array",
-        "long": "integer",
-        "String": "string",
-        "char": "string",
-        "Boolean": "boolean",
-    }
-)
-_UNTYPED = ("any", "")
-#: Their values are code of the language, written as text.
-_AS_TEXT = {"simple_java": "Java", "simple_javascript": "JavaScript"}
-_NO_NAME = re.compile(r"[^A-Za-z0-9_-]")
+#: What JSON Schema calls Berkeley's types. `any` takes every value, and so has no type.
+TYPES = {
+    **dict.fromkeys(("dict", "HashMap"), "object"),
+    **dict.fromkeys(("float", "double"), "number"),
+    **dict.fromkeys(("tuple", "Array", "ArrayList"), "array"),
+    **dict.fromkeys(("String", "char"), "string"),
+    "long": "integer",
+    "Boolean": "boolean",
+}
+#: Categories whose values are code of a language, written as text.
+CODE = {"simple_java": "Java", "simple_javascript": "JavaScript"}
 
 
 def as_tool(function: Mapping[str, Any], category: str = "") -> dict[str, Any]:
@@ -42,12 +32,10 @@ def as_tool(function: Mapping[str, Any], category: str = "") -> dict[str, Any]:
     ('math_add', {'a': {'type': 'number'}})
     """
     parameters = as_schema(function["parameters"])
-    language = _AS_TEXT.get(category)
-    if language:
-        parameters["properties"] = {
-            name: _as_text(written, language)
-            for name, written in function["parameters"]["properties"].items()
-        }
+    if category in CODE:
+        for name, written in function["parameters"]["properties"].items():
+            told = f"{written.get('description', '')} Written as {CODE[category]}, of type {written['type']}."
+            parameters["properties"][name] = {"type": "string", "description": told.strip()}
     made = {
         "name": tool_name(function["name"]),
         "description": function["description"],
@@ -56,34 +44,17 @@ def as_tool(function: Mapping[str, Any], category: str = "") -> dict[str, Any]:
     return {"type": "function", "function": made}
 
 
-def is_code(category: str) -> bool:
-    """Whether the values of a category are code, written as text.
-
-    >>> is_code("simple_java"), is_code("simple_python")
-    (True, False)
-    """
-    return category in _AS_TEXT
-
-
 def tool_name(name: str) -> str:
-    """A name that every API takes.
-
-    >>> tool_name("triangle_properties.get")
-    'triangle_properties_get'
-    """
-    return _NO_NAME.sub("_", name)[:64]
+    """A name that every API takes: `triangle_properties_get` for "triangle_properties.get"."""
+    return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64]
 
 
 def as_schema(written: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema in Berkeley's words as JSON Schema.
-
-    >>> as_schema({"type": "tuple", "items": {"type": "any", "description": "Whatever."}})
-    {'type': 'array', 'items': {'description': 'Whatever.'}}
-    """
+    """A schema in Berkeley's words as JSON Schema."""
     made: dict[str, Any] = {}
     for key, value in written.items():
         if key == "type" and isinstance(value, str):
-            made |= {} if value in _UNTYPED else {"type": TYPES.get(value, value)}
+            made |= {} if value in ("any", "") else {"type": TYPES.get(value, value)}
         elif key == "properties":
             made[key] = {name: as_schema(child) for name, child in value.items()}
         elif key in ("items", "additionalProperties") and isinstance(value, dict):
@@ -96,49 +67,30 @@ def as_schema(written: Mapping[str, Any]) -> dict[str, Any]:
 def first_answer(
     truth: Sequence[Mapping[str, Any]], functions: Sequence[Mapping[str, Any]]
 ) -> tuple[str, dict[str, Any]]:
-    """The tool and the arguments of the first call that is expected, of each argument the first value.
-
-    >>> tools = [{"function": {"name": "a_b", "parameters": {"required": ["x"]}}}]
-    >>> first_answer([{"a.b": {"x": [1, 2], "unit": ["", "m"]}}], tools)
-    ('a_b', {'x': 1})
-    """
+    """The tool and the arguments of the first call that is expected, of each argument the first value."""
     (written, accepted), *_ = truth[0].items()
     name = tool_name(written)
-    known = [f["function"]["parameters"] for f in functions if f["function"]["name"] == name]
-    return name, first_values(accepted, known[0] if known else {})
+    known = (f["function"]["parameters"] for f in functions if f["function"]["name"] == name)
+    return name, _first_values(accepted, next(known, {}))
 
 
-def first_values(accepted: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
-    """An object out of the accepted values of its members; what may be left out is.
-
-    >>> first_values({"at": [{"lat": [1.5], "lon": [2]}], "unit": ["", "m"]}, {})
-    {'at': {'lat': 1.5, 'lon': 2}}
-    """
-    required = schema.get("required") or ()
-    kept = {
-        key: values
-        for key, values in accepted.items()
-        if key in required or not isinstance(values, list) or "" not in values
-    }
-    properties = schema.get("properties") or {}
+def _first_values(accepted: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+    """An object out of the first accepted value of each member; what may be left out is."""
+    required, properties = schema.get("required") or (), schema.get("properties") or {}
     return {
         key: _first(values[0] if isinstance(values, list) and values else values, properties.get(key) or {})
-        for key, values in kept.items()
+        for key, values in accepted.items()
+        if key in required or not isinstance(values, list) or "" not in values
     }
 
 
 def _first(value: Any, schema: Mapping[str, Any]) -> Any:
     if isinstance(value, Mapping):
-        return first_values(value, schema)
+        return _first_values(value, schema)
     if isinstance(value, list):
         items = schema.get("items")
         return [_first(item, items if isinstance(items, Mapping) else {}) for item in value]
     return value
-
-
-def _as_text(written: Mapping[str, Any], language: str) -> dict[str, Any]:
-    said = f"{written.get('description', '')} Written as {language}, of type {written['type']}.".strip()
-    return {"type": "string", "description": said}
 
 
 def same_arguments(meant: Mapping[str, Any], given: Mapping[str, Any], schema: Mapping[str, Any]) -> bool:
@@ -150,12 +102,12 @@ def same_arguments(meant: Mapping[str, Any], given: Mapping[str, Any], schema: M
     (True, False)
     """
     properties = schema.get("properties", {})
-    more = {
-        key: value
+    invented = [
+        key
         for key, value in given.items()
         if key not in meant and properties.get(key, {}).get("default", ...) != value
-    }
-    return not more and all(key in given and _plain(given[key]) == _plain(meant[key]) for key in meant)
+    ]
+    return not invented and all(key in given and _plain(given[key]) == _plain(meant[key]) for key in meant)
 
 
 def _plain(value: Any) -> Any:

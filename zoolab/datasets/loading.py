@@ -1,15 +1,14 @@
-"""The data sets as a reader loads them: rows of bounded files, data frames, traces, tools."""
+"""The data sets: which there are, what a row of each holds, and how they are loaded."""
 
 from __future__ import annotations
 
 import gzip
-import io
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.resources import files
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from types import NoneType
+from typing import TYPE_CHECKING, Any
 
-from zoolab.datasets.catalog import DOMAINS, MAX_ROWS, lookup
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import NotStrictJSON, excerpt, parse_json
 from zoolab.toolbox.catalog import tools_named
@@ -24,37 +23,129 @@ Row = dict[str, Any]
 
 MAX_BYTES = 16 << 20
 MAX_LINE = 1 << 20
+MAX_ROWS = 20_000
+DOMAINS = ("devops", "support", "analytics", "security")
+MADE = ("recorded", "seeded", "authored")
+
+_TYPES: dict[str, type] = {"text": str, "number": int, "truth": bool, "list": list, "object": dict}
+
+
+@dataclass(frozen=True, slots=True)
+class DataSet:
+    """One data set: its file, what it is, and the types that each column may have."""
+
+    name: str
+    file: str
+    what: str
+    columns: Mapping[str, tuple[type, ...]]
+
+    def check(self, row: Mapping[str, Any], where: str) -> None:
+        """Raise `InvalidInput` if a row does not fit this data set; `where` names the row."""
+        missing = [name for name in self.columns if name not in row]
+        unknown = [name for name in row if name not in self.columns]
+        if missing or unknown:
+            found = f"lacks {', '.join(missing)}" if missing else f"has {', '.join(unknown)}"
+            raise InvalidInput(f"{where} of {self.name} {found}", expected=", ".join(self.columns))
+        for name, types in self.columns.items():
+            if type(row[name]) not in types:
+                wanted = " or ".join("null" if kind is NoneType else kind.__name__ for kind in types)
+                raise InvalidInput(f"{where} of {self.name}: {name} is {excerpt(row[name])}", expected=wanted)
+        if row["made"] not in MADE:
+            was = excerpt(row["made"])
+            raise InvalidInput(f"{where} of {self.name} was made {was}", expected=", ".join(MADE))
+
+
+def _data_set(name: str, file: str, what: str, columns: str) -> DataSet:
+    """A data set whose columns are written as `name` (a text), `name:type`, or `name:type?` (or null)."""
+    types: dict[str, tuple[type, ...]] = {}
+    for column in columns.split():
+        key, _, kind = column.partition(":")
+        known = _TYPES[kind.rstrip("?") or "text"]
+        types[key] = (known, NoneType) if kind.endswith("?") else (known,)
+    return DataSet(name, f"{name}/{file}", what, types)
+
+
+_ALL = [
+    _data_set(
+        "selection-cases",
+        "cases.jsonl",
+        "requests, the tool that each asks for, and its arguments",
+        "id prompt tool:text? arguments:object? difficulty domain offered:list also:list split made",
+    ),
+    _data_set(
+        "selection-outputs",
+        "outputs.jsonl.gz",
+        "what the local models answered to selection cases",
+        "id purpose case prompt made model who date settings:object protocol offered:list difficulty raw"
+        " finish_reason:text? calls:list expected_tool:text? expected_arguments:object? tool:text? verdict"
+        " codes:list prompt_tokens:number? completion_tokens:number?",
+    ),
+    _data_set(
+        "broken-arguments",
+        "arguments.jsonl.gz",
+        "arguments that do not parse or do not meet the schema, and what was meant",
+        "id case prompt made model who date settings:object protocol offered:list fault:text? tool called"
+        " slot:number schema:object raw finish_reason:text? codes:list problems:list meant:object"
+        " recoverable:truth why_not",
+    ),
+    _data_set(
+        "trials",
+        "trials.jsonl.gz",
+        "requests asked again with one thing changed, for what is said of small models",
+        "id trial variant case made model who date settings:object request:object raw finish_reason:text?"
+        " expected_tool:text? tool:text? verdict codes:list prompt_tokens:number?",
+    ),
+    _data_set(
+        "traces",
+        "index.jsonl",
+        "whole traces with what went wrong in each, and its root cause",
+        "id made who prompt expected_tool:text? codes:list outcome fault:text? root_cause steps:number",
+    ),
+]
+DATA_SETS: Mapping[str, DataSet] = {each.name: each for each in _ALL}
+
+
+def lookup(name: str) -> DataSet:
+    """The data set of that name, or `InvalidInput`."""
+    if name not in DATA_SETS:
+        raise InvalidInput(f"no data set is named {name!r}", expected="one of " + ", ".join(DATA_SETS))
+    return DATA_SETS[name]
 
 
 def folder() -> Path:
-    """The folder of the data sets: beside the package in a checkout, within it in a wheel.
-
-    >>> (folder() / "selection-cases").is_dir()
-    True
-    """
-    package = Path(str(files("zoolab")))
+    """The folder of the data sets: beside the package in a checkout, within it in a wheel."""
+    package = Path(__file__).resolve().parents[1]
     inside = package / "_datasets"
     return inside if inside.is_dir() else package.parent / "datasets"
 
 
-def read_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """The rows of a JSONL file, packed by gzip or not.
+def read_rows(path: Path, expected: str = "a data set of zoolab") -> Iterator[Row]:
+    """The rows of a JSONL file, packed by gzip or not; lines and the unpacked file are bounded.
 
     Raises:
         InvalidInput: It cannot be read, or a line is not a strict JSON object; names the line.
-
-    >>> next(read_rows(folder() / "selection-cases" / "tools.jsonl"))["name"]
-    'scale_service'
     """
-    for number, line in enumerate(_lines(path), 1):
-        where = f"{path.name}, line {number},"
-        try:
-            row = parse_json(line)
-        except NotStrictJSON as error:
-            raise InvalidInput(f"{where} is not JSON: {error}", advice="restore the file") from None
-        if not isinstance(row, dict):
-            raise InvalidInput(f"{where} is {excerpt(row)}", expected="an object")
-        yield cast("dict[str, Any]", row)
+    read = number = 0
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            while line := file.readline(MAX_LINE + 1):
+                number, read = number + 1, read + len(line)
+                if len(line) > MAX_LINE or read > MAX_BYTES:
+                    raise InvalidInput(f"{path.name} is too large", expected=f"lines of {MAX_LINE:,} bytes")
+                yield _row(line.decode("utf-8"), f"{path.name}, line {number},")
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is damaged, or not UTF-8 text"
+        raise InvalidInput(f"cannot read {path}: {reason}", expected=expected) from None
+
+
+def _row(line: str, where: str) -> Row:
+    try:
+        row = parse_json(line)
+    except NotStrictJSON as error:
+        raise InvalidInput(f"{where} is not JSON: {error}", advice="correct or restore the file") from None
+    if not isinstance(row, dict):
+        raise InvalidInput(f"{where} is {excerpt(row)}", expected="an object")
+    return row
 
 
 def load(name: str) -> pd.DataFrame:
@@ -71,11 +162,7 @@ def load(name: str) -> pd.DataFrame:
 
 
 def rows_of(name: str) -> Iterator[Row]:
-    """The rows of a data set as plain dicts, each checked.
-
-    >>> next(rows_of("selection-cases"))["id"]
-    'ping-1'
-    """
+    """The rows of a data set as plain dicts, each checked."""
     data_set = lookup(name)
     for number, row in enumerate(read_rows(folder() / data_set.file), 1):
         if number > MAX_ROWS:
@@ -85,19 +172,14 @@ def rows_of(name: str) -> Iterator[Row]:
 
 
 def frame_of(rows: Sequence[Row], columns: Sequence[str]) -> pd.DataFrame:
-    """Rows as a data frame; what is missing stays None, also beside texts.
-
-    >>> frame_of([{"a": "x"}, {"a": None}], ["a"]).a.tolist()
-    ['x', None]
-    """
+    """Rows as a data frame; what is missing stays None, also beside texts."""
     import pandas as pd
 
-    plain = {int, bool, str}
     made = {}
     for name in columns:
         values = [row[name] for row in rows]
-        uniform = len(kinds := {type(value) for value in values}) == 1 and kinds <= plain
-        made[name] = pd.Series(values, dtype=None if uniform else object)
+        kinds = {type(value) for value in values}
+        made[name] = pd.Series(values, dtype=None if kinds in ({int}, {bool}, {str}) else object)
     return pd.DataFrame(made, columns=list(columns))
 
 
@@ -129,30 +211,13 @@ def selection_tools(*names: str) -> ToolRegistry:
     known |= {row["name"]: _stand_in(row) for row in read_rows(folder() / "selection-cases" / "tools.jsonl")}
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise InvalidInput(f"no tool of the cases is named {unknown[0]!r}", expected=", ".join(known))
+        raise InvalidInput(
+            f"no tool of the selection cases is named {unknown[0]!r}", expected=", ".join(known)
+        )
     return ToolRegistry(known[name] for name in names or known)
 
 
-def _lines(path: Path) -> Iterator[str]:
-    """Lines of bounded length, of a file of bounded size, however much it unpacks to."""
-    read = 0
-    try:
-        with _opened(path) as file:
-            while line := file.readline(MAX_LINE + 1):
-                read += len(line)
-                if len(line) > MAX_LINE or read > MAX_BYTES:
-                    raise InvalidInput(f"{path.name} is too large", expected=f"lines of {MAX_LINE:,} bytes")
-                yield line.decode("utf-8")
-    except (OSError, EOFError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is damaged"
-        raise InvalidInput(f"cannot read {path}: {reason}", expected="a data set of zoolab") from None
-
-
-def _opened(path: Path) -> io.BufferedIOBase:
-    return cast("io.BufferedIOBase", gzip.open(path) if path.suffix == ".gz" else path.open("rb"))
-
-
-def _stand_in(row: Mapping[str, Any]) -> Tool:
+def _stand_in(row: Row) -> Tool:
     name = row["name"]
     return Tool.from_schema(
         name, row["description"], row["parameters"], lambda **_arguments: {"accepted": name}, risk=row["risk"]

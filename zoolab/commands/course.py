@@ -1,0 +1,133 @@
+"""`zoolab lab`, `labs` and `datasets`: the notebooks in JupyterLab, the graded labs, the data sets."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+from zoolab.datasets.berkeley import fetch_bfcl
+from zoolab.datasets.loading import DATA_SETS, folder, rows_of
+from zoolab.errors import InvalidInput
+from zoolab.grading import lab_names, load_lab
+from zoolab.grading.building import build_labs
+from zoolab.grading.export import export_labs
+from zoolab.grading.status import status_lines, status_of
+
+FIRST = Path("notebooks", "00-can-it-call-tools.ipynb")
+CHECKOUT = Path(__file__).resolve().parents[2]
+#: JupyterLab asks the network for news and for newer versions; nobody asked for that.
+QUIET = ("--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate")
+#: Options by which a user says where it begins.
+PLACES = {"--notebook-dir", "--ServerApp.root_dir", "--ServerApp.notebook_dir", "--LabApp.default_url"}
+
+
+def add_lab(parser: argparse.ArgumentParser) -> None:
+    parser.usage = "zoolab lab [NOTEBOOK.ipynb] [--no-browser] [--port N] [any option of jupyter lab]"
+    parser.add_argument("--no-browser", action="store_true", help="only serve")
+    parser.add_argument("--port", type=int, help="where to serve")
+    parser.set_defaults(run=lab)
+
+
+def lab(options: argparse.Namespace) -> int:
+    """Start JupyterLab, and return its exit code."""
+    command = lab_command(options.no_browser, options.port, options.more)
+    return subprocess.run(command, check=False).returncode
+
+
+def lab_command(no_browser: bool, port: int | None, more: Sequence[str]) -> list[str]:
+    """The command that starts JupyterLab; what `more` says of itself is not said twice.
+
+    >>> lab_command(True, None, ["--notebook-dir=work", "--LabApp.news_url=None"])[3:5]
+    ['--notebook-dir=work', '--LabApp.news_url=None']
+    >>> lab_command(True, None, [])[6]
+    '--LabApp.default_url=/lab/tree/notebooks/00-can-it-call-tools.ipynb'
+    """
+    named = [option for option in more if option.endswith(".ipynb") and not option.startswith("-")]
+    given = [option for option in more if option not in named]
+    own = {option.partition("=")[0] for option in given}
+    beside = CHECKOUT / FIRST
+    target = Path(named[0]) if named else beside if beside.exists() else FIRST
+    if named and not target.exists():
+        raise InvalidInput(f"there is no notebook {named[0]}", expected="the path of a .ipynb file")
+    usual = list(QUIET)
+    if own & PLACES:
+        usual += named[:1]
+    elif target.exists():
+        # JupyterLab shows the whole checkout if the notebook is in it, so that links to the labs work.
+        notebook = target.resolve()
+        root = CHECKOUT if notebook.is_relative_to(CHECKOUT) else notebook.parent
+        address = quote(notebook.relative_to(root).as_posix())
+        usual += [f"--ServerApp.root_dir={root}", f"--LabApp.default_url=/lab/tree/{address}"]
+    usual += ["--allow-root"] if getattr(os, "geteuid", lambda: 1)() == 0 else []
+    usual += ["--no-browser"] if no_browser else []
+    usual += [] if port is None else [f"--port={port}", "--ServerApp.port_retries=0"]
+    usual = [option for option in usual if option.partition("=")[0] not in own]
+    return [sys.executable, "-m", "jupyterlab", *given, *usual]
+
+
+def add_labs(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    actions.add_parser("list", help="the labs, with their points")
+    status = actions.add_parser("status", help="what you have earned of the checklist, by your notebooks")
+    status.add_argument("folder", nargs="?", type=Path, metavar="FOLDER", help="by default the current one")
+    status.add_argument("--json", action="store_true", help="for machines")
+    build = actions.add_parser("build", help="make the notebooks of the labs from their masters")
+    build.add_argument("labs", nargs="*", metavar="LAB", help="names, or folders of your own; by default all")
+    build.add_argument("--check", action="store_true", help="write nothing; exit 1 if one is stale")
+    export = actions.add_parser("export", help="the public cases of labs, for otter-grader or nbgrader")
+    export.add_argument("labs", nargs="*", metavar="LAB", help="by default all")
+    export.add_argument("--format", required=True, choices=("otter", "nbgrader"), help="for whose tools")
+    export.add_argument("--out", required=True, type=Path, metavar="DIR", help="where to write")
+    parser.set_defaults(run=labs)
+
+
+def labs(options: argparse.Namespace) -> int:
+    """Do the action; 1 if a notebook is stale, or the checklist is not done."""
+    match options.action:
+        case "status":
+            status = status_of(options.folder)
+            print(json.dumps(status.as_json(), indent=2) if options.json else "\n".join(status_lines(status)))
+            return 0 if status.done else 1
+        case "build":
+            stale = build_labs(options.labs, options.check)
+            for path in stale:
+                print(f"{path}: {'stale, run zoolab labs build' if options.check else 'built'}")
+            return 1 if options.check and stale else 0
+        case "export":
+            for path in export_labs(options.labs, options.format, options.out):
+                print(path)
+            print("These tools decide in the student's process; `zoolab grade` does not.")
+        case _:
+            for each in map(load_lab, lab_names()):
+                public = sum(case.public for case in each.cases)
+                size = f"{each.points:g} points, {len(each.cases)} cases, {public} of them public"
+                print(f"{each.name:<4} {each.title:<24} {size}")
+    return 0
+
+
+def add_datasets(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    actions.add_parser("list", help="what there is")
+    fetch = actions.add_parser("fetch", help="fetch the data of others")
+    fetch.add_argument("name", choices=["bfcl"], help="bfcl: the Berkeley Function-Calling Leaderboard's")
+    parser.set_defaults(run=datasets)
+
+
+def datasets(options: argparse.Namespace) -> int:
+    """List the data sets, or fetch Berkeley's."""
+    if options.action == "fetch":
+        print(f"bfcl: {fetch_bfcl()}")
+        return 0
+    for data_set in DATA_SETS.values():
+        made = Counter(str(row["made"]) for row in rows_of(data_set.name))
+        counts = ", ".join(f"{count} {name}" for name, count in made.most_common())
+        print(f"{data_set.name:<18} {data_set.what}: {counts}")
+    print(f"in {folder()}")
+    return 0
