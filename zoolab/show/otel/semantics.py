@@ -13,12 +13,11 @@ said may be private: it is left out unless `content` is asked for, and then it i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from zoolab.jsontext import encode
-from zoolab.records import Failure, Message, Reply, Request, Tool
+from zoolab.records import Failure, Reply, Request
 from zoolab.show.otel.spans import (
     Exporter,
     as_name,
@@ -38,7 +37,6 @@ from zoolab.trace.log import TraceLog
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan
     from opentelemetry.trace import Span, TracerProvider
-
 
 #: The last release of OpenTelemetry's conventions that defines gen_ai.*: they have since moved to a
 #: repository of their own, which has released nothing yet.
@@ -87,52 +85,19 @@ def to_otel(
     >>> [span.name for span in to_otel(run("Hi", [], Scripted(["Hello"])))]
     ['invoke_agent', 'chat scripted']
     """
-    exporter = Exporter(trace.run_id, provider, SCHEMA_URL)
     # Who answered, if nobody said it: perhaps a script. The conventions allow a name of one's own.
-    said = _Said(content, as_name(trace.meta.get("provider")) or "zoolab")
-    _Walk(exporter, said, trace, window_of(trace)).write(as_name(trace.meta.get("agent")))
+    name = as_name(trace.meta.get("provider")) or "zoolab"
+    exporter = Exporter(trace.run_id, provider, SCHEMA_URL, name, content)
+    _Walk(exporter, trace, window_of(trace)).write(as_name(trace.meta.get("agent")))
     return exporter.spans
-
-
-@dataclass(frozen=True, slots=True)
-class _Said:
-    """How much of what was said is told, and whose format it is."""
-
-    content: bool
-    provider: str
-
-    def operation(self, name: str) -> Attributes:
-        return {"gen_ai.operation.name": name, "gen_ai.provider.name": self.provider}
-
-    def error(self, code: str | None, message: str | None) -> Failure:
-        return Failure(as_name(code) or "_OTHER", self.text(message) or "")
-
-    def text(self, value: object) -> str | None:
-        return as_text(value) if self.content and value is not None else None
-
-    def messages(self, messages: Sequence[Message]) -> str | None:
-        return encode_messages(messages) if self.content else None
-
-    def reply(self, reply: Reply | None) -> str | None:
-        return encode_reply(reply) if self.content and reply is not None else None
-
-    def definitions(self, tools: Iterable[Tool]) -> str | None:
-        """The tools without their parameters: the conventions advise against those."""
-        if not self.content:
-            return None
-        shown = [(tool.name, as_text(tool.description)) for tool in tools]
-        return encode([{"type": "function", "name": name, "description": text} for name, text in shown])
 
 
 class _Walk:
     """Writes the spans of one walk."""
 
-    def __init__(
-        self, exporter: Exporter, said: _Said, trace: TraceLog, window: Window, depth: int = 0
-    ) -> None:
-        self._exporter, self._said, self._trace = exporter, said, trace
+    def __init__(self, exporter: Exporter, trace: TraceLog, window: Window, depth: int = 0) -> None:
+        self._exporter, self._trace, self._depth = exporter, trace, depth
         self._times = Timeline(trace, window)
-        self._depth = depth
         self._faults = faults_by_step(trace)
         registries = (step.record for step in trace.steps if isinstance(step.record, ToolRegistry))
         self._tools = next(registries, ToolRegistry())
@@ -148,7 +113,7 @@ class _Walk:
                     self._write_call(call, turn, span)
 
     def _write_chat(self, turn: Turn, parent: Span) -> None:
-        attributes = {**self._of_chat(turn), **self._of_faults(turn.own)}
+        attributes = self._of_chat(turn) | self._of_faults(turn.own)
         title = _title("chat", attributes["gen_ai.request.model"] or attributes.get("gen_ai.response.model"))
         window = self._times.between(turn.seq, turn.seq + 1)
         error = self._end() if turn.seq == len(self._trace) - 1 else None
@@ -170,95 +135,111 @@ class _Walk:
         with self._exporter.span(_title(verb, tool), window, attributes, parent, self._error(call)) as span:
             outcome = call.outcome
             if outcome is not None and outcome.trace is not None and self._depth < MAX_DEPTH:
-                within, inner = window_within(window, outcome), outcome.trace
-                _Walk(self._exporter, self._said, inner, within, self._depth + 1).write(tool, span)
+                within = window_within(window, outcome)
+                _Walk(self._exporter, outcome.trace, within, self._depth + 1).write(tool, span)
 
     def _end(self) -> Failure | None:
         """What ended the walk before the model had answered."""
         trace = self._trace
-        return None if trace.outcome in ("answer", "open") else self._said.error(trace.outcome, trace.error)
+        return None if trace.outcome in ("answer", "open") else self._failure(trace.outcome, trace.error)
 
     def _error(self, call: Call) -> Failure | None:
         verdict, outcome, result = call.verdict, call.outcome, call.result
         if verdict is not None and not verdict.ok:
             problems = "; ".join(problem.message for problem in verdict.problems)
-            return self._said.error(verdict.error_code or "invalid_arguments", problems)
+            return self._failure(verdict.error_code or "invalid_arguments", problems)
         if outcome is not None and outcome.error is not None:
-            return self._said.error(outcome.error.code, outcome.error.message)
-        return self._said.error(result.error_code, result.content) if result and result.error_code else None
+            return self._failure(outcome.error.code, outcome.error.message)
+        return self._failure(result.error_code, result.content) if result and result.error_code else None
+
+    def _failure(self, code: str | None, message: str | None) -> Failure:
+        return Failure(as_name(code) or "_OTHER", self._said(message) or "")
+
+    def _said(self, value: object) -> str | None:
+        """What may be private, as text; None unless it is asked for."""
+        return as_text(value) if self._exporter.content and value is not None else None
 
     def _of_walk(self, agent: str | None, turns: list[Turn]) -> Attributes:
-        trace, said = self._trace, self._said
-        before = turns[0].seq if turns else len(trace)
-        return {
-            **said.operation("invoke_agent"),
+        trace = self._trace
+        attributes = {
+            "gen_ai.operation.name": "invoke_agent",
+            "gen_ai.provider.name": self._exporter.provider,
             "gen_ai.agent.name": agent,
             "gen_ai.request.model": as_name(trace.meta.get("model")),
-            "gen_ai.tool.definitions": said.definitions(self._tools),
-            "gen_ai.input.messages": said.messages(turns[0].request.prefix) if turns else None,
-            "gen_ai.output.messages": said.reply(turns[-1].reply) if trace.answer is not None else None,
             "zoolab.run_id": as_name(trace.run_id),
             "zoolab.outcome": as_name(trace.outcome),
             "zoolab.turns": len(turns),
             **{f"zoolab.{name}": as_scalar(trace.meta.get(name)) for name in _OF_THE_RUN},
-            **self._of_faults(range(before)),
+            **self._of_faults(range(turns[0].seq if turns else len(trace))),
         }
+        if self._exporter.content:
+            # Without their parameters: the conventions advise against those.
+            tools = [(tool.name, as_text(tool.description)) for tool in self._tools]
+            attributes["gen_ai.tool.definitions"] = encode(
+                [{"type": "function", "name": name, "description": text} for name, text in tools]
+            )
+            if turns:
+                attributes["gen_ai.input.messages"] = encode_messages(turns[0].request.prefix)
+                answer = turns[-1].reply if trace.answer is not None else None
+                attributes["gen_ai.output.messages"] = encode_reply(answer)
+        return attributes
 
     def _of_chat(self, turn: Turn) -> Attributes:
         request, reply = turn.request, turn.reply
-        return {
-            **self._said.operation("chat"),
+        model = as_name(request.settings.get("model")) or as_name(self._trace.meta.get("model"))
+        attributes = {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.provider.name": self._exporter.provider,
             **_of_settings(request),
-            "gen_ai.request.model": as_name(request.settings.get("model"))
-            or as_name(self._trace.meta.get("model")),
+            "gen_ai.request.model": model,
             **(_of_reply(reply) if reply is not None else {}),
-            "gen_ai.input.messages": self._said.messages(request.prefix),
-            "gen_ai.output.messages": self._said.reply(reply),
             "zoolab.step": "request",
             "zoolab.turn": turn.number,
             "zoolab.tool_choice": as_name(request.tool_choice),
             "zoolab.tools.offered": len(request.tools),
             "zoolab.tools.withheld": len(request.withheld),
         }
+        if self._exporter.content:
+            attributes["gen_ai.input.messages"] = encode_messages(request.prefix)
+            attributes["gen_ai.output.messages"] = encode_reply(reply)
+        return attributes
 
     def _of_call(self, call: Call) -> Attributes:
-        asked, verdict, said = call.call, call.verdict, self._said
-        tool = self._tools.get(asked.name)
+        asked, verdict, outcome, result = call.call, call.verdict, call.outcome, call.result
+        tool, decision = self._tools.get(asked.name), call.decision
         ran_with = asked.arguments if verdict is None or verdict.arguments is None else verdict.arguments
-        return {
+        attributes = {
             "gen_ai.tool.name": as_name(asked.name) or "",
             "gen_ai.tool.call.id": as_name(asked.id),
             "gen_ai.tool.type": "function",
             "gen_ai.tool.description": None if tool is None else as_text(tool.description),
-            "gen_ai.tool.call.arguments": said.text(ran_with),
-            "gen_ai.tool.call.result": said.text(None if call.result is None else call.result.content),
+            "gen_ai.tool.call.arguments": self._said(ran_with),
+            "gen_ai.tool.call.result": self._said(None if result is None else result.content),
             "zoolab.slot": call.slot,
             "zoolab.attempt": call.attempt,
             "zoolab.call.origin": asked.origin,
             "zoolab.call.original_id": as_name(asked.original_id),
-            **self._of_repair(call),
-            **self._of_permission(call),
-            **_of_outcome(call),
-        }
-
-    def _of_repair(self, call: Call) -> Attributes:
-        repair = call.verdict.repair if call.verdict is not None else None
-        if repair is None:
-            return {}
-        return {
-            "zoolab.repair.accepted": repair.accepted,
-            "zoolab.repair.codes": sorted({as_name(problem.code) or "" for problem in repair.problems}),
-            "zoolab.repair.raw": self._said.text(repair.raw),
-            "zoolab.repair.proposed": self._said.text(repair.proposed),
-        }
-
-    def _of_permission(self, call: Call) -> Attributes:
-        decision, asked = call.decision, call.asked
-        return {
             "zoolab.permission.choice": None if decision is None else decision.choice,
-            "zoolab.permission.reason": None if decision is None else self._said.text(decision.reason),
-            "zoolab.permission.risk": None if asked is None else as_name(asked.risk),
+            "zoolab.permission.reason": None if decision is None else self._said(decision.reason),
+            "zoolab.permission.risk": None if call.asked is None else as_name(call.asked.risk),
         }
+        if verdict is not None and verdict.repair is not None:
+            repair = verdict.repair
+            attributes |= {
+                "zoolab.repair.accepted": repair.accepted,
+                "zoolab.repair.codes": sorted({as_name(problem.code) or "" for problem in repair.problems}),
+                "zoolab.repair.raw": self._said(repair.raw),
+                "zoolab.repair.proposed": self._said(repair.proposed),
+            }
+        if outcome is not None:
+            error = outcome.error
+            attributes["zoolab.exception"] = None if error is None else as_name(error.exception)
+            attributes["zoolab.still_running"] = outcome.still_running or None
+        if result is not None:
+            attributes["zoolab.result.bytes"] = as_number(result.data_bytes, int)
+            attributes["zoolab.result.sent_bytes"] = as_number(result.sent_bytes, int)
+            attributes["zoolab.result.repeats"] = as_number(result.repeats, int)
+        return attributes
 
     def _of_faults(self, seqs: Iterable[int]) -> Attributes:
         faults = [fault for seq in seqs for fault in self._faults.get(seq, ())]
@@ -291,19 +272,6 @@ def _of_reply(reply: Reply) -> Attributes:
         "gen_ai.response.finish_reasons": None if reason is None else [reason],
         **{attribute: as_number(groups[group].get(name), int) for name, group, attribute in _USAGE},
     }
-
-
-def _of_outcome(call: Call) -> Attributes:
-    outcome, result = call.outcome, call.result
-    found: Attributes = {}
-    if outcome is not None:
-        found["zoolab.exception"] = None if outcome.error is None else as_name(outcome.error.exception)
-        found["zoolab.still_running"] = outcome.still_running or None
-    if result is not None:
-        found["zoolab.result.bytes"] = as_number(result.data_bytes, int)
-        found["zoolab.result.sent_bytes"] = as_number(result.sent_bytes, int)
-        found["zoolab.result.repeats"] = as_number(result.repeats, int)
-    return found
 
 
 def _title(verb: str, name: str | None) -> str:

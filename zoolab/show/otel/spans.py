@@ -1,4 +1,4 @@
-"""Spans made with the OpenTelemetry SDK: otel.py says what is in them, timeline.py when they were."""
+"""Spans made with the OpenTelemetry SDK: semantics.py says what is in them, timeline.py when they were."""
 
 from __future__ import annotations
 
@@ -20,26 +20,17 @@ if TYPE_CHECKING:
 
 #: Characters of a name, of a text, and of all messages of one request.
 MAX_NAME, MAX_TEXT, MAX_MESSAGES = 128, 4_096, 32_768
-_MOST_CALLS = 64
 
 
 def as_text(value: object, limit: int = MAX_TEXT) -> str:
-    """Any value as text that can be sent.
-
-    >>> as_text("\\ud800"), as_text({"a": 1}), as_text("x" * 9, limit=4)
-    ('?', '{"a":1}', 'xxx…')
-    """
+    """Any value as text that can be sent: without lone surrogates, and not too long."""
     text = value if isinstance(value, str) else excerpt(value, limit)
     text = text if len(text) <= limit else text[: limit - 1] + "…"
     return text.encode("utf-8", "replace").decode()
 
 
 def as_name(value: object) -> str | None:
-    """A short text; None for no text.
-
-    >>> as_name("add"), as_name(""), as_name(5)
-    ('add', None, None)
-    """
+    """A short text; None for anything else, and for an empty one."""
     return as_text(value, MAX_NAME) if isinstance(value, str) and value else None
 
 
@@ -55,22 +46,14 @@ def as_number(value: object, kind: type[int] | type[float]) -> int | float | Non
 
 
 def as_scalar(value: object) -> str | int | float | bool | None:
-    """A truth value, a number or a name; None for anything else.
-
-    >>> as_scalar(True), as_scalar(3), as_scalar(0.5), as_scalar("case"), as_scalar([1])
-    (True, 3, 0.5, 'case', None)
-    """
+    """A truth value, a number or a name; None for anything else."""
     if isinstance(value, bool):
         return value
     return as_number(value, type(value)) if isinstance(value, int | float) else as_name(value)
 
 
 def member(value: object, name: str) -> Mapping[str, Any]:
-    """An object within an object; empty if there is none.
-
-    >>> member({"function": {"name": "add"}}, "function"), member([], "function")
-    ({'name': 'add'}, {})
-    """
+    """An object within an object; empty if there is none."""
     found = value.get(name) if isinstance(value, Mapping) else None
     return found if isinstance(found, Mapping) else {}
 
@@ -92,12 +75,10 @@ def encode_messages(messages: Sequence[Message]) -> str:
     return f"[{','.join(reversed(kept))}]"
 
 
-def encode_reply(reply: Reply) -> str:
-    """The message of a reply in the conventions' form, with the reason that it ended.
-
-    >>> encode_reply(Reply({"role": "assistant", "content": "Hi"}, "stop"))
-    '[{"role":"assistant","parts":[{"type":"text","content":"Hi"}],"finish_reason":"stop"}]'
-    """
+def encode_reply(reply: Reply | None) -> str | None:
+    """The message of a reply in the conventions' form, with the reason that it ended."""
+    if reply is None:
+        return None
     return encode([{**_in_parts(reply.message), "finish_reason": as_name(reply.finish_reason) or ""}])
 
 
@@ -110,37 +91,42 @@ def _in_parts(message: Message) -> dict[str, Any]:
             "parts": [{"type": "tool_call_response", "id": answers, "response": as_text(said)}],
         }
     parts = [{"type": "text", "content": as_text(said)}] if said else []
-    asked = [_asked(call) for call in calls[:_MOST_CALLS]] if isinstance(calls, list) else []
-    return {"role": role, "parts": [*parts, *asked]}
+    return {"role": role, "parts": parts + (list(map(_asked, calls[:64])) if isinstance(calls, list) else [])}
 
 
 def _asked(call: object) -> dict[str, Any]:
-    function = member(call, "function")
-    call_id = call.get("id") if isinstance(call, Mapping) else None
+    """A call, with the object that was meant as its arguments, or with what was written instead of one."""
+    function, raw = member(call, "function"), member(call, "function").get("arguments")
+    try:
+        arguments = parse_json(raw) if isinstance(raw, str) and len(raw) <= MAX_TEXT else as_text(raw)
+    except NotStrictJSON:
+        arguments = as_text(raw)
     return {
         "type": "tool_call",
-        "id": as_name(call_id),
+        "id": as_name(call.get("id")) if isinstance(call, Mapping) else None,
         "name": as_name(function.get("name")) or "",
-        "arguments": _arguments(function.get("arguments")),
+        "arguments": arguments,
     }
-
-
-def _arguments(raw: object) -> Any:
-    """The object that was meant, or what was written instead of one."""
-    try:
-        return parse_json(raw) if isinstance(raw, str) and len(raw) <= MAX_TEXT else as_text(raw)
-    except NotStrictJSON:
-        return as_text(raw)
 
 
 class Exporter:
     """Makes the spans of one export; their ids are the same at every export of the run.
 
+    Args:
+        run_id: The name of the run, from which all ids come.
+        provider: Whose processors receive the spans; None for no one's.
+        schema_url: The version of the conventions.
+        name: Whose format the messages have.
+        content: Whether what was said may be told.
+
     Raises:
-        InvalidInput: The SDK is not installed, or `provider` is none.
+        InvalidInput: The SDK is not installed, or `provider` is not a provider.
     """
 
-    def __init__(self, run_id: str, provider: TracerProvider | None, schema_url: str) -> None:
+    def __init__(
+        self, run_id: str, provider: TracerProvider | None, schema_url: str, name: str, content: bool
+    ) -> None:
+        self.provider, self.content = name, content
         self._tracer = _tracer(provider, schema_url)
         self._tracer.id_generator = cast("IdGenerator", _Ids(run_id))  # type: ignore[attr-defined]
         #: The spans so far, in the order in which they began to be written.

@@ -60,13 +60,7 @@ class Timeline:
             return self._until(call.validated)
         if call.fate == "stopped" and call.decided is not None:
             return self._until(call.decided)
-        return self._running(call, turn)
-
-    def _until(self, seq: int) -> Window:
-        return self.between(seq - 1, seq)
-
-    def _running(self, call: Call, turn: Turn) -> Window:
-        """All calls of a turn have run before the first of their outcomes is shown."""
+        # All calls of a turn have run before the first of their outcomes is shown.
         calls = turn.calls.values()
         ran = [each for each in calls if each.outcome is not each.answer]  # the others were given by hand
         outcomes = {each.ran: each.outcome for each in ran if each.ran is not None and each.outcome}
@@ -77,15 +71,12 @@ class Timeline:
         late = max(0, call.outcome.started_ms - first) * 1_000_000
         return together.latest(together.start + late, nanoseconds(call.outcome.duration_ms / 1000))
 
+    def _until(self, seq: int) -> Window:
+        return self.between(seq - 1, seq)
+
 
 def window_of(trace: TraceLog) -> Window:
-    """From the first step of a trace to its end; one that does not know when it began has just ended.
-
-    >>> from zoolab import Trace
-    >>> window = window_of(Trace())
-    >>> window.start == window.end
-    True
-    """
+    """From the first step of a trace to its end; one that does not know when it began has just ended."""
     moments = moments_of(trace)
     now = max(0, time.time_ns() - moments[-1])
     began = now if trace.began is None else nanoseconds(trace.began)
@@ -93,12 +84,7 @@ def window_of(trace: TraceLog) -> Window:
 
 
 def window_within(outer: Window, outcome: Outcome) -> Window:
-    """When the walk inside a call was, of the time that the call took.
-
-    >>> from zoolab import Trace
-    >>> window_within(Window(10, 20), Outcome(trace=Trace()))
-    Window(start=20, end=20)
-    """
+    """When the walk inside a call was, of the time that the call took."""
     inner, late = outcome.trace, 0
     moments = moments_of(inner)
     if inner.began is not None:
@@ -107,12 +93,7 @@ def window_within(outer: Window, outcome: Outcome) -> Window:
 
 
 def moments_of(trace: TraceLog) -> list[int]:
-    """When each step came, and when the trace ended: nanoseconds since it began.
-
-    >>> from zoolab import Trace
-    >>> moments_of(Trace())
-    [0]
-    """
+    """When each step came, and when the trace ended: nanoseconds since it began."""
     last = trace.started[-1] if trace.started else 0.0
     times = [nanoseconds(time) for time in (*trace.started, last if trace.ended is None else trace.ended)]
     moments = times[:1]
@@ -122,9 +103,5 @@ def moments_of(trace: TraceLog) -> list[int]:
 
 
 def nanoseconds(seconds: float) -> int:
-    """Whole nanoseconds, of a time that may come from a stranger.
-
-    >>> nanoseconds(0.25), nanoseconds(-1), nanoseconds(float("nan"))
-    (250000000, 0, 0)
-    """
+    """Whole nanoseconds, of a time that may come from a stranger: negative, infinite or NaN."""
     return round(min(seconds, _MAX_SECONDS) * 1e9) if seconds > 0 else 0
