@@ -76,7 +76,7 @@ _CHOICES = {
     "deny": "denied",
 }
 #: The codes of what validation checks before it comes to the schema, in order, and the questions.
-_GATES = ("unknown_tool", "permission_denied", "invalid_json", "invalid_arguments")
+GATES = ("unknown_tool", "permission_denied", "invalid_json", "invalid_arguments")
 _QUESTIONS = ("the tool exists", "the tool is allowed", "the arguments are one JSON object")
 
 
@@ -339,10 +339,10 @@ def _verdict_as_text(verdict: Verdict) -> str:
 
 def _checklist(room: Room, label: str, tool: Tool | None, problems: tuple[Problem, ...]) -> Block:
     code_found = problems[0].code if problems else None
-    if code_found is not None and code_found not in _GATES:
+    if code_found is not None and code_found not in GATES:
         rows = [check(room, "bad", problem.code, problem) for problem in problems[:MAX_ROWS]]
         return {"b": "checks", "label": label, "rows": rows}
-    reached = len(_GATES) if code_found is None else _GATES.index(code_found)
+    reached = len(GATES) if code_found is None else GATES.index(code_found)
     rows = [
         check(room, _state(number, reached), question, problems[0] if number == reached else None)
         for number, question in enumerate(_QUESTIONS)
