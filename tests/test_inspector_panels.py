@@ -19,8 +19,8 @@ from zoolab import Decision, Faulty, Outcome, Replay, Scripted, Tool, Trace
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import visible
 from zoolab.records import Verdict
+from zoolab.show.block_types import sendable
 from zoolab.show.blocks import blocks as blocks_of
-from zoolab.show.bounds import sendable
 from zoolab.show.inspector.overview import (
     EDITED,
     ERROR,

@@ -5,7 +5,7 @@ inspector show these blocks, each in its own form; the kinds of blocks are in `z
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any
 
 from zoolab.errors import Problem
 from zoolab.jsontext import encode, pointer_to
@@ -22,7 +22,10 @@ from zoolab.records import (
     Verdict,
 )
 from zoolab.show.block_types import (
+    LINE,
+    MAX_ROWS,
     Block,
+    Room,
     check,
     code,
     difference,
@@ -36,8 +39,7 @@ from zoolab.show.block_types import (
     remaining,
     stream,
 )
-from zoolab.show.bounds import LINE, MAX_ROWS, Room, pretty
-from zoolab.show.definitions import define_blocks
+from zoolab.show.definitions import define_blocks, parameters_of
 from zoolab.show.moment import Moment
 from zoolab.show.wording import (
     as_text,
@@ -47,7 +49,9 @@ from zoolab.show.wording import (
     duration,
     headline,
     other_fields,
+    pretty,
     python_call,
+    python_form,
     size,
     type_of,
 )
@@ -101,13 +105,7 @@ def blocks(moment: Moment, room: Room | None = None) -> list[Block]:
 
 
 def blocks_of_record(moment: Moment, room: Room, record: Record) -> list[Block]:
-    """The blocks of a step if it holds `record`, as the one that it held before it was answered.
-
-    >>> from zoolab import Reply, Scripted, run
-    >>> moment = Moment(run("Hi", [], Scripted(["Hello"])), 2)
-    >>> blocks_of_record(moment, Room(900), Reply({"role": "assistant", "content": "Bye"}))[0]["text"]
-    'Bye'
-    """
+    """The blocks of a step if it holds `record`, as the one that it held before it was answered."""
     match record:
         case ToolRegistry():
             return define_blocks(room, record)
@@ -130,7 +128,8 @@ def blocks_of_record(moment: Moment, room: Room, record: Record) -> list[Block]:
 def _request(moment: Moment, room: Room, request: Request) -> list[Block]:
     """The payload: messages, tools, tool_choice, settings."""
     sent, known = request.prefix, moment.known
-    counted_tokens = _tokens_counted(moment.reply, "prompt_tokens")
+    reply = moment.reply
+    counted_tokens = None if reply is None else counted(reply.usage, "prompt_tokens")
     told = facts(
         room,
         ("messages", f"{len(sent):,}, {len(sent) - known:,} of them new"),
@@ -146,7 +145,7 @@ def _request(moment: Moment, room: Room, request: Request) -> list[Block]:
     told += [messages(room, first, rows, old_limit=600), *tools]
     body = {key: value for key, value in request.body().items() if key != "messages"}
     told.append(folded(code(room, "the body, but for the messages", pretty(body))))
-    return told + [folded(block) for block in _sent(room, moment.reply)]  # the reply says it, too
+    return told + [folded(block) for block in _sent(room, reply)]  # the reply says it, too
 
 
 def _sent(room: Room, reply: Reply | None) -> list[Block]:
@@ -190,16 +189,11 @@ def _states_of_tools(moment: Moment) -> dict[str, tuple[str, str]]:
     for left_out in request.withheld if request is not None else ():
         states[as_text(left_out.name)] = ("withheld", as_text(left_out.why))
     for tool in tools:
-        if tool.name not in states:
-            in_text = ("offered", _in_text(request))
-            states[tool.name] = ("withheld", "not sent with this request") if sent else in_text
+        first = request.prefix[0] if request is not None and len(request.prefix) else {}
+        in_text = not sent and first.get("role") == "system"
+        why = "described in the system prompt" if in_text else "not sent with this request"
+        states.setdefault(tool.name, ("withheld" if sent else "offered", why))
     return states
-
-
-def _in_text(request: Request | None) -> str:
-    system = cast("Any", request.prefix[0]) if request is not None and len(request.prefix) else {}
-    described = system.get("role") == "system"
-    return "described in the system prompt" if described else "not sent with this request"
 
 
 def _note_on_choice(room: Room, request: Request | None) -> list[Block]:
@@ -257,7 +251,9 @@ def _reply(moment: Moment, room: Room, reply: Reply) -> list[Block]:
     said, others = content_of(reply.message), other_fields(reply.message)
     told = _faults_of_call(moment, room)
     told.append(code(room, "the answer", said) if said else note(room, "warn", "The answer is empty."))
-    told += stream(room, "the answer as it came", list(_text_pieces(reply)))
+    contents = (delta.get("content") for delta in reply.pieces)
+    pieces = [content for content in contents if isinstance(content, str) and content]
+    told += stream(room, "the answer as it came", pieces)
     if others:
         told.append(folded(code(room, "other fields of the message", pretty(others), 4_000)))
     told += _tools_of_turn(moment, room)
@@ -268,7 +264,7 @@ def _reply(moment: Moment, room: Room, reply: Reply) -> list[Block]:
 def _reply_facts(reply: Reply | None) -> list[tuple[str, Any]]:
     if reply is None:
         return []
-    sent, received = (_tokens_counted(reply, f"{name}_tokens") for name in ("prompt", "completion"))
+    sent, received = (counted(reply.usage, f"{name}_tokens") for name in ("prompt", "completion"))
     told = f"{sent or 0:,} sent, {received or 0:,} received, counted by the endpoint"
     known = {"prompt_tokens", "completion_tokens", "total_tokens"}
     usage = {name: value for name, value in (reply.usage or {}).items() if name not in known}
@@ -280,17 +276,6 @@ def _reply_facts(reply: Reply | None) -> list[tuple[str, Any]]:
         ("tokens", None if sent is None and received is None else told),
         ("more on usage", pretty(usage) if usage else None),
     ]
-
-
-def _tokens_counted(reply: Reply | None, name: str) -> int | None:
-    return None if reply is None else counted(reply.usage, name)
-
-
-def _text_pieces(reply: Reply) -> Iterator[str]:
-    for delta in reply.pieces:
-        content = delta.get("content")
-        if isinstance(content, str) and content:
-            yield content
 
 
 def _argument_pieces(reply: Reply | None, slot: int) -> Iterator[str]:
@@ -310,12 +295,11 @@ def _argument_pieces(reply: Reply | None, slot: int) -> Iterator[str]:
 def _validate(moment: Moment, room: Room, verdict: Verdict) -> list[Block]:
     """What was checked, in order; what a repair changed; what is wrong; the verdict."""
     repair, tool = verdict.repair, moment.tool
-    repaired = repair is not None and repair.accepted
-    first = repair.problems if repair is not None and repaired else verdict.problems
+    first = repair.problems if repair is not None and repair.accepted else verdict.problems
     told = _faults_of_call(moment, room)
     told += facts(
         room,
-        ("verdict", _verdict_as_text(verdict)),
+        ("verdict", headline(moment.step._replace(record=verdict))),
         ("attempt", f"{moment.step.attempt}" if moment.step.attempt > 1 else None),
         ("problems", count(len(verdict.problems), "problem") if verdict.problems else None),
     )
@@ -329,62 +313,37 @@ def _validate(moment: Moment, room: Room, verdict: Verdict) -> list[Block]:
     return told
 
 
-def _verdict_as_text(verdict: Verdict) -> str:
-    if verdict.ok:
-        return (
-            "may run, after repair" if verdict.repair is not None and verdict.repair.accepted else "may run"
-        )
-    return f"refused: {verdict.error_code or 'no reason is given'}"
-
-
 def _checklist(room: Room, label: str, tool: Tool | None, problems: tuple[Problem, ...]) -> Block:
-    code_found = problems[0].code if problems else None
-    if code_found is not None and code_found not in GATES:
+    """The questions in order: the first that failed, and those that it never came to."""
+    found = problems[0].code if problems else None
+    if found is not None and found not in GATES:
         rows = [check(room, "bad", problem.code, problem) for problem in problems[:MAX_ROWS]]
         return {"b": "checks", "label": label, "rows": rows}
-    reached = len(GATES) if code_found is None else GATES.index(code_found)
-    rows = [
-        check(room, _state(number, reached), question, problems[0] if number == reached else None)
-        for number, question in enumerate(_QUESTIONS)
-    ]
-    rows += _schema_rows(room, tool, problems, came_to_it=reached >= len(_QUESTIONS))
+    reached = len(GATES) if found is None else GATES.index(found)
+    rows = [check(room, "ok", question) for question in _QUESTIONS[:reached]]
+    rows += [check(room, "bad", question, problems[0]) for question in _QUESTIONS[reached : reached + 1]]
+    rows += [check(room, "none", question) for question in _QUESTIONS[reached + 1 :]]
+    rows += _schema_rows(room, tool, problems if reached >= len(_QUESTIONS) else None)
     return {"b": "checks", "label": label, "rows": rows}
 
 
-def _state(number: int, reached: int) -> str:
-    return "ok" if number < reached else "bad" if number == reached else "none"
+def _schema_rows(room: Room, tool: Tool | None, problems: tuple[Problem, ...] | None) -> list[dict[str, Any]]:
+    """A row for each property, with what is wrong in it; then what is wrong elsewhere.
 
-
-def _schema_rows(
-    room: Room, tool: Tool | None, problems: tuple[Problem, ...], came_to_it: bool
-) -> list[dict[str, Any]]:
-    """A row for each property, with what is wrong in it; then what is wrong elsewhere."""
-    found = problems if came_to_it else ()
+    `problems` is None if it never came to the schema.
+    """
     rows: list[dict[str, Any]] = []
-    placed: set[int] = set()
-    for name, schema in _properties(tool)[:MAX_ROWS]:
+    others = list(problems or ())
+    for name, schema, required in parameters_of(tool)[:MAX_ROWS]:
         pointer = pointer_to([name])
-        own = [(i, p) for i, p in enumerate(found) if (p.pointer + "/").startswith(pointer + "/")]
-        placed.update(i for i, _ in own)
-        words = f"{name}: {type_of(schema)}{'' if _required(tool, name) else ', optional'}"
-        state = "none" if not came_to_it else "bad" if own else "ok"
-        rows += [check(room, state, words, problem) for _, problem in own] or [
-            check(room, state, words, Problem("", pointer, "", ""))
-        ]
-    others = [problem for i, problem in enumerate(found) if i not in placed]
+        own = [problem for problem in others if f"{problem.pointer}/".startswith(f"{pointer}/")]
+        others = [problem for problem in others if problem not in own]
+        told = f"{name}: {type_of(schema)}{'' if required else ', optional'}"
+        state = "none" if problems is None else "bad" if own else "ok"
+        rows += [check(room, state, told, problem) for problem in own or [Problem("", pointer, "", "")]]
     return rows + [
         check(room, "bad", problem.pointer or "the arguments", problem) for problem in others[:MAX_ROWS]
     ]
-
-
-def _properties(tool: Tool | None) -> list[tuple[str, Any]]:
-    properties = None if tool is None else tool.parameters.get("properties")
-    return list(cast("dict[str, Any]", properties).items()) if isinstance(properties, dict) else []
-
-
-def _required(tool: Tool | None, name: str) -> bool:
-    required = None if tool is None else tool.parameters.get("required")
-    return isinstance(required, list) and name in required
 
 
 def _repair(room: Room, repair: Repair, tool: Tool | None) -> list[Block]:
@@ -404,6 +363,10 @@ def _execute(moment: Moment, room: Room, outcome: Outcome) -> list[Block]:
     """The Python call, the time, and the value or the error."""
     error, call, tool = outcome.error, moment.call, moment.tool
     decision, asked = call.decision, call.asked
+    if decision is not None:
+        permission = _CHOICES.get(decision.choice, decision.choice)
+    else:
+        permission = "needs none" if asked is None else "not given: a value was, in place of running it"
     told = [code(room, "the Python call", _python_call(moment))]
     if error is None:
         told.append(_returned(room, outcome.value))
@@ -415,7 +378,7 @@ def _execute(moment: Moment, room: Room, outcome: Outcome) -> list[Block]:
         room,
         ("duration", duration(outcome.duration_ms)),
         ("timeout", f"{tool.timeout:g} s" if tool is not None and tool.timeout is not None else "none"),
-        ("permission", _permission(decision, asked)),
+        ("permission", permission),
         ("risk", asked.risk or None if asked is not None else None),
         ("resource", asked.resource or None if asked is not None else None),
         ("reason", decision.reason if decision is not None and decision.reason else None),
@@ -450,32 +413,15 @@ def _python_call(moment: Moment) -> str:
     return python_call("tool" if call is None else call.name, moment.call.arguments)
 
 
-def _permission(decision: Decision | None, asked: Decision | None) -> str:
-    if decision is not None:
-        return _CHOICES.get(decision.choice, decision.choice)
-    return "needs none" if asked is None else "not given: a value was, in place of running it"
-
-
 def _returned(room: Room, value: Any) -> Block:
-    whole = value.size if isinstance(value, Shown) else None
-    kept = "" if whole is None else f"; the trace file keeps the beginning of {size(whole)}"
-    kind = "" if isinstance(value, Shown) else f", {type(value).__name__}"
-    return code(room, f"it returned{kind[:LINE]}{kept}", _python_form(value))
-
-
-def _python_form(value: Any) -> str:
-    """A value as Python shows it; if a file kept a part of it, that part."""
     if isinstance(value, Shown):
-        return value.text
-    try:
-        return repr(value)
-    except BaseException:  # `repr` may raise SystemExit
-        return as_text(value)
+        kept = "" if value.size is None else f"; the trace file keeps the beginning of {size(value.size)}"
+        return code(room, f"it returned{kept}", value.text)
+    return code(room, f"it returned, {type(value).__name__}"[:LINE], python_form(value))
 
 
 def _result(moment: Moment, room: Room, result: Result) -> list[Block]:
     """How a value became a tool message, and which call that answers."""
-    last = len(moment.step.messages) - 1
     cut = f"{size(result.data_bytes)} -> {size(result.sent_bytes)}"
     told = _value(moment, room)
     told.append(code(room, "the text that the model gets", result.content))
@@ -485,7 +431,7 @@ def _result(moment: Moment, room: Room, result: Result) -> list[Block]:
         told.append(
             note(room, "warn", f"Loop detected: the same call, the same result, {result.repeats} times.")
         )
-    row = message_row(room, last, result.message, new=True, limit=2_000)
+    row = message_row(room, len(moment.step.messages) - 1, result.message, new=True, limit=2_000)
     told.append(folded({"b": "messages", "rows": [row]}))
     told.append(_flow(moment, room, result))
     return told + facts(
@@ -505,7 +451,7 @@ def _value(moment: Moment, room: Room) -> list[Block]:
     if isinstance(outcome.value, Shown):
         return [folded(code(room, "what the file keeps of the value", outcome.value.text))]
     kind = type(outcome.value).__name__
-    value = folded(code(room, f"the Python value, {kind}", _python_form(outcome.value)))
+    value = folded(code(room, f"the Python value, {kind}", python_form(outcome.value)))
     try:
         text = pretty(to_json_value(outcome.value))
     except NotJSON as error:
@@ -516,18 +462,16 @@ def _value(moment: Moment, room: Room) -> list[Block]:
 def _flow(moment: Moment, room: Room, result: Result) -> Block:
     """The call and the message that answers it, paired by the id."""
     messages, answer = moment.step.messages, len(moment.step.messages) - 1
-    rows: list[dict[str, Any]] = []
+    ends = [("answered", answer, result.message)]
     for index in range(answer, max(-1, answer - _FAR), -1):
-        message = messages[index]
-        if any(call_id == result.tool_call_id for _, call_id, _ in calls_of(message)):
-            rows.append(_flow_row(room, "asked", result.tool_call_id, index, brief(message)))
+        if any(call_id == result.tool_call_id for _, call_id, _ in calls_of(messages[index])):
+            ends = [("asked", index, messages[index]), *ends]
             break
-    rows.append(_flow_row(room, "answered", result.tool_call_id, answer, brief(result.message)))
+    rows = [
+        {"what": what, "id": room.line(result.tool_call_id, 80), "message": n, "text": room.line(brief(said))}
+        for what, n, said in ends
+    ]
     paired = len(rows) == 2
     label = "the call and its answer" if paired else "an answer without its call: no request with it is valid"
     flow: Block = {"b": "flow", "label": label, "rows": rows}
     return folded(flow) if paired else flow
-
-
-def _flow_row(room: Room, what: str, call_id: str, index: int, text: str) -> dict[str, Any]:
-    return {"what": what, "id": room.line(call_id, 80), "message": index, "text": room.line(text)}

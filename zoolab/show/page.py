@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from zoolab.records import Decision, Message, Outcome, Record, Request, Step, ToolCall
-from zoolab.show.block_types import fault_note, message_row
+from zoolab.show.block_types import Room, fault_note, message_row
 from zoolab.show.blocks import MAX_BYTES, blocks_of_record
-from zoolab.show.bounds import Room
 from zoolab.show.html_blocks import render_blocks, render_message
 from zoolab.show.markup import Html, block, clipped, code, facts, folded, join, note, style_sheet, tag
 from zoolab.show.moment import Moment, moments_of

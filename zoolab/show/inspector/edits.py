@@ -11,7 +11,7 @@ from zoolab.errors import InvalidInput
 from zoolab.jsontext import NotStrictJSON, excerpt, parse_json
 from zoolab.jsontext.values import NotJSON, to_json_value
 from zoolab.records import Decision, Outcome, Record, Reply, Request, Result, ToolCall, Verdict
-from zoolab.show.bounds import MAX_ROWS
+from zoolab.show.block_types import MAX_ROWS
 from zoolab.show.markup import visible
 from zoolab.tools import Tool, ToolRegistry
 from zoolab.trace.codec import Shown

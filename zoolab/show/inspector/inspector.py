@@ -13,7 +13,7 @@ import traitlets
 from zoolab.errors import InvalidInput, ReplayMiss, ZoolabError
 from zoolab.jsontext import excerpt
 from zoolab.records import Model, Outcome, Record
-from zoolab.show.bounds import plain_text, sendable, whole_number
+from zoolab.show.block_types import sendable
 from zoolab.show.inspector import forks
 from zoolab.show.inspector.driver import Driver
 from zoolab.show.inspector.edits import edited
@@ -27,6 +27,20 @@ _MAX_PANELS = 24
 _MAX_DEPTH = 40
 #: Seconds between two reports of a walk that runs.
 _REPORT = 0.25
+
+
+def whole_number(value: object) -> int:
+    """A step number as the browser sent it. Raises `InvalidInput` for anything else."""
+    if type(value) is not int or value < 0:
+        raise InvalidInput(f"a step number is {excerpt(value)}", expected="a whole number")
+    return value
+
+
+def plain_text(value: object) -> str:
+    """A text as the browser sent it. Raises `InvalidInput` for anything else."""
+    if not isinstance(value, str):
+        raise InvalidInput(f"found {excerpt(value)}", expected="text")
+    return value
 
 
 class Inspector(anywidget.AnyWidget):

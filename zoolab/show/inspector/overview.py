@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import Any
 
 from zoolab.records import Decision, Outcome, Request, Step, Verdict
-from zoolab.show.bounds import sendable
+from zoolab.show.block_types import sendable
 from zoolab.show.moment import Moment
 from zoolab.show.wording import content_of, duration
 from zoolab.trace.journal import Revision

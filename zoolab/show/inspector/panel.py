@@ -6,9 +6,8 @@ from typing import Any
 
 from zoolab.jsontext import encode_line, is_utf8
 from zoolab.records import Record
-from zoolab.show.block_types import note
+from zoolab.show.block_types import MAX_ROWS, Room, note, sendable
 from zoolab.show.blocks import blocks
-from zoolab.show.bounds import MAX_ROWS, Room, sendable
 from zoolab.show.inspector.code import code_of
 from zoolab.show.inspector.edits import fields_of
 from zoolab.show.inspector.overview import MARK_WORDS, marks_of

@@ -24,7 +24,7 @@ from zoolab.models.recording import nearest_difference
 from zoolab.models.request_keys import RequestKeys
 from zoolab.policy import Permissions
 from zoolab.records import Decision, Model, Outcome, Record, Reply, Request, Step
-from zoolab.show.bounds import pretty
+from zoolab.show.wording import pretty
 from zoolab.tools import Tool, ToolRegistry, ToolReturn
 from zoolab.trace.codec import Shown
 from zoolab.trace.log import TraceLog

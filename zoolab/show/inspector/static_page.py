@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from zoolab.jsontext import encode
-from zoolab.show.bounds import sendable
+from zoolab.show.block_types import sendable
 from zoolab.show.inspector.overview import first_error, overview_of, packed, prompt_of
 from zoolab.show.inspector.panel import panel_of
 from zoolab.show.inspector.views import notes_of

@@ -10,10 +10,9 @@ from typing import Any
 from zoolab.jsontext import encode
 from zoolab.loop.about import about
 from zoolab.records import Message, Reply, Request, Result, ToolCall
-from zoolab.show.block_types import Block, both_ends, messages, note
-from zoolab.show.bounds import Room, pretty, sendable
+from zoolab.show.block_types import Block, Room, both_ends, messages, note, sendable
 from zoolab.show.moment import Moment
-from zoolab.show.wording import as_text, calls_of, content_of, count
+from zoolab.show.wording import as_text, calls_of, content_of, count, pretty
 from zoolab.tokens import counted, tokens_in
 from zoolab.tools import ToolRegistry
 from zoolab.trace.summary import MessagesDiff

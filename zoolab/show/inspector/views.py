@@ -7,8 +7,7 @@ from typing import Any
 
 from zoolab.errors import InvalidInput
 from zoolab.records import KINDS
-from zoolab.show.block_types import Block, note
-from zoolab.show.bounds import Room
+from zoolab.show.block_types import Block, Room, note
 from zoolab.show.inspector.compare import compare
 from zoolab.show.inspector.driver import Driver
 from zoolab.show.inspector.overview import overview_of

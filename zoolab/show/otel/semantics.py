@@ -161,7 +161,7 @@ class _Walk:
 
     def _of_walk(self, agent: str | None, turns: list[Turn]) -> Attributes:
         trace = self._trace
-        attributes = {
+        attributes: Attributes = {
             "gen_ai.operation.name": "invoke_agent",
             "gen_ai.provider.name": self._exporter.provider,
             "gen_ai.agent.name": agent,
@@ -187,7 +187,7 @@ class _Walk:
     def _of_chat(self, turn: Turn) -> Attributes:
         request, reply = turn.request, turn.reply
         model = as_name(request.settings.get("model")) or as_name(self._trace.meta.get("model"))
-        attributes = {
+        attributes: Attributes = {
             "gen_ai.operation.name": "chat",
             "gen_ai.provider.name": self._exporter.provider,
             **_of_settings(request),
@@ -208,7 +208,7 @@ class _Walk:
         asked, verdict, outcome, result = call.call, call.verdict, call.outcome, call.result
         tool, decision = self._tools.get(asked.name), call.decision
         ran_with = asked.arguments if verdict is None or verdict.arguments is None else verdict.arguments
-        attributes = {
+        attributes: Attributes = {
             "gen_ai.tool.name": as_name(asked.name) or "",
             "gen_ai.tool.call.id": as_name(asked.id),
             "gen_ai.tool.type": "function",
