@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from zoolab.records import Decision, Message, Outcome, Record, Request, Step, ToolCall
+from zoolab.records import Decision, Message, Outcome, Record, Request, Step
 from zoolab.show.block_types import Room, fault_note, message_row
 from zoolab.show.blocks import MAX_BYTES, blocks_of_record
 from zoolab.show.html_blocks import render_blocks, render_message
@@ -18,16 +18,15 @@ from zoolab.show.moment import Moment, moments_of
 from zoolab.show.wording import (
     as_text,
     change_as_text,
-    content_of,
     count,
-    duration,
     headline,
     listed,
     one_line,
+    prompt_of,
+    totals_of,
 )
 from zoolab.trace.codec import encode_record
 from zoolab.trace.log import TraceLog
-from zoolab.trace.summary import tokens_used
 
 #: Up to so many steps are all shown; of more, the first half, a quarter at the end, and those with an error.
 MAX_STEPS = 400
@@ -64,7 +63,7 @@ def render_page(trace: TraceLog) -> str:
         "head",
         tag("meta", charset="utf-8"),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("title", f"zoolab: {one_line(_prompt(trace), 60)}"),
+        tag("title", f"zoolab: {one_line(prompt_of(trace), 60)}"),
         _style(),
     )
     body = tag(
@@ -88,22 +87,18 @@ def _style() -> Html:
 
 
 def _story(trace: TraceLog, most: int = MAX_STEPS) -> Iterator[Html]:
-    yield _opening(trace)
-    yield from _turns(trace, most)
-    yield _ending(trace)
-
-
-def _opening(trace: TraceLog) -> Html:
     answer = trace.answer
-    return tag(
+    yield tag(
         "header",
         tag("h2", "Asked", class_="jp-toc-ignore"),
-        block(_prompt(trace) or "nothing", "the prompt", "prose asked"),
+        block(prompt_of(trace) or "nothing", "the prompt", "prose asked"),
         _outcome(trace),
         block(answer, "the answer", "prose answered") if answer else None,
         _facts(trace),
         class_="opening",
     )
+    yield from _turns(trace, most)
+    yield _ending(trace)
 
 
 def _outcome(trace: TraceLog) -> Html:
@@ -117,19 +112,19 @@ def _outcome(trace: TraceLog) -> Html:
 
 
 def _facts(trace: TraceLog) -> Html | None:
-    steps = trace.steps
-    sent, received = (tokens or 0 for tokens in tokens_used(steps))
-    models = _models(trace)
-    known = (f"{sent:,} sent, {received:,} received") if sent or received else None
+    steps, totals, named = trace.steps, totals_of(trace), trace.meta.get("model")
+    sent, received = totals["tokens_in"] or 0, totals["tokens_out"] or 0
+    found = {step.reply.model: None for step in steps if step.reply is not None and step.reply.model}
+    models = as_text(named) if named else ", ".join(list(found)[:4])
     others = [(k, v) for k, v in trace.meta.items() if k != "model" and v is not None][:20]
     return facts(
         ("steps", f"{len(steps):,}"),
-        ("turns", f"{len({step.turn for step in steps if step.kind != 'define'}):,}"),
+        ("turns", f"{totals['turns']:,}"),
         ("messages", f"{len(steps[-1].messages) if steps else 0:,}"),
-        ("calls", f"{sum(isinstance(step.record, ToolCall) for step in steps):,}"),
+        ("calls", f"{totals['calls']:,}"),
         ("errors", f"{len(trace.errors):,}"),
-        ("tokens", known),
-        ("time", duration(trace.started[-1] * 1000) if steps else None),
+        ("tokens", f"{sent:,} sent, {received:,} received" if sent or received else None),
+        ("time", totals["time"] if steps else None),
         ("answered by", code(models) if models else None),
         ("run", code(trace.run_id)),
         *((clipped(str(key), 80), code(as_text(value))) for key, value in others),
@@ -161,23 +156,28 @@ def _cards(trace: TraceLog, most: int) -> Iterator[tuple[tuple[int, bool], Momen
 def _card(moment: Moment, name: str, brief: bool = False, depth: int = 0) -> Html:
     """The card of one step; a brief one leaves out what the step holds."""
     step, seq = moment.step, moment.seq
+    content: list[Html | None] = [note("left out: the page is full")]
     original = None if brief else _original(moment)
-    size = MAX_BYTES if depth == 0 else MAX_BYTES // 4
+    if not brief:
+        size = MAX_BYTES if depth == 0 else MAX_BYTES // 4
+        content = [_body(moment, step.record, size)]
+        content.append(_sub_agent(moment, f"{name}.steps[{seq}].record.trace", depth))
+        if original is not None:
+            asked = isinstance(original, Decision)
+            summary = "What was asked" if asked else "This step was edited. What it was before"
+            before = _lead(step._replace(record=original), 2_000)
+            content.append(folded(summary, before, _body(moment, original, size)))
+    number = tag("span", f"step {seq + 1:,} of {len(moment.trace.steps):,}", class_="of")
+    title = tag("h4", tag("span", step.kind, class_="kind"), " ", number, class_="jp-toc-ignore")
+    change = None if brief else tag("span", change_as_text(moment.change), class_="change")
     return tag(
         "li",
         tag(
             "article",
-            tag("header", _title(moment), _where(step), _status(step, original)),
+            tag("header", title, _where(step), _status(step, original)),
             _lead(step, 200 if brief else 2_000),
-            note("left out: the page is full") if brief else _body(moment, step.record, size),
-            None if brief else _sub_agent(moment, f"{name}.steps[{seq}].record.trace", depth),
-            None if original is None else _before(moment, original, size),
-            tag(
-                "footer",
-                None if brief else tag("span", change_as_text(moment.change), class_="change"),
-                " ",
-                tag("code", f"{name}.steps[{seq}]"),
-            ),
+            *content,
+            tag("footer", change, " ", tag("code", f"{name}.steps[{seq}]")),
         ),
         class_=f"step {step.kind} is-{step.status}",
         value=seq + 1,
@@ -203,13 +203,6 @@ def _original(moment: Moment) -> Record | None:
     return None if encode_record(original) == encode_record(record) else original
 
 
-def _before(moment: Moment, original: Record, size: int) -> Html:
-    asked = isinstance(original, Decision)
-    summary = "What was asked" if asked else "This step was edited. What it was before"
-    before = moment.step._replace(record=original)
-    return folded(summary, _lead(before, 2_000), _body(moment, original, size))
-
-
 def _sub_agent(moment: Moment, name: str, depth: int) -> Html | None:
     """The walk within an executed call; of a walk within that one, only its end."""
     record = moment.step.record
@@ -232,11 +225,6 @@ def _inner_cards(trace: TraceLog, name: str) -> Iterator[Html]:
         made = _card(moment, name, brief=room <= 0, depth=1)
         room -= len(made.encode())
         yield made if room > 0 else _card(moment, name, brief=True, depth=1)
-
-
-def _title(moment: Moment) -> Html:
-    number = tag("span", f"step {moment.seq + 1:,} of {len(moment.trace.steps):,}", class_="of")
-    return tag("h4", tag("span", moment.step.kind, class_="kind"), " ", number, class_="jp-toc-ignore")
 
 
 def _where(step: Step) -> Html | None:
@@ -316,16 +304,3 @@ def _message_item(messages: list[Message], n: int) -> Html:
 def _heading(title: str, remark: str) -> Html:
     more = tag("span", f" {remark}", class_="summary") if remark else None
     return tag("h3", title, more, class_="jp-toc-ignore")
-
-
-def _prompt(trace: TraceLog) -> str:
-    """The last user message of the first request."""
-    request = next((step.record for step in trace.steps if isinstance(step.record, Request)), None)
-    sent = request.messages if request is not None else []
-    return next((content_of(message) for message in reversed(sent) if message.get("role") == "user"), "")
-
-
-def _models(trace: TraceLog) -> str:
-    named = trace.meta.get("model")
-    found = {step.reply.model: None for step in trace.steps if step.reply is not None and step.reply.model}
-    return as_text(named) if named else ", ".join(list(found)[:4])

@@ -1,4 +1,4 @@
-"""A step in one line; sizes, times, values, calls, schemas and changes as plain text.
+"""A step in one line, a run in numbers; sizes, times, values, calls, schemas and changes as plain text.
 
 Records may come from a stranger's file, so that nothing here takes a field's type for granted.
 """
@@ -16,9 +16,11 @@ from zoolab.jsontext import excerpt
 from zoolab.records import Decision, Outcome, Reply, Request, Result, Step, ToolCall, Verdict
 from zoolab.tools import ToolRegistry
 from zoolab.trace.codec import Shown
+from zoolab.trace.summary import errors_of, tokens_used
 
 if TYPE_CHECKING:
     from zoolab.records import Message
+    from zoolab.trace.log import TraceLog
     from zoolab.trace.summary import MessagesDiff
 
 _MAX_PRETTY = 20_000
@@ -256,3 +258,31 @@ def listed(items: list[str], most: int) -> str:
     more = len(items) - most
     shown = [one_line(item, 80) for item in items[:most]]
     return ", ".join(shown + ([f"and {more:,} more"] if more > 0 else []))
+
+
+def prompt_of(trace: TraceLog) -> str:
+    """The last thing that the user said before the first reply."""
+    request = next((step.record for step in trace.steps if isinstance(step.record, Request)), None)
+    sent = reversed(request.messages) if request is not None else ()
+    return next((content_of(message) for message in sent if message.get("role") == "user"), "")
+
+
+def totals_of(trace: TraceLog) -> dict[str, Any]:
+    """Tokens as the endpoint counted them, with those of sub-agents, time, errors of the steps, turns, calls.
+
+    >>> from zoolab import Scripted, run
+    >>> totals_of(run("Hi", [], Scripted(["Hello"])))["turns"]
+    1
+    """
+    steps = trace.steps
+    sent, received = tokens_used(steps)
+    ms = round(trace.started[-1] * 1000, 1) if steps else 0
+    return {
+        "tokens_in": sent,
+        "tokens_out": received,
+        "ms": ms,
+        "time": duration(ms),
+        "errors": sum(1 for _ in errors_of(steps)),
+        "turns": len({step.turn for step in steps if step.kind != "define"}),
+        "calls": len(trace.tool_calls),
+    }

@@ -20,8 +20,7 @@ from zoolab.records import (
     ToolCall,
     Verdict,
 )
-from zoolab.show.inspector.overview import totals_of
-from zoolab.show.wording import count, duration
+from zoolab.show.wording import count, duration, totals_of
 from zoolab.steps.result import METADATA
 from zoolab.trace.log import TraceLog
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Any
 
-from zoolab.records import Decision, Outcome, Request, Step, Verdict
+from zoolab.records import Decision, Outcome, Step, Verdict
 from zoolab.show.block_types import sendable
 from zoolab.show.moment import Moment
-from zoolab.show.wording import content_of, duration
+from zoolab.show.wording import prompt_of, totals_of
 from zoolab.trace.journal import Revision
 from zoolab.trace.log import TraceLog
-from zoolab.trace.summary import errors_of, tokens_used
+from zoolab.trace.summary import errors_of
 
 LETTERS = {
     "define": "d",
@@ -129,39 +129,6 @@ def first_error(trace: TraceLog) -> int | None:
     3
     """
     return next((error.seq for error in errors_of(trace.steps)), None)
-
-
-def prompt_of(trace: TraceLog) -> str:
-    """The last thing that the user said before the first reply.
-
-    >>> from zoolab import Scripted, run
-    >>> prompt_of(run("Hi", [], Scripted(["Hello"])))
-    'Hi'
-    """
-    request = next((step.record for step in trace.steps if isinstance(step.record, Request)), None)
-    sent = reversed(request.messages) if request is not None else ()
-    return next((content_of(message) for message in sent if message.get("role") == "user"), "")
-
-
-def totals_of(trace: TraceLog) -> dict[str, Any]:
-    """Tokens as the endpoint counted them, with those of sub-agents, time, errors of the steps, turns, calls.
-
-    >>> from zoolab import Scripted, run
-    >>> totals_of(run("Hi", [], Scripted(["Hello"])))["turns"]
-    1
-    """
-    steps = trace.steps
-    sent, received = tokens_used(steps)
-    ms = round(trace.started[-1] * 1000, 1) if steps else 0
-    return {
-        "tokens_in": sent,
-        "tokens_out": received,
-        "ms": ms,
-        "time": duration(ms),
-        "errors": sum(1 for _ in errors_of(steps)),
-        "turns": len({step.turn for step in steps if step.kind != "define"}),
-        "calls": len(trace.tool_calls),
-    }
 
 
 def _tools(steps: list[Step]) -> tuple[list[str], list[int]]:

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from zoolab.jsontext import encode
 from zoolab.show.block_types import sendable
-from zoolab.show.inspector.overview import first_error, overview_of, packed, prompt_of
+from zoolab.show.inspector.overview import first_error, overview_of, packed
 from zoolab.show.inspector.panel import panel_of
 from zoolab.show.inspector.views import notes_of
 from zoolab.show.markup import visible
 from zoolab.show.moment import Moment
 from zoolab.show.page import MAX_STEPS, render_fragment
-from zoolab.show.wording import one_line
+from zoolab.show.wording import one_line, prompt_of
 from zoolab.trace.log import TraceLog
 
 if TYPE_CHECKING:
