@@ -31,8 +31,8 @@ from zoolab.show.inspector.overview import (
     marks_of,
     overview_of,
 )
+from zoolab.show.inspector.panel import list_patch
 from zoolab.show.inspector.panel import panel_of as panel_of_moment
-from zoolab.show.inspector.tabs import list_patch
 from zoolab.show.moment import Moment, moments_of
 from zoolab.show.text import details
 from zoolab.toolbox import starter

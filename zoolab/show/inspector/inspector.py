@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, ClassVar, cast
 
@@ -12,32 +13,115 @@ import traitlets
 
 from zoolab.errors import InvalidInput, ReplayMiss, ZoolabError
 from zoolab.jsontext import excerpt
-from zoolab.records import Model, Outcome, Record
-from zoolab.show.block_types import sendable
+from zoolab.records import KINDS, Model, Outcome, Record
+from zoolab.show.block_types import Room, note, sendable
 from zoolab.show.inspector import forks
+from zoolab.show.inspector.compare import compare
 from zoolab.show.inspector.driver import Driver
 from zoolab.show.inspector.edits import edited
 from zoolab.show.inspector.overview import first_error, overview_of, packed
+from zoolab.show.inspector.panel import add_note, notes_of, panel_of
 from zoolab.show.inspector.static_page import display_both, kept_story, story_of
-from zoolab.show.inspector.views import View, add_note, compared, live_of, notes_of, panel_in, partner
+from zoolab.show.moment import Moment
+from zoolab.tools import ToolRegistry
+from zoolab.trace.calls import Turn
 from zoolab.trace.log import TraceLog
 
 _FILES = files("zoolab.show.inspector")
 _MAX_PANELS = 24
 _MAX_DEPTH = 40
+_MAX_TOOLS = 40
 #: Seconds between two reports of a walk that runs.
 _REPORT = 0.25
 
 
-def whole_number(value: object) -> int:
-    """A step number as the browser sent it. Raises `InvalidInput` for anything else."""
+@dataclass
+class View:
+    """A trace on show. `driver` drives its walk, if it is one that still goes on."""
+
+    trace: TraceLog
+    driver: Driver | None = None
+    #: What it can be compared with: the trace that it was forked from, or one that was given.
+    beside: TraceLog | None = None
+    #: The steps of `beside` from here on are out of date.
+    stale_from: int | None = None
+    comparing: bool = False
+    #: The step that was on show when another view was opened from here.
+    step: int = 0
+
+    @property
+    def other(self) -> TraceLog | None:
+        """The trace that it is being compared with."""
+        return self.beside if self.comparing else None
+
+    def live(self, verbs: dict[str, Any], back: bool) -> dict[str, Any]:
+        """What can be done, and what the walk waits for; `verbs` are the ways to fork the trace."""
+        driver, trace = self.driver, self.trace
+        going = driver is not None and driver.state == "paused"
+        waits = driver is not None and driver.waits
+        can = (["decide", "answer"] if waits else ["step", "run", "until", "answer"]) if going else []
+        can += ["fork", "note", "open"] if trace.steps else []
+        can += ["compare"] if self.beside is not None else []
+        can += ["back"] if back else []
+        breakpoints: list[dict[str, Any]] = []
+        if going:  # as the messages that ask for them say it
+            tools = trace.steps[0].record if trace.steps else None
+            names = tools.names()[:_MAX_TOOLS] if isinstance(tools, ToolRegistry) else []
+            breakpoints = [*({"kind": kind} for kind in KINDS[1:]), *({"tool": name} for name in names)]
+            breakpoints.append({"error": True})
+        return {
+            "state": "paused" if going else "done",
+            "waits": "permission" if waits else None,
+            "held": driver is not None and driver.holds,
+            "next": driver.coming if driver is not None else None,
+            "can": can,
+            "breakpoints": breakpoints,
+            "error": driver.error if driver is not None else None,
+            "verbs": verbs,
+        }
+
+    def compared(self) -> tuple[dict[str, Any] | None, list[list[int]] | None]:
+        """The overview of the other trace, and the pairs of steps; nothing if nothing is compared."""
+        if self.other is None:
+            return None, None
+        comparison = compare(self.trace, self.other)
+        diverges = None if comparison.diverges is None else list(comparison.diverges)
+        overview = packed(overview_of(self.other, self.stale_from))
+        pairs = [list(pair) for pair in comparison.pairs]
+        return {**overview, "diverges": diverges, "words": comparison.words}, pairs
+
+    def panel(self, trace: TraceLog, seq: int, turns: list[Turn]) -> dict[str, Any]:
+        """The panel of a step of one of the two traces, with what the view knows of it."""
+        panel = panel_of(Moment(trace, trace.index(seq), turns))
+        if trace is self.other and self.stale_from is not None and seq >= self.stale_from:
+            panel["marks"].append("stale")
+        held = self.driver is not None and self.driver.holds
+        if trace is self.trace and held and seq == len(trace) - 1:
+            kept = note(Room(400), "info", "Your edit is kept: it goes on with the next step.")
+            panel["blocks"].insert(0, kept)
+        return panel
+
+
+def partner(pairs: list[list[int]] | None, step: int) -> int:
+    """The step of the other trace beside a step of this one; the nearest before it, if it has none.
+
+    >>> partner([[0, 0], [1, -1], [2, 1]], 1), partner([[0, 0], [1, -1], [2, 1]], 2), partner(None, 5)
+    (0, 1, 5)
+    """
+    if pairs is None:
+        return step
+    return max((b for a, b in pairs if b >= 0 and a <= step), default=0)
+
+
+def _number(value: object) -> int:
+    """A step number as the browser sent it."""
     if type(value) is not int or value < 0:
         raise InvalidInput(f"a step number is {excerpt(value)}", expected="a whole number")
     return value
 
 
-def plain_text(value: object) -> str:
-    """A text as the browser sent it. Raises `InvalidInput` for anything else."""
+def _text(value: object) -> str:
+    """A text as the browser sent it."""
     if not isinstance(value, str):
         raise InvalidInput(f"found {excerpt(value)}", expected="text")
     return value
@@ -102,13 +186,12 @@ class Inspector(anywidget.AnyWidget):
         return {**data, "text/plain": repr(self.trace)}, metadata
 
     def _state(self) -> dict[str, Any]:
-        other, pairs = compared(self.view)
-        live = live_of(self.view, forks.verbs_of(self.trace, self._model, self._replay))
-        live["can"] += ["back"] if len(self._views) > 1 else []
+        other, pairs = self.view.compared()
+        verbs = forks.verbs_of(self.trace, self._model, self._replay)
         return {
             "overview": packed(overview_of(self.trace)),
-            "live": sendable(live),
-            "other": None if other is None else packed(other),
+            "live": sendable(self.view.live(verbs, back=len(self._views) > 1)),
+            "other": other,
             "pairs": pairs,
             "notes": sendable(notes_of(self.trace)),
         }
@@ -154,7 +237,7 @@ class Inspector(anywidget.AnyWidget):
         turns = shown.turns
         for seq in steps[:_MAX_PANELS]:
             try:
-                panels[str(seq)] = panel_in(self.view, which, whole_number(seq), turns)
+                panels[str(seq)] = self.view.panel(shown, _number(seq), turns)
             except (ZoolabError, ValueError, TypeError, RecursionError) as error:
                 self._failed(str(error), which=which, seq=seq)
         self.send({"type": "panels", "which": which, "panels": panels})
@@ -183,11 +266,11 @@ class Inspector(anywidget.AnyWidget):
 
     def _until(self, message: dict[str, Any]) -> None:
         kind, tool, error = (message.get(name) for name in ("kind", "tool", "error"))
-        kind, tool = plain_text(kind or ""), plain_text(tool or "")
+        kind, tool = _text(kind or ""), _text(tool or "")
         self._drive(lambda driver: driver.until(kind, tool, bool(error), self._report))
 
     def _answer(self, message: dict[str, Any]) -> None:
-        then, seq = message.get("then"), whole_number(message.get("seq"))
+        then, seq = message.get("then"), _number(message.get("seq"))
         if then not in ("step", "run", None):
             raise InvalidInput(f"then is {excerpt(then)}", expected="step, run or null")
         record = self._edited(seq, message)
@@ -205,10 +288,18 @@ class Inspector(anywidget.AnyWidget):
         self._drive(lambda driver: driver.decide(message.get("choice")))
 
     def _fork(self, message: dict[str, Any]) -> None:
-        verb, seq = message.get("verb"), whole_number(message.get("seq"))
+        verb, seq = message.get("verb"), _number(message.get("seq"))
         record, parent = self._edited(seq, message), self.trace
         try:
-            child = forks.fork_by(verb, parent, seq, record, self._model, self._tools, self._replay)
+            match verb:
+                case "look":
+                    child = forks.look(parent, seq, record)
+                case "replay":
+                    child = forks.replay(parent, seq, record, self._replay)
+                case "live":
+                    child = forks.live(parent, seq, record, self._model, self._tools)
+                case _:
+                    raise InvalidInput(f"a verb is {excerpt(verb)}", expected="look, replay or live")
         except ReplayMiss as error:  # how far it came is worth a look
             so_far = getattr(error, "trace", None)
             if isinstance(so_far, TraceLog):
@@ -221,7 +312,7 @@ class Inspector(anywidget.AnyWidget):
         self._push(view, min(seq, len(child) - 1))
 
     def _open(self, message: dict[str, Any]) -> None:
-        seq = self.trace.index(whole_number(message.get("seq")))
+        seq = self.trace.index(_number(message.get("seq")))
         record = self.trace.steps[seq].record
         inner = record.trace if isinstance(record, Outcome) else None
         if not isinstance(inner, TraceLog):
@@ -244,8 +335,8 @@ class Inspector(anywidget.AnyWidget):
         self._show(0, self.view.step)
 
     def _note(self, message: dict[str, Any]) -> None:
-        seq = self.trace.index(whole_number(message.get("seq")))
-        add_note(self.trace, seq, plain_text(message.get("text")))
+        seq = self.trace.index(_number(message.get("seq")))
+        add_note(self.trace, seq, _text(message.get("text")))
         self.notes = sendable(notes_of(self.trace))
 
     def _compare(self, message: dict[str, Any]) -> None:
