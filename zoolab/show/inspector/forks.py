@@ -8,12 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from zoolab.errors import (
-    InvalidInput,
-    LoopError,
-    ReplayMiss,
-)
-from zoolab.jsontext import excerpt
+from zoolab.errors import InvalidInput, LoopError, ReplayMiss
 from zoolab.loop.about import about
 from zoolab.models.local import LocalModel
 from zoolab.models.replay import Replay
@@ -38,33 +33,6 @@ from zoolab.trace.fork import fork
 from zoolab.trace.log import TraceLog
 
 
-def fork_by(
-    verb: object,
-    trace: TraceLog,
-    seq: int,
-    record: Record,
-    model: Model | None = None,
-    tools: Any = None,
-    recording: Model | None = None,
-) -> TraceLog:
-    """Go on from a step in one of the three ways; raises `InvalidInput` if there is no such way.
-
-    >>> from zoolab import Scripted, run
-    >>> trace = run("Hi", [], Scripted(["Hello"]))
-    >>> fork_by("replay", trace, 1, trace.steps[1].record).answer
-    'Hello'
-    """
-    match verb:
-        case "look":
-            return look(trace, seq, record)
-        case "replay":
-            return replay(trace, seq, record, recording)
-        case "live":
-            return live(trace, seq, record, model, tools)
-        case _:
-            raise InvalidInput(f"a verb is {excerpt(verb)}", expected="look, replay or live")
-
-
 def look(trace: TraceLog, seq: int, record: Record) -> TraceLog:
     """The trace up to a step that holds `record` instead, and `messages[]` as they would be. Runs nothing.
 
@@ -82,35 +50,29 @@ def look(trace: TraceLog, seq: int, record: Record) -> TraceLog:
     child.originals.update({n: original for n, original in trace.originals.items() if n < seq})
     step = trace.steps[seq]
     call = record if isinstance(record, ToolCall) else step.call
-    child.add(step._replace(record=record, messages=_messages_with(trace, seq, record), call=call))
+    child.add(step._replace(record=record, messages=_messages_with(trace, step, record), call=call))
     child.started[seq] = trace.started[seq]
     if record is not step.record:
         child.originals[seq] = step.record
     return child
 
 
-def _messages_with(trace: TraceLog, seq: int, record: Record) -> Messages:
-    """`messages[]` after a step that holds `record`."""
-    step = trace.steps[seq]
-    if isinstance(record, Request):
-        return record.prefix
-    if not step.appended:
-        return step.messages
-    last = _last_message(trace, step, record)
-    return step.messages if last is None else Messages([*step.messages.tolist()[:-1], last])
-
-
-def _last_message(trace: TraceLog, step: Step, record: Record) -> Message | None:
+def _messages_with(trace: TraceLog, step: Step, record: Record) -> Messages:
+    """`messages[]` after a step, if the step holds `record` instead."""
+    last: Message
     match record:
-        case Reply():
-            return record.message
-        case Result():
-            return {**record.message, "tool_call_id": step.call.id if step.call else record.tool_call_id}
-        case ToolCall() if step.reply is not None:
+        case Request():
+            return record.prefix
+        case Reply() if step.appended:
+            last = record.message
+        case Result() if step.appended:
+            last = {**record.message, "tool_call_id": step.call.id if step.call else record.tool_call_id}
+        case ToolCall() if step.appended and step.reply is not None:
             calls = [s.record for s in trace.steps if s.turn == step.turn and isinstance(s.record, ToolCall)]
-            return message_with_calls(step.reply.message, [*calls[:-1], record])
+            last = message_with_calls(step.reply.message, [*calls[:-1], record])
         case _:
-            return None
+            return step.messages
+    return Messages([*step.messages.tolist()[:-1], last])
 
 
 def replay(trace: TraceLog, seq: int, record: Record | None, recording: Model | None = None) -> TraceLog:
@@ -127,24 +89,23 @@ def replay(trace: TraceLog, seq: int, record: Record | None, recording: Model | 
     >>> replay(trace, 1, None).answer
     'Hello'
     """
-    own, tools = OwnReplies(trace, recording or _recording_of(trace)), RememberedTools(trace, seq)
+    model: Any = trace.options.get("model")
+    if recording is None and isinstance(model, Replay) and model.live is None:
+        recording = model
+    own, tools = OwnReplies(trace, recording), RememberedTools(trace, seq)
     edit = tools.remembering(record) if isinstance(record, ToolRegistry) else record
+    # The limits of the run, less the turns before the fork: it ends when the run ended.
+    limits = trace.options.get("limits") or Limits()
+    before = trace.steps[seq].turn - trace.steps[min(1, len(trace.steps) - 1)].turn
+    limits = replace(limits, turns=max(1, limits.turns - max(0, before)))
     try:
-        options = {"policy": tools.permissions, "limits": _limits_left(trace, seq)}
-        child = _fork(trace, seq, edit, own, tools.registry, **options)
+        child = _fork(trace, seq, edit, own, tools.registry, policy=tools.permissions, limits=limits)
     except ReplayMiss as error:
         so_far = getattr(error, "trace", None)
         if isinstance(so_far, TraceLog):
             _settle(so_far, trace, record, tools.permissions.answers)
         raise
     return _settle(child, trace, record, tools.permissions.answers)
-
-
-def _limits_left(trace: TraceLog, seq: int) -> Limits:
-    """The limits of the run, less the turns before the fork: it ends when the run ended."""
-    limits = trace.options.get("limits") or Limits()
-    before = trace.steps[seq].turn - trace.steps[min(1, len(trace.steps) - 1)].turn
-    return replace(limits, turns=max(1, limits.turns - max(0, before)))
 
 
 def _settle(child: TraceLog, trace: TraceLog, record: Record | None, answers: dict[int, Record]) -> TraceLog:
@@ -169,11 +130,6 @@ def live(
     """Go on from a step with `model`, or that of the run: it may take time and money.
 
     Raises `InvalidInput` if the trace has no model.
-
-    >>> from zoolab import Scripted, run
-    >>> trace = run("Hi", [], Scripted(lambda request: "Hello"))
-    >>> live(trace, 1, None).answer
-    'Hello'
     """
     model = model or trace.options.get("model")
     if model is None:
@@ -216,8 +172,3 @@ def _fork(
         if not isinstance(child, TraceLog):
             raise
         return child
-
-
-def _recording_of(trace: TraceLog) -> Model | None:
-    model = trace.options.get("model")
-    return model if isinstance(model, Replay) and model.live is None else None

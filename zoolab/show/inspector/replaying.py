@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,7 +23,7 @@ from zoolab.loop.about import about
 from zoolab.models.recording import nearest_difference
 from zoolab.models.request_keys import RequestKeys
 from zoolab.policy import Permissions
-from zoolab.records import Decision, Model, Outcome, Record, Reply, Request, Step
+from zoolab.records import Decision, Model, Outcome, Record, Reply, Request
 from zoolab.show.wording import pretty
 from zoolab.tools import Tool, ToolRegistry, ToolReturn
 from zoolab.trace.codec import Shown
@@ -39,53 +39,47 @@ _FAILURES = {
 _Key = tuple[str, str]
 
 
-class OwnReplies:
-    """A model that answers each request as a trace says it was answered, and asks `otherwise` for others.
+def _key(tool: str, arguments: Mapping[str, Any]) -> _Key:
+    return tool, canonical(dict(arguments))
 
-    >>> from zoolab import Scripted, run
-    >>> trace = run("Hi", [], Scripted(["Hello"]))
-    >>> OwnReplies(trace)(trace.steps[1].record).text
-    'Hello'
-    """
+
+class OwnReplies:
+    """A model that answers each request as a trace says it was answered, and asks `otherwise` for others."""
 
     def __init__(self, trace: TraceLog, otherwise: Model | None = None) -> None:
         self.calls = about(trace.options.get("model")).calls
         self._otherwise = otherwise
         self._keys = RequestKeys()
-        self._requests: list[Request] = []
+        self._bodies: list[dict[str, Any]] = []
         self._replies: dict[str, Reply] = {}
-        for request, reply in _pairs(trace.steps):
-            self._requests.append(request)
-            self._replies.setdefault(self._keys.of(request.body()), reply)
+        for turn in trace.turns:
+            if turn.reply is not None:
+                self._bodies.append(turn.request.body())
+                self._replies.setdefault(self._keys.of(self._bodies[-1]), turn.reply)
 
     def __call__(self, request: Request) -> Reply:
-        reply = self._replies.get(self._keys.of(request.body()))
+        body = request.body()
+        reply = self._replies.get(self._keys.of(body))
         if reply is not None:
             return reply
         if self._otherwise is not None:
             return self._otherwise(request)
         raise ReplayMiss(
-            f"this trace holds no such request among its {len(self._requests)}",
+            f"this trace holds no such request among its {len(self._bodies)}",
             advice=_ADVICE,
-            difference=nearest_difference(
-                pretty(request.body()), (pretty(other.body()) for other in self._requests), _SOURCE
-            ),
+            difference=nearest_difference(pretty(body), map(pretty, self._bodies), _SOURCE),
         )
 
 
-def _pairs(steps: Iterable[Step]) -> Iterable[tuple[Request, Reply]]:
-    request: Request | None = None
-    for step in steps:
-        if isinstance(step.record, Request):
-            request = step.record
-        elif step.reply is not None and request is not None:
-            yield request, step.reply
-            request = None
+def _ran(outcome: Outcome) -> bool:
+    """Whether a call had permission; a tool that is denied something itself says so with an exception."""
+    error = outcome.error
+    return error is None or error.code != "permission_denied" or error.exception is not None
 
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """A call of a trace: what it gave; what was asked before it ran, and what was said to that."""
+    """A call of a trace that came to an outcome: what it gave, and what was asked and said before that."""
 
     seq: int
     key: _Key
@@ -94,43 +88,34 @@ class _Call:
     answer: Record | None = None
 
     @property
-    def ran(self) -> bool:
-        """Whether it had permission; a tool that is denied something itself says so with an exception."""
-        error = self.outcome.error
-        return error is None or error.code != "permission_denied" or error.exception is not None
-
-    @property
     def decided(self) -> Decision:
         """What held for the call, whoever said it."""
-        said, error = self.answer, self.outcome.error
-        if isinstance(said, Decision) and said.choice != "pending" and said.allowed == self.ran:
+        said, error, ran = self.answer, self.outcome.error, _ran(self.outcome)
+        if isinstance(said, Decision) and said.choice != "pending" and said.allowed == ran:
             return said
-        if self.ran or error is None:
+        if ran or error is None:
             return Decision("once", "as in the trace")
         return Decision("deny", error.message.partition(" did not run: ")[2] or error.message)
 
 
 class _Memory:
-    """The calls of a trace, each in its turn, those after a fork first; the last one again and again."""
+    """The calls of a trace, each in its turn, those after a fork if there are any; the last one again and again."""
 
     def __init__(self, calls: Iterable[_Call], seq: int) -> None:
-        self._known = list(calls)
-        self._earlier: dict[_Key, list[_Call]] = defaultdict(list)
-        self._later: dict[_Key, list[_Call]] = defaultdict(list)
-        for call in self._known:
-            (self._later if call.seq > seq else self._earlier)[call.key].append(call)
+        earlier, later = defaultdict[_Key, list[_Call]](list), defaultdict[_Key, list[_Call]](list)
+        for call in calls:
+            (later if call.seq > seq else earlier)[call.key].append(call)
+        self._calls = earlier | later
 
     def take(self, tool: str, arguments: Mapping[str, Any]) -> _Call:
         """The next such call, or `ReplayMiss`; a value that a file keeps in part is as good as none."""
-        key = tool, canonical(dict(arguments))
-        calls = self._later.get(key) or self._earlier.get(key)
+        key = _key(tool, arguments)
+        calls = self._calls.get(key)
         if not calls:
             raise ReplayMiss(
                 f"{tool} was not called with {excerpt(dict(arguments), 200)} in this trace, and is not run",
                 advice=_ADVICE,
-                difference=nearest_difference(
-                    _call_text(key), (_call_text(known.key) for known in self._known), _SOURCE
-                ),
+                difference=nearest_difference(_call_text(key), map(_call_text, self._calls), _SOURCE),
             )
         call = calls.pop(0) if len(calls) > 1 else calls[0]
         if isinstance(call.outcome.value, Shown):
@@ -141,14 +126,6 @@ class _Memory:
 def _call_text(key: _Key) -> str:
     tool, arguments = key
     return json.dumps({"tool": tool, "arguments": json.loads(arguments)}, ensure_ascii=False, indent=1)
-
-
-def _calls(trace: TraceLog) -> Iterator[_Call]:
-    for turn in trace.turns:
-        for call in turn.calls.values():
-            if call.verdict is not None and call.outcome is not None and call.ran is not None:
-                key = call.call.name, canonical(call.arguments)
-                yield _Call(call.ran, key, call.outcome, call.asked, call.answer)
 
 
 class RememberedPermissions(Permissions):
@@ -175,7 +152,7 @@ class RememberedPermissions(Permissions):
         """What was said in the trace, if nobody says anything else now."""
         if decision.choice != "pending":
             return decision
-        known = self._asking.pop((tool.name, canonical(dict(arguments))), None)
+        known = self._asking.pop(_key(tool.name, arguments), None)
         return (known or self._memory.take(tool.name, arguments)).decided
 
 
@@ -185,21 +162,16 @@ class RememberedTools:
     Args:
         trace: The trace.
         seq: Where the fork is: what came after it is given first.
-
-    >>> from zoolab import Scripted, run, tool
-    >>> @tool
-    ... def count(so_far: list[int] = []) -> int:
-    ...     "Count the calls."
-    ...     so_far.append(1)
-    ...     return len(so_far)
-    >>> trace = run("Hi", [count], Scripted([[("count", {})], "1"]))
-    >>> RememberedTools(trace, 0).registry["count"].invoke({}).value
-    1
     """
 
     def __init__(self, trace: TraceLog, seq: int) -> None:
-        calls = list(_calls(trace))
-        self._given = _Memory((call for call in calls if call.ran), seq)
+        found = [call for turn in trace.turns for call in turn.calls.values()]
+        calls = [
+            _Call(call.ran, _key(call.call.name, call.arguments), call.outcome, call.asked, call.answer)
+            for call in found
+            if call.verdict is not None and call.outcome is not None and call.ran is not None
+        ]
+        self._given = _Memory((call for call in calls if _ran(call.outcome)), seq)
         self.permissions = RememberedPermissions(_Memory(calls, seq))
         tools = next((s.record for s in trace.steps if isinstance(s.record, ToolRegistry)), ToolRegistry())
         self.registry = self.remembering(tools)
@@ -215,18 +187,15 @@ class RememberedTools:
     def _remembering(self, tool: Tool) -> Tool:
         def function(**given: Any) -> Any:
             given.pop(tool.context_parameter or "", None)
-            return _again(self._given.take(tool.name, given).outcome)
+            outcome = self._given.take(tool.name, given).outcome
+            if outcome.error is None:
+                return ToolReturn(outcome.value, outcome.trace, outcome.fault)
+            kind, name = _FAILURES.get(outcome.error.code, ExecutionFailed), outcome.error.exception or ""
+            error = (type(name, (kind,), {}) if name.isidentifier() else kind)(outcome.error.message)
+            raise error if outcome.fault is None else marked(error, outcome.fault)
 
         def bind(given: dict[str, Any]) -> dict[str, Any]:
             return given  # the very arguments of the call: by them it is known again
 
         shown = function if tool.function is None else functools.update_wrapper(function, tool.function)
         return replace(tool, function=shown, bind=bind, resource=None)
-
-
-def _again(outcome: Outcome) -> ToolReturn:
-    if outcome.error is None:
-        return ToolReturn(outcome.value, outcome.trace, outcome.fault)
-    kind, name = _FAILURES.get(outcome.error.code, ExecutionFailed), outcome.error.exception or ""
-    error = (type(name, (kind,), {}) if name.isidentifier() else kind)(outcome.error.message)
-    raise error if outcome.fault is None else marked(error, outcome.fault)
