@@ -279,7 +279,7 @@ class Trace(TraceLog):
         invoke_agent greeter
         chat scripted
         """
-        from zoolab.show.otel.semantics import to_otel
+        from zoolab.show.otel import to_otel
 
         return to_otel(self, provider, content=content)
 

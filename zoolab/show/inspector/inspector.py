@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any, ClassVar, cast
+from typing import Any
 
 import anywidget
 import traitlets
@@ -31,6 +31,7 @@ _FILES = files("zoolab.show.inspector")
 _MAX_PANELS = 24
 _MAX_DEPTH = 40
 _MAX_TOOLS = 40
+_MESSAGES = "get, step, run, until, answer, decide, fork, open, back, note, compare with parent or none"
 #: Seconds between two reports of a walk that runs.
 _REPORT = 0.25
 
@@ -76,7 +77,7 @@ class View:
             "next": driver.coming if driver is not None else None,
             "can": can,
             "breakpoints": breakpoints,
-            "error": driver.error if driver is not None else None,
+            "error": driver.trace.error if driver is not None else None,
             "verbs": verbs,
         }
 
@@ -210,13 +211,7 @@ class Inspector(anywidget.AnyWidget):
     def _received(self, _widget: object, message: Any, _buffers: object) -> None:
         """Whatever comes, the kernel goes on: what cannot be done is said in one line."""
         try:
-            kind = message.get("type") if isinstance(message, dict) else None
-            handler = self._HANDLERS.get(kind) if isinstance(kind, str) else None
-            if handler is None:
-                raise InvalidInput(
-                    f"there is no message {excerpt(message)}", expected=", ".join(self._HANDLERS)
-                )
-            handler(self, cast("dict[str, Any]", message))
+            self._handle(message)
         except ZoolabError as error:
             self._failed(str(error), getattr(error, "difference", ""))
         except Exception as error:
@@ -226,12 +221,48 @@ class Inspector(anywidget.AnyWidget):
         line = next(iter(text.splitlines()), "")[:500]
         self.send(sendable({"type": "failed", "message": line, "difference": difference, **more}))
 
-    def _get(self, message: dict[str, Any]) -> None:
-        which, steps = message.get("which", "main"), message.get("steps")
-        if which not in ("main", "other") or not isinstance(steps, list):
-            raise InvalidInput(
-                f"cannot get {excerpt(message)}", expected="main or other, and a list of steps"
-            )
+    def _handle(self, message: Any) -> None:
+        match message:
+            case {"type": "get", "steps": list() as steps}:
+                self._get(message.get("which", "main"), steps)
+            case {"type": "step"}:
+                self._drive(Driver.step)
+            case {"type": "run"}:
+                self._drive(lambda driver: driver.run(self._report))
+            case {"type": "until"}:
+                kind, tool = _text(message.get("kind") or ""), _text(message.get("tool") or "")
+                error = bool(message.get("error"))
+                self._drive(lambda driver: driver.until(kind, tool, error, self._report))
+            case {"type": "answer"}:
+                self._answer(message.get("then"), *self._edited(message))
+            case {"type": "decide"}:
+                self._drive(lambda driver: driver.decide(message.get("choice")))
+            case {"type": "fork"}:
+                self._fork(message.get("verb"), *self._edited(message))
+            case {"type": "open"}:
+                self._open(self.trace.index(_number(message.get("seq"))))
+            case {"type": "back"} if len(self._views) == 1:
+                advice = "there is no trace to go back to"
+                raise InvalidInput("this is the trace that you opened", advice=advice)
+            case {"type": "back"}:
+                self._views.pop()
+                self._show(0, self.view.step)
+            case {"type": "note"}:
+                seq = self.trace.index(_number(message.get("seq")))
+                add_note(self.trace, seq, _text(message.get("text")))
+                self.notes = sendable(notes_of(self.trace))
+            case {"type": "compare", "with": "parent"} if self.view.beside is None:
+                advice = "fork first, or inspect(trace, other)"
+                raise InvalidInput("there is nothing to compare with", advice=advice)
+            case {"type": "compare", "with": "parent" | "none" as wanted}:
+                self.view.comparing = wanted == "parent"
+                self._show(0)
+            case _:
+                raise InvalidInput(f"there is no message {excerpt(message)}", expected=_MESSAGES)
+
+    def _get(self, which: object, steps: list[Any]) -> None:
+        if which not in ("main", "other"):
+            raise InvalidInput(f"there is no side {excerpt(which)}", expected="main or other")
         panels: dict[str, Any] = {}
         shown = self.view.other if which == "other" and self.view.other is not None else self.trace
         turns = shown.turns
@@ -241,6 +272,12 @@ class Inspector(anywidget.AnyWidget):
             except (ZoolabError, ValueError, TypeError, RecursionError) as error:
                 self._failed(str(error), which=which, seq=seq)
         self.send({"type": "panels", "which": which, "panels": panels})
+
+    def _edited(self, message: dict[str, Any]) -> tuple[int, Record]:
+        """The number of a step, and its record with the edits of the message."""
+        seq = _number(message.get("seq"))
+        record = self.trace.steps[self.trace.index(seq)].record
+        return seq, edited(record, message.get("edits") or [])
 
     def _drive(self, go: Callable[[Driver], None]) -> None:
         driver = self.view.driver
@@ -261,19 +298,9 @@ class Inspector(anywidget.AnyWidget):
             self.live = {**(self.live or {}), "state": "running"}
             self.overview = packed(overview_of(self.trace))
 
-    def _run(self, _message: dict[str, Any]) -> None:
-        self._drive(lambda driver: driver.run(self._report))
-
-    def _until(self, message: dict[str, Any]) -> None:
-        kind, tool, error = (message.get(name) for name in ("kind", "tool", "error"))
-        kind, tool = _text(kind or ""), _text(tool or "")
-        self._drive(lambda driver: driver.until(kind, tool, bool(error), self._report))
-
-    def _answer(self, message: dict[str, Any]) -> None:
-        then, seq = message.get("then"), _number(message.get("seq"))
+    def _answer(self, then: object, seq: int, record: Record) -> None:
         if then not in ("step", "run", None):
             raise InvalidInput(f"then is {excerpt(then)}", expected="step, run or null")
-        record = self._edited(seq, message)
 
         def go(driver: Driver) -> None:
             driver.answer(seq, record)
@@ -284,12 +311,8 @@ class Inspector(anywidget.AnyWidget):
 
         self._drive(go)
 
-    def _decide(self, message: dict[str, Any]) -> None:
-        self._drive(lambda driver: driver.decide(message.get("choice")))
-
-    def _fork(self, message: dict[str, Any]) -> None:
-        verb, seq = message.get("verb"), _number(message.get("seq"))
-        record, parent = self._edited(seq, message), self.trace
+    def _fork(self, verb: object, seq: int, record: Record) -> None:
+        parent = self.trace
         try:
             match verb:
                 case "look":
@@ -311,8 +334,7 @@ class Inspector(anywidget.AnyWidget):
         view = View(child, beside=parent, stale_from=seq + 1, comparing=True)
         self._push(view, min(seq, len(child) - 1))
 
-    def _open(self, message: dict[str, Any]) -> None:
-        seq = self.trace.index(_number(message.get("seq")))
+    def _open(self, seq: int) -> None:
         record = self.trace.steps[seq].record
         inner = record.trace if isinstance(record, Outcome) else None
         if not isinstance(inner, TraceLog):
@@ -327,43 +349,3 @@ class Inspector(anywidget.AnyWidget):
         self.view.step = self.step
         self._views.append(view)
         self._show(0, max(0, step))
-
-    def _back(self, _message: dict[str, Any]) -> None:
-        if len(self._views) == 1:
-            raise InvalidInput("this is the trace that you opened", advice="there is no trace to go back to")
-        self._views.pop()
-        self._show(0, self.view.step)
-
-    def _note(self, message: dict[str, Any]) -> None:
-        seq = self.trace.index(_number(message.get("seq")))
-        add_note(self.trace, seq, _text(message.get("text")))
-        self.notes = sendable(notes_of(self.trace))
-
-    def _compare(self, message: dict[str, Any]) -> None:
-        wanted = message.get("with")
-        if wanted not in ("parent", "none"):
-            raise InvalidInput(f"cannot compare with {excerpt(wanted)}", expected="parent or none")
-        if wanted == "parent" and self.view.beside is None:
-            raise InvalidInput(
-                "there is nothing to compare with", advice="fork first, or inspect(trace, other)"
-            )
-        self.view.comparing = wanted == "parent"
-        self._show(0)
-
-    def _edited(self, seq: int, message: dict[str, Any]) -> Record:
-        record = self.trace.steps[self.trace.index(seq)].record
-        return edited(record, message.get("edits") or [])
-
-    _HANDLERS: ClassVar[dict[str, Callable[[Inspector, dict[str, Any]], None]]] = {
-        "get": _get,
-        "step": lambda self, _message: self._drive(Driver.step),
-        "run": _run,
-        "until": _until,
-        "answer": _answer,
-        "decide": _decide,
-        "fork": _fork,
-        "open": _open,
-        "back": _back,
-        "note": _note,
-        "compare": _compare,
-    }

@@ -99,7 +99,7 @@ class _Call:
 
 
 class _Memory:
-    """The calls of a trace, each in its turn, those after a fork if there are any; the last one again and again."""
+    """The calls of a trace in order, those after a fork if there are any; the last one again and again."""
 
     def __init__(self, calls: Iterable[_Call], seq: int) -> None:
         earlier, later = defaultdict[_Key, list[_Call]](list), defaultdict[_Key, list[_Call]](list)
