@@ -20,8 +20,8 @@ from zoolab.records import Decision, Step
 from zoolab.runs import Trace
 from zoolab.secrets import scrub
 from zoolab.show.moment import Moment, moments_of
-from zoolab.show.text import change, details
-from zoolab.show.wording import headline
+from zoolab.show.text import details
+from zoolab.show.wording import change_as_text, headline
 from zoolab.trace.events import events_of
 from zoolab.trace.log import drive
 
@@ -153,4 +153,4 @@ class Printer:
         for detail in details(moment):
             for part in visible(detail).splitlines() or [""]:
                 self._console.print(Text(" " * 23 + part))
-        self._console.print(Text(" " * 23 + visible(change(moment)), style="dim"))
+        self._console.print(Text(" " * 23 + visible(change_as_text(moment.change)), style="dim"))

@@ -92,12 +92,7 @@ class Moment:
 
 
 def moments_of(trace: TraceLog) -> Iterator[Moment]:
-    """All steps of a trace in order, with one index of its turns.
-
-    >>> from zoolab import Scripted, run
-    >>> [moment.step.kind for moment in moments_of(run("Hi", [], Scripted(["Hello"])))]
-    ['define', 'request', 'tool_call']
-    """
+    """All steps of a trace in order, with one index of its turns."""
     turns = trace.turns
     return (Moment(trace, seq, turns) for seq in range(len(trace.steps)))
 
@@ -113,6 +108,7 @@ def kind_after(moment: Moment) -> Kind | None:
     step, slot = moment.step, moment.step.slot
     calls = moment.turn.calls if moment.turn is not None else {}
     more = slot is not None and slot + 1 < len(calls)
+    passed = [n for n, call in calls.items() if call.verdict is not None and call.verdict.ok]
     match step.record:
         case ToolRegistry():
             return "request"
@@ -125,15 +121,10 @@ def kind_after(moment: Moment) -> Kind | None:
         case Verdict() if more:
             return "validate"
         case Verdict():
-            return "execute" if _runs_after(calls, -1) else "result"
+            return "execute" if passed else "result"
         case Decision():
             return "execute"
         case Outcome():
-            return "execute" if _runs_after(calls, slot or 0) else "result"
+            return "execute" if any(n > (slot or 0) for n in passed) else "result"
         case Result():
             return "result" if more else "request"
-
-
-def _runs_after(calls: dict[int, Call], slot: int) -> bool:
-    """Whether a call after this slot passed validation."""
-    return any(call.verdict is not None and call.verdict.ok for n, call in calls.items() if n > slot)

@@ -6,20 +6,17 @@ import json
 import re
 from collections.abc import Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zoolab.jsontext import excerpt, is_utf8, visible
 from zoolab.jsontext.values import any_json
-from zoolab.records import Outcome, Reply, Request, Step, Verdict
+from zoolab.records import Request, Step
 from zoolab.show.block_types import Block
 from zoolab.show.blocks import blocks
 from zoolab.show.moment import Moment
-from zoolab.show.wording import change_as_text, headline
+from zoolab.show.wording import headline
 from zoolab.trace.log import TraceLog
 from zoolab.trace.storage import MAX_NESTING
-
-if TYPE_CHECKING:
-    from zoolab.trace.log import TraceLog
 
 WIDTH = 2_000
 
@@ -35,16 +32,6 @@ def details(moment: Moment) -> list[str]:
     return [line if len(line) <= WIDTH else f"{line[:WIDTH]}… ({len(line):,} characters)" for line in lines]
 
 
-def change(moment: Moment) -> str:
-    """How the step changed `messages[]`.
-
-    >>> from zoolab import Scripted, run
-    >>> change(Moment(run("Hi", [], Scripted(["Hello"])), 1))
-    'messages[]: 0 -> 1 messages: + user "Hi"'
-    """
-    return change_as_text(moment.change)
-
-
 def display_lines(trace: TraceLog) -> list[str]:
     """One line for people about each result: the tool, whether it worked, how long it took, its value.
 
@@ -52,17 +39,18 @@ def display_lines(trace: TraceLog) -> list[str]:
     >>> display_lines(run("Hi", [], Scripted([[("fly", {})], "I cannot."])))
     ['[fly] unknown_tool: "arguments: expected no tools at all, received ...]
     """
-    calls = (call for turn in trace.turns for call in turn.calls.values() if call.result is not None)
-    return [f"[{visible(call.call.name)}] {_in_short(call.outcome or call.verdict)}" for call in calls]
-
-
-def _in_short(record: Verdict | Outcome | None) -> str:
-    if isinstance(record, Outcome) and record.error is None:
-        return f"ok in {record.duration_ms:.1f} ms: {excerpt(record.value, 200)}"
-    if isinstance(record, Outcome) and record.error is not None:
-        return f"{record.error.code}: {excerpt(record.error.message, 200)}"
-    problems = record.problems if isinstance(record, Verdict) else ()
-    return "; ".join(f"{problem.code}: {excerpt(problem.message, 200)}" for problem in problems)
+    lines = []
+    for call in (call for turn in trace.turns for call in turn.calls.values() if call.result is not None):
+        outcome, verdict = call.outcome, call.verdict
+        if outcome is not None and outcome.error is None:
+            told = f"ok in {outcome.duration_ms:.1f} ms: {excerpt(outcome.value, 200)}"
+        elif outcome is not None and outcome.error is not None:
+            told = f"{outcome.error.code}: {excerpt(outcome.error.message, 200)}"
+        else:
+            problems = verdict.problems if verdict is not None else ()
+            told = "; ".join(f"{problem.code}: {excerpt(problem.message, 200)}" for problem in problems)
+        lines.append(f"[{visible(call.call.name)}] {told}")
+    return lines
 
 
 def _lines(block: Block) -> Iterator[str]:
@@ -125,7 +113,12 @@ def _turn(trace: TraceLog, turn: int, steps: list[tuple[int, Step]]) -> Iterator
     yield f"## Turn {turn}"
     request = steps[0][1].record
     if isinstance(request, Request):
-        yield from _sent(request, reply)
+        sent = request.body() if reply is None else reply.body_sent(request)
+        if reply is not None and reply.sent_instead is not None:
+            yield f"### Request that zoolab made\n\n{_block(request.body())}"
+            yield f"### What was sent instead\n\n{_block(sent)}"
+        else:
+            yield f"### Request\n\n{_block(sent)}"
     if reply is not None:
         yield f"### Reply\n\n{_block(reply.message)}"
     said = [f"- `{step.kind}` {_inline(headline(step))}" for _, step in steps[1:]]
@@ -133,18 +126,6 @@ def _turn(trace: TraceLog, turn: int, steps: list[tuple[int, Step]]) -> Iterator
         yield "### Steps\n\n" + "\n".join(said)
     yield f"### messages[] before\n\n{_block(trace.messages_at(first))}"
     yield f"### messages[] after\n\n{_block(trace.messages_at(last))}"
-
-
-def _sent(request: Request, reply: Reply | None) -> Iterator[str]:
-    """The request as it was sent, and first what zoolab made, if the model class sent something else."""
-    if reply is None:
-        yield f"### Request\n\n{_block(request.body())}"
-        return
-    if reply.sent_instead is None:
-        yield f"### Request\n\n{_block(reply.body_sent(request))}"
-        return
-    yield f"### Request that zoolab made\n\n{_block(request.body())}"
-    yield f"### What was sent instead\n\n{_block(reply.body_sent(request))}"
 
 
 def _block(value: Any) -> str:

@@ -105,18 +105,14 @@ def _shown(body: dict[str, Any]) -> str:
 
 
 def _column(title: str, parts: list[tuple[str, WireBody]]) -> Html:
-    shown = [piece for what, made in parts for piece in _pieces(title, what, made)]
+    shown: list[Html] = []
+    for what, made in parts:
+        shown.append(tag("h4", what, class_="jp-toc-ignore"))
+        shown.append(block(_shown(made.body), f"{title}: {what}", limit=MAX_BODY + 100))
+        warnings = []
+        for warning in made.warnings:
+            where = join(" at ", code(warning.pointer)) if warning.pointer else None
+            warnings.append(tag("li", code(warning.code), where, f": {clipped(warning.message, 400)}"))
+        if warnings:
+            shown += [note("What this wire says otherwise:"), tag("ul", *warnings)]
     return tag("section", tag("h3", title, class_="jp-toc-ignore"), *shown, aria_label=title)
-
-
-def _pieces(title: str, what: str, made: WireBody) -> Iterator[Html]:
-    yield tag("h4", what, class_="jp-toc-ignore")
-    yield block(_shown(made.body), f"{title}: {what}", limit=MAX_BODY + 100)
-    if made.warnings:
-        yield note("What this wire says otherwise:")
-        yield tag("ul", *(tag("li", *_told(warning)) for warning in made.warnings))
-
-
-def _told(warning: WireWarning) -> tuple[str, ...]:
-    where = (" at ", code(warning.pointer)) if warning.pointer else ()
-    return (code(warning.code), *where, f": {clipped(warning.message, 400)}")

@@ -5,33 +5,17 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Any
 
-from zoolab.records import Decision, Outcome, Step, Verdict
+from zoolab.records import KINDS, Decision, Outcome, Step, Verdict
 from zoolab.show.block_types import sendable
 from zoolab.show.moment import Moment
 from zoolab.show.wording import prompt_of, totals_of
-from zoolab.trace.journal import Revision
 from zoolab.trace.log import TraceLog
 from zoolab.trace.summary import errors_of
 
-LETTERS = {
-    "define": "d",
-    "request": "q",
-    "tool_call": "t",
-    "validate": "v",
-    "execute": "e",
-    "result": "r",
-}
-ERROR, RETRY, REPAIR, FAULT, EDITED, STALE, PERMISSION, NESTED = (1, 2, 4, 8, 16, 32, 64, 128)
-MARK_WORDS = {
-    ERROR: "error",
-    RETRY: "retry",
-    REPAIR: "repair",
-    FAULT: "fault",
-    EDITED: "edited",
-    STALE: "stale",
-    PERMISSION: "permission",
-    NESTED: "sub-agent",
-}
+LETTERS = dict(zip(KINDS, "dqtver", strict=True))
+ERROR, RETRY, REPAIR, FAULT, EDITED, STALE, PERMISSION, NESTED = MARKS = (1, 2, 4, 8, 16, 32, 64, 128)
+_WORDS = ("error", "retry", "repair", "fault", "edited", "stale", "permission", "sub-agent")
+MARK_WORDS = dict(zip(MARKS, _WORDS, strict=True))
 _ROLES = {"system": "s", "user": "u", "assistant": "a", "tool": "t"}
 _MAX_TOOLS = 400
 COLUMNS = ("turn", "marks", "tool", "length", "branch")
@@ -82,22 +66,15 @@ def packed(overview: dict[str, Any]) -> dict[str, Any]:
     >>> packed({"n": 4, "turn": [0, 1, 1, 1]})
     {'n': 4, 'turn': '0,1*3'}
     """
-    return {name: _runs(value) if name in COLUMNS else value for name, value in overview.items()}
-
-
-def _runs(column: list[int]) -> str:
-    runs = ((value, sum(1 for _ in same)) for value, same in groupby(column))
-    return ",".join(f"{value}*{times}" if times > 1 else str(value) for value, times in runs)
+    sent = dict(overview)
+    for name in sent.keys() & COLUMNS:
+        runs = ((value, sum(1 for _ in same)) for value, same in groupby(sent[name]))
+        sent[name] = ",".join(f"{value}*{times}" if times > 1 else str(value) for value, times in runs)
+    return sent
 
 
 def marks_of(moment: Moment) -> int:
-    """What is remarkable about a step, as bits. A result that only says its call's error again has none.
-
-    >>> from zoolab import Scripted, run
-    >>> trace = run("Hi", [], Scripted([[("fly", {})], "I cannot."]))
-    >>> [marks_of(Moment(trace, seq)) for seq in (0, 3, 4)] == [0, ERROR, 0]
-    True
-    """
+    """What is remarkable about a step, as bits. A result that only says its call's error again has none."""
     numbers, trace = moment.steps, moment.trace
     turn = trace.steps[numbers.start : numbers.stop]
     wrong = any(error.seq == moment.seq - numbers.start for error in errors_of(turn))
@@ -122,12 +99,7 @@ def _marks(trace: TraceLog, seq: int, wrong: bool) -> int:
 
 
 def first_error(trace: TraceLog) -> int | None:
-    """The number of the first step that went wrong.
-
-    >>> from zoolab import Scripted, run
-    >>> first_error(run("Hi", [], Scripted([[("fly", {})], "I cannot."])))
-    3
-    """
+    """The number of the first step that went wrong."""
     return next((error.seq for error in errors_of(trace.steps)), None)
 
 
@@ -145,35 +117,25 @@ def _tools(steps: list[Step]) -> tuple[list[str], list[int]]:
 
 def _ledgers(trace: TraceLog) -> list[dict[str, Any]]:
     """What is known of each message, by branch; the latest branches first, as far as there is room."""
-    lengths: dict[int, int] = {}
-    for revision in trace.revisions:
-        lengths[revision.branch] = max(revision.length, lengths.get(revision.branch, 0))
-    ledgers = [_NO_LEDGER] * (max(lengths, default=0) + 1)
+    longest: dict[int, tuple[int, int]] = {}  # of each branch, its length and a step that has it whole
+    for seq, revision in enumerate(trace.revisions):
+        if revision.length > longest.get(revision.branch, (-1, 0))[0]:
+            longest[revision.branch] = revision.length, seq
+    nothing: dict[str, Any] = {"role": "", "id": [], "size": []}
+    ledgers = [nothing] * (max(longest, default=0) + 1)
     room = _MAX_LEDGER
-    for branch in sorted(lengths, reverse=True):
-        room -= lengths[branch]
+    for branch in sorted(longest, reverse=True):
+        length, seq = longest[branch]
+        room -= length
         if room >= 0:
-            ledgers[branch] = _ledger(trace, branch, lengths[branch])
+            messages = trace.steps[seq].messages.tolist()
+            frozen = trace.journal.frozen(trace.revisions[seq])
+            ledgers[branch] = {
+                "role": "".join(_ROLES.get(str(message.get("role")), "?") for message in messages),
+                "id": [_short(message.get("tool_call_id") or "", 32) for message in messages],
+                "size": [len(text.encode("utf-8", "replace")) for text in frozen],
+            }
     return ledgers
-
-
-_NO_LEDGER: dict[str, Any] = {"role": "", "id": [], "size": []}
-
-
-def _ledger(trace: TraceLog, branch: int, length: int) -> dict[str, Any]:
-    frozen = trace.journal.frozen(Revision(branch, length))
-    messages = _messages_of(trace, branch, length)
-    return {
-        "role": "".join(_ROLES.get(str(message.get("role")), "?") for message in messages),
-        "id": [_short(message.get("tool_call_id") or "", 32) for message in messages],
-        "size": [len(text) if text.isascii() else len(text.encode("utf-8", "replace")) for text in frozen],
-    }
-
-
-def _messages_of(trace: TraceLog, branch: int, length: int) -> list[dict[str, Any]]:
-    """The messages of a branch as a step of it has them, which costs nothing; the journal parses JSON."""
-    found = next(seq for seq, r in enumerate(trace.revisions) if r.branch == branch and r.length == length)
-    return trace.steps[found].messages.tolist()
 
 
 def _parent(trace: TraceLog) -> dict[str, Any] | None:
