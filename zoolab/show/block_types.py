@@ -1,4 +1,4 @@
-"""The kinds of blocks: plain dicts, `b` names the kind. Every text is bounded by a `Room`."""
+"""The kinds of blocks: plain dicts, `b` names the kind. A `Room` makes them, and bounds their texts."""
 
 from __future__ import annotations
 
@@ -35,11 +35,13 @@ _MAX_PIECES = 400
 
 
 class Room:
-    """So many bytes of JSON for a part of a panel; each text takes some, and what does not fit is cut.
+    """So many bytes of JSON for the blocks of a panel; each text takes some, and what does not fit is cut.
 
     >>> room = Room(100)
     >>> room.text("abcdef", limit=4)
     {'text': 'abcd', 'cut': 2}
+    >>> room.facts(("id", "call_1"), ("origin", None))
+    [{'b': 'facts', 'rows': [['id', 'call_1']]}]
     """
 
     def __init__(self, size: int) -> None:
@@ -60,17 +62,125 @@ class Room:
     def _fitting(self, text: str) -> str:
         """As much of a text as there is room for, in a form that can be shown and sent."""
         shown = visible(text)
-        size = _size(shown)
-        if size > self.left:
+        if _size(shown) > self.left:
             shown = visible(text[: max(0, self.left) // 6])
-            size = _size(shown)
-        self.left -= size
+        self.left -= _size(shown)
         return shown
+
+    def facts(self, *rows: tuple[str, Any]) -> list[Block]:
+        """Names and values; a value of None is left out, and so is a block of nothing."""
+        shown = [[label, self.line(value)] for label, value in rows if value is not None]
+        return [{"b": "facts", "rows": shown}] if shown else []
+
+    def code(self, label: str, text: str, limit: int = TEXT) -> Block:
+        """A text as it is."""
+        return {"b": "code", "label": label, **self.text(text, limit)}
+
+    def both_ends(self, label: str, text: str) -> Block:
+        """A text without its middle, if it is too long: what is new stands at its end."""
+        fits, cut = max(0, self.left), 0
+        if len(text) > fits:
+            head, tail = fits // 3, fits // 2
+            cut = len(text) - head - tail
+            text = f"{text[:head]}\n[{cut:,} characters are left out here]\n{text[len(text) - tail :]}"
+        block = self.code(label, text, len(text))
+        return {**block, "cut": cut or block["cut"]}
+
+    def note(self, tone: str, text: str) -> Block:
+        """A remark: info, warn, error or fault."""
+        return {"b": "note", "tone": tone, "text": self.line(text, 2_000)}
+
+    def remaining(self, number: int, noun: str) -> list[Block]:
+        """How much of a list is left out; nothing if nothing is left out."""
+        left_out = f"{count(number, f'more {noun}')} {'is' if number == 1 else 'are'} left out here."
+        return [self.note("info", left_out)] if number > 0 else []
+
+    def message(self, index: int, message: Message, new: bool = True, limit: int = 4_000) -> dict[str, Any]:
+        """A row of `messages`: who says it, what it says, what it asks for."""
+        others = other_fields(message)
+        return {
+            "i": index,
+            "role": self.line(message.get("role"), 40),
+            "id": self.line(message.get("tool_call_id") or "", 80),
+            "new": new,
+            **self.text(content_of(message), limit),
+            "calls": [
+                {
+                    "name": self.line(name, 80),
+                    "id": self.line(call_id, 80),
+                    "arguments": self.line(arguments, 1_000),
+                }
+                for name, call_id, arguments in calls_of(message)[:MAX_ROWS]
+            ],
+            "others": self.line(pretty(others), 1_000) if others else "",
+        }
+
+    def messages(
+        self, first: int, rows: Iterable[tuple[Message, bool]], limit: int = 4_000, old_limit: int = 4_000
+    ) -> Block:
+        """Messages from index `first` on, each with whether it is new. The last ones get their room first."""
+        shown = list(enumerate(islice(rows, MAX_ROWS), first))
+        made = [self.message(i, m, new, limit if new else old_limit) for i, (m, new) in reversed(shown)]
+        return {"b": "messages", "rows": made[::-1]}
+
+    def check(self, state: str, text: str, problem: Problem | None = None) -> dict[str, Any]:
+        """A row of a checklist: ok, bad, or none if it never came to that."""
+        return {
+            "state": state,
+            "text": self.line(text),
+            "pointer": "" if problem is None else self.line(problem.pointer),
+            "expected": "" if problem is None else self.line(problem.expected, 1_000),
+            "received": "" if problem is None else self.line(problem.received, 1_000),
+        }
+
+    def difference(self, label: str, before: str, after: str) -> Block:
+        """Two texts, character by character."""
+        pieces = differences(before, after)
+        if len(pieces) > _MAX_PIECES:
+            pieces = [("del", before), ("ins", after)]
+        shown = [[kind, self.text(text, 4_000)["text"]] for kind, text in pieces]
+        return {"b": "diff", "label": label, "pieces": shown}
+
+    def stream(self, label: str, pieces: Sequence[str]) -> list[Block]:
+        """The pieces in which a text came; past 400 the rest is one piece. Nothing if it came whole."""
+        if not pieces:
+            return []
+        rest = "".join(pieces[_MAX_PIECES:])
+        shown = [*pieces[:_MAX_PIECES], *([rest] if rest else [])]
+        cut = [self.text(piece, 4_000)["text"] for piece in shown]
+        return [folded({"b": "stream", "label": label, "pieces": cut})]
+
+    def fault(self, fault: Fault) -> list[Block]:
+        """A fault that was injected, and what it changed."""
+        told = [self.note("fault", fault_line(fault))]
+        if fault.before or fault.after:
+            told.append(self.difference("before and after the fault", fault.before, fault.after))
+        return told
+
+    def nested(self, trace: TraceLog, title: str) -> Block:
+        """The trace of a sub-agent, and its steps in a line each."""
+        return {
+            "b": "nested",
+            "label": "a sub-agent did this",
+            "title": self.line(title),
+            "steps": len(trace.steps),
+            "outcome": self.line(trace.outcome, 80),
+            "rows": [self.line(f"{step.kind}: {headline(step)}") for step in trace.steps[:MAX_ROWS]],
+            "cut": max(0, len(trace.steps) - MAX_ROWS),
+        }
 
 
 def _size(text: str) -> int:
     plain = text.isascii() and '"' not in text and "\\" not in text and "\n" not in text
     return len(text) if plain else len(json.dumps(text, ensure_ascii=False).encode())
+
+
+def folded(block: Block) -> Block:
+    """The same block, marked as one that says in more detail what others say already.
+
+    The page folds it, and the terminal leaves it out.
+    """
+    return {**block, "fold": True}
 
 
 def sendable(value: Any) -> Any:
@@ -90,134 +200,3 @@ def sendable(value: Any) -> Any:
     if isinstance(value, int):
         return value if abs(value) < 1 << 53 else as_text(value)
     return value if isinstance(value, float) and abs(value) < float("inf") else as_text(value)
-
-
-def facts(room: Room, *rows: tuple[str, Any]) -> list[Block]:
-    """Names and values; a value of None is left out, and so is a block of nothing.
-
-    >>> facts(Room(900), ("id", "call_1"), ("origin", None))
-    [{'b': 'facts', 'rows': [['id', 'call_1']]}]
-    """
-    shown = [[label, room.line(value)] for label, value in rows if value is not None]
-    return [{"b": "facts", "rows": shown}] if shown else []
-
-
-def code(room: Room, label: str, text: str, limit: int = TEXT) -> Block:
-    """A text as it is."""
-    return {"b": "code", "label": label, **room.text(text, limit)}
-
-
-def folded(block: Block) -> Block:
-    """The same block, marked as one that says in more detail what others say already.
-
-    The page folds it, and the terminal leaves it out.
-    """
-    return {**block, "fold": True}
-
-
-def both_ends(room: Room, label: str, text: str) -> Block:
-    """A text without its middle, if it is too long: what is new stands at its end."""
-    fits = max(0, room.left)
-    cut = 0
-    if len(text) > fits:
-        head, tail = fits // 3, fits // 2
-        cut = len(text) - head - tail
-        text = f"{text[:head]}\n[{cut:,} characters are left out here]\n{text[len(text) - tail :]}"
-    block = code(room, label, text, len(text))
-    return {**block, "cut": cut or block["cut"]}
-
-
-def note(room: Room, tone: str, text: str) -> Block:
-    """A remark: info, warn, error or fault."""
-    return {"b": "note", "tone": tone, "text": room.line(text, 2_000)}
-
-
-def remaining(room: Room, number: int, noun: str) -> list[Block]:
-    """How much of a list is left out; nothing if nothing is left out."""
-    left_out = f"{count(number, f'more {noun}')} {'is' if number == 1 else 'are'} left out here."
-    return [note(room, "info", left_out)] if number > 0 else []
-
-
-def message_row(room: Room, index: int, message: Message, new: bool, limit: int = 4_000) -> dict[str, Any]:
-    """One message of `messages[]`: who says it, what it says, what it asks for."""
-    others = other_fields(message)
-    return {
-        "i": index,
-        "role": room.line(message.get("role"), 40),
-        "id": room.line(message.get("tool_call_id") or "", 80),
-        "new": new,
-        **room.text(content_of(message), limit),
-        "calls": [
-            {
-                "name": room.line(name, 80),
-                "id": room.line(call_id, 80),
-                "arguments": room.line(arguments, 1_000),
-            }
-            for name, call_id, arguments in calls_of(message)[:MAX_ROWS]
-        ],
-        "others": room.line(pretty(others), 1_000) if others else "",
-    }
-
-
-def messages(
-    room: Room, first: int, rows: Iterable[tuple[Message, bool]], limit: int = 4_000, old_limit: int = 4_000
-) -> Block:
-    """Messages from index `first` on, each with whether it is new. The last ones get their room first."""
-    shown = list(enumerate(islice(rows, MAX_ROWS), first))
-    made = [message_row(room, i, m, new, limit if new else old_limit) for i, (m, new) in reversed(shown)]
-    return {"b": "messages", "rows": made[::-1]}
-
-
-def check(room: Room, state: str, text: str, problem: Problem | None = None) -> dict[str, Any]:
-    """A row of a checklist: ok, bad, or none if it never came to that."""
-    return {
-        "state": state,
-        "text": room.line(text),
-        "pointer": "" if problem is None else room.line(problem.pointer),
-        "expected": "" if problem is None else room.line(problem.expected, 1_000),
-        "received": "" if problem is None else room.line(problem.received, 1_000),
-    }
-
-
-def difference(room: Room, label: str, before: str, after: str) -> Block:
-    """Two texts, character by character.
-
-    >>> difference(Room(900), "what the repair changed", "{a", '{"a')["pieces"][1]
-    ['ins', '"']
-    """
-    pieces = differences(before, after)
-    if len(pieces) > _MAX_PIECES:
-        pieces = [("del", before), ("ins", after)]
-    shown = [[kind, room.text(text, 4_000)["text"]] for kind, text in pieces]
-    return {"b": "diff", "label": label, "pieces": shown}
-
-
-def stream(room: Room, label: str, pieces: Sequence[str]) -> list[Block]:
-    """The pieces in which a text came; past 400 the rest is one piece. Nothing if it came whole."""
-    if not pieces:
-        return []
-    rest = "".join(pieces[_MAX_PIECES:])
-    shown = [*pieces[:_MAX_PIECES], *([rest] if rest else [])]
-    cut = [room.text(piece, 4_000)["text"] for piece in shown]
-    return [folded({"b": "stream", "label": label, "pieces": cut})]
-
-
-def fault_note(room: Room, fault: Fault) -> list[Block]:
-    """A fault that was injected, and what it changed."""
-    told = [note(room, "fault", fault_line(fault))]
-    if fault.before or fault.after:
-        told.append(difference(room, "before and after the fault", fault.before, fault.after))
-    return told
-
-
-def nested(room: Room, trace: TraceLog, title: str) -> Block:
-    """The trace of a sub-agent, and its steps in a line each."""
-    return {
-        "b": "nested",
-        "label": "a sub-agent did this",
-        "title": room.line(title),
-        "steps": len(trace.steps),
-        "outcome": room.line(trace.outcome, 80),
-        "rows": [room.line(f"{step.kind}: {headline(step)}") for step in trace.steps[:MAX_ROWS]],
-        "cut": max(0, len(trace.steps) - MAX_ROWS),
-    }

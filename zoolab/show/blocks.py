@@ -10,35 +10,8 @@ from typing import Any
 from zoolab.errors import Problem
 from zoolab.jsontext import encode, pointer_to
 from zoolab.jsontext.values import NotJSON, to_json_value
-from zoolab.records import (
-    Decision,
-    Outcome,
-    Record,
-    Repair,
-    Reply,
-    Request,
-    Result,
-    ToolCall,
-    Verdict,
-)
-from zoolab.show.block_types import (
-    LINE,
-    MAX_ROWS,
-    Block,
-    Room,
-    check,
-    code,
-    difference,
-    facts,
-    fault_note,
-    folded,
-    message_row,
-    messages,
-    nested,
-    note,
-    remaining,
-    stream,
-)
+from zoolab.records import Decision, Outcome, Record, Repair, Reply, Request, Result, ToolCall, Verdict
+from zoolab.show.block_types import LINE, MAX_ROWS, Block, Room, folded
 from zoolab.show.definitions import define_blocks, parameters_of
 from zoolab.show.moment import Moment
 from zoolab.show.wording import (
@@ -101,7 +74,7 @@ def blocks(moment: Moment, room: Room | None = None) -> list[Block]:
     if original is None or original is given or isinstance(given, Decision):  # a permission tells it itself
         return told
     before = headline(moment.step._replace(record=original))
-    return [note(room, "info", f"Answered by hand. Before that it was: {before}"), *told]
+    return [room.note("info", f"Answered by hand. Before that it was: {before}"), *told]
 
 
 def blocks_of_record(moment: Moment, room: Room, record: Record) -> list[Block]:
@@ -130,8 +103,7 @@ def _request(moment: Moment, room: Room, request: Request) -> list[Block]:
     sent, known = request.prefix, moment.known
     reply = moment.reply
     counted_tokens = None if reply is None else counted(reply.usage, "prompt_tokens")
-    told = facts(
-        room,
+    told = room.facts(
         ("messages", f"{len(sent):,}, {len(sent) - known:,} of them new"),
         ("tools", count(len(request.tools), "tool") if request.tools else "none"),
         ("tool_choice", request.tool_choice),
@@ -141,10 +113,10 @@ def _request(moment: Moment, room: Room, request: Request) -> list[Block]:
     tools = _tools_of_turn(moment, room)
     first = max(0, len(sent) - MAX_ROWS)
     rows = [(message, index >= known) for index, message in enumerate(sent.since(first), first)]
-    told += remaining(room, first, "earlier message")
-    told += [messages(room, first, rows, old_limit=600), *tools]
+    told += room.remaining(first, "earlier message")
+    told += [room.messages(first, rows, old_limit=600), *tools]
     body = {key: value for key, value in request.body().items() if key != "messages"}
-    told.append(folded(code(room, "the body, but for the messages", pretty(body))))
+    told.append(folded(room.code("the body, but for the messages", pretty(body))))
     return told + [folded(block) for block in _sent(room, reply)]  # the reply says it, too
 
 
@@ -154,13 +126,13 @@ def _sent(room: Room, reply: Reply | None) -> list[Block]:
         return []
     fields = {key: value for key, value in reply.sent.items() if key != "messages"}
     if reply.sent_instead is None:
-        return [code(room, "sent with the request, by the model class", pretty(fields))]
+        return [room.code("sent with the request, by the model class", pretty(fields))]
     listed = reply.sent_instead["messages"]
     rows = [(m, True) for m in listed if isinstance(m, dict)] if isinstance(listed, list) else []
     told = "The request above is what zoolab made. What was sent instead is another conversation:"
-    instead = [note(room, "warn", told), messages(room, 0, rows)]
-    instead += remaining(room, len(rows) - MAX_ROWS, "message")
-    return [*instead, code(room, "what was sent instead, but for the messages", pretty(fields))]
+    instead = [room.note("warn", told), room.messages(0, rows)]
+    instead += room.remaining(len(rows) - MAX_ROWS, "message")
+    return [*instead, room.code("what was sent instead, but for the messages", pretty(fields))]
 
 
 def _tools_of_turn(moment: Moment, room: Room, chosen: str | None = None) -> list[Block]:
@@ -176,7 +148,7 @@ def _tools_of_turn(moment: Moment, room: Room, chosen: str | None = None) -> lis
     ]
     if not rows:
         return []
-    return [folded({"b": "tools", "rows": rows}), *remaining(room, len(states) - _MAX_TOOLS, "tool")]
+    return [folded({"b": "tools", "rows": rows}), *room.remaining(len(states) - _MAX_TOOLS, "tool")]
 
 
 def _states_of_tools(moment: Moment) -> dict[str, tuple[str, str]]:
@@ -202,22 +174,21 @@ def _note_on_choice(room: Room, request: Request | None) -> list[Block]:
         return []
     said = {"required": "the model had to call a tool", "none": "the model was not to call a tool"}
     told = said.get(choice, "the model had to call this tool")
-    return [note(room, "info", f"tool_choice was {choice}: {told}.")]
+    return [room.note("info", f"tool_choice was {choice}: {told}.")]
 
 
 def _tool_call(moment: Moment, room: Room, call: ToolCall) -> list[Block]:
     """The raw arguments, how they came, and the tool beside those that were offered."""
     reply = moment.step.reply
     told = _faults_of_call(moment, room)
-    told.append(code(room, f"arguments, {_as_they_came(moment)}", call.arguments))
+    told.append(room.code(f"arguments, {_as_they_came(moment)}", call.arguments))
     if not call.arguments:
-        told.append(note(room, "info", "There are no arguments; that stands for {}."))
-    told.append(note(room, "info", "This is text: nothing has run yet."))
-    told += stream(room, "the arguments as they came", list(_argument_pieces(reply, call.slot)))
+        told.append(room.note("info", "There are no arguments; that stands for {}."))
+    told.append(room.note("info", "This is text: nothing has run yet."))
+    told += room.stream("the arguments as they came", list(_argument_pieces(reply, call.slot)))
     told += _tools_of_turn(moment, room, chosen=call.name)
     told += _note_on_choice(room, moment.request)
-    told += facts(
-        room,
+    told += room.facts(
         ("id", call.id),
         ("id as the model gave it", None if call.original_id is None else call.original_id or "none"),
         ("read from", _ORIGINS.get(call.origin, call.origin)),
@@ -225,7 +196,7 @@ def _tool_call(moment: Moment, room: Room, call: ToolCall) -> list[Block]:
     )
     if not call.slot and reply is not None:
         said = content_of(reply.message)
-        told += [code(room, "the text of the reply", said, 4_000)] if said else []
+        told += [room.code("the text of the reply", said, 4_000)] if said else []
         told += _sent(room, reply)
     return told
 
@@ -235,7 +206,7 @@ def _faults_of_call(moment: Moment, room: Room) -> list[Block]:
     slot, reply = moment.step.slot, moment.reply
     faults = () if reply is None else reply.faults
     own = [fault for fault in faults if (fault.slot or 0) == (slot or 0)]
-    return [block for fault in own[:10] for block in fault_note(room, fault)]
+    return [block for fault in own[:10] for block in room.fault(fault)]
 
 
 def _as_they_came(moment: Moment) -> str:
@@ -250,15 +221,15 @@ def _reply(moment: Moment, room: Room, reply: Reply) -> list[Block]:
     """What the model answered when it asked for no tool."""
     said, others = content_of(reply.message), other_fields(reply.message)
     told = _faults_of_call(moment, room)
-    told.append(code(room, "the answer", said) if said else note(room, "warn", "The answer is empty."))
+    told.append(room.code("the answer", said) if said else room.note("warn", "The answer is empty."))
     contents = (delta.get("content") for delta in reply.pieces)
     pieces = [content for content in contents if isinstance(content, str) and content]
-    told += stream(room, "the answer as it came", pieces)
+    told += room.stream("the answer as it came", pieces)
     if others:
-        told.append(folded(code(room, "other fields of the message", pretty(others), 4_000)))
+        told.append(folded(room.code("other fields of the message", pretty(others), 4_000)))
     told += _tools_of_turn(moment, room)
     told += _note_on_choice(room, moment.request)
-    return told + facts(room, *_reply_facts(reply)) + _sent(room, reply)
+    return told + room.facts(*_reply_facts(reply)) + _sent(room, reply)
 
 
 def _reply_facts(reply: Reply | None) -> list[tuple[str, Any]]:
@@ -297,8 +268,7 @@ def _validate(moment: Moment, room: Room, verdict: Verdict) -> list[Block]:
     repair, tool = verdict.repair, moment.tool
     first = repair.problems if repair is not None and repair.accepted else verdict.problems
     told = _faults_of_call(moment, room)
-    told += facts(
-        room,
+    told += room.facts(
         ("verdict", headline(moment.step._replace(record=verdict))),
         ("attempt", f"{moment.step.attempt}" if moment.step.attempt > 1 else None),
         ("problems", count(len(verdict.problems), "problem") if verdict.problems else None),
@@ -307,9 +277,9 @@ def _validate(moment: Moment, room: Room, verdict: Verdict) -> list[Block]:
     if repair is not None:
         told += _repair(room, repair, tool)
     if verdict.arguments is not None:
-        told.append(code(room, "the arguments, parsed", pretty(verdict.arguments)))
+        told.append(room.code("the arguments, parsed", pretty(verdict.arguments)))
     elif not verdict.ok:
-        told.append(note(room, "error", "The call does not run, and the model is told why."))
+        told.append(room.note("error", "The call does not run, and the model is told why."))
     return told
 
 
@@ -317,12 +287,12 @@ def _checklist(room: Room, label: str, tool: Tool | None, problems: tuple[Proble
     """The questions in order: the first that failed, and those that it never came to."""
     found = problems[0].code if problems else None
     if found is not None and found not in GATES:
-        rows = [check(room, "bad", problem.code, problem) for problem in problems[:MAX_ROWS]]
+        rows = [room.check("bad", problem.code, problem) for problem in problems[:MAX_ROWS]]
         return {"b": "checks", "label": label, "rows": rows}
     reached = len(GATES) if found is None else GATES.index(found)
-    rows = [check(room, "ok", question) for question in _QUESTIONS[:reached]]
-    rows += [check(room, "bad", question, problems[0]) for question in _QUESTIONS[reached : reached + 1]]
-    rows += [check(room, "none", question) for question in _QUESTIONS[reached + 1 :]]
+    rows = [room.check("ok", question) for question in _QUESTIONS[:reached]]
+    rows += [room.check("bad", question, problems[0]) for question in _QUESTIONS[reached : reached + 1]]
+    rows += [room.check("none", question) for question in _QUESTIONS[reached + 1 :]]
     rows += _schema_rows(room, tool, problems if reached >= len(_QUESTIONS) else None)
     return {"b": "checks", "label": label, "rows": rows}
 
@@ -340,21 +310,21 @@ def _schema_rows(room: Room, tool: Tool | None, problems: tuple[Problem, ...] | 
         others = [problem for problem in others if problem not in own]
         told = f"{name}: {type_of(schema)}{'' if required else ', optional'}"
         state = "none" if problems is None else "bad" if own else "ok"
-        rows += [check(room, state, told, problem) for problem in own or [Problem("", pointer, "", "")]]
+        rows += [room.check(state, told, problem) for problem in own or [Problem("", pointer, "", "")]]
     return rows + [
-        check(room, "bad", problem.pointer or "the arguments", problem) for problem in others[:MAX_ROWS]
+        room.check("bad", problem.pointer or "the arguments", problem) for problem in others[:MAX_ROWS]
     ]
 
 
 def _repair(room: Room, repair: Repair, tool: Tool | None) -> list[Block]:
     if repair.proposed is None:
-        return [note(room, "warn", f"Not repaired: {repair.silence}.")]
+        return [room.note("warn", f"Not repaired: {repair.silence}.")]
     if repair.proposed == repair.raw:
-        return [note(room, "warn", "A repair was tried and changed nothing.")]
+        return [room.note("warn", "A repair was tried and changed nothing.")]
     said = "accepted: it meets the schema" if repair.accepted else "refused: it does not meet the schema"
     return [
-        note(room, "info" if repair.accepted else "warn", f"A repair proposed other arguments; {said}."),
-        difference(room, "what the repair changed", repair.raw, repair.proposed),
+        room.note("info" if repair.accepted else "warn", f"A repair proposed other arguments; {said}."),
+        room.difference("what the repair changed", repair.raw, repair.proposed),
         _checklist(room, "what the repair proposed", tool, repair.remaining),
     ]
 
@@ -367,15 +337,14 @@ def _execute(moment: Moment, room: Room, outcome: Outcome) -> list[Block]:
         permission = _CHOICES.get(decision.choice, decision.choice)
     else:
         permission = "needs none" if asked is None else "not given: a value was, in place of running it"
-    told = [code(room, "the Python call", _python_call(moment))]
+    told = [room.code("the Python call", _python_call(moment))]
     if error is None:
         told.append(_returned(room, outcome.value))
     else:
-        told.append(note(room, "error", f"{error.code}: {error.message}"))
+        told.append(room.note("error", f"{error.code}: {error.message}"))
     if outcome.stdout:
-        told.append(code(room, "what it printed; the model does not see it", outcome.stdout))
-    told += facts(
-        room,
+        told.append(room.code("what it printed; the model does not see it", outcome.stdout))
+    told += room.facts(
         ("duration", duration(outcome.duration_ms)),
         ("timeout", f"{tool.timeout:g} s" if tool is not None and tool.timeout is not None else "none"),
         ("permission", permission),
@@ -386,9 +355,9 @@ def _execute(moment: Moment, room: Room, outcome: Outcome) -> list[Block]:
         ("its thread", "still runs: Python cannot stop it" if outcome.still_running else None),
     )
     if outcome.fault is not None:
-        told += fault_note(room, outcome.fault)
+        told += room.fault(outcome.fault)
     if isinstance(outcome.trace, TraceLog):
-        told.append(nested(room, outcome.trace, as_text(call.arguments.get("task", ""))))
+        told.append(room.nested(outcome.trace, as_text(call.arguments.get("task", ""))))
     return told
 
 
@@ -405,7 +374,7 @@ def _decision(moment: Moment, room: Room, decision: Decision) -> list[Block]:
         "choice": room.line(decision.choice, 20),
         "reason": room.line(decision.reason, 400),
     }
-    return [asked, folded(code(room, "the Python call", _python_call(moment)))]
+    return [asked, folded(room.code("the Python call", _python_call(moment)))]
 
 
 def _python_call(moment: Moment) -> str:
@@ -416,26 +385,25 @@ def _python_call(moment: Moment) -> str:
 def _returned(room: Room, value: Any) -> Block:
     if isinstance(value, Shown):
         kept = "" if value.size is None else f"; the trace file keeps the beginning of {size(value.size)}"
-        return code(room, f"it returned{kept}", value.text)
-    return code(room, f"it returned, {type(value).__name__}"[:LINE], python_form(value))
+        return room.code(f"it returned{kept}", value.text)
+    return room.code(f"it returned, {type(value).__name__}"[:LINE], python_form(value))
 
 
 def _result(moment: Moment, room: Room, result: Result) -> list[Block]:
     """How a value became a tool message, and which call that answers."""
     cut = f"{size(result.data_bytes)} -> {size(result.sent_bytes)}"
     told = _value(moment, room)
-    told.append(code(room, "the text that the model gets", result.content))
+    told.append(room.code("the text that the model gets", result.content))
     if result.truncated:
-        told.append(note(room, "warn", f"Cut for the model: {cut}. The trace keeps the sizes."))
+        told.append(room.note("warn", f"Cut for the model: {cut}. The trace keeps the sizes."))
     if result.loop_detected:
         told.append(
-            note(room, "warn", f"Loop detected: the same call, the same result, {result.repeats} times.")
+            room.note("warn", f"Loop detected: the same call, the same result, {result.repeats} times.")
         )
-    row = message_row(room, len(moment.step.messages) - 1, result.message, new=True, limit=2_000)
+    row = room.message(len(moment.step.messages) - 1, result.message, new=True, limit=2_000)
     told.append(folded({"b": "messages", "rows": [row]}))
     told.append(_flow(moment, room, result))
-    return told + facts(
-        room,
+    return told + room.facts(
         ("size", cut if result.truncated else size(result.data_bytes)),
         ("error", result.error_code),
         ("same call, same result", f"{result.repeats} times in a row" if result.repeats > 1 else None),
@@ -445,18 +413,18 @@ def _result(moment: Moment, room: Room, result: Result) -> list[Block]:
 def _value(moment: Moment, room: Room) -> list[Block]:
     outcome = moment.call.outcome
     if outcome is None:
-        return [note(room, "info", "The call did not run: there is no value, only what was wrong.")]
+        return [room.note("info", "The call did not run: there is no value, only what was wrong.")]
     if outcome.error is not None:
-        return [note(room, "error", f"{outcome.error.code}: {outcome.error.message}")]
+        return [room.note("error", f"{outcome.error.code}: {outcome.error.message}")]
     if isinstance(outcome.value, Shown):
-        return [folded(code(room, "what the file keeps of the value", outcome.value.text))]
+        return [folded(room.code("what the file keeps of the value", outcome.value.text))]
     kind = type(outcome.value).__name__
-    value = folded(code(room, f"the Python value, {kind}", python_form(outcome.value)))
+    value = folded(room.code(f"the Python value, {kind}", python_form(outcome.value)))
     try:
         text = pretty(to_json_value(outcome.value))
     except NotJSON as error:
-        return [value, note(room, "error", f"It has no form in JSON: {error}")]
-    return [value, folded(code(room, "the value as JSON", text, 4_000))]
+        return [value, room.note("error", f"It has no form in JSON: {error}")]
+    return [value, folded(room.code("the value as JSON", text, 4_000))]
 
 
 def _flow(moment: Moment, room: Room, result: Result) -> Block:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, cast, get_origin
 
 from zoolab.errors import ZoolabError
 from zoolab.lint import Finding, lint
-from zoolab.show.block_types import MAX_ROWS, Block, Room, code, facts, folded, note, remaining
+from zoolab.show.block_types import MAX_ROWS, Block, Room, folded
 from zoolab.show.wording import as_text, count, pretty, python_form, type_of
 from zoolab.tokens import tokens_in
 from zoolab.tools import Tool, ToolRegistry
@@ -32,10 +32,9 @@ def define_blocks(room: Room, registry: ToolRegistry) -> list[Block]:
     """
     tools = list(registry)
     if not tools:
-        return [note(room, "info", "No tools: the model can only answer.")]
+        return [room.note("info", "No tools: the model can only answer.")]
     total = tokens_in(tools=(tool.schema() for tool in tools))
-    blocks = facts(
-        room,
+    blocks = room.facts(
         ("tools", count(len(tools), "tool")),
         ("cost of all", f"about {total:,} tokens in every request (an estimate: 4 characters a token)"),
     )
@@ -45,7 +44,7 @@ def define_blocks(room: Room, registry: ToolRegistry) -> list[Block]:
             break
         blocks += _tool(room, tool, forbidden=registry.denies(tool.name))
         shown.append(tool)
-    blocks += remaining(room, len(tools) - len(shown), "tool")
+    blocks += room.remaining(len(tools) - len(shown), "tool")
     return blocks + _findings_together(room, shown)
 
 
@@ -65,8 +64,7 @@ def _tool(room: Room, tool: Tool, forbidden: bool) -> list[Block]:
     parameters += [(name, None, False) for name in python if name not in named]  # such as the context
     rows = [_field(room, name, python.get(name), *more) for name, *more in parameters[:MAX_ROWS]]
     blocks: list[Block] = [{"b": "fields", "label": room.line(f"{tool.name}{written}", 400), "rows": rows}]
-    blocks += facts(
-        room,
+    blocks += room.facts(
         ("description", as_text(tool.description) or "none"),
         ("cost", f"about {tokens_in(tools=[tool.schema()]):,} tokens (an estimate)"),
         ("risk", tool.risk if tool.risk != "safe" else None),
@@ -75,7 +73,7 @@ def _tool(room: Room, tool: Tool, forbidden: bool) -> list[Block]:
         ("allowed", "no: a call is refused" if forbidden else None),
         ("results", f"untrusted data from {tool.untrusted}" if tool.untrusted else None),
     )
-    schema = code(room, f"{tool.name}: the schema that the model sees", pretty(tool.parameters), 6_000)
+    schema = room.code(f"{tool.name}: the schema that the model sees", pretty(tool.parameters), 6_000)
     return [*blocks, folded(schema), *_findings(room, tool)]
 
 
@@ -118,7 +116,7 @@ def _findings(room: Room, tool: Tool) -> list[Block]:
     try:
         found = lint(tool)
     except _BROKEN as error:
-        return [note(room, "error", f"{tool.name}: the schema cannot be checked: {error}")]
+        return [room.note("error", f"{tool.name}: the schema cannot be checked: {error}")]
     return [_finding(room, finding) for finding in found[:MAX_ROWS]]
 
 
@@ -132,4 +130,4 @@ def _findings_together(room: Room, tools: list[Tool]) -> list[Block]:
 
 
 def _finding(room: Room, finding: Finding) -> Block:
-    return note(room, "error" if finding.severity == "error" else "warn", f"{finding.rule}: {finding}")
+    return room.note("error" if finding.severity == "error" else "warn", f"{finding.rule}: {finding}")

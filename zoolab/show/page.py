@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from zoolab.records import Decision, Message, Outcome, Record, Request, Step
-from zoolab.show.block_types import Room, fault_note, message_row
+from zoolab.show.block_types import Room
 from zoolab.show.blocks import MAX_BYTES, blocks_of_record
 from zoolab.show.html_blocks import render_blocks, render_message
 from zoolab.show.markup import Html, block, clipped, code, facts, folded, join, note, style_sheet, tag
@@ -107,7 +107,7 @@ def _outcome(trace: TraceLog) -> Html:
     return join(
         tag("p", mark, class_="outcome"),
         block(trace.error, "the error that ended the run") if trace.error is not None else None,
-        render_blocks(fault_note(Room(20_000), trace.fault)) if trace.fault is not None else None,
+        render_blocks(Room(20_000).fault(trace.fault)) if trace.fault is not None else None,
     )
 
 
@@ -297,7 +297,7 @@ def _ending(trace: TraceLog) -> Html:
 
 
 def _message_item(messages: list[Message], n: int) -> Html:
-    row = message_row(Room(20_000), n, messages[n], new=True, limit=1_000)
+    row = Room(20_000).message(n, messages[n], limit=1_000)
     return tag("li", render_message(row, name=f"messages[{n}]"), value=n + 1)
 
 

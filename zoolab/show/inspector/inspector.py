@@ -14,7 +14,7 @@ import traitlets
 from zoolab.errors import InvalidInput, ReplayMiss, ZoolabError
 from zoolab.jsontext import excerpt
 from zoolab.records import KINDS, Model, Outcome, Record
-from zoolab.show.block_types import Room, note, sendable
+from zoolab.show.block_types import Room, sendable
 from zoolab.show.inspector import forks
 from zoolab.show.inspector.compare import compare
 from zoolab.show.inspector.driver import Driver
@@ -98,7 +98,7 @@ class View:
             panel["marks"].append("stale")
         held = self.driver is not None and self.driver.holds
         if trace is self.trace and held and seq == len(trace) - 1:
-            kept = note(Room(400), "info", "Your edit is kept: it goes on with the next step.")
+            kept = Room(400).note("info", "Your edit is kept: it goes on with the next step.")
             panel["blocks"].insert(0, kept)
         return panel
 

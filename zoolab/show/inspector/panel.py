@@ -12,7 +12,7 @@ from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode, encode_line, is_utf8
 from zoolab.loop.about import about
 from zoolab.records import Record, Reply, Request, Result, ToolCall
-from zoolab.show.block_types import MAX_ROWS, Block, Room, both_ends, messages, note, sendable
+from zoolab.show.block_types import MAX_ROWS, Block, Room, sendable
 from zoolab.show.blocks import blocks
 from zoolab.show.inspector.code import code_of
 from zoolab.show.inspector.edits import fields_of
@@ -57,7 +57,7 @@ def panel_of(moment: Moment) -> dict[str, Any]:
     told_blocks = blocks(moment)
     if left_out:
         told_of = f"{count(left_out, 'text')} too long to be edited here: use steps.answer(...) in Python."
-        told_blocks.append(note(line, "info", told_of))
+        told_blocks.append(line.note("info", told_of))
     return {
         "seq": moment.seq,
         "kind": step.kind,
@@ -182,7 +182,7 @@ def _full_tab(moment: Moment, room: Room) -> list[Block]:
     known = len(held) - appended
     rows = [(message, index >= known) for index, message in enumerate(held.since(before), before)]
     share = max(200, room.left // (3 * max(1, len(rows))))
-    return [{**messages(room, before, rows, share, share), "before": before}]
+    return [{**room.messages(before, rows, share, share), "before": before}]
 
 
 def _raw_tab(moment: Moment, room: Room) -> Block:
@@ -193,25 +193,25 @@ def _raw_tab(moment: Moment, room: Room) -> Block:
             size = sum(map(len, moment.trace.journal.frozen(moment.trace.revisions[moment.seq])))
             if size > _MAX_BODY:
                 told = f"The body has {size:,} characters: too many to show. See Full for its end."
-                return note(room, "info", told)
+                return room.note("info", told)
             label, body = _body(moment, request)
-            return both_ends(room, label, pretty(body))
+            return room.both_ends(label, pretty(body))
         case ToolRegistry() as tools:
-            return both_ends(room, "tools, as each request carries them", pretty(tools.schemas()))
+            return room.both_ends("tools, as each request carries them", pretty(tools.schemas()))
         case Result() as result:
             label = "the tool message, as the next request carries it"
-            return both_ends(room, label, pretty(result.message))
+            return room.both_ends(label, pretty(result.message))
         case ToolCall() | Reply() if step.reply is not None:
             reply = step.reply
             if reply.raw is not None:
-                return both_ends(room, "the response, as it came", pretty(reply.raw))
+                return room.both_ends("the response, as it came", pretty(reply.raw))
             if reply.pieces:
                 lines = "\n".join(as_text(piece) for piece in islice(reply.pieces, 2_000))
-                return both_ends(room, "the deltas of the response, as they came", lines)
+                return room.both_ends("the deltas of the response, as they came", lines)
             label = "the message of the reply; the trace has no response body"
-            return both_ends(room, label, pretty(reply.message))
+            return room.both_ends(label, pretty(reply.message))
         case _:
-            return note(room, "info", "Nothing is on the wire in this step: it happens in Python.")
+            return room.note("info", "Nothing is on the wire in this step: it happens in Python.")
 
 
 def _body(moment: Moment, request: Request) -> tuple[str, dict[str, Any]]:
