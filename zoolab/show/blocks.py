@@ -136,7 +136,7 @@ def _sent(room: Room, reply: Reply | None) -> list[Block]:
 
 
 def _tools_of_turn(moment: Moment, room: Room, chosen: str | None = None) -> list[Block]:
-    """The tools of a turn: offered to the model, chosen by it, or withheld from it, and why."""
+    """The tools of a turn: offered to the model, chosen by it, or withheld from it, and why; the choice."""
     states = _states_of_tools(moment)
     if chosen is not None:
         state, why = states.pop(chosen, ("unknown", "no tool has this name"))
@@ -146,9 +146,14 @@ def _tools_of_turn(moment: Moment, room: Room, chosen: str | None = None) -> lis
         {"name": room.line(name, 80), "state": state, "why": room.line(why)}
         for name, (state, why) in list(states.items())[:_MAX_TOOLS]
     ]
-    if not rows:
-        return []
-    return [folded({"b": "tools", "rows": rows}), *room.remaining(len(states) - _MAX_TOOLS, "tool")]
+    told = [folded({"b": "tools", "rows": rows})] if rows else []
+    told += room.remaining(len(states) - _MAX_TOOLS, "tool")
+    choice = "auto" if moment.request is None else moment.request.tool_choice
+    if choice != "auto" and not isinstance(moment.step.record, Request):
+        said = {"required": "the model had to call a tool", "none": "the model was not to call a tool"}
+        had_to = said.get(choice, "the model had to call this tool")
+        told.append(room.note("info", f"tool_choice was {choice}: {had_to}."))
+    return told
 
 
 def _states_of_tools(moment: Moment) -> dict[str, tuple[str, str]]:
@@ -168,15 +173,6 @@ def _states_of_tools(moment: Moment) -> dict[str, tuple[str, str]]:
     return states
 
 
-def _note_on_choice(room: Room, request: Request | None) -> list[Block]:
-    choice = "auto" if request is None else request.tool_choice
-    if choice == "auto":
-        return []
-    said = {"required": "the model had to call a tool", "none": "the model was not to call a tool"}
-    told = said.get(choice, "the model had to call this tool")
-    return [room.note("info", f"tool_choice was {choice}: {told}.")]
-
-
 def _tool_call(moment: Moment, room: Room, call: ToolCall) -> list[Block]:
     """The raw arguments, how they came, and the tool beside those that were offered."""
     reply = moment.step.reply
@@ -187,7 +183,6 @@ def _tool_call(moment: Moment, room: Room, call: ToolCall) -> list[Block]:
     told.append(room.note("info", "This is text: nothing has run yet."))
     told += room.stream("the arguments as they came", list(_argument_pieces(reply, call.slot)))
     told += _tools_of_turn(moment, room, chosen=call.name)
-    told += _note_on_choice(room, moment.request)
     told += room.facts(
         ("id", call.id),
         ("id as the model gave it", None if call.original_id is None else call.original_id or "none"),
@@ -228,7 +223,6 @@ def _reply(moment: Moment, room: Room, reply: Reply) -> list[Block]:
     if others:
         told.append(folded(room.code("other fields of the message", pretty(others), 4_000)))
     told += _tools_of_turn(moment, room)
-    told += _note_on_choice(room, moment.request)
     return told + room.facts(*_reply_facts(reply)) + _sent(room, reply)
 
 
@@ -290,9 +284,10 @@ def _checklist(room: Room, label: str, tool: Tool | None, problems: tuple[Proble
         rows = [room.check("bad", problem.code, problem) for problem in problems[:MAX_ROWS]]
         return {"b": "checks", "label": label, "rows": rows}
     reached = len(GATES) if found is None else GATES.index(found)
-    rows = [room.check("ok", question) for question in _QUESTIONS[:reached]]
-    rows += [room.check("bad", question, problems[0]) for question in _QUESTIONS[reached : reached + 1]]
-    rows += [room.check("none", question) for question in _QUESTIONS[reached + 1 :]]
+    rows = []
+    for number, question in enumerate(_QUESTIONS):
+        state = "ok" if number < reached else "bad" if number == reached else "none"
+        rows.append(room.check(state, question, problems[0] if number == reached else None))
     rows += _schema_rows(room, tool, problems if reached >= len(_QUESTIONS) else None)
     return {"b": "checks", "label": label, "rows": rows}
 
@@ -337,9 +332,13 @@ def _execute(moment: Moment, room: Room, outcome: Outcome) -> list[Block]:
         permission = _CHOICES.get(decision.choice, decision.choice)
     else:
         permission = "needs none" if asked is None else "not given: a value was, in place of running it"
-    told = [room.code("the Python call", _python_call(moment))]
-    if error is None:
-        told.append(_returned(room, outcome.value))
+    told = [room.code("the Python call", python_call(moment.call.call.name or "tool", moment.call.arguments))]
+    value = outcome.value
+    if error is None and isinstance(value, Shown):
+        kept = "" if value.size is None else f"; the trace file keeps the beginning of {size(value.size)}"
+        told.append(room.code(f"it returned{kept}", value.text))
+    elif error is None:
+        told.append(room.code(f"it returned, {type(value).__name__}"[:LINE], python_form(value)))
     else:
         told.append(room.note("error", f"{error.code}: {error.message}"))
     if outcome.stdout:
@@ -374,19 +373,12 @@ def _decision(moment: Moment, room: Room, decision: Decision) -> list[Block]:
         "choice": room.line(decision.choice, 20),
         "reason": room.line(decision.reason, 400),
     }
-    return [asked, folded(room.code("the Python call", _python_call(moment)))]
-
-
-def _python_call(moment: Moment) -> str:
-    call = moment.step.call
-    return python_call("tool" if call is None else call.name, moment.call.arguments)
-
-
-def _returned(room: Room, value: Any) -> Block:
-    if isinstance(value, Shown):
-        kept = "" if value.size is None else f"; the trace file keeps the beginning of {size(value.size)}"
-        return room.code(f"it returned{kept}", value.text)
-    return room.code(f"it returned, {type(value).__name__}"[:LINE], python_form(value))
+    return [
+        asked,
+        folded(
+            room.code("the Python call", python_call(moment.call.call.name or "tool", moment.call.arguments))
+        ),
+    ]
 
 
 def _result(moment: Moment, room: Room, result: Result) -> list[Block]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from zoolab.records import Decision, Message, Outcome, Record, Request, Step
+from zoolab.records import Decision, Outcome, Record, Request, Step
 from zoolab.show.block_types import Room
 from zoolab.show.blocks import MAX_BYTES, blocks_of_record
 from zoolab.show.html_blocks import render_blocks, render_message
@@ -64,7 +64,7 @@ def render_page(trace: TraceLog) -> str:
         tag("meta", charset="utf-8"),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("title", f"zoolab: {one_line(prompt_of(trace), 60)}"),
-        _style(),
+        tag("style", style_sheet("zoolab.show", "story.css", ".zoolab-story")),
     )
     body = tag(
         "body", tag("main", tag("h1", "The story of a run"), *_story(trace), class_="zoolab-story page")
@@ -79,11 +79,8 @@ def render_fragment(trace: TraceLog, most: int = MAX_STEPS) -> str:
     >>> render_fragment(Trace.record(walk("Hi", [], Scripted(["Hello"]))))[:26]
     '<div class="zoolab-story">'
     """
-    return tag("div", _style(), *_story(trace, most), class_="zoolab-story")
-
-
-def _style() -> Html:
-    return tag("style", style_sheet("zoolab.show", "story.css", ".zoolab-story"))
+    style = tag("style", style_sheet("zoolab.show", "story.css", ".zoolab-story"))
+    return tag("div", style, *_story(trace, most), class_="zoolab-story")
 
 
 def _story(trace: TraceLog, most: int = MAX_STEPS) -> Iterator[Html]:
@@ -136,7 +133,10 @@ def _turns(trace: TraceLog, most: int) -> Iterator[Html]:
     for (turn, defines), items in groupby(_cards(trace, most), lambda item: item[0]):
         title = "Before the first turn" if defines else f"Turn {turn}"
         shown = list(items)
-        summary = "" if defines else _summary(shown[0][1])
+        done, summary = shown[0][1].turn, ""
+        if not defines and done is not None and done.reply is not None:
+            names = [call.call.name for call in done.calls.values()]
+            summary = f"the model asks for {listed(names, 4)}" if names else "the model answers"
         steps = tag("ol", *(card for _, _, card in shown), class_="steps")
         yield tag("section", _heading(title, summary), steps, aria_label=title)
 
@@ -145,11 +145,14 @@ def _cards(trace: TraceLog, most: int) -> Iterator[tuple[tuple[int, bool], Momen
     """The items of the list of steps, each with its turn and whether it defines the tools."""
     room, previous, turns = _MAX_CARDS, -1, trace.turns
     for seq in _chosen(trace.steps, most):
-        moment = Moment(trace, seq, turns)
+        moment, gap = Moment(trace, seq, turns), None
         shown = _card(moment, "trace", brief=room <= 0)
         room -= len(shown.encode())
-        step = moment.step
-        yield (step.turn, step.kind == "define"), moment, join(_gap(previous, seq), shown)
+        if seq > previous + 1:
+            which = f"Step {seq:,} is" if seq == previous + 2 else f"Steps {previous + 2:,} to {seq:,} are"
+            left_out = note(f"{which} left out of this page; trace.steps has them all.")
+            gap = tag("li", left_out, class_="gap", value=previous + 2)
+        yield (moment.step.turn, moment.step.kind == "define"), moment, join(gap, shown)
         previous = seq
 
 
@@ -160,21 +163,27 @@ def _card(moment: Moment, name: str, brief: bool = False, depth: int = 0) -> Htm
     original = None if brief else _original(moment)
     if not brief:
         size = MAX_BYTES if depth == 0 else MAX_BYTES // 4
-        content = [_body(moment, step.record, size)]
+        content = [render_blocks(blocks_of_record(moment, Room(size), step.record))]
         content.append(_sub_agent(moment, f"{name}.steps[{seq}].record.trace", depth))
         if original is not None:
             asked = isinstance(original, Decision)
             summary = "What was asked" if asked else "This step was edited. What it was before"
             before = _lead(step._replace(record=original), 2_000)
-            content.append(folded(summary, before, _body(moment, original, size)))
+            held = render_blocks(blocks_of_record(moment, Room(size), original))
+            content.append(folded(summary, before, held))
     number = tag("span", f"step {seq + 1:,} of {len(moment.trace.steps):,}", class_="of")
     title = tag("h4", tag("span", step.kind, class_="kind"), " ", number, class_="jp-toc-ignore")
+    where = None
+    if step.call is not None:
+        attempt = f" · attempt {step.attempt}" if step.attempt > 1 else None
+        slot = f" · slot {step.slot} · "
+        where = tag("p", code(step.call.name), slot, code(step.call.id), attempt, class_="where")
     change = None if brief else tag("span", change_as_text(moment.change), class_="change")
     return tag(
         "li",
         tag(
             "article",
-            tag("header", title, _where(step), _status(step, original)),
+            tag("header", title, where, _status(step, original)),
             _lead(step, 200 if brief else 2_000),
             *content,
             tag("footer", change, " ", tag("code", f"{name}.steps[{seq}]")),
@@ -187,10 +196,6 @@ def _card(moment: Moment, name: str, brief: bool = False, depth: int = 0) -> Htm
 def _lead(step: Step, limit: int) -> Html:
     text = headline(step)
     return tag("p", clipped(text[:1].upper() + text[1:], limit), class_="lead")
-
-
-def _body(moment: Moment, record: Record, size: int) -> Html:
-    return render_blocks(blocks_of_record(moment, Room(size), record))
 
 
 def _original(moment: Moment) -> Record | None:
@@ -227,14 +232,6 @@ def _inner_cards(trace: TraceLog, name: str) -> Iterator[Html]:
         yield made if room > 0 else _card(moment, name, brief=True, depth=1)
 
 
-def _where(step: Step) -> Html | None:
-    if step.call is None:
-        return None
-    slot = f" · slot {step.slot} · "
-    attempt = f" · attempt {step.attempt}" if step.attempt > 1 else None
-    return tag("p", code(step.call.name), slot, code(step.call.id), attempt, class_="where")
-
-
 def _status(step: Step, original: Record | None) -> Html:
     mark = tag("span", _MARKS[step.status], aria_hidden="true")
     why = join(": ", code(step.error_code)) if step.error_code else None
@@ -257,48 +254,25 @@ def _chosen(steps: list[Step], most: int) -> list[int]:
     return [*range(first), *errors, *range(total - last, total)]
 
 
-def _gap(previous: int, seq: int) -> Html | None:
-    missing = seq - previous - 1
-    if missing < 1:
-        return None
-    which = f"Step {seq:,} is" if missing == 1 else f"Steps {previous + 2:,} to {seq:,} are"
-    left_out = note(f"{which} left out of this page; trace.steps has them all.")
-    return tag("li", left_out, class_="gap", value=previous + 2)
-
-
-def _summary(moment: Moment) -> str:
-    """What the model did in the turn of a step."""
-    turn = moment.turn
-    if turn is None or turn.reply is None:
-        return ""
-    names = [call.call.name for call in turn.calls.values()]
-    return f"the model asks for {listed(names, 4)}" if names else "the model answers"
-
-
 def _ending(trace: TraceLog) -> Html:
     messages = trace.messages
     first = min(len(messages), _MAX_MESSAGES // 3)
     last = max(first, len(messages) - (_MAX_MESSAGES - first))
-    left_out = tag("li", note(f"{count(last - first, 'message')} left out of this page"), class_="gap")
+    items = []
+    for n in (*range(first), *range(last, len(messages))):
+        if n == last > first:
+            left_out = note(f"{count(last - first, 'message')} left out of this page")
+            items.append(tag("li", left_out, class_="gap"))
+        row = Room(20_000).message(n, messages[n], limit=1_000)
+        items.append(tag("li", render_message(row, name=f"messages[{n}]"), value=n + 1))
     title = "messages[] at the end"
     return tag(
         "section",
         _heading(title, count(len(messages), "message")),
-        tag(
-            "ol",
-            *(_message_item(messages, n) for n in range(first)),
-            left_out if last > first else None,
-            *(_message_item(messages, n) for n in range(last, len(messages))),
-            class_="messages",
-        ),
+        tag("ol", *items, class_="messages"),
         _outcome(trace) if trace.error is not None else None,
         aria_label=title,
     )
-
-
-def _message_item(messages: list[Message], n: int) -> Html:
-    row = Room(20_000).message(n, messages[n], limit=1_000)
-    return tag("li", render_message(row, name=f"messages[{n}]"), value=n + 1)
 
 
 def _heading(title: str, remark: str) -> Html:
