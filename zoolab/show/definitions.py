@@ -19,17 +19,7 @@ _BROKEN = (ZoolabError, AttributeError, TypeError, ValueError, LookupError, Recu
 
 
 def define_blocks(room: Room, registry: ToolRegistry) -> list[Block]:
-    """The tools of a run: fields, findings and costs of each.
-
-    >>> from zoolab import ToolRegistry, tool
-    >>> @tool
-    ... def add(a: int, b: int = 0) -> int:
-    ...     "Add two integers."
-    ...     return a + b
-    >>> blocks = define_blocks(Room(60_000), ToolRegistry([add]))
-    >>> blocks[1]["label"], blocks[1]["rows"][1]["default"]
-    ('add(a: int, b: int = 0) -> int', '0')
-    """
+    """The tools of a run: fields, findings and costs of each."""
     tools = list(registry)
     if not tools:
         return [room.note("info", "No tools: the model can only answer.")]

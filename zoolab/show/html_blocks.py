@@ -13,11 +13,7 @@ _PROSE = ("the answer", "the text of the reply")
 
 
 def render_blocks(blocks: list[Block]) -> Html:
-    """The blocks in order; those that are marked as details are folded.
-
-    >>> render_blocks([{"b": "note", "tone": "info", "text": "No tools."}])
-    '<p class="note">No tools.</p>'
-    """
+    """The blocks in order; those that are marked as details are folded."""
     made = []
     for each in blocks:
         fold = each.get("fold") and each["b"] != "note"

@@ -68,21 +68,13 @@ def tag(name: str, /, *children: str | None, **attributes: str | int | None) -> 
 
 
 def join(*children: str | None) -> Html:
-    """Children side by side; text is escaped.
-
-    >>> join("<", tag("code", "x"), None)
-    '&lt;<code>x</code>'
-    """
+    """Children side by side; text is escaped."""
     given = (child for child in children if child is not None)
     return Html("".join(c if isinstance(c, Html) else escape(visible(c), quote=False) for c in given))
 
 
 def visible(text: str) -> str:
-    """Text whose control characters and lone surrogates can be seen; else as it is.
-
-    >>> visible("a\\x00b\\r"), visible("\\ud800")
-    ('a␀b␍', '\\\\ud800')
-    """
+    """Text whose control characters and lone surrogates can be seen; else as it is."""
     if text.isprintable():
         return text
     text = text.translate(_PICTURES)
@@ -90,11 +82,7 @@ def visible(text: str) -> str:
 
 
 def clipped(text: str, limit: int = MAX_TEXT) -> str:
-    """Text for a line, cut at `limit` characters.
-
-    >>> clipped("abcdef", 3)
-    'abc… (6 characters)'
-    """
+    """Text for a line, cut at `limit` characters."""
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text):,} characters)"
 
 
@@ -135,11 +123,7 @@ def block(
 
 
 def table(caption: str, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Html:
-    """A table; the first cell of a row names the row.
-
-    >>> table("Problems", ["Where"], [["/a"]]).count("scope")
-    2
-    """
+    """A table; the first cell of a row names the row."""
     body = []
     for first, *others in rows:
         labelled = zip(headings[1:], others, strict=True)
@@ -150,11 +134,7 @@ def table(caption: str, headings: Sequence[str], rows: Iterable[Sequence[str]]) 
 
 
 def facts(*pairs: tuple[str, str | None]) -> Html | None:
-    """Names and values; a value of None is left out, and so is a list of nothing.
-
-    >>> facts(("id", "call_1"), ("origin", None))
-    '<dl class="facts"><div><dt>id</dt><dd>call_1</dd></div></dl>'
-    """
+    """Names and values; a value of None is left out, and so is a list of nothing."""
     shown = [tag("div", tag("dt", name), tag("dd", value)) for name, value in pairs if value is not None]
     return tag("dl", *shown, class_="facts") if shown else None
 

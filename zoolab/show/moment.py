@@ -98,13 +98,7 @@ def moments_of(trace: TraceLog) -> Iterator[Moment]:
 
 
 def kind_after(moment: Moment) -> Kind | None:
-    """The kind of step that a walk goes on with after its last one; None at its end.
-
-    >>> from zoolab import Scripted, run
-    >>> trace = run("Hi", [], Scripted([[("fly", {})], "I cannot."]))
-    >>> [kind_after(Moment(trace, seq)) for seq in (0, 2, 3, 4, 6)]
-    ['request', 'validate', 'result', 'request', None]
-    """
+    """The kind of step that a walk goes on with after its last one; None at its end."""
     step, slot = moment.step, moment.step.slot
     calls = moment.turn.calls if moment.turn is not None else {}
     more = slot is not None and slot + 1 < len(calls)

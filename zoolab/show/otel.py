@@ -80,12 +80,7 @@ Attributes = dict[str, Any]
 def to_otel(
     trace: TraceLog, provider: TracerProvider | None = None, *, content: bool = False
 ) -> list[ReadableSpan]:
-    """The spans of a trace, each before those within it; see `Trace.to_otel`.
-
-    >>> from zoolab import Scripted, run
-    >>> [span.name for span in to_otel(run("Hi", [], Scripted(["Hello"])))]
-    ['invoke_agent', 'chat scripted']
-    """
+    """The spans of a trace, each before those within it; see `Trace.to_otel`."""
     # Who answered, if nobody said it: perhaps a script. The conventions allow a name of one's own.
     name = as_name(trace.meta.get("provider")) or "zoolab"
     exporter = Exporter(trace.run_id, provider, SCHEMA_URL, name, content)
@@ -292,11 +287,7 @@ def as_name(value: object) -> str | None:
 
 
 def as_number(value: object, kind: type[int] | type[float]) -> int | float | None:
-    """A number that fits 64 bits; None for anything else.
-
-    >>> as_number(1, float), as_number(1.5, int), as_number(True, int), as_number(10**30, int)
-    (1.0, None, None, None)
-    """
+    """A number that fits 64 bits; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, (int, kind)) or not abs(value) < 1 << 63:
         return None
     return kind(value)
@@ -316,11 +307,7 @@ def member(value: object, name: str) -> Mapping[str, Any]:
 
 
 def encode_messages(messages: Sequence[Message]) -> str:
-    """The last of the messages in the conventions' form, as many as there is room for.
-
-    >>> encode_messages([{"role": "user", "content": "Hi"}])
-    '[{"role":"user","parts":[{"type":"text","content":"Hi"}]}]'
-    """
+    """The last of the messages in the conventions' form, as many as there is room for."""
     kept: list[str] = []
     room = MAX_MESSAGES
     for message in reversed(messages):
@@ -465,20 +452,12 @@ class Window(NamedTuple):
     end: int
 
     def part(self, start: int, end: int) -> Window:
-        """What of it lies between the two.
-
-        >>> Window(10, 20).part(5, 15), Window(10, 20).part(30, 40)
-        (Window(start=10, end=15), Window(start=20, end=20))
-        """
+        """What of it lies between the two."""
         start = min(max(start, self.start), self.end)
         return Window(start, min(max(end, start), self.end))
 
     def latest(self, start: int, length: int) -> Window:
-        """A part of this length from `start` on, or from earlier, if there is no room for it.
-
-        >>> Window(10, 20).latest(12, 5), Window(10, 20).latest(18, 5)
-        (Window(start=12, end=17), Window(start=15, end=20))
-        """
+        """A part of this length from `start` on, or from earlier, if there is no room for it."""
         start = min(start, self.end - length)
         return self.part(start, start + length)
 

@@ -52,13 +52,7 @@ _OUTCOMES = {
 
 
 def render_page(trace: TraceLog) -> str:
-    """The story as a whole HTML page.
-
-    >>> from zoolab import Scripted, Trace, walk
-    >>> page = render_page(Trace.record(walk("Hi", [], Scripted(["Hello"]))))
-    >>> page.startswith("<!doctype html>"), "<script" in page
-    (True, False)
-    """
+    """The story as a whole HTML page."""
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
@@ -73,12 +67,7 @@ def render_page(trace: TraceLog) -> str:
 
 
 def render_fragment(trace: TraceLog, most: int = MAX_STEPS) -> str:
-    """The story as a part of another page, a notebook's output for instance, with about `most` steps.
-
-    >>> from zoolab import Scripted, Trace, walk
-    >>> render_fragment(Trace.record(walk("Hi", [], Scripted(["Hello"]))))[:26]
-    '<div class="zoolab-story">'
-    """
+    """The story as a part of another page, a notebook's output for instance, with about `most` steps."""
     style = tag("style", style_sheet("zoolab.show", "story.css", ".zoolab-story"))
     return tag("div", style, *_story(trace, most), class_="zoolab-story")
 

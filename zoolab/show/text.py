@@ -22,23 +22,13 @@ WIDTH = 2_000
 
 
 def details(moment: Moment) -> list[str]:
-    """What a terminal shows of a step below its headline.
-
-    >>> from zoolab import Scripted, run
-    >>> details(Moment(run("Hi", [], Scripted(["Hello"])), 2))
-    ['the answer: Hello']
-    """
+    """What a terminal shows of a step below its headline."""
     lines = [line for block in blocks(moment) if not block.get("fold") for line in _lines(block)]
     return [line if len(line) <= WIDTH else f"{line[:WIDTH]}… ({len(line):,} characters)" for line in lines]
 
 
 def display_lines(trace: TraceLog) -> list[str]:
-    """One line for people about each result: the tool, whether it worked, how long it took, its value.
-
-    >>> from zoolab import Scripted, run
-    >>> display_lines(run("Hi", [], Scripted([[("fly", {})], "I cannot."])))
-    ['[fly] unknown_tool: "arguments: expected no tools at all, received ...]
-    """
+    """One line for people about each result: the tool, whether it worked, how long it took, its value."""
     lines = []
     for call in (call for turn in trace.turns for call in turn.calls.values() if call.result is not None):
         outcome, verdict = call.outcome, call.verdict
@@ -92,12 +82,7 @@ MAX_BLOCK = 20_000
 
 
 def to_markdown(trace: TraceLog) -> str:
-    """The protocol of a run; see `Trace.to_markdown`.
-
-    >>> from zoolab import Scripted, run
-    >>> print(to_markdown(run("Hi", [], Scripted(["Hello"]))).splitlines()[2])
-    ## Turn 1
-    """
+    """The protocol of a run; see `Trace.to_markdown`."""
     blocks = [f"# Protocol of run {trace.run_id}"]
     for turn, steps in groupby(enumerate(trace.steps), key=lambda pair: pair[1].turn):
         if turn:

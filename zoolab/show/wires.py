@@ -70,13 +70,7 @@ class Wires:
 
 
 def show_wires(trace: TraceLog, turn: int = 1) -> Wires:
-    """One turn of a trace in every format; see `Trace.show_wires`.
-
-    >>> from zoolab import Scripted, run
-    >>> wires = show_wires(run("Hi", [], Scripted(["Hello"])))
-    >>> wires.bodies["responses"].body, wires.replies["anthropic"].body["content"]
-    ({'input': [{'role': 'user', 'content': 'Hi'}]}, [{'type': 'text', 'text': 'Hello'}])
-    """
+    """One turn of a trace in every format; see `Trace.show_wires`."""
     steps = [step for step in trace.steps if step.turn == turn]
     request = next((step.record for step in steps if isinstance(step.record, Request)), None)
     if not isinstance(request, Request):

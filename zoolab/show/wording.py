@@ -70,11 +70,7 @@ def headline(step: Step) -> str:
 
 
 def count(number: int, noun: str) -> str:
-    """A number of things.
-
-    >>> count(1, "step"), count(5000, "step")
-    ('1 step', '5,000 steps')
-    """
+    """A number of things."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
@@ -162,11 +158,7 @@ def type_of(schema: Any, depth: int = 3) -> str:
 
 
 def calls_of(message: Message) -> list[tuple[str, str, str]]:
-    """The name, id and arguments of each call in a message.
-
-    >>> calls_of({"role": "assistant", "tool_calls": [{"id": "x", "function": {"name": "f"}}]})
-    [('f', 'x', '')]
-    """
+    """The name, id and arguments of each call in a message."""
     found: list[tuple[str, str, str]] = []
     calls = message.get("tool_calls")
     for call in calls if isinstance(calls, list) else []:
@@ -201,12 +193,7 @@ def content_of(message: Message) -> str:
 
 
 def change_as_text(diff: MessagesDiff) -> str:
-    """How `messages[]` changed, in words.
-
-    >>> from zoolab.trace.log import MessagesDiff
-    >>> change_as_text(MessagesDiff(2, (), ({"role": "user", "content": "Hi"},)))
-    'messages[]: 2 -> 3 messages: + user "Hi"'
-    """
+    """How `messages[]` changed, in words."""
     if diff.removed or diff.added:
         return f"messages[]: {diff}"
     return f"messages[] unchanged ({count(diff.kept, 'message')})"
@@ -232,11 +219,7 @@ def differences(before: str, after: str) -> list[tuple[str, str]]:
 
 
 def common_ends(one: Sequence[Any], other: Sequence[Any]) -> tuple[int, int]:
-    """How many items two sequences have in common at their start, and of the rest at their end.
-
-    >>> common_ends("abcd", "abxd")
-    (2, 1)
-    """
+    """How many items two sequences have in common at their start, and of the rest at their end."""
     least = min(len(one), len(other))
     head = next((i for i in range(least) if one[i] != other[i]), least)
     least -= head
@@ -250,11 +233,7 @@ def one_line(text: str, limit: int) -> str:
 
 
 def listed(items: list[str], most: int) -> str:
-    """Names one after the other, at most so many.
-
-    >>> listed(["add", "mul", "div"], 2)
-    'add, mul, and 1 more'
-    """
+    """Names one after the other, at most so many."""
     more = len(items) - most
     shown = [one_line(item, 80) for item in items[:most]]
     return ", ".join(shown + ([f"and {more:,} more"] if more > 0 else []))
@@ -268,12 +247,7 @@ def prompt_of(trace: TraceLog) -> str:
 
 
 def totals_of(trace: TraceLog) -> dict[str, Any]:
-    """Tokens as the endpoint counted them, with those of sub-agents, time, errors of the steps, turns, calls.
-
-    >>> from zoolab import Scripted, run
-    >>> totals_of(run("Hi", [], Scripted(["Hello"])))["turns"]
-    1
-    """
+    """Tokens as the endpoint counted them, with those of sub-agents, time, errors of the steps, turns, calls."""
     steps = trace.steps
     sent, received = tokens_used(steps)
     ms = round(trace.started[-1] * 1000, 1) if steps else 0

@@ -34,13 +34,7 @@ class Comparison:
 
 
 def compare(one: TraceLog, other: TraceLog) -> Comparison:
-    """Align two traces by kind of step, tool and slot.
-
-    >>> from zoolab import Scripted, run
-    >>> comparison = compare(*(run("Hi", [], Scripted([said])) for said in ("Hello", "Good day")))
-    >>> comparison.pairs, comparison.diverges
-    ([(0, 0), (1, 1), (2, 2)], (2, 2))
-    """
+    """Align two traces by kind of step, tool and slot."""
     pairs = list(align(one.steps, other.steps))
     parts = (
         (a, b)

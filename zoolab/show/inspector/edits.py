@@ -22,11 +22,7 @@ _MAX_TEXT = 1 << 20
 
 
 def fields_of(record: Record) -> list[Field]:
-    """What may be edited of a record: of each field its path, its name for people, its text and form.
-
-    >>> fields_of(ToolCall(1, 0, "call_1", "add", '{"a": 1}'))[1]["text"]
-    '{"a": 1}'
-    """
+    """What may be edited of a record: of each field its path, its name for people, its text and form."""
     fields: list[tuple[str, str, str, str]] = []
     match record:
         case ToolRegistry():

@@ -34,13 +34,7 @@ from zoolab.trace.log import TraceLog
 
 
 def look(trace: TraceLog, seq: int, record: Record) -> TraceLog:
-    """The trace up to a step that holds `record` instead, and `messages[]` as they would be. Runs nothing.
-
-    >>> from zoolab import Scripted, run
-    >>> trace = run("Hi", [], Scripted(["Hello"]))
-    >>> look(trace, 2, Reply({"role": "assistant", "content": "Good day"})).messages[-1]["content"]
-    'Good day'
-    """
+    """The trace up to a step that holds `record` instead, and `messages[]` as they would be. Runs nothing."""
     child = type(trace)()
     child.meta = {**trace.meta, "parent": trace.run_id, "forked_at": seq}
     child.options = dict(trace.options)
@@ -83,11 +77,6 @@ def replay(trace: TraceLog, seq: int, record: Record | None, recording: Model | 
     Raises:
         ReplayMiss: A request or a call comes that the trace does not hold; shows the nearest one. Its
             `trace` is the child so far.
-
-    >>> from zoolab import Scripted, run
-    >>> trace = run("Hi", [], Scripted(["Hello"]))
-    >>> replay(trace, 1, None).answer
-    'Hello'
     """
     model: Any = trace.options.get("model")
     if recording is None and isinstance(model, Replay) and model.live is None:

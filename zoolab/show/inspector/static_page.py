@@ -68,11 +68,6 @@ def render_interactive_page(trace: TraceLog, room: int = MAX_PANELS) -> str:
         trace: The trace.
         room: Bytes of panels. Of a long trace the first steps and those with errors are kept, and the
             page says how many there are.
-
-    >>> from zoolab import Scripted, run
-    >>> page = render_interactive_page(run("Hi", [], Scripted(["Hello"])))
-    >>> page.count("<script"), "connect-src 'none'" in page, "://" in page
-    (2, True, False)
     """
     story, data = render_fragment(trace), _data(trace, room)
     # The module of the widget, and what stands in for its kernel.
