@@ -247,7 +247,7 @@ def prompt_of(trace: TraceLog) -> str:
 
 
 def totals_of(trace: TraceLog) -> dict[str, Any]:
-    """Tokens as the endpoint counted them, with those of sub-agents, time, errors of the steps, turns, calls."""
+    """Tokens as the endpoints counted them, with those of sub-agents; time, errors, turns, calls."""
     steps = trace.steps
     sent, received = tokens_used(steps)
     ms = round(trace.started[-1] * 1000, 1) if steps else 0
