@@ -60,10 +60,6 @@ _QUESTIONS = ("the tool exists", "the tool is allowed", "the arguments are one J
 def blocks(moment: Moment, room: Room | None = None) -> list[Block]:
     """What happened in a step, as plain data.
 
-    Args:
-        moment: The step and its trace.
-        room: How many bytes the blocks may have.
-
     >>> from zoolab import Scripted, run
     >>> [block["b"] for block in blocks(Moment(run("Hi", [], Scripted(["Hello"])), 2))]
     ['code', 'facts']

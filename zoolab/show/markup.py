@@ -94,13 +94,9 @@ def code(text: str, limit: int = 200) -> Html:
 def block(
     text: str | Iterable[tuple[str, str]], label: str, style: str = "raw", limit: int = MAX_TEXT
 ) -> Html:
-    """A text with its line breaks: `raw` as code, `prose` as speech.
+    """A text, or its pieces, each with "ins", "del" or "" for neither: `raw` as code, `prose` as speech.
 
-    Args:
-        text: The text, or its pieces, each with "ins", "del" or "" for neither.
-        label: What it is; a screen reader says it if the text is long enough to be scrolled.
-        style: Its class.
-        limit: Characters that are shown.
+    A screen reader says the label if the text is long enough to be scrolled.
 
     >>> block("one", "the answer", "prose")
     '<pre class="prose"><code>one</code></pre>'

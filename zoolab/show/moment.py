@@ -14,10 +14,7 @@ from zoolab.trace.summary import MessagesDiff
 class Moment:
     """A trace at one of its steps.
 
-    Args:
-        trace: The trace.
-        seq: The number of the step.
-        turns: `trace.turns`, if they are at hand already.
+    `turns` are those of the trace, if they are at hand already.
 
     >>> from zoolab import Scripted, run
     >>> moment = Moment(run("Hi", [], Scripted(["Hello"])), 2)

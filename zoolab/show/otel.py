@@ -32,7 +32,7 @@ from zoolab.trace.log import TraceLog
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan
     from opentelemetry.sdk.trace.id_generator import IdGenerator
-    from opentelemetry.trace import Span, Tracer, TracerProvider
+    from opentelemetry.trace import Span, TracerProvider
 
 #: The last release of OpenTelemetry's conventions that defines gen_ai.*: they have since moved to a
 #: repository of their own, which has released nothing yet.
@@ -83,7 +83,7 @@ def to_otel(
     """The spans of a trace, each before those within it; see `Trace.to_otel`."""
     # Who answered, if nobody said it: perhaps a script. The conventions allow a name of one's own.
     name = as_name(trace.meta.get("provider")) or "zoolab"
-    exporter = Exporter(trace.run_id, provider, SCHEMA_URL, name, content)
+    exporter = Exporter(trace.run_id, provider, name, content)
     _Walk(exporter, trace, window_of(trace)).write(as_name(trace.meta.get("agent")))
     return exporter.spans
 
@@ -356,22 +356,26 @@ def _asked(call: object) -> dict[str, Any]:
 class Exporter:
     """Makes the spans of one export; their ids are the same at every export of the run.
 
-    Args:
-        run_id: The name of the run, from which all ids come.
-        provider: Whose processors receive the spans; None for no one's.
-        schema_url: The version of the conventions.
-        name: Whose format the messages have.
-        content: Whether what was said may be told.
-
-    Raises:
-        InvalidInput: The SDK is not installed, or `provider` is not a provider.
+    `name` says whose format the messages have, `content` whether they may be told. Raises `InvalidInput` if
+    the SDK is not installed, or `provider` is not a provider.
     """
 
-    def __init__(
-        self, run_id: str, provider: TracerProvider | None, schema_url: str, name: str, content: bool
-    ) -> None:
+    def __init__(self, run_id: str, provider: TracerProvider | None, name: str, content: bool) -> None:
         self.provider, self.content = name, content
-        self._tracer = _tracer(provider, schema_url)
+        try:
+            from opentelemetry.sdk.trace import TracerProvider as Provider
+            from opentelemetry.sdk.trace.sampling import ALWAYS_ON
+            from opentelemetry.trace import TracerProvider as AnyProvider
+        except ImportError:
+            advice = "pip install 'zoolab[otel]'"
+            raise InvalidInput("to_otel needs the package opentelemetry-sdk", advice=advice) from None
+        if provider is None:
+            provider = Provider(ALWAYS_ON, shutdown_on_exit=False)
+        elif not isinstance(provider, AnyProvider):
+            expected = "a TracerProvider of OpenTelemetry"
+            raise InvalidInput(f"a provider is {excerpt(provider)}", expected=expected)
+        # A copy: the provider keeps its tracers, and another export may be using this one.
+        self._tracer = copy(provider.get_tracer("zoolab", schema_url=SCHEMA_URL))
         self._tracer.id_generator = cast("IdGenerator", _Ids(run_id))  # type: ignore[attr-defined]
         #: The spans so far, in the order in which they began to be written.
         self.spans: list[ReadableSpan] = []
@@ -386,10 +390,7 @@ class Exporter:
         error: Failure | None = None,
         kind: Literal["INTERNAL", "CLIENT"] = "INTERNAL",
     ) -> Iterator[Span]:
-        """One span, around those within it. Attributes that are None are left out.
-
-        `error` gives it the status ERROR, and its code is the attribute `error.type`.
-        """
+        """One span, around those within it. Attributes that are None are left out."""
         from opentelemetry.context import Context
         from opentelemetry.sdk.trace import ReadableSpan
         from opentelemetry.trace import SpanKind, Status, StatusCode, set_span_in_context
@@ -426,23 +427,6 @@ class _Ids:
     def _number(self, salt: str, size: int) -> int:
         text = self._run_id.encode("utf-8", "surrogatepass")
         return int.from_bytes(blake2b(text, digest_size=size, salt=salt.encode()).digest())
-
-
-def _tracer(provider: TracerProvider | None, schema_url: str) -> Tracer:
-    try:
-        from opentelemetry.sdk.trace import TracerProvider as Provider
-        from opentelemetry.sdk.trace.sampling import ALWAYS_ON
-        from opentelemetry.trace import TracerProvider as AnyProvider
-    except ImportError:
-        raise InvalidInput(
-            "to_otel needs the package opentelemetry-sdk", advice="pip install 'zoolab[otel]'"
-        ) from None
-    if provider is None:
-        provider = Provider(ALWAYS_ON, shutdown_on_exit=False)
-    elif not isinstance(provider, AnyProvider):
-        raise InvalidInput(f"a provider is {excerpt(provider)}", expected="a TracerProvider of OpenTelemetry")
-    # A copy: the provider keeps its tracers, and another export may be using this one.
-    return copy(provider.get_tracer("zoolab", schema_url=schema_url))
 
 
 class Window(NamedTuple):

@@ -210,17 +210,14 @@ def _sub_agent(moment: Moment, name: str, depth: int) -> Html | None:
     told = f"a sub-agent: {count(len(inner), 'step')}, {count(len(inner.errors), 'error')}, {end}"
     if depth or not len(inner):
         return tag("p", told)
-    more = len(inner) - _MAX_INNER
-    steps = tag("ol", *_inner_cards(inner, name), class_="steps")
-    return folded(told, steps, note(f"and {count(more, 'more step')}, left out here") if more > 0 else None)
-
-
-def _inner_cards(trace: TraceLog, name: str) -> Iterator[Html]:
-    room = _MAX_INNER_BYTES
-    for moment, _ in zip(moments_of(trace), range(_MAX_INNER), strict=False):
-        made = _card(moment, name, brief=room <= 0, depth=1)
+    cards, room = [], _MAX_INNER_BYTES
+    for each, _ in zip(moments_of(inner), range(_MAX_INNER), strict=False):
+        made = _card(each, name, brief=room <= 0, depth=1)
         room -= len(made.encode())
-        yield made if room > 0 else _card(moment, name, brief=True, depth=1)
+        cards.append(made if room > 0 else _card(each, name, brief=True, depth=1))
+    more = len(inner) - _MAX_INNER
+    left_out = note(f"and {count(more, 'more step')}, left out here") if more > 0 else None
+    return folded(told, tag("ol", *cards, class_="steps"), left_out)
 
 
 def _status(step: Step, original: Record | None) -> Html:

@@ -106,7 +106,8 @@ def _turn(trace: TraceLog, turn: int, steps: list[tuple[int, Step]]) -> Iterator
             yield f"### Request\n\n{_block(sent)}"
     if reply is not None:
         yield f"### Reply\n\n{_block(reply.message)}"
-    said = [f"- `{step.kind}` {_inline(headline(step))}" for _, step in steps[1:]]
+    lines = ((step.kind, " ".join(headline(step).split())) for _, step in steps[1:])
+    said = [f"- `{kind}` " + re.sub(r"([\\`*_<>\[\]#|&])", r"\\\1", line) for kind, line in lines]
     if said:
         yield "### Steps\n\n" + "\n".join(said)
     yield f"### messages[] before\n\n{_block(trace.messages_at(first))}"
@@ -120,7 +121,3 @@ def _block(value: Any) -> str:
         text = text[:MAX_BLOCK] + f"\n... {len(text) - MAX_BLOCK:,} more characters"
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
     return f"{fence}json\n{text}\n{fence}"
-
-
-def _inline(text: str) -> str:
-    return re.sub(r"([\\`*_<>\[\]#|&])", r"\\\1", " ".join(text.split()))

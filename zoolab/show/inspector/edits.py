@@ -35,10 +35,8 @@ def fields_of(record: Record) -> list[Field]:
             fields = [("tool_choice", "tool_choice", record.tool_choice, "text")]
             first = max(0, len(record.prefix) - MAX_ROWS)
             for index, message in enumerate(record.prefix.since(first), first):
-                content, label = (
-                    message.get("content"),
-                    f"messages[{index}], {excerpt(message.get('role'), 40)}",
-                )
+                content = message.get("content")
+                label = f"messages[{index}], {excerpt(message.get('role'), 40)}"
                 plain = content is None or isinstance(content, str)
                 text, form = (content or "", "text") if plain else (_json(content), "json")
                 fields.append((f"messages/{index}/content", label, text, form))
@@ -58,18 +56,13 @@ def fields_of(record: Record) -> list[Field]:
                 fields.append(("error", "the error", record.error.message, "text"))
         case Result():
             fields = [("content", "the text that the model gets", record.content, "text")]
-    return [
-        {"field": field, "label": visible(label), "text": text, "form": form}
-        for field, label, text, form in fields
-    ]
+    return [{"field": f, "label": visible(label), "text": t, "form": form} for f, label, t, form in fields]
 
 
 def edited(record: Record, edits: Iterable[Any]) -> Record:
     """The record with the edited texts in it; a text that was not changed leaves its field as it is.
 
-    Args:
-        record: What the step holds.
-        edits: Objects with `field` and `text`, as `fields_of` names them.
+    The edits are objects with `field` and `text`, as `fields_of` names them.
 
     Raises:
         InvalidInput: There is no such field, or its text is not what it takes; the record stays as it is.

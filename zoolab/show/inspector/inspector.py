@@ -21,7 +21,7 @@ from zoolab.show.inspector.driver import Driver
 from zoolab.show.inspector.edits import edited
 from zoolab.show.inspector.overview import first_error, overview_of, packed
 from zoolab.show.inspector.panel import add_note, notes_of, panel_of
-from zoolab.show.inspector.static_page import display_both, kept_story, story_of
+from zoolab.show.inspector.static_page import kept_story, story_of
 from zoolab.show.moment import Moment
 from zoolab.tools import ToolRegistry
 from zoolab.trace.calls import Turn
@@ -179,7 +179,12 @@ class Inspector(anywidget.AnyWidget):
 
     def _ipython_display_(self) -> None:
         """The widget, and the story in an output of its own, which is kept up to date."""
-        self._kept = display_both(*self._widget(), self.trace)
+        from IPython import display as shown
+
+        display: Any = shown.display
+        widget, metadata = self._widget()
+        display(widget, metadata=metadata, raw=True)
+        self._kept = display(kept_story(self.trace), raw=True, display_id=True)
 
     def _widget(self) -> tuple[dict[str, Any], dict[str, Any]]:
         bundle = super()._repr_mimebundle_()

@@ -24,11 +24,7 @@ _MAX_LEDGER = 8_000
 
 
 def overview_of(trace: TraceLog, stale_from: int | None = None) -> dict[str, Any]:
-    """What the rail, the slider and the ledger show.
-
-    Args:
-        trace: The trace.
-        stale_from: The steps from here on are marked as out of date.
+    """What the rail, the slider and the ledger show. The steps from `stale_from` on are out of date.
 
     >>> from zoolab import Scripted, run
     >>> overview = overview_of(run("Hi", [], Scripted(["Hello"])))
@@ -39,6 +35,8 @@ def overview_of(trace: TraceLog, stale_from: int | None = None) -> dict[str, Any
     tools, named = _tools(steps)
     wrong = {error.seq for error in errors_of(steps)}
     stale = len(steps) if stale_from is None else stale_from
+    parent, forked_at = trace.meta.get("parent"), trace.meta.get("forked_at")
+    at = forked_at if type(forked_at) is int else None
     marks = [_marks(trace, seq, seq in wrong) | (STALE if seq >= stale else 0) for seq in range(len(steps))]
     return {
         "run_id": _short(trace.run_id, 80),
@@ -55,7 +53,7 @@ def overview_of(trace: TraceLog, stale_from: int | None = None) -> dict[str, Any
         "length": [revision.length for revision in revisions],
         "branch": [revision.branch for revision in revisions],
         "ledger": _ledgers(trace),
-        "parent": _parent(trace),
+        "parent": {"run_id": _short(parent, 80), "forked_at": at} if isinstance(parent, str) else None,
         "totals": totals_of(trace),
     }
 
@@ -136,13 +134,6 @@ def _ledgers(trace: TraceLog) -> list[dict[str, Any]]:
                 "size": [len(text.encode("utf-8", "replace")) for text in frozen],
             }
     return ledgers
-
-
-def _parent(trace: TraceLog) -> dict[str, Any] | None:
-    parent, forked = trace.meta.get("parent"), trace.meta.get("forked_at")
-    if not isinstance(parent, str):
-        return None
-    return {"run_id": _short(parent, 80), "forked_at": forked if type(forked) is int else None}
 
 
 def _short(value: Any, limit: int) -> str:

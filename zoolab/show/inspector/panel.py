@@ -153,15 +153,10 @@ def _change_in_tokens(moment: Moment, change: MessagesDiff) -> str:
 def list_patch(before: Sequence[Any], after: Sequence[Any], start: int = 0) -> list[Operation]:
     """The operations that turn one list into the other, in the order in which they are applied.
 
-    Args:
-        before: The old list, or its end.
-        after: The new list, or its end.
-        start: How many equal items come before both.
+    `start` equal items come before both.
 
     >>> list_patch(["a", "b"], ["a", "c", "d"])
     [{'op': 'replace', 'path': '/1', 'value': 'c'}, {'op': 'add', 'path': '/2', 'value': 'd'}]
-    >>> list_patch(["a", "b", "c"], ["a", "c"])
-    [{'op': 'remove', 'path': '/1'}]
     """
     # As they are written in JSON: true is not 1, and 0 is not 0.0.
     old, new = list(map(encode, before)), list(map(encode, after))

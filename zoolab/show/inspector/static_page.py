@@ -64,10 +64,8 @@ _PAGE = """\
 def render_interactive_page(trace: TraceLog, room: int = MAX_PANELS) -> str:
     """A page to step through, which runs one script, its own, and can connect to nothing.
 
-    Args:
-        trace: The trace.
-        room: Bytes of panels. Of a long trace the first steps and those with errors are kept, and the
-            page says how many there are.
+    The panels have `room` bytes: of a long trace the first steps and those with errors are kept, and the
+    page says how many there are.
     """
     story, data = render_fragment(trace), _data(trace, room)
     # The module of the widget, and what stands in for its kernel.
@@ -148,12 +146,3 @@ def story_of(trace: TraceLog) -> str:
 def kept_story(trace: TraceLog) -> dict[str, Any]:
     """An output of its own: of one output a notebook shows the widget and nothing else, dead or alive."""
     return {"text/html": f"{_KEPT}{story_of(trace)}</div>", "text/plain": ""}
-
-
-def display_both(widget: dict[str, Any], metadata: dict[str, Any], trace: TraceLog) -> Any:
-    """Display a widget and the story that is kept; returns the handle by which the story is replaced."""
-    from IPython import display as shown
-
-    display: Any = shown.display
-    display(widget, metadata=metadata, raw=True)
-    return display(kept_story(trace), raw=True, display_id=True)
