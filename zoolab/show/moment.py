@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from zoolab.records import Decision, Kind, Outcome, Reply, Request, Result, Step, ToolCall, Verdict
 from zoolab.tools import Tool, ToolRegistry
@@ -37,13 +38,6 @@ class Moment:
         return self.seq == len(self.trace.steps) - 1
 
     @property
-    def steps(self) -> range:
-        """The numbers of the steps of the same turn."""
-        if self.turn is not None:
-            return range(self.turn.seq, self.turn.end)
-        return range(self.turns[0].seq if self.turns else len(self.trace.steps))
-
-    @property
     def call(self) -> Call:
         """The call that the step belongs to, and what became of it; an empty one if it belongs to none."""
         slot, empty = self.step.slot, Call(ToolCall(self.step.turn, 0, "", "", ""), 0)
@@ -51,11 +45,8 @@ class Moment:
 
     @property
     def tools(self) -> ToolRegistry:
-        """The tools of the run; none if the trace does not say."""
-        steps = self.trace.steps
-        first = (0, *range(min(self.seq, 2_000) + 1))
-        registries = (steps[seq].record for seq in first)
-        return next((record for record in registries if isinstance(record, ToolRegistry)), ToolRegistry())
+        """The tools of the run, as far as it has come."""
+        return tools_of(self.trace, self.seq)
 
     @property
     def tool(self) -> Tool | None:
@@ -86,6 +77,12 @@ class Moment:
         if self.seq > 0:
             return self.trace.diff(self.seq - 1, self.seq)
         return MessagesDiff(0, (), tuple(self.trace.messages_at(0)))
+
+
+def tools_of(trace: TraceLog, last: int = 2_000) -> ToolRegistry:
+    """The tools of a run, of its steps until `last`; none if the trace does not say."""
+    records = (step.record for step in islice(trace.steps, min(last, 2_000) + 1))
+    return next((record for record in records if isinstance(record, ToolRegistry)), ToolRegistry())
 
 
 def moments_of(trace: TraceLog) -> Iterator[Moment]:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import NotStrictJSON, encode, excerpt, parse_json
 from zoolab.records import Failure, Message, Outcome, Reply, Request
-from zoolab.tools import ToolRegistry
+from zoolab.show.moment import tools_of
 from zoolab.trace.calls import Call, Turn
 from zoolab.trace.frame import faults_by_step
 from zoolab.trace.log import TraceLog
@@ -95,8 +95,7 @@ class _Walk:
         self._exporter, self._trace, self._depth = exporter, trace, depth
         self._times = Timeline(trace, window)
         self._faults = faults_by_step(trace)
-        registries = (step.record for step in trace.steps if isinstance(step.record, ToolRegistry))
-        self._tools = next(registries, ToolRegistry())
+        self._tools = tools_of(trace)
 
     def write(self, agent: str | None, parent: Span | None = None) -> None:
         turns = self._trace.turns

@@ -10,7 +10,6 @@ from typing import Any
 
 from zoolab.errors import InvalidInput, ModelError
 from zoolab.jsontext import excerpt
-from zoolab.records import Request
 from zoolab.show.markup import Html, block, clipped, code, join, note, tag, visible
 from zoolab.show.wording import as_text
 from zoolab.trace.log import TraceLog
@@ -71,14 +70,13 @@ class Wires:
 
 def show_wires(trace: TraceLog, turn: int = 1) -> Wires:
     """One turn of a trace in every format; see `Trace.show_wires`."""
-    steps = [step for step in trace.steps if step.turn == turn]
-    request = next((step.record for step in steps if isinstance(step.record, Request)), None)
-    if not isinstance(request, Request):
-        turns = sorted({step.turn for step in trace.steps if isinstance(step.record, Request)})
-        known = f"one of 1 to {turns[-1]}" if turns else "a trace with a request"
+    turns = trace.turns
+    found = next((each for each in turns if each.number == turn), None)
+    if found is None:
+        known = f"one of 1 to {turns[-1].number}" if turns else "a trace with a request"
         raise InvalidInput(f"there is no turn {excerpt(turn)}", expected=known)
-    bodies = {name: _made(name, translate, request) for name in FORMATS}
-    reply = next((step.reply for step in steps if step.reply is not None), None)
+    bodies = {name: _made(name, translate, found.request) for name in FORMATS}
+    reply = found.reply
     replies = {} if reply is None else {n: _made(n, translate_reply, reply.message) for n in FORMATS}
     return Wires(turn, MappingProxyType(bodies), MappingProxyType(replies))
 

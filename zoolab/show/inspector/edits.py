@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, cast
 
@@ -80,8 +80,8 @@ def edited(record: Record, edits: Iterable[Any]) -> Record:
     unknown = [field for field in texts if field not in known]
     if unknown:
         raise InvalidInput(f"{excerpt(unknown[0])} cannot be edited here", expected=fields)
-    changed = {field: text for field, text in texts.items() if _lines(text) != _lines(known[field])}
-    return _with(record, changed) if changed else record
+    others = {field: text for field, text in texts.items() if _lines(text) != _lines(known[field])}
+    return _with(record, others) if others else record
 
 
 def _lines(text: str) -> list[str]:
@@ -133,11 +133,7 @@ def _with(record: Record, texts: dict[str, str]) -> Record:
     """The record with other texts in some of its fields."""
     match record:
         case ToolRegistry():
-            made = ToolRegistry(_edited_tool(tool, texts) for tool in record)
-            for tool in record:
-                if record.denies(tool.name):
-                    made.deny(tool.name)
-            return made
+            return changed(record, lambda tool: _edited_tool(tool, texts))
         case Request():
             messages = list(record.messages)
             for field, text in texts.items():
@@ -161,6 +157,15 @@ def _with(record: Record, texts: dict[str, str]) -> Record:
             return replace(record, error=replace(error, message=texts["error"]))
         case _:
             return replace(record, **cast("Any", texts))
+
+
+def changed(tools: ToolRegistry, change: Callable[[Tool], Tool]) -> ToolRegistry:
+    """A registry of the changed tools; what was forbidden stays so."""
+    made = ToolRegistry(map(change, tools))
+    for tool in tools:
+        if tools.denies(tool.name):
+            made.deny(tool.name)
+    return made
 
 
 def _edited_tool(tool: Tool, texts: dict[str, str]) -> Tool:

@@ -46,6 +46,8 @@ from zoolab.records import (
     Step,
     ToolCall,
 )
+from zoolab.show.inspector.edits import changed
+from zoolab.show.moment import tools_of
 from zoolab.show.wording import one_line, pretty
 from zoolab.steps.tool_call import message_with_calls
 from zoolab.tools import Tool, ToolRegistry, ToolReturn
@@ -161,12 +163,7 @@ def live(
 
 
 def verbs_of(trace: TraceLog, model: Model | None = None, recording: Model | None = None) -> dict[str, Any]:
-    """Which of the three ways there are, and what the last one costs; `model` answers in place of the run's.
-
-    >>> from zoolab import Scripted, run
-    >>> verbs_of(run("Hi", [], Scripted(["Hello"])))["live_costs"]
-    'asks the script again: costs nothing, and it may have ended'
-    """
+    """Which of the three ways there are, and what the last one costs; `model` answers in place of the run's."""
     model = model or trace.options.get("model")
     answered = recording is not None or any(step.reply is not None for step in trace.steps)
     return {"look": True, "replay": answered, "live": model is not None, "live_costs": _costs(model)}
@@ -311,11 +308,9 @@ class RememberedPermissions(Permissions):
 
 
 class RememberedTools:
-    """The tools of a trace, which give again what they gave in it; they never run.
+    """The tools of a trace, which give again what they gave in it, first what they gave after `seq`.
 
-    Args:
-        trace: The trace.
-        seq: Where the fork is: what came after it is given first.
+    They never run.
     """
 
     def __init__(self, trace: TraceLog, seq: int) -> None:
@@ -327,16 +322,11 @@ class RememberedTools:
         ]
         self._given = _Memory((call for call in calls if _ran(call.outcome)), seq)
         self.permissions = RememberedPermissions(_Memory(calls, seq))
-        tools = next((s.record for s in trace.steps if isinstance(s.record, ToolRegistry)), ToolRegistry())
-        self.registry = self.remembering(tools)
+        self.registry = self.remembering(tools_of(trace))
 
     def remembering(self, tools: ToolRegistry) -> ToolRegistry:
         """The same tools, without what they do."""
-        registry = ToolRegistry(map(self._remembering, tools))
-        for tool in tools:
-            if tools.denies(tool.name):
-                registry.deny(tool.name)
-        return registry
+        return changed(tools, self._remembering)
 
     def _remembering(self, tool: Tool) -> Tool:
         def function(**given: Any) -> Any:

@@ -24,13 +24,7 @@ _MAX_LEDGER = 8_000
 
 
 def overview_of(trace: TraceLog, stale_from: int | None = None) -> dict[str, Any]:
-    """What the rail, the slider and the ledger show. The steps from `stale_from` on are out of date.
-
-    >>> from zoolab import Scripted, run
-    >>> overview = overview_of(run("Hi", [], Scripted(["Hello"])))
-    >>> overview["kind"], overview["length"], overview["ledger"][0]["role"]
-    ('dqt', [0, 1, 2], 'ua')
-    """
+    """What the rail, the slider and the ledger show. The steps from `stale_from` on are out of date."""
     steps, revisions = trace.steps, trace.revisions
     tools, named = _tools(steps)
     wrong = {error.seq for error in errors_of(steps)}
@@ -73,10 +67,9 @@ def packed(overview: dict[str, Any]) -> dict[str, Any]:
 
 def marks_of(moment: Moment) -> int:
     """What is remarkable about a step, as bits. A result that only says its call's error again has none."""
-    numbers, trace = moment.steps, moment.trace
-    turn = trace.steps[numbers.start : numbers.stop]
-    wrong = any(error.seq == moment.seq - numbers.start for error in errors_of(turn))
-    return _marks(trace, moment.seq, wrong)
+    first, end = (0, moment.seq + 1) if moment.turn is None else (moment.turn.seq, moment.turn.end)
+    wrong = any(error.seq == moment.seq - first for error in errors_of(moment.trace.steps[first:end]))
+    return _marks(moment.trace, moment.seq, wrong)
 
 
 def _marks(trace: TraceLog, seq: int, wrong: bool) -> int:
