@@ -23,7 +23,7 @@ from walks import CALL, TOOLS
 import zoolab
 from zoolab import Outcome, Replay, Scripted, Tool, Trace, inspect, run, walk
 from zoolab.errors import InvalidInput
-from zoolab.show.inspector import Inspector
+from zoolab.show.inspector.inspector import Inspector
 from zoolab.show.inspector.static_page import in_script, render_interactive_page
 
 BOOM = "<script>alert(1)</script></script><!--<img src=x onerror=alert(1)>\u2028"

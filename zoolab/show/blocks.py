@@ -133,7 +133,18 @@ def _sent(room: Room, reply: Reply | None) -> list[Block]:
 
 def _tools_of_turn(moment: Moment, room: Room, chosen: str | None = None) -> list[Block]:
     """The tools of a turn: offered to the model, chosen by it, or withheld from it, and why; the choice."""
-    states = _states_of_tools(moment)
+    request, tools = moment.request, moment.tools
+    sent = calls_of({"tool_calls": list(request.tools)}) if request is not None else []
+    first = request.prefix[0] if request is not None and len(request.prefix) else {}
+    in_text = not sent and first.get("role") == "system"
+    not_sent = "described in the system prompt" if in_text else "not sent with this request"
+    states = {
+        name: ("offered", "forbidden: a call is refused" if tools.denies(name) else "") for name, _, _ in sent
+    }
+    for left_out in request.withheld if request is not None else ():
+        states[as_text(left_out.name)] = ("withheld", as_text(left_out.why))
+    for tool in tools:
+        states.setdefault(tool.name, ("withheld" if sent else "offered", not_sent))
     if chosen is not None:
         state, why = states.pop(chosen, ("unknown", "no tool has this name"))
         state = {"offered": "chosen", "withheld": "chosen and withheld"}.get(state, state)
@@ -144,29 +155,12 @@ def _tools_of_turn(moment: Moment, room: Room, chosen: str | None = None) -> lis
     ]
     told = [folded({"b": "tools", "rows": rows})] if rows else []
     told += room.remaining(len(states) - _MAX_TOOLS, "tool")
-    choice = "auto" if moment.request is None else moment.request.tool_choice
+    choice = "auto" if request is None else request.tool_choice
     if choice != "auto" and not isinstance(moment.step.record, Request):
         said = {"required": "the model had to call a tool", "none": "the model was not to call a tool"}
         had_to = said.get(choice, "the model had to call this tool")
         told.append(room.note("info", f"tool_choice was {choice}: {had_to}."))
     return told
-
-
-def _states_of_tools(moment: Moment) -> dict[str, tuple[str, str]]:
-    """Of each tool, whether the request offers it, and why not."""
-    request, tools = moment.request, moment.tools
-    sent = calls_of({"tool_calls": list(request.tools)}) if request is not None else []
-    states = {
-        name: ("offered", "forbidden: a call is refused" if tools.denies(name) else "") for name, _, _ in sent
-    }
-    for left_out in request.withheld if request is not None else ():
-        states[as_text(left_out.name)] = ("withheld", as_text(left_out.why))
-    for tool in tools:
-        first = request.prefix[0] if request is not None and len(request.prefix) else {}
-        in_text = not sent and first.get("role") == "system"
-        why = "described in the system prompt" if in_text else "not sent with this request"
-        states.setdefault(tool.name, ("withheld" if sent else "offered", why))
-    return states
 
 
 def _tool_call(moment: Moment, room: Room, call: ToolCall) -> list[Block]:

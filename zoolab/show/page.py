@@ -169,12 +169,21 @@ def _card(moment: Moment, name: str, brief: bool = False, depth: int = 0) -> Htm
         attempt = f" · attempt {step.attempt}" if step.attempt > 1 else None
         slot = f" · slot {step.slot} · "
         where = tag("p", code(step.call.name), slot, code(step.call.id), attempt, class_="where")
+    why = join(": ", code(step.error_code)) if step.error_code else None
+    edited = "answered" if isinstance(original, Decision) else "edited"
+    mark = tag("span", _MARKS[step.status], aria_hidden="true")
+    status = tag(
+        "p",
+        None if original is None else join(tag("span", edited, class_="edited"), " "),
+        tag("span", mark, f" {step.status}", why, class_=f"mark {step.status}"),
+        class_="status",
+    )
     change = None if brief else tag("span", change_as_text(moment.change), class_="change")
     return tag(
         "li",
         tag(
             "article",
-            tag("header", title, where, _status(step, original)),
+            tag("header", title, where, status),
             _lead(step, 200 if brief else 2_000),
             *content,
             tag("footer", change, " ", tag("code", f"{name}.steps[{seq}]")),
@@ -218,18 +227,6 @@ def _sub_agent(moment: Moment, name: str, depth: int) -> Html | None:
     more = len(inner) - _MAX_INNER
     left_out = note(f"and {count(more, 'more step')}, left out here") if more > 0 else None
     return folded(told, tag("ol", *cards, class_="steps"), left_out)
-
-
-def _status(step: Step, original: Record | None) -> Html:
-    mark = tag("span", _MARKS[step.status], aria_hidden="true")
-    why = join(": ", code(step.error_code)) if step.error_code else None
-    edited = "answered" if isinstance(original, Decision) else "edited"
-    return tag(
-        "p",
-        None if original is None else join(tag("span", edited, class_="edited"), " "),
-        tag("span", mark, f" {step.status}", why, class_=f"mark {step.status}"),
-        class_="status",
-    )
 
 
 def _chosen(steps: list[Step], most: int) -> list[int]:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from itertools import groupby
 from typing import Any
 
 from zoolab.jsontext import excerpt, is_utf8, visible
 from zoolab.jsontext.values import any_json
-from zoolab.records import Request, Step
 from zoolab.show.block_types import Block
 from zoolab.show.blocks import blocks
 from zoolab.show.moment import Moment
@@ -83,35 +81,30 @@ MAX_BLOCK = 20_000
 
 def to_markdown(trace: TraceLog) -> str:
     """The protocol of a run; see `Trace.to_markdown`."""
-    blocks = [f"# Protocol of run {trace.run_id}"]
-    for turn, steps in groupby(enumerate(trace.steps), key=lambda pair: pair[1].turn):
-        if turn:
-            blocks += _turn(trace, turn, list(steps))
-    blocks.append(f"The run ended with: {trace.outcome}" + (f" ({trace.error})" if trace.error else ""))
-    text = "\n\n".join(blocks) + "\n"
+    told = [f"# Protocol of run {trace.run_id}"]
+    for turn in trace.turns:
+        told.append(f"## Turn {turn.number}")
+        request, reply = turn.request, turn.reply
+        if reply is not None and reply.sent_instead is not None:
+            told.append(f"### Request that zoolab made\n\n{_block(request.body())}")
+            told.append(f"### What was sent instead\n\n{_block(reply.body_sent(request))}")
+        else:
+            sent = request.body() if reply is None else reply.body_sent(request)
+            told.append(f"### Request\n\n{_block(sent)}")
+        if reply is not None:
+            told.append(f"### Reply\n\n{_block(reply.message)}")
+        steps = trace.steps[turn.seq + 1 : turn.end]
+        if steps:
+            told.append("### Steps\n\n" + "\n".join(f"- `{s.kind}` {_inline(headline(s))}" for s in steps))
+        told.append(f"### messages[] before\n\n{_block(trace.messages_at(turn.seq))}")
+        told.append(f"### messages[] after\n\n{_block(trace.messages_at(turn.end - 1))}")
+    told.append(f"The run ended with: {trace.outcome}" + (f" ({trace.error})" if trace.error else ""))
+    text = "\n\n".join(told) + "\n"
     return text if is_utf8(text) else text.encode("utf-8", "backslashreplace").decode()
 
 
-def _turn(trace: TraceLog, turn: int, steps: list[tuple[int, Step]]) -> Iterator[str]:
-    first, last = steps[0][0], steps[-1][0]
-    reply = next((step.reply for _, step in steps if step.reply is not None), None)
-    yield f"## Turn {turn}"
-    request = steps[0][1].record
-    if isinstance(request, Request):
-        sent = request.body() if reply is None else reply.body_sent(request)
-        if reply is not None and reply.sent_instead is not None:
-            yield f"### Request that zoolab made\n\n{_block(request.body())}"
-            yield f"### What was sent instead\n\n{_block(sent)}"
-        else:
-            yield f"### Request\n\n{_block(sent)}"
-    if reply is not None:
-        yield f"### Reply\n\n{_block(reply.message)}"
-    lines = ((step.kind, " ".join(headline(step).split())) for _, step in steps[1:])
-    said = [f"- `{kind}` " + re.sub(r"([\\`*_<>\[\]#|&])", r"\\\1", line) for kind, line in lines]
-    if said:
-        yield "### Steps\n\n" + "\n".join(said)
-    yield f"### messages[] before\n\n{_block(trace.messages_at(first))}"
-    yield f"### messages[] after\n\n{_block(trace.messages_at(last))}"
+def _inline(text: str) -> str:
+    return re.sub(r"([\\`*_<>\[\]#|&])", r"\\\1", " ".join(text.split()))
 
 
 def _block(value: Any) -> str:

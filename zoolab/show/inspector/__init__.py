@@ -14,15 +14,6 @@ Python computes plain JSON data, and the browser only draws it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from zoolab.lazy import lazily
 
-if TYPE_CHECKING:
-    from zoolab.show.inspector.inspector import Inspector
-
-__all__ = ["Inspector"]
-
-if not TYPE_CHECKING:  # a type checker would take any name for one of this package
-    # A page without a kernel needs no ipywidgets: the widget is imported when it is asked for.
-    __getattr__, __dir__ = lazily(__name__, {"inspector": "Inspector"})
+__getattr__, __dir__ = lazily(__name__)

@@ -45,13 +45,7 @@ def compare(one: TraceLog, other: TraceLog) -> Comparison:
 
 
 def align(one: list[Step], other: list[Step]) -> Iterator[Pair]:
-    """The steps of two runs in pairs, -1 if one of them has none.
-
-    >>> from zoolab import Scripted, run
-    >>> short, long = run("Hi", [], Scripted(["Hello"])), run("Hi", [], Scripted([[("fly", {})], "Hello"]))
-    >>> list(align(short.steps, long.steps))[:3]
-    [(0, 0), (1, 1), (-1, 2)]
-    """
+    """The steps of two runs in pairs, -1 if one of them has none."""
     a, b = [_key(step) for step in one], [_key(step) for step in other]
     head, tail = common_ends(a, b)
     yield from ((i, i) for i in range(head))

@@ -163,7 +163,7 @@ def live(
 
 
 def verbs_of(trace: TraceLog, model: Model | None = None, recording: Model | None = None) -> dict[str, Any]:
-    """Which of the three ways there are, and what the last one costs; `model` answers in place of the run's."""
+    """Which of the three ways there are, and what the last one costs; `model` answers for the run's."""
     model = model or trace.options.get("model")
     answered = recording is not None or any(step.reply is not None for step in trace.steps)
     return {"look": True, "replay": answered, "live": model is not None, "live_costs": _costs(model)}

@@ -222,11 +222,7 @@ def _body(moment: Moment, request: Request) -> tuple[str, dict[str, Any]]:
 
 
 def notes_of(trace: TraceLog) -> dict[str, str]:
-    """What readers noted, by step number; kept in the trace's meta, so that it is saved with it.
-
-    >>> notes_of(TraceLog(meta={"notes": {"3": "See?", "4": 5}}))
-    {'3': 'See?'}
-    """
+    """What readers noted, by step number; kept in the trace's meta, so that it is saved with it."""
     kept, room = trace.meta.get("notes"), MAX_NOTES
     notes: dict[str, str] = {}
     for seq, text in kept.items() if isinstance(kept, dict) else ():
