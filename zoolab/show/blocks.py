@@ -379,9 +379,8 @@ def _result(moment: Moment, room: Room, result: Result) -> list[Block]:
     if result.truncated:
         told.append(room.note("warn", f"Cut for the model: {cut}. The trace keeps the sizes."))
     if result.loop_detected:
-        told.append(
-            room.note("warn", f"Loop detected: the same call, the same result, {result.repeats} times.")
-        )
+        again = f"Loop detected: the same call, the same result, {result.repeats} times."
+        told.append(room.note("warn", again))
     row = room.message(len(moment.step.messages) - 1, result.message, new=True, limit=2_000)
     told.append(folded({"b": "messages", "rows": [row]}))
     told.append(_flow(moment, room, result))

@@ -29,13 +29,15 @@ def define_blocks(room: Room, registry: ToolRegistry) -> list[Block]:
         ("cost of all", f"about {total:,} tokens in every request (an estimate: 4 characters a token)"),
     )
     shown: list[Tool] = []
+    said: set[Finding] = set()
     for tool in tools[:MAX_ROWS]:
         if room.left < _LEAST:
             break
         blocks += _tool(room, tool, forbidden=registry.denies(tool.name))
+        blocks += _findings(room, tool, said)
         shown.append(tool)
     blocks += room.remaining(len(tools) - len(shown), "tool")
-    return blocks + _findings_together(room, shown)
+    return blocks + _findings(room, shown, said)
 
 
 def parameters_of(tool: Tool | None) -> list[tuple[str, Any, bool]]:
@@ -64,7 +66,7 @@ def _tool(room: Room, tool: Tool, forbidden: bool) -> list[Block]:
         ("results", f"untrusted data from {tool.untrusted}" if tool.untrusted else None),
     )
     schema = room.code(f"{tool.name}: the schema that the model sees", pretty(tool.parameters), 6_000)
-    return [*blocks, folded(schema), *_findings(room, tool)]
+    return [*blocks, folded(schema)]
 
 
 def _signature(tool: Tool) -> inspect.Signature | None:
@@ -102,22 +104,13 @@ def _field(
     }
 
 
-def _findings(room: Room, tool: Tool) -> list[Block]:
+def _findings(room: Room, tools: Tool | list[Tool], said: set[Finding]) -> list[Block]:
+    """What `lint` finds in a tool, or in several together, but for what is said already."""
     try:
-        found = lint(tool)
-    except _BROKEN as error:
-        return [room.note("error", f"{tool.name}: the schema cannot be checked: {error}")]
-    return [_finding(room, finding) for finding in found[:MAX_ROWS]]
-
-
-def _findings_together(room: Room, tools: list[Tool]) -> list[Block]:
-    try:
-        found = lint(tools)
-        alone = {finding for tool in tools for finding in lint(tool)}
-    except _BROKEN:
-        return []  # said at the tool that is to blame
-    return [_finding(room, finding) for finding in found if finding not in alone][:MAX_ROWS]
-
-
-def _finding(room: Room, finding: Finding) -> Block:
-    return room.note("error" if finding.severity == "error" else "warn", f"{finding.rule}: {finding}")
+        found = [finding for finding in lint(tools) if finding not in said]
+    except _BROKEN as error:  # of several, it is said at the tool that is to blame
+        told = f"the schema cannot be checked: {error}"
+        return [room.note("error", f"{tools.name}: {told}")] if isinstance(tools, Tool) else []
+    said.update(found)
+    tones = {"error": "error", "warning": "warn"}
+    return [room.note(tones[each.severity], f"{each.rule}: {each}") for each in found[:MAX_ROWS]]

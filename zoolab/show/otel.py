@@ -238,12 +238,9 @@ class _Walk:
 
     def _of_faults(self, seqs: Iterable[int]) -> Attributes:
         faults = [fault for seq in seqs for fault in self._faults.get(seq, ())]
-        if not faults:
-            return {}
-        kinds, places = ({f.name: None for f in faults}, {f.where: None for f in faults})
         return {
-            "zoolab.fault.kind": as_text(", ".join(kinds)),
-            "zoolab.fault.where": as_text(", ".join(places)),
+            "zoolab.fault.kind": as_text(", ".join(dict.fromkeys(fault.name for fault in faults))) or None,
+            "zoolab.fault.where": as_text(", ".join(dict.fromkeys(fault.where for fault in faults))) or None,
         }
 
 
@@ -328,18 +325,18 @@ def encode_reply(reply: Reply | None) -> str | None:
 def _in_parts(message: Message) -> dict[str, Any]:
     role, said, calls = as_name(message.get("role")) or "", message.get("content"), message.get("tool_calls")
     if role == "tool":
-        answers = as_name(message.get("tool_call_id"))
-        return {
-            "role": role,
-            "parts": [{"type": "tool_call_response", "id": answers, "response": as_text(said)}],
-        }
+        call_id = as_name(message.get("tool_call_id"))
+        answer = {"type": "tool_call_response", "id": call_id, "response": as_text(said)}
+        return {"role": role, "parts": [answer]}
     parts = [{"type": "text", "content": as_text(said)}] if said else []
-    return {"role": role, "parts": parts + (list(map(_asked, calls[:64])) if isinstance(calls, list) else [])}
+    parts += map(_asked, calls[:64]) if isinstance(calls, list) else []
+    return {"role": role, "parts": parts}
 
 
 def _asked(call: object) -> dict[str, Any]:
     """A call, with the object that was meant as its arguments, or with what was written instead of one."""
-    function, raw = member(call, "function"), member(call, "function").get("arguments")
+    function = member(call, "function")
+    raw = function.get("arguments")
     try:
         arguments = parse_json(raw) if isinstance(raw, str) and len(raw) <= MAX_TEXT else as_text(raw)
     except NotStrictJSON:

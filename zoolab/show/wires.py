@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -51,12 +51,13 @@ class Wires:
     replies: Mapping[str, WireBody]
 
     def __str__(self) -> str:
-        return visible("\n\n".join(part for name in self.bodies for part in self._blocks(name)))
-
-    def _blocks(self, name: str) -> Iterator[str]:
-        yield f"== {_TITLES[name]} =="
-        for what, made in self._parts(name):
-            yield f"{what}\n{_shown(made.body)}" + "".join(f"\n! {warning}" for warning in made.warnings)
+        told = []
+        for name in self.bodies:
+            told.append(f"== {_TITLES[name]} ==")
+            for what, made in self._parts(name):
+                warnings = "".join(f"\n! {warning}" for warning in made.warnings)
+                told.append(f"{what}\n{_shown(made.body)}{warnings}")
+        return visible("\n\n".join(told))
 
     def _parts(self, name: str) -> list[tuple[str, WireBody]]:
         replied = [("reply", self.replies[name])] if name in self.replies else []

@@ -65,12 +65,21 @@ class Driver:
         with _pause_on_interrupt():
             self._advance()
 
-    def run(self, shown: Callable[[], None] | None = None) -> None:
-        """Go on until the walk ends or waits for a permission.
+    def run(
+        self, shown: Callable[[], None] | None = None, reached: Callable[[Step], bool] | None = None
+    ) -> None:
+        """Go on until the walk ends, waits for a permission, or has reached a step; call `shown` at each.
 
         Ctrl-C leaves it paused after the step that runs; pressed again, it interrupts that step.
         """
-        self._run(lambda _step: False, shown)
+        self._check_ready()
+        with _pause_on_interrupt() as interrupted:
+            while self.state == "paused" and not self.waits and not interrupted.is_set():
+                self._advance()
+                if shown is not None:
+                    shown()
+                if reached is not None and self.state == "paused" and reached(self.trace.steps[-1]):
+                    return
 
     def until(self, kind: str = "", tool: str = "", error: bool = False, shown: Any = None) -> None:
         """Go on until a step of a kind, a step of a tool's calls, or an error has come."""
@@ -81,16 +90,15 @@ class Driver:
             called = step.call is not None and step.call.name == tool
             return step.kind == kind or called or (error and step.error_code is not None)
 
-        self._run(reached, shown)
+        self.run(shown, reached)
 
     def answer(self, seq: int, record: Record) -> None:
         """Have an edited record go on in the place of the last step's."""
         last = len(self.trace.steps) - 1
         if self.state == "done" or seq != last:
             waiting = "none: the walk is over" if self.state == "done" else f"step {last + 1}, which waits"
-            raise InvalidInput(
-                f"step {seq + 1} has gone on already", expected=waiting, advice="fork from it instead"
-            )
+            advice = "fork from it instead"
+            raise InvalidInput(f"step {seq + 1} has gone on already", expected=waiting, advice=advice)
         self._held = None if record is self.trace.steps[seq].record else record
 
     def decide(self, choice: object) -> None:
@@ -107,16 +115,6 @@ class Driver:
             raise InvalidInput("the walk is over", advice="fork from a step to go on from it")
         if self.waits:
             raise InvalidInput("the walk waits for a permission", advice="allow or deny it first")
-
-    def _run(self, reached: Callable[[Step], bool], shown: Callable[[], None] | None) -> None:
-        self._check_ready()
-        with _pause_on_interrupt() as interrupted:
-            while self.state == "paused" and not self.waits and not interrupted.is_set():
-                self._advance()
-                if shown is not None:
-                    shown()
-                if self.state == "paused" and reached(self.trace.steps[-1]):
-                    return
 
     def _advance(self) -> None:
         held, self._held = self._held, None

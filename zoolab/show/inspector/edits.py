@@ -92,17 +92,15 @@ def _lines(text: str) -> list[str]:
 def _texts(edits: Iterable[Any], fields: str) -> dict[str, str]:
     texts: dict[str, str] = {}
     for edit in edits if isinstance(edits, list | tuple) else [edits]:
-        field, text = (edit.get("field"), edit.get("text")) if isinstance(edit, dict) else (None, None)
-        if not isinstance(field, str) or not isinstance(text, str):
-            raise InvalidInput(
-                f"an edit is {excerpt(edit)}",
-                expected=f'{{"field": ..., "text": ...}}, field one of {fields}',
-            )
-        if len(text) > _MAX_TEXT:
-            raise InvalidInput(
-                f"{excerpt(field)} has {len(text):,} characters", expected=f"at most {_MAX_TEXT:,}"
-            )
-        texts[field] = text
+        match edit:
+            case {"field": str() as field, "text": str() as text} if len(text) <= _MAX_TEXT:
+                texts[field] = text
+            case {"field": str() as field, "text": str() as text}:
+                too_long = f"{excerpt(field)} has {len(text):,} characters"
+                raise InvalidInput(too_long, expected=f"at most {_MAX_TEXT:,}")
+            case _:
+                expected = f'{{"field": ..., "text": ...}}, field one of {fields}'
+                raise InvalidInput(f"an edit is {excerpt(edit)}", expected=expected)
     return texts
 
 
@@ -114,18 +112,15 @@ def _parsed(field: str, text: str) -> Any:
     try:
         return parse_json(text)
     except NotStrictJSON as error:
-        raise InvalidInput(
-            f"{field} is not JSON: expected {error.expected}, received {error.received}",
-            advice="nothing was changed",
-        ) from None
+        what = f"{field} is not JSON: expected {error.expected}, received {error.received}"
+        raise InvalidInput(what, advice="nothing was changed") from None
 
 
 def _object(field: str, text: str) -> dict[str, Any]:
     value = _parsed(field, text)
     if not isinstance(value, dict):
-        raise InvalidInput(
-            f"{field} is {excerpt(value)}", expected="a JSON object", advice="nothing was changed"
-        )
+        what = f"{field} is {excerpt(value)}"
+        raise InvalidInput(what, expected="a JSON object", advice="nothing was changed")
     return cast("dict[str, Any]", value)
 
 

@@ -22,8 +22,7 @@ from zoolab.show.inspector.edits import edited
 from zoolab.show.inspector.overview import first_error, overview_of, packed
 from zoolab.show.inspector.panel import add_note, notes_of, panel_of
 from zoolab.show.inspector.static_page import kept_story, story_of
-from zoolab.show.moment import Moment
-from zoolab.tools import ToolRegistry
+from zoolab.show.moment import Moment, tools_of
 from zoolab.trace.calls import Turn
 from zoolab.trace.log import TraceLog
 
@@ -66,8 +65,7 @@ class View:
         can += ["back"] if back else []
         breakpoints: list[dict[str, Any]] = []
         if going:  # as the messages that ask for them say it
-            tools = trace.steps[0].record if trace.steps else None
-            names = tools.names()[:_MAX_TOOLS] if isinstance(tools, ToolRegistry) else []
+            names = tools_of(trace).names()[:_MAX_TOOLS]
             breakpoints = [*({"kind": kind} for kind in KINDS[1:]), *({"tool": name} for name in names)]
             breakpoints.append({"error": True})
         return {
@@ -287,9 +285,8 @@ class Inspector(anywidget.AnyWidget):
     def _drive(self, go: Callable[[Driver], None]) -> None:
         driver = self.view.driver
         if driver is None:
-            raise InvalidInput(
-                "this trace is not a walk that goes on", advice="fork from a step to go on from it"
-            )
+            advice = "fork from a step to go on from it"
+            raise InvalidInput("this trace is not a walk that goes on", advice=advice)
         last = len(self.trace) - 1
         try:
             go(driver)
@@ -343,9 +340,8 @@ class Inspector(anywidget.AnyWidget):
         record = self.trace.steps[seq].record
         inner = record.trace if isinstance(record, Outcome) else None
         if not isinstance(inner, TraceLog):
-            raise InvalidInput(
-                f"step {seq + 1} holds no sub-agent's trace", advice="open one that is marked as a sub-agent"
-            )
+            advice = "open one that is marked as a sub-agent"
+            raise InvalidInput(f"step {seq + 1} holds no sub-agent's trace", advice=advice)
         self._push(View(inner), first_error(inner) or 0)
 
     def _push(self, view: View, step: int) -> None:
