@@ -19,8 +19,8 @@ class Moment:
 
     >>> from zoolab import Scripted, run
     >>> moment = Moment(run("Hi", [], Scripted(["Hello"])), 2)
-    >>> moment.step.kind, moment.request.tool_choice, moment.is_last
-    ('tool_call', 'auto', True)
+    >>> moment.step.kind, moment.request.tool_choice, moment.reply.text
+    ('tool_call', 'auto', 'Hello')
     """
 
     def __init__(self, trace: TraceLog, seq: int, turns: Sequence[Turn] | None = None) -> None:
@@ -31,11 +31,6 @@ class Moment:
         #: The turn of the step; None before the first request.
         self.turn = self.turns[position] if position >= 0 else None
         self._before = self.turns[position - 1] if position > 0 else None
-
-    @property
-    def is_last(self) -> bool:
-        """Whether no step comes after it, so far."""
-        return self.seq == len(self.trace.steps) - 1
 
     @property
     def call(self) -> Call:

@@ -162,8 +162,25 @@ def _card(moment: Moment, name: str, brief: bool = False, depth: int = 0) -> Htm
             before = _lead(step._replace(record=original), 2_000)
             held = render_blocks(blocks_of_record(moment, Room(size), original))
             content.append(folded(summary, before, held))
-    number = tag("span", f"step {seq + 1:,} of {len(moment.trace.steps):,}", class_="of")
-    title = tag("h4", tag("span", step.kind, class_="kind"), " ", number, class_="jp-toc-ignore")
+    change = None if brief else tag("span", change_as_text(moment.change), class_="change")
+    return tag(
+        "li",
+        tag(
+            "article",
+            _header(moment, original),
+            _lead(step, 200 if brief else 2_000),
+            *content,
+            tag("footer", change, " ", tag("code", f"{name}.steps[{seq}]")),
+        ),
+        class_=f"step {step.kind} is-{step.status}",
+        value=seq + 1,
+    )
+
+
+def _header(moment: Moment, original: Record | None) -> Html:
+    """What step it is, of which call, and how it ended; `original` is what it held before it was answered."""
+    step = moment.step
+    number = tag("span", f"step {moment.seq + 1:,} of {len(moment.trace.steps):,}", class_="of")
     where = None
     if step.call is not None:
         attempt = f" · attempt {step.attempt}" if step.attempt > 1 else None
@@ -172,24 +189,16 @@ def _card(moment: Moment, name: str, brief: bool = False, depth: int = 0) -> Htm
     why = join(": ", code(step.error_code)) if step.error_code else None
     edited = "answered" if isinstance(original, Decision) else "edited"
     mark = tag("span", _MARKS[step.status], aria_hidden="true")
-    status = tag(
-        "p",
-        None if original is None else join(tag("span", edited, class_="edited"), " "),
-        tag("span", mark, f" {step.status}", why, class_=f"mark {step.status}"),
-        class_="status",
-    )
-    change = None if brief else tag("span", change_as_text(moment.change), class_="change")
     return tag(
-        "li",
+        "header",
+        tag("h4", tag("span", step.kind, class_="kind"), " ", number, class_="jp-toc-ignore"),
+        where,
         tag(
-            "article",
-            tag("header", title, where, status),
-            _lead(step, 200 if brief else 2_000),
-            *content,
-            tag("footer", change, " ", tag("code", f"{name}.steps[{seq}]")),
+            "p",
+            None if original is None else join(tag("span", edited, class_="edited"), " "),
+            tag("span", mark, f" {step.status}", why, class_=f"mark {step.status}"),
+            class_="status",
         ),
-        class_=f"step {step.kind} is-{step.status}",
-        value=seq + 1,
     )
 
 

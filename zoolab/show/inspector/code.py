@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from zoolab.jsontext.values import NotJSON, to_json_value
+from zoolab.jsontext.values import to_json_value
 from zoolab.records import Decision, Failure, Outcome, Reply, Request, Result, ToolCall, Verdict
 from zoolab.show.blocks import GATES
 from zoolab.show.moment import Moment
@@ -103,7 +103,7 @@ def code_of(moment: Moment) -> str:
         if len(code) <= _MAX_CODE:
             compile(code, "<step>", "exec")
             return code
-    except (NotJSON, ValueError, SyntaxError, MemoryError, RecursionError):
+    except (TypeError, ValueError, SyntaxError, MemoryError, RecursionError):
         pass  # it holds what Python source cannot
     return _LOAD.format(seq=moment.seq)
 

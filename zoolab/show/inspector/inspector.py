@@ -84,10 +84,9 @@ class View:
         if self.other is None:
             return None, None
         comparison = compare(self.trace, self.other)
-        diverges = None if comparison.diverges is None else list(comparison.diverges)
-        overview = packed(overview_of(self.other, self.stale_from))
-        pairs = [list(pair) for pair in comparison.pairs]
-        return {**overview, "diverges": diverges, "words": comparison.words}, pairs
+        overview = packed(overview_of(self.other, self.stale_from)) | {"words": comparison.words}
+        overview["diverges"] = comparison.diverges and list(comparison.diverges)
+        return overview, [list(pair) for pair in comparison.pairs]
 
     def panel(self, trace: TraceLog, seq: int, turns: list[Turn]) -> dict[str, Any]:
         """The panel of a step of one of the two traces, with what the view knows of it."""
@@ -226,8 +225,8 @@ class Inspector(anywidget.AnyWidget):
 
     def _handle(self, message: Any) -> None:
         match message:
-            case {"type": "get", "steps": list() as steps}:
-                self._get(message.get("which", "main"), steps)
+            case {"type": "get", "which": "main" | "other" as which, "steps": list() as steps}:
+                self._get(which, steps)
             case {"type": "step"}:
                 self._drive(Driver.step)
             case {"type": "run"}:
@@ -263,9 +262,7 @@ class Inspector(anywidget.AnyWidget):
             case _:
                 raise InvalidInput(f"there is no message {excerpt(message)}", expected=_MESSAGES)
 
-    def _get(self, which: object, steps: list[Any]) -> None:
-        if which not in ("main", "other"):
-            raise InvalidInput(f"there is no side {excerpt(which)}", expected="main or other")
+    def _get(self, which: str, steps: list[Any]) -> None:
         panels: dict[str, Any] = {}
         shown = self.view.other if which == "other" and self.view.other is not None else self.trace
         turns = shown.turns

@@ -93,11 +93,12 @@ def _editable(record: Record, room: Room) -> tuple[list[dict[str, str]], int]:
 
 def _what_next(moment: Moment) -> str | None:
     """What runs after a step: the next one of the trace, or the one that a walk would go on with."""
-    if not moment.is_last:
-        after = moment.trace.steps[moment.seq + 1]
+    trace = moment.trace
+    if moment.seq + 1 < len(trace.steps):
+        after = trace.steps[moment.seq + 1]
         kind, call = after.kind, after.call
     else:
-        coming = kind_after(moment) if moment.trace.outcome == "open" else None
+        coming = kind_after(moment) if trace.outcome == "open" else None
         if coming is None:
             return None
         kind, call = coming, moment.step.call if coming != "request" else None

@@ -126,9 +126,6 @@ def _file(name: str) -> str:
     return files("zoolab.show.inspector").joinpath(name).read_text(encoding="utf-8")
 
 
-#: Steps of the story beside the widget, if the trace is too long to be told whole.
-FEW_STEPS = 8
-
 # The second rule is for the notebook's own line about a dead widget.
 _KEPT = """<div class="zoolab-kept"><style>
 .jp-OutputArea:has(.zl) > .jp-OutputArea-child:has(.zoolab-kept):not(:has(.zl)),
@@ -139,8 +136,8 @@ _KEPT = """<div class="zoolab-kept"><style>
 
 
 def story_of(trace: TraceLog) -> str:
-    """The story of a trace as HTML, as long as beside a widget it may be."""
-    return render_fragment(trace, MAX_STEPS if len(trace) <= MAX_STEPS else FEW_STEPS)
+    """The story of a trace as HTML; of one that is too long to be told whole beside a widget, a few steps."""
+    return render_fragment(trace, MAX_STEPS if len(trace) <= MAX_STEPS else 8)
 
 
 def kept_story(trace: TraceLog) -> dict[str, Any]:
