@@ -23,7 +23,7 @@ from walks import CALL, TOOLS
 import zoolab
 from zoolab import Outcome, Replay, Scripted, Tool, Trace, inspect, run, walk
 from zoolab.errors import InvalidInput
-from zoolab.show.inspector import Inspector
+from zoolab.show.inspector.inspector import Inspector
 from zoolab.show.inspector.static_page import in_script, render_interactive_page
 
 BOOM = "<script>alert(1)</script></script><!--<img src=x onerror=alert(1)>\u2028"
@@ -136,11 +136,13 @@ def test_junk_never_reaches_the_kernel(messages: list[Any]) -> None:
         {"type": "lunch"},
         {"type": ["get"]},
         {"type": "get"},
+        {"type": "get", "steps": [1]},
+        {"type": "get", "which": "main", "steps": 1},
         {"type": "get", "which": "both", "steps": [1]},
-        {"type": "get", "steps": [True]},
-        {"type": "get", "steps": ["1"]},
-        {"type": "get", "steps": [-1]},
-        {"type": "get", "steps": [10**30]},
+        {"type": "get", "which": "main", "steps": [True]},
+        {"type": "get", "which": "main", "steps": ["1"]},
+        {"type": "get", "which": "main", "steps": [-1]},
+        {"type": "get", "which": "main", "steps": [10**30]},
         {"type": "until", "kind": "lunch"},
         {"type": "until", "tool": 5},
         {"type": "decide", "choice": "always"},

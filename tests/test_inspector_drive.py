@@ -57,7 +57,7 @@ def test_a_walk_is_driven_step_by_step_to_its_end() -> None:
             assert last(driver).kind == coming
             seen.append(coming)
     assert " ".join(seen) == kinds(driver.trace) == kinds(run("Hi", TOOLS, Scripted([CALL, "Done."])))
-    assert (driver.error, driver.trace.outcome, driver.coming) == (None, "answer", None)
+    assert (driver.trace.error, driver.trace.outcome, driver.coming) == (None, "answer", None)
     with pytest.raises(InvalidInput, match="the walk is over"):
         driver.step()
 
@@ -161,7 +161,7 @@ def test_what_ends_the_walk_is_shown(replies: list[Any], error: str) -> None:
     driver = driven(*replies)
     driver.run()
     assert driver.state == "done"
-    assert error in str(driver.error)
+    assert error in str(driver.trace.error)
 
 
 def test_a_walk_that_cannot_begin_is_refused_at_once() -> None:
@@ -180,7 +180,7 @@ def test_ctrl_c_leaves_it_paused() -> None:
     driver = driven(*[[("slow", {"n": n})] for n in range(6)], "Done.", tools=[slow], limits=Limits(turns=9))
     before = signal.getsignal(signal.SIGINT)
     driver.run()
-    assert (driver.state, driver.error, last(driver).turn) == ("paused", None, 4)
+    assert (driver.state, driver.trace.error, last(driver).turn) == ("paused", None, 4)
     assert signal.getsignal(signal.SIGINT) is before
     driver.run()
     assert driver.trace.answer == "Done."

@@ -19,8 +19,8 @@ from zoolab import Decision, Faulty, Outcome, Replay, Scripted, Tool, Trace
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import visible
 from zoolab.records import Verdict
+from zoolab.show.block_types import sendable
 from zoolab.show.blocks import blocks as blocks_of
-from zoolab.show.bounds import sendable
 from zoolab.show.inspector.overview import (
     EDITED,
     ERROR,
@@ -31,8 +31,8 @@ from zoolab.show.inspector.overview import (
     marks_of,
     overview_of,
 )
+from zoolab.show.inspector.panel import list_patch
 from zoolab.show.inspector.panel import panel_of as panel_of_moment
-from zoolab.show.inspector.tabs import list_patch
 from zoolab.show.moment import Moment, moments_of
 from zoolab.show.text import details
 from zoolab.toolbox import starter

@@ -11,7 +11,7 @@ import pytest
 from zoolab import Limits, Outcome, Reply, Scripted, ToolRegistry, Trace, as_tool, run, tool, walk, with_tools
 from zoolab.errors import InvalidInput, ToolLoopLimitReached
 from zoolab.records import Request
-from zoolab.show.inspector.overview import totals_of
+from zoolab.show.wording import totals_of
 from zoolab.study.cases import Case, Run
 from zoolab.study.journal import line_of, summary_of
 from zoolab.study.scorers import measure_cost

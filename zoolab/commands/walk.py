@@ -27,8 +27,8 @@ from zoolab.runs import Trace
 from zoolab.secrets import scrub
 from zoolab.show.inspector.static_page import render_interactive_page
 from zoolab.show.moment import Moment, moments_of
-from zoolab.show.text import change, details
-from zoolab.show.wording import headline
+from zoolab.show.text import details
+from zoolab.show.wording import change_as_text, headline
 from zoolab.toolbox.catalog import tools_named
 from zoolab.trace.events import events_of
 from zoolab.trace.log import drive
@@ -153,7 +153,7 @@ def _printer(screen: TextIO) -> Callable[[Moment], None]:
         for detail in details(moment):
             for part in visible(detail).splitlines() or [""]:
                 console.print(Text(indent + part))
-        console.print(Text(indent + visible(change(moment)), style="dim"))
+        console.print(Text(indent + visible(change_as_text(moment.change)), style="dim"))
 
     return show
 

@@ -279,7 +279,7 @@ class Trace(TraceLog):
         invoke_agent greeter
         chat scripted
         """
-        from zoolab.show.otel.semantics import to_otel
+        from zoolab.show.otel import to_otel
 
         return to_otel(self, provider, content=content)
 
@@ -395,8 +395,7 @@ def inspect(
     ('d', 'request')
     """
     from zoolab.show.inspector.driver import Driver
-    from zoolab.show.inspector.inspector import Inspector
-    from zoolab.show.inspector.views import View
+    from zoolab.show.inspector.inspector import Inspector, View
 
     if isinstance(trace_or_walk, TraceLog):
         view = View(trace_or_walk)

@@ -2,14 +2,14 @@
 
 moment.py       a step, its turn and its call
 blocks.py       the telling of a step; definitions.py: that of the tools
-block_types.py  the kinds of blocks; bounds.py: how much text they may hold
+block_types.py  the kinds of blocks, and how much text they may hold
 wording.py      a step in one line; sizes, times, calls and schemas as text
 text.py         the blocks in a terminal, and a run as Markdown
-page.py         the story page; html_blocks.py: the blocks in it
+page.py         the blocks as HTML, and the story page
 markup.py       HTML that cannot hold unescaped text
 wires.py        one turn in the formats of five APIs
 inspector/      the widget, and the same as a page without a kernel
-otel/           spans for OpenTelemetry
+otel.py         spans for OpenTelemetry
 """
 
 from __future__ import annotations

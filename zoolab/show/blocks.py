@@ -5,39 +5,14 @@ inspector show these blocks, each in its own form; the kinds of blocks are in `z
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any
 
 from zoolab.errors import Problem
 from zoolab.jsontext import encode, pointer_to
 from zoolab.jsontext.values import NotJSON, to_json_value
-from zoolab.records import (
-    Decision,
-    Outcome,
-    Record,
-    Repair,
-    Reply,
-    Request,
-    Result,
-    ToolCall,
-    Verdict,
-)
-from zoolab.show.block_types import (
-    Block,
-    check,
-    code,
-    difference,
-    facts,
-    fault_note,
-    folded,
-    message_row,
-    messages,
-    nested,
-    note,
-    remaining,
-    stream,
-)
-from zoolab.show.bounds import LINE, MAX_ROWS, Room, pretty
-from zoolab.show.definitions import define_blocks
+from zoolab.records import Decision, Outcome, Record, Repair, Reply, Request, Result, ToolCall, Verdict
+from zoolab.show.block_types import LINE, MAX_ROWS, Block, Room, folded
+from zoolab.show.definitions import define_blocks, parameters_of
 from zoolab.show.moment import Moment
 from zoolab.show.wording import (
     as_text,
@@ -47,7 +22,9 @@ from zoolab.show.wording import (
     duration,
     headline,
     other_fields,
+    pretty,
     python_call,
+    python_form,
     size,
     type_of,
 )
@@ -76,16 +53,12 @@ _CHOICES = {
     "deny": "denied",
 }
 #: The codes of what validation checks before it comes to the schema, in order, and the questions.
-_GATES = ("unknown_tool", "permission_denied", "invalid_json", "invalid_arguments")
+GATES = ("unknown_tool", "permission_denied", "invalid_json", "invalid_arguments")
 _QUESTIONS = ("the tool exists", "the tool is allowed", "the arguments are one JSON object")
 
 
 def blocks(moment: Moment, room: Room | None = None) -> list[Block]:
     """What happened in a step, as plain data.
-
-    Args:
-        moment: The step and its trace.
-        room: How many bytes the blocks may have.
 
     >>> from zoolab import Scripted, run
     >>> [block["b"] for block in blocks(Moment(run("Hi", [], Scripted(["Hello"])), 2))]
@@ -97,17 +70,11 @@ def blocks(moment: Moment, room: Room | None = None) -> list[Block]:
     if original is None or original is given or isinstance(given, Decision):  # a permission tells it itself
         return told
     before = headline(moment.step._replace(record=original))
-    return [note(room, "info", f"Answered by hand. Before that it was: {before}"), *told]
+    return [room.note("info", f"Answered by hand. Before that it was: {before}"), *told]
 
 
 def blocks_of_record(moment: Moment, room: Room, record: Record) -> list[Block]:
-    """The blocks of a step if it holds `record`, as the one that it held before it was answered.
-
-    >>> from zoolab import Reply, Scripted, run
-    >>> moment = Moment(run("Hi", [], Scripted(["Hello"])), 2)
-    >>> blocks_of_record(moment, Room(900), Reply({"role": "assistant", "content": "Bye"}))[0]["text"]
-    'Bye'
-    """
+    """The blocks of a step if it holds `record`, as the one that it held before it was answered."""
     match record:
         case ToolRegistry():
             return define_blocks(room, record)
@@ -130,9 +97,9 @@ def blocks_of_record(moment: Moment, room: Room, record: Record) -> list[Block]:
 def _request(moment: Moment, room: Room, request: Request) -> list[Block]:
     """The payload: messages, tools, tool_choice, settings."""
     sent, known = request.prefix, moment.known
-    counted_tokens = _tokens_counted(moment.reply, "prompt_tokens")
-    told = facts(
-        room,
+    reply = moment.reply
+    counted_tokens = None if reply is None else counted(reply.usage, "prompt_tokens")
+    told = room.facts(
         ("messages", f"{len(sent):,}, {len(sent) - known:,} of them new"),
         ("tools", count(len(request.tools), "tool") if request.tools else "none"),
         ("tool_choice", request.tool_choice),
@@ -142,11 +109,11 @@ def _request(moment: Moment, room: Room, request: Request) -> list[Block]:
     tools = _tools_of_turn(moment, room)
     first = max(0, len(sent) - MAX_ROWS)
     rows = [(message, index >= known) for index, message in enumerate(sent.since(first), first)]
-    told += remaining(room, first, "earlier message")
-    told += [messages(room, first, rows, old_limit=600), *tools]
+    told += room.remaining(first, "earlier message")
+    told += [room.messages(first, rows, old_limit=600), *tools]
     body = {key: value for key, value in request.body().items() if key != "messages"}
-    told.append(folded(code(room, "the body, but for the messages", pretty(body))))
-    return told + [folded(block) for block in _sent(room, moment.reply)]  # the reply says it, too
+    told.append(folded(room.code("the body, but for the messages", pretty(body))))
+    return told + [folded(block) for block in _sent(room, reply)]  # the reply says it, too
 
 
 def _sent(room: Room, reply: Reply | None) -> list[Block]:
@@ -155,18 +122,29 @@ def _sent(room: Room, reply: Reply | None) -> list[Block]:
         return []
     fields = {key: value for key, value in reply.sent.items() if key != "messages"}
     if reply.sent_instead is None:
-        return [code(room, "sent with the request, by the model class", pretty(fields))]
+        return [room.code("sent with the request, by the model class", pretty(fields))]
     listed = reply.sent_instead["messages"]
     rows = [(m, True) for m in listed if isinstance(m, dict)] if isinstance(listed, list) else []
     told = "The request above is what zoolab made. What was sent instead is another conversation:"
-    instead = [note(room, "warn", told), messages(room, 0, rows)]
-    instead += remaining(room, len(rows) - MAX_ROWS, "message")
-    return [*instead, code(room, "what was sent instead, but for the messages", pretty(fields))]
+    instead = [room.note("warn", told), room.messages(0, rows)]
+    instead += room.remaining(len(rows) - MAX_ROWS, "message")
+    return [*instead, room.code("what was sent instead, but for the messages", pretty(fields))]
 
 
 def _tools_of_turn(moment: Moment, room: Room, chosen: str | None = None) -> list[Block]:
-    """The tools of a turn: offered to the model, chosen by it, or withheld from it, and why."""
-    states = _states_of_tools(moment)
+    """The tools of a turn: offered to the model, chosen by it, or withheld from it, and why; the choice."""
+    request, tools = moment.request, moment.tools
+    sent = calls_of({"tool_calls": list(request.tools)}) if request is not None else []
+    first = request.prefix[0] if request is not None and len(request.prefix) else {}
+    in_text = not sent and first.get("role") == "system"
+    not_sent = "described in the system prompt" if in_text else "not sent with this request"
+    states = {
+        name: ("offered", "forbidden: a call is refused" if tools.denies(name) else "") for name, _, _ in sent
+    }
+    for left_out in request.withheld if request is not None else ():
+        states[as_text(left_out.name)] = ("withheld", as_text(left_out.why))
+    for tool in tools:
+        states.setdefault(tool.name, ("withheld" if sent else "offered", not_sent))
     if chosen is not None:
         state, why = states.pop(chosen, ("unknown", "no tool has this name"))
         state = {"offered": "chosen", "withheld": "chosen and withheld"}.get(state, state)
@@ -175,55 +153,27 @@ def _tools_of_turn(moment: Moment, room: Room, chosen: str | None = None) -> lis
         {"name": room.line(name, 80), "state": state, "why": room.line(why)}
         for name, (state, why) in list(states.items())[:_MAX_TOOLS]
     ]
-    if not rows:
-        return []
-    return [folded({"b": "tools", "rows": rows}), *remaining(room, len(states) - _MAX_TOOLS, "tool")]
-
-
-def _states_of_tools(moment: Moment) -> dict[str, tuple[str, str]]:
-    """Of each tool, whether the request offers it, and why not."""
-    request, tools = moment.request, moment.tools
-    sent = calls_of({"tool_calls": list(request.tools)}) if request is not None else []
-    states = {
-        name: ("offered", "forbidden: a call is refused" if tools.denies(name) else "") for name, _, _ in sent
-    }
-    for left_out in request.withheld if request is not None else ():
-        states[as_text(left_out.name)] = ("withheld", as_text(left_out.why))
-    for tool in tools:
-        if tool.name not in states:
-            in_text = ("offered", _in_text(request))
-            states[tool.name] = ("withheld", "not sent with this request") if sent else in_text
-    return states
-
-
-def _in_text(request: Request | None) -> str:
-    system = cast("Any", request.prefix[0]) if request is not None and len(request.prefix) else {}
-    described = system.get("role") == "system"
-    return "described in the system prompt" if described else "not sent with this request"
-
-
-def _note_on_choice(room: Room, request: Request | None) -> list[Block]:
+    told = [folded({"b": "tools", "rows": rows})] if rows else []
+    told += room.remaining(len(states) - _MAX_TOOLS, "tool")
     choice = "auto" if request is None else request.tool_choice
-    if choice == "auto":
-        return []
-    said = {"required": "the model had to call a tool", "none": "the model was not to call a tool"}
-    told = said.get(choice, "the model had to call this tool")
-    return [note(room, "info", f"tool_choice was {choice}: {told}.")]
+    if choice != "auto" and not isinstance(moment.step.record, Request):
+        said = {"required": "the model had to call a tool", "none": "the model was not to call a tool"}
+        had_to = said.get(choice, "the model had to call this tool")
+        told.append(room.note("info", f"tool_choice was {choice}: {had_to}."))
+    return told
 
 
 def _tool_call(moment: Moment, room: Room, call: ToolCall) -> list[Block]:
     """The raw arguments, how they came, and the tool beside those that were offered."""
     reply = moment.step.reply
     told = _faults_of_call(moment, room)
-    told.append(code(room, f"arguments, {_as_they_came(moment)}", call.arguments))
+    told.append(room.code(f"arguments, {_as_they_came(moment)}", call.arguments))
     if not call.arguments:
-        told.append(note(room, "info", "There are no arguments; that stands for {}."))
-    told.append(note(room, "info", "This is text: nothing has run yet."))
-    told += stream(room, "the arguments as they came", list(_argument_pieces(reply, call.slot)))
+        told.append(room.note("info", "There are no arguments; that stands for {}."))
+    told.append(room.note("info", "This is text: nothing has run yet."))
+    told += room.stream("the arguments as they came", list(_argument_pieces(reply, call.slot)))
     told += _tools_of_turn(moment, room, chosen=call.name)
-    told += _note_on_choice(room, moment.request)
-    told += facts(
-        room,
+    told += room.facts(
         ("id", call.id),
         ("id as the model gave it", None if call.original_id is None else call.original_id or "none"),
         ("read from", _ORIGINS.get(call.origin, call.origin)),
@@ -231,7 +181,7 @@ def _tool_call(moment: Moment, room: Room, call: ToolCall) -> list[Block]:
     )
     if not call.slot and reply is not None:
         said = content_of(reply.message)
-        told += [code(room, "the text of the reply", said, 4_000)] if said else []
+        told += [room.code("the text of the reply", said, 4_000)] if said else []
         told += _sent(room, reply)
     return told
 
@@ -241,7 +191,7 @@ def _faults_of_call(moment: Moment, room: Room) -> list[Block]:
     slot, reply = moment.step.slot, moment.reply
     faults = () if reply is None else reply.faults
     own = [fault for fault in faults if (fault.slot or 0) == (slot or 0)]
-    return [block for fault in own[:10] for block in fault_note(room, fault)]
+    return [block for fault in own[:10] for block in room.fault(fault)]
 
 
 def _as_they_came(moment: Moment) -> str:
@@ -256,19 +206,20 @@ def _reply(moment: Moment, room: Room, reply: Reply) -> list[Block]:
     """What the model answered when it asked for no tool."""
     said, others = content_of(reply.message), other_fields(reply.message)
     told = _faults_of_call(moment, room)
-    told.append(code(room, "the answer", said) if said else note(room, "warn", "The answer is empty."))
-    told += stream(room, "the answer as it came", list(_text_pieces(reply)))
+    told.append(room.code("the answer", said) if said else room.note("warn", "The answer is empty."))
+    contents = (delta.get("content") for delta in reply.pieces)
+    pieces = [content for content in contents if isinstance(content, str) and content]
+    told += room.stream("the answer as it came", pieces)
     if others:
-        told.append(folded(code(room, "other fields of the message", pretty(others), 4_000)))
+        told.append(folded(room.code("other fields of the message", pretty(others), 4_000)))
     told += _tools_of_turn(moment, room)
-    told += _note_on_choice(room, moment.request)
-    return told + facts(room, *_reply_facts(reply)) + _sent(room, reply)
+    return told + room.facts(*_reply_facts(reply)) + _sent(room, reply)
 
 
 def _reply_facts(reply: Reply | None) -> list[tuple[str, Any]]:
     if reply is None:
         return []
-    sent, received = (_tokens_counted(reply, f"{name}_tokens") for name in ("prompt", "completion"))
+    sent, received = (counted(reply.usage, f"{name}_tokens") for name in ("prompt", "completion"))
     told = f"{sent or 0:,} sent, {received or 0:,} received, counted by the endpoint"
     known = {"prompt_tokens", "completion_tokens", "total_tokens"}
     usage = {name: value for name, value in (reply.usage or {}).items() if name not in known}
@@ -280,17 +231,6 @@ def _reply_facts(reply: Reply | None) -> list[tuple[str, Any]]:
         ("tokens", None if sent is None and received is None else told),
         ("more on usage", pretty(usage) if usage else None),
     ]
-
-
-def _tokens_counted(reply: Reply | None, name: str) -> int | None:
-    return None if reply is None else counted(reply.usage, name)
-
-
-def _text_pieces(reply: Reply) -> Iterator[str]:
-    for delta in reply.pieces:
-        content = delta.get("content")
-        if isinstance(content, str) and content:
-            yield content
 
 
 def _argument_pieces(reply: Reply | None, slot: int) -> Iterator[str]:
@@ -310,12 +250,10 @@ def _argument_pieces(reply: Reply | None, slot: int) -> Iterator[str]:
 def _validate(moment: Moment, room: Room, verdict: Verdict) -> list[Block]:
     """What was checked, in order; what a repair changed; what is wrong; the verdict."""
     repair, tool = verdict.repair, moment.tool
-    repaired = repair is not None and repair.accepted
-    first = repair.problems if repair is not None and repaired else verdict.problems
+    first = repair.problems if repair is not None and repair.accepted else verdict.problems
     told = _faults_of_call(moment, room)
-    told += facts(
-        room,
-        ("verdict", _verdict_as_text(verdict)),
+    told += room.facts(
+        ("verdict", headline(moment.step._replace(record=verdict))),
         ("attempt", f"{moment.step.attempt}" if moment.step.attempt > 1 else None),
         ("problems", count(len(verdict.problems), "problem") if verdict.problems else None),
     )
@@ -323,79 +261,55 @@ def _validate(moment: Moment, room: Room, verdict: Verdict) -> list[Block]:
     if repair is not None:
         told += _repair(room, repair, tool)
     if verdict.arguments is not None:
-        told.append(code(room, "the arguments, parsed", pretty(verdict.arguments)))
+        told.append(room.code("the arguments, parsed", pretty(verdict.arguments)))
     elif not verdict.ok:
-        told.append(note(room, "error", "The call does not run, and the model is told why."))
+        told.append(room.note("error", "The call does not run, and the model is told why."))
     return told
 
 
-def _verdict_as_text(verdict: Verdict) -> str:
-    if verdict.ok:
-        return (
-            "may run, after repair" if verdict.repair is not None and verdict.repair.accepted else "may run"
-        )
-    return f"refused: {verdict.error_code or 'no reason is given'}"
-
-
 def _checklist(room: Room, label: str, tool: Tool | None, problems: tuple[Problem, ...]) -> Block:
-    code_found = problems[0].code if problems else None
-    if code_found is not None and code_found not in _GATES:
-        rows = [check(room, "bad", problem.code, problem) for problem in problems[:MAX_ROWS]]
+    """The questions in order: the first that failed, and those that it never came to."""
+    found = problems[0].code if problems else None
+    if found is not None and found not in GATES:
+        rows = [room.check("bad", problem.code, problem) for problem in problems[:MAX_ROWS]]
         return {"b": "checks", "label": label, "rows": rows}
-    reached = len(_GATES) if code_found is None else _GATES.index(code_found)
-    rows = [
-        check(room, _state(number, reached), question, problems[0] if number == reached else None)
-        for number, question in enumerate(_QUESTIONS)
-    ]
-    rows += _schema_rows(room, tool, problems, came_to_it=reached >= len(_QUESTIONS))
+    reached = len(GATES) if found is None else GATES.index(found)
+    rows = []
+    for number, question in enumerate(_QUESTIONS):
+        state = "ok" if number < reached else "bad" if number == reached else "none"
+        rows.append(room.check(state, question, problems[0] if number == reached else None))
+    rows += _schema_rows(room, tool, problems if reached >= len(_QUESTIONS) else None)
     return {"b": "checks", "label": label, "rows": rows}
 
 
-def _state(number: int, reached: int) -> str:
-    return "ok" if number < reached else "bad" if number == reached else "none"
+def _schema_rows(room: Room, tool: Tool | None, problems: tuple[Problem, ...] | None) -> list[dict[str, Any]]:
+    """A row for each property, with what is wrong in it; then what is wrong elsewhere.
 
-
-def _schema_rows(
-    room: Room, tool: Tool | None, problems: tuple[Problem, ...], came_to_it: bool
-) -> list[dict[str, Any]]:
-    """A row for each property, with what is wrong in it; then what is wrong elsewhere."""
-    found = problems if came_to_it else ()
+    `problems` is None if it never came to the schema.
+    """
     rows: list[dict[str, Any]] = []
-    placed: set[int] = set()
-    for name, schema in _properties(tool)[:MAX_ROWS]:
+    others = list(problems or ())
+    for name, schema, required in parameters_of(tool)[:MAX_ROWS]:
         pointer = pointer_to([name])
-        own = [(i, p) for i, p in enumerate(found) if (p.pointer + "/").startswith(pointer + "/")]
-        placed.update(i for i, _ in own)
-        words = f"{name}: {type_of(schema)}{'' if _required(tool, name) else ', optional'}"
-        state = "none" if not came_to_it else "bad" if own else "ok"
-        rows += [check(room, state, words, problem) for _, problem in own] or [
-            check(room, state, words, Problem("", pointer, "", ""))
-        ]
-    others = [problem for i, problem in enumerate(found) if i not in placed]
+        own = [problem for problem in others if f"{problem.pointer}/".startswith(f"{pointer}/")]
+        others = [problem for problem in others if problem not in own]
+        told = f"{name}: {type_of(schema)}{'' if required else ', optional'}"
+        state = "none" if problems is None else "bad" if own else "ok"
+        rows += [room.check(state, told, problem) for problem in own or [Problem("", pointer, "", "")]]
     return rows + [
-        check(room, "bad", problem.pointer or "the arguments", problem) for problem in others[:MAX_ROWS]
+        room.check("bad", problem.pointer or "the arguments", problem) for problem in others[:MAX_ROWS]
     ]
-
-
-def _properties(tool: Tool | None) -> list[tuple[str, Any]]:
-    properties = None if tool is None else tool.parameters.get("properties")
-    return list(cast("dict[str, Any]", properties).items()) if isinstance(properties, dict) else []
-
-
-def _required(tool: Tool | None, name: str) -> bool:
-    required = None if tool is None else tool.parameters.get("required")
-    return isinstance(required, list) and name in required
 
 
 def _repair(room: Room, repair: Repair, tool: Tool | None) -> list[Block]:
     if repair.proposed is None:
-        return [note(room, "warn", f"Not repaired: {repair.silence}.")]
+        return [room.note("warn", f"Not repaired: {repair.silence}.")]
     if repair.proposed == repair.raw:
-        return [note(room, "warn", "A repair was tried and changed nothing.")]
+        return [room.note("warn", "A repair was tried and changed nothing.")]
     said = "accepted: it meets the schema" if repair.accepted else "refused: it does not meet the schema"
     return [
-        note(room, "info" if repair.accepted else "warn", f"A repair proposed other arguments; {said}."),
-        difference(room, "what the repair changed", repair.raw, repair.proposed),
+        room.note("info" if repair.accepted else "warn", f"A repair proposed other arguments; {said}."),
+        room.difference("what the repair changed", repair.raw, repair.proposed),
         _checklist(room, "what the repair proposed", tool, repair.remaining),
     ]
 
@@ -404,18 +318,25 @@ def _execute(moment: Moment, room: Room, outcome: Outcome) -> list[Block]:
     """The Python call, the time, and the value or the error."""
     error, call, tool = outcome.error, moment.call, moment.tool
     decision, asked = call.decision, call.asked
-    told = [code(room, "the Python call", _python_call(moment))]
-    if error is None:
-        told.append(_returned(room, outcome.value))
+    if decision is not None:
+        permission = _CHOICES.get(decision.choice, decision.choice)
     else:
-        told.append(note(room, "error", f"{error.code}: {error.message}"))
+        permission = "needs none" if asked is None else "not given: a value was, in place of running it"
+    told = [room.code("the Python call", python_call(moment.call.call.name or "tool", moment.call.arguments))]
+    value = outcome.value
+    if error is None and isinstance(value, Shown):
+        kept = "" if value.size is None else f"; the trace file keeps the beginning of {size(value.size)}"
+        told.append(room.code(f"it returned{kept}", value.text))
+    elif error is None:
+        told.append(room.code(f"it returned, {type(value).__name__}"[:LINE], python_form(value)))
+    else:
+        told.append(room.note("error", f"{error.code}: {error.message}"))
     if outcome.stdout:
-        told.append(code(room, "what it printed; the model does not see it", outcome.stdout))
-    told += facts(
-        room,
+        told.append(room.code("what it printed; the model does not see it", outcome.stdout))
+    told += room.facts(
         ("duration", duration(outcome.duration_ms)),
         ("timeout", f"{tool.timeout:g} s" if tool is not None and tool.timeout is not None else "none"),
-        ("permission", _permission(decision, asked)),
+        ("permission", permission),
         ("risk", asked.risk or None if asked is not None else None),
         ("resource", asked.resource or None if asked is not None else None),
         ("reason", decision.reason if decision is not None and decision.reason else None),
@@ -423,9 +344,9 @@ def _execute(moment: Moment, room: Room, outcome: Outcome) -> list[Block]:
         ("its thread", "still runs: Python cannot stop it" if outcome.still_running else None),
     )
     if outcome.fault is not None:
-        told += fault_note(room, outcome.fault)
+        told += room.fault(outcome.fault)
     if isinstance(outcome.trace, TraceLog):
-        told.append(nested(room, outcome.trace, as_text(call.arguments.get("task", ""))))
+        told.append(room.nested(outcome.trace, as_text(call.arguments.get("task", ""))))
     return told
 
 
@@ -442,54 +363,28 @@ def _decision(moment: Moment, room: Room, decision: Decision) -> list[Block]:
         "choice": room.line(decision.choice, 20),
         "reason": room.line(decision.reason, 400),
     }
-    return [asked, folded(code(room, "the Python call", _python_call(moment)))]
-
-
-def _python_call(moment: Moment) -> str:
-    call = moment.step.call
-    return python_call("tool" if call is None else call.name, moment.call.arguments)
-
-
-def _permission(decision: Decision | None, asked: Decision | None) -> str:
-    if decision is not None:
-        return _CHOICES.get(decision.choice, decision.choice)
-    return "needs none" if asked is None else "not given: a value was, in place of running it"
-
-
-def _returned(room: Room, value: Any) -> Block:
-    whole = value.size if isinstance(value, Shown) else None
-    kept = "" if whole is None else f"; the trace file keeps the beginning of {size(whole)}"
-    kind = "" if isinstance(value, Shown) else f", {type(value).__name__}"
-    return code(room, f"it returned{kind[:LINE]}{kept}", _python_form(value))
-
-
-def _python_form(value: Any) -> str:
-    """A value as Python shows it; if a file kept a part of it, that part."""
-    if isinstance(value, Shown):
-        return value.text
-    try:
-        return repr(value)
-    except BaseException:  # `repr` may raise SystemExit
-        return as_text(value)
+    return [
+        asked,
+        folded(
+            room.code("the Python call", python_call(moment.call.call.name or "tool", moment.call.arguments))
+        ),
+    ]
 
 
 def _result(moment: Moment, room: Room, result: Result) -> list[Block]:
     """How a value became a tool message, and which call that answers."""
-    last = len(moment.step.messages) - 1
     cut = f"{size(result.data_bytes)} -> {size(result.sent_bytes)}"
     told = _value(moment, room)
-    told.append(code(room, "the text that the model gets", result.content))
+    told.append(room.code("the text that the model gets", result.content))
     if result.truncated:
-        told.append(note(room, "warn", f"Cut for the model: {cut}. The trace keeps the sizes."))
+        told.append(room.note("warn", f"Cut for the model: {cut}. The trace keeps the sizes."))
     if result.loop_detected:
-        told.append(
-            note(room, "warn", f"Loop detected: the same call, the same result, {result.repeats} times.")
-        )
-    row = message_row(room, last, result.message, new=True, limit=2_000)
+        again = f"Loop detected: the same call, the same result, {result.repeats} times."
+        told.append(room.note("warn", again))
+    row = room.message(len(moment.step.messages) - 1, result.message, new=True, limit=2_000)
     told.append(folded({"b": "messages", "rows": [row]}))
     told.append(_flow(moment, room, result))
-    return told + facts(
-        room,
+    return told + room.facts(
         ("size", cut if result.truncated else size(result.data_bytes)),
         ("error", result.error_code),
         ("same call, same result", f"{result.repeats} times in a row" if result.repeats > 1 else None),
@@ -499,35 +394,33 @@ def _result(moment: Moment, room: Room, result: Result) -> list[Block]:
 def _value(moment: Moment, room: Room) -> list[Block]:
     outcome = moment.call.outcome
     if outcome is None:
-        return [note(room, "info", "The call did not run: there is no value, only what was wrong.")]
+        return [room.note("info", "The call did not run: there is no value, only what was wrong.")]
     if outcome.error is not None:
-        return [note(room, "error", f"{outcome.error.code}: {outcome.error.message}")]
+        return [room.note("error", f"{outcome.error.code}: {outcome.error.message}")]
     if isinstance(outcome.value, Shown):
-        return [folded(code(room, "what the file keeps of the value", outcome.value.text))]
+        return [folded(room.code("what the file keeps of the value", outcome.value.text))]
     kind = type(outcome.value).__name__
-    value = folded(code(room, f"the Python value, {kind}", _python_form(outcome.value)))
+    value = folded(room.code(f"the Python value, {kind}", python_form(outcome.value)))
     try:
         text = pretty(to_json_value(outcome.value))
     except NotJSON as error:
-        return [value, note(room, "error", f"It has no form in JSON: {error}")]
-    return [value, folded(code(room, "the value as JSON", text, 4_000))]
+        return [value, room.note("error", f"It has no form in JSON: {error}")]
+    return [value, folded(room.code("the value as JSON", text, 4_000))]
 
 
 def _flow(moment: Moment, room: Room, result: Result) -> Block:
     """The call and the message that answers it, paired by the id."""
     messages, answer = moment.step.messages, len(moment.step.messages) - 1
-    rows: list[dict[str, Any]] = []
+    ends = [("answered", answer, result.message)]
     for index in range(answer, max(-1, answer - _FAR), -1):
-        message = messages[index]
-        if any(call_id == result.tool_call_id for _, call_id, _ in calls_of(message)):
-            rows.append(_flow_row(room, "asked", result.tool_call_id, index, brief(message)))
+        if any(call_id == result.tool_call_id for _, call_id, _ in calls_of(messages[index])):
+            ends = [("asked", index, messages[index]), *ends]
             break
-    rows.append(_flow_row(room, "answered", result.tool_call_id, answer, brief(result.message)))
+    rows = [
+        {"what": what, "id": room.line(result.tool_call_id, 80), "message": n, "text": room.line(brief(said))}
+        for what, n, said in ends
+    ]
     paired = len(rows) == 2
     label = "the call and its answer" if paired else "an answer without its call: no request with it is valid"
     flow: Block = {"b": "flow", "label": label, "rows": rows}
     return folded(flow) if paired else flow
-
-
-def _flow_row(room: Room, what: str, call_id: str, index: int, text: str) -> dict[str, Any]:
-    return {"what": what, "id": room.line(call_id, 80), "message": index, "text": room.line(text)}

@@ -18,13 +18,12 @@ from zoolab.jsontext import is_utf8
 #: A longer text is cut, with a note that says how long it was.
 MAX_TEXT = 4_000
 
-_STRUCTURE = ("html", "head", "meta", "title", "style", "body", "main", "div", "header", "footer", "section")
-_HEADINGS = ("article", "h1", "h2", "h3", "h4", "details", "summary")
-_INLINE = ("p", "span", "strong", "code", "pre", "ins", "del")
-_LISTS = ("ol", "ul", "li", "dl", "dt", "dd", "table", "caption", "thead", "tbody", "tr", "th", "td")
-_ELEMENTS = frozenset((*_STRUCTURE, *_HEADINGS, *_INLINE, *_LISTS))
-_ATTRIBUTES = frozenset(("class", "lang", "charset", "name", "content", "scope", "value", "tabindex", "role"))
-_MORE = frozenset(("aria-label", "aria-hidden", "data-label"))
+_STRUCTURE = "html head meta title style body main div header footer section article h1 h2 h3 h4"
+_TEXTS = "details summary p span strong code pre ins del"
+_LISTS = "ol ul li dl dt dd table caption thead tbody tr th td"
+_ELEMENTS = frozenset(" ".join((_STRUCTURE, _TEXTS, _LISTS)).split())
+_NAMES = "class lang charset name content scope value tabindex role aria-label aria-hidden data-label"
+_ATTRIBUTES = frozenset(_NAMES.split())
 _VOID = frozenset(["meta"])
 
 # A page shows no control characters, and a NUL not even as a box: each gets its picture, ␀ to ␡.
@@ -56,26 +55,26 @@ def tag(name: str, /, *children: str | None, **attributes: str | int | None) -> 
         raise InvalidInput(
             f"<{name}> is not an element that a story may have", expected=", ".join(sorted(_ELEMENTS))
         )
-    opening = name + "".join(_attribute(key, value) for key, value in attributes.items() if value is not None)
+    opening = name
+    for key, value in attributes.items():
+        attribute = key.rstrip("_").replace("_", "-")
+        if attribute not in _ATTRIBUTES:
+            expected = ", ".join(sorted(_ATTRIBUTES))
+            raise InvalidInput(f"{attribute!r} is not an attribute that a story may have", expected=expected)
+        if value is not None:
+            opening += f' {attribute}="{escape(visible(str(value)))}"'
     closing = "" if name in _VOID else f"</{name}>"
     return Html(f"<{opening}>{join(*children)}{closing}")
 
 
 def join(*children: str | None) -> Html:
-    """Children side by side; text is escaped.
-
-    >>> join("<", tag("code", "x"), None)
-    '&lt;<code>x</code>'
-    """
-    return Html("".join(c if isinstance(c, Html) else _escaped(c) for c in children if c is not None))
+    """Children side by side; text is escaped."""
+    given = (child for child in children if child is not None)
+    return Html("".join(c if isinstance(c, Html) else escape(visible(c), quote=False) for c in given))
 
 
 def visible(text: str) -> str:
-    """Text whose control characters and lone surrogates can be seen; else as it is.
-
-    >>> visible("a\\x00b\\r"), visible("\\ud800")
-    ('a␀b␍', '\\\\ud800')
-    """
+    """Text whose control characters and lone surrogates can be seen; else as it is."""
     if text.isprintable():
         return text
     text = text.translate(_PICTURES)
@@ -83,132 +82,72 @@ def visible(text: str) -> str:
 
 
 def clipped(text: str, limit: int = MAX_TEXT) -> str:
-    """Text for a line, cut at `limit` characters.
-
-    >>> clipped("abcdef", 3)
-    'abc… (6 characters)'
-    """
+    """Text for a line, cut at `limit` characters."""
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text):,} characters)"
 
 
 def code(text: str, limit: int = 200) -> Html:
-    """A name, an id or a value within a line.
-
-    >>> code("add")
-    '<code>add</code>'
-    """
+    """A name, an id or a value within a line."""
     return tag("code", clipped(text, limit))
 
 
-def block(text: str, label: str, style: str = "raw", limit: int = MAX_TEXT) -> Html:
-    """A text with its line breaks: `raw` as code, `prose` as speech.
+def block(
+    text: str | Iterable[tuple[str, str]], label: str, style: str = "raw", limit: int = MAX_TEXT
+) -> Html:
+    """A text, or its pieces, each with "ins", "del" or "" for neither: `raw` as code, `prose` as speech.
 
-    `label` says to a screen reader what it is, if it is long enough to be scrolled.
+    A screen reader says the label if the text is long enough to be scrolled.
 
     >>> block("one", "the answer", "prose")
     '<pre class="prose"><code>one</code></pre>'
-    """
-    return _pre(text[:limit], text[:limit], len(text), label, style)
-
-
-def marked_block(pieces: Iterable[tuple[str, str]], label: str, limit: int = MAX_TEXT) -> Html:
-    """A text of `(element, text)` pieces, if the element is "ins", "del" or "" for neither.
-
-    >>> marked_block([("", "{"), ("ins", '"')], "what changed")
+    >>> block([("", "{"), ("ins", '"')], "what changed")
     '<pre class="raw"><code>{<ins>"</ins></code></pre>'
     """
-    children: list[str] = []
-    length = 0
-    for element, text in pieces:
-        part = text[: max(0, limit - length)]
-        children.append(tag(element, part) if element and part else part)
-        length += len(text)
-    body = join(*children)
-    return _pre(body, body, length, label, "raw", limit)
+    pieces = [("", text)] if isinstance(text, str) else list(text)
+    whole = "".join(part for _, part in pieces)
+    children, left = [], limit
+    for element, part in pieces:
+        shown = part[: max(0, left)]
+        children.append(tag(element, shown) if element and shown else shown)
+        left -= len(part)
+    region: dict[str, str | int | None] = {}
+    if min(limit, len(whole)) > 1_500 or whole.count("\n", 0, limit) > 24:
+        region = {"tabindex": 0, "role": "region", "aria_label": label}
+    cut = note(f"cut: the first {limit:,} of {len(whole):,} characters") if len(whole) > limit else None
+    # The element within keeps the first line break, which `<pre>` alone would swallow.
+    return join(tag("pre", tag("code", *children), class_=style, **region), cut)
 
 
 def table(caption: str, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Html:
-    """A table; the first cell of a row names the row.
-
-    >>> table("Problems", ["Where"], [["/a"]]).count("scope")
-    2
-    """
-    labels = headings[1:]
-    cells = (
-        (
-            tag("th", row[0], scope="row"),
-            *(tag("td", cell, data_label=label) for label, cell in zip(labels, row[1:], strict=True)),
-        )
-        for row in rows
-    )
-    return tag(
-        "table",
-        tag("caption", caption),
-        tag("thead", tag("tr", *(tag("th", heading, scope="col") for heading in headings))),
-        tag("tbody", *(tag("tr", *row) for row in cells)),
-    )
+    """A table; the first cell of a row names the row."""
+    body = []
+    for first, *others in rows:
+        labelled = zip(headings[1:], others, strict=True)
+        cells = (tag("td", cell, data_label=label) for label, cell in labelled)
+        body.append(tag("tr", tag("th", first, scope="row"), *cells))
+    head = tag("thead", tag("tr", *(tag("th", heading, scope="col") for heading in headings)))
+    return tag("table", tag("caption", caption), head, tag("tbody", *body))
 
 
 def facts(*pairs: tuple[str, str | None]) -> Html | None:
-    """Names and values; a value of None is left out, and so is a list of nothing.
-
-    >>> facts(("id", "call_1"), ("origin", None))
-    '<dl class="facts"><div><dt>id</dt><dd>call_1</dd></div></dl>'
-    """
+    """Names and values; a value of None is left out, and so is a list of nothing."""
     shown = [tag("div", tag("dt", name), tag("dd", value)) for name, value in pairs if value is not None]
     return tag("dl", *shown, class_="facts") if shown else None
 
 
 def folded(summary: str, *children: str | None) -> Html:
-    """Content that is there when somebody asks for it.
-
-    >>> folded("more", "text")
-    '<details><summary>more</summary>text</details>'
-    """
+    """Content that is there when somebody asks for it."""
     return tag("details", tag("summary", summary), *children)
 
 
 def note(*children: str | None) -> Html:
-    """A remark of the page itself, as what it leaves out.
-
-    >>> note("cut")
-    '<p class="note">cut</p>'
-    """
+    """A remark of the page itself, as what it leaves out."""
     return tag("p", *children, class_="note")
 
 
 @cache
 def style_sheet(folder: str, name: str, root: str = ":root") -> Html:
-    """A style sheet of a page, after the colours and letters that all pages have: they are set on `root`.
-
-    >>> style_sheet("zoolab.show", "story.css", ".zoolab-story").count(":root")
-    0
-    """
+    """A style sheet of a page, after the colours and letters that all pages have: they are set on `root`."""
     ground = files("zoolab.show").joinpath("ground.css").read_text(encoding="utf-8")
     own = files(folder).joinpath(name).read_text(encoding="utf-8")
     return Html(ground.replace(":root", root) + own)
-
-
-def _pre(body: str, shown: str, length: int, label: str, style: str, limit: int | None = None) -> Html:
-    """The element within keeps the first line break, which `<pre>` alone would swallow."""
-    scrolls = len(shown) > 1_500 or shown.count("\n") > 24
-    region: dict[str, str | int | None] = (
-        {"tabindex": 0, "role": "region", "aria_label": label} if scrolls else {}
-    )
-    kept = min(length, len(shown) if limit is None else limit)
-    cut = note(f"cut: the first {kept:,} of {length:,} characters") if kept < length else None
-    return join(tag("pre", tag("code", body), class_=style, **region), cut)
-
-
-def _escaped(text: str) -> str:
-    return escape(visible(text), quote=False)
-
-
-def _attribute(key: str, value: str | int) -> str:
-    name = key.rstrip("_").replace("_", "-")
-    if name not in _ATTRIBUTES | _MORE:
-        raise InvalidInput(
-            f"{name!r} is not an attribute that a story may have",
-            expected=", ".join(sorted(_ATTRIBUTES | _MORE)),
-        )
-    return f' {name}="{escape(visible(str(value)))}"'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from zoolab.records import Decision, Kind, Outcome, Reply, Request, Result, Step, ToolCall, Verdict
 from zoolab.tools import Tool, ToolRegistry
@@ -14,15 +15,12 @@ from zoolab.trace.summary import MessagesDiff
 class Moment:
     """A trace at one of its steps.
 
-    Args:
-        trace: The trace.
-        seq: The number of the step.
-        turns: `trace.turns`, if they are at hand already.
+    `turns` are those of the trace, if they are at hand already.
 
     >>> from zoolab import Scripted, run
     >>> moment = Moment(run("Hi", [], Scripted(["Hello"])), 2)
-    >>> moment.step.kind, moment.request.tool_choice, moment.is_last
-    ('tool_call', 'auto', True)
+    >>> moment.step.kind, moment.request.tool_choice, moment.reply.text
+    ('tool_call', 'auto', 'Hello')
     """
 
     def __init__(self, trace: TraceLog, seq: int, turns: Sequence[Turn] | None = None) -> None:
@@ -35,18 +33,6 @@ class Moment:
         self._before = self.turns[position - 1] if position > 0 else None
 
     @property
-    def is_last(self) -> bool:
-        """Whether no step comes after it, so far."""
-        return self.seq == len(self.trace.steps) - 1
-
-    @property
-    def steps(self) -> range:
-        """The numbers of the steps of the same turn."""
-        if self.turn is not None:
-            return range(self.turn.seq, self.turn.end)
-        return range(self.turns[0].seq if self.turns else len(self.trace.steps))
-
-    @property
     def call(self) -> Call:
         """The call that the step belongs to, and what became of it; an empty one if it belongs to none."""
         slot, empty = self.step.slot, Call(ToolCall(self.step.turn, 0, "", "", ""), 0)
@@ -54,11 +40,8 @@ class Moment:
 
     @property
     def tools(self) -> ToolRegistry:
-        """The tools of the run; none if the trace does not say."""
-        steps = self.trace.steps
-        first = (0, *range(min(self.seq, 2_000) + 1))
-        registries = (steps[seq].record for seq in first)
-        return next((record for record in registries if isinstance(record, ToolRegistry)), ToolRegistry())
+        """The tools of the run, as far as it has come."""
+        return tools_of(self.trace, self.seq)
 
     @property
     def tool(self) -> Tool | None:
@@ -91,28 +74,24 @@ class Moment:
         return MessagesDiff(0, (), tuple(self.trace.messages_at(0)))
 
 
-def moments_of(trace: TraceLog) -> Iterator[Moment]:
-    """All steps of a trace in order, with one index of its turns.
+def tools_of(trace: TraceLog, last: int = 2_000) -> ToolRegistry:
+    """The tools of a run, of its steps until `last`; none if the trace does not say."""
+    records = (step.record for step in islice(trace.steps, min(last, 2_000) + 1))
+    return next((record for record in records if isinstance(record, ToolRegistry)), ToolRegistry())
 
-    >>> from zoolab import Scripted, run
-    >>> [moment.step.kind for moment in moments_of(run("Hi", [], Scripted(["Hello"])))]
-    ['define', 'request', 'tool_call']
-    """
+
+def moments_of(trace: TraceLog) -> Iterator[Moment]:
+    """All steps of a trace in order, with one index of its turns."""
     turns = trace.turns
     return (Moment(trace, seq, turns) for seq in range(len(trace.steps)))
 
 
 def kind_after(moment: Moment) -> Kind | None:
-    """The kind of step that a walk goes on with after its last one; None at its end.
-
-    >>> from zoolab import Scripted, run
-    >>> trace = run("Hi", [], Scripted([[("fly", {})], "I cannot."]))
-    >>> [kind_after(Moment(trace, seq)) for seq in (0, 2, 3, 4, 6)]
-    ['request', 'validate', 'result', 'request', None]
-    """
+    """The kind of step that a walk goes on with after its last one; None at its end."""
     step, slot = moment.step, moment.step.slot
     calls = moment.turn.calls if moment.turn is not None else {}
     more = slot is not None and slot + 1 < len(calls)
+    passed = [n for n, call in calls.items() if call.verdict is not None and call.verdict.ok]
     match step.record:
         case ToolRegistry():
             return "request"
@@ -125,15 +104,10 @@ def kind_after(moment: Moment) -> Kind | None:
         case Verdict() if more:
             return "validate"
         case Verdict():
-            return "execute" if _runs_after(calls, -1) else "result"
+            return "execute" if passed else "result"
         case Decision():
             return "execute"
         case Outcome():
-            return "execute" if _runs_after(calls, slot or 0) else "result"
+            return "execute" if any(n > (slot or 0) for n in passed) else "result"
         case Result():
             return "result" if more else "request"
-
-
-def _runs_after(calls: dict[int, Call], slot: int) -> bool:
-    """Whether a call after this slot passed validation."""
-    return any(call.verdict is not None and call.verdict.ok for n, call in calls.items() if n > slot)

@@ -8,27 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import groupby
+from typing import Any
 
-from zoolab.records import Decision, Message, Outcome, Record, Request, Step, ToolCall
-from zoolab.show.block_types import fault_note, message_row
+from zoolab.records import Decision, Outcome, Record, Request, Step
+from zoolab.show.block_types import Block, Room
 from zoolab.show.blocks import MAX_BYTES, blocks_of_record
-from zoolab.show.bounds import Room
-from zoolab.show.html_blocks import render_blocks, render_message
-from zoolab.show.markup import Html, block, clipped, code, facts, folded, join, note, style_sheet, tag
+from zoolab.show.markup import Html, block, clipped, code, facts, folded, join, note, style_sheet, table, tag
 from zoolab.show.moment import Moment, moments_of
 from zoolab.show.wording import (
     as_text,
     change_as_text,
-    content_of,
     count,
-    duration,
     headline,
     listed,
     one_line,
+    prompt_of,
+    totals_of,
 )
 from zoolab.trace.codec import encode_record
 from zoolab.trace.log import TraceLog
-from zoolab.trace.summary import tokens_used
 
 #: Up to so many steps are all shown; of more, the first half, a quarter at the end, and those with an error.
 MAX_STEPS = 400
@@ -51,22 +49,18 @@ _OUTCOMES = {
     "model_error": ("error", "Ended: no usable reply"),
     "replay_miss": ("error", "Ended: not in the recording"),
 }
+_STATES = {"ok": "✓", "bad": "✗ failed:", "none": "– not checked:"}
+_PROSE = ("the answer", "the text of the reply")
 
 
 def render_page(trace: TraceLog) -> str:
-    """The story as a whole HTML page.
-
-    >>> from zoolab import Scripted, Trace, walk
-    >>> page = render_page(Trace.record(walk("Hi", [], Scripted(["Hello"]))))
-    >>> page.startswith("<!doctype html>"), "<script" in page
-    (True, False)
-    """
+    """The story as a whole HTML page."""
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("title", f"zoolab: {one_line(_prompt(trace), 60)}"),
-        _style(),
+        tag("title", f"zoolab: {one_line(prompt_of(trace), 60)}"),
+        tag("style", style_sheet("zoolab.show", "story.css", ".zoolab-story")),
     )
     body = tag(
         "body", tag("main", tag("h1", "The story of a run"), *_story(trace), class_="zoolab-story page")
@@ -75,36 +69,24 @@ def render_page(trace: TraceLog) -> str:
 
 
 def render_fragment(trace: TraceLog, most: int = MAX_STEPS) -> str:
-    """The story as a part of another page, a notebook's output for instance, with about `most` steps.
-
-    >>> from zoolab import Scripted, Trace, walk
-    >>> render_fragment(Trace.record(walk("Hi", [], Scripted(["Hello"]))))[:26]
-    '<div class="zoolab-story">'
-    """
-    return tag("div", _style(), *_story(trace, most), class_="zoolab-story")
-
-
-def _style() -> Html:
-    return tag("style", style_sheet("zoolab.show", "story.css", ".zoolab-story"))
+    """The story as a part of another page, a notebook's output for instance, with about `most` steps."""
+    style = tag("style", style_sheet("zoolab.show", "story.css", ".zoolab-story"))
+    return tag("div", style, *_story(trace, most), class_="zoolab-story")
 
 
 def _story(trace: TraceLog, most: int = MAX_STEPS) -> Iterator[Html]:
-    yield _opening(trace)
-    yield from _turns(trace, most)
-    yield _ending(trace)
-
-
-def _opening(trace: TraceLog) -> Html:
     answer = trace.answer
-    return tag(
+    yield tag(
         "header",
         tag("h2", "Asked", class_="jp-toc-ignore"),
-        block(_prompt(trace) or "nothing", "the prompt", "prose asked"),
+        block(prompt_of(trace) or "nothing", "the prompt", "prose asked"),
         _outcome(trace),
         block(answer, "the answer", "prose answered") if answer else None,
         _facts(trace),
         class_="opening",
     )
+    yield from _turns(trace, most)
+    yield _ending(trace)
 
 
 def _outcome(trace: TraceLog) -> Html:
@@ -113,24 +95,24 @@ def _outcome(trace: TraceLog) -> Html:
     return join(
         tag("p", mark, class_="outcome"),
         block(trace.error, "the error that ended the run") if trace.error is not None else None,
-        render_blocks(fault_note(Room(20_000), trace.fault)) if trace.fault is not None else None,
+        render_blocks(Room(20_000).fault(trace.fault)) if trace.fault is not None else None,
     )
 
 
 def _facts(trace: TraceLog) -> Html | None:
-    steps = trace.steps
-    sent, received = (tokens or 0 for tokens in tokens_used(steps))
-    models = _models(trace)
-    known = (f"{sent:,} sent, {received:,} received") if sent or received else None
+    steps, totals, named = trace.steps, totals_of(trace), trace.meta.get("model")
+    sent, received = totals["tokens_in"] or 0, totals["tokens_out"] or 0
+    found = {step.reply.model: None for step in steps if step.reply is not None and step.reply.model}
+    models = as_text(named) if named else ", ".join(list(found)[:4])
     others = [(k, v) for k, v in trace.meta.items() if k != "model" and v is not None][:20]
     return facts(
         ("steps", f"{len(steps):,}"),
-        ("turns", f"{len({step.turn for step in steps if step.kind != 'define'}):,}"),
+        ("turns", f"{totals['turns']:,}"),
         ("messages", f"{len(steps[-1].messages) if steps else 0:,}"),
-        ("calls", f"{sum(isinstance(step.record, ToolCall) for step in steps):,}"),
+        ("calls", f"{totals['calls']:,}"),
         ("errors", f"{len(trace.errors):,}"),
-        ("tokens", known),
-        ("time", duration(trace.started[-1] * 1000) if steps else None),
+        ("tokens", f"{sent:,} sent, {received:,} received" if sent or received else None),
+        ("time", totals["time"] if steps else None),
         ("answered by", code(models) if models else None),
         ("run", code(trace.run_id)),
         *((clipped(str(key), 80), code(as_text(value))) for key, value in others),
@@ -142,7 +124,10 @@ def _turns(trace: TraceLog, most: int) -> Iterator[Html]:
     for (turn, defines), items in groupby(_cards(trace, most), lambda item: item[0]):
         title = "Before the first turn" if defines else f"Turn {turn}"
         shown = list(items)
-        summary = "" if defines else _summary(shown[0][1])
+        done, summary = shown[0][1].turn, ""
+        if not defines and done is not None and done.reply is not None:
+            names = [call.call.name for call in done.calls.values()]
+            summary = f"the model asks for {listed(names, 4)}" if names else "the model answers"
         steps = tag("ol", *(card for _, _, card in shown), class_="steps")
         yield tag("section", _heading(title, summary), steps, aria_label=title)
 
@@ -151,47 +136,75 @@ def _cards(trace: TraceLog, most: int) -> Iterator[tuple[tuple[int, bool], Momen
     """The items of the list of steps, each with its turn and whether it defines the tools."""
     room, previous, turns = _MAX_CARDS, -1, trace.turns
     for seq in _chosen(trace.steps, most):
-        moment = Moment(trace, seq, turns)
+        moment, gap = Moment(trace, seq, turns), None
         shown = _card(moment, "trace", brief=room <= 0)
         room -= len(shown.encode())
-        step = moment.step
-        yield (step.turn, step.kind == "define"), moment, join(_gap(previous, seq), shown)
+        if seq > previous + 1:
+            which = f"Step {seq:,} is" if seq == previous + 2 else f"Steps {previous + 2:,} to {seq:,} are"
+            left_out = note(f"{which} left out of this page; trace.steps has them all.")
+            gap = tag("li", left_out, class_="gap", value=previous + 2)
+        yield (moment.step.turn, moment.step.kind == "define"), moment, join(gap, shown)
         previous = seq
 
 
 def _card(moment: Moment, name: str, brief: bool = False, depth: int = 0) -> Html:
     """The card of one step; a brief one leaves out what the step holds."""
     step, seq = moment.step, moment.seq
+    content: list[Html | None] = [note("left out: the page is full")]
     original = None if brief else _original(moment)
-    size = MAX_BYTES if depth == 0 else MAX_BYTES // 4
+    if not brief:
+        size = MAX_BYTES if depth == 0 else MAX_BYTES // 4
+        content = [render_blocks(blocks_of_record(moment, Room(size), step.record))]
+        content.append(_sub_agent(moment, f"{name}.steps[{seq}].record.trace", depth))
+        if original is not None:
+            asked = isinstance(original, Decision)
+            summary = "What was asked" if asked else "This step was edited. What it was before"
+            before = _lead(step._replace(record=original), 2_000)
+            held = render_blocks(blocks_of_record(moment, Room(size), original))
+            content.append(folded(summary, before, held))
+    change = None if brief else tag("span", change_as_text(moment.change), class_="change")
     return tag(
         "li",
         tag(
             "article",
-            tag("header", _title(moment), _where(step), _status(step, original)),
+            _header(moment, original),
             _lead(step, 200 if brief else 2_000),
-            note("left out: the page is full") if brief else _body(moment, step.record, size),
-            None if brief else _sub_agent(moment, f"{name}.steps[{seq}].record.trace", depth),
-            None if original is None else _before(moment, original, size),
-            tag(
-                "footer",
-                None if brief else tag("span", change_as_text(moment.change), class_="change"),
-                " ",
-                tag("code", f"{name}.steps[{seq}]"),
-            ),
+            *content,
+            tag("footer", change, " ", tag("code", f"{name}.steps[{seq}]")),
         ),
         class_=f"step {step.kind} is-{step.status}",
         value=seq + 1,
     )
 
 
+def _header(moment: Moment, original: Record | None) -> Html:
+    """What step it is, of which call, and how it ended; `original` is what it held before it was answered."""
+    step = moment.step
+    number = tag("span", f"step {moment.seq + 1:,} of {len(moment.trace.steps):,}", class_="of")
+    where = None
+    if step.call is not None:
+        attempt = f" · attempt {step.attempt}" if step.attempt > 1 else None
+        slot = f" · slot {step.slot} · "
+        where = tag("p", code(step.call.name), slot, code(step.call.id), attempt, class_="where")
+    why = join(": ", code(step.error_code)) if step.error_code else None
+    edited = "answered" if isinstance(original, Decision) else "edited"
+    mark = tag("span", _MARKS[step.status], aria_hidden="true")
+    return tag(
+        "header",
+        tag("h4", tag("span", step.kind, class_="kind"), " ", number, class_="jp-toc-ignore"),
+        where,
+        tag(
+            "p",
+            None if original is None else join(tag("span", edited, class_="edited"), " "),
+            tag("span", mark, f" {step.status}", why, class_=f"mark {step.status}"),
+            class_="status",
+        ),
+    )
+
+
 def _lead(step: Step, limit: int) -> Html:
     text = headline(step)
     return tag("p", clipped(text[:1].upper() + text[1:], limit), class_="lead")
-
-
-def _body(moment: Moment, record: Record, size: int) -> Html:
-    return render_blocks(blocks_of_record(moment, Room(size), record))
 
 
 def _original(moment: Moment) -> Record | None:
@@ -202,13 +215,6 @@ def _original(moment: Moment) -> Record | None:
     if isinstance(record, Request):  # its messages are no part of what is encoded
         return original
     return None if encode_record(original) == encode_record(record) else original
-
-
-def _before(moment: Moment, original: Record, size: int) -> Html:
-    asked = isinstance(original, Decision)
-    summary = "What was asked" if asked else "This step was edited. What it was before"
-    before = moment.step._replace(record=original)
-    return folded(summary, _lead(before, 2_000), _body(moment, original, size))
 
 
 def _sub_agent(moment: Moment, name: str, depth: int) -> Html | None:
@@ -222,42 +228,14 @@ def _sub_agent(moment: Moment, name: str, depth: int) -> Html | None:
     told = f"a sub-agent: {count(len(inner), 'step')}, {count(len(inner.errors), 'error')}, {end}"
     if depth or not len(inner):
         return tag("p", told)
-    more = len(inner) - _MAX_INNER
-    steps = tag("ol", *_inner_cards(inner, name), class_="steps")
-    return folded(told, steps, note(f"and {count(more, 'more step')}, left out here") if more > 0 else None)
-
-
-def _inner_cards(trace: TraceLog, name: str) -> Iterator[Html]:
-    room = _MAX_INNER_BYTES
-    for moment, _ in zip(moments_of(trace), range(_MAX_INNER), strict=False):
-        made = _card(moment, name, brief=room <= 0, depth=1)
+    cards, room = [], _MAX_INNER_BYTES
+    for each, _ in zip(moments_of(inner), range(_MAX_INNER), strict=False):
+        made = _card(each, name, brief=room <= 0, depth=1)
         room -= len(made.encode())
-        yield made if room > 0 else _card(moment, name, brief=True, depth=1)
-
-
-def _title(moment: Moment) -> Html:
-    number = tag("span", f"step {moment.seq + 1:,} of {len(moment.trace.steps):,}", class_="of")
-    return tag("h4", tag("span", moment.step.kind, class_="kind"), " ", number, class_="jp-toc-ignore")
-
-
-def _where(step: Step) -> Html | None:
-    if step.call is None:
-        return None
-    slot = f" · slot {step.slot} · "
-    attempt = f" · attempt {step.attempt}" if step.attempt > 1 else None
-    return tag("p", code(step.call.name), slot, code(step.call.id), attempt, class_="where")
-
-
-def _status(step: Step, original: Record | None) -> Html:
-    mark = tag("span", _MARKS[step.status], aria_hidden="true")
-    why = join(": ", code(step.error_code)) if step.error_code else None
-    edited = "answered" if isinstance(original, Decision) else "edited"
-    return tag(
-        "p",
-        None if original is None else join(tag("span", edited, class_="edited"), " "),
-        tag("span", mark, f" {step.status}", why, class_=f"mark {step.status}"),
-        class_="status",
-    )
+        cards.append(made if room > 0 else _card(each, name, brief=True, depth=1))
+    more = len(inner) - _MAX_INNER
+    left_out = note(f"and {count(more, 'more step')}, left out here") if more > 0 else None
+    return folded(told, tag("ol", *cards, class_="steps"), left_out)
 
 
 def _chosen(steps: list[Step], most: int) -> list[int]:
@@ -270,48 +248,25 @@ def _chosen(steps: list[Step], most: int) -> list[int]:
     return [*range(first), *errors, *range(total - last, total)]
 
 
-def _gap(previous: int, seq: int) -> Html | None:
-    missing = seq - previous - 1
-    if missing < 1:
-        return None
-    which = f"Step {seq:,} is" if missing == 1 else f"Steps {previous + 2:,} to {seq:,} are"
-    left_out = note(f"{which} left out of this page; trace.steps has them all.")
-    return tag("li", left_out, class_="gap", value=previous + 2)
-
-
-def _summary(moment: Moment) -> str:
-    """What the model did in the turn of a step."""
-    turn = moment.turn
-    if turn is None or turn.reply is None:
-        return ""
-    names = [call.call.name for call in turn.calls.values()]
-    return f"the model asks for {listed(names, 4)}" if names else "the model answers"
-
-
 def _ending(trace: TraceLog) -> Html:
     messages = trace.messages
     first = min(len(messages), _MAX_MESSAGES // 3)
     last = max(first, len(messages) - (_MAX_MESSAGES - first))
-    left_out = tag("li", note(f"{count(last - first, 'message')} left out of this page"), class_="gap")
+    items = []
+    for n in (*range(first), *range(last, len(messages))):
+        if n == last > first:
+            left_out = note(f"{count(last - first, 'message')} left out of this page")
+            items.append(tag("li", left_out, class_="gap"))
+        row = Room(20_000).message(n, messages[n], limit=1_000)
+        items.append(tag("li", render_message(row, name=f"messages[{n}]"), value=n + 1))
     title = "messages[] at the end"
     return tag(
         "section",
         _heading(title, count(len(messages), "message")),
-        tag(
-            "ol",
-            *(_message_item(messages, n) for n in range(first)),
-            left_out if last > first else None,
-            *(_message_item(messages, n) for n in range(last, len(messages))),
-            class_="messages",
-        ),
+        tag("ol", *items, class_="messages"),
         _outcome(trace) if trace.error is not None else None,
         aria_label=title,
     )
-
-
-def _message_item(messages: list[Message], n: int) -> Html:
-    row = message_row(Room(20_000), n, messages[n], new=True, limit=1_000)
-    return tag("li", render_message(row, name=f"messages[{n}]"), value=n + 1)
 
 
 def _heading(title: str, remark: str) -> Html:
@@ -319,14 +274,151 @@ def _heading(title: str, remark: str) -> Html:
     return tag("h3", title, more, class_="jp-toc-ignore")
 
 
-def _prompt(trace: TraceLog) -> str:
-    """The last user message of the first request."""
-    request = next((step.record for step in trace.steps if isinstance(step.record, Request)), None)
-    sent = request.messages if request is not None else []
-    return next((content_of(message) for message in reversed(sent) if message.get("role") == "user"), "")
+def render_blocks(blocks: list[Block]) -> Html:
+    """The blocks in order; those that are marked as details are folded."""
+    made = []
+    for each in blocks:
+        fold = each.get("fold") and each["b"] != "note"
+        made.append(folded(_summary(each), _rendered(each)) if fold else _rendered(each))
+    return join(*made)
 
 
-def _models(trace: TraceLog) -> str:
-    named = trace.meta.get("model")
-    found = {step.reply.model: None for step in trace.steps if step.reply is not None and step.reply.model}
-    return as_text(named) if named else ", ".join(list(found)[:4])
+def render_message(row: dict[str, Any], name: str | None = None) -> Html:
+    """One message: its role, its content and its calls."""
+    calls = (
+        join(
+            tag("p", "asks for ", code(call["name"]), " as ", code(call["id"])),
+            block(call["arguments"], "arguments"),
+        )
+        for call in row["calls"]
+    )
+    style = "raw" if row["role"] == "tool" else "prose"
+    return tag(
+        "div",
+        tag(
+            "p",
+            tag("strong", row["role"]),
+            join(" answers ", code(row["id"])) if row["id"] else None,
+            None if name is None else join(" ", tag("code", name, class_="at")),
+            class_="role",
+        ),
+        _text(row, "message", style) if row["text"] or row["cut"] else None,
+        *calls,
+        block(row["others"], "other fields") if row["others"] else None,
+        class_="message",
+    )
+
+
+def _summary(content: Block) -> str:
+    """What a folded block is, in a line."""
+    if content["b"] == "tools":
+        states = [row["state"] for row in content["rows"]]
+        kinds = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
+        return f"The tools of this turn: {kinds}"
+    if content["b"] == "messages":
+        rows = content["rows"]
+        return "The tool message" if len(rows) == 1 else count(len(rows), "message")
+    return str(content["label"])
+
+
+def _text(content: dict[str, Any], label: str, style: str) -> Html:
+    text, cut = content["text"], content["cut"]
+    told = note(f"cut: the first {len(text):,} of {len(text) + cut:,} characters") if cut else None
+    return join(block(text, label, style, len(text)), told)
+
+
+def _caption(text: str) -> Html:
+    return tag("p", text, class_="caption")
+
+
+def _rendered(content: Block) -> Html | None:
+    """A block in the form of its kind; the page shows the steps of a sub-agent themselves."""
+    label, rows = content.get("label", ""), content.get("rows", [])
+    match content["b"]:
+        case "facts":
+            return facts(*((name, code(value, 1_000)) for name, value in rows))
+        case "note" if content["tone"] in ("error", "fault"):
+            return tag("p", tag("strong", content["text"]))
+        case "note":
+            return note(content["text"])
+        case "code":
+            style = "prose" if label in _PROSE else "raw call" if label == "the Python call" else "raw"
+            caption = None if content.get("fold") else _caption(f"{label[:1].upper()}{label[1:]}:")
+            return join(caption, _text(content, label, style))
+        case "messages":
+            old = [row for row in rows if not row["new"]]
+            again = f"{count(len(old), 'earlier message')} {'is' if len(old) == 1 else 'are'} sent again"
+            new = (render_message(row) for row in rows if row["new"])
+            return join(folded(again, *map(render_message, old)) if old else None, *new)
+        case "checks":
+            return _checks(label, rows)
+        case "diff":
+            pieces = [(kind if kind in ("ins", "del") else "", text) for kind, text in content["pieces"]]
+            legend = note("Struck out: ", tag("del", "before"), ". Underlined: ", tag("ins", "after"), ".")
+            length = sum(len(text) for _, text in pieces)
+            return join(_caption(f"{label.capitalize()}:"), block(pieces, label, limit=length), legend)
+        case "stream":
+            return block("\n".join(content["pieces"]), label)
+        case "fields":
+            return _fields(label, rows)
+        case "tools":
+            whys = [f": {row['state']}" + (f", {row['why']}" if row["why"] else "") for row in rows]
+            names = (code(row["name"]) for row in rows)
+            return tag("ol", *(tag("li", *pair) for pair in zip(names, whys, strict=True)))
+        case "flow":
+            steps = (
+                tag("li", f"messages[{row['message']}] {row['what']} ", code(row["id"]), f": {row['text']}")
+                for row in rows
+            )
+            return join(tag("p", label), tag("ol", *steps))
+        case "permission":
+            return _permission(content)
+        case _:
+            return None
+
+
+def _checks(label: str, rows: list[dict[str, Any]]) -> Html:
+    """The questions in one line each; of those that failed, a table of what was wrong."""
+    asked = (
+        tag("li", tag("span", _STATES[row["state"]], class_=f"check {row['state']}"), f" {row['text']}")
+        for row in rows
+    )
+    bad = [
+        (
+            code(row["pointer"] or "(all of it)", 300),
+            code(row["expected"], 1_000),
+            code(row["received"], 1_000),
+        )
+        for row in rows
+        if row["state"] == "bad"
+    ]
+    problems = table("The problems", ["Where", "Expected", "Received"], bad) if bad else None
+    return join(_caption(f"Checked: {label}"), tag("ul", *asked, class_="checks"), problems)
+
+
+def _fields(label: str, rows: list[dict[str, Any]]) -> Html:
+    """The parameters of a tool."""
+    title = _caption(tag("strong", code(label, 400)))
+    if not rows:
+        return join(title, note("It takes no arguments."))
+    cells = []
+    for row in rows:
+        required = "required" if row["required"] else "optional"
+        default = f", default {row['default']}" if row["default"] else ""
+        cells.append((code(row["name"]), f"{row['schema']}, {required}{default}", row["description"]))
+    return join(title, table(label, ["Parameter", "Type", "Description"], cells))
+
+
+def _permission(content: Block) -> Html:
+    choice, touched = content["choice"], content["resource"]
+    return join(
+        facts(
+            ("tool", code(content["tool"])),
+            ("risk", content["risk"] or None),
+            ("it touches", code(touched, 1_000) if touched else None),
+            ("decided", "nothing yet" if choice == "pending" else choice),
+            ("reason", content["reason"] or None),
+        ),
+        _caption("It would run with:"),
+        block(content["arguments"], "the arguments it would run with"),
+    )

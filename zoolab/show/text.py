@@ -5,64 +5,40 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zoolab.jsontext import excerpt, is_utf8, visible
 from zoolab.jsontext.values import any_json
-from zoolab.records import Outcome, Reply, Request, Step, Verdict
 from zoolab.show.block_types import Block
 from zoolab.show.blocks import blocks
 from zoolab.show.moment import Moment
-from zoolab.show.wording import change_as_text, headline
+from zoolab.show.wording import headline
 from zoolab.trace.log import TraceLog
 from zoolab.trace.storage import MAX_NESTING
-
-if TYPE_CHECKING:
-    from zoolab.trace.log import TraceLog
 
 WIDTH = 2_000
 
 
 def details(moment: Moment) -> list[str]:
-    """What a terminal shows of a step below its headline.
-
-    >>> from zoolab import Scripted, run
-    >>> details(Moment(run("Hi", [], Scripted(["Hello"])), 2))
-    ['the answer: Hello']
-    """
+    """What a terminal shows of a step below its headline."""
     lines = [line for block in blocks(moment) if not block.get("fold") for line in _lines(block)]
     return [line if len(line) <= WIDTH else f"{line[:WIDTH]}… ({len(line):,} characters)" for line in lines]
 
 
-def change(moment: Moment) -> str:
-    """How the step changed `messages[]`.
-
-    >>> from zoolab import Scripted, run
-    >>> change(Moment(run("Hi", [], Scripted(["Hello"])), 1))
-    'messages[]: 0 -> 1 messages: + user "Hi"'
-    """
-    return change_as_text(moment.change)
-
-
 def display_lines(trace: TraceLog) -> list[str]:
-    """One line for people about each result: the tool, whether it worked, how long it took, its value.
-
-    >>> from zoolab import Scripted, run
-    >>> display_lines(run("Hi", [], Scripted([[("fly", {})], "I cannot."])))
-    ['[fly] unknown_tool: "arguments: expected no tools at all, received ...]
-    """
-    calls = (call for turn in trace.turns for call in turn.calls.values() if call.result is not None)
-    return [f"[{visible(call.call.name)}] {_in_short(call.outcome or call.verdict)}" for call in calls]
-
-
-def _in_short(record: Verdict | Outcome | None) -> str:
-    if isinstance(record, Outcome) and record.error is None:
-        return f"ok in {record.duration_ms:.1f} ms: {excerpt(record.value, 200)}"
-    if isinstance(record, Outcome) and record.error is not None:
-        return f"{record.error.code}: {excerpt(record.error.message, 200)}"
-    problems = record.problems if isinstance(record, Verdict) else ()
-    return "; ".join(f"{problem.code}: {excerpt(problem.message, 200)}" for problem in problems)
+    """One line for people about each result: the tool, whether it worked, how long it took, its value."""
+    lines = []
+    for call in (call for turn in trace.turns for call in turn.calls.values() if call.result is not None):
+        outcome, verdict = call.outcome, call.verdict
+        if outcome is not None and outcome.error is None:
+            told = f"ok in {outcome.duration_ms:.1f} ms: {excerpt(outcome.value, 200)}"
+        elif outcome is not None and outcome.error is not None:
+            told = f"{outcome.error.code}: {excerpt(outcome.error.message, 200)}"
+        else:
+            problems = verdict.problems if verdict is not None else ()
+            told = "; ".join(f"{problem.code}: {excerpt(problem.message, 200)}" for problem in problems)
+        lines.append(f"[{visible(call.call.name)}] {told}")
+    return lines
 
 
 def _lines(block: Block) -> Iterator[str]:
@@ -104,47 +80,31 @@ MAX_BLOCK = 20_000
 
 
 def to_markdown(trace: TraceLog) -> str:
-    """The protocol of a run; see `Trace.to_markdown`.
-
-    >>> from zoolab import Scripted, run
-    >>> print(to_markdown(run("Hi", [], Scripted(["Hello"]))).splitlines()[2])
-    ## Turn 1
-    """
-    blocks = [f"# Protocol of run {trace.run_id}"]
-    for turn, steps in groupby(enumerate(trace.steps), key=lambda pair: pair[1].turn):
-        if turn:
-            blocks += _turn(trace, turn, list(steps))
-    blocks.append(f"The run ended with: {trace.outcome}" + (f" ({trace.error})" if trace.error else ""))
-    text = "\n\n".join(blocks) + "\n"
+    """The protocol of a run; see `Trace.to_markdown`."""
+    told = [f"# Protocol of run {trace.run_id}"]
+    for turn in trace.turns:
+        told.append(f"## Turn {turn.number}")
+        request, reply = turn.request, turn.reply
+        if reply is not None and reply.sent_instead is not None:
+            told.append(f"### Request that zoolab made\n\n{_block(request.body())}")
+            told.append(f"### What was sent instead\n\n{_block(reply.body_sent(request))}")
+        else:
+            sent = request.body() if reply is None else reply.body_sent(request)
+            told.append(f"### Request\n\n{_block(sent)}")
+        if reply is not None:
+            told.append(f"### Reply\n\n{_block(reply.message)}")
+        steps = trace.steps[turn.seq + 1 : turn.end]
+        if steps:
+            told.append("### Steps\n\n" + "\n".join(f"- `{s.kind}` {_inline(headline(s))}" for s in steps))
+        told.append(f"### messages[] before\n\n{_block(trace.messages_at(turn.seq))}")
+        told.append(f"### messages[] after\n\n{_block(trace.messages_at(turn.end - 1))}")
+    told.append(f"The run ended with: {trace.outcome}" + (f" ({trace.error})" if trace.error else ""))
+    text = "\n\n".join(told) + "\n"
     return text if is_utf8(text) else text.encode("utf-8", "backslashreplace").decode()
 
 
-def _turn(trace: TraceLog, turn: int, steps: list[tuple[int, Step]]) -> Iterator[str]:
-    first, last = steps[0][0], steps[-1][0]
-    reply = next((step.reply for _, step in steps if step.reply is not None), None)
-    yield f"## Turn {turn}"
-    request = steps[0][1].record
-    if isinstance(request, Request):
-        yield from _sent(request, reply)
-    if reply is not None:
-        yield f"### Reply\n\n{_block(reply.message)}"
-    said = [f"- `{step.kind}` {_inline(headline(step))}" for _, step in steps[1:]]
-    if said:
-        yield "### Steps\n\n" + "\n".join(said)
-    yield f"### messages[] before\n\n{_block(trace.messages_at(first))}"
-    yield f"### messages[] after\n\n{_block(trace.messages_at(last))}"
-
-
-def _sent(request: Request, reply: Reply | None) -> Iterator[str]:
-    """The request as it was sent, and first what zoolab made, if the model class sent something else."""
-    if reply is None:
-        yield f"### Request\n\n{_block(request.body())}"
-        return
-    if reply.sent_instead is None:
-        yield f"### Request\n\n{_block(reply.body_sent(request))}"
-        return
-    yield f"### Request that zoolab made\n\n{_block(request.body())}"
-    yield f"### What was sent instead\n\n{_block(reply.body_sent(request))}"
+def _inline(text: str) -> str:
+    return re.sub(r"([\\`*_<>\[\]#|&])", r"\\\1", " ".join(text.split()))
 
 
 def _block(value: Any) -> str:
@@ -154,7 +114,3 @@ def _block(value: Any) -> str:
         text = text[:MAX_BLOCK] + f"\n... {len(text) - MAX_BLOCK:,} more characters"
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
     return f"{fence}json\n{text}\n{fence}"
-
-
-def _inline(text: str) -> str:
-    return re.sub(r"([\\`*_<>\[\]#|&])", r"\\\1", " ".join(text.split()))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 from zoolab.errors import InvalidInput, ModelError
 from zoolab.jsontext import excerpt
-from zoolab.records import Request
 from zoolab.show.markup import Html, block, clipped, code, join, note, tag, visible
 from zoolab.show.wording import as_text
 from zoolab.trace.log import TraceLog
@@ -52,12 +51,13 @@ class Wires:
     replies: Mapping[str, WireBody]
 
     def __str__(self) -> str:
-        return visible("\n\n".join(part for name in self.bodies for part in self._blocks(name)))
-
-    def _blocks(self, name: str) -> Iterator[str]:
-        yield f"== {_TITLES[name]} =="
-        for what, made in self._parts(name):
-            yield f"{what}\n{_shown(made.body)}" + "".join(f"\n! {warning}" for warning in made.warnings)
+        told = []
+        for name in self.bodies:
+            told.append(f"== {_TITLES[name]} ==")
+            for what, made in self._parts(name):
+                warnings = "".join(f"\n! {warning}" for warning in made.warnings)
+                told.append(f"{what}\n{_shown(made.body)}{warnings}")
+        return visible("\n\n".join(told))
 
     def _parts(self, name: str) -> list[tuple[str, WireBody]]:
         replied = [("reply", self.replies[name])] if name in self.replies else []
@@ -70,21 +70,14 @@ class Wires:
 
 
 def show_wires(trace: TraceLog, turn: int = 1) -> Wires:
-    """One turn of a trace in every format; see `Trace.show_wires`.
-
-    >>> from zoolab import Scripted, run
-    >>> wires = show_wires(run("Hi", [], Scripted(["Hello"])))
-    >>> wires.bodies["responses"].body, wires.replies["anthropic"].body["content"]
-    ({'input': [{'role': 'user', 'content': 'Hi'}]}, [{'type': 'text', 'text': 'Hello'}])
-    """
-    steps = [step for step in trace.steps if step.turn == turn]
-    request = next((step.record for step in steps if isinstance(step.record, Request)), None)
-    if not isinstance(request, Request):
-        turns = sorted({step.turn for step in trace.steps if isinstance(step.record, Request)})
-        known = f"one of 1 to {turns[-1]}" if turns else "a trace with a request"
+    """One turn of a trace in every format; see `Trace.show_wires`."""
+    turns = trace.turns
+    found = next((each for each in turns if each.number == turn), None)
+    if found is None:
+        known = f"one of 1 to {turns[-1].number}" if turns else "a trace with a request"
         raise InvalidInput(f"there is no turn {excerpt(turn)}", expected=known)
-    bodies = {name: _made(name, translate, request) for name in FORMATS}
-    reply = next((step.reply for step in steps if step.reply is not None), None)
+    bodies = {name: _made(name, translate, found.request) for name in FORMATS}
+    reply = found.reply
     replies = {} if reply is None else {n: _made(n, translate_reply, reply.message) for n in FORMATS}
     return Wires(turn, MappingProxyType(bodies), MappingProxyType(replies))
 
@@ -105,18 +98,14 @@ def _shown(body: dict[str, Any]) -> str:
 
 
 def _column(title: str, parts: list[tuple[str, WireBody]]) -> Html:
-    shown = [piece for what, made in parts for piece in _pieces(title, what, made)]
+    shown: list[Html] = []
+    for what, made in parts:
+        shown.append(tag("h4", what, class_="jp-toc-ignore"))
+        shown.append(block(_shown(made.body), f"{title}: {what}", limit=MAX_BODY + 100))
+        warnings = []
+        for warning in made.warnings:
+            where = join(" at ", code(warning.pointer)) if warning.pointer else None
+            warnings.append(tag("li", code(warning.code), where, f": {clipped(warning.message, 400)}"))
+        if warnings:
+            shown += [note("What this wire says otherwise:"), tag("ul", *warnings)]
     return tag("section", tag("h3", title, class_="jp-toc-ignore"), *shown, aria_label=title)
-
-
-def _pieces(title: str, what: str, made: WireBody) -> Iterator[Html]:
-    yield tag("h4", what, class_="jp-toc-ignore")
-    yield block(_shown(made.body), f"{title}: {what}", limit=MAX_BODY + 100)
-    if made.warnings:
-        yield note("What this wire says otherwise:")
-        yield tag("ul", *(tag("li", *_told(warning)) for warning in made.warnings))
-
-
-def _told(warning: WireWarning) -> tuple[str, ...]:
-    where = (" at ", code(warning.pointer)) if warning.pointer else ()
-    return (code(warning.code), *where, f": {clipped(warning.message, 400)}")

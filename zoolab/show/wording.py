@@ -1,4 +1,4 @@
-"""What a story says, as plain text: sizes, times, calls, schemas, and how `messages[]` changed.
+"""A step in one line, a run in numbers; sizes, times, values, calls, schemas and changes as plain text.
 
 Records may come from a stranger's file, so that nothing here takes a field's type for granted.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, cast
@@ -16,21 +16,61 @@ from zoolab.jsontext import excerpt
 from zoolab.records import Decision, Outcome, Reply, Request, Result, Step, ToolCall, Verdict
 from zoolab.tools import ToolRegistry
 from zoolab.trace.codec import Shown
+from zoolab.trace.summary import errors_of, tokens_used
 
 if TYPE_CHECKING:
     from zoolab.records import Message
+    from zoolab.trace.log import TraceLog
     from zoolab.trace.summary import MessagesDiff
 
 _MAX_PRETTY = 20_000
 _MAX_COMPARED = 500
 
 
-def count(number: int, noun: str) -> str:
-    """A number of things.
+def headline(step: Step) -> str:
+    """What happened in a step, in one line.
 
-    >>> count(1, "step"), count(5000, "step")
-    ('1 step', '5,000 steps')
+    >>> from zoolab import Scripted, walk
+    >>> [headline(step) for step in walk("Hi", [], Scripted(["Hello"]))]
+    ['no tools', '1 message is sent', 'no tool is asked for: this is the answer']
     """
+    match step.record:
+        case ToolRegistry() as tools:
+            names = ", ".join(tool.name for tool in tools)
+            return f"{count(len(tools), 'tool')}: {names}" if names else "no tools"
+        case Request() as request:
+            sent = (
+                f"{count(len(request.prefix), 'message')} {'is' if len(request.prefix) == 1 else 'are'} sent"
+            )
+            if not request.tools:
+                return sent
+            of = f" of {len(request.tools) + len(request.withheld)}" if request.withheld else ""
+            choice = "" if request.tool_choice == "auto" else f", tool_choice {request.tool_choice}"
+            return f"{sent} with {count(len(request.tools), 'tool')}{of}{choice}"
+        case ToolCall() as call:
+            return f"the model asks for {call.name}, as {call.id}"
+        case Reply():
+            return "no tool is asked for: this is the answer"
+        case Verdict() as verdict:
+            repaired = " after repair" if verdict.repair and verdict.repair.accepted else ""
+            return f"may run{repaired}" if verdict.ok else f"refused: {verdict.error_code}"
+        case Decision(choice="pending") as decision:
+            return f"waits for permission: {decision.reason}"
+        case Decision() as decision:
+            return f"permission: {decision.choice}"
+        case Outcome(error=None) as outcome:
+            return f"returned {excerpt(outcome.value)} in {outcome.duration_ms:.1f} ms"
+        case Outcome() as outcome:
+            return f"failed: {cast('Any', outcome.error).code}"
+        case Result() as result:
+            told = f"error {result.error_code}" if result.error_code else count(result.data_bytes, "byte")
+            cut = f", cut to {result.sent_bytes:,}" if result.truncated else ""
+            again = f"; loop detected: {result.repeats} times the same" if result.loop_detected else ""
+            return f"goes back to the model as {result.tool_call_id}: {told}{cut}{again}"
+
+
+def count(number: int, noun: str) -> str:
+    """A number of things."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
@@ -51,12 +91,8 @@ def duration(milliseconds: float) -> str:
 
 
 def size(number: int) -> str:
-    """How large something is; 1 kB is 1,000 bytes.
-
-    >>> size(512), size(52_300)
-    ('512 bytes', '52 kB')
-    """
-    return f"{number / 1000:,.0f} kB" if number >= 1000 else f"{number} byte{'s' * (number != 1)}"
+    """How large something is; 1 kB is 1,000 bytes."""
+    return f"{number / 1000:,.0f} kB" if number >= 1000 else count(number, "byte")
 
 
 def as_text(value: Any) -> str:
@@ -65,16 +101,24 @@ def as_text(value: Any) -> str:
     >>> as_text("ONLINE"), as_text({"a": 1}), as_text({1})
     ('ONLINE', '{"a": 1}', '{1}')
     """
-    if isinstance(value, str):
-        return value
-    if isinstance(value, Shown):
-        return value.text
+    return value if isinstance(value, str) else pretty(value)
+
+
+def pretty(value: Any) -> str:
+    """Data as JSON: on several lines if that helps the reader and costs little; else as Python shows it."""
     try:
         text = json.dumps(value, ensure_ascii=False)
-        wide = 72 < len(text) <= _MAX_PRETTY
-        return json.dumps(value, ensure_ascii=False, indent=2) if wide else text
+        return json.dumps(value, ensure_ascii=False, indent=1) if 72 < len(text) < _MAX_PRETTY else text
     except (TypeError, ValueError, RecursionError):
-        return _repr(value)
+        return python_form(value)
+
+
+def python_form(value: Any) -> str:
+    """A value as Python shows it, whatever its class does; if a file kept a part of it, that part."""
+    try:
+        return value.text if isinstance(value, Shown) else repr(value)
+    except BaseException:  # `repr` may raise SystemExit
+        return f"<{type(value).__name__}>"
 
 
 def python_call(name: str, arguments: Mapping[str, Any]) -> str:
@@ -85,8 +129,8 @@ def python_call(name: str, arguments: Mapping[str, Any]) -> str:
     """
     named = {key: value for key, value in arguments.items() if key.isidentifier() and not iskeyword(key)}
     others = {key: value for key, value in arguments.items() if key not in named}
-    parts = [f"{key}={_repr(value)}" for key, value in named.items()]
-    return f"{name}({', '.join(parts + ([f'**{_repr(others)}'] if others else []))})"
+    given = [f"{key}={python_form(value)}" for key, value in named.items()]
+    return f"{name}({', '.join(given + ([f'**{python_form(others)}'] if others else []))})"
 
 
 def type_of(schema: Any, depth: int = 3) -> str:
@@ -114,11 +158,7 @@ def type_of(schema: Any, depth: int = 3) -> str:
 
 
 def calls_of(message: Message) -> list[tuple[str, str, str]]:
-    """The name, id and arguments of each call in a message.
-
-    >>> calls_of({"role": "assistant", "tool_calls": [{"id": "x", "function": {"name": "f"}}]})
-    [('f', 'x', '')]
-    """
+    """The name, id and arguments of each call in a message."""
     found: list[tuple[str, str, str]] = []
     calls = message.get("tool_calls")
     for call in calls if isinstance(calls, list) else []:
@@ -131,11 +171,7 @@ def calls_of(message: Message) -> list[tuple[str, str, str]]:
 
 
 def other_fields(message: Message) -> dict[str, Any]:
-    """What a message has beyond what every message has.
-
-    >>> other_fields({"role": "assistant", "content": None, "refusal": "No."})
-    {'refusal': 'No.'}
-    """
+    """What a message has beyond what every message has, a refusal for instance."""
     usual = ("role", "content", "tool_calls", "tool_call_id")
     return {key: value for key, value in message.items() if key not in usual and value is not None}
 
@@ -147,22 +183,17 @@ def content_of(message: Message) -> str:
     'Hi'
     """
     content = message.get("content")
-    if content is None:
-        return ""
     if not isinstance(content, list):
-        return as_text(content)
-    return "\n".join(_part(part) for part in content)
+        return "" if content is None else as_text(content)
+    texts = [part.get("text") if isinstance(part, dict) else None for part in content]
+    return "\n".join(
+        text if isinstance(text, str) else excerpt(part, 400)
+        for text, part in zip(texts, content, strict=True)
+    )
 
 
 def change_as_text(diff: MessagesDiff) -> str:
-    """How `messages[]` changed, in words.
-
-    >>> from zoolab.trace.log import MessagesDiff
-    >>> change_as_text(MessagesDiff(2, (), ({"role": "user", "content": "Hi"},)))
-    'messages[]: 2 -> 3 messages: + user "Hi"'
-    >>> change_as_text(MessagesDiff(2, (), ()))
-    'messages[] unchanged (2 messages)'
-    """
+    """How `messages[]` changed, in words."""
     if diff.removed or diff.added:
         return f"messages[]: {diff}"
     return f"messages[] unchanged ({count(diff.kept, 'message')})"
@@ -174,126 +205,58 @@ def differences(before: str, after: str) -> list[tuple[str, str]]:
     >>> differences('{a: 1}', '{"a": 1}')
     [('', '{'), ('ins', '"'), ('', 'a'), ('ins', '"'), ('', ': 1}')]
     """
-    head = _common_start(before, after)
-    tail = _common_start(before[head:][::-1], after[head:][::-1])
+    head, tail = common_ends(before, after)
     old, new = before[head : len(before) - tail], after[head : len(after) - tail]
-    pieces = [("", before[:head]), *_compared(old, new), ("", before[len(before) - tail :])]
+    if max(len(old), len(new)) > _MAX_COMPARED:  # character by character it would take too long
+        middle = [("del", old), ("ins", new)]
+    else:
+        middle = []
+        for operation, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+            same = operation == "equal"
+            middle += [("", old[a:b])] if same else [("del", old[a:b]), ("ins", new[c:d])]
+    pieces = [("", before[:head]), *middle, ("", before[len(before) - tail :])]
     return [(element, text) for element, text in pieces if text]
 
 
-def one_line(text: str, limit: int) -> str:
-    """Text on one line, cut at `limit` characters.
+def common_ends(one: Sequence[Any], other: Sequence[Any]) -> tuple[int, int]:
+    """How many items two sequences have in common at their start, and of the rest at their end."""
+    least = min(len(one), len(other))
+    head = next((i for i in range(least) if one[i] != other[i]), least)
+    least -= head
+    return head, next((i for i in range(least) if one[-1 - i] != other[-1 - i]), least)
 
-    >>> one_line("a\\nb", 10), one_line("abcd", 3)
-    ('a b', 'ab…')
-    """
+
+def one_line(text: str, limit: int) -> str:
+    """Text on one line, cut at `limit` characters."""
     line = " ".join(text[: limit + 1].split())
     return line if len(text) <= limit else line[: limit - 1] + "…"
 
 
 def listed(items: list[str], most: int) -> str:
-    """Names one after the other, at most so many.
-
-    >>> listed(["add", "mul", "div"], 2)
-    'add, mul, and 1 more'
-    """
+    """Names one after the other, at most so many."""
     more = len(items) - most
     shown = [one_line(item, 80) for item in items[:most]]
     return ", ".join(shown + ([f"and {more:,} more"] if more > 0 else []))
 
 
-def _compared(old: str, new: str) -> list[tuple[str, str]]:
-    """The middle, character by character; past a size that would take too long, as a whole."""
-    if not old or not new or max(len(old), len(new)) > _MAX_COMPARED:
-        return [("del", old), ("ins", new)]
-    pieces: list[tuple[str, str]] = []
-    for operation, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        same = operation == "equal"
-        pieces += [("", old[a:b])] if same else [("del", old[a:b]), ("ins", new[c:d])]
-    return pieces
+def prompt_of(trace: TraceLog) -> str:
+    """The last thing that the user said before the first reply."""
+    request = next((step.record for step in trace.steps if isinstance(step.record, Request)), None)
+    sent = reversed(request.messages) if request is not None else ()
+    return next((content_of(message) for message in sent if message.get("role") == "user"), "")
 
 
-def _common_start(a: str, b: str) -> int:
-    shorter = min(len(a), len(b))
-    return next((i for i in range(shorter) if a[i] != b[i]), shorter)
-
-
-def _part(part: Any) -> str:
-    if isinstance(part, dict):
-        text = cast("dict[str, Any]", part).get("text")
-        if isinstance(text, str):
-            return text
-    return excerpt(part, 400)
-
-
-def _repr(value: Any) -> str:
-    """Python's form of a value, whose class may come from anywhere and do anything."""
-    try:
-        return repr(value)
-    except BaseException:  # `repr` may raise SystemExit
-        return f"<{type(value).__name__}>"
-
-
-def headline(step: Step) -> str:
-    """What happened in a step, in one line.
-
-    >>> from zoolab import Scripted, walk
-    >>> [headline(step) for step in walk("Hi", [], Scripted(["Hello"]))]
-    ['no tools', '1 message is sent', 'no tool is asked for: this is the answer']
-    """
-    return _HEADLINES[type(step.record)](step.record)
-
-
-def _tools(registry: ToolRegistry) -> str:
-    count = len(registry)
-    names = ", ".join(tool.name for tool in registry)
-    return f"{count} tool{'s' * (count != 1)}: {names}" if count else "no tools"
-
-
-def _request(request: Request) -> str:
-    count = len(request.prefix)
-    sent = f"{count} message is sent" if count == 1 else f"{count} messages are sent"
-    if not request.tools:
-        return sent
-    tools = f"{len(request.tools)} tool{'s' * (len(request.tools) != 1)}"
-    tools += f" of {len(request.tools) + len(request.withheld)}" if request.withheld else ""
-    return f"{sent} with {tools}" + (
-        "" if request.tool_choice == "auto" else f", tool_choice {request.tool_choice}"
-    )
-
-
-def _verdict(verdict: Verdict) -> str:
-    repaired = " after repair" if verdict.repair and verdict.repair.accepted else ""
-    return f"may run{repaired}" if verdict.ok else f"refused: {verdict.error_code}"
-
-
-def _outcome(outcome: Outcome) -> str:
-    if outcome.error is not None:
-        return f"failed: {outcome.error.code}"
-    return f"returned {excerpt(outcome.value)} in {outcome.duration_ms:.1f} ms"
-
-
-def _decision(decision: Decision) -> str:
-    if decision.choice == "pending":
-        return f"waits for permission: {decision.reason}"
-    return f"permission: {decision.choice}"
-
-
-def _result(result: Result) -> str:
-    size = f"{result.data_bytes:,} byte{'s' * (result.data_bytes != 1)}"
-    told = f"error {result.error_code}" if result.error_code else size
-    cut = f", cut to {result.sent_bytes:,}" if result.truncated else ""
-    again = f"; loop detected: {result.repeats} times the same" if result.loop_detected else ""
-    return f"goes back to the model as {result.tool_call_id}: {told}{cut}{again}"
-
-
-_HEADLINES: dict[type, Callable[[Any], str]] = {
-    ToolRegistry: _tools,
-    Request: _request,
-    ToolCall: lambda call: f"the model asks for {call.name}, as {call.id}",
-    Reply: lambda _reply: "no tool is asked for: this is the answer",
-    Verdict: _verdict,
-    Outcome: _outcome,
-    Decision: _decision,
-    Result: _result,
-}
+def totals_of(trace: TraceLog) -> dict[str, Any]:
+    """Tokens as the endpoints counted them, with those of sub-agents; time, errors, turns, calls."""
+    steps = trace.steps
+    sent, received = tokens_used(steps)
+    ms = round(trace.started[-1] * 1000, 1) if steps else 0
+    return {
+        "tokens_in": sent,
+        "tokens_out": received,
+        "ms": ms,
+        "time": duration(ms),
+        "errors": sum(1 for _ in errors_of(steps)),
+        "turns": len({step.turn for step in steps if step.kind != "define"}),
+        "calls": len(trace.tool_calls),
+    }

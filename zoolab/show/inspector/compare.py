@@ -9,19 +9,8 @@ from itertools import zip_longest
 from typing import Any
 
 from zoolab.jsontext import excerpt
-from zoolab.records import (
-    Decision,
-    Outcome,
-    Record,
-    Reply,
-    Request,
-    Result,
-    Step,
-    ToolCall,
-    Verdict,
-)
-from zoolab.show.inspector.overview import totals_of
-from zoolab.show.wording import count, duration
+from zoolab.records import Decision, Outcome, Record, Reply, Request, Result, Step, ToolCall, Verdict
+from zoolab.show.wording import common_ends, count, duration, totals_of
 from zoolab.steps.result import METADATA
 from zoolab.trace.log import TraceLog
 
@@ -34,14 +23,7 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two traces, aligned.
-
-    >>> from zoolab import Scripted, run
-    >>> one, other = (run("Hi", [], Scripted([said])) for said in ("Hello", "Good day"))
-    >>> comparison = compare(one, other)
-    >>> comparison.pairs, comparison.diverges
-    ([(0, 0), (1, 1), (2, 2)], (2, 2))
-    """
+    """Two traces, aligned."""
 
     #: Step numbers side by side, in order; -1 if one trace has no such step.
     pairs: list[Pair]
@@ -52,28 +34,20 @@ class Comparison:
 
 
 def compare(one: TraceLog, other: TraceLog) -> Comparison:
-    """Align two traces by kind of step, tool and slot.
-
-    >>> from zoolab import Scripted, run
-    >>> compare(run("Hi", [], Scripted(["Hello"])), run("Hi", [], Scripted(["Hello"]))).diverges is None
-    True
-    """
+    """Align two traces by kind of step, tool and slot."""
     pairs = list(align(one.steps, other.steps))
-    parts = (pair for pair in pairs if not _alike(one, other, pair))
+    parts = (
+        (a, b)
+        for a, b in pairs
+        if _NOTHING in (a, b) or _content(one.steps[a].record) != _content(other.steps[b].record)
+    )
     return Comparison(pairs, next(parts, None), _words(other, one))
 
 
 def align(one: list[Step], other: list[Step]) -> Iterator[Pair]:
-    """The steps of two runs in pairs, -1 if one of them has none.
-
-    >>> from zoolab import Scripted, run
-    >>> short, long = run("Hi", [], Scripted(["Hello"])), run("Hi", [], Scripted([[("fly", {})], "Hello"]))
-    >>> list(align(short.steps, long.steps))[:3]
-    [(0, 0), (1, 1), (-1, 2)]
-    """
+    """The steps of two runs in pairs, -1 if one of them has none."""
     a, b = [_key(step) for step in one], [_key(step) for step in other]
-    head = _common(a, b)
-    tail = _common(a[head:][::-1], b[head:][::-1])
+    head, tail = common_ends(a, b)
     yield from ((i, i) for i in range(head))
     yield from _aligned(a[head : len(a) - tail], b[head : len(b) - tail], head)
     yield from zip(range(len(a) - tail, len(a)), range(len(b) - tail, len(b)), strict=True)
@@ -83,14 +57,11 @@ def _key(step: Step) -> tuple[Any, ...]:
     return step.kind, isinstance(step.record, Decision), step.call.name if step.call else None, step.slot
 
 
-def _common(a: list[Any], b: list[Any]) -> int:
-    shorter = min(len(a), len(b))
-    return next((i for i in range(shorter) if a[i] != b[i]), shorter)
-
-
 def _aligned(a: list[Any], b: list[Any], start: int) -> Iterator[Pair]:
     if len(a) * len(b) > _MAX_PRODUCT:
-        yield from _by_position(a, b, start)
+        for at, (one, other) in enumerate(zip_longest(a, b), start):
+            alone = [(at, _NOTHING)] * (one is not None) + [(_NOTHING, at)] * (other is not None)
+            yield from [(at, at)] if one == other else alone
         return
     for operation, i, j, k, m in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
         if operation == "equal":
@@ -100,28 +71,15 @@ def _aligned(a: list[Any], b: list[Any], start: int) -> Iterator[Pair]:
             yield from ((_NOTHING, start + n) for n in range(k, m))
 
 
-def _by_position(a: list[Any], b: list[Any], start: int) -> Iterator[Pair]:
-    for offset, (one, other) in enumerate(zip_longest(a, b), start):
-        if one == other:
-            yield offset, offset
-        else:
-            yield from [(offset, _NOTHING)] * (one is not None)
-            yield from [(_NOTHING, offset)] * (other is not None)
-
-
-def _alike(one: TraceLog, other: TraceLog, pair: Pair) -> bool:
-    """Whether two steps hold the same, times left out."""
-    if _NOTHING in pair:
-        return False
-    return bool(_content(one.steps[pair[0]].record) == _content(other.steps[pair[1]].record))
-
-
 def _content(record: Record) -> Any:
+    """What is compared of a record: not its times."""
     match record:
         case Request():
-            messages = record.prefix
-            last = messages[-1] if len(messages) else {}
-            return len(messages), excerpt(_untimed(last), 4_000), record.tool_choice, record.tools
+            last = record.prefix[-1] if len(record.prefix) else {}
+            content = last.get("content")
+            if isinstance(content, str):
+                last = {**last, "content": content.partition(METADATA)[0]}
+            return len(record.prefix), excerpt(last, 4_000), record.tool_choice, record.tools
         case Reply():
             return record.message
         case ToolCall():
@@ -136,29 +94,21 @@ def _content(record: Record) -> Any:
             return record
 
 
-def _untimed(message: dict[str, Any]) -> dict[str, Any]:
-    content = message.get("content")
-    return {**message, "content": content.partition(METADATA)[0]} if isinstance(content, str) else message
-
-
 def _words(before: TraceLog, after: TraceLog) -> str:
     """What the second trace has more or less than the first."""
     a, b = totals_of(before), totals_of(after)
     tokens = sum((b[name] or 0) - (a[name] or 0) for name in ("tokens_in", "tokens_out"))
     counted = any(totals[name] is not None for totals in (a, b) for name in ("tokens_in", "tokens_out"))
-    parts = [
-        _more(len(after) - len(before), "step"),
-        (f"{tokens:+,} tokens" if tokens else "as many tokens") if counted else "tokens not counted",
-        _longer(b["ms"] - a["ms"]),
-        _more(len(after.errors) - len(before.errors), "error"),
-    ]
-    return ", ".join(parts)
-
-
-def _longer(ms: float) -> str:
-    if abs(ms) < 1:
-        return "as long"
-    return f"{duration(abs(ms))} {'longer' if ms > 0 else 'shorter'}"
+    ms = b["ms"] - a["ms"]
+    longer = f"{duration(abs(ms))} {'longer' if ms > 0 else 'shorter'}"
+    return ", ".join(
+        (
+            _more(len(after) - len(before), "step"),
+            (f"{tokens:+,} tokens" if tokens else "as many tokens") if counted else "tokens not counted",
+            "as long" if abs(ms) < 1 else longer,
+            _more(len(after.errors) - len(before.errors), "error"),
+        )
+    )
 
 
 def _more(number: int, noun: str) -> str:

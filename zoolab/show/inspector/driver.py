@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, cast
 
-from zoolab.errors import InvalidInput, ZoolabError
+from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
 from zoolab.loop import Walk
 from zoolab.records import KINDS, Decision, Record, Step
@@ -19,7 +19,7 @@ _CHOICES = ("once", "session", "always", "deny")
 
 
 class Driver:
-    """Drives a walk and records it. What ends the walk is kept in `error`, never raised.
+    """Drives a walk and records it. What ends the walk is kept in `trace.error`, never raised.
 
     >>> from zoolab import Scripted, Trace, walk
     >>> driver = Driver(walk("Hi", [], Scripted(["Hello"])), Trace())
@@ -33,12 +33,11 @@ class Driver:
 
     def __init__(self, steps: Iterable[Step], trace: TraceLog) -> None:
         self.trace = trace
-        self.trace.options = options_of(steps)
+        if isinstance(steps, Walk):  # so that a fork of the trace goes on with the same
+            trace.options = dict(steps.options)
         #: "paused" or "done".
         self.state = "paused"
-        #: What ended the walk, if it was not an answer.
-        self.error: str | None = None
-        self._following = self.trace.follow(steps)
+        self._following = trace.follow(steps)
         self._held: Record | None = None
         self._advance()  # a first step: it runs nothing
 
@@ -66,18 +65,24 @@ class Driver:
         with _pause_on_interrupt():
             self._advance()
 
-    def run(self, shown: Callable[[], None] | None = None) -> None:
-        """Go on until the walk ends or waits for a permission.
+    def run(
+        self, shown: Callable[[], None] | None = None, reached: Callable[[Step], bool] | None = None
+    ) -> None:
+        """Go on until the walk ends, waits for a permission, or has reached a step; call `shown` at each.
 
         Ctrl-C leaves it paused after the step that runs; pressed again, it interrupts that step.
         """
-        self._run(lambda _step: False, shown)
+        self._check_ready()
+        with _pause_on_interrupt() as interrupted:
+            while self.state == "paused" and not self.waits and not interrupted.is_set():
+                self._advance()
+                if shown is not None:
+                    shown()
+                if reached is not None and self.state == "paused" and reached(self.trace.steps[-1]):
+                    return
 
     def until(self, kind: str = "", tool: str = "", error: bool = False, shown: Any = None) -> None:
-        """Go on until a step of a kind, a step of a tool's calls, or an error has come.
-
-        Raises `InvalidInput` for a kind that does not exist, or for nothing at all.
-        """
+        """Go on until a step of a kind, a step of a tool's calls, or an error has come."""
         if not (kind or tool or error) or (kind and kind not in KINDS):
             raise InvalidInput(f"cannot run to {excerpt(kind or 'nothing')}", expected=", ".join(KINDS))
 
@@ -85,19 +90,15 @@ class Driver:
             called = step.call is not None and step.call.name == tool
             return step.kind == kind or called or (error and step.error_code is not None)
 
-        self._run(reached, shown)
+        self.run(shown, reached)
 
     def answer(self, seq: int, record: Record) -> None:
-        """Have an edited record go on in the place of the last step's.
-
-        Raises `InvalidInput` for another step than the one that waits.
-        """
+        """Have an edited record go on in the place of the last step's."""
         last = len(self.trace.steps) - 1
         if self.state == "done" or seq != last:
             waiting = "none: the walk is over" if self.state == "done" else f"step {last + 1}, which waits"
-            raise InvalidInput(
-                f"step {seq + 1} has gone on already", expected=waiting, advice="fork from it instead"
-            )
+            advice = "fork from it instead"
+            raise InvalidInput(f"step {seq + 1} has gone on already", expected=waiting, advice=advice)
         self._held = None if record is self.trace.steps[seq].record else record
 
     def decide(self, choice: object) -> None:
@@ -115,42 +116,14 @@ class Driver:
         if self.waits:
             raise InvalidInput("the walk waits for a permission", advice="allow or deny it first")
 
-    def _run(self, reached: Callable[[Step], bool], shown: Callable[[], None] | None) -> None:
-        self._check_ready()
-        with _pause_on_interrupt() as interrupted:
-            while self.state == "paused" and not self.waits and not interrupted.is_set():
-                self._advance()
-                if shown is not None:
-                    shown()
-                if self.state == "paused" and reached(self.trace.steps[-1]):
-                    return
-
     def _advance(self) -> None:
         held, self._held = self._held, None
         try:
             if held is not None:
                 self._following.answer(held)
             next(self._following)
-        except StopIteration:
+        except (Exception, KeyboardInterrupt):
             self.state = "done"
-        except (Exception, KeyboardInterrupt) as error:
-            self.state, self.error = "done", _said(error)
-
-
-def options_of(steps: Iterable[Step]) -> dict[str, Any]:
-    """What a walk was called with, so that a fork of its trace goes on with the same; nothing for others.
-
-    >>> from zoolab import Scripted, walk
-    >>> options_of(walk("Hi", [], Scripted(["Hello"]), envelope="plain"))["envelope"]
-    'plain'
-    """
-    return dict(steps.options) if isinstance(steps, Walk) else {}
-
-
-def _said(error: BaseException) -> str:
-    if isinstance(error, ZoolabError):
-        return str(error)
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
 @contextmanager

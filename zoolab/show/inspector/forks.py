@@ -1,28 +1,44 @@
 """Three ways to go on from an edited step: look runs nothing, replay asks a recording, live asks a model.
 
-A fork is a child trace; the parent never changes.
+A fork is a child trace; the parent never changes. In a replay the model says again what it said in the trace,
+and the tools give again what they gave.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+import functools
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from zoolab.errors import (
+    ExecutionFailed,
     InvalidInput,
     LoopError,
+    PermissionDenied,
     ReplayMiss,
+    ResourceNotFound,
+    ToolIOError,
+    ToolTimeout,
 )
-from zoolab.jsontext import excerpt
+from zoolab.faults import marked
+from zoolab.jsontext import canonical, excerpt
 from zoolab.loop.about import about
 from zoolab.models.local import LocalModel
+from zoolab.models.recording import nearest_difference
 from zoolab.models.replay import Replay
+from zoolab.models.request_keys import RequestKeys
 from zoolab.models.scripted import Scripted
+from zoolab.policy import Permissions
 from zoolab.records import (
+    Decision,
     Limits,
     Message,
     Messages,
     Model,
+    Outcome,
     Record,
     Reply,
     Request,
@@ -30,49 +46,31 @@ from zoolab.records import (
     Step,
     ToolCall,
 )
-from zoolab.show.inspector.replaying import OwnReplies, RememberedTools
-from zoolab.show.wording import one_line
+from zoolab.show.inspector.edits import changed
+from zoolab.show.moment import tools_of
+from zoolab.show.wording import one_line, pretty
 from zoolab.steps.tool_call import message_with_calls
-from zoolab.tools import ToolRegistry
+from zoolab.tools import Tool, ToolRegistry, ToolReturn
+from zoolab.trace.codec import Shown
 from zoolab.trace.fork import fork
 from zoolab.trace.log import TraceLog
 
+_SOURCE = "in this trace"
+_ADVICE = "look, which runs nothing, or ask the model again"
+_FAILURES = {
+    kind.code: kind
+    for kind in (ExecutionFailed, PermissionDenied, ResourceNotFound, ToolIOError, ToolTimeout)
+}
 
-def fork_by(
-    verb: object,
-    trace: TraceLog,
-    seq: int,
-    record: Record,
-    model: Model | None = None,
-    tools: Any = None,
-    recording: Model | None = None,
-) -> TraceLog:
-    """Go on from a step in one of the three ways; raises `InvalidInput` if there is no such way.
+_Key = tuple[str, str]
 
-    >>> from zoolab import Scripted, run
-    >>> trace = run("Hi", [], Scripted(["Hello"]))
-    >>> fork_by("replay", trace, 1, trace.steps[1].record).answer
-    'Hello'
-    """
-    match verb:
-        case "look":
-            return look(trace, seq, record)
-        case "replay":
-            return replay(trace, seq, record, recording)
-        case "live":
-            return live(trace, seq, record, model, tools)
-        case _:
-            raise InvalidInput(f"a verb is {excerpt(verb)}", expected="look, replay or live")
+
+def _key(tool: str, arguments: Mapping[str, Any]) -> _Key:
+    return tool, canonical(dict(arguments))
 
 
 def look(trace: TraceLog, seq: int, record: Record) -> TraceLog:
-    """The trace up to a step that holds `record` instead, and `messages[]` as they would be. Runs nothing.
-
-    >>> from zoolab import Scripted, run
-    >>> trace = run("Hi", [], Scripted(["Hello"]))
-    >>> look(trace, 2, Reply({"role": "assistant", "content": "Good day"})).messages[-1]["content"]
-    'Good day'
-    """
+    """The trace up to a step that holds `record` instead, and `messages[]` as they would be. Runs nothing."""
     child = type(trace)()
     child.meta = {**trace.meta, "parent": trace.run_id, "forked_at": seq}
     child.options = dict(trace.options)
@@ -82,35 +80,29 @@ def look(trace: TraceLog, seq: int, record: Record) -> TraceLog:
     child.originals.update({n: original for n, original in trace.originals.items() if n < seq})
     step = trace.steps[seq]
     call = record if isinstance(record, ToolCall) else step.call
-    child.add(step._replace(record=record, messages=_messages_with(trace, seq, record), call=call))
+    child.add(step._replace(record=record, messages=_messages_with(trace, step, record), call=call))
     child.started[seq] = trace.started[seq]
     if record is not step.record:
         child.originals[seq] = step.record
     return child
 
 
-def _messages_with(trace: TraceLog, seq: int, record: Record) -> Messages:
-    """`messages[]` after a step that holds `record`."""
-    step = trace.steps[seq]
-    if isinstance(record, Request):
-        return record.prefix
-    if not step.appended:
-        return step.messages
-    last = _last_message(trace, step, record)
-    return step.messages if last is None else Messages([*step.messages.tolist()[:-1], last])
-
-
-def _last_message(trace: TraceLog, step: Step, record: Record) -> Message | None:
+def _messages_with(trace: TraceLog, step: Step, record: Record) -> Messages:
+    """`messages[]` after a step, if the step holds `record` instead."""
+    last: Message
     match record:
-        case Reply():
-            return record.message
-        case Result():
-            return {**record.message, "tool_call_id": step.call.id if step.call else record.tool_call_id}
-        case ToolCall() if step.reply is not None:
+        case Request():
+            return record.prefix
+        case Reply() if step.appended:
+            last = record.message
+        case Result() if step.appended:
+            last = {**record.message, "tool_call_id": step.call.id if step.call else record.tool_call_id}
+        case ToolCall() if step.appended and step.reply is not None:
             calls = [s.record for s in trace.steps if s.turn == step.turn and isinstance(s.record, ToolCall)]
-            return message_with_calls(step.reply.message, [*calls[:-1], record])
+            last = message_with_calls(step.reply.message, [*calls[:-1], record])
         case _:
-            return None
+            return step.messages
+    return Messages([*step.messages.tolist()[:-1], last])
 
 
 def replay(trace: TraceLog, seq: int, record: Record | None, recording: Model | None = None) -> TraceLog:
@@ -121,30 +113,24 @@ def replay(trace: TraceLog, seq: int, record: Record | None, recording: Model | 
     Raises:
         ReplayMiss: A request or a call comes that the trace does not hold; shows the nearest one. Its
             `trace` is the child so far.
-
-    >>> from zoolab import Scripted, run
-    >>> trace = run("Hi", [], Scripted(["Hello"]))
-    >>> replay(trace, 1, None).answer
-    'Hello'
     """
-    own, tools = OwnReplies(trace, recording or _recording_of(trace)), RememberedTools(trace, seq)
+    model: Any = trace.options.get("model")
+    if recording is None and isinstance(model, Replay) and model.live is None:
+        recording = model
+    own, tools = OwnReplies(trace, recording), RememberedTools(trace, seq)
     edit = tools.remembering(record) if isinstance(record, ToolRegistry) else record
+    # The limits of the run, less the turns before the fork: it ends when the run ended.
+    limits = trace.options.get("limits") or Limits()
+    before = trace.steps[seq].turn - trace.steps[min(1, len(trace.steps) - 1)].turn
+    limits = replace(limits, turns=max(1, limits.turns - max(0, before)))
     try:
-        options = {"policy": tools.permissions, "limits": _limits_left(trace, seq)}
-        child = _fork(trace, seq, edit, own, tools.registry, **options)
+        child = _fork(trace, seq, edit, own, tools.registry, policy=tools.permissions, limits=limits)
     except ReplayMiss as error:
         so_far = getattr(error, "trace", None)
         if isinstance(so_far, TraceLog):
             _settle(so_far, trace, record, tools.permissions.answers)
         raise
     return _settle(child, trace, record, tools.permissions.answers)
-
-
-def _limits_left(trace: TraceLog, seq: int) -> Limits:
-    """The limits of the run, less the turns before the fork: it ends when the run ended."""
-    limits = trace.options.get("limits") or Limits()
-    before = trace.steps[seq].turn - trace.steps[min(1, len(trace.steps) - 1)].turn
-    return replace(limits, turns=max(1, limits.turns - max(0, before)))
 
 
 def _settle(child: TraceLog, trace: TraceLog, record: Record | None, answers: dict[int, Record]) -> TraceLog:
@@ -169,11 +155,6 @@ def live(
     """Go on from a step with `model`, or that of the run: it may take time and money.
 
     Raises `InvalidInput` if the trace has no model.
-
-    >>> from zoolab import Scripted, run
-    >>> trace = run("Hi", [], Scripted(lambda request: "Hello"))
-    >>> live(trace, 1, None).answer
-    'Hello'
     """
     model = model or trace.options.get("model")
     if model is None:
@@ -182,12 +163,7 @@ def live(
 
 
 def verbs_of(trace: TraceLog, model: Model | None = None, recording: Model | None = None) -> dict[str, Any]:
-    """Which of the three ways there are, and what the last one costs; `model` answers in place of the run's.
-
-    >>> from zoolab import Scripted, run
-    >>> verbs_of(run("Hi", [], Scripted(["Hello"])))["live_costs"]
-    'asks the script again: costs nothing, and it may have ended'
-    """
+    """Which of the three ways there are, and what the last one costs; `model` answers for the run's."""
     model = model or trace.options.get("model")
     answered = recording is not None or any(step.reply is not None for step in trace.steps)
     return {"look": True, "replay": answered, "live": model is not None, "live_costs": _costs(model)}
@@ -218,6 +194,152 @@ def _fork(
         return child
 
 
-def _recording_of(trace: TraceLog) -> Model | None:
-    model = trace.options.get("model")
-    return model if isinstance(model, Replay) and model.live is None else None
+class OwnReplies:
+    """A model that answers each request as a trace says it was answered, and asks `otherwise` for others."""
+
+    def __init__(self, trace: TraceLog, otherwise: Model | None = None) -> None:
+        self.calls = about(trace.options.get("model")).calls
+        self._otherwise = otherwise
+        self._keys = RequestKeys()
+        self._bodies: list[dict[str, Any]] = []
+        self._replies: dict[str, Reply] = {}
+        for turn in trace.turns:
+            if turn.reply is not None:
+                self._bodies.append(turn.request.body())
+                self._replies.setdefault(self._keys.of(self._bodies[-1]), turn.reply)
+
+    def __call__(self, request: Request) -> Reply:
+        body = request.body()
+        reply = self._replies.get(self._keys.of(body))
+        if reply is not None:
+            return reply
+        if self._otherwise is not None:
+            return self._otherwise(request)
+        raise ReplayMiss(
+            f"this trace holds no such request among its {len(self._bodies)}",
+            advice=_ADVICE,
+            difference=nearest_difference(pretty(body), map(pretty, self._bodies), _SOURCE),
+        )
+
+
+def _ran(outcome: Outcome) -> bool:
+    """Whether a call had permission; a tool that is denied something itself says so with an exception."""
+    error = outcome.error
+    return error is None or error.code != "permission_denied" or error.exception is not None
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A call of a trace that came to an outcome: what it gave, and what was asked and said before that."""
+
+    seq: int
+    key: _Key
+    outcome: Outcome
+    asked: Decision | None = None
+    answer: Record | None = None
+
+    @property
+    def decided(self) -> Decision:
+        """What held for the call, whoever said it."""
+        said, error, ran = self.answer, self.outcome.error, _ran(self.outcome)
+        if isinstance(said, Decision) and said.choice != "pending" and said.allowed == ran:
+            return said
+        if ran or error is None:
+            return Decision("once", "as in the trace")
+        return Decision("deny", error.message.partition(" did not run: ")[2] or error.message)
+
+
+class _Memory:
+    """The calls of a trace in order, those after a fork if there are any; the last one again and again."""
+
+    def __init__(self, calls: Iterable[_Call], seq: int) -> None:
+        earlier, later = defaultdict[_Key, list[_Call]](list), defaultdict[_Key, list[_Call]](list)
+        for call in calls:
+            (later if call.seq > seq else earlier)[call.key].append(call)
+        self._calls = earlier | later
+
+    def take(self, tool: str, arguments: Mapping[str, Any]) -> _Call:
+        """The next such call, or `ReplayMiss`; a value that a file keeps in part is as good as none."""
+        key = _key(tool, arguments)
+        calls = self._calls.get(key)
+        if not calls:
+            raise ReplayMiss(
+                f"{tool} was not called with {excerpt(dict(arguments), 200)} in this trace, and is not run",
+                advice=_ADVICE,
+                difference=nearest_difference(_call_text(key), map(_call_text, self._calls), _SOURCE),
+            )
+        call = calls.pop(0) if len(calls) > 1 else calls[0]
+        if isinstance(call.outcome.value, Shown):
+            raise ReplayMiss(f"the file keeps a part of what {tool} gave, and it is not run", advice=_ADVICE)
+        return call
+
+
+def _call_text(key: _Key) -> str:
+    tool, arguments = key
+    return json.dumps({"tool": tool, "arguments": json.loads(arguments)}, ensure_ascii=False, indent=1)
+
+
+class RememberedPermissions(Permissions):
+    """Decides on each call as it was decided in a trace; a call that the trace does not hold is a miss."""
+
+    def __init__(self, memory: _Memory) -> None:
+        super().__init__()
+        self._memory = memory
+        self._asking: dict[_Key, _Call] = {}
+        #: What was said to each decision that was asked for, by its identity.
+        self.answers: dict[int, Record] = {}
+
+    def decide(self, tool: Tool, arguments: Mapping[str, Any]) -> Decision:
+        """As in the trace: pending, if somebody was asked; or what held."""
+        call = self._memory.take(tool.name, arguments)
+        if call.asked is None:
+            return call.decided
+        self._asking[call.key] = call
+        if call.answer is not None and call.answer is not call.asked:
+            self.answers[id(call.asked)] = call.answer
+        return call.asked
+
+    def settle(self, tool: Tool, arguments: Mapping[str, Any], decision: Decision) -> Decision:
+        """What was said in the trace, if nobody says anything else now."""
+        if decision.choice != "pending":
+            return decision
+        known = self._asking.pop(_key(tool.name, arguments), None)
+        return (known or self._memory.take(tool.name, arguments)).decided
+
+
+class RememberedTools:
+    """The tools of a trace, which give again what they gave in it, first what they gave after `seq`.
+
+    They never run.
+    """
+
+    def __init__(self, trace: TraceLog, seq: int) -> None:
+        found = [call for turn in trace.turns for call in turn.calls.values()]
+        calls = [
+            _Call(call.ran, _key(call.call.name, call.arguments), call.outcome, call.asked, call.answer)
+            for call in found
+            if call.verdict is not None and call.outcome is not None and call.ran is not None
+        ]
+        self._given = _Memory((call for call in calls if _ran(call.outcome)), seq)
+        self.permissions = RememberedPermissions(_Memory(calls, seq))
+        self.registry = self.remembering(tools_of(trace))
+
+    def remembering(self, tools: ToolRegistry) -> ToolRegistry:
+        """The same tools, without what they do."""
+        return changed(tools, self._remembering)
+
+    def _remembering(self, tool: Tool) -> Tool:
+        def function(**given: Any) -> Any:
+            given.pop(tool.context_parameter or "", None)
+            outcome = self._given.take(tool.name, given).outcome
+            if outcome.error is None:
+                return ToolReturn(outcome.value, outcome.trace, outcome.fault)
+            kind, name = _FAILURES.get(outcome.error.code, ExecutionFailed), outcome.error.exception or ""
+            error = (type(name, (kind,), {}) if name.isidentifier() else kind)(outcome.error.message)
+            raise error if outcome.fault is None else marked(error, outcome.fault)
+
+        def bind(given: dict[str, Any]) -> dict[str, Any]:
+            return given  # the very arguments of the call: by them it is known again
+
+        shown = function if tool.function is None else functools.update_wrapper(function, tool.function)
+        return replace(tool, function=shown, bind=bind, resource=None)

@@ -4,29 +4,125 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any, ClassVar, cast
+from typing import Any
 
 import anywidget
 import traitlets
 
 from zoolab.errors import InvalidInput, ReplayMiss, ZoolabError
 from zoolab.jsontext import excerpt
-from zoolab.records import Model, Outcome, Record
-from zoolab.show.bounds import plain_text, sendable, whole_number
+from zoolab.records import KINDS, Model, Outcome, Record
+from zoolab.show.block_types import Room, sendable
 from zoolab.show.inspector import forks
+from zoolab.show.inspector.compare import compare
 from zoolab.show.inspector.driver import Driver
 from zoolab.show.inspector.edits import edited
 from zoolab.show.inspector.overview import first_error, overview_of, packed
-from zoolab.show.inspector.static_page import display_both, kept_story, story_of
-from zoolab.show.inspector.views import View, add_note, compared, live_of, notes_of, panel_in, partner
+from zoolab.show.inspector.panel import add_note, notes_of, panel_of
+from zoolab.show.inspector.static_page import kept_story, story_of
+from zoolab.show.moment import Moment, tools_of
+from zoolab.trace.calls import Turn
 from zoolab.trace.log import TraceLog
 
 _FILES = files("zoolab.show.inspector")
 _MAX_PANELS = 24
 _MAX_DEPTH = 40
+_MAX_TOOLS = 40
+_MESSAGES = "get, step, run, until, answer, decide, fork, open, back, note, compare with parent or none"
 #: Seconds between two reports of a walk that runs.
 _REPORT = 0.25
+
+
+@dataclass
+class View:
+    """A trace on show. `driver` drives its walk, if it is one that still goes on."""
+
+    trace: TraceLog
+    driver: Driver | None = None
+    #: What it can be compared with: the trace that it was forked from, or one that was given.
+    beside: TraceLog | None = None
+    #: The steps of `beside` from here on are out of date.
+    stale_from: int | None = None
+    comparing: bool = False
+    #: The step that was on show when another view was opened from here.
+    step: int = 0
+
+    @property
+    def other(self) -> TraceLog | None:
+        """The trace that it is being compared with."""
+        return self.beside if self.comparing else None
+
+    def live(self, verbs: dict[str, Any], back: bool) -> dict[str, Any]:
+        """What can be done, and what the walk waits for; `verbs` are the ways to fork the trace."""
+        driver, trace = self.driver, self.trace
+        going = driver is not None and driver.state == "paused"
+        waits = driver is not None and driver.waits
+        can = (["decide", "answer"] if waits else ["step", "run", "until", "answer"]) if going else []
+        can += ["fork", "note", "open"] if trace.steps else []
+        can += ["compare"] if self.beside is not None else []
+        can += ["back"] if back else []
+        breakpoints: list[dict[str, Any]] = []
+        if going:  # as the messages that ask for them say it
+            names = tools_of(trace).names()[:_MAX_TOOLS]
+            breakpoints = [*({"kind": kind} for kind in KINDS[1:]), *({"tool": name} for name in names)]
+            breakpoints.append({"error": True})
+        return {
+            "state": "paused" if going else "done",
+            "waits": "permission" if waits else None,
+            "held": driver is not None and driver.holds,
+            "next": driver.coming if driver is not None else None,
+            "can": can,
+            "breakpoints": breakpoints,
+            "error": driver.trace.error if driver is not None else None,
+            "verbs": verbs,
+        }
+
+    def compared(self) -> tuple[dict[str, Any] | None, list[list[int]] | None]:
+        """The overview of the other trace, and the pairs of steps; nothing if nothing is compared."""
+        if self.other is None:
+            return None, None
+        comparison = compare(self.trace, self.other)
+        overview = packed(overview_of(self.other, self.stale_from)) | {"words": comparison.words}
+        overview["diverges"] = comparison.diverges and list(comparison.diverges)
+        return overview, [list(pair) for pair in comparison.pairs]
+
+    def panel(self, trace: TraceLog, seq: int, turns: list[Turn]) -> dict[str, Any]:
+        """The panel of a step of one of the two traces, with what the view knows of it."""
+        panel = panel_of(Moment(trace, trace.index(seq), turns))
+        if trace is self.other and self.stale_from is not None and seq >= self.stale_from:
+            panel["marks"].append("stale")
+        held = self.driver is not None and self.driver.holds
+        if trace is self.trace and held and seq == len(trace) - 1:
+            kept = Room(400).note("info", "Your edit is kept: it goes on with the next step.")
+            panel["blocks"].insert(0, kept)
+        return panel
+
+
+def partner(pairs: list[list[int]] | None, step: int) -> int:
+    """The step of the other trace beside a step of this one; the nearest before it, if it has none.
+
+    >>> partner([[0, 0], [1, -1], [2, 1]], 1), partner([[0, 0], [1, -1], [2, 1]], 2), partner(None, 5)
+    (0, 1, 5)
+    """
+    if pairs is None:
+        return step
+    return max((b for a, b in pairs if b >= 0 and a <= step), default=0)
+
+
+def _number(value: object) -> int:
+    """A step number as the browser sent it."""
+    if type(value) is not int or value < 0:
+        raise InvalidInput(f"a step number is {excerpt(value)}", expected="a whole number")
+    return value
+
+
+def _text(value: object) -> str:
+    """A text as the browser sent it."""
+    if not isinstance(value, str):
+        raise InvalidInput(f"found {excerpt(value)}", expected="text")
+    return value
 
 
 class Inspector(anywidget.AnyWidget):
@@ -80,7 +176,12 @@ class Inspector(anywidget.AnyWidget):
 
     def _ipython_display_(self) -> None:
         """The widget, and the story in an output of its own, which is kept up to date."""
-        self._kept = display_both(*self._widget(), self.trace)
+        from IPython import display as shown
+
+        display: Any = shown.display
+        widget, metadata = self._widget()
+        display(widget, metadata=metadata, raw=True)
+        self._kept = display(kept_story(self.trace), raw=True, display_id=True)
 
     def _widget(self) -> tuple[dict[str, Any], dict[str, Any]]:
         bundle = super()._repr_mimebundle_()
@@ -88,13 +189,12 @@ class Inspector(anywidget.AnyWidget):
         return {**data, "text/plain": repr(self.trace)}, metadata
 
     def _state(self) -> dict[str, Any]:
-        other, pairs = compared(self.view)
-        live = live_of(self.view, forks.verbs_of(self.trace, self._model, self._replay))
-        live["can"] += ["back"] if len(self._views) > 1 else []
+        other, pairs = self.view.compared()
+        verbs = forks.verbs_of(self.trace, self._model, self._replay)
         return {
             "overview": packed(overview_of(self.trace)),
-            "live": sendable(live),
-            "other": None if other is None else packed(other),
+            "live": sendable(self.view.live(verbs, back=len(self._views) > 1)),
+            "other": other,
             "pairs": pairs,
             "notes": sendable(notes_of(self.trace)),
         }
@@ -113,13 +213,7 @@ class Inspector(anywidget.AnyWidget):
     def _received(self, _widget: object, message: Any, _buffers: object) -> None:
         """Whatever comes, the kernel goes on: what cannot be done is said in one line."""
         try:
-            kind = message.get("type") if isinstance(message, dict) else None
-            handler = self._HANDLERS.get(kind) if isinstance(kind, str) else None
-            if handler is None:
-                raise InvalidInput(
-                    f"there is no message {excerpt(message)}", expected=", ".join(self._HANDLERS)
-                )
-            handler(self, cast("dict[str, Any]", message))
+            self._handle(message)
         except ZoolabError as error:
             self._failed(str(error), getattr(error, "difference", ""))
         except Exception as error:
@@ -129,28 +223,67 @@ class Inspector(anywidget.AnyWidget):
         line = next(iter(text.splitlines()), "")[:500]
         self.send(sendable({"type": "failed", "message": line, "difference": difference, **more}))
 
-    def _get(self, message: dict[str, Any]) -> None:
-        which, steps = message.get("which", "main"), message.get("steps")
-        if which not in ("main", "other") or not isinstance(steps, list):
-            raise InvalidInput(
-                f"cannot get {excerpt(message)}", expected="main or other, and a list of steps"
-            )
+    def _handle(self, message: Any) -> None:
+        match message:
+            case {"type": "get", "which": "main" | "other" as which, "steps": list() as steps}:
+                self._get(which, steps)
+            case {"type": "step"}:
+                self._drive(Driver.step)
+            case {"type": "run"}:
+                self._drive(lambda driver: driver.run(self._report))
+            case {"type": "until"}:
+                kind, tool = _text(message.get("kind") or ""), _text(message.get("tool") or "")
+                error = bool(message.get("error"))
+                self._drive(lambda driver: driver.until(kind, tool, error, self._report))
+            case {"type": "answer"}:
+                self._answer(message.get("then"), *self._edited(message))
+            case {"type": "decide"}:
+                self._drive(lambda driver: driver.decide(message.get("choice")))
+            case {"type": "fork"}:
+                self._fork(message.get("verb"), *self._edited(message))
+            case {"type": "open"}:
+                self._open(self.trace.index(_number(message.get("seq"))))
+            case {"type": "back"} if len(self._views) == 1:
+                advice = "there is no trace to go back to"
+                raise InvalidInput("this is the trace that you opened", advice=advice)
+            case {"type": "back"}:
+                self._views.pop()
+                self._show(0, self.view.step)
+            case {"type": "note"}:
+                seq = self.trace.index(_number(message.get("seq")))
+                add_note(self.trace, seq, _text(message.get("text")))
+                self.notes = sendable(notes_of(self.trace))
+            case {"type": "compare", "with": "parent"} if self.view.beside is None:
+                advice = "fork first, or inspect(trace, other)"
+                raise InvalidInput("there is nothing to compare with", advice=advice)
+            case {"type": "compare", "with": "parent" | "none" as wanted}:
+                self.view.comparing = wanted == "parent"
+                self._show(0)
+            case _:
+                raise InvalidInput(f"there is no message {excerpt(message)}", expected=_MESSAGES)
+
+    def _get(self, which: str, steps: list[Any]) -> None:
         panels: dict[str, Any] = {}
         shown = self.view.other if which == "other" and self.view.other is not None else self.trace
         turns = shown.turns
         for seq in steps[:_MAX_PANELS]:
             try:
-                panels[str(seq)] = panel_in(self.view, which, whole_number(seq), turns)
+                panels[str(seq)] = self.view.panel(shown, _number(seq), turns)
             except (ZoolabError, ValueError, TypeError, RecursionError) as error:
                 self._failed(str(error), which=which, seq=seq)
         self.send({"type": "panels", "which": which, "panels": panels})
 
+    def _edited(self, message: dict[str, Any]) -> tuple[int, Record]:
+        """The number of a step, and its record with the edits of the message."""
+        seq = _number(message.get("seq"))
+        record = self.trace.steps[self.trace.index(seq)].record
+        return seq, edited(record, message.get("edits") or [])
+
     def _drive(self, go: Callable[[Driver], None]) -> None:
         driver = self.view.driver
         if driver is None:
-            raise InvalidInput(
-                "this trace is not a walk that goes on", advice="fork from a step to go on from it"
-            )
+            advice = "fork from a step to go on from it"
+            raise InvalidInput("this trace is not a walk that goes on", advice=advice)
         last = len(self.trace) - 1
         try:
             go(driver)
@@ -164,19 +297,9 @@ class Inspector(anywidget.AnyWidget):
             self.live = {**(self.live or {}), "state": "running"}
             self.overview = packed(overview_of(self.trace))
 
-    def _run(self, _message: dict[str, Any]) -> None:
-        self._drive(lambda driver: driver.run(self._report))
-
-    def _until(self, message: dict[str, Any]) -> None:
-        kind, tool, error = (message.get(name) for name in ("kind", "tool", "error"))
-        kind, tool = plain_text(kind or ""), plain_text(tool or "")
-        self._drive(lambda driver: driver.until(kind, tool, bool(error), self._report))
-
-    def _answer(self, message: dict[str, Any]) -> None:
-        then, seq = message.get("then"), whole_number(message.get("seq"))
+    def _answer(self, then: object, seq: int, record: Record) -> None:
         if then not in ("step", "run", None):
             raise InvalidInput(f"then is {excerpt(then)}", expected="step, run or null")
-        record = self._edited(seq, message)
 
         def go(driver: Driver) -> None:
             driver.answer(seq, record)
@@ -187,14 +310,18 @@ class Inspector(anywidget.AnyWidget):
 
         self._drive(go)
 
-    def _decide(self, message: dict[str, Any]) -> None:
-        self._drive(lambda driver: driver.decide(message.get("choice")))
-
-    def _fork(self, message: dict[str, Any]) -> None:
-        verb, seq = message.get("verb"), whole_number(message.get("seq"))
-        record, parent = self._edited(seq, message), self.trace
+    def _fork(self, verb: object, seq: int, record: Record) -> None:
+        parent = self.trace
         try:
-            child = forks.fork_by(verb, parent, seq, record, self._model, self._tools, self._replay)
+            match verb:
+                case "look":
+                    child = forks.look(parent, seq, record)
+                case "replay":
+                    child = forks.replay(parent, seq, record, self._replay)
+                case "live":
+                    child = forks.live(parent, seq, record, self._model, self._tools)
+                case _:
+                    raise InvalidInput(f"a verb is {excerpt(verb)}", expected="look, replay or live")
         except ReplayMiss as error:  # how far it came is worth a look
             so_far = getattr(error, "trace", None)
             if isinstance(so_far, TraceLog):
@@ -206,14 +333,12 @@ class Inspector(anywidget.AnyWidget):
         view = View(child, beside=parent, stale_from=seq + 1, comparing=True)
         self._push(view, min(seq, len(child) - 1))
 
-    def _open(self, message: dict[str, Any]) -> None:
-        seq = self.trace.index(whole_number(message.get("seq")))
+    def _open(self, seq: int) -> None:
         record = self.trace.steps[seq].record
         inner = record.trace if isinstance(record, Outcome) else None
         if not isinstance(inner, TraceLog):
-            raise InvalidInput(
-                f"step {seq + 1} holds no sub-agent's trace", advice="open one that is marked as a sub-agent"
-            )
+            advice = "open one that is marked as a sub-agent"
+            raise InvalidInput(f"step {seq + 1} holds no sub-agent's trace", advice=advice)
         self._push(View(inner), first_error(inner) or 0)
 
     def _push(self, view: View, step: int) -> None:
@@ -222,43 +347,3 @@ class Inspector(anywidget.AnyWidget):
         self.view.step = self.step
         self._views.append(view)
         self._show(0, max(0, step))
-
-    def _back(self, _message: dict[str, Any]) -> None:
-        if len(self._views) == 1:
-            raise InvalidInput("this is the trace that you opened", advice="there is no trace to go back to")
-        self._views.pop()
-        self._show(0, self.view.step)
-
-    def _note(self, message: dict[str, Any]) -> None:
-        seq = self.trace.index(whole_number(message.get("seq")))
-        add_note(self.trace, seq, plain_text(message.get("text")))
-        self.notes = sendable(notes_of(self.trace))
-
-    def _compare(self, message: dict[str, Any]) -> None:
-        wanted = message.get("with")
-        if wanted not in ("parent", "none"):
-            raise InvalidInput(f"cannot compare with {excerpt(wanted)}", expected="parent or none")
-        if wanted == "parent" and self.view.beside is None:
-            raise InvalidInput(
-                "there is nothing to compare with", advice="fork first, or inspect(trace, other)"
-            )
-        self.view.comparing = wanted == "parent"
-        self._show(0)
-
-    def _edited(self, seq: int, message: dict[str, Any]) -> Record:
-        record = self.trace.steps[self.trace.index(seq)].record
-        return edited(record, message.get("edits") or [])
-
-    _HANDLERS: ClassVar[dict[str, Callable[[Inspector, dict[str, Any]], None]]] = {
-        "get": _get,
-        "step": lambda self, _message: self._drive(Driver.step),
-        "run": _run,
-        "until": _until,
-        "answer": _answer,
-        "decide": _decide,
-        "fork": _fork,
-        "open": _open,
-        "back": _back,
-        "note": _note,
-        "compare": _compare,
-    }

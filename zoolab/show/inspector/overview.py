@@ -5,33 +5,17 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Any
 
-from zoolab.records import Decision, Outcome, Request, Step, Verdict
-from zoolab.show.bounds import sendable
+from zoolab.records import KINDS, Decision, Outcome, Step, Verdict
+from zoolab.show.block_types import sendable
 from zoolab.show.moment import Moment
-from zoolab.show.wording import content_of, duration
-from zoolab.trace.journal import Revision
+from zoolab.show.wording import prompt_of, totals_of
 from zoolab.trace.log import TraceLog
-from zoolab.trace.summary import errors_of, tokens_used
+from zoolab.trace.summary import errors_of
 
-LETTERS = {
-    "define": "d",
-    "request": "q",
-    "tool_call": "t",
-    "validate": "v",
-    "execute": "e",
-    "result": "r",
-}
-ERROR, RETRY, REPAIR, FAULT, EDITED, STALE, PERMISSION, NESTED = (1, 2, 4, 8, 16, 32, 64, 128)
-MARK_WORDS = {
-    ERROR: "error",
-    RETRY: "retry",
-    REPAIR: "repair",
-    FAULT: "fault",
-    EDITED: "edited",
-    STALE: "stale",
-    PERMISSION: "permission",
-    NESTED: "sub-agent",
-}
+LETTERS = dict(zip(KINDS, "dqtver", strict=True))
+ERROR, RETRY, REPAIR, FAULT, EDITED, STALE, PERMISSION, NESTED = MARKS = (1, 2, 4, 8, 16, 32, 64, 128)
+_WORDS = ("error", "retry", "repair", "fault", "edited", "stale", "permission", "sub-agent")
+MARK_WORDS = dict(zip(MARKS, _WORDS, strict=True))
 _ROLES = {"system": "s", "user": "u", "assistant": "a", "tool": "t"}
 _MAX_TOOLS = 400
 COLUMNS = ("turn", "marks", "tool", "length", "branch")
@@ -40,21 +24,13 @@ _MAX_LEDGER = 8_000
 
 
 def overview_of(trace: TraceLog, stale_from: int | None = None) -> dict[str, Any]:
-    """What the rail, the slider and the ledger show.
-
-    Args:
-        trace: The trace.
-        stale_from: The steps from here on are marked as out of date.
-
-    >>> from zoolab import Scripted, run
-    >>> overview = overview_of(run("Hi", [], Scripted(["Hello"])))
-    >>> overview["kind"], overview["length"], overview["ledger"][0]["role"]
-    ('dqt', [0, 1, 2], 'ua')
-    """
+    """What the rail, the slider and the ledger show. The steps from `stale_from` on are out of date."""
     steps, revisions = trace.steps, trace.revisions
     tools, named = _tools(steps)
     wrong = {error.seq for error in errors_of(steps)}
     stale = len(steps) if stale_from is None else stale_from
+    parent, forked_at = trace.meta.get("parent"), trace.meta.get("forked_at")
+    at = forked_at if type(forked_at) is int else None
     marks = [_marks(trace, seq, seq in wrong) | (STALE if seq >= stale else 0) for seq in range(len(steps))]
     return {
         "run_id": _short(trace.run_id, 80),
@@ -71,7 +47,7 @@ def overview_of(trace: TraceLog, stale_from: int | None = None) -> dict[str, Any
         "length": [revision.length for revision in revisions],
         "branch": [revision.branch for revision in revisions],
         "ledger": _ledgers(trace),
-        "parent": _parent(trace),
+        "parent": {"run_id": _short(parent, 80), "forked_at": at} if isinstance(parent, str) else None,
         "totals": totals_of(trace),
     }
 
@@ -82,26 +58,18 @@ def packed(overview: dict[str, Any]) -> dict[str, Any]:
     >>> packed({"n": 4, "turn": [0, 1, 1, 1]})
     {'n': 4, 'turn': '0,1*3'}
     """
-    return {name: _runs(value) if name in COLUMNS else value for name, value in overview.items()}
-
-
-def _runs(column: list[int]) -> str:
-    runs = ((value, sum(1 for _ in same)) for value, same in groupby(column))
-    return ",".join(f"{value}*{times}" if times > 1 else str(value) for value, times in runs)
+    sent = dict(overview)
+    for name in sent.keys() & COLUMNS:
+        runs = ((value, sum(1 for _ in same)) for value, same in groupby(sent[name]))
+        sent[name] = ",".join(f"{value}*{times}" if times > 1 else str(value) for value, times in runs)
+    return sent
 
 
 def marks_of(moment: Moment) -> int:
-    """What is remarkable about a step, as bits. A result that only says its call's error again has none.
-
-    >>> from zoolab import Scripted, run
-    >>> trace = run("Hi", [], Scripted([[("fly", {})], "I cannot."]))
-    >>> [marks_of(Moment(trace, seq)) for seq in (0, 3, 4)] == [0, ERROR, 0]
-    True
-    """
-    numbers, trace = moment.steps, moment.trace
-    turn = trace.steps[numbers.start : numbers.stop]
-    wrong = any(error.seq == moment.seq - numbers.start for error in errors_of(turn))
-    return _marks(trace, moment.seq, wrong)
+    """What is remarkable about a step, as bits. A result that only says its call's error again has none."""
+    first, end = (0, moment.seq + 1) if moment.turn is None else (moment.turn.seq, moment.turn.end)
+    wrong = any(error.seq == moment.seq - first for error in errors_of(moment.trace.steps[first:end]))
+    return _marks(moment.trace, moment.seq, wrong)
 
 
 def _marks(trace: TraceLog, seq: int, wrong: bool) -> int:
@@ -122,46 +90,8 @@ def _marks(trace: TraceLog, seq: int, wrong: bool) -> int:
 
 
 def first_error(trace: TraceLog) -> int | None:
-    """The number of the first step that went wrong.
-
-    >>> from zoolab import Scripted, run
-    >>> first_error(run("Hi", [], Scripted([[("fly", {})], "I cannot."])))
-    3
-    """
+    """The number of the first step that went wrong."""
     return next((error.seq for error in errors_of(trace.steps)), None)
-
-
-def prompt_of(trace: TraceLog) -> str:
-    """The last thing that the user said before the first reply.
-
-    >>> from zoolab import Scripted, run
-    >>> prompt_of(run("Hi", [], Scripted(["Hello"])))
-    'Hi'
-    """
-    request = next((step.record for step in trace.steps if isinstance(step.record, Request)), None)
-    sent = reversed(request.messages) if request is not None else ()
-    return next((content_of(message) for message in sent if message.get("role") == "user"), "")
-
-
-def totals_of(trace: TraceLog) -> dict[str, Any]:
-    """Tokens as the endpoint counted them, with those of sub-agents, time, errors of the steps, turns, calls.
-
-    >>> from zoolab import Scripted, run
-    >>> totals_of(run("Hi", [], Scripted(["Hello"])))["turns"]
-    1
-    """
-    steps = trace.steps
-    sent, received = tokens_used(steps)
-    ms = round(trace.started[-1] * 1000, 1) if steps else 0
-    return {
-        "tokens_in": sent,
-        "tokens_out": received,
-        "ms": ms,
-        "time": duration(ms),
-        "errors": sum(1 for _ in errors_of(steps)),
-        "turns": len({step.turn for step in steps if step.kind != "define"}),
-        "calls": len(trace.tool_calls),
-    }
 
 
 def _tools(steps: list[Step]) -> tuple[list[str], list[int]]:
@@ -178,42 +108,25 @@ def _tools(steps: list[Step]) -> tuple[list[str], list[int]]:
 
 def _ledgers(trace: TraceLog) -> list[dict[str, Any]]:
     """What is known of each message, by branch; the latest branches first, as far as there is room."""
-    lengths: dict[int, int] = {}
-    for revision in trace.revisions:
-        lengths[revision.branch] = max(revision.length, lengths.get(revision.branch, 0))
-    ledgers = [_NO_LEDGER] * (max(lengths, default=0) + 1)
+    longest: dict[int, tuple[int, int]] = {}  # of each branch, its length and a step that has it whole
+    for seq, revision in enumerate(trace.revisions):
+        if revision.length > longest.get(revision.branch, (-1, 0))[0]:
+            longest[revision.branch] = revision.length, seq
+    nothing: dict[str, Any] = {"role": "", "id": [], "size": []}
+    ledgers = [nothing] * (max(longest, default=0) + 1)
     room = _MAX_LEDGER
-    for branch in sorted(lengths, reverse=True):
-        room -= lengths[branch]
+    for branch in sorted(longest, reverse=True):
+        length, seq = longest[branch]
+        room -= length
         if room >= 0:
-            ledgers[branch] = _ledger(trace, branch, lengths[branch])
+            messages = trace.steps[seq].messages.tolist()
+            frozen = trace.journal.frozen(trace.revisions[seq])
+            ledgers[branch] = {
+                "role": "".join(_ROLES.get(str(message.get("role")), "?") for message in messages),
+                "id": [_short(message.get("tool_call_id") or "", 32) for message in messages],
+                "size": [len(text.encode("utf-8", "replace")) for text in frozen],
+            }
     return ledgers
-
-
-_NO_LEDGER: dict[str, Any] = {"role": "", "id": [], "size": []}
-
-
-def _ledger(trace: TraceLog, branch: int, length: int) -> dict[str, Any]:
-    frozen = trace.journal.frozen(Revision(branch, length))
-    messages = _messages_of(trace, branch, length)
-    return {
-        "role": "".join(_ROLES.get(str(message.get("role")), "?") for message in messages),
-        "id": [_short(message.get("tool_call_id") or "", 32) for message in messages],
-        "size": [len(text) if text.isascii() else len(text.encode("utf-8", "replace")) for text in frozen],
-    }
-
-
-def _messages_of(trace: TraceLog, branch: int, length: int) -> list[dict[str, Any]]:
-    """The messages of a branch as a step of it has them, which costs nothing; the journal parses JSON."""
-    found = next(seq for seq, r in enumerate(trace.revisions) if r.branch == branch and r.length == length)
-    return trace.steps[found].messages.tolist()
-
-
-def _parent(trace: TraceLog) -> dict[str, Any] | None:
-    parent, forked = trace.meta.get("parent"), trace.meta.get("forked_at")
-    if not isinstance(parent, str):
-        return None
-    return {"run_id": _short(parent, 80), "forked_at": forked if type(forked) is int else None}
 
 
 def _short(value: Any, limit: int) -> str:

@@ -1,72 +1,82 @@
-"""The panel of a step as a whole: its blocks, what may be edited, and the tabs below."""
+"""The panel of a step: its blocks, what may be edited, and the tabs below: the change of messages[], all of
+them, the wire, the step as Python, and what the reader noted.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
-from zoolab.jsontext import encode_line, is_utf8
-from zoolab.records import Record
-from zoolab.show.block_types import note
+from zoolab.errors import InvalidInput
+from zoolab.jsontext import encode, encode_line, is_utf8
+from zoolab.loop.about import about
+from zoolab.records import Record, Reply, Request, Result, ToolCall
+from zoolab.show.block_types import MAX_ROWS, Block, Room, sendable
 from zoolab.show.blocks import blocks
-from zoolab.show.bounds import MAX_ROWS, Room, sendable
 from zoolab.show.inspector.code import code_of
 from zoolab.show.inspector.edits import fields_of
 from zoolab.show.inspector.overview import MARK_WORDS, marks_of
-from zoolab.show.inspector.tabs import diff_tab, full_tab, raw_tab
 from zoolab.show.moment import Moment, kind_after
-from zoolab.show.wording import count, headline
+from zoolab.show.wording import as_text, calls_of, common_ends, content_of, count, headline, pretty
+from zoolab.tokens import counted, tokens_in
+from zoolab.tools import ToolRegistry
+from zoolab.trace.log import TraceLog
+from zoolab.trace.summary import MessagesDiff
 
 #: Bytes of JSON; all in all a panel stays under 200 kB.
 _EDIT, _DIFF, _FULL, _RAW = 40_000, 16_000, 24_000, 40_000
+_KEPT, _CHANGED, _WINDOW = 3, 30, 30
+#: A body of more characters is not even written out.
+_MAX_BODY = 4_000_000
+#: Characters of all the notes of a trace.
+MAX_NOTES = 100_000
+_COMING = {
+    "define": "the tools are described",
+    "request": "messages[] and tools are sent",
+    "tool_call": "the reply is read",
+    "validate": "may {} run, with these arguments?",
+    "execute": "Python runs {}",
+    "result": "what came of {} goes back to the model",
+}
+
+Operation = dict[str, Any]
 
 
-def panel_of(moment: Moment, note_text: str = "") -> dict[str, Any]:
+def panel_of(moment: Moment) -> dict[str, Any]:
     """Everything about one step, as plain data under 200 kB.
-
-    Args:
-        moment: The step and its trace.
-        note_text: What the reader noted about it.
 
     >>> from zoolab import Scripted, run
     >>> panel = panel_of(Moment(run("Hi", [], Scripted(["Hello"])), 1))
     >>> panel["kind"], panel["ran"], panel["next"]
     ('request', 'request: 1 message is sent', 'tool_call: the reply is read')
     """
-    step, told = moment.step, headline(moment.step)
+    step, told, marks = moment.step, headline(moment.step), marks_of(moment)
     line = Room(4_000)
     edit, left_out = _editable(step.record, Room(_EDIT))
     told_blocks = blocks(moment)
     if left_out:
         told_of = f"{count(left_out, 'text')} too long to be edited here: use steps.answer(...) in Python."
-        told_blocks.append(note(line, "info", told_of))
+        told_blocks.append(line.note("info", told_of))
     return {
         "seq": moment.seq,
         "kind": step.kind,
         "turn": step.turn,
         "slot": -1 if step.slot is None else step.slot,
         "headline": line.line(told),
-        "marks": marks_as_text(marks_of(moment)),
+        "marks": [word for bit, word in MARK_WORDS.items() if marks & bit],
         "ran": line.line(f"{step.kind}: {told}", 300),
-        "next": None if (comes := what_next(moment)) is None else line.line(comes, 300),
+        "next": None if (comes := _what_next(moment)) is None else line.line(comes, 300),
         "blocks": sendable(told_blocks),
         "edit": edit,
         "tabs": {
-            "diff": diff_tab(moment, Room(_DIFF)),
-            "full": full_tab(moment, Room(_FULL)),
-            "raw": raw_tab(moment, Room(_RAW)),
+            "diff": _diff_tab(moment, Room(_DIFF)),
+            "full": _full_tab(moment, Room(_FULL)),
+            "raw": [_raw_tab(moment, Room(_RAW))],
             "python": sendable(code_of(moment)),
-            "note": sendable(note_text),
+            "note": sendable(notes_of(moment.trace).get(str(moment.seq), "")),
         },
     }
-
-
-def marks_as_text(marks: int) -> list[str]:
-    """The marks of a step in words.
-
-    >>> marks_as_text(1 | 4)
-    ['error', 'repair']
-    """
-    return [word for bit, word in MARK_WORDS.items() if marks & bit]
 
 
 def _editable(record: Record, room: Room) -> tuple[list[dict[str, str]], int]:
@@ -81,33 +91,154 @@ def _editable(record: Record, room: Room) -> tuple[list[dict[str, str]], int]:
     return shown, len(fields) - len(shown)
 
 
-def what_next(moment: Moment) -> str | None:
-    """What runs after a step: the next one of the trace, or the one that a walk would go on with.
-
-    >>> from zoolab import Scripted, run
-    >>> trace = run("Hi", [], Scripted(["Hello"]))
-    >>> what_next(Moment(trace, 0)), what_next(Moment(trace, 2))
-    ('request: messages[] and tools are sent', None)
-    """
-    if not moment.is_last:
-        after = moment.trace.steps[moment.seq + 1]
-        kind: str = after.kind
-        call = after.call
-    elif moment.trace.outcome != "open":
-        return None
+def _what_next(moment: Moment) -> str | None:
+    """What runs after a step: the next one of the trace, or the one that a walk would go on with."""
+    trace = moment.trace
+    if moment.seq + 1 < len(trace.steps):
+        after = trace.steps[moment.seq + 1]
+        kind, call = after.kind, after.call
     else:
-        coming = kind_after(moment)
+        coming = kind_after(moment) if trace.outcome == "open" else None
         if coming is None:
             return None
         kind, call = coming, moment.step.call if coming != "request" else None
     return f"{kind}: {_COMING[kind].format('the call' if call is None else call.name)}"
 
 
-_COMING = {
-    "define": "the tools are described",
-    "request": "messages[] and tools are sent",
-    "tool_call": "the reply is read",
-    "validate": "may {} run, with these arguments?",
-    "execute": "Python runs {}",
-    "result": "what came of {} goes back to the model",
-}
+def _diff_tab(moment: Moment, room: Room) -> dict[str, Any]:
+    """The change of `messages[]`: in words, in rows, as a JSON patch."""
+    change = moment.change
+    patch: list[Operation] = []
+    whole = list_patch(change.removed, change.added, change.kept)
+    for operation in map(sendable, whole):  # as many as there is room for
+        size = len(encode(operation).encode())
+        if size > room.left // 2:
+            break
+        room.left -= size
+        patch.append(operation)
+    # The last messages that stay, then what went and what came.
+    first, kept = max(0, change.kept - _KEPT), change.kept
+    marked = [(" ", i, m) for i, m in enumerate(moment.step.messages.first(kept).since(first), first)]
+    marked += [("-", i, m) for i, m in enumerate(change.removed[:_CHANGED], kept)]
+    marked += [("+", i, m) for i, m in enumerate(change.added[:_CHANGED], kept)]
+    rows = []
+    told = room.line(_change_in_tokens(moment, change), 400)
+    for op, index, message in marked:
+        calls = [f"{name}({arguments})" for name, _, arguments in calls_of(message)[:_WINDOW]]
+        said = "\n".join(part for part in (content_of(message), *calls) if part)
+        rows.append(
+            {
+                "op": op,
+                "i": index,
+                "role": room.line(message.get("role"), 40),
+                "text": room.line(said, 160 if op == " " else 1_000),
+                "id": room.line(message.get("tool_call_id") or "", 80),
+            }
+        )
+    return {"words": told, "rows": rows, "patch": patch, "patch_cut": len(whole) - len(patch)}
+
+
+def _change_in_tokens(moment: Moment, change: MessagesDiff) -> str:
+    before, after = change.kept + len(change.removed), change.kept + len(change.added)
+    if not change.removed and not change.added:
+        return f"messages[] unchanged, {count(after, 'message')}"
+    reply = moment.step.reply
+    if reply is not None and len(change.added) == 1 and not change.removed:  # the model wrote just this
+        received = counted(reply.usage, "completion_tokens")
+        if received is not None:
+            return f"messages[] {before} -> {after}, {received:+,} tokens, counted by the endpoint"
+    difference = tokens_in(change.added) - tokens_in(change.removed)
+    return f"messages[] {before} -> {after}, about {difference:+,} tokens (an estimate)"
+
+
+def list_patch(before: Sequence[Any], after: Sequence[Any], start: int = 0) -> list[Operation]:
+    """The operations that turn one list into the other, in the order in which they are applied.
+
+    `start` equal items come before both.
+
+    >>> list_patch(["a", "b"], ["a", "c", "d"])
+    [{'op': 'replace', 'path': '/1', 'value': 'c'}, {'op': 'add', 'path': '/2', 'value': 'd'}]
+    """
+    # As they are written in JSON: true is not 1, and 0 is not 0.0.
+    old, new = list(map(encode, before)), list(map(encode, after))
+    head, tail = common_ends(old, new)
+    old_end, new_end = len(old) - tail, len(new) - tail
+    both = min(old_end, new_end)
+    changed = [i for i in range(head, both) if old[i] != new[i]]
+    replaced = [{"op": "replace", "path": f"/{start + i}", "value": after[i]} for i in changed]
+    removed = [{"op": "remove", "path": f"/{start + i}"} for i in reversed(range(both, old_end))]
+    added = [{"op": "add", "path": f"/{start + i}", "value": after[i]} for i in range(both, new_end)]
+    return [*replaced, *removed, *added]
+
+
+def _full_tab(moment: Moment, room: Room) -> list[Block]:
+    """`messages[]` after the step; of a long conversation, its end."""
+    held, appended = moment.step.messages, moment.step.appended
+    before = max(0, len(held) - _WINDOW)
+    known = len(held) - appended
+    rows = [(message, index >= known) for index, message in enumerate(held.since(before), before)]
+    share = max(200, room.left // (3 * max(1, len(rows))))
+    return [{**room.messages(before, rows, share, share), "before": before}]
+
+
+def _raw_tab(moment: Moment, room: Room) -> Block:
+    """What was on the wire: the body as sent, the reply as it came."""
+    step = moment.step
+    match step.record:
+        case Request() as request:
+            size = sum(map(len, moment.trace.journal.frozen(moment.trace.revisions[moment.seq])))
+            if size > _MAX_BODY:
+                told = f"The body has {size:,} characters: too many to show. See Full for its end."
+                return room.note("info", told)
+            label, body = _body(moment, request)
+            return room.both_ends(label, pretty(body))
+        case ToolRegistry() as tools:
+            return room.both_ends("tools, as each request carries them", pretty(tools.schemas()))
+        case Result() as result:
+            label = "the tool message, as the next request carries it"
+            return room.both_ends(label, pretty(result.message))
+        case ToolCall() | Reply() if step.reply is not None:
+            reply = step.reply
+            if reply.raw is not None:
+                return room.both_ends("the response, as it came", pretty(reply.raw))
+            if reply.pieces:
+                lines = "\n".join(as_text(piece) for piece in islice(reply.pieces, 2_000))
+                return room.both_ends("the deltas of the response, as they came", lines)
+            label = "the message of the reply; the trace has no response body"
+            return room.both_ends(label, pretty(reply.message))
+        case _:
+            return room.note("info", "Nothing is on the wire in this step: it happens in Python.")
+
+
+def _body(moment: Moment, request: Request) -> tuple[str, dict[str, Any]]:
+    """The body as the model sends it, if the model is at hand and says so; it is somebody's code."""
+    make = about(moment.trace.options.get("model")).body
+    try:
+        if make and isinstance(body := make(request), dict):
+            return "the body of the request, as sent", body
+    except Exception as error:
+        failed = f"the model's own form failed ({type(error).__name__})"
+        return f"the body of the request; {failed}", request.body()
+    return "the body of the request; the model adds its name and settings", request.body()
+
+
+def notes_of(trace: TraceLog) -> dict[str, str]:
+    """What readers noted, by step number; kept in the trace's meta, so that it is saved with it."""
+    kept, room = trace.meta.get("notes"), MAX_NOTES
+    notes: dict[str, str] = {}
+    for seq, text in kept.items() if isinstance(kept, dict) else ():
+        if isinstance(seq, str) and isinstance(text, str) and len(seq) + len(text) <= room:
+            room -= len(seq) + len(text)
+            notes[seq] = text
+    return notes
+
+
+def add_note(trace: TraceLog, seq: int, text: str) -> None:
+    """Note something about a step; an empty text takes the note away.
+
+    Raises `InvalidInput` if the notes of a trace grow beyond 100,000 characters.
+    """
+    notes = {key: kept for key, kept in notes_of(trace).items() if key != str(seq)}
+    if sum(map(len, notes.values())) + len(text) > MAX_NOTES - 10 * len(notes):
+        raise InvalidInput("too many notes", expected=f"at most {MAX_NOTES:,} characters in a trace")
+    trace.meta["notes"] = {**notes, str(seq): text} if text else notes

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Iterable
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zoolab.jsontext import encode
-from zoolab.show.bounds import sendable
-from zoolab.show.inspector.overview import first_error, overview_of, packed, prompt_of
-from zoolab.show.inspector.panel import panel_of
-from zoolab.show.inspector.views import notes_of
+from zoolab.show.block_types import sendable
+from zoolab.show.inspector.overview import first_error, overview_of, packed
+from zoolab.show.inspector.panel import notes_of, panel_of
 from zoolab.show.markup import visible
 from zoolab.show.moment import Moment
 from zoolab.show.page import MAX_STEPS, render_fragment
-from zoolab.show.wording import one_line
+from zoolab.show.wording import one_line, prompt_of
 from zoolab.trace.log import TraceLog
-
-if TYPE_CHECKING:
-    from zoolab.trace.log import TraceLog
 
 #: Bytes of panels; the steps after that are named, and have no panel.
 MAX_PANELS = 20_000_000
@@ -30,54 +25,66 @@ MAX_PANELS = 20_000_000
 # What could end a script or begin a comment in one, and what older JavaScript takes for a line's end.
 _UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
-_OWN_STYLE = (
-    ":root { color-scheme: light dark; background: light-dark(#fff, #0f1114); "
-    "color: light-dark(#1d2127, #e6e8eb); } "
-    "body { margin: 1rem; font-family: system-ui, sans-serif; }"
+_OWN_STYLE = """
+:root {
+  color-scheme: light dark;
+  background: light-dark(#fff, #0f1114);
+  color: light-dark(#1d2127, #e6e8eb);
+}
+body { margin: 1rem; font-family: system-ui, sans-serif; }
+"""
+# Only this script and these styles; nothing is fetched, nothing is sent.
+_POLICY = (
+    "default-src 'none'; connect-src 'none'; script-src {script}; style-src {styles}; "
+    "base-uri 'none'; form-action 'none'"
 )
+_PAGE = """\
+<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>{own_style}</style>
+<style>{style}</style>
+</head>
+<body>
+<main>
+{told}<div id="zoolab-inspector"></div>
+<noscript>{story}</noscript>
+</main>
+<script type="application/json" id="zoolab-data">{data}</script>
+<script type="module">{script}</script>
+</body>
+</html>
+"""
 
 
 def render_interactive_page(trace: TraceLog, room: int = MAX_PANELS) -> str:
     """A page to step through, which runs one script, its own, and can connect to nothing.
 
-    Args:
-        trace: The trace.
-        room: Bytes of panels. Of a long trace the first steps and those with errors are kept, and the
-            page says how many there are.
-
-    >>> from zoolab import Scripted, run
-    >>> page = render_interactive_page(run("Hi", [], Scripted(["Hello"])))
-    >>> page.count("<script"), "connect-src 'none'" in page, "://" in page
-    (2, True, False)
+    The panels have `room` bytes: of a long trace the first steps and those with errors are kept, and the
+    page says how many there are.
     """
-    story = render_fragment(trace)
-    script = _script()
-    styles = [_OWN_STYLE, _file("inspector.css"), *_STYLE.findall(story)]
-    data = _data(trace, room)
+    story, data = render_fragment(trace), _data(trace, room)
+    # The module of the widget, and what stands in for its kernel.
+    script = f"{_file('inspector.js')}\n{_file('static_page.js')}"
+    script = script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+    style = _file("inspector.css")
     held, total = data["held"], len(trace.steps)
-    told = f"This page had room for the panels of {held:,} of {total:,} steps." if held < total else ""
-    lines = [
-        "<!doctype html>",
-        '<html lang="en">',
-        "<head>",
-        '<meta charset="utf-8">',
-        f'<meta http-equiv="Content-Security-Policy" content="{_policy(script, styles)}">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{_escaped(one_line(f'zoolab: {prompt_of(trace)}', 60))}</title>",
-        *(f"<style>{style}</style>" for style in styles[:2]),
-        "</head>",
-        "<body>",
-        "<main>",
-        f"<p>{told}</p>" if told else "",
-        '<div id="zoolab-inspector"></div>',
-        f"<noscript>{story}</noscript>",
-        "</main>",
-        f'<script type="application/json" id="zoolab-data">{in_script(data)}</script>',
-        f'<script type="module">{script}</script>',
-        "</body>",
-        "</html>",
-    ]
-    return "\n".join(line for line in lines if line) + "\n"
+    told = f"This page had room for the panels of {held:,} of {total:,} steps."
+    allowed = dict.fromkeys(map(_hash, (_OWN_STYLE, style, *_STYLE.findall(story))))
+    return _PAGE.format(
+        policy=_POLICY.format(script=_hash(script), styles=" ".join(allowed)),
+        title=escape(visible(one_line(f"zoolab: {prompt_of(trace)}", 60))),
+        own_style=_OWN_STYLE,
+        style=style,
+        told=f"<p>{told}</p>\n" if held < total else "",
+        story=story,
+        data=in_script(data),
+        script=script,
+    )
 
 
 def in_script(data: Any) -> str:
@@ -90,44 +97,25 @@ def in_script(data: Any) -> str:
 
 
 def _data(trace: TraceLog, room: int) -> dict[str, Any]:
-    panels, notes, turns = {}, notes_of(trace), trace.turns
-    for seq in _in_order_of_worth(trace):
-        panel = panel_of(Moment(trace, seq, turns), notes.get(str(seq), ""))
+    """The panels, first of the steps with an error and those beside them, as many as there is room for."""
+    panels, turns = {}, trace.turns
+    wrong = [seq for seq, step in enumerate(trace.steps) if step.error_code][:100]
+    near = [near for seq in wrong for near in (seq, seq - 1, seq + 1) if 0 <= near < len(trace.steps)]
+    for seq in dict.fromkeys([*near, *range(len(trace.steps))]):
+        panel = panel_of(Moment(trace, seq, turns))
         room -= len(encode(panel).encode())
         if room < 0:
             break
         panels[seq] = panel
-    at = first_error(trace) or 0
-    state = {
+    state: dict[str, Any] = {
         "overview": packed(overview_of(trace)),
-        "step": at,
+        "step": first_error(trace) or 0,
         "tab": "diff",
-        "notes": sendable(notes),
+        "notes": sendable(notes_of(trace)),
+        "other_step": 0,
+        **dict.fromkeys(("live", "other", "pairs")),
     }
-    state |= {"live": None, "other": None, "other_step": 0, "pairs": None}
     return {"state": state, "panels": panels, "held": len(panels)}
-
-
-def _in_order_of_worth(trace: TraceLog) -> Iterable[int]:
-    """Steps with an error and those beside them, then all from the start."""
-    wrong = [seq for seq, step in enumerate(trace.steps) if step.error_code][:100]
-    near = [near for seq in wrong for near in (seq, seq - 1, seq + 1) if 0 <= near < len(trace.steps)]
-    return dict.fromkeys([*near, *range(len(trace.steps))])
-
-
-def _script() -> str:
-    """The module of the widget, and what stands in for its kernel."""
-    script = f"{_file('inspector.js')}\n{_file('static_page.js')}"
-    return script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
-
-
-def _policy(script: str, styles: Iterable[str]) -> str:
-    """Only this script and these styles; nothing is fetched, nothing is sent."""
-    allowed = " ".join(dict.fromkeys(_hash(style) for style in styles))
-    return (
-        f"default-src 'none'; connect-src 'none'; script-src {_hash(script)}; style-src {allowed}; "
-        "base-uri 'none'; form-action 'none'"
-    )
 
 
 def _hash(text: str) -> str:
@@ -137,13 +125,6 @@ def _hash(text: str) -> str:
 def _file(name: str) -> str:
     return files("zoolab.show.inspector").joinpath(name).read_text(encoding="utf-8")
 
-
-def _escaped(text: str) -> str:
-    return escape(visible(text))
-
-
-#: Steps of the story beside the widget, if the trace is too long to be told whole.
-FEW_STEPS = 8
 
 # The second rule is for the notebook's own line about a dead widget.
 _KEPT = """<div class="zoolab-kept"><style>
@@ -155,37 +136,10 @@ _KEPT = """<div class="zoolab-kept"><style>
 
 
 def story_of(trace: TraceLog) -> str:
-    """The story of a trace as HTML, as long as beside a widget it may be.
-
-    >>> from zoolab import Scripted, run
-    >>> story_of(run("Hi", [], Scripted(["Hello"])))[:26]
-    '<div class="zoolab-story">'
-    """
-    return render_fragment(trace, MAX_STEPS if len(trace) <= MAX_STEPS else FEW_STEPS)
+    """The story of a trace as HTML; of one that is too long to be told whole beside a widget, a few steps."""
+    return render_fragment(trace, MAX_STEPS if len(trace) <= MAX_STEPS else 8)
 
 
 def kept_story(trace: TraceLog) -> dict[str, Any]:
-    """An output of its own, since of one output a notebook shows the widget and nothing else, dead or alive.
-
-    >>> from zoolab import Scripted, run
-    >>> "Hello" in kept_story(run("Hi", [], Scripted(["Hello"])))["text/html"]
-    True
-    """
+    """An output of its own: of one output a notebook shows the widget and nothing else, dead or alive."""
     return {"text/html": f"{_KEPT}{story_of(trace)}</div>", "text/plain": ""}
-
-
-def display_both(widget: dict[str, Any], metadata: dict[str, Any], trace: TraceLog) -> Any:
-    """Display a widget and the story that is kept; returns the handle by which the story is replaced.
-
-    >>> from IPython.utils.capture import capture_output
-    >>> from zoolab import Scripted, run
-    >>> with capture_output() as captured:
-    ...     _ = display_both({"text/plain": "a widget"}, {}, run("Hi", [], Scripted(["Hello"])))
-    >>> "a widget" in captured.stdout and "Hello" in captured.stdout
-    True
-    """
-    from IPython import display as shown
-
-    display: Any = shown.display
-    display(widget, metadata=metadata, raw=True)
-    return display(kept_story(trace), raw=True, display_id=True)
