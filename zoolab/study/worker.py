@@ -20,7 +20,7 @@ from zoolab.runs import Trace
 from zoolab.study.cases import UNSAID, Case, Run, Scorer, Setup
 from zoolab.study.design import Card, Grid, Place, derive_seed
 from zoolab.study.journal import line_of
-from zoolab.study.pacing import Asking, BudgetSpent, Counter, Terms, maker_of
+from zoolab.study.pacing import Asker, Asking, BudgetSpent, Terms, maker_of
 from zoolab.study.variants import Variant
 from zoolab.tools import ToolRegistry
 
@@ -59,7 +59,7 @@ class Worker:
     def __init__(self, kit: Kit) -> None:
         self._kit = kit
         self._policy = Policy()
-        self._counter = Counter(kit.terms)
+        self._counter = Asker(kit.terms)
         self._make = {name: maker_of(model) for name, model in kit.models.items()}
 
     def work(self, numbers: Sequence[int], cards: Mapping[int, Card]) -> Done:
