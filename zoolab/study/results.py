@@ -116,7 +116,7 @@ class Experiment:
         plan = self._plan
         if plan is None:
             return []
-        return [plan.grid.place(number) for number, place in enumerate(self._all) if place < 0]
+        return [plan.place(number) for number, place in enumerate(self._all) if place < 0]
 
     def case_id(self, number: int) -> str:
         """The id of a case of the plan, by its number, as `unfinished` names it."""
