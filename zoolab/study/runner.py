@@ -97,7 +97,7 @@ def experiment(
     home = tempfile.TemporaryDirectory(prefix="zoolab-") if journal is None else None
     path = Path(journal) if home is None else Path(home.name) / "runs.jsonl"
     with Journal(path) as book, _shared_folder(path) as folder:
-        known_runs = dict(book.runs())
+        known_runs = dict(Reader(path).runs())
         #: Where the line of each run begins; -1 where it is not done yet.
         places = array("q", [-1]) * len(plan)
         if known_runs:
