@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Any
 
@@ -25,6 +25,12 @@ from zoolab.tools import ToolRegistry
 
 #: Objects that are made before the collector looks for cycles, where many runs are done in a row.
 _OBJECTS = 20_000
+
+#: The fields of a setup that are passed on to `walk` by name, as they are.
+_OPTIONS = {each.name for each in fields(Setup)} - {
+    *("case", "seed", "faults"),
+    *("prompt", "tools", "model", "policy"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,24 +102,9 @@ class Worker:
             trace.outcome, trace.error = "failed", f"{type(error).__name__}: {error}"
 
     def _steps(self, setup: Setup, model: Any) -> Walk:
-        return walk(
-            setup.prompt,
-            setup.tools,
-            model,
-            system=setup.system,
-            messages=setup.messages,
-            tool_choice=setup.tool_choice,
-            policy=self._policy if setup.policy is None else setup.policy,
-            repair=setup.repair,
-            retrieve=setup.retrieve,
-            limits=setup.limits,
-            parallel=setup.parallel,
-            context=setup.context,
-            deny=setup.deny,
-            calls=setup.calls,
-            envelope=setup.envelope,
-            validator=setup.validator,
-        )
+        policy = self._policy if setup.policy is None else setup.policy
+        options: dict[str, Any] = {name: getattr(setup, name) for name in _OPTIONS}
+        return walk(setup.prompt, setup.tools, model, policy=policy, **options)
 
     def _set_up(self, task: Task, case: Case) -> Setup:
         place = task.place
