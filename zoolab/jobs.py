@@ -93,8 +93,9 @@ class Workers:
         client: Any = getattr(self._executor, "_client", None)  # of dask
         if client is not None:
             with suppress(Exception):
-                return max(2 * sum(client.nthreads().values()), _FEWEST_ON_CLUSTER)
-        return 2 * (getattr(self._executor, "_max_workers", None) or _processors())
+                return max(2 * int(sum(client.nthreads().values())), _FEWEST_ON_CLUSTER)
+        count: int | None = getattr(self._executor, "_max_workers", None)
+        return 2 * (count or _processors())
 
     def submit(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Hand out work. A broken executor is replaced first."""

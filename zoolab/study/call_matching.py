@@ -181,8 +181,10 @@ def is_accepted(value: Any, accepted: Sequence[Any], schema: Mapping[str, Any] |
         return type(value) is usual and value in accepted
     items = _kind_in(schema.get("items")) if kind is list and isinstance(schema, Mapping) else None
     # Items have the type that they should have, or one that they have in an accepted list.
-    kinds = [{items, *map(type, one)} if isinstance(one, list) else None for one in accepted]
-    if items is not None and not any(known is None or {*map(type, value)} <= known for known in kinds):
+    if items is not None and not any(
+        not isinstance(one, list) or {type(item) for item in value} <= {items, *map(type, one)}
+        for one in accepted
+    ):
         return False
     return _matches(value, accepted, items) if usual in (None, kind) else value in accepted
 

@@ -214,7 +214,13 @@ def digest_of(case: Case) -> str:
     >>> digest_of(Case("a", "Hi")) == digest_of(Case("a", "Hello"))
     False
     """
-    said = [case.id, case.prompt, case.system, list(case.messages), as_registry(case.tools).schemas()]
+    said: list[Any] = [
+        case.id,
+        case.prompt,
+        case.system,
+        list(case.messages),
+        as_registry(case.tools).schemas(),
+    ]
     for value in (case.expected_tool, case.expected_calls, case.expected_answer):
         try:
             said.append("unsaid" if value is UNSAID else [to_json_value(value)])

@@ -143,13 +143,14 @@ def compare_runs(
     if not others or first in others:
         raise InvalidInput("there is nothing to compare", expected="two different variants or models")
     found = [
-        _compare(summary[summary[other] == group], first, name, str(group), metric, by)
+        _compare(
+            summary[summary[other] == group], first, name, str(group) if len(groups) > 1 else "", metric, by
+        )
         for group in groups
         for name in others
     ]
     adjusted = holm([comparison.p for comparison in found])
-    within = {"within": ""} if len(groups) == 1 else {}
-    return Comparisons(replace(c, p_adjusted=p, **within) for c, p in zip(found, adjusted, strict=True))
+    return Comparisons(replace(c, p_adjusted=p) for c, p in zip(found, adjusted, strict=True))
 
 
 def decisive_ones(runs: pd.DataFrame, metric: str = "success", by: str = "variant") -> set[str]:

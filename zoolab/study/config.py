@@ -292,7 +292,7 @@ def _cases(
     for number, line in enumerate(_read(path.parent / told, "a file with a case a line").splitlines(), 1):
         if line.strip():
             stands = f"{told}, line {number}"
-            yield _case_in(line, stands), lambda _key, stands=stands: stands
+            yield _case_in(line, stands), partial("{0}".format, stands)
 
 
 def _case_in(line: str, place: str) -> dict[str, Any]:

@@ -152,8 +152,8 @@ def _alike(summary: pd.DataFrame, outcome: str | None, error: str) -> list[tuple
     found: dict[tuple[str, ...], list[str]] = {}
     for run in summary[summary[error].notna()].to_dict("records"):
         end = str(run[outcome]) if outcome else "not scored"
-        place = (str(run["variant"]), str(run["model"]), end, str(run[error]))
-        found.setdefault(place, []).append(str(run["case_id"]))
+        key = (str(run["variant"]), str(run["model"]), end, str(run[error]))
+        found.setdefault(key, []).append(str(run["case_id"]))
     rows: list[tuple[object, ...]] = []
     for place, cases in sorted(found.items(), key=lambda row: -len(row[1]))[:_MOST_ROWS]:
         names = list(dict.fromkeys(cases))

@@ -94,8 +94,11 @@ def experiment(
     check_described(changes, {id(case.tools): case.tools for case in known}.values())
     plan = Plan(known, changes, _models_in(models), repeats, seed)
     scoring = _scorers_in(scorers)
-    home = tempfile.TemporaryDirectory(prefix="zoolab-") if journal is None else None
-    path = Path(journal) if home is None else Path(home.name) / "runs.jsonl"
+    home = None
+    if journal is None:
+        home = tempfile.TemporaryDirectory(prefix="zoolab-")
+        journal = Path(home.name, "runs.jsonl")
+    path = Path(journal)
     with Journal(path) as book, _shared_folder(path) as folder:
         known_runs = dict(Reader(path).runs())
         #: Where the line of each run begins; -1 where it is not done yet.
