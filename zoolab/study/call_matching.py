@@ -171,7 +171,7 @@ def is_accepted(value: Any, accepted: Sequence[Any], schema: Mapping[str, Any] |
     """
     # The first one that is not "left out" tells the type of the accepted values.
     usual = next((type(one) for one in accepted if one != ""), None)
-    kind = _kind_in(schema) or usual
+    kind: Any = _kind_in(schema) or usual
     if kind is float and type(value) is int:
         try:
             value = float(value)
@@ -181,8 +181,9 @@ def is_accepted(value: Any, accepted: Sequence[Any], schema: Mapping[str, Any] |
         return type(value) is usual and value in accepted
     items = _kind_in(schema.get("items")) if kind is list and isinstance(schema, Mapping) else None
     # Items have the type that they should have, or one that they have in an accepted list.
+    listed: Any = value
     if items is not None and not any(
-        not isinstance(one, list) or {type(item) for item in value} <= {items, *map(type, one)}
+        not isinstance(one, list) or {type(item) for item in listed} <= {items, *map(type, one)}
         for one in accepted
     ):
         return False
