@@ -1,6 +1,7 @@
 """Intervals and exact tests: known values, what must always hold, and how often the intervals cover."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -202,6 +203,30 @@ def coverage_of_differences(cases, runs, samples=1000):
 @pytest.mark.parametrize(("cases", "runs"), [(10, 3), (12, 5), (20, 1), (20, 3), (40, 1), (40, 3)])
 def test_95_percent_intervals_of_a_difference_cover_in_93_to_98_percent(cases, runs):
     assert 0.93 <= coverage_of_differences(cases, runs) <= 0.98
+
+
+def coverage_of_a_bootstrap(cases, runs, samples=1000):
+    """How many intervals of a bootstrap of whole cases hold what is true, for comparison."""
+    rng, draw = np.random.default_rng(20), np.random.default_rng(0)
+    truth = np.subtract(*[hits.mean() for hits in sample(rng, 400_000, 1, 0.6)][::-1])
+    covered = 0
+    for _ in range(samples):
+        first, second = (hits.mean(1) for hits in sample(rng, cases, runs, 0.6))
+        means = (second - first)[draw.integers(0, cases, (1000, cases))].mean(1)
+        low, high = np.quantile(means, [0.025, 0.975])
+        covered += low <= truth <= high
+    return covered / samples
+
+
+TOLD = re.findall(r"^ {4,}(cases x runs|this interval|bootstrap) .*?  (.*)", paired_difference.__doc__, re.M)
+CELLS, *ROWS = [re.split(r"  +", row.strip()) for _, row in TOLD]
+
+
+@pytest.mark.parametrize(("cell", "ours", "theirs"), [*zip(CELLS, *ROWS, strict=True)])
+def test_the_table_of_the_docstring_is_what_simulations_give(cell, ours, theirs):
+    cases, runs = map(int, cell.split(" x "))
+    assert 100 * coverage_of_differences(cases, runs) == pytest.approx(float(ours), abs=0.5)
+    assert 100 * coverage_of_a_bootstrap(cases, runs) == pytest.approx(float(theirs), abs=0.5)
 
 
 @pytest.mark.parametrize(("cases", "runs"), [(5, 5), (8, 1)])

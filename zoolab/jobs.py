@@ -28,10 +28,10 @@ from concurrent.futures import (
     ThreadPoolExecutor,
     wait,
 )
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from functools import cache, partial
-from itertools import islice
+from itertools import chain, islice
 from types import FrameType
 from typing import Any, Generic, NoReturn, ParamSpec, TypeVar
 
@@ -90,15 +90,12 @@ class Workers:
     @property
     def window(self) -> int:
         """How many batches should be under way: two for each worker, so that none waits."""
-        count: int | None = getattr(self._executor, "_max_workers", None)
         client: Any = getattr(self._executor, "_client", None)  # of dask
         if client is not None:
-            try:
-                threads: int = sum(client.nthreads().values())
-                return max(2 * threads, _FEWEST_ON_CLUSTER)
-            except Exception:
-                count = None
-        return 2 * (count or processors())
+            with suppress(Exception):
+                return max(2 * int(sum(client.nthreads().values())), _FEWEST_ON_CLUSTER)
+        count: int | None = getattr(self._executor, "_max_workers", None)
+        return 2 * (count or _processors())
 
     def submit(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Hand out work. A broken executor is replaced first."""
@@ -121,7 +118,8 @@ class Workers:
         self._own = True
 
     def check(self) -> None:
-        """Raise `InvalidInput` if the workers cannot do even the simplest work."""
+        """Replace the executor, and raise `InvalidInput` if the new one cannot do even the simplest work."""
+        self.renew()
         try:
             self._executor.submit(os.getpid).result()
         except BrokenExecutor:
@@ -225,8 +223,8 @@ class Jobs(Generic[Item, Result]):
             return
         if self._suspects:
             if not self._under_way:
-                batch = self._suspects.popleft()
-                self._submit(_Batch(batch.items, batch.failed, alone=True))
+                suspect = self._suspects.popleft()
+                self._under_way[self._begin(suspect.items)] = replace(suspect, alone=True)
             return
         while len(self._under_way) < self._window:
             size = min(self._size, self._left // self._window + 1)
@@ -234,16 +232,15 @@ class Jobs(Generic[Item, Result]):
             if not items:
                 return
             self._left -= len(items)
-            self._submit(_Batch(items))
-
-    def _submit(self, batch: _Batch[Item]) -> None:
-        self._under_way[self._begin(batch.items)] = batch
+            self._under_way[self._begin(items)] = _Batch(items)
 
     def _take(self, future: Future[Result], batch: _Batch[Item]) -> Iterator[Result | Lost[Item]]:
         try:
             result = future.result()
         except BrokenExecutor as error:
-            self._check_once()
+            if not self._has_worked:  # workers that die before anything is done may be unable to start at all
+                self._workers.check()
+                self._has_worked = True
             yield from self._retry(batch, batch.alone, error)
         except Exception as error:  # of the executor: what goes wrong in the work is in its result
             yield from self._retry(batch, True, error)
@@ -253,13 +250,6 @@ class Jobs(Generic[Item, Result]):
                 fitting = int(_SECONDS_AT_ONCE / max(self._seconds(result), 1e-9))
                 self._size = max(1, min(fitting, _GROWTH * self._size, _MOST_AT_ONCE))
             yield result
-
-    def _check_once(self) -> None:
-        """Workers that die before anything is done may be unable to start at all."""
-        if not self._has_worked:
-            self._workers.renew()
-            self._workers.check()
-            self._has_worked = True
 
     def _retry(self, batch: _Batch[Item], guilty: bool, error: Exception) -> Iterator[Lost[Item]]:
         if not guilty:
@@ -341,12 +331,8 @@ def end_with_parent() -> None:
         threading.Thread(target=watch, daemon=True).start()
 
 
-def processors() -> int:
-    """How many processors this process may use.
-
-    >>> processors() >= 1
-    True
-    """
+def _processors() -> int:
+    """How many processors this process may use."""
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return allowed or 1
 
@@ -358,9 +344,9 @@ def _maker(
     if given is None or given == "threads":
         return partial(ThreadPoolExecutor, count, "zoolab"), True
     if given == "processes":
-        return partial(_processes, min(count or processors(), _MOST_PROCESSES), preload, grace), True
+        return partial(_processes, min(count or _processors(), _MOST_PROCESSES), preload, grace), True
     if isinstance(given, ProcessPoolExecutor):
-        pools = _given_and_others_like_it(given)
+        pools = chain([given], _others_like(given))
         return lambda: next(pools), False
     if hasattr(given, "submit"):
         return lambda: given, False
@@ -372,11 +358,9 @@ def _maker(
     )
 
 
-def _given_and_others_like_it(given: ProcessPoolExecutor) -> Iterator[Executor]:
-    yield given
-    known: dict[str, Any] = vars(given)
+def _others_like(given: ProcessPoolExecutor) -> Iterator[Executor]:
     names = ("_max_workers", "_mp_context", "_initializer", "_initargs")
-    workers, context, initializer, arguments = (known.get(name) for name in names)
+    workers, context, initializer, arguments = (vars(given).get(name) for name in names)
     while True:
         yield ProcessPoolExecutor(workers, context, initializer, arguments or ())
 

@@ -100,7 +100,7 @@ class SecurityStudy:
         """Attack success and utility side by side, a row of pictures for each model."""
         import matplotlib.pyplot as plt
 
-        from zoolab.plots.frames import draw_rates
+        from zoolab.plots.display import draw_rates
 
         table = self.table.set_index("defence")
         models = {str(name): rows for name, rows in table.groupby("model", sort=False)}

@@ -7,15 +7,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
-from zoolab.plots.display import (
-    INK,
-    SMALL,
-    Display,
-    count,
-    headline,
-    plain,
-)
-from zoolab.plots.frames import check_frame, draw_rates, is_known, score_of
+from zoolab.plots.display import INK, SMALL, Display, count, draw_rates, percent, plain
+from zoolab.plots.frames import check_frame, is_known, score_of
 from zoolab.study.statistics import Scores, paired_difference, rate
 
 if TYPE_CHECKING:
@@ -63,24 +56,25 @@ class AblationDisplay(Display):
 
         self.baseline = baseline
         self.rates_ = pd.DataFrame(
-            [_rate_row(name, runs) for name, runs in scores.items()],
+            [(name, *_rate_of(runs)) for name, runs in scores.items()],
             columns=["variant", "rate", "low", "high", "runs", "cases"],
         ).set_index("variant")
-        self._found = {
+        found = {
             name: paired_difference(scores[baseline], runs)
             for name, runs in scores.items()
             if baseline is not None and name != baseline
         }
-        alone = [name for name, found in self._found.items() if found.decisive]
-        self._decisive = set(alone if decisive is None else decisive)
+        if decisive is None:
+            decisive = [name for name, d in found.items() if d.decisive]
         self.differences_ = pd.DataFrame(
-            [
-                (name, d.estimate, d.low, d.high, d.cases, name in self._decisive)
-                for name, d in self._found.items()
-            ],
+            [(name, d.estimate, d.low, d.high, d.cases, name in decisive) for name, d in found.items()],
             columns=["variant", "difference", "low", "high", "cases", "decisive"],
         ).set_index("variant")
-        self.cases = len({case for runs in scores.values() for case in runs})
+        self._told = {
+            name: d.size + ("" if name in decisive else ", not decisive") for name, d in found.items()
+        }
+        cases = len({case for runs in scores.values() for case in runs})
+        self._sizes = f"{count(cases, 'case')}, {count(int(self.rates_['runs'].sum()), 'run')}"
 
     @classmethod
     def from_frame(
@@ -122,38 +116,27 @@ class AblationDisplay(Display):
         return self.rates_.empty
 
     def _summary(self) -> str:
-        runs = count(int(self.rates_["runs"].sum()), "run")
-        said = f"{count(len(self.rates_), 'variant')}, {count(self.cases, 'case')}, {runs}"
-        return "; ".join([said, *(f"{plain(name)} {self._found_of(name)}" for name in self._found)])
+        said = f"{count(len(self.rates_), 'variant')}, {self._sizes}"
+        return "; ".join([said, *(f"{plain(name)} {told}" for name, told in self._told.items())])
 
     def _draw(self, ax: Axes) -> None:
-        label = "runs that succeed"
-        shown = draw_rates(ax, self.rates_, _MOST_ROWS, compared_with=self.baseline, label=label)
+        headline, differences = self._sizes, self.differences_
+        if len(differences):
+            decisive = int(differences["decisive"].sum())
+            headline += f": {decisive} of {count(len(differences), 'difference')} decisive"
+        style: dict[str, Any] = {"compared_with": self.baseline, "headline": headline}
+        shown = draw_rates(ax, self.rates_, _MOST_ROWS, label="runs that succeed", **style)
         for row, (name, share) in enumerate(shown["rate"].items()):
-            above, below = f"{share:.0%}".replace("%", " %"), self._said(str(name))
-            ax.annotate(above, (share, row), (0, 6), ha="center", va="bottom", **_NOTE)
+            below = f"difference {self._told[str(name)]}" if name in self._told else ""
+            if name == self.baseline and self._told:
+                below = "the others are compared with this"
+            ax.annotate(percent(share), (share, row), (0, 6), ha="center", va="bottom", **_NOTE)
             ax.annotate(below, (0, row), (0, -6), ha="left", va="top", **_NOTE)
-        headline(ax, self._finding())
-
-    def _said(self, name: str) -> str:
-        if name == self.baseline:
-            return "the others are compared with this" if self._found else ""
-        return f"difference {self._found_of(name)}"
-
-    def _found_of(self, name: str) -> str:
-        return self._found[name].size + ("" if name in self._decisive else ", not decisive")
-
-    def _finding(self) -> str:
-        decisive = int(self.differences_["decisive"].sum())
-        said = f"{count(self.cases, 'case')}, {count(int(self.rates_['runs'].sum()), 'run')}"
-        if self.differences_.empty:
-            return said
-        return f"{said}: {decisive} of {count(len(self.differences_), 'difference')} decisive"
 
 
-def _rate_row(name: str, scores: Scores) -> tuple[object, ...]:
+def _rate_of(scores: Scores) -> tuple[float, ...]:
     found = rate(scores)
-    return name, found.estimate, found.low, found.high, sum(map(len, scores.values())), len(scores)
+    return found.estimate, found.low, found.high, sum(map(len, scores.values())), len(scores)
 
 
 def _by_variant(rows: pd.DataFrame, by: str, score: str) -> dict[str, Scores]:

@@ -8,8 +8,8 @@ from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
     from matplotlib.figure import Figure, SubFigure
 
 # Okabe and Ito's colours, which people with any kind of colour vision can tell apart.
@@ -28,6 +28,7 @@ _LEGEND: dict[str, Any] = {
     "columnspacing": 1.2,
     "borderpad": 0.2,
 }
+_WRITTEN: dict[str, Any] = {"fontsize": SMALL, "color": INK, "ha": "center", "va": "center"}
 
 
 class Display:
@@ -44,12 +45,21 @@ class Display:
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw on `ax`, or on a figure of its own of 6 x 4 inches; returns the display."""
-        self.ax_ = _axes(ax, self.height)
-        self.figure_ = self.ax_.figure
+        from matplotlib.axes import Axes
+
+        if ax is None:
+            import matplotlib.pyplot as plt
+
+            ax = plt.subplots(figsize=(6, self.height), layout="constrained")[1]
+        if not isinstance(ax, Axes):
+            raise InvalidInput(f"ax is {excerpt(ax)}", expected="matplotlib axes, or None for a new figure")
+        self.ax_, self.figure_ = ax, ax.figure
         if self._is_empty():
-            _say(self.ax_, f"nothing to show: {self.nothing}")
+            ax.set_axis_off()
+            said = f"nothing to show: {self.nothing}"
+            write(ax, 0.5, 0.5, said, transform=ax.transAxes, fontsize=None, color=GREY, wrap=True)
         else:
-            self._draw(self.ax_)
+            self._draw(ax)
         return self
 
     def __repr__(self) -> str:
@@ -78,29 +88,57 @@ def plain(value: object, limit: int = 24) -> str:
 
 
 def count(number: int, noun: str) -> str:
-    """A number of things.
-
-    >>> count(1, "run"), count(5000, "run")
-    ('1 run', '5,000 runs')
-    """
+    """A number of things: "1 run", "5,000 runs"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def headline(ax: Axes, text: str, entries: dict[str, Any] | None = None) -> None:
-    """What the plot says, in a line above it; between the two, what colours, hatches and markers mean.
+def percent(share: float) -> str:
+    """A share in whole percent: "50 %"."""
+    return f"{share:.0%}".replace("%", " %")
+
+
+def write(ax: Axes, x: float, y: float, text: str, **style: Any) -> None:
+    """Write a text as it is: a dollar sign begins no formula."""
+    ax.text(x, y, text, parse_math=False, **(_WRITTEN | style))
+
+
+def finish(
+    ax: Axes,
+    headline: str,
+    entries: dict[str, Any] | None = None,
+    *,
+    x: str = "",
+    y: str = "",
+    grid: str = "",
+    whole: str = "",
+) -> None:
+    """What every plot has around it.
+
+    Args:
+        ax: The axes.
+        headline: What the plot says, in a line above it.
+        entries: Between the two: what colours, hatches and markers mean.
+        x: The name of the horizontal axis.
+        y: The name of the vertical axis.
+        grid: The axis with lines across the plot: "x" or "y".
+        whole: The axis that has no ticks between whole numbers: "x" or "y".
 
     >>> from matplotlib.figure import Figure
     >>> from matplotlib.patches import Patch
     >>> ax = Figure().subplots()
-    >>> headline(ax, "3 runs for $2 or $3", {"ok": Patch()})
+    >>> finish(ax, "3 runs for $2 or $3", {"ok": Patch()})
     >>> ax.get_title(loc="left"), [text.get_text() for text in ax.get_legend().get_texts()]
     ('3 runs for $2 or $3', ['ok'])
     """
+    from matplotlib.ticker import MaxNLocator
+
     names = [plain(name, 40) for name in entries or {}]
     rows = -(-sum(len(name) + 8 for name in names) // _LEGEND_ROOM)
-    ax.set_title(plain(text, 80), loc="left", pad=6 + 15 * rows, fontsize=10, color=INK, parse_math=False)
+    if headline:
+        style: dict[str, Any] = {"loc": "left", "pad": 6 + 15 * rows, "fontsize": 10, "color": INK}
+        ax.set_title(plain(headline, 80), parse_math=False, **style)
     if entries:
-        made = ax.legend(
+        legend = ax.legend(
             list(entries.values()),
             names,
             loc="lower left",
@@ -109,86 +147,49 @@ def headline(ax: Axes, text: str, entries: dict[str, Any] | None = None) -> None
             ncols=-(-len(names) // rows),
             **_LEGEND,
         )
-        for label in made.get_texts():
+        for label in legend.get_texts():
             label.set_parse_math(False)
-
-
-def tidy(ax: Axes, *, grid: str = "") -> None:
-    """Only the lines that help to read: no frame at the top and the right; a grid along "x" or "y".
-
-    >>> from matplotlib.figure import Figure
-    >>> ax = Figure().subplots()
-    >>> tidy(ax, grid="x")
-    >>> ax.spines["top"].get_visible()
-    False
-    """
+    ax.set_xlabel(x, fontsize=SMALL + 1)
+    ax.set_ylabel(y, fontsize=SMALL + 1)
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize=SMALL + 1)
     ax.set_axisbelow(True)
     if grid:
         ax.grid(axis=grid, color=PALE)  # type: ignore[arg-type]
-
-
-def whole_numbers(axis: Axis) -> None:
-    """No ticks between whole numbers.
-
-    >>> from matplotlib.figure import Figure
-    >>> ax = Figure().subplots()
-    >>> whole_numbers(ax.xaxis)
-    >>> ax.get_xticks().tolist()
-    [0.0, 1.0]
-    """
-    from matplotlib.ticker import MaxNLocator
-
-    axis.set_major_locator(MaxNLocator(integer=True))
-
-
-def rest(number: int, drawn: int) -> str:
-    """What to say of rows that there is no room for.
-
-    >>> rest(12, 10), rest(10, 10)
-    (' (2 more rows are not drawn)', '')
-    """
-    left = number - drawn
-    return f" ({left:,} more {'row is' if left == 1 else 'rows are'} not drawn)" if left > 0 else ""
+    if whole:
+        (ax.xaxis if whole == "x" else ax.yaxis).set_major_locator(MaxNLocator(integer=True))
 
 
 def name_rows(ax: Axes, names: list[str]) -> None:
-    """One row a name, from the top down.
-
-    >>> from matplotlib.figure import Figure
-    >>> ax = Figure().subplots()
-    >>> name_rows(ax, ["add", "divide"])
-    >>> [label.get_text() for label in ax.get_yticklabels()]
-    ['add', 'divide']
-    """
+    """One row a name, from the top down."""
     ax.set_yticks(range(len(names)), [plain(name) for name in names], parse_math=False)
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.tick_params(axis="y", length=0)
 
 
-def _axes(ax: Axes | None, height: float) -> Axes:
-    from matplotlib.axes import Axes
-
-    if ax is None:
-        import matplotlib.pyplot as plt
-
-        return plt.subplots(figsize=(6, height), layout="constrained")[1]
-    if not isinstance(ax, Axes):
-        raise InvalidInput(f"ax is {excerpt(ax)}", expected="matplotlib axes, or None for a new figure")
-    return ax
+def rest(number: int, drawn: int) -> str:
+    """What to say of rows that there is no room for; nothing if all are drawn."""
+    left = number - drawn
+    return f" ({left:,} more {'row is' if left == 1 else 'rows are'} not drawn)" if left > 0 else ""
 
 
-def _say(ax: Axes, text: str) -> None:
-    ax.set_axis_off()
-    ax.text(
-        0.5,
-        0.5,
-        text,
-        transform=ax.transAxes,
-        ha="center",
-        va="center",
-        color=GREY,
-        wrap=True,
-        parse_math=False,
-    )
+def draw_rates(
+    ax: Axes, rates: pd.DataFrame, most: int, *, compared_with: str | None, label: str, headline: str = ""
+) -> pd.DataFrame:
+    """Draw the first `most` rows of rate, low and high, from 0 to 100 %; returns them.
+
+    The row that the others are compared with has a grey square, they have dots.
+    """
+    shown = rates.head(most)
+    for row, (name, found) in enumerate(shown.iterrows()):
+        reach = [[found["rate"] - found["low"]], [found["high"] - found["rate"]]]
+        colour, marker = (GREY, "s") if name == compared_with else (BLUE, "o")
+        ax.errorbar(found["rate"], row, xerr=reach, fmt=marker, ms=6, color=colour, capsize=4, lw=1.6)
+    name_rows(ax, [str(name) for name in shown.index])
+    reference = rates["rate"].get(compared_with)
+    if reference is not None:
+        ax.axvline(reference, color=GREY, lw=0.8, linestyle=":", zorder=0)
+    ax.set_xlim(-0.02, 1.02)
+    ax.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0 %", "25 %", "50 %", "75 %", "100 %"])
+    finish(ax, headline, x=f"{label}, with 95 % intervals{rest(len(rates), len(shown))}", grid="x")
+    return shown

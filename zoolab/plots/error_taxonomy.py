@@ -4,40 +4,27 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import ERROR_CODES
-from zoolab.plots.display import (
-    GREEN,
-    GREY,
-    INK,
-    PINK,
-    RED,
-    SMALL,
-    Display,
-    count,
-    headline,
-    name_rows,
-    rest,
-    tidy,
-    whole_numbers,
-)
-from zoolab.plots.frames import check_trace, errors_in, graded_in, runs_in, steps_in
-from zoolab.trace.frame import to_frame
+from zoolab.plots.display import GREEN, GREY, PINK, RED, count, finish, name_rows, rest, write
+from zoolab.plots.frames import GradedDisplay, is_known
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from zoolab.trace.log import TraceLog
-
 _NOT_GRADED = "not graded"
-_FATES = ("recovered", "unrecovered", _NOT_GRADED, "silently wrong")
-_STYLES = ((GREEN, ""), (RED, "////"), (GREY, "...."), (PINK, "xxxx"))
+_FATES = {
+    "recovered": (GREEN, ""),
+    "unrecovered": (RED, "////"),
+    _NOT_GRADED: (GREY, "...."),
+    "silently wrong": (PINK, "xxxx"),
+}
 _MOST_ROWS = 12
 
 
-class ErrorTaxonomyDisplay(Display):
+class ErrorTaxonomyDisplay(GradedDisplay):
     """Errors by code: recovered, unrecovered, not graded, and answers that are silently wrong.
 
     An error is a step that failed (its result only says again what the call had), or the end of a run
@@ -66,46 +53,19 @@ class ErrorTaxonomyDisplay(Display):
     """
 
     nothing = "no error, and no answer known to be wrong"
+    columns = ("turn", "slot", "tool", "error_code", "outcome")
 
-    def __init__(self, fates: list[tuple[str, str]], runs: int, graded: int) -> None:
+    def __init__(self, steps: pd.DataFrame, runs: pd.DataFrame) -> None:
         import pandas as pd
 
+        fates = list(_fates(steps, runs))
         counts = Counter(fates)
         codes = [code for code, _ in Counter(code for code, _ in fates).most_common()]
         rows = [[counts[code, fate] for fate in _FATES] for code in codes]
         self.counts_ = pd.DataFrame(rows, index=pd.Index(codes, name="code"), columns=[*_FATES], dtype=int)
-        self.runs, self.graded = runs, graded
-        if runs and not graded:
+        self.runs, self.graded = len(runs), int(runs["blame"].notna().sum())
+        if self.runs and not self.graded:
             self.nothing = "no error; whether answers are silently wrong was not graded"
-
-    @classmethod
-    def from_trace(cls, trace: TraceLog, *, ax: Axes | None = None) -> Self:
-        """Draw the errors of one run."""
-        return cls.from_frame(to_frame(check_trace(trace)), ax=ax)
-
-    @classmethod
-    def from_frame(
-        cls,
-        frame: pd.DataFrame,
-        *,
-        summary: pd.DataFrame | None = None,
-        score: str | None = None,
-        ax: Axes | None = None,
-    ) -> Self:
-        """Draw the errors of all runs of a frame of steps.
-
-        Args:
-            frame: The steps.
-            summary: One row a run, with run_id, outcome and the score; by default the frame itself has it.
-            score: The column of the score, from 0 to 1; by default `success`, if there is one.
-            ax: Axes to draw on.
-
-        Raises:
-            InvalidInput: It is no frame of steps, or the score is not from 0 to 1.
-        """
-        steps = steps_in(frame, "turn", "slot", "tool", "error_code", "outcome")
-        runs = graded_in(runs_in(steps, score, summary), steps)
-        return cls(list(_fates(steps, runs)), len(runs), int(runs["blame"].notna().sum())).plot(ax)
 
     def _is_empty(self) -> bool:
         return self.counts_.empty
@@ -119,59 +79,49 @@ class ErrorTaxonomyDisplay(Display):
             return count(self.runs, "run")
         return f"{count(self.runs, 'run')}, {f'{self.graded:,}' if self.graded else 'none'} graded"
 
-    def _legend(self, fate: str) -> str:
-        unknown = fate == "silently wrong" and not self.graded
-        return f"{fate} ({_NOT_GRADED if unknown else f'{self.counts_[fate].sum():,}'})"
-
     def _draw(self, ax: Axes) -> None:
-        shown = self.counts_.head(_MOST_ROWS)
+        shown, sums = self.counts_.head(_MOST_ROWS), self.counts_.sum()
         rows, ends = range(len(shown)), [0] * len(shown)
         entries: dict[str, Any] = {}
-        for fate, (colour, hatch) in zip(_FATES, _STYLES, strict=True):
+        for fate, (colour, hatch) in _FATES.items():
             style: dict[str, Any] = {"color": colour, "hatch": hatch, "edgecolor": "white", "lw": 0}
             bars = ax.barh(rows, shown[fate], left=ends, height=0.66, **style)
-            if fate != _NOT_GRADED or self.counts_[fate].any():
-                entries[self._legend(fate)] = bars
+            if fate != _NOT_GRADED or sums[fate]:
+                unknown = fate == "silently wrong" and not self.graded
+                entries[f"{fate} ({_NOT_GRADED if unknown else f'{sums[fate]:,}'})"] = bars
             ends = [end + width for end, width in zip(ends, shown[fate], strict=True)]
         for row, end in zip(rows, ends, strict=True):
-            ax.text(end, row, f" {end:,}", va="center", fontsize=SMALL, color=INK)
+            write(ax, end, row, f" {end:,}", ha="left")
         name_rows(ax, [str(code) for code in shown.index])
         ax.set_xlim(0, max(ends) * 1.12)
-        whole_numbers(ax.xaxis)
-        ax.set_xlabel(
-            "errors, and silently wrong answers" + rest(len(self.counts_), len(shown)), fontsize=SMALL + 1
+        errors = sums["recovered"] + sums["unrecovered"] + sums[_NOT_GRADED]
+        said = (
+            f"{sums['recovered']:,} of {count(errors, 'error')} recovered"
+            if errors
+            else "No error that shows"
         )
-        tidy(ax)
-        ax.tick_params(axis="y", length=0)
-        headline(ax, self._finding(), entries)
-
-    def _finding(self) -> str:
-        recovered, unrecovered, not_graded, _ = self.counts_.sum()
-        errors = recovered + unrecovered + not_graded
-        said = f"{recovered:,} of {count(errors, 'error')} recovered" if errors else "No error that shows"
-        return f"{said}; {self._runs()}"
+        label = "errors, and silently wrong answers" + rest(len(self.counts_), len(shown))
+        finish(ax, f"{said}; {self._runs()}", entries, x=label, whole="x")
 
 
 def _fates(steps: pd.DataFrame, runs: pd.DataFrame) -> Iterator[tuple[str, str]]:
     """The code and the fate of each error and of each answer that is silently wrong."""
-    errors = _by_run(errors_in(steps))
+    failed = steps[steps["error_code"].map(is_known).astype(bool)]
+    # A result only says again what its call had; a retried call is a call of its own, in a later turn.
+    errors = _by_run(failed.drop_duplicates(["run_id", "turn", "slot"]))
     ran = _by_run(steps[(steps["step"] == "execute") & (steps["status"] == "ok")])
     for run in runs.to_dict("records"):
-        name, blame = run["run_id"], run["blame"]
-        fate = _fate_of_run(run["outcome"] == "answer", blame)
+        name, blame, answered = run["run_id"], run["blame"], run["outcome"] == "answer"
+        # What became of the errors that no later call made good.
+        fate = "unrecovered" if not answered or blame else _NOT_GRADED if blame is None else "recovered"
         for error in errors[name]:
-            yield error["error_code"], "recovered" if _ran_later(ran[name], error) else fate
+            later = {step["tool"] for step in ran[name] if step["seq"] > error["seq"]}
+            made_good = bool(later) if error["error_code"] == "unknown_tool" else error["tool"] in later
+            yield error["error_code"], "recovered" if made_good else fate
         if run["outcome"] in ERROR_CODES:
             yield run["outcome"], "unrecovered"
-        if run["outcome"] == "answer" and blame and not errors[name]:
+        if answered and blame and not errors[name]:
             yield blame, "silently wrong"
-
-
-def _fate_of_run(answered: bool, blame: str | None) -> str:
-    """What became of the errors that no later call made good."""
-    if not answered or blame:
-        return "unrecovered"
-    return _NOT_GRADED if blame is None else "recovered"
 
 
 def _by_run(steps: pd.DataFrame) -> defaultdict[str, list[dict[Hashable, Any]]]:
@@ -179,8 +129,3 @@ def _by_run(steps: pd.DataFrame) -> defaultdict[str, list[dict[Hashable, Any]]]:
     for step in steps[["run_id", "seq", "tool", "error_code"]].to_dict("records"):
         rows[step["run_id"]].append(step)
     return rows
-
-
-def _ran_later(ran: list[dict[Hashable, Any]], error: dict[Hashable, Any]) -> bool:
-    later = {step["tool"] for step in ran if step["seq"] > error["seq"]}
-    return bool(later) if error["error_code"] == "unknown_tool" else error["tool"] in later

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
-from zoolab.plots.display import INK, SMALL, Display, count, headline
-from zoolab.plots.frames import check_trace, draw_rates, graded_in, is_known, runs_in, steps_in
+from zoolab.plots.display import count, draw_rates, write
+from zoolab.plots.frames import GradedDisplay, is_known
 from zoolab.study.statistics import rate
-from zoolab.trace.frame import to_frame
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-
-    from zoolab.trace.log import TraceLog
 
 NO_FAULT = "no fault"
 
 _MOST_ROWS = 12
 
 
-class FaultRecoveryDisplay(Display):
+class FaultRecoveryDisplay(GradedDisplay):
     """For each injected fault, how often the run came to its answer all the same.
 
     A run recovers if it ends in an answer that was graded and is not wrong: its score is 0.5 or more, or,
@@ -39,48 +36,20 @@ class FaultRecoveryDisplay(Display):
     """
 
     nothing = "no fault was injected"
+    columns = ("tool", "fault", "outcome")
 
-    def __init__(self, runs: pd.DataFrame) -> None:
+    def __init__(self, steps: pd.DataFrame, runs: pd.DataFrame) -> None:
         graded = runs["blame"].notna()
         self.graded = bool(graded.any())
         counted = runs[graded] if self.graded else runs
         fine = (counted["outcome"] == "answer") & (counted["blame"].fillna("") == "")
-        counted = counted.assign(fine=fine.astype(float))
+        counted = counted.assign(fine=fine.astype(float), faults=counted["run_id"].map(_faults_of(steps)))
         self.rates_ = _rates(counted, "recovered" if self.graded else "answered")
         faulty = counted[counted["faults"].astype(bool)]
         self._fine, self._faulty = int(faulty["fine"].sum()), len(faulty)
         self._left_out = len(runs) - len(counted)
         if self._left_out:
             self.nothing = "no run with a fault was graded"
-
-    @classmethod
-    def from_trace(cls, trace: TraceLog, *, ax: Axes | None = None) -> Self:
-        """Draw the faults of one run."""
-        return cls.from_frame(to_frame(check_trace(trace)), ax=ax)
-
-    @classmethod
-    def from_frame(
-        cls,
-        frame: pd.DataFrame,
-        *,
-        summary: pd.DataFrame | None = None,
-        score: str | None = None,
-        ax: Axes | None = None,
-    ) -> Self:
-        """Draw the faults of all runs of a frame of steps.
-
-        Args:
-            frame: The steps; `fault` names the faults of a step, separated by commas.
-            summary: One row a run, with run_id, outcome and the score; by default the frame itself has it.
-            score: The column of the score, from 0 to 1; by default `success`, if there is one.
-            ax: Axes to draw on.
-
-        Raises:
-            InvalidInput: It is no frame of steps, or the score is not from 0 to 1.
-        """
-        steps = steps_in(frame, "tool", "fault", "outcome")
-        runs = graded_in(runs_in(steps, score, summary), steps)
-        return cls(runs.assign(faults=runs["run_id"].map(_faults_of(steps)))).plot(ax)
 
     def _is_empty(self) -> bool:
         return not self._faulty
@@ -96,19 +65,15 @@ class FaultRecoveryDisplay(Display):
         left_out = f"; {count(self._left_out, 'run')} not graded" if self._left_out else ""
         return f"{said} recovered{left_out}"
 
-    def _in_order(self) -> pd.DataFrame:
-        """The rates as they are drawn: if there is no room for all, the runs without a fault still are."""
-        names = [*self.rates_.index]
-        if NO_FAULT in names[_MOST_ROWS:]:
-            names.insert(_MOST_ROWS - 1, names.pop())
-        return self.rates_.loc[names]
-
     def _draw(self, ax: Axes) -> None:
+        names = [*self.rates_.index]
+        if NO_FAULT in names[_MOST_ROWS:]:  # if there is no room for all, the runs without a fault are drawn
+            names.insert(_MOST_ROWS - 1, names.pop())
         label = "runs that recover" if self.graded else "runs that answer, rightly or not: not graded"
-        shown = draw_rates(ax, self._in_order(), _MOST_ROWS, compared_with=NO_FAULT, label=label)
+        style: dict[str, Any] = {"compared_with": NO_FAULT, "label": label, "headline": self._finding()}
+        shown = draw_rates(ax, self.rates_.loc[names], _MOST_ROWS, **style)
         for row, (fine, runs) in enumerate(zip(shown.iloc[:, 0], shown["runs"], strict=True)):
-            ax.text(1.04, row, f"{fine:,} of {runs:,}", va="center", fontsize=SMALL, color=INK)
-        headline(ax, self._finding())
+            write(ax, 1.04, row, f"{fine:,} of {runs:,}", ha="left")
 
 
 def _faults_of(steps: pd.DataFrame) -> dict[Any, tuple[str, ...]]:
@@ -129,12 +94,10 @@ def _rates(runs: pd.DataFrame, fine: str) -> pd.DataFrame:
         case = run["run_id"] if run["case_id"] is None else run["case_id"]
         for name in run["faults"] or (NO_FAULT,):
             scores.setdefault(name, {}).setdefault(case, []).append(run["fine"])
-    rows = [_row(name, cases) for name, cases in scores.items()]
+    rows: list[tuple[Any, ...]] = []
+    for name, cases in scores.items():
+        found, values = rate(cases), [value for case in cases.values() for value in case]
+        rows.append((name, int(sum(values)), len(values), found.estimate, found.low, found.high))
     rows.sort(key=lambda row: (row[0] == NO_FAULT, row[3]))
     columns = ["fault", fine, "runs", "rate", "low", "high"]
     return pd.DataFrame(rows, columns=columns).set_index("fault")
-
-
-def _row(name: str, cases: dict[Any, list[float]]) -> tuple[Any, ...]:
-    found, runs = rate(cases), [fine for case in cases.values() for fine in case]
-    return name, int(sum(runs)), len(runs), found.estimate, found.low, found.high

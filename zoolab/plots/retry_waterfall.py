@@ -5,34 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Self
 
-from zoolab.plots.display import (
-    BLUE,
-    GREEN,
-    GREY,
-    INK,
-    RED,
-    SMALL,
-    Display,
-    count,
-    headline,
-    tidy,
-    whole_numbers,
-)
-from zoolab.plots.frames import check_trace, steps_in
-from zoolab.trace.frame import to_frame
+from zoolab.plots.display import BLUE, GREEN, GREY, INK, RED, SMALL, count, finish, percent
+from zoolab.plots.frames import StepsDisplay, steps_in
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-
-    from zoolab.trace.log import TraceLog
 
 _MODELS_FAULT = {"unknown_tool", "invalid_json", "invalid_arguments"}
 _LAST = 6
 _NEVER = 0
 
 
-class RetryWaterfallDisplay(Display):
+class RetryWaterfallDisplay(StepsDisplay):
     """All calls on the left; each bar takes away those that became valid at that attempt.
 
     A call and its retries are one: in a run, the calls of one tool up to the first that passes
@@ -68,11 +53,6 @@ class RetryWaterfallDisplay(Display):
         self.counts_["left"] = attempts.total() - self.counts_["calls"].cumsum()
 
     @classmethod
-    def from_trace(cls, trace: TraceLog, *, ax: Axes | None = None) -> Self:
-        """Draw the calls of one run."""
-        return cls.from_frame(to_frame(check_trace(trace)), ax=ax)
-
-    @classmethod
     def from_frame(cls, frame: pd.DataFrame, *, ax: Axes | None = None) -> Self:
         """Draw the calls of all runs of a frame of steps.
 
@@ -103,17 +83,15 @@ class RetryWaterfallDisplay(Display):
         drawn = ax.bar(range(len(names)), heights, bottom=bottoms, color=colours, width=0.7)
         for bar, hatch in zip(drawn, hatches, strict=True):
             bar.set(hatch=hatch, edgecolor="white", linewidth=0)
-        labels = [f"{n:,}\n{n / total:.0%}".replace("%", " %") for n in heights]
+        labels = [f"{n:,}\n{percent(n / total)}" for n in heights]
         ax.bar_label(drawn, labels, fontsize=SMALL, color=INK, padding=2)
         for at, level in enumerate([total, *bars["left"][:-1]]):
             ax.plot([at - 0.35, at + 1.35], [level, level], color=GREY, lw=0.8, zorder=0)
         ax.set_xticks(range(len(names)), [name.replace(" or ", "\nor ") for name in names])
         ax.set_ylim(0, total * 1.16)
-        ax.set_ylabel("calls", fontsize=SMALL + 1)
-        whole_numbers(ax.yaxis)
-        tidy(ax)
         once, never = bars["calls"].iloc[0] / total, bars["calls"].iloc[-1] / total
-        headline(ax, f"{once:.0%} valid at once, {1 - never:.0%} after retries".replace("%", " %"))
+        headline = f"{percent(once)} valid at once, {percent(1 - never)} after retries"
+        finish(ax, headline, y="calls", whole="y")
 
 
 def _attempts(steps: pd.DataFrame) -> Counter[int]:

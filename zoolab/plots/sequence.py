@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
-from zoolab.plots.display import BLUE, GREY, INK, ORANGE, PALE, RED, SMALL, Display, count, plain
+from zoolab.plots.display import BLUE, GREY, ORANGE, PALE, RED, SMALL, Display, count, plain, write
 from zoolab.plots.frames import check_trace
 from zoolab.records import Decision, Outcome, Reply, Request, Result, Step, ToolCall, ToolRegistry, Verdict
 from zoolab.show.wording import as_text
@@ -24,6 +24,9 @@ _TEXT = 7
 _MOST = 200
 # How many characters fit between two lifelines that stand side by side, on 6 inches.
 _ROOM = 20
+_HEAD = {"boxstyle": "round,pad=0.35", "facecolor": PALE, "edgecolor": GREY, "linewidth": 0.8}
+_LABEL = {"boxstyle": "square,pad=0", "facecolor": "white", "edgecolor": "none"}
+_MARKS = {"error": ("✗ ", RED), "repaired": ("✎ ", ORANGE)}
 
 
 class Arrow(NamedTuple):
@@ -99,92 +102,64 @@ class SequenceDisplay(Display):
         ax.set_ylim(max(rows, 11) + 0.6, -1.6)
         for x, name in enumerate(LIFELINES):
             ax.plot([x, x], [-0.5, rows], color=GREY, lw=0.8, zorder=1)
-            ax.text(x, -1, name, ha="center", va="center", fontsize=SMALL + 1, color=INK, bbox=_HEAD)
+            write(ax, x, -1, name, fontsize=SMALL + 1, bbox=_HEAD)
         for row, arrow in enumerate(drawn.itertuples(index=False)):
             _draw_arrow(ax, row + 0.35, arrow)
         left = len(self.arrows_) - rows
         if left:
-            ax.text(
-                2, rows + 0.4, f"and {count(left, 'more arrow')}", ha="center", fontsize=_TEXT, color=GREY
-            )
-
-
-_HEAD = {"boxstyle": "round,pad=0.35", "facecolor": PALE, "edgecolor": GREY, "linewidth": 0.8}
-_LABEL = {"boxstyle": "square,pad=0", "facecolor": "white", "edgecolor": "none"}
-
-_MARKS = {"error": ("✗ ", RED), "repaired": ("✎ ", ORANGE)}
+            said = f"and {count(left, 'more arrow')}"
+            write(ax, 2, rows + 0.4, said, fontsize=_TEXT, color=GREY, va="baseline")
 
 
 def _draw_arrow(ax: Axes, y: float, arrow: Any) -> None:
     start, end = LIFELINES.index(arrow.source), LIFELINES.index(arrow.target)
     mark, colour = _MARKS.get(arrow.status, ("", BLUE))
     text = mark + plain(arrow.text, _ROOM * max(1, abs(end - start)) - len(mark))
+    style: dict[str, Any] = {"fontsize": _TEXT, "bbox": _LABEL, "zorder": 2.5}
     if start == end:
         # Above the line of its row: the label of the next arrow comes close below.
         ax.plot([start], [y - 0.25], marker="o", ms=4, color=colour, zorder=3)
-        place = start + 0.08, y - 0.25, "left", "center"
-    else:
-        dashed = "--" if arrow.source in ("Validator", "Tool") else "-"
-        style = {
-            "arrowstyle": "-|>",
-            "color": colour,
-            "linestyle": dashed,
-            "lw": 1.1,
-            "shrinkA": 0,
-            "shrinkB": 0,
-        }
-        ax.annotate("", (end, y), (start, y), arrowprops=style, zorder=2)
-        place = (start + end) / 2, y - 0.08, "center", "bottom"
-    ax.text(
-        *place[:2],
-        text,
-        ha=place[2],
-        va=place[3],
-        fontsize=_TEXT,
-        color=INK,
-        bbox=_LABEL,
-        zorder=2.5,
-        parse_math=False,
-    )
+        write(ax, start + 0.08, y - 0.25, text, ha="left", **style)
+        return
+    dashed = "--" if arrow.source in ("Validator", "Tool") else "-"
+    line = {"arrowstyle": "-|>", "color": colour, "linestyle": dashed, "lw": 1.1, "shrinkA": 0, "shrinkB": 0}
+    ax.annotate("", (end, y), (start, y), arrowprops=line, zorder=2)
+    write(ax, (start + end) / 2, y - 0.08, text, va="bottom", **style)
 
 
 def _arrows(seq: int, step: Step) -> Iterator[Arrow]:
+    def arrow(source: str, target: str, text: Any, status: str = "ok") -> Arrow:
+        return Arrow(seq, source, target, plain(text, 60), status)
+
     record, name = step.record, step.call.name if step.call else ""
     match record:
         case ToolRegistry():
-            yield Arrow(seq, "App", "App", f"defines {count(len(record), 'tool')}")
+            yield arrow("App", "App", f"defines {count(len(record), 'tool')}")
         case Request():
-            yield from _asked(seq, step)
+            asked = [message.get("content") for message in step.new_messages if message.get("role") == "user"]
+            if asked:
+                yield arrow("User", "App", asked[-1])
             sent = f"{count(len(record.prefix), 'message')}, {count(len(record.tools), 'tool')}"
-            yield Arrow(seq, "App", "Model", sent)
+            yield arrow("App", "Model", sent)
         case ToolCall():
-            yield Arrow(seq, "Model", "App", plain(f"{record.name} {record.arguments}", 60))
+            yield arrow("Model", "App", f"{record.name} {record.arguments}")
         case Reply():
-            yield Arrow(seq, "Model", "App", "answer")
-            yield Arrow(seq, "App", "User", plain(record.text, 60))
+            yield arrow("Model", "App", "answer")
+            yield arrow("App", "User", record.text)
         case Verdict():
-            yield Arrow(seq, "App", "Validator", plain(f"may {name} run so?", 60))
-            yield Arrow(seq, "Validator", "App", *_verdict(record))
+            yield arrow("App", "Validator", f"may {name} run so?")
+            if not record.ok:
+                yield arrow("Validator", "App", record.error_code or "no", "error")
+            elif record.repair is not None and record.repair.accepted:
+                yield arrow("Validator", "App", "yes, repaired", "repaired")
+            else:
+                yield arrow("Validator", "App", "yes")
         case Decision():
-            yield Arrow(seq, "App", "User", plain(f"allow {name}?", 60))
-            yield Arrow(seq, "User", "App", record.choice, step.status)
+            yield arrow("App", "User", f"allow {name}?")
+            yield arrow("User", "App", record.choice, step.status)
         case Outcome():
-            yield Arrow(seq, "App", "Tool", plain(f"run {name}", 60))
+            yield arrow("App", "Tool", f"run {name}")
             said = as_text(record.value) if record.error is None else record.error.code
-            yield Arrow(seq, "Tool", "App", plain(said, 60), step.status)
+            yield arrow("Tool", "App", said, step.status)
         case Result():
-            yield Arrow(seq, "App", "App", plain(f"result of {name}", 60), step.status)
-
-
-def _verdict(verdict: Verdict) -> tuple[str, str]:
-    if not verdict.ok:
-        return plain(verdict.error_code or "no", 60), "error"
-    repaired = verdict.repair is not None and verdict.repair.accepted
-    return ("yes, repaired", "repaired") if repaired else ("yes", "ok")
-
-
-def _asked(seq: int, step: Step) -> Iterator[Arrow]:
-    """What the user said last, if it is new."""
-    said = [message.get("content") for message in step.new_messages if message.get("role") == "user"]
-    if said:
-        yield Arrow(seq, "User", "App", plain(said[-1], 60))
+            yield arrow("App", "App", f"result of {name}", step.status)

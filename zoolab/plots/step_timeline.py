@@ -13,23 +13,18 @@ from zoolab.plots.display import (
     ORANGE,
     PALE,
     RED,
-    SMALL,
-    Display,
     count,
-    headline,
+    finish,
+    name_rows,
     plain,
-    tidy,
-    whole_numbers,
+    write,
 )
-from zoolab.plots.frames import check_trace, is_known, one_run, steps_in
+from zoolab.plots.frames import StepsDisplay, is_known, steps_in
 from zoolab.records import KINDS
-from zoolab.trace.frame import to_frame
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-
-    from zoolab.trace.log import TraceLog
 
 _COLOURS = {"ok": BLUE, "error": RED, "pending": ORANGE}
 _HATCH = "////"
@@ -39,7 +34,7 @@ _MOST_EDGED = 200
 _MOST_ABREAST = 10
 
 
-class StepTimelineDisplay(Display):
+class StepTimelineDisplay(StepsDisplay):
     """Which step came when: one lane a step, from define down to result.
 
     A turn is a staircase from request to result; what failed is red with a cross, a retry is hatched, and
@@ -62,13 +57,6 @@ class StepTimelineDisplay(Display):
         self.steps_ = _placed(steps, by)
 
     @classmethod
-    def from_trace(
-        cls, trace: TraceLog, *, by: Literal["sequence", "seconds"] = "sequence", ax: Axes | None = None
-    ) -> Self:
-        """Draw the steps of a trace, one after the other or `by="seconds"`."""
-        return cls.from_frame(to_frame(check_trace(trace)), by=by, ax=ax)
-
-    @classmethod
     def from_frame(
         cls,
         frame: pd.DataFrame,
@@ -86,43 +74,49 @@ class StepTimelineDisplay(Display):
             raise InvalidInput(f"by={excerpt(by)}", expected='"sequence" or "seconds"')
         timed = ("t_start", "duration_ms") if by == "seconds" else ()
         steps = steps_in(frame, "turn", "slot", "attempt", "tool", "fault", *timed)
-        return cls(one_run(steps, run_id), by).plot(ax)
+        runs = list(dict.fromkeys(steps["run_id"]))
+        if run_id is not None or len(runs) > 1:
+            if run_id not in runs:
+                what = f"the frame holds {len(runs)} runs" if run_id is None else f"no run {excerpt(run_id)}"
+                raise InvalidInput(what, expected=f"run_id= one of {excerpt(runs)}")
+            steps = steps[steps["run_id"] == run_id].reset_index(drop=True)
+        return cls(steps, by).plot(ax)
 
     def _is_empty(self) -> bool:
         return self.steps_.empty
 
     def _summary(self) -> str:
-        counts = (count(len(self.steps_), "step"), count(self._turns(), "turn"), _retries(self.steps_))
-        return f"{', '.join(counts)}, by {self.by}"
+        return f"{self._said('step', 'turn')}, by {self.by}"
 
-    def _turns(self) -> int:
-        return self.steps_["turn"][self.steps_["turn"] > 0].nunique()
+    def _said(self, *order: str) -> str:
+        steps = self.steps_
+        sizes = {"step": len(steps), "turn": steps["turn"][steps["turn"] > 0].nunique()}
+        # A retry is a call, however many of its steps are drawn hatched.
+        retries = int((steps["retry"] & (steps["step"] == "validate")).sum())
+        told = [count(sizes[name], name) for name in order]
+        return ", ".join([*told, f"{retries:,} {'retry' if retries == 1 else 'retries'}"])
 
     def _draw(self, ax: Axes) -> None:
         self._draw_turns(ax)
-        bars, marks = self._draw_bars(ax), _draw_marks(ax, self.steps_)
+        bars, marks = self._draw_bars(ax), self._draw_marks(ax)
         if "error" in bars and "error" in marks:
             marks["error"] = bars["error"], marks["error"]
         if self.by == "sequence" and len(self.steps_) <= _MOST_NAMED:
-            _draw_names(ax, self.steps_)
-        ax.set_yticks(range(len(KINDS)), KINDS)
+            self._draw_names(ax)
+        name_rows(ax, [*KINDS])
         ax.set_ylim(len(KINDS) - 0.4, -0.6)
-        if self.by == "sequence":
-            whole_numbers(ax.xaxis)
-        ax.set_xlabel("step" if self.by == "sequence" else "seconds since the run began", fontsize=SMALL + 1)
-        tidy(ax)
-        ax.tick_params(axis="y", length=0)
-        said = (count(self._turns(), "turn"), count(len(self.steps_), "step"), _retries(self.steps_))
-        headline(ax, ", ".join(said), bars | marks)
+        label, whole = ("step", "x") if self.by == "sequence" else ("seconds since the run began", "")
+        finish(ax, self._said("turn", "step"), bars | marks, x=label, whole=whole)
 
     def _draw_turns(self, ax: Axes) -> None:
         """Every other turn stands on grey, and is named, if there is room."""
-        turns = self.steps_[self.steps_["turn"] > 0].groupby("turn")["start"].min()
-        edges = [*turns, _end(self.steps_)]
-        ax.set_xlim(min(self.steps_["start"]), edges[-1])
+        steps = self.steps_
+        turns = steps[steps["turn"] > 0].groupby("turn")["start"].min()
+        edges = [*turns, float((steps["start"] + steps["width"]).max())]
+        ax.set_xlim(min(steps["start"]), edges[-1])
         if len(turns) > _MOST_TURNS:
             return
-        span = edges[-1] - min(self.steps_["start"])
+        span = edges[-1] - min(steps["start"])
         for number, left, right in zip(turns.index, edges, edges[1:], strict=False):
             if number % 2:
                 ax.axvspan(left, right, color=PALE, alpha=0.6, lw=0, zorder=0)
@@ -131,7 +125,7 @@ class StepTimelineDisplay(Display):
                 # The last turn has fewer steps than others; if they are many, its number stands out a bit.
                 place, ha = ((left + right) / 2, "center") if room > 1 / 30 else (left, "left")
                 said = f"turn {number:.0f}" if room > 1 / 12 else f"{number:.0f}"
-                ax.text(place, -0.58, said, ha=ha, va="top", fontsize=SMALL, color=GREY)
+                write(ax, place, -0.58, said, ha=ha, va="top", color=GREY)
 
     def _draw_bars(self, ax: Axes) -> dict[str, Any]:
         from matplotlib.collections import PathCollection
@@ -144,20 +138,47 @@ class StepTimelineDisplay(Display):
         groups: Any = self.steps_.groupby(["status", "retry", "step"], sort=False)
         for (status, retry, kind), rows in groups:
             colour, hatch = _COLOURS.get(status, GREY), _HATCH if retry else ""
-            spans = rows[["start", "width"]].to_numpy()
-            lane = KINDS.index(kind) - 0.31, KINDS.index(kind) + 0.31
             # In seconds, what failed may come at the same moment as what did not.
             order = 2.1 if status == "error" else 2.0
             style = {"facecolor": colour, "hatch": hatch, "edgecolor": "white", "zorder": order, **fine}
-            ax.add_collection(PathCollection([_bars(spans, *lane)], **style), autolim=False)
+            bars = _bars(rows[["start", "width"]].to_numpy(), KINDS.index(kind))
+            ax.add_collection(PathCollection([bars], **style), autolim=False)
             entries.setdefault(plain(status), Patch(color=colour))
         if self.steps_["retry"].any():
             entries["retry"] = Patch(facecolor="white", edgecolor=INK, hatch=_HATCH, lw=0.4)
         return entries
 
+    def _draw_marks(self, ax: Axes) -> dict[str, Any]:
+        steps = self.steps_.assign(
+            middle=self.steps_["start"] + self.steps_["width"] / 2,
+            lane=self.steps_["step"].map(KINDS.index).astype(float),
+        )
+        failed = steps[steps["status"] == "error"]
+        faulty = steps[steps["fault"].map(is_known).astype(bool)]
+        entries: dict[str, Any] = {}
+        if len(failed):
+            style: dict[str, Any] = {"marker": "x", "s": 18, "color": INK, "lw": 1.4, "zorder": 3}
+            entries["error"] = ax.scatter(failed["middle"], failed["lane"], **style)
+        if len(faulty):
+            style = {"marker": "v", "s": 30, "color": INK, "lw": 0, "zorder": 4}
+            entries["injected fault"] = ax.scatter(faulty["middle"], faulty["lane"] - 0.42, **style)
+        return entries
+
+    def _draw_names(self, ax: Axes) -> None:
+        """What the model asked for, below each tool call."""
+        upright = len(self.steps_) > _MOST_ABREAST or self.steps_["slot"].gt(0).any()
+        calls = self.steps_[self.steps_["step"] == "tool_call"]
+        for middle, name in zip(calls["seq"] + 1, calls["tool"], strict=True):
+            text = plain(name, 14) if is_known(name) else "answer"
+            write(ax, middle, 2.36, text, rotation=90 if upright else 0, va="top", fontsize=7)
+
 
 def _placed(steps: pd.DataFrame, by: str) -> pd.DataFrame:
-    placed = steps.assign(retry=_of_retries(steps))
+    """The steps with `start`, `width` and `retry`."""
+    # Only validation counts attempts; the other steps of that call belong to it.
+    places = list(zip(steps["turn"], steps["slot"].map(str), strict=True))
+    retried = {place for place, attempt in zip(places, steps["attempt"], strict=True) if attempt > 1}
+    placed = steps.assign(retry=[place in retried for place in places])
     if by == "sequence":
         return placed.assign(start=placed["seq"] + 0.5, width=1.0)  # steps count from 1
     placed = placed[placed["t_start"].notna()].reset_index(drop=True)
@@ -168,66 +189,13 @@ def _placed(steps: pd.DataFrame, by: str) -> pd.DataFrame:
     return placed.assign(start=began, width=seconds.clip(lower=least or 1e-3))
 
 
-def _bars(spans: Any, low: float, high: float) -> Any:
+def _bars(spans: Any, lane: int) -> Any:
     """All bars of a lane as one path: thousands of single ones, hatched, take seconds to draw."""
     import numpy as np
     from matplotlib.path import Path
 
-    left, right = spans[:, 0], spans.sum(axis=1)
+    left, right, low, high = spans[:, 0], spans.sum(axis=1), lane - 0.31, lane + 0.31
     corners = [(left, low), (right, low), (right, high), (left, high), (left, low)]
     vertices = np.stack([np.column_stack(np.broadcast_arrays(x, y)) for x, y in corners], axis=1)
     codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY] * len(spans)
     return Path(vertices.reshape(-1, 2), codes)
-
-
-def _of_retries(steps: pd.DataFrame) -> list[bool]:
-    """Only validation counts attempts; the other steps of that call belong to it."""
-    places = list(zip(steps["turn"], steps["slot"].map(str), strict=True))
-    retried = {place for place, attempt in zip(places, steps["attempt"], strict=True) if attempt > 1}
-    return [place in retried for place in places]
-
-
-def _end(steps: pd.DataFrame) -> float:
-    return float((steps["start"] + steps["width"]).max())
-
-
-def _retries(steps: pd.DataFrame) -> str:
-    """A retry is a call, however many of its steps are drawn hatched."""
-    number = int((steps["retry"] & (steps["step"] == "validate")).sum())
-    return f"{number:,} {'retry' if number == 1 else 'retries'}"
-
-
-def _draw_marks(ax: Axes, steps: pd.DataFrame) -> dict[str, Any]:
-    entries: dict[str, Any] = {}
-    middle = steps["start"] + steps["width"] / 2
-    lanes = steps["step"].map(KINDS.index).astype(float)
-    failed = steps["status"] == "error"
-    faulty = steps["fault"].map(is_known).astype(bool)
-    if failed.any():
-        entries["error"] = ax.scatter(
-            middle[failed], lanes[failed], marker="x", s=18, color=INK, lw=1.4, zorder=3
-        )
-    if faulty.any():
-        entries["injected fault"] = ax.scatter(
-            middle[faulty], lanes[faulty] - 0.42, marker="v", s=30, color=INK, lw=0, zorder=4
-        )
-    return entries
-
-
-def _draw_names(ax: Axes, steps: pd.DataFrame) -> None:
-    """What the model asked for, below each tool call."""
-    upright = len(steps) > _MOST_ABREAST or steps["slot"].gt(0).any()
-    calls = steps[steps["step"] == "tool_call"]
-    for middle, name in zip(calls["seq"] + 1, calls["tool"], strict=True):
-        text = plain(name, 14) if is_known(name) else "answer"
-        ax.text(
-            middle,
-            2.36,
-            text,
-            rotation=90 if upright else 0,
-            ha="center",
-            va="top",
-            fontsize=7,
-            color=INK,
-            parse_math=False,
-        )

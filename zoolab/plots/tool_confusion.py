@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any, Self
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
-from zoolab.plots.display import GREY, INK, SMALL, Display, count, headline, plain, tidy
-from zoolab.plots.frames import check_trace, is_known, steps_in
-from zoolab.trace.frame import to_frame
+from zoolab.plots.display import GREY, INK, SMALL, count, finish, plain, write
+from zoolab.plots.frames import StepsDisplay, is_known, steps_in
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from zoolab.trace.log import TraceLog
-
-NONE_NEEDED, NO_CALL, UNKNOWN = "none needed", "no call", "unknown"
+NONE_NEEDED, NO_CALL, UNKNOWN = _NO_TOOLS = ("none needed", "no call", "unknown")
 
 _MOST_TOOLS = 8
 _ABREAST = 56
 _OTHERS = "others"
 
 
-class ToolConfusionDisplay(Display):
+class ToolConfusionDisplay(StepsDisplay):
     """Rows are the tools that were expected, columns the tools that were called first.
 
     Right choices stand in the framed boxes. `none needed` is a row for questions that need no tool, `no
@@ -75,11 +73,6 @@ class ToolConfusionDisplay(Display):
         return cls(_matrix(rights, calls)).plot(ax)
 
     @classmethod
-    def from_trace(cls, trace: TraceLog, *, ax: Axes | None = None) -> Self:
-        """Draw the choice of one run, whose meta names the `expected_tool`."""
-        return cls.from_frame(to_frame(check_trace(trace)), ax=ax)
-
-    @classmethod
     def from_frame(cls, frame: pd.DataFrame, *, ax: Axes | None = None) -> Self:
         """Draw the first call of each run of a frame of steps.
 
@@ -91,59 +84,56 @@ class ToolConfusionDisplay(Display):
         steps = steps_in(frame, "turn", "slot", "tool", "expected_tool", "error_code")
         steps = steps[steps["expected_tool"].map(is_known).astype(bool)]
         expected = steps.drop_duplicates("run_id").set_index("run_id")["expected_tool"]
-        called = _first_calls(steps)
-        names = [called.get(run, "") for run in expected.index]
-        return cls(_matrix(expected.tolist(), names)).plot(ax)
+        place = ["run_id", "turn", "slot"]
+        unknown = steps.loc[steps["error_code"] == "unknown_tool", place]
+        invented = set(unknown.itertuples(index=False, name=None))
+        calls = steps[(steps["step"] == "tool_call") & steps["tool"].notna()].drop_duplicates("run_id")
+        called = {
+            run: UNKNOWN if (run, turn, slot) in invented else tool
+            for run, turn, slot, tool in calls[[*place, "tool"]].itertuples(index=False, name=None)
+        }
+        return cls(_matrix(expected.tolist(), [called.get(run, "") for run in expected.index])).plot(ax)
 
     def _is_empty(self) -> bool:
         return self.matrix_.empty
 
     def _summary(self) -> str:
+        right, total = self._counts()
         tools = len(set(self.matrix_.index) - {NONE_NEEDED})
-        return f"{count(self._total(), 'run')}, {self._right(self.matrix_)} right, {count(tools, 'tool')}"
+        return f"{count(total, 'run')}, {right} right, {count(tools, 'tool')}"
 
-    def _total(self) -> int:
-        return int(self.matrix_.to_numpy().sum())
-
-    def _right(self, matrix: pd.DataFrame) -> int:
-        counts: Any = matrix.loc
-        return int(sum(counts[row, column] for row, column in _rights(matrix)))
+    def _counts(self) -> tuple[int, int]:
+        """How many runs chose rightly, and how many there are."""
+        cells: Any = self.matrix_.loc
+        right = sum(cells[row, column] for row, column in _rights(self.matrix_))
+        return int(right), int(self.matrix_.to_numpy().sum())
 
     def _draw(self, ax: Axes) -> None:
+        import numpy as np
+        from matplotlib.patches import Rectangle
+
         drawn = _reduced(self.matrix_)
+        rows, columns = [*drawn.index], [*drawn.columns]
         shares = drawn.div(drawn.sum(axis=1).replace(0, 1), axis=0).to_numpy()
         ax.imshow(shares, cmap="Blues", vmin=0, vmax=1.25, aspect="auto")
-        numbers: Any = drawn.to_numpy().flat
-        for (row, column), share, number in zip(_places(drawn), shares.flat, numbers, strict=True):
-            colour = GREY if not number else "white" if share > 0.6 else INK
-            ax.text(
-                column,
-                row,
-                f"{number:,}" if number else "·",
-                ha="center",
-                va="center",
-                fontsize=SMALL + 1,
-                color=colour,
-            )
-        _frame_rights(ax, drawn)
-        _name_columns(ax, [plain(name, 14) for name in drawn.columns])
-        ax.set_yticks(range(drawn.shape[0]), [plain(name, 18) for name in drawn.index], parse_math=False)
-        ax.set_xlabel("called first", fontsize=SMALL + 1)
-        ax.set_ylabel("expected", fontsize=SMALL + 1)
-        tidy(ax)
+        for (y, x), number in np.ndenumerate(drawn.to_numpy()):
+            colour = GREY if not number else "white" if shares[y, x] > 0.6 else INK
+            write(ax, x, y, f"{number:,}" if number else "·", fontsize=SMALL + 1, color=colour)
+        for row, column in _rights(drawn):
+            corner = columns.index(column) - 0.47, rows.index(row) - 0.47
+            ax.add_patch(Rectangle(corner, 0.94, 0.94, fill=False, edgecolor=INK, lw=1.4))
+        names = [plain(name, 14) for name in columns]
+        ax.set_xticks(range(len(names)), names, parse_math=False)
+        if max(map(len, names)) * len(names) > _ABREAST:  # no room to lie flat: the names stand aslant
+            ax.tick_params(axis="x", rotation=35)
+            for label in ax.get_xticklabels():
+                label.set(ha="right", rotation_mode="anchor")
+        ax.set_yticks(range(len(rows)), [plain(name, 18) for name in rows], parse_math=False)
+        right, total = self._counts()
+        headline = f"{right:,} of {count(total, 'run')} chose the expected tool (framed)"
+        finish(ax, headline, x="called first", y="expected")
         ax.spines[:].set_visible(False)
         ax.tick_params(length=0)
-        right, total = self._right(self.matrix_), self._total()
-        headline(ax, f"{right:,} of {count(total, 'run')} chose the expected tool (framed)")
-
-
-def _name_columns(ax: Axes, names: list[str]) -> None:
-    """Names lie flat if they have room, else aslant."""
-    ax.set_xticks(range(len(names)), names, parse_math=False)
-    if max(map(len, names)) * len(names) > _ABREAST:
-        ax.tick_params(axis="x", rotation=35)
-        for label in ax.get_xticklabels():
-            label.set(ha="right", rotation_mode="anchor")
 
 
 def _names(values: Iterable[object], what: str) -> list[str]:
@@ -158,65 +148,31 @@ def _names(values: Iterable[object], what: str) -> list[str]:
     return [str(name) for name in names]
 
 
-def _first_calls(steps: pd.DataFrame) -> dict[str, str]:
-    """The tool that each run called first, where it called one."""
-    place = ["run_id", "turn", "slot"]
-    invented = set(steps.loc[steps["error_code"] == "unknown_tool", place].itertuples(index=False, name=None))
-    calls = steps[(steps["step"] == "tool_call") & steps["tool"].notna()].drop_duplicates("run_id")
-    found = calls[[*place, "tool"]].itertuples(index=False, name=None)
-    return {call[0]: UNKNOWN if call[:3] in invented else call[3] for call in found}
-
-
 def _matrix(expected: list[str], called: list[str]) -> pd.DataFrame:
     """Rows and columns in the order of their frequency; those that are no tools come last."""
     import pandas as pd
 
-    counts = pd.crosstab(
-        pd.Series([name or NONE_NEEDED for name in expected], name="expected", dtype=object),
-        pd.Series([name or NO_CALL for name in called], name="called", dtype=object),
-    )
-    often = (
-        counts.sum(axis=1).add(counts.sum(axis=0), fill_value=0).sort_values(ascending=False, kind="stable")
-    )
-    order = [name for name in often.index if name not in (NONE_NEEDED, NO_CALL, UNKNOWN)]
-    rows = [name for name in (*order, NONE_NEEDED) if name in counts.index]
-    columns = [
-        name for name in (*order, NO_CALL, UNKNOWN) if name in counts.columns or name in rows[: len(order)]
-    ]
-    columns = [name for name in columns if name != NONE_NEEDED]
-    return counts.reindex(index=rows, columns=columns, fill_value=0)
+    rights, calls = [name or NONE_NEEDED for name in expected], [name or NO_CALL for name in called]
+    uses = Counter([*rights, *calls])
+    often = [name for name in sorted(uses, key=lambda name: (-uses[name], name)) if name not in _NO_TOOLS]
+    rows = [name for name in (*often, NONE_NEEDED) if name in rights]
+    columns = [name for name in (*often, NO_CALL, UNKNOWN) if name in calls or name in rights]
+    counts = Counter(zip(rights, calls, strict=True))
+    matrix = [[counts[row, column] for column in columns] for row in rows]
+    return pd.DataFrame(matrix, pd.Index(rows, name="expected"), pd.Index(columns, name="called"), dtype=int)
 
 
 def _reduced(matrix: pd.DataFrame) -> pd.DataFrame:
     """The most frequent tools, and the rest in one row and one column."""
-    tools = dict.fromkeys(
-        name for name in (*matrix.columns, *matrix.index) if name not in (NONE_NEEDED, NO_CALL, UNKNOWN)
-    )
+    tools = [name for name in dict.fromkeys((*matrix.columns, *matrix.index)) if name not in _NO_TOOLS]
     if len(tools) <= _MOST_TOOLS + 1:
         return matrix
-    rare = {name: f"{len(tools) - _MOST_TOOLS} {_OTHERS}" for name in [*tools][_MOST_TOOLS:]}
-    merged = matrix.rename(index=rare, columns=rare)
-    merged = merged.groupby(level=0, sort=False).sum()
+    rare = {name: f"{len(tools) - _MOST_TOOLS} {_OTHERS}" for name in tools[_MOST_TOOLS:]}
+    merged = matrix.rename(index=rare, columns=rare).groupby(level=0, sort=False).sum()
     return merged.T.groupby(level=0, sort=False).sum().T
 
 
 def _rights(matrix: pd.DataFrame) -> list[tuple[str, str]]:
+    """The row and the column of each right choice."""
     pairs = [(name, NO_CALL if name == NONE_NEEDED else name) for name in matrix.index]
-    return [
-        (row, column)
-        for row, column in pairs
-        if column in matrix.columns and not column.endswith(f" {_OTHERS}")
-    ]
-
-
-def _places(matrix: pd.DataFrame) -> list[tuple[int, int]]:
-    rows, columns = matrix.shape
-    return [(row, column) for row in range(rows) for column in range(columns)]
-
-
-def _frame_rights(ax: Axes, matrix: pd.DataFrame) -> None:
-    from matplotlib.patches import Rectangle
-
-    for row, column in _rights(matrix):
-        x, y = [*matrix.columns].index(column), [*matrix.index].index(row)
-        ax.add_patch(Rectangle((x - 0.47, y - 0.47), 0.94, 0.94, fill=False, edgecolor=INK, lw=1.4))
+    return [pair for pair in pairs if pair[1] in matrix.columns and not pair[1].endswith(f" {_OTHERS}")]

@@ -18,6 +18,21 @@ from zoolab.jsontext import excerpt
 ANY_CALL = "any"
 
 
+Call = tuple[str, Mapping[str, Any]]
+Accepted = Mapping[str, Sequence[Any]]
+
+_KINDS: dict[str, type] = {
+    **dict.fromkeys(("string", "any"), str),
+    "integer": int,
+    **dict.fromkeys(("float", "number"), float),
+    "boolean": bool,
+    **dict.fromkeys(("array", "tuple"), list),
+    **dict.fromkeys(("dict", "object"), dict),
+}
+_NO_NAME = re.compile(r"[^A-Za-z0-9_-]")
+_UNHEARD = str.maketrans("'", '"', " ,./-_*^")
+
+
 def expected_calls(written: Any) -> list[tuple[str, Accepted]]:
     """Names with the accepted values of each parameter, from any of three forms.
 
@@ -61,25 +76,6 @@ def _alone(value: Any) -> Any:
     return value
 
 
-Call = tuple[str, Mapping[str, Any]]
-Accepted = Mapping[str, Sequence[Any]]
-
-_KINDS: dict[str, type] = {
-    "string": str,
-    "any": str,
-    "integer": int,
-    "float": float,
-    "number": float,
-    "boolean": bool,
-    "array": list,
-    "tuple": list,
-    "dict": dict,
-    "object": dict,
-}
-_NO_NAME = re.compile(r"[^A-Za-z0-9_-]")
-_UNHEARD = str.maketrans("'", '"', " ,./-_*^")
-
-
 def fault_in_calls(
     calls: Sequence[Call], expected: Sequence[tuple[str, Accepted]], schemas: Mapping[str, Mapping[str, Any]]
 ) -> str:
@@ -91,9 +87,6 @@ def fault_in_calls(
         schemas: The parameters of each tool, as JSON Schema or in Berkeley's own words for types.
 
     >>> schemas = {"add": {"properties": {"a": {"type": "integer"}}, "required": ["a"]}}
-    >>> calls = [("add", {"a": 1}), ("add", {"a": 2})]
-    >>> fault_in_calls(calls, [("add", {"a": [2]}), ("add", {"a": [1]})], schemas)
-    ''
     >>> fault_in_calls([("add", {"a": "1"})], [("add", {"a": [1]})], schemas)
     'add: a is "1", expected one of [1]'
     >>> fault_in_calls([("add", {"a": 1})], [], schemas)
@@ -109,6 +102,35 @@ def fault_in_calls(
     return told[0] if told else f"one call of {expected[unmet][0]} too few"
 
 
+def _names(calls: Sequence[tuple[str, Any]]) -> str:
+    return excerpt(", ".join(name for name, _ in calls), 100).strip('"') or "none"
+
+
+def _fault_in_call(call: Call, wanted: tuple[str, Accepted], schemas: Mapping[str, Mapping[str, Any]]) -> str:
+    """Why a call is not the expected one; empty where it is.
+
+    A required parameter is there, no other one than those that are known and expected, each has an
+    accepted value, and what is left out may be left out.
+    """
+    (called, arguments), (tool, accepted) = call, wanted
+    if not is_named(called, tool):
+        return f"the tool is {excerpt(called)}, expected {tool}"
+    schema = next((schema for known, schema in schemas.items() if is_named(known, tool)), {})
+    properties: Mapping[str, Any] = schema.get("properties") or {}
+    for name in schema.get("required") or ():
+        if name not in arguments:
+            return f"{tool}: {name} is missing"
+    for name, value in arguments.items():
+        if name not in properties or name not in accepted:
+            return f"{tool}: {name} was not expected"
+        if not is_accepted(value, accepted[name], properties[name]):
+            return f"{tool}: {name} is {excerpt(value)}, expected one of {excerpt(list(accepted[name]))}"
+    for name, values in accepted.items():
+        if name not in arguments and "" not in values:
+            return f"{tool}: {name} is missing"
+    return ""
+
+
 def is_named(called: str, name: str) -> bool:
     """Whether a called tool is the one of this name, as it is or as it can be sent: OpenAI allows no dots.
 
@@ -116,139 +138,6 @@ def is_named(called: str, name: str) -> bool:
     (True, False)
     """
     return called in (name, _NO_NAME.sub("_", name)[:64])
-
-
-def fault_in_arguments(arguments: Mapping[str, Any], accepted: Accepted, schema: Mapping[str, Any]) -> str:
-    """Why the arguments of a call are not the expected ones; empty where they are.
-
-    A required parameter is there, no other one than those that are known and expected, each has an
-    accepted value, and what is left out may be left out.
-
-    >>> fault_in_arguments({}, {"a": [1, ""]}, {"properties": {"a": {"type": "integer"}}})
-    ''
-    """
-    properties: Mapping[str, Any] = schema.get("properties") or {}
-    for name in schema.get("required") or ():
-        if name not in arguments:
-            return f"{name} is missing"
-    for name, value in arguments.items():
-        if name not in properties or name not in accepted:
-            return f"{name} was not expected"
-        if not is_accepted(value, accepted[name], properties[name]):
-            return f"{name} is {excerpt(value)}, expected one of {excerpt(list(accepted[name]))}"
-    left_out = (name for name, values in accepted.items() if name not in arguments and "" not in values)
-    return next((f"{name} is missing" for name in left_out), "")
-
-
-def is_accepted(value: Any, accepted: Sequence[Any], schema: Mapping[str, Any] | bool) -> bool:
-    """Whether a value is one of the accepted ones.
-
-    It has the type of its schema, or that of the first accepted value; an integer will do for a number,
-    but no number for an integer, and no boolean for either. Texts are compared without case, spaces and
-    the marks `,./-_*^`. Where the accepted values are of another type than the schema says, they are
-    names of variables and the like, and compared as they are.
-
-    >>> is_accepted("New York", ["new-york"], {"type": "string"}), is_accepted(5, [5.0], {"type": "number"})
-    (True, True)
-    >>> is_accepted(5.0, [5], {"type": "integer"}), is_accepted(True, [1], {"type": "integer"})
-    (False, False)
-    """
-    usual = _first_kind(accepted)
-    kind = _kind_in(schema) or usual
-    if kind is float and type(value) is int:
-        value = _as_float(value)
-    if type(value) is not kind:
-        return type(value) is usual and value in accepted
-    items = _kind_in(schema.get("items")) if kind is list and isinstance(schema, Mapping) else None
-    if items is not None and not _items_fit(value, accepted, items):
-        return False
-    return _matches(value, accepted, items) if usual in (None, kind) else value in accepted
-
-
-def _matches(value: Any, accepted: Sequence[Any], items: type | None) -> bool:
-    if isinstance(value, dict):
-        return any(_dict_fits(value, one) for one in accepted if isinstance(one, dict))
-    if isinstance(value, list) and (items or _kind_of_all(value)) is dict:
-        return any(_dicts_fit(value, one) for one in _lists(accepted))
-    if isinstance(value, list):
-        return [*map(_heard, value)] in [[*map(_heard, one)] for one in _lists(accepted)]
-    if isinstance(value, str):
-        return _heard(value) in [_heard(one) for one in accepted if isinstance(one, str)]
-    return value in accepted
-
-
-def _lists(accepted: Sequence[Any]) -> list[list[Any]]:
-    """The accepted lists; an empty one stands for a list that may be left out."""
-    return [one or [] for one in accepted if isinstance(one, list) or one == ""]
-
-
-def _dict_fits(value: Mapping[str, Any], accepted: Mapping[str, Sequence[Any]]) -> bool:
-    """Only known keys, each with an accepted value; what is left out may be left out."""
-    return all(
-        key in accepted and _heard(item) in [*map(_heard, accepted[key])] for key, item in value.items()
-    ) and all(key in value or "" in options for key, options in accepted.items())
-
-
-def _dicts_fit(value: Sequence[Any], accepted: Sequence[Any]) -> bool:
-    """In order, and as many."""
-    return len(value) == len(accepted) and all(
-        isinstance(item, dict) and isinstance(one, dict) and _dict_fits(item, one)
-        for item, one in zip(value, accepted, strict=True)
-    )
-
-
-def _items_fit(value: Any, accepted: Sequence[Any], kind: type) -> bool:
-    """Whether the items have the type that they should have, or one that they have in an accepted list."""
-    return any(
-        not isinstance(one, list) or {type(item) for item in value} <= {kind, *map(type, one)}
-        for one in accepted
-    )
-
-
-def _kind_of_all(items: Sequence[Any]) -> type | None:
-    kinds = {type(item) for item in items}
-    return kinds.pop() if len(kinds) == 1 else None
-
-
-def _heard(value: Any) -> Any:
-    """A text as it is compared; other values as they are."""
-    return value.translate(_UNHEARD).lower() if isinstance(value, str) else value
-
-
-def _first_kind(accepted: Sequence[Any]) -> type | None:
-    """The type of the accepted values, told by the first one that is not "left out"."""
-    return next((type(one) for one in accepted if one != ""), None)
-
-
-def _kind_in(schema: Any) -> type | None:
-    """The one type, beside null, that a schema allows; None where it names none, or several."""
-    if not isinstance(schema, Mapping):
-        return None
-    named = schema.get("type")
-    names = (
-        [named]
-        if isinstance(named, str)
-        else named
-        or [choice.get("type") for choice in schema.get("anyOf") or () if isinstance(choice, Mapping)]
-    )
-    kinds = {_KINDS[name] for name in names if isinstance(name, str) and name in _KINDS}
-    return kinds.pop() if len(kinds) == 1 else None
-
-
-def _as_float(value: int) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf
-
-
-def _fault_in_call(call: Call, wanted: tuple[str, Accepted], schemas: Mapping[str, Mapping[str, Any]]) -> str:
-    name, accepted = wanted
-    if not is_named(call[0], name):
-        return f"the tool is {excerpt(call[0])}, expected {name}"
-    schema = next((schema for known, schema in schemas.items() if is_named(known, name)), {})
-    fault = fault_in_arguments(call[1], accepted, schema)
-    return fault and f"{name}: {fault}"
 
 
 def _unmatched(fits: Sequence[Sequence[bool]]) -> int | None:
@@ -267,5 +156,73 @@ def _unmatched(fits: Sequence[Sequence[bool]]) -> int | None:
     return next((row for row in range(len(fits)) if not place(row, set())), None)
 
 
-def _names(calls: Sequence[tuple[str, Any]]) -> str:
-    return excerpt(", ".join(name for name, _ in calls), 100).strip('"') or "none"
+def is_accepted(value: Any, accepted: Sequence[Any], schema: Mapping[str, Any] | bool) -> bool:
+    """Whether a value is one of the accepted ones.
+
+    It has the type of its schema, or that of the first accepted value; an integer will do for a number,
+    but no number for an integer, and no boolean for either. Texts are compared without case, spaces and
+    the marks `,./-_*^`. Where the accepted values are of another type than the schema says, they are
+    names of variables and the like, and compared as they are.
+
+    >>> is_accepted("New York", ["new-york"], {"type": "string"}), is_accepted(5, [5.0], {"type": "number"})
+    (True, True)
+    >>> is_accepted(5.0, [5], {"type": "integer"}), is_accepted(True, [1], {"type": "integer"})
+    (False, False)
+    """
+    # The first one that is not "left out" tells the type of the accepted values.
+    usual = next((type(one) for one in accepted if one != ""), None)
+    kind: Any = _kind_in(schema) or usual
+    if kind is float and type(value) is int:
+        try:
+            value = float(value)
+        except OverflowError:
+            value = math.inf
+    if type(value) is not kind:
+        return type(value) is usual and value in accepted
+    items = _kind_in(schema.get("items")) if kind is list and isinstance(schema, Mapping) else None
+    # Items have the type that they should have, or one that they have in an accepted list.
+    listed: Any = value
+    if items is not None and not any(
+        not isinstance(one, list) or {type(item) for item in listed} <= {items, *map(type, one)}
+        for one in accepted
+    ):
+        return False
+    return _matches(value, accepted, items) if usual in (None, kind) else value in accepted
+
+
+def _matches(value: Any, accepted: Sequence[Any], items: type | None) -> bool:
+    if isinstance(value, dict):
+        return any(_dict_fits(value, one) for one in accepted if isinstance(one, dict))
+    if isinstance(value, list):
+        # An empty accepted list stands for a list that may be left out.
+        lists: list[list[Any]] = [one or [] for one in accepted if isinstance(one, list) or one == ""]
+        if items is dict or (items is None and {*map(type, value)} == {dict}):
+            return any(len(value) == len(one) and all(map(_dict_fits, value, one)) for one in lists)
+        return [*map(_heard, value)] in [[*map(_heard, one)] for one in lists]
+    if isinstance(value, str):
+        return _heard(value) in [_heard(one) for one in accepted if isinstance(one, str)]
+    return value in accepted
+
+
+def _dict_fits(value: Any, accepted: Any) -> bool:
+    """Only known keys, each with an accepted value; what is left out may be left out."""
+    if not (isinstance(value, dict) and isinstance(accepted, dict)):
+        return False
+    known = all(key in accepted and _heard(v) in [*map(_heard, accepted[key])] for key, v in value.items())
+    return known and all(key in value or "" in options for key, options in accepted.items())
+
+
+def _heard(value: Any) -> Any:
+    """A text as it is compared; other values as they are."""
+    return value.translate(_UNHEARD).lower() if isinstance(value, str) else value
+
+
+def _kind_in(schema: Any) -> type | None:
+    """The one type, beside null, that a schema allows; None where it names none, or several."""
+    if not isinstance(schema, Mapping):
+        return None
+    named = schema.get("type")
+    names = [named] if isinstance(named, str) else named
+    names = names or [one.get("type") for one in schema.get("anyOf") or () if isinstance(one, Mapping)]
+    kinds = {_KINDS[name] for name in names if isinstance(name, str) and name in _KINDS}
+    return kinds.pop() if len(kinds) == 1 else None

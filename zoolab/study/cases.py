@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from zoolab.policy import Policy
     from zoolab.runs import Trace
 
-__all__ = ["UNSAID", "Case", "Run", "Score", "Scorer", "Setup", "Unsaid", "as_case", "cases_in", "digest_of"]
-
 
 class Unsaid(Enum):
     """What a case does not say, where None says something already."""
@@ -141,7 +139,10 @@ def cases_in(given: Any, tools: Any = None) -> list[Case]:
     >>> [case.id for case in cases_in([{"id": "a", "prompt": "Hi"}, "What is 42 + 58?"])]
     ['a', '2']
     """
-    rows = _rows_of(given) if hasattr(given, "to_dict") and hasattr(given, "columns") else given
+    rows = given
+    if hasattr(given, "to_dict") and hasattr(given, "columns"):
+        # The rows of a data frame; an empty cell is NaN, whatever pandas has in it.
+        rows = given.astype(object).where(given.notna(), float("nan")).to_dict("records")
     if isinstance(rows, str | Mapping | Case) or not isinstance(rows, Iterable):
         raise InvalidInput(f"cases are {excerpt(given)}", expected="a list of cases, dicts or questions")
     registries: dict[int, tuple[Any, ToolRegistry]] = {}
@@ -167,25 +168,33 @@ def as_case(row: Any, number: int = 1) -> Case:
     if not isinstance(row, Mapping):
         raise InvalidInput(f"case {number} is {excerpt(row)}", expected="a Case, a dict or a question")
     named = {_ALSO_CALLED.get(str(key), str(key)): value for key, value in row.items()}
-    told = {key: value for key, value in named.items() if not _is_nan(value)}
-    _check_expectations(excerpt(str(told.get("id", number))), named, told)
-    own = {key: value for key, value in told.items() if key in _FIELDS and key != "data"}
+    told = {key: value for key, value in named.items() if not (isinstance(value, float) and value != value)}
+    name = str(told.get("id", number))
+    own = {key: value for key, value in told.items() if key in _FIELDS}
     data = {key: value for key, value in told.items() if key not in _FIELDS}
-    own["id"] = str(own.get("id", number))
-    own["messages"] = tuple(own.get("messages") or ())
-    return Case(**own, data={**(told.get("data") or {}), **data})
+    # What is expected decides what counts as right: nothing of it may get lost unseen.
+    strange = next(filter(_looks_expected, data), None)
+    if strange is not None:
+        what = f"the case {excerpt(name)} has {excerpt(strange)}"
+        raise InvalidInput(what, expected=", ".join(_EXPECTED))
+    if "expected_tool" in named and "expected_tool" not in told:
+        raise InvalidInput(
+            f"the case {excerpt(name)} has an empty expected_tool",
+            expected='a name, "" where none is needed, or UNSAID',
+            advice='frame["expected_tool"].fillna("") writes "" into empty cells',
+        )
+    more = {
+        "id": name,
+        "messages": tuple(told.get("messages") or ()),
+        "data": (told.get("data") or {}) | data,
+    }
+    return Case(**(own | more))
 
 
-def digest_of(case: Case) -> str:
-    """A name for what a case asks and expects: a case that was changed has another.
-
-    >>> digest_of(Case("a", "Hi")) == digest_of(Case("a", "Hello"))
-    False
-    """
-    said = [case.id, case.prompt, case.system, list(case.messages), as_registry(case.tools).schemas()]
-    expected = [case.expected_tool, case.expected_calls, case.expected_answer]
-    said += ["unsaid" if value is UNSAID else [_plain(value)] for value in expected]
-    return digest(canonical(said))
+@lru_cache(maxsize=1024)
+def _looks_expected(key: str) -> bool:
+    """Whether it may be one of the expectations, written wrongly."""
+    return key.lower() in ("expected", "expect") or bool(get_close_matches(key.lower(), _EXPECTED, 1, 0.85))
 
 
 def _equipped(case: Case, tools: Any, registries: dict[int, tuple[Any, ToolRegistry]]) -> Case:
@@ -199,37 +208,22 @@ def _equipped(case: Case, tools: Any, registries: dict[int, tuple[Any, ToolRegis
     return replace(case, tools=known[1])
 
 
-def _check_expectations(case: str, named: Mapping[str, Any], told: Mapping[str, Any]) -> None:
-    """What is expected decides what counts as right: nothing of it may get lost unseen."""
-    strange = next((key for key in told if key not in _FIELDS and _looks_expected(key)), None)
-    if strange is not None:
-        what = f"the case {case} has {excerpt(strange)}"
-        raise InvalidInput(what, expected=", ".join(_EXPECTED))
-    if "expected_tool" in named and "expected_tool" not in told:
-        raise InvalidInput(
-            f"the case {case} has an empty expected_tool",
-            expected='a name, "" where none is needed, or UNSAID',
-            advice='frame["expected_tool"].fillna("") writes "" into empty cells',
-        )
+def digest_of(case: Case) -> str:
+    """A name for what a case asks and expects: a case that was changed has another.
 
-
-@lru_cache(maxsize=1024)
-def _looks_expected(key: str) -> bool:
-    """Whether it may be one of the expectations, written wrongly."""
-    return key.lower() in ("expected", "expect") or bool(get_close_matches(key.lower(), _EXPECTED, 1, 0.85))
-
-
-def _rows_of(frame: Any) -> Any:
-    """The rows of a data frame; an empty cell is NaN, whatever pandas has in it."""
-    return frame.astype(object).where(frame.notna(), float("nan")).to_dict("records")
-
-
-def _is_nan(value: Any) -> bool:
-    return isinstance(value, float) and value != value
-
-
-def _plain(value: Any) -> Any:
-    try:
-        return to_json_value(value)
-    except NotJSON:
-        return repr(value)
+    >>> digest_of(Case("a", "Hi")) == digest_of(Case("a", "Hello"))
+    False
+    """
+    said: list[Any] = [
+        case.id,
+        case.prompt,
+        case.system,
+        list(case.messages),
+        as_registry(case.tools).schemas(),
+    ]
+    for value in (case.expected_tool, case.expected_calls, case.expected_answer):
+        try:
+            said.append("unsaid" if value is UNSAID else [to_json_value(value)])
+        except NotJSON:
+            said.append([repr(value)])
+    return digest(canonical(said))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, overload
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from operator import attrgetter
+from statistics import fmean
+from typing import TYPE_CHECKING
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
@@ -13,8 +15,6 @@ from zoolab.study.statistics import Difference, Scores, holm, mcnemar, paired_di
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = ["ENDS", "Comparison", "Comparisons", "check_scored", "compare_runs", "decisive_ones"]
 
 _SURE = 0.05
 _ADVICE = "say in each case what is right: expected_tool, expected_calls or expected_answer"
@@ -83,59 +83,31 @@ class Comparison:
         return f"{counted}{of} case{'s' * (self.cases != 1)}"
 
 
-class Comparisons(Sequence[Comparison]):
+_COLUMNS = (
+    *("a", "b", "within", "metric"),
+    *("difference.estimate", "difference.low", "difference.high", "difference.cases"),
+    *("more_a", "more_b", "p", "p_adjusted", "decisive", "verdict", "broken"),
+)
+
+
+class Comparisons(list[Comparison]):
     """All comparisons that were asked for at once; printed, a line each."""
-
-    def __init__(self, comparisons: Sequence[Comparison]) -> None:
-        self._all = list(comparisons)
-
-    def __len__(self) -> int:
-        return len(self._all)
-
-    def __iter__(self) -> Iterator[Comparison]:
-        return iter(self._all)
-
-    @overload
-    def __getitem__(self, index: int) -> Comparison: ...
-    @overload
-    def __getitem__(self, index: slice) -> Comparisons: ...
-    def __getitem__(self, index: int | slice) -> Comparison | Comparisons:
-        return Comparisons(self._all[index]) if isinstance(index, slice) else self._all[index]
 
     @property
     def decisive(self) -> bool:
         """Whether any of them is."""
-        return any(comparison.decisive for comparison in self._all)
+        return any(comparison.decisive for comparison in self)
 
     @property
     def frame(self) -> pd.DataFrame:
         """One row a comparison."""
         import pandas as pd
 
-        rows = [
-            {
-                "a": c.a,
-                "b": c.b,
-                "within": c.within,
-                "metric": c.metric,
-                "difference": c.difference.estimate,
-                "low": c.difference.low,
-                "high": c.difference.high,
-                "cases": c.difference.cases,
-                "more_a": c.more_a,
-                "more_b": c.more_b,
-                "p": c.p,
-                "p_adjusted": c.p_adjusted,
-                "decisive": c.decisive,
-                "verdict": c.verdict,
-                "broken": c.broken,
-            }
-            for c in self._all
-        ]
-        return pd.DataFrame(rows)
+        columns = [path.removeprefix("difference.").replace("estimate", "difference") for path in _COLUMNS]
+        return pd.DataFrame(map(attrgetter(*_COLUMNS), self), columns=columns)
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self._all))
+        return "\n".join(map(str, self))
 
     __repr__ = __str__
 
@@ -162,27 +134,27 @@ def compare_runs(
         raise InvalidInput(f"by is {excerpt(by)}", expected="variant or model")
     other = "model" if by == "variant" else "variant"
     check_scored(summary, metric, by, other, "case_id")
-    names = list(dict.fromkeys(summary[by]))
-    pairs = _pairs(names, a, b)
-    groups = list(dict.fromkeys(summary[other]))
+    names, groups = list(dict.fromkeys(summary[by])), list(dict.fromkeys(summary[other]))
+    unknown = next((name for name in (a, b) if name is not None and name not in names), None)
+    if unknown is not None:
+        raise InvalidInput(f"there is no {excerpt(unknown)}", expected=f"one of {excerpt(names, 300)}")
+    first = a if a is not None else names[0]
+    others = [b] if b is not None else [name for name in names if name != first]
+    if not others or first in others:
+        raise InvalidInput("there is nothing to compare", expected="two different variants or models")
     found = [
-        _compare(summary[summary[other] == group], pair, str(group) if len(groups) > 1 else "", metric, by)
+        _compare(
+            summary[summary[other] == group], first, name, str(group) if len(groups) > 1 else "", metric, by
+        )
         for group in groups
-        for pair in pairs
+        for name in others
     ]
-    adjusted = holm([comparison["p"] for comparison in found])
-    return Comparisons([Comparison(**c, p_adjusted=p) for c, p in zip(found, adjusted, strict=True)])
+    adjusted = holm([comparison.p for comparison in found])
+    return Comparisons(replace(c, p_adjusted=p) for c, p in zip(found, adjusted, strict=True))
 
 
 def decisive_ones(runs: pd.DataFrame, metric: str = "success", by: str = "variant") -> set[str]:
-    """The variants that differ from the first, by all runs of each: what a plot of them may call decisive.
-
-    >>> import pandas as pd
-    >>> runs = pd.DataFrame({"case_id": [*range(20)] * 2, "variant": ["plain"] * 20 + ["repair"] * 20})
-    >>> runs["success"] = [False, True] * 10 + [True] * 20
-    >>> decisive_ones(runs)
-    {'repair'}
-    """
+    """The variants that differ from the first, by all runs of each: what a plot of them may call decisive."""
     if by not in runs or runs[by].nunique() < 2:
         return set()
     compared = compare_runs(runs.assign(variant=runs[by].astype(str), model=""), None, None, metric)
@@ -190,13 +162,7 @@ def decisive_ones(runs: pd.DataFrame, metric: str = "success", by: str = "varian
 
 
 def check_scored(summary: pd.DataFrame, metric: str, *columns: str) -> None:
-    """Raise `InvalidInput` where a column is missing, or of no run is known what is asked for.
-
-    >>> import pandas as pd
-    >>> check_scored(pd.DataFrame({"success": [None]}), "success")
-    Traceback (most recent call last):
-    zoolab.errors.InvalidInput: no run has a score success; say in each case what is right: ...
-    """
+    """Raise `InvalidInput` where a column is missing, or of no run is known what is asked for."""
     failed = [*summary["scorer_error"].dropna()] if "scorer_error" in summary else []
     missing = next((name for name in (metric, *columns) if name not in summary), None)
     if missing is not None:
@@ -207,32 +173,30 @@ def check_scored(summary: pd.DataFrame, metric: str, *columns: str) -> None:
         raise InvalidInput(f"no run has a score {metric}", advice=why)
 
 
-def _pairs(names: list[str], a: str | None, b: str | None) -> list[tuple[str, str]]:
-    unknown = next((name for name in (a, b) if name is not None and name not in names), None)
-    if unknown is not None:
-        raise InvalidInput(f"there is no {excerpt(unknown)}", expected=f"one of {excerpt(names, 300)}")
-    first = a if a is not None else names[0]
-    others = [b] if b is not None else [name for name in names if name != first]
-    if not others or first in others:
-        raise InvalidInput("there is nothing to compare", expected="two different variants or models")
-    return [(first, other) for other in others]
-
-
-def _compare(runs: pd.DataFrame, pair: tuple[str, str], within: str, metric: str, by: str) -> dict[str, Any]:
-    both = runs[runs[by].isin(pair)]
+def _compare(runs: pd.DataFrame, a: str, b: str, within: str, metric: str, by: str) -> Comparison:
+    both = runs[runs[by].isin([a, b])]
     scored = both[both[metric].notna()]
-    first, second = (_scores(scored[scored[by] == name], metric) for name in pair)
+    first, second = (_scores(scored[scored[by] == name], metric) for name in (a, b))
     shared = [case for case in first if case in second]
     if not shared:
-        what = f"{excerpt(pair[0])} and {excerpt(pair[1])} have no scored case in common"
+        what = f"{excerpt(a)} and {excerpt(b)} have no scored case in common"
         raise InvalidInput(what, expected=f"runs of both with a score {metric}")
     difference = paired_difference(first, second)
-    changes = [round(_mean(second[case]) - _mean(first[case]), 12) for case in shared]
+    changes = [round(fmean(second[case]) - fmean(first[case]), 12) for case in shared]
     more_a, more_b = sum(change < 0 for change in changes), sum(change > 0 for change in changes)
-    told = {"a": pair[0], "b": pair[1], "within": within, "metric": metric, "difference": difference}
-    told |= {"cases": both["case_id"].nunique(), "more_a": more_a, "more_b": more_b}
-    p = sign_flips(changes) if difference.unit else mcnemar(more_a, more_b)
-    return {**told, "p": p, "broken": _broken(scored, pair, by, metric)}
+    return Comparison(
+        a=a,
+        b=b,
+        within=within,
+        metric=metric,
+        difference=difference,
+        cases=both["case_id"].nunique(),
+        more_a=more_a,
+        more_b=more_b,
+        p=sign_flips(changes) if difference.unit else mcnemar(more_a, more_b),
+        broken=_broken(scored, (a, b), by, metric),
+        p_adjusted=1.0,
+    )
 
 
 def _broken(runs: pd.DataFrame, pair: tuple[str, str], by: str, metric: str) -> str:
@@ -254,16 +218,10 @@ def _broken(runs: pd.DataFrame, pair: tuple[str, str], by: str, metric: str) -> 
 def _scores(runs: pd.DataFrame, metric: str) -> Scores:
     scores: dict[Hashable, list[float]] = {}
     for case, value in zip(runs["case_id"], runs[metric], strict=True):
-        scores.setdefault(case, []).append(_number(value, metric))
+        try:
+            scores.setdefault(case, []).append(float(value))
+        except (TypeError, ValueError):
+            raise InvalidInput(
+                f"{metric} is {excerpt(value)}", expected="a number, or a truth value"
+            ) from None
     return scores
-
-
-def _number(value: Any, metric: str) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise InvalidInput(f"{metric} is {excerpt(value)}", expected="a number, or a truth value") from None
-
-
-def _mean(scores: Sequence[float]) -> float:
-    return sum(scores) / len(scores)

@@ -1,19 +1,6 @@
 """An experiment from a TOML file: checked as a whole, and every complaint names the line.
 
-repeats = 3
-tools = ["starter"]
-
-[[cases]]                       # or cases = "cases.jsonl", a case a line
-prompt = "What is 42 + 58?"
-expected_tool = "add"           # "" where none is needed
-expected_answer = "100"
-
-[variants.plain]
-[variants.polite]
-system = "Be polite."
-
-[models.small]
-kind = "local"
+`zoolab experiment --example` prints such a file.
 """
 
 from __future__ import annotations
@@ -21,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -38,7 +26,6 @@ from zoolab.models.replay import Replay
 from zoolab.models.scripted import Scripted
 from zoolab.policy import Policy
 from zoolab.records import Problem
-from zoolab.records.limits import Limits
 from zoolab.repair import RuleRepair
 from zoolab.retrieval import BM25
 from zoolab.schema.checker import SchemaChecker
@@ -49,8 +36,6 @@ from zoolab.study.scorers import SCORERS
 from zoolab.study.variants import check_described, variants_in
 from zoolab.toolbox.catalog import tools_named
 from zoolab.tools import ToolRegistry
-
-__all__ = ["CASE", "EXPERIMENT", "Config", "line_of", "read_config", "said_of"]
 
 _TEXT, _NAMES = {"type": "string"}, {"type": "array", "items": {"type": "string"}}
 _COUNT, _FROM_0 = {"type": "integer", "minimum": 1}, {"type": "integer", "minimum": 0}
@@ -128,9 +113,7 @@ EXPERIMENT: Mapping[str, Any] = _table(
         "cases": {"type": ["string", "array"], "items": CASE},
         "variants": {"type": "object", "additionalProperties": _VARIANT},
         "models": {"type": "object", "additionalProperties": _MODEL, "minProperties": 1},
-        "pace": _table(
-            {"requests": _ABOVE_0, "tokens": _ABOVE_0, "retries": {"type": "integer", "minimum": 0}}
-        ),
+        "pace": _table({"requests": _ABOVE_0, "tokens": _ABOVE_0, "retries": _FROM_0}),
         "budget": _table({"requests": _ABOVE_0, "tokens": _ABOVE_0}),
         "cache": {"type": "boolean"},
     },
@@ -139,43 +122,36 @@ EXPERIMENT: Mapping[str, Any] = _table(
 )
 
 
+_KEY = r"(?:[A-Za-z0-9_-]+|\"[^\"\n]*\"|'[^'\n]*')"
+_HEADER = re.compile(rf"\s*(\[\[?)\s*({_KEY}(?:\s*\.\s*{_KEY})*)\s*\]")
+_ASSIGNED = re.compile(rf"\s*({_KEY}(?:\s*\.\s*{_KEY})*)\s*=")
+
+
 def line_of(text: str, where: Sequence[str]) -> int:
     """The line where a key of a TOML file stands, or the nearest thing above it that is there.
 
-    >>> line_of('repeats = 3\\n\\n[variants.loud]\\nsytem = "Shout."\\n', ["variants", "loud", "sytem"])
-    4
-    >>> line_of('title = "A"\\n[variant.loud]\\n', ["variant"])
-    2
     >>> line_of('[[cases]]\\nprompt = "Hi"\\n[[cases]]\\nprompt = 3\\n', ["cases", "1", "prompt"])
     4
     """
     best, nearest = 0, 1
     table: list[str] = []
-    counts: dict[tuple[str, ...], int] = {}
+    counts = Counter[str]()
     for number, line in enumerate(text.splitlines(), 1):
         key: list[str] = []
         if header := _HEADER.match(line):
             table = _keys(header[2])
             if header[1] == "[[":
-                place = tuple(table)
-                counts[place] = counts.get(place, -1) + 1
-                table = [*table, str(counts[place])]
+                counts[header[2]] += 1
+                table.append(str(counts[header[2]] - 1))
         elif assigned := _ASSIGNED.match(line):
             key = _keys(assigned[1])
         else:
             continue
         here = [*table, *key]
         shared = min(len(here), len(where))
-        if here[:shared] != list(where[:shared]):
-            continue
-        if shared > best:
+        if shared > best and here[:shared] == list(where[:shared]):
             best, nearest = shared, number
     return nearest
-
-
-_KEY = r"(?:[A-Za-z0-9_-]+|\"[^\"\n]*\"|'[^'\n]*')"
-_HEADER = re.compile(rf"\s*(\[\[?)\s*({_KEY}(?:\s*\.\s*{_KEY})*)\s*\]")
-_ASSIGNED = re.compile(rf"\s*({_KEY}(?:\s*\.\s*{_KEY})*)\s*=")
 
 
 def _keys(dotted: str) -> list[str]:
@@ -197,8 +173,6 @@ _BOUNDS = {"exclusiveMinimum": "a number above {}", "minimum": "{} or more", "ma
 def said_of(problem: Problem) -> tuple[list[str], str]:
     """Where a problem is, key by key, and a sentence about it.
 
-    >>> said_of(Problem("", "/cases/0/prompt", "string", "nothing"))
-    (['cases', '0', 'prompt'], 'cases.0.prompt: expected a text, received nothing')
     >>> said_of(Problem("", "/budget/request", "only requests, tokens", "10"))[1]
     'budget.request: expected only requests, tokens, received 10 (do you mean requests?)'
     """
@@ -211,10 +185,6 @@ def said_of(problem: Problem) -> tuple[list[str], str]:
     meant = get_close_matches(where[-1], bound.split(", "), 1) if where and rule == "only" else []
     hint = f" (do you mean {meant[0]}?)" if meant else ""
     return where, f"{'.'.join(where) or 'the file'}: expected {expected}, received {problem.received}{hint}"
-
-
-#: Where a key of a case stands, to be said.
-Place = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,9 +204,6 @@ def read_config(path: Path) -> Config:
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "hi.toml"
     >>> model = '[models.m]\\nkind = "scripted"\\nreplies = ["Hello"]\\n'
-    >>> _ = path.write_text('[[cases]]\\nprompt = "Hi"\\n' + model)
-    >>> read_config(path).arguments["repeats"]
-    1
     >>> _ = path.write_text("cases = []\\nrepeats = 0\\n" + model)
     >>> read_config(path)
     Traceback (most recent call last):
@@ -266,29 +233,35 @@ def _read(path: Path, expected: str) -> str:
 def _arguments(told: Mapping[str, Any], path: Path, text: str) -> dict[str, Any]:
     """The parts of the file as `experiment` takes them; what is wrong with one is said with its line."""
 
-    def make(part: Callable[[], Any], *where: str) -> Any:
-        with _at(partial(_line, path.name, text, *where[:-1]), where[-1]):
-            return part()
+    def place(*where: str) -> str:
+        return f"{path.name}, line {line_of(text, where)}"
 
-    tools = make(partial(tools_named, *told.get("tools", ())), "tools")
-    variants = {
-        name: make(partial(_variant, variant), "variants", name)
-        for name, variant in told.get("variants", {"plain": {}}).items()
-    }
-    changed = [each["tools"] for each in variants.values() if "tools" in each]
-    cases = list(_checked(_cases(told["cases"], path, text), tools, changed))
+    with _at(place("tools")):
+        tools = tools_named(*told.get("tools", ()))
+    variants: dict[str, dict[str, Any]] = {}
+    for name, variant in told.get("variants", {"plain": {}}).items():
+        with _at(place("variants", name)):
+            variants[name] = _variant(variant)
+    changed = [variant["tools"] for variant in variants.values() if "tools" in variant]
+    cases = list(_checked(_cases(told["cases"], path, place), tools, changed))
     offered = [tools, *(case["tools"] for case in cases if "tools" in case)]
+    choices = ["auto", "required", "none", *_names_in([*offered, *changed])]
     for name, variant in variants.items():
-        known = make(partial(variants_in, {name: variant}), "variants", name, "descriptions")
-        make(partial(check_described, known, offered), "variants", name, "descriptions")
-        make(partial(_check_choice, variant, [*offered, *changed]), "variants", name, "tool_choice")
+        with _at(place("variants", name, "descriptions")):
+            check_described(variants_in({name: variant}), offered)
+        if variant.get("tool_choice", "auto") not in choices:
+            with _at(place("variants", name, "tool_choice")):
+                what = f"tool_choice is {excerpt(variant['tool_choice'])}"
+                raise InvalidInput(what, expected=f"one of {', '.join(choices)}")
+    models: dict[str, Any] = {}
+    for name, model in told["models"].items():
+        with _at(place("models", name, _MODEL_KEYS[model["kind"]][0])):
+            models[name] = _maker(model, path.parent)
+            models[name]()  # wrong names are said before anything runs
     return {
         "cases": cases,
         "variants": variants,
-        "models": {
-            name: make(partial(_model, model, path.parent), "models", name, _MODEL_KEYS[model["kind"]][0])
-            for name, model in told["models"].items()
-        },
+        "models": models,
         "tools": tools,
         "repeats": told.get("repeats", 1),
         "seed": told.get("seed", 0),
@@ -299,30 +272,27 @@ def _arguments(told: Mapping[str, Any], path: Path, text: str) -> dict[str, Any]
     }
 
 
-def _line(name: str, text: str, *where: str) -> str:
-    return f"{name}, line {line_of(text, where)}"
-
-
 @contextmanager
-def _at(place: Place, key: str, keys: Iterable[str] = ()) -> Generator[None]:
-    """Say where it is that something is wrong: at that one of `keys` that the error names, or at `key`."""
+def _at(place: str) -> Generator[None]:
+    """Say where it is that something is wrong."""
     try:
         yield
     except ZoolabError as error:
-        named = (each for each in sorted(keys, key=len, reverse=True) if each in error.what)
-        raise InvalidInput(f"{place(next(named, key))}: {error}", advice="correct it") from None
+        raise InvalidInput(f"{place}: {error}", advice="correct it") from None
 
 
-def _cases(told: Any, path: Path, text: str) -> Iterator[tuple[dict[str, Any], Place]]:
+def _cases(
+    told: Any, path: Path, place: Callable[..., str]
+) -> Iterator[tuple[dict[str, Any], Callable[[str], str]]]:
     """The cases of the file itself, or of a JSONL file beside it, each with where its keys stand."""
     if isinstance(told, list):
         for at, case in enumerate(told):
-            yield case, partial(_line, path.name, text, "cases", str(at))
+            yield case, partial(place, "cases", str(at))
         return
     for number, line in enumerate(_read(path.parent / told, "a file with a case a line").splitlines(), 1):
         if line.strip():
-            place = f"{told}, line {number}"
-            yield _case_in(line, place), partial("{0}".format, place)
+            stands = f"{told}, line {number}"
+            yield _case_in(line, stands), partial("{0}".format, stands)
 
 
 def _case_in(line: str, place: str) -> dict[str, Any]:
@@ -339,54 +309,45 @@ def _case_in(line: str, place: str) -> dict[str, Any]:
 
 
 def _checked(
-    cases: Iterable[tuple[dict[str, Any], Place]], tools: ToolRegistry, changed: Sequence[ToolRegistry]
+    cases: Iterable[tuple[dict[str, Any], Callable[[str], str]]],
+    tools: ToolRegistry,
+    changed: Sequence[ToolRegistry],
 ) -> Iterator[dict[str, Any]]:
     """The cases with their tools; one that nobody can get right is said, with its line."""
     names: set[str] = set()
     for number, (case, place) in enumerate(cases, 1):
-        own = case.get("tools")
-        with _at(place, "tools"):
-            made = {**case, "tools": tools_named(*own)} if own else case
-        with _at(place, "id", case):
-            known = as_case(made, number)
+        if case.get("tools"):
+            with _at(place("tools")):
+                case = {**case, "tools": tools_named(*case["tools"])}
+        try:
+            known = as_case(case, number)
             if known.id in names:
                 raise InvalidInput(f"two cases have the id {excerpt(known.id)}", expected="an id of its own")
-            _check_expected(known, [made.get("tools", tools), *changed])
+            _check_expected(known, _names_in([case.get("tools", tools), *changed]))
+        except ZoolabError as error:
+            named = (key for key in sorted(case, key=len, reverse=True) if key in error.what)
+            raise InvalidInput(f"{place(next(named, 'id'))}: {error}", advice="correct it") from None
         names.add(known.id)
-        yield made
-
-
-def _check_choice(variant: Mapping[str, Any], offered: Sequence[ToolRegistry]) -> None:
-    known = ["auto", "required", "none", *_names_in(offered)]
-    if variant.get("tool_choice", "auto") not in known:
-        raise InvalidInput(f"tool_choice is {excerpt(variant['tool_choice'])}", expected=_one_of(known))
+        yield case
 
 
 def _names_in(offered: Iterable[ToolRegistry]) -> list[str]:
     return list(dict.fromkeys(name for tools in offered for name in tools.names()))
 
 
-def _one_of(names: Sequence[str]) -> str:
-    return f"one of {', '.join(names)}"
-
-
-def _check_expected(case: Case, offered: Sequence[ToolRegistry]) -> None:
+def _check_expected(case: Case, offered: Sequence[str]) -> None:
     if case.expected_calls is not UNSAID and case.expected_calls != ANY_CALL:
         expected_calls(case.expected_calls)
-    known = _names_in(offered)
-    if isinstance(case.expected_tool, str) and case.expected_tool not in known:
-        raise InvalidInput(
-            f"expected_tool is {excerpt(case.expected_tool)}, which is not offered",
-            expected=_one_of(known) if known else 'tools = ["starter"] or the like',
-        )
+    if isinstance(case.expected_tool, str) and case.expected_tool not in offered:
+        what = f"expected_tool is {excerpt(case.expected_tool)}, which is not offered"
+        known = f"one of {', '.join(offered)}" if offered else 'tools = ["starter"] or the like'
+        raise InvalidInput(what, expected=known)
 
 
 def _variant(told: Mapping[str, Any]) -> dict[str, Any]:
     changes = dict(told)
     if "tools" in changes:
         changes["tools"] = tools_named(*changes["tools"])
-    if "limits" in changes:
-        changes["limits"] = Limits(**changes["limits"])
     if "repair" in changes:
         changes["repair"] = RuleRepair()
     if "retrieve" in changes:
@@ -405,27 +366,20 @@ _MODEL_KEYS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def _model(told: Mapping[str, Any], folder: Path) -> Any:
-    """A function that makes the model where it is needed; wrong names are said before anything runs."""
-    kind = told["kind"]
+def _maker(told: Mapping[str, Any], folder: Path) -> Callable[[], Any]:
+    """A function that makes the model where it is needed."""
+    kind, name = told["kind"], told.get("name")
     strange = next((key for key in told if key not in ("kind", *_MODEL_KEYS[kind])), None)
     if strange is not None:
         what = f"a model of the kind {kind} has {excerpt(strange)}"
         raise InvalidInput(what, expected=f"only {', '.join(_MODEL_KEYS[kind])}")
-    maker = _maker(told, folder)
-    maker()
-    return maker
-
-
-def _maker(told: Mapping[str, Any], folder: Path) -> Callable[[], Any]:
-    match told["kind"]:
-        case "local":
-            return partial(LocalModel, told.get("name"))
-        case "openai":
-            return partial(_endpoint, told.get("name"), told.get("base_url"), dict(told.get("settings", {})))
-        case "recording":
-            place = folder / told.get("path", "")
-            return partial(Replay, str(place) if place.is_file() else told.get("path", "starter"))
+    if kind == "local":
+        return partial(LocalModel, name)
+    if kind == "openai":
+        return partial(_endpoint, name, told.get("base_url"), told.get("settings", {}))
+    if kind == "recording":
+        path = told.get("path", "starter")
+        return partial(Replay, str(folder / path) if (folder / path).is_file() else path)
     if not told.get("replies"):
         raise InvalidInput("a script without replies", expected='replies, such as ["Hello."]')
     return partial(Scripted, [_reply(reply) for reply in told["replies"]])

@@ -14,14 +14,12 @@ from zoolab.jsontext.values import NotJSON, to_json_value
 from zoolab.study.cases import Case, digest_of
 from zoolab.study.variants import Changes, Variant
 
-__all__ = ["Card", "Grid", "Place", "Plan", "derive_seed"]
-
 #: Hexadecimal digits in the name of a run: so many that no two are alike by chance.
 _OF_A_CASE, _OF_A_CELL = 16, 12
 
 
 class Place(NamedTuple):
-    """Where a run stands in the plan, by names and numbers."""
+    """Where a run stands in the plan: the number of its case, and what is done with it."""
 
     case: int
     variant: str
@@ -29,53 +27,13 @@ class Place(NamedTuple):
     repeat: int
 
 
-class Card(NamedTuple):
-    """A case as it is handed out."""
+class Task(NamedTuple):
+    """One run, as it is handed out."""
 
-    case: Case
-    digest: str
-    #: Where its tools stand among those that cases share; None where it brings its own.
-    shelf: int | None = None
-
-
-@dataclass(frozen=True)
-class Grid:
-    """What each case is done with: numbers of runs to places, and to the names of runs."""
-
-    variants: tuple[str, ...]
-    models: tuple[str, ...]
-    repeats: int = 1
-    seed: int = 0
-    #: What the variants change, as far as it can be told.
-    changes: tuple[str, ...] = ()
-
-    @cached_property
-    def _cells(self) -> list[tuple[str, str, int, str]]:
-        """What a case is done with, each with its name."""
-        changes = self.changes or ("",) * len(self.variants)
-        return [
-            (variant, model, repeat, _hash(f"{self.seed}\0{variant}\0{model}\0{repeat}\0{changed}").hex())
-            for variant, changed in zip(self.variants, changes, strict=True)
-            for model in self.models
-            for repeat in range(self.repeats)
-        ]
-
-    def __len__(self) -> int:
-        return len(self._cells)
-
-    def place(self, number: int) -> Place:
-        """Where a run stands."""
-        case, cell = divmod(number, len(self._cells))
-        variant, model, repeat, _ = self._cells[cell]
-        return Place(case, variant, model, repeat)
-
-    def run_id(self, number: int, digest: str) -> str:
-        """The name of a run of the case with this digest: runs of one case begin with the same letters.
-
-        >>> Grid(("plain",), ("tiny",), repeats=2).run_id(1, "5e0c" * 8)
-        '5e0c5e0c5e0c5e0c573b79d12f8e'
-        """
-        return digest[:_OF_A_CASE] + self._cells[number % len(self._cells)][3][:_OF_A_CELL]
+    number: int
+    place: Place
+    seed: int
+    run_id: str
 
 
 @dataclass(frozen=True)
@@ -83,7 +41,7 @@ class Plan:
     """The runs of an experiment, numbered: those of one case stand side by side.
 
     >>> plan = Plan([Case("a", "Hi"), Case("b", "Ho")], {"plain": Changes({})}, {"m": None}, repeats=2)
-    >>> len(plan), plan.grid.place(3)
+    >>> len(plan), plan.place(3)
     (4, Place(case=1, variant='plain', model='m', repeat=1))
     """
 
@@ -100,37 +58,49 @@ class Plan:
             raise InvalidInput(f"seed is {excerpt(self.seed)}", expected="a whole number")
 
     def __len__(self) -> int:
-        return len(self.cases) * len(self.grid)
+        return len(self.cases) * len(self._cells)
 
-    @cached_property
-    def grid(self) -> Grid:
-        """Variants, models and repeats."""
-        changes = tuple(_plain(variant) for variant in self.variants.values())
-        return Grid(tuple(self.variants), tuple(self.models), self.repeats, self.seed, changes)
+    def place(self, number: int) -> Place:
+        """Where a run stands."""
+        case, cell = divmod(number, len(self._cells))
+        return Place(case, *self._cells[cell][:3])
 
-    def digest(self, case: int) -> str:
-        """The name of what a case asks and expects."""
-        known = self._digests.get(case)
-        if known is None:
-            known = self._digests[case] = digest_of(self.cases[case])
-        return known
+    def task(self, number: int) -> Task:
+        """A run. Its seed is the same whatever runs beside it, in whatever order."""
+        place = self.place(number)
+        told = f"{self.seed}\0{self.cases[place.case].id}\0{place.variant}\0{place.model}\0{place.repeat}"
+        seed = int.from_bytes(_hash(told)[:8], "big") >> 11
+        return Task(number, place, seed, self.run_id(number))
 
     def run_id(self, number: int) -> str:
-        """The name of a run. One that asks or expects something else has another name."""
-        return self.grid.run_id(number, self.digest(number // len(self.grid)))
+        """The name of a run: one that asks or expects something else has another name.
+
+        Those of one case begin with the same letters.
+        """
+        case, cell = divmod(number, len(self._cells))
+        digest = self._digests.get(case)
+        if digest is None:
+            digest = self._digests[case] = digest_of(self.cases[case])[:_OF_A_CASE]
+        return digest + self._cells[cell][3]
 
     @cached_property
     def _digests(self) -> dict[int, str]:
         return {}
 
-
-def derive_seed(seed: int, case: str, variant: str, model: str, repeat: int) -> int:
-    """The seed of a run: whatever runs beside it, in whatever order, it is the same.
-
-    >>> derive_seed(0, "sum-1", "plain", "tiny", 0)
-    7743392737888883
-    """
-    return int.from_bytes(_hash(f"{seed}\0{case}\0{variant}\0{model}\0{repeat}")[:8], "big") >> 11
+    @cached_property
+    def _cells(self) -> list[tuple[str, str, int, str]]:
+        """What a case is done with: variant, model and repeat, with the second part of the run's name."""
+        return [
+            (
+                name,
+                model,
+                repeat,
+                _hash(f"{self.seed}\0{name}\0{model}\0{repeat}\0{changes}").hex()[:_OF_A_CELL],
+            )
+            for name, changes in {name: _plain(variant) for name, variant in self.variants.items()}.items()
+            for model in self.models
+            for repeat in range(self.repeats)
+        ]
 
 
 def _hash(text: str) -> bytes:

@@ -18,6 +18,7 @@ import time
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -30,8 +31,6 @@ from zoolab.runs import Trace
 from zoolab.tokens import counted
 from zoolab.trace.events import events_of, read_all
 from zoolab.trace.storage import MAX_NESTING
-
-__all__ = ["Journal", "Reader", "heal", "line_of", "summary_of", "trace_of"]
 
 FORMAT, VERSION = "zoolab-experiment", 4
 MAX_LINE = 64 << 20
@@ -57,63 +56,55 @@ class Journal:
     >>> with Journal(path) as journal:
     ...     journal.append([b'{"event":"run","run":"0000000000000000000000000000"}\\n'])
     [64]
-    >>> with Journal(path) as journal:
-    ...     dict(journal.runs())
+    >>> dict(Reader(path).runs())
     {'0000000000000000000000000000': 64}
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._open = ExitStack()
-        self._end = 0
+        self._synced = time.monotonic()
         try:
             make_folder(path.parent)
             self._open.enter_context(locked(path.with_name(f".{path.name}.lock")))
-            self._file = self._open.enter_context(_opened(path))
-            self._begin()
+            try:
+                self._file: BinaryIO = self._open.enter_context(path.open("a+b", buffering=0))
+            except OSError as error:
+                what = f"cannot write {path}: {error.strerror}"
+                raise InvalidInput(what, advice="choose another place") from None
+            _check_version(path)
+            check_begin(self._file, _HEADER, path)
+            self._end = heal(self._file)
+            if self._end == 0:
+                self.append([_HEADER])
+            _check_header(path)
         except BaseException:
             self._open.close()
             raise
-        self._synced = time.monotonic()
 
     def __enter__(self) -> Journal:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Sync and let go."""
-        if not self._file.closed:
-            os.fsync(self._file.fileno())
+        os.fsync(self._file.fileno())
         self._open.close()
-
-    def runs(self) -> Iterator[tuple[str, int]]:
-        """The names of the runs that are there, and where their lines begin."""
-        return _places(self.path)
 
     def append(self, lines: list[bytes]) -> list[int]:
         """Write lines; returns where each begins."""
-        end = self._end
-        places: list[int] = []
-        for line in lines:
-            places.append(end)
-            end += len(line)
-        _write(self._file, b"".join(lines), self.path)
-        self._end = end
+        places = [*accumulate(map(len, lines), initial=self._end)]
+        try:
+            # A full disk may take a part of it; the rest is tried once more, and then it is an error.
+            left = memoryview(b"".join(lines))
+            while left:
+                left = left[self._file.write(left) :]
+        except OSError as error:
+            what = f"cannot write {self.path}: {error.strerror}"
+            raise InvalidInput(what, advice="make room, and resume") from None
+        self._end = places.pop()
         if time.monotonic() - self._synced > _SYNC_SECONDS:
             os.fsync(self._file.fileno())
             self._synced = time.monotonic()
         return places
-
-    def _begin(self) -> None:
-        check_version(self.path)
-        check_begin(self._file, _HEADER, self.path)
-        self._end = heal(self._file)
-        if self._end == 0:
-            self._end = len(_HEADER)
-            _write(self._file, _HEADER, self.path)
-        check_header(self.path)
 
 
 class Reader:
@@ -125,31 +116,37 @@ class Reader:
     """
 
     def __init__(self, path: Path, home: object = None) -> None:
-        check_header(path)
+        _check_header(path)
         self.path = path
         #: The temporary folder that the file is in, which goes with the last reader.
         self.home = home
 
     def runs(self) -> Iterator[tuple[str, int]]:
         """The names of the runs, and where their lines begin."""
-        return _places(self.path)
+        with self.path.open("rb") as file:
+            place = 0
+            for line in file:
+                found = _RUN.match(line)
+                if found and line.endswith(b"\n"):
+                    yield found[1].decode(), place
+                place += len(line)
 
     def at(self, places: Iterable[int]) -> Iterator[dict[str, Any]]:
         """The lines that begin at these places."""
         with self.path.open("rb") as file:
             for place in places:
                 file.seek(place)
-                yield _parsed(file.readline(MAX_LINE), self.path)
+                try:
+                    value = json.loads(file.readline(MAX_LINE))
+                except (ValueError, RecursionError) as error:
+                    raise InvalidTrace(f"{self.path.name}: {error}", expected=_EXPECTED) from None
+                if not isinstance(value, dict):
+                    raise InvalidTrace(f"{self.path.name}: {excerpt(value)}", expected=_EXPECTED)
+                yield value
 
 
 def check_begin(file: BinaryIO, begin: bytes, path: Path) -> None:
-    """Raise `InvalidInput` where a file that has content begins in another way: it is left as it is.
-
-    >>> import io
-    >>> check_begin(io.BytesIO(b"dear diary"), _HEADER, Path("notes"))
-    Traceback (most recent call last):
-    zoolab.errors.InvalidInput: notes holds something else; choose another file
-    """
+    """Raise `InvalidInput` where a file that has content begins in another way: it is left as it is."""
     file.seek(0)
     found = file.read(len(begin))
     if found != begin[: len(found)]:
@@ -164,8 +161,7 @@ def heal(file: BinaryIO) -> int:
     >>> file.write(b'{"a":1}\\n{"b'), heal(file)
     (11, 8)
     """
-    end = file.seek(0, os.SEEK_END)
-    at = end
+    end = at = file.seek(0, os.SEEK_END)
     while at > 0:
         begin = max(0, at - _BLOCK)
         file.seek(begin)
@@ -177,6 +173,38 @@ def heal(file: BinaryIO) -> int:
     if at < end:
         file.truncate(at)
     return file.seek(0, os.SEEK_END)
+
+
+def _check_header(path: Path) -> None:
+    if not _check_version(path):
+        raise InvalidInput(f"{path} is not the journal of an experiment", advice="choose another file")
+
+
+def _check_version(path: Path) -> bool:
+    """Whether a file is a journal. Raises `InvalidInput` if it is one of another version."""
+    try:
+        with path.open("rb") as file:
+            first = json.loads(file.readline(_BLOCK))
+            known, version = first.get("format") == FORMAT, first.get("version")
+    except OSError as error:
+        raise InvalidInput(f"cannot read {path}: {error.strerror}", expected="a journal") from None
+    except (ValueError, AttributeError, RecursionError):
+        return False
+    if known and version != VERSION:
+        raise InvalidInput(
+            f"{path} is a journal of version {excerpt(version)}",
+            expected=f"version {VERSION}",
+            advice="run the experiment again, into another file",
+        )
+    return bool(known)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder that may be there already."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInput(f"cannot make {folder}: {error.strerror}", advice="choose another place") from None
 
 
 def line_of(trace: Trace, scores: Mapping[str, Any] | None = None) -> bytes:
@@ -195,10 +223,6 @@ def trace_of(line: Mapping[str, Any]) -> Trace:
 
     Raises:
         InvalidTrace: The line does not hold a trace.
-
-    >>> trace_of({})
-    Traceback (most recent call last):
-    zoolab.errors.InvalidTrace: a run of a journal: KeyError: 'events'; expected a run as zoolab writes it
     """
     with _reading_a_line():
         return read_all(Trace(), line["events"])
@@ -222,32 +246,30 @@ def summary_of(line: Mapping[str, Any]) -> dict[str, Any]:
     with _reading_a_line():
         events, scores = line["events"], line.get("scores")
         steps = [event for event in events if event["event"] == "step"]
+        records = [step["record"] for step in steps]
         kinds = Counter(step["kind"] for step in steps)
         end, usages = events[-1], list(_usages(steps))
+        last = records[-1] if records else {}
+        said = None
+        if last.get("type") == "reply":
+            # The text of the final reply, which may stand in the message that it became.
+            messages = {event["id"]: event["message"] for event in events if event["event"] == "message"}
+            said = Reply(last["message"] if "message" in last else messages[steps[-1]["append"][-1]]).text
         return {
             "run_id": line.get("run"),
             **events[0]["meta"],
             "outcome": end["outcome"],
             "error": end["error"],
-            "said": _said(events, steps),
+            "said": said,
             "turns": kinds["request"],
             "steps": len(steps),
             "calls": kinds["validate"],
-            "errors": sum(_went_wrong(step["record"]) for step in steps),
+            "errors": sum(record.get("ok") is False or bool(record.get("error")) for record in records),
             "duration_ms": None if end["t"] is None else round(end["t"] * 1e3, 3),
             "tokens_in": _total(usages, "prompt_tokens"),
             "tokens_out": _total(usages, "completion_tokens"),
             **(scores if isinstance(scores, dict) else {}),
         }
-
-
-def _said(events: list[Any], steps: list[Any]) -> str | None:
-    """The text of the final reply, which may stand in the message that it became."""
-    last = steps[-1]["record"] if steps else {}
-    if last.get("type") != "reply":
-        return None
-    messages = {event["id"]: event["message"] for event in events if event["event"] == "message"}
-    return Reply(last["message"] if "message" in last else messages[steps[-1]["append"][-1]]).text
 
 
 def _usages(steps: list[Any]) -> Iterator[Any]:
@@ -258,10 +280,6 @@ def _usages(steps: list[Any]) -> Iterator[Any]:
             yield (step.get("reply") or record).get("usage")
         if record.get("trace"):
             yield from _usages([event for event in record["trace"] if event["event"] == "step"])
-
-
-def _went_wrong(record: Any) -> bool:
-    return record.get("ok") is False or bool(record.get("error"))
 
 
 def _total(usages: list[Any], name: str) -> int | None:
@@ -278,87 +296,3 @@ def _reading_a_line() -> Generator[None]:
         raise InvalidTrace(
             f"a run of a journal: {type(error).__name__}: {error}", expected="a run as zoolab writes it"
         ) from None
-
-
-def check_header(path: Path) -> None:
-    """Raise `InvalidInput` where a file is no journal.
-
-    >>> check_header(Path(__file__))
-    Traceback (most recent call last):
-    zoolab.errors.InvalidInput: ...journal.py is not the journal of an experiment; choose another file
-    """
-    if not check_version(path):
-        raise InvalidInput(f"{path} is not the journal of an experiment", advice="choose another file")
-
-
-def check_version(path: Path) -> bool:
-    """Whether a file is a journal. Raises `InvalidInput` if it is one of another version.
-
-    >>> check_version(Path(__file__))
-    False
-    """
-    try:
-        with path.open("rb") as file:
-            first = json.loads(file.readline(1 << 16))
-            known, version = first.get("format") == FORMAT, first.get("version")
-    except OSError as error:
-        raise InvalidInput(f"cannot read {path}: {error.strerror}", expected="a journal") from None
-    except (ValueError, AttributeError, RecursionError):
-        return False
-    if known and version != VERSION:
-        raise InvalidInput(
-            f"{path} is a journal of version {excerpt(version)}",
-            expected=f"version {VERSION}",
-            advice="run the experiment again, into another file",
-        )
-    return bool(known)
-
-
-def make_folder(folder: Path) -> None:
-    """Make a folder that may be there already.
-
-    >>> make_folder(Path(__file__) / "sub")
-    Traceback (most recent call last):
-    zoolab.errors.InvalidInput: cannot make ...sub: Not a directory; choose another place
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidInput(f"cannot make {folder}: {error.strerror}", advice="choose another place") from None
-
-
-def _opened(path: Path) -> BinaryIO:
-    try:
-        return path.open("a+b", buffering=0)
-    except OSError as error:
-        raise InvalidInput(f"cannot write {path}: {error.strerror}", advice="choose another place") from None
-
-
-def _write(file: BinaryIO, data: bytes, path: Path) -> None:
-    """A full disk may take a part of it; the rest is tried once more, and then it is an error."""
-    try:
-        left = memoryview(data)
-        while left:
-            left = left[file.write(left) :]
-    except OSError as error:
-        raise InvalidInput(f"cannot write {path}: {error.strerror}", advice="make room, and resume") from None
-
-
-def _places(path: Path) -> Iterator[tuple[str, int]]:
-    with path.open("rb") as file:
-        place = 0
-        for line in file:
-            found = _RUN.match(line)
-            if found and line.endswith(b"\n"):
-                yield found[1].decode(), place
-            place += len(line)
-
-
-def _parsed(line: bytes, path: Path) -> dict[str, Any]:
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise InvalidTrace(f"{path.name}: {error}", expected=_EXPECTED) from None
-    if not isinstance(value, dict):
-        raise InvalidTrace(f"{path.name}: {excerpt(value)}", expected=_EXPECTED)
-    return value

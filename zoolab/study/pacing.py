@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import random
+import re
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from copy import copy, deepcopy
+from dataclasses import astuple, dataclass, field, replace
 from email.utils import parsedate_to_datetime
 from inspect import Parameter, signature
 from pathlib import Path
@@ -28,22 +28,7 @@ from zoolab.study.cases import Case
 from zoolab.tokens import counted, tokens_in
 from zoolab.trace.codec import decode_reply, encode_plain
 
-__all__ = [
-    "Asking",
-    "Budget",
-    "BudgetSpent",
-    "Counter",
-    "Ledger",
-    "Pace",
-    "ReplyCache",
-    "Spent",
-    "Terms",
-    "key_of",
-    "maker_of",
-    "patience",
-    "without_own_retries",
-]
-
+_KEY = re.compile(rb'\{"key":"([^"]*)"')
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 60.0
 #: Whoever asks for more patience than this is not waited for.
 _LONGEST_RETRY_AFTER = 600.0
@@ -67,7 +52,7 @@ class Pace:
     retries: int = 5
 
     def __post_init__(self) -> None:
-        _check(self, "requests", "tokens")
+        _check_above_0(self)
         if type(self.retries) is not int or self.retries < 0:
             raise InvalidInput(f"Pace(retries={self.retries})", expected="0 or more")
 
@@ -87,7 +72,14 @@ class Budget:
     tokens: float | None = None
 
     def __post_init__(self) -> None:
-        _check(self, "requests", "tokens")
+        _check_above_0(self)
+
+
+def _check_above_0(record: Pace | Budget) -> None:
+    for name in ("requests", "tokens"):
+        value = getattr(record, name)
+        if value is not None and not value > 0:
+            raise InvalidInput(f"{type(record).__name__}({name}={value})", expected="a number above 0")
 
 
 class BudgetSpent(ModelError):
@@ -106,14 +98,16 @@ class Spent:
     def reserve(self, now: float, tokens: float, pace: Pace, budget: Budget) -> tuple[float, Spent]:
         """When a request of about so many tokens may be made, and what is spent then.
 
-        >>> at, spent = Spent().reserve(100.0, 10, Pace(requests=60), Budget())
-        >>> at, spent.reserve(100.0, 10, Pace(requests=60), Budget())[0]
-        (100.0, 101.0)
-
         Raises:
             BudgetSpent: It may not.
         """
-        _check_budget(self, tokens, budget)
+        over = ""
+        if budget.requests is not None and self.requests + 1 > budget.requests:
+            over = f"{budget.requests:,.0f} request{'s' * (budget.requests != 1)}"
+        elif budget.tokens is not None and self.tokens + tokens > budget.tokens:
+            over = f"{budget.tokens:,.0f} tokens"
+        if over:
+            raise BudgetSpent(f"the budget of {over} is spent", advice="go on with the same journal")
         at = max(now, self.next_request, self.next_token)
         after_request = at + 60 / pace.requests if pace.requests else 0.0
         after_tokens = at + tokens * 60 / pace.tokens if pace.tokens else 0.0
@@ -126,15 +120,7 @@ class Spent:
 
 
 class Ledger:
-    """What all workers have spent together, in a file that one of them holds at a time.
-
-    >>> import tempfile
-    >>> ledger = Ledger(Path(tempfile.mkdtemp()) / "ledger", Pace(), Budget(requests=1))
-    >>> ledger.reserve(10)
-    >>> ledger.reserve(10)
-    Traceback (most recent call last):
-    zoolab.study.pacing.BudgetSpent: the budget of 1 request is spent; ...
-    """
+    """What all workers have spent together, in a file that one of them holds at a time."""
 
     def __init__(self, path: Path, pace: Pace, budget: Budget) -> None:
         self._path, self._pace, self._budget = path, pace, budget
@@ -147,37 +133,27 @@ class Ledger:
         Raises:
             BudgetSpent: It may not.
         """
-        if self.counts:
-            at = self._change(lambda spent: spent.reserve(time.time(), tokens, self._pace, self._budget))
-            time.sleep(max(0.0, at - time.time()))
+        at = self._change(lambda spent: spent.reserve(time.time(), tokens, self._pace, self._budget))
+        time.sleep(max(0.0, at - time.time()))
 
     def settle(self, tokens: float) -> None:
         """Say how many tokens more, or fewer, it took."""
-        if self.counts and tokens:
+        if tokens:
             self._change(lambda spent: (0.0, spent.settle(tokens, self._pace)))
 
     def _change(self, change: Callable[[Spent], tuple[float, Spent]]) -> float:
         with locked(self._path.with_name(f"{self._path.name}.lock")):
-            at, spent = change(self._read())
-            told = (spent.requests, spent.tokens, spent.next_request, spent.next_token)
-            self._path.write_text(json.dumps(told), encoding="utf-8")
+            try:
+                spent = Spent(*json.loads(self._path.read_text(encoding="utf-8")))
+            except (OSError, ValueError, TypeError):
+                spent = Spent()
+            at, spent = change(spent)
+            self._path.write_text(json.dumps(astuple(spent)), encoding="utf-8")
         return at
-
-    def _read(self) -> Spent:
-        try:
-            return Spent(*json.loads(self._path.read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError):
-            return Spent()
 
 
 def patience(error: Exception, attempt: int, jitter: Callable[[float, float], float]) -> float | None:
-    """Seconds to wait before asking again; None where that would not help.
-
-    >>> failed = ModelError("it broke")
-    >>> failed.__cause__ = TimeoutError()
-    >>> patience(failed, 2, max), patience(ModelError("a script has ended"), 0, max)
-    (2.0, None)
-    """
+    """Seconds to wait before asking again; None where that would not help."""
     cause = error.__cause__ or error.__context__ or error
     if not _passes(cause):
         return None
@@ -221,33 +197,10 @@ def _passes(cause: BaseException) -> bool:
     return bool(names & {"APIConnectionError", "TransportError", "StreamError"})
 
 
-def _check_budget(spent: Spent, tokens: float, budget: Budget) -> None:
-    over = None
-    if budget.requests is not None and spent.requests + 1 > budget.requests:
-        over = f"{budget.requests:,.0f} request{'s' * (budget.requests != 1)}"
-    elif budget.tokens is not None and spent.tokens + tokens > budget.tokens:
-        over = f"{budget.tokens:,.0f} tokens"
-    if over:
-        raise BudgetSpent(f"the budget of {over} is spent", advice="go on with the same journal")
-
-
-def _check(record: Pace | Budget, *names: str) -> None:
-    for name in names:
-        value = getattr(record, name)
-        if value is not None and not value > 0:
-            what = f"{type(record).__name__}({name}={value})"
-            raise InvalidInput(what, expected="a number above 0")
-
-
 class ReplyCache:
     """Replies by key, in a JSONL file that several workers share; each sees what the others add.
 
     A reply that two threads of a process want at once is asked for once.
-
-    >>> import tempfile
-    >>> cache = ReplyCache(Path(tempfile.mkdtemp()) / "cache.jsonl")
-    >>> cache.get("k"), cache.put("k", Reply({"role": "assistant", "content": "Hi"})), cache.get("k").text
-    (None, None, 'Hi')
     """
 
     def __init__(self, path: Path) -> None:
@@ -260,11 +213,17 @@ class ReplyCache:
     def get(self, key: str) -> Reply | None:
         """The reply, if somebody has it already."""
         with self._lock:
-            place = self._places.get(key)
-            if place is None:
+            if key not in self._places:
                 self._look()
-                place = self._places.get(key)
-        return None if place is None else self._reply_at(place)
+            place = self._places.get(key)
+        if place is None:
+            return None
+        with self._path.open("rb") as file:
+            file.seek(place)
+            try:
+                return decode_reply(json.loads(file.readline())["reply"])
+            except (ValueError, LookupError, TypeError, InvalidTrace):
+                return None
 
     def put(self, key: str, reply: Reply) -> None:
         """Keep a reply."""
@@ -290,37 +249,17 @@ class ReplyCache:
             for line in file:
                 if not line.endswith(b"\n"):
                     return
-                key = _key_in(line)
-                if key is not None:
-                    self._places.setdefault(key, self._read)
+                if found := _KEY.match(line):
+                    self._places.setdefault(found[1].decode("ascii", "replace"), self._read)
                 self._read += len(line)
-
-    def _reply_at(self, place: int) -> Reply | None:
-        with self._path.open("rb") as file:
-            file.seek(place)
-            try:
-                return decode_reply(json.loads(file.readline())["reply"])
-            except (ValueError, LookupError, TypeError, InvalidTrace):
-                return None
 
 
 def key_of(request: Request, model: Any, name: str, draw: object) -> str:
-    """What is asked, and of whom; `draw` tells answers apart that were asked for more than once.
-
-    >>> asked = Request([{"role": "user", "content": "Hi"}])
-    >>> key_of(asked, None, "tiny", 0) == key_of(asked, None, "tiny", 1)
-    False
-    """
+    """What is asked, and of whom; `draw` tells answers apart that were asked for more than once."""
     said = about(model)
     sent = said.body(request) if said.body else request.body(**said.settings)
     who = [type(model).__name__, name, said.model, str(getattr(said.client, "base_url", ""))]
     return digest(encode([*map(str, who), RequestKeys().of(sent), str(draw)]))
-
-
-def _key_in(line: bytes) -> str | None:
-    start = len(b'{"key":"')
-    end = line.find(b'"', start)
-    return line[start:end].decode("ascii", "replace") if line.startswith(b'{"key":"') else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,14 +273,41 @@ class Terms:
     seed: int = 0
 
 
-class Counter:
-    """What a worker asks through: the ledger and the cache of its terms."""
+class Asker:
+    """Asks models on the terms of an experiment: what the walks of a worker share."""
 
     def __init__(self, terms: Terms) -> None:
         self.terms = terms
-        self.ledger = Ledger(terms.folder / "ledger", terms.pace, terms.budget)
-        here = terms.cache is not None and terms.cache.parent.is_dir()
-        self.cache = ReplyCache(terms.cache) if here and terms.cache is not None else None
+        self._ledger = Ledger(terms.folder / "ledger", terms.pace, terms.budget)
+        reachable = terms.cache is not None and terms.cache.parent.is_dir()
+        self.cache = ReplyCache(terms.cache) if terms.cache is not None and reachable else None
+
+    def ask(self, model: Callable[[Request], Reply], request: Request) -> Reply:
+        """Ask, and ask again after a pause as long as that may help."""
+        attempt = 0
+        while True:
+            try:
+                return self._counted(model, request) if self._ledger.counts else model(request)
+            except BudgetSpent:
+                raise
+            except (ModelError, TimeoutError, ConnectionError) as error:
+                again = attempt < self.terms.pace.retries
+                wait = patience(error, attempt, random.uniform) if again else None
+                if wait is None:
+                    raise
+            attempt += 1
+            time.sleep(wait)
+
+    def _counted(self, model: Callable[[Request], Reply], request: Request) -> Reply:
+        thought = tokens_in(request.prefix, request.tools)
+        self._ledger.reserve(thought)
+        reply = model(request)
+        counts = [counted(reply.usage, name) for name in ("prompt_tokens", "completion_tokens")]
+        known = [count for count in counts if count is not None]
+        # As the endpoint counted, or as they are estimated.
+        took = sum(known) if known else thought + tokens_in([reply.message])
+        self._ledger.settle(took - thought)
+        return reply
 
 
 class Asking(Wrapper):
@@ -352,120 +318,64 @@ class Asking(Wrapper):
     `deterministic` and its temperature is 0; variants of a case do, where they ask the same.
     """
 
-    def __init__(self, model: Callable[[Request], Reply], name: str, counter: Counter, repeat: int) -> None:
+    def __init__(self, model: Callable[[Request], Reply], name: str, asker: Asker, repeat: int) -> None:
         super().__init__(model)
-        self._name = name
-        self._counter = counter
-        self._repeat = repeat
-        real = counter.cache is not None and about(model).made == "recorded"
-        self._cache = counter.cache if real else None
-        self._once = self._counted if counter.ledger.counts else model
+        self._name, self._asker, self._repeat = name, asker, repeat
+        said = about(model)
+        self._cache = asker.cache if said.made == "recorded" else None
         # What each walk asks for: found here, it need not be missed first.
-        self.calls, self.equip = about(model).calls, about(model).equip
+        self.calls, self.equip = said.calls, said.equip
 
     def __call__(self, request: Request) -> Reply:
         cache = self._cache
         if cache is None:
-            return self._ask(request)
-        key = key_of(request, self._inner, self._name, self._draw(request))
+            return self._asker.ask(self._inner, request)
+        said = about(self._inner)
+        same = said.deterministic and {**said.settings, **request.settings}.get("temperature") == 0
+        draw = "" if same else (self._asker.terms.seed, self._repeat)
+        key = key_of(request, self._inner, self._name, draw)
         with cache.alone(key):
             reply = cache.get(key)
             if reply is None:
-                reply = self._ask(request)
+                reply = self._asker.ask(self._inner, request)
                 cache.put(key, reply)
         return reply
-
-    def _draw(self, request: Request) -> object:
-        settings = {**about(self._inner).settings, **request.settings}
-        same = about(self._inner).deterministic and settings.get("temperature") == 0
-        return "" if same else (self._counter.terms.seed, self._repeat)
-
-    def _ask(self, request: Request) -> Reply:
-        """Ask, and ask again after a pause as long as that may help."""
-        attempt = 0
-        while True:
-            try:
-                return self._once(request)
-            except BudgetSpent:
-                raise
-            except (ModelError, TimeoutError, ConnectionError) as error:
-                again = attempt < self._counter.terms.pace.retries
-                wait = patience(error, attempt, random.uniform) if again else None
-                if wait is None:
-                    raise
-            attempt += 1
-            time.sleep(wait)
-
-    def _counted(self, request: Request) -> Reply:
-        ledger, thought = self._counter.ledger, tokens_in(request.prefix, request.tools)
-        ledger.reserve(thought)
-        reply: Reply = self._inner(request)
-        ledger.settle(_tokens_of(reply, thought) - thought)
-        return reply
-
-
-def without_own_retries(model: Any) -> Any:
-    """The model with a client that asks once: pauses and budgets are kept here.
-
-    >>> without_own_retries(print) is print
-    True
-    """
-    client: Any = about(model).client
-    if not getattr(client, "max_retries", 0) or not hasattr(client, "with_options"):
-        return model
-    patient = copy.copy(model)
-    patient.client = client.with_options(max_retries=0)
-    return patient
-
-
-def _tokens_of(reply: Reply, sent: float) -> float:
-    """As the endpoint counted, or as they are estimated."""
-    counts = [counted(reply.usage, name) for name in ("prompt_tokens", "completion_tokens")]
-    known = [count for count in counts if count is not None]
-    return sum(known) if known else sent + tokens_in([reply.message])
 
 
 def maker_of(model: Any) -> Callable[[int, Case], Any]:
     """Makes the model of a run. A factory takes `seed`, `case`, both or nothing; a script begins anew.
 
-    >>> maker = maker_of(lambda seed: Scripted([str(seed)]))
-    >>> from zoolab import Request
-    >>> maker(7, Case("1", "Hi"))(Request([])).text
-    '7'
+    A real model that a factory makes from nothing is made once.
     """
-    if isinstance(model, Scripted):
-        return lambda _seed, _case: _fresh(model)
-    wanted = _wanted_by(model)
-    if wanted is None:
-        ready = without_own_retries(model)
-        return lambda _seed, _case: ready
-    return _Maker(model, wanted)
+    wanted = None if isinstance(model, Scripted) else _wanted_by(model)
+    kept = None if wanted is not None or isinstance(model, Scripted) else _without_own_retries(model)
+
+    def make(seed: int, case: Case) -> Any:
+        nonlocal kept
+        if kept is not None:
+            return kept
+        if wanted is None:
+            try:
+                return deepcopy(model)
+            except TypeError:  # a script from a generator is read once
+                return model
+        given = {"seed": seed, "case": case}
+        made = _without_own_retries(model(**{name: given[name] for name in wanted}))
+        if not wanted and about(made).made == "recorded":
+            kept = made
+        return made
+
+    return make
 
 
-class _Maker:
-    """Calls a factory for each run; a real model that it makes from nothing is made once."""
-
-    def __init__(self, factory: Any, wanted: tuple[str, ...]) -> None:
-        self._factory, self._wanted = factory, wanted
-        self._kept: Any = None
-
-    def __call__(self, seed: int, case: Case) -> Any:
-        if self._kept is not None:
-            return self._kept
-        if self._wanted:
-            given = {"seed": seed, "case": case}
-            return without_own_retries(self._factory(**{name: given[name] for name in self._wanted}))
-        model = without_own_retries(self._factory())
-        if about(model).made == "recorded":
-            self._kept = model
+def _without_own_retries(model: Any) -> Any:
+    """The model with a client that asks once: pauses and budgets are kept here."""
+    client: Any = about(model).client
+    if not getattr(client, "max_retries", 0) or not hasattr(client, "with_options"):
         return model
-
-
-def _fresh(model: Scripted) -> Scripted:
-    try:
-        return deepcopy(model)
-    except TypeError:  # a script from a generator is read once
-        return model
+    patient = copy(model)
+    patient.client = client.with_options(max_retries=0)
+    return patient
 
 
 def _wanted_by(model: Any) -> tuple[str, ...] | None:

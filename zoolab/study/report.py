@@ -5,21 +5,22 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import InvalidInput
 from zoolab.plots import AblationDisplay, ErrorTaxonomyDisplay
-from zoolab.study.comparison import compare_runs
+from zoolab.study.comparison import Comparison, compare_runs
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Missing", "render_report"]
-
 _MOST_ROWS, _MOST_NAMED, _MOST_RUNS_DRAWN, _LONGEST = 200, 5, 2_000, 300
-_NOT_SCORES = {"run_id", "case_id", "variant", "model", "repeat", "seed", "expected_tool", "said", "error"}
+_NOT_SCORES = {
+    *("run_id", "case_id", "variant", "model", "repeat", "seed"),
+    *("expected_tool", "outcome", "said", "error"),
+}
 _STYLE = """
 :root { color-scheme: light dark; }
 body { font: 15px/1.5 system-ui, sans-serif; color: light-dark(#222, #ddd); }
@@ -33,20 +34,13 @@ img { max-width: 100%; background: #fff; } .wide { overflow-x: auto; }
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """The runs that are not done, each as case, variant, model and repeat, and why they are not."""
-
-    runs: Sequence[tuple[object, ...]] = ()
-    why: str = ""
-
-
 def render_report(
     summary: pd.DataFrame,
     steps: Callable[[], pd.DataFrame],
-    title: str = "Experiment",
-    subtitle: str = "",
-    missing: Missing = Missing(),
+    title: str,
+    subtitle: str,
+    missing: Sequence[tuple[object, ...]],
+    why: str,
 ) -> str:
     """The page of an experiment, from its summary. Whatever models have said is escaped.
 
@@ -55,27 +49,20 @@ def render_report(
         steps: Gives the data frame with one row a step; it is only asked for if it is drawn.
         title: The heading.
         subtitle: The sentence below it.
-        missing: The runs that are not done.
-
-    >>> from zoolab import Scripted, experiment
-    >>> done = experiment(["<script>"], models={"m": Scripted(["<script>"])}, progress=False)
-    >>> page = render_report(done.summary, lambda: done.frame, "<script>")
-    >>> page.startswith("<!doctype html>"), "<script>" in page
-    (True, False)
+        missing: The runs that are not done, each as case, variant, model and repeat.
+        why: Why they are not.
     """
     sections = [
         f"<h1>{escape(title)}</h1><p>{escape(subtitle)}</p>",
-        _section("How runs ended", _counted(summary, "outcome")),
+        _section("How runs ended", _counted(summary)),
     ]
     if len(summary):
         sections += _rates(summary)
         sections.append(_section("Scores and costs, on average", _averages(summary)))
     sections.append(_errors(summary, steps))
-    if missing.runs:
-        table = _table(("case", "variant", "model", "repeat"), missing.runs[:_MOST_ROWS])
-        sections.append(
-            _section("Not done", f"<p>{len(missing.runs)} runs. {escape(missing.why)}</p>{table}")
-        )
+    if missing:
+        table = _table(("case", "variant", "model", "repeat"), missing[:_MOST_ROWS])
+        sections.append(_section("Not done", f"<p>{len(missing)} runs. {escape(why)}</p>{table}"))
     body = "\n".join(section for section in sections if section)
     head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
     safe = '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
@@ -88,26 +75,21 @@ def _rates(summary: pd.DataFrame) -> list[str]:
     """A plot for each model, and what may be said of the differences."""
     if "success" not in summary or summary["success"].isna().all():
         return [_section("Success", '<p class="no">No case says what would be right.</p>')]
+    decisive: list[Comparison] = []
+    with suppress(InvalidInput):
+        decisive = [comparison for comparison in compare_runs(summary) if comparison.decisive]
     found: list[str] = []
-    decisive = _decisive(summary)
     for model, runs in summary[summary["success"].notna()].groupby("model", sort=False):
-        ones = {variant for within, variant in decisive if within in ("", str(model))}
-        display = AblationDisplay.from_frame(runs, decisive=ones)
-        found.append(
-            _section(f"Success with {model}", _image(display, f"success of each variant with {model}"))
+        # A model that is the only one has no name in a comparison.
+        ones = {comparison.b for comparison in decisive if comparison.within in ("", str(model))}
+        picture = _image(
+            AblationDisplay.from_frame(runs, decisive=ones), f"success of each variant with {model}"
         )
+        found.append(_section(f"Success with {model}", picture))
     for by in ("variant", "model"):
         if summary[by].nunique() > 1:
             found.append(_section(f"Is one {by} better?", _comparisons(summary, by)))
     return found
-
-
-def _decisive(summary: pd.DataFrame) -> set[tuple[str, str]]:
-    """Each model and variant that the table calls decisive; a model that is the only one has no name."""
-    try:
-        return {(c.within, c.b) for c in compare_runs(summary) if c.decisive}
-    except InvalidInput:
-        return set()
 
 
 def _comparisons(summary: pd.DataFrame, by: str) -> str:
@@ -136,24 +118,19 @@ def _comparisons(summary: pd.DataFrame, by: str) -> str:
 def _averages(summary: pd.DataFrame) -> str:
     import pandas as pd
 
-    names = [name for name in summary if name not in _NOT_SCORES and name != "outcome"]
-    numbers = {name: pd.to_numeric(summary[name], errors="coerce") for name in names}
-    known = pd.DataFrame({name: values for name, values in numbers.items() if values.notna().any()})
-    means = known.groupby([summary["model"], summary["variant"]], sort=False).mean()
-    rows = [
-        (*place, *(_number(value) for value in row))
-        for place, row in zip(means.index, means.values, strict=True)
-    ]
+    names = [name for name in summary if name not in _NOT_SCORES]
+    numbers = summary[names].apply(pd.to_numeric, errors="coerce").dropna(axis=1, how="all")
+    means = numbers.groupby([summary["model"], summary["variant"]], sort=False).mean()
+    rows = [(*place, *map(_number, row)) for place, row in zip(means.index, means.values, strict=True)]
     return _table(("model", "variant", *means.columns), rows)
 
 
-def _counted(summary: pd.DataFrame, by: str) -> str:
+def _counted(summary: pd.DataFrame) -> str:
     if not len(summary):
         return '<p class="no">No run is done.</p>'
-    counts = summary.groupby(["model", "variant", by], sort=False).size()
-    return _table(
-        ("model", "variant", by, "runs"), [(*_as_tuple(place), count) for place, count in counts.items()]
-    )
+    names = ("model", "variant", "outcome")
+    counts = summary.groupby([*names], sort=False).size().reset_index()
+    return _table((*names, "runs"), counts.itertuples(index=False))
 
 
 def _errors(summary: pd.DataFrame, steps: Callable[[], pd.DataFrame]) -> str:
@@ -169,23 +146,20 @@ def _errors(summary: pd.DataFrame, steps: Callable[[], pd.DataFrame]) -> str:
 
 
 def _alike(summary: pd.DataFrame, outcome: str | None, error: str) -> list[tuple[object, ...]]:
-    """Runs with the same error in one row, those with the most first."""
+    """Runs with the same error in one row, those with the most first; some of their cases are named."""
     if error not in summary:
         return []
     found: dict[tuple[str, ...], list[str]] = {}
     for run in summary[summary[error].notna()].to_dict("records"):
         end = str(run[outcome]) if outcome else "not scored"
-        place = (str(run["variant"]), str(run["model"]), end, str(run[error]))
-        found.setdefault(place, []).append(str(run["case_id"]))
-    rows = sorted(found.items(), key=lambda row: -len(row[1]))
-    return [(*place, len(cases), _some(cases)) for place, cases in rows[:_MOST_ROWS]]
-
-
-def _some(cases: list[str]) -> str:
-    """A few of the cases by name, and how many more there are."""
-    names = list(dict.fromkeys(cases))
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return ", ".join(names[:_MOST_NAMED]) + more
+        key = (str(run["variant"]), str(run["model"]), end, str(run[error]))
+        found.setdefault(key, []).append(str(run["case_id"]))
+    rows: list[tuple[object, ...]] = []
+    for place, cases in sorted(found.items(), key=lambda row: -len(row[1]))[:_MOST_ROWS]:
+        names = list(dict.fromkeys(cases))
+        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+        rows.append((*place, len(cases), ", ".join(names[:_MOST_NAMED]) + more))
+    return rows
 
 
 def _image(display: Any, words: str) -> str:
@@ -202,7 +176,7 @@ def _section(title: str, content: str) -> str:
     return f"<section><h2>{escape(title)}</h2>{content}</section>"
 
 
-def _table(head: Iterable[object], rows: Sequence[Iterable[object]]) -> str:
+def _table(head: Iterable[object], rows: Iterable[Iterable[object]]) -> str:
     lines = [f"<tr>{''.join(f'<td>{_cell(cell)}</td>' for cell in row)}</tr>" for row in rows]
     names = "".join(f"<th>{_cell(name)}</th>" for name in head)
     return f'<div class="wide"><table><tr>{names}</tr>{"".join(lines)}</table></div>'
@@ -211,10 +185,6 @@ def _table(head: Iterable[object], rows: Sequence[Iterable[object]]) -> str:
 def _cell(value: object) -> str:
     text = str(value)
     return escape(text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…")
-
-
-def _as_tuple(place: Any) -> tuple[Any, ...]:
-    return tuple(place)
 
 
 def _number(value: float) -> str:

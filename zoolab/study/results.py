@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from zoolab.plots import AblationDisplay
 
-__all__ = ["Experiment", "Traces"]
-
 _FIRST = ("run_id", "case_id", "variant", "model", "repeat", "seed", "expected_tool")
 
 
@@ -42,7 +40,7 @@ class Traces(Sequence[Trace]):
         return len(self._places)
 
     def __iter__(self) -> Iterator[Trace]:
-        return map(self._trace, self._reader.at(self._places))
+        return map(trace_of, self._reader.at(self._places))
 
     @overload
     def __getitem__(self, index: int | str) -> Trace: ...
@@ -54,14 +52,11 @@ class Traces(Sequence[Trace]):
         place = self._of_run.get(index) if isinstance(index, str) else self._places[index]
         if place is None:
             raise InvalidInput(f"there is no run {excerpt(index)}", expected="a run_id of the summary")
-        return self._trace(next(self._reader.at([place])))
+        return trace_of(next(self._reader.at([place])))
 
     @cached_property
     def _of_run(self) -> dict[str, int]:
         return dict(self._reader.runs())
-
-    def _trace(self, line: dict[str, Any]) -> Trace:
-        return trace_of(line)
 
 
 class Experiment:
@@ -116,7 +111,7 @@ class Experiment:
         plan = self._plan
         if plan is None:
             return []
-        return [plan.grid.place(number) for number, place in enumerate(self._all) if place < 0]
+        return [plan.place(number) for number, place in enumerate(self._all) if place < 0]
 
     def case_id(self, number: int) -> str:
         """The id of a case of the plan, by its number, as `unfinished` names it."""
@@ -160,11 +155,11 @@ class Experiment:
     def to_html(self, path: str | Path | None = None, *, title: str = "Experiment") -> str:
         """A page with tables, comparisons and plots that needs nothing else; written to `path`, if given."""
         from zoolab.files import write_whole
-        from zoolab.study.report import Missing, render_report
+        from zoolab.study.report import render_report
 
         left = [(self.case_id(p.case), p.variant, p.model, p.repeat) for p in self.unfinished]
-        told = Missing(left, self.stopped)
-        page = render_report(self.summary, lambda: self.frame, title, f"{repr(self)[1:-1]}.", told)
+        said = f"{repr(self)[1:-1]}."
+        page = render_report(self.summary, lambda: self.frame, title, said, left, self.stopped)
         if path is not None:
             write_whole(Path(path), [page])
         return page

@@ -17,17 +17,14 @@ from zoolab.errors import InvalidInput
 from zoolab.jobs import Jobs, Lost, Workers, pickled
 from zoolab.jsontext import excerpt
 from zoolab.loop.about import about
-from zoolab.study.cases import Scorer, cases_in
-from zoolab.study.design import Card, Plan, derive_seed
+from zoolab.study.cases import Case, Scorer, cases_in
+from zoolab.study.design import Plan, Task
 from zoolab.study.journal import Journal, Reader, check_begin, heal, make_folder
 from zoolab.study.pacing import Budget, Pace, Terms
 from zoolab.study.results import Experiment
 from zoolab.study.scorers import SCORERS
 from zoolab.study.variants import check_described, variants_in
-from zoolab.study.worker import Done, Kit, Worker, crashed, work_in_process
-from zoolab.tools import ToolRegistry
-
-__all__ = ["experiment", "following"]
+from zoolab.study.worker import Done, Kit, Worker, scored_line, trace_for, work_in_process
 
 
 def experiment(
@@ -97,39 +94,81 @@ def experiment(
     check_described(changes, {id(case.tools): case.tools for case in known}.values())
     plan = Plan(known, changes, _models_in(models), repeats, seed)
     scoring = _scorers_in(scorers)
-    home, path = (None, Path(journal)) if journal is not None else _temporary()
+    home = None
+    if journal is None:
+        home = tempfile.TemporaryDirectory(prefix="zoolab-")
+        journal = Path(home.name, "runs.jsonl")
+    path = Path(journal)
     with Journal(path) as book, _shared_folder(path) as folder:
-        places = _places(plan, book)
+        known_runs = dict(Reader(path).runs())
+        #: Where the line of each run begins; -1 where it is not done yet.
+        places = array("q", [-1]) * len(plan)
+        if known_runs:
+            places = array("q", (known_runs.get(plan.run_id(number), -1) for number in range(len(plan))))
         terms = Terms(folder, pace or Pace(), budget or Budget(), _cache_file(cache, path), seed)
         stopped = ""
         with Workers(executor, workers, preload=["zoolab.study.worker"]) as hired:
-            shelf = () if hired.shares_memory else _shelf(plan)
-            kit = Kit(plan.variants, plan.models, scoring, terms, plan.grid, shelf)
-            begin = _beginning(hired, kit, _Cards(plan, shelf))
+            begin = _beginning(hired, plan, scoring, terms)
             jobs = Jobs(hired, begin, tries=tries, window=window, seconds=_seconds_a_run)
             todo = (number for number, place in enumerate(places) if place < 0)
-            with following(len(plan), _count(places), progress) as advance:
-                for done in jobs.run(todo, places.count(-1)):
-                    if isinstance(done, Done) and done.stopped:
-                        stopped = stopped or done.stopped
-                        jobs.stop()
-                    advance(_write(book, plan, scoring, places, done))
+            missing = places.count(-1)
+            with following(len(plan), len(plan) - missing, progress) as advance:
+                for done in jobs.run(todo, missing):
+                    if isinstance(done, Lost):
+                        lines = {done.item: _crashed(plan, scoring, done)}
+                    else:
+                        lines = done.lines
+                        if done.stopped:
+                            stopped = stopped or done.stopped
+                            jobs.stop()
+                    for number, place in zip(lines, book.append([*lines.values()]), strict=True):
+                        places[number] = place
+                    advance(len(lines))
     return Experiment(Reader(path, home), places, plan, stopped)
 
 
-def _beginning(workers: Workers, kit: Kit, cards: _Cards) -> Callable[[Sequence[int]], Future[Done]]:
-    """How a batch of runs begins: threads share the kit, and to processes it is sent."""
+def _beginning(
+    workers: Workers, plan: Plan, scorers: Mapping[str, Scorer], terms: Terms
+) -> Callable[[Sequence[int]], Future[Done]]:
+    """How a batch of runs begins: threads share all there is, to processes it is sent."""
+
+    def handed_out(numbers: Sequence[int]) -> tuple[list[Task], dict[int, Case]]:
+        tasks = [plan.task(number) for number in numbers]
+        cases = {case: plan.cases[case] for case in {task.place.case for task in tasks}}
+        return tasks, cases
+
     if workers.shares_memory:
-        worker = Worker(kit)
-        return lambda numbers: workers.submit(worker.work, numbers, cards(numbers))
+        worker = Worker(Kit(plan.variants, plan.models, scorers, terms))
+        return lambda numbers: workers.submit(worker.work, *handed_out(numbers))
+    uses = Counter(id(case.tools) for case in plan.cases)
+    shared = {id(case.tools): case.tools for case in plan.cases if uses[id(case.tools)] > 1}
+    number_of = {key: number for number, key in enumerate(shared)}
+    kit = Kit(plan.variants, plan.models, scorers, terms, tuple(shared.values()))
     packed = pickled(kit, "what the runs have in common")
-    return lambda numbers: workers.submit(
-        work_in_process, packed, numbers, pickled(cards(numbers), "the cases")
-    )
+
+    def begin(numbers: Sequence[int]) -> Future[Done]:
+        tasks, cases = handed_out(numbers)
+        light = {
+            number: replace(case, tools=number_of.get(id(case.tools), case.tools))
+            for number, case in cases.items()
+        }
+        return workers.submit(work_in_process, packed, pickled((tasks, light), "the cases"))
+
+    return begin
 
 
 def _seconds_a_run(done: Done) -> float:
     return done.seconds / max(1, len(done.lines))
+
+
+def _crashed(plan: Plan, scorers: Mapping[str, Scorer], lost: Lost[int]) -> bytes:
+    """The line of a run that kills whoever does it."""
+    task = plan.task(lost.item)
+    case = plan.cases[task.place.case]
+    why = str(lost.error).splitlines()[0] if str(lost.error) else type(lost.error).__name__
+    trace = trace_for(task, case)
+    trace.outcome, trace.error = "crashed", f"{why} ({lost.times} times)"
+    return scored_line(task, case, trace, scorers)
 
 
 @contextmanager
@@ -142,67 +181,6 @@ def _shared_folder(journal: Path) -> Generator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _temporary() -> tuple[object, Path]:
-    home = tempfile.TemporaryDirectory(prefix="zoolab-")
-    return home, Path(home.name) / "runs.jsonl"
-
-
-def _write(
-    book: Journal, plan: Plan, scorers: Mapping[str, Scorer], places: array[int], done: Done | Lost[int]
-) -> int:
-    """Put down what is done, and where; returns how many runs that is."""
-    if isinstance(done, Lost):
-        places[done.item] = book.append([_crashed(plan, scorers, done)])[0]
-        return 1
-    for number, place in zip(done.lines, book.append([*done.lines.values()]), strict=True):
-        places[number] = place
-    return len(done.lines)
-
-
-def _crashed(plan: Plan, scorers: Mapping[str, Scorer], lost: Lost[int]) -> bytes:
-    place = plan.grid.place(lost.item)
-    case = plan.cases[place.case]
-    seed = derive_seed(plan.seed, case.id, place.variant, place.model, place.repeat)
-    why = str(lost.error).splitlines()[0] if str(lost.error) else type(lost.error).__name__
-    return crashed(case, place, plan.run_id(lost.item), seed, f"{why} ({lost.times} times)", scorers)
-
-
-class _Cards:
-    """The cases of some runs as they are handed out; tools on the shelf do not travel with them."""
-
-    def __init__(self, plan: Plan, shelf: Sequence[ToolRegistry]) -> None:
-        self._plan = plan
-        self._stands = {id(tools): at for at, tools in enumerate(shelf)}
-
-    def __call__(self, numbers: Sequence[int]) -> dict[int, Card]:
-        a_case = len(self._plan.grid)
-        return {case: self._card(case) for case in sorted({number // a_case for number in numbers})}
-
-    def _card(self, number: int) -> Card:
-        case, digest = self._plan.cases[number], self._plan.digest(number)
-        at = self._stands.get(id(case.tools))
-        return Card(case if at is None else replace(case, tools=()), digest, at)
-
-
-def _shelf(plan: Plan) -> tuple[ToolRegistry, ...]:
-    """The tools that several cases share."""
-    uses = Counter(id(case.tools) for case in plan.cases)
-    shared = {id(case.tools): case.tools for case in plan.cases if uses[id(case.tools)] > 1}
-    return tuple(shared.values())
-
-
-def _places(plan: Plan, book: Journal) -> array[int]:
-    """Where the line of each run begins; -1 where it is not done yet."""
-    known = dict(book.runs())
-    if not known:
-        return array("q", [-1]) * len(plan)
-    return array("q", (known.get(plan.run_id(number), -1) for number in range(len(plan))))
-
-
-def _count(places: array[int]) -> int:
-    return len(places) - places.count(-1)
 
 
 def _cache_file(cache: bool | str | Path, journal: Path) -> Path | None:
@@ -218,7 +196,9 @@ def _cache_file(cache: bool | str | Path, journal: Path) -> Path | None:
 
 
 def _models_in(given: Any) -> Mapping[str, Any]:
-    models = given if isinstance(given, Mapping) else {} if given is None else {_name_of(given): given}
+    models = {} if given is None else given
+    if not isinstance(models, Mapping):
+        models = {models if isinstance(models, str) else about(models).name: models}
     wrong = next((name for name, model in models.items() if not callable(model)), None)
     if not models or wrong is not None:
         what = "there are no models" if wrong is None else f"the model {excerpt(wrong)} cannot be called"
@@ -226,36 +206,23 @@ def _models_in(given: Any) -> Mapping[str, Any]:
     return {str(name): model for name, model in models.items()}
 
 
-def _name_of(model: Any) -> str:
-    return model if isinstance(model, str) else about(model).name
-
-
 def _scorers_in(given: Any) -> Mapping[str, Scorer]:
     if given is None:
         return dict(SCORERS)
-    named = given if isinstance(given, Mapping) else {_scorer_name(s): s for s in _listed(given)}
+    named = given
+    if not isinstance(given, Mapping):
+        listed = [given] if callable(given) or isinstance(given, str) else list(given)
+        scorers = [SCORERS.get(each, each) if isinstance(each, str) else each for each in listed]
+        named = {getattr(each, "__name__", None) or type(each).__name__: each for each in scorers}
     wrong = next((scorer for scorer in named.values() if not callable(scorer)), None)
     if wrong is not None:
         raise InvalidInput(f"a scorer is {excerpt(wrong)}", expected=f"a function, or {', '.join(SCORERS)}")
     return {str(name): scorer for name, scorer in named.items()}
 
 
-def _listed(given: Any) -> list[Any]:
-    members = [given] if callable(given) or isinstance(given, str) else list(given)
-    return [SCORERS.get(member, member) if isinstance(member, str) else member for member in members]
-
-
-def _scorer_name(scorer: Any) -> str:
-    return str(getattr(scorer, "__name__", None) or type(scorer).__name__)
-
-
 @contextmanager
 def following(total: int, done: int, shown: bool) -> Generator[Callable[[int], None]]:
-    """Show a bar while this holds; what it gives is told how many more runs are done.
-
-    >>> with following(2, 0, shown=False) as advance:
-    ...     advance(2)
-    """
+    """Show a bar while this holds; what it gives is told how many more runs are done."""
     if not shown:
         yield lambda _runs: None
         return
@@ -264,10 +231,7 @@ def following(total: int, done: int, shown: bool) -> Generator[Callable[[int], N
 
     columns = (TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     console = Console(stderr=True)
-    with Progress(*columns, console=console, refresh_per_second=4, disable=not _is_watched(console)) as bar:
+    watched = console.is_terminal or console.is_jupyter
+    with Progress(*columns, console=console, refresh_per_second=4, disable=not watched) as bar:
         task = bar.add_task("runs", total=total, completed=done)
         yield lambda runs: bar.advance(task, runs)
-
-
-def _is_watched(console: object) -> bool:
-    return bool(getattr(console, "is_terminal", False) or getattr(console, "is_jupyter", False))

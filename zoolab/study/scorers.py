@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -35,17 +35,6 @@ from zoolab.study.cases import UNSAID, Run, Score, Scorer, Unsaid
 from zoolab.tokens import Price
 from zoolab.tools import ToolRegistry
 from zoolab.trace.summary import replies_of, tokens_used
-
-__all__ = [
-    "SCORERS",
-    "measure_cost",
-    "score_answer",
-    "score_arguments",
-    "score_recovery",
-    "score_selection",
-    "score_silence",
-    "score_success",
-]
 
 MAX_ANSWER = 100_000
 _NUMBER = re.compile(
@@ -85,28 +74,19 @@ def says(text: str, expected: Any) -> bool:
     """
     text = text[:MAX_ANSWER]
     if isinstance(expected, str):
-        return _names(text, expected)
+        words = " ".join(expected.casefold().split())
+        if not words:
+            return not text.strip()
+        pattern = rf"(?<!\w){re.escape(words)}(?!\w)"
+        return re.search(pattern, " ".join(text.casefold().split())) is not None
     if isinstance(expected, int | float) and not isinstance(expected, bool):
-        return any(math.isclose(found, expected, rel_tol=1e-9) for found in _numbers(text))
+        numbers = (float(n.replace(",", "").replace("\u2212", "-")) for n in _NUMBER.findall(text))
+        return any(math.isclose(number, expected, rel_tol=1e-9) for number in numbers)
     if isinstance(expected, Iterable) and not isinstance(expected, dict | bytes):
         return any(says(text, one) for one in expected)
     raise InvalidInput(
-        f"expected_answer is {excerpt(expected)}",
-        expected="a text, a number, or a list of them",
+        f"expected_answer is {excerpt(expected)}", expected="a text, a number, or a list of them"
     )
-
-
-def _names(text: str, expected: str) -> bool:
-    words = " ".join(expected.casefold().split())
-    if not words:
-        return not text.strip()
-    pattern = rf"(?<!\w){re.escape(words)}(?!\w)"
-    return re.search(pattern, " ".join(text.casefold().split())) is not None
-
-
-def _numbers(text: str) -> Iterable[float]:
-    for found in _NUMBER.findall(text):
-        yield float(found.replace(",", "").replace("\u2212", "-"))
 
 
 def score_arguments(run: Run) -> dict[str, Score]:
@@ -132,59 +112,41 @@ def score_arguments(run: Run) -> dict[str, Score]:
         return {"arguments": None, "first_reply": None}
     first = _written(run.trace)
     return {
-        "arguments": not fault_in_run(run),
+        "arguments": not _fault_in(run, _passed(run.trace)),
         "first_reply": first is not None and not _fault_in(run, first),
     }
 
 
-def fault_in_run(run: Run) -> str:
-    """Why the calls of a run that passed validation are not the expected ones; empty where they are.
-
-    >>> from zoolab import Scripted, run
-    >>> from zoolab.study.cases import Case
-    >>> case = Case("hello", "Hello!", expected_calls=[("greet", {})])
-    >>> fault_in_run(Run(case, run(case.prompt, [], Scripted(["Hello!"]))))
-    'calls: none, expected greet'
-    """
-    return _fault_in(run, list(_passed(run.trace)))
-
-
 def _fault_in(run: Run, calls: list[Call]) -> str:
+    """Why these calls are not the expected ones; empty where they are."""
     if run.case.expected_calls == ANY_CALL:
         return "" if calls else "calls: none, expected any"
-    return fault_in_calls(calls, expected_calls(run.case.expected_calls), _schemas(run.trace))
+    tools = run.trace.steps[0].record if run.trace.steps else None  # as the model saw them
+    schemas = {tool.name: tool.parameters for tool in tools} if isinstance(tools, ToolRegistry) else {}
+    return fault_in_calls(calls, expected_calls(run.case.expected_calls), schemas)
 
 
-def _schemas(trace: Trace) -> dict[str, Mapping[str, Any]]:
-    """The tools as the model saw them."""
-    tools = trace.steps[0].record if trace.steps else None
-    return {tool.name: tool.parameters for tool in tools} if isinstance(tools, ToolRegistry) else {}
-
-
-def _passed(trace: Trace) -> Iterator[Call]:
-    for call in (call for turn in trace.turns for call in turn.calls.values()):
-        if call.verdict is not None and call.verdict.ok:
-            yield call.call.name, call.arguments
+def _passed(trace: Trace) -> list[Call]:
+    """The calls that passed validation."""
+    calls = (call for turn in trace.turns for call in turn.calls.values())
+    return [
+        (call.call.name, call.arguments) for call in calls if call.verdict is not None and call.verdict.ok
+    ]
 
 
 def _written(trace: Trace) -> list[Call] | None:
-    """The calls of the first reply; None where the arguments of one are no JSON object."""
+    """The calls of the first reply; None where the arguments of one are not a JSON object."""
     calls: list[Call] = []
     turns = trace.turns
     for asked in turns[0].calls.values() if turns else ():
-        arguments = _parsed(asked.call.arguments)
-        if arguments is None:
+        try:
+            arguments = parse_arguments(asked.call.arguments)
+        except NotStrictJSON:
+            return None
+        if not isinstance(arguments, dict):
             return None
         calls.append((asked.call.name, arguments))
     return calls
-
-
-def _parsed(raw: str) -> dict[str, Any] | None:
-    try:
-        value = parse_arguments(raw)
-    except NotStrictJSON:
-        return None
-    return value if isinstance(value, dict) else None
 
 
 def score_selection(run: Run) -> dict[str, Score]:
@@ -192,12 +154,6 @@ def score_selection(run: Run) -> dict[str, Score]:
 
     Where no tool is needed (`expected_tool` is None), no call is the right choice. All are None where
     the case does not say what it expects.
-
-    >>> from zoolab import Scripted, run
-    >>> from zoolab.study.cases import Case
-    >>> case = Case("hello", "Hello!", expected_tool=None)
-    >>> score_selection(Run(case, run(case.prompt, [], Scripted(["Hello!"]))))
-    {'selection': True, 'missed_call': False, 'needless_call': False, 'wrong_tool': False}
     """
     expected = run.case.expected_tool
     if isinstance(expected, Unsaid):
@@ -218,63 +174,32 @@ def score_success(run: Run) -> dict[str, Score]:
 
     The expected answer decides, where there is one; else the expected calls; else the expected tool.
     Who gets to the right answer by another way has succeeded, too.
-
-    >>> from zoolab import Scripted, run
-    >>> from zoolab.study.cases import Case
-    >>> case = Case("sum-1", "What is 42 + 58?", expected_tool="add", expected_answer="100")
-    >>> score_success(Run(case, run(case.prompt, [], Scripted(["It is 100."]))))
-    {'success': True}
-    """
-    return {"success": succeeded(run)}
-
-
-def succeeded(run: Run) -> bool | None:
-    """As `score_success` has it.
-
-    >>> from zoolab import Trace
-    >>> from zoolab.study.cases import Case
-    >>> cases = Case("a", "Hello!"), Case("b", "What is 1 + 1?", expected_answer=2)
-    >>> [succeeded(Run(case, Trace())) for case in cases]
-    [None, False]
     """
     case = run.case
     if case.expected_answer is not UNSAID:
         right: Score = score_answer(run)["answer"]
     elif case.expected_calls is not UNSAID:
-        right = not fault_in_run(run)
+        right = not _fault_in(run, _passed(run.trace))
     else:
         right = score_selection(run)["selection"]
-    return None if right is None else bool(right) and run.trace.outcome == "answer"
+    return {"success": None if right is None else bool(right) and run.trace.outcome == "answer"}
 
 
 def score_recovery(run: Run) -> dict[str, Score]:
     """How many errors there were, and whether the run succeeded all the same.
 
     `recovered` is None where there was no error, or where the case does not say what is right.
-
-    >>> from zoolab import Scripted, run
-    >>> from zoolab.study.cases import Case
-    >>> case = Case("capital", "Capital of France?", expected_answer="Paris")
-    >>> model = Scripted([[("look_up", {"country": "France"})], "It is Paris."])
-    >>> score_recovery(Run(case, run(case.prompt, [], model)))
-    {'errors': 1, 'recovered': True}
     """
     errors = len(run.trace.errors)
-    return {"errors": errors, "recovered": succeeded(run) if errors else None}
+    return {"errors": errors, "recovered": score_success(run)["success"] if errors else None}
 
 
 def score_silence(run: Run) -> dict[str, Score]:
     """Whether the run came to an answer without any error, and to a wrong one: what nobody would notice.
 
     None where the case does not say what is right.
-
-    >>> from zoolab import Scripted, run
-    >>> from zoolab.study.cases import Case
-    >>> case = Case("sum-1", "What is 42 + 58?", expected_answer=100)
-    >>> score_silence(Run(case, run(case.prompt, [], Scripted(["It is 99."]))))
-    {'silently_wrong': True}
     """
-    right = succeeded(run)
+    right = score_success(run)["success"]
     if right is None:
         return {"silently_wrong": None}
     return {"silently_wrong": not right and run.trace.outcome == "answer" and not run.trace.errors}
@@ -287,34 +212,22 @@ def measure_cost(run: Run, prices: Mapping[str, Price] | None = None) -> dict[st
     zoolab never guesses; the cost is None if a reply has no tokens, or its model no price. A scorer with
     prices is `functools.partial(measure_cost, prices={"gpt-x": Price(input=2.5, output=10.0)})`.
     Seconds are None for a run that did not end.
-
-    >>> from zoolab import Scripted, run
-    >>> from zoolab.study.cases import Case
-    >>> found = measure_cost(Run(Case("hello", "Hello!"), run("Hello!", [], Scripted(["Hello!"]))))
-    >>> found["tokens_in"], found["turns"], found["calls"], 0 < found["seconds"] < 60
-    (None, 1, 0, True)
     """
     trace = run.trace
     sent, received = tokens_used(trace.steps)
-    money: dict[str, Score] = {} if prices is None else {"cost": _cost(trace, prices)}
+    costs: dict[str, Score] = {}
+    if prices is not None:
+        known = [(prices.get(reply.model or ""), reply.usage) for reply in replies_of(trace.steps)]
+        each = [price.of(usage) if price is not None and usage else None for price, usage in known]
+        costs["cost"] = None if None in each else math.fsum(cost for cost in each if cost is not None)
     return {
-        **money,
+        **costs,
         "tokens_in": sent,
         "tokens_out": received,
         "seconds": trace.ended,
         "turns": len(trace.turns),
         "calls": len(trace.tool_calls),
     }
-
-
-def _cost(trace: Trace, prices: Mapping[str, Price]) -> float | None:
-    total = 0.0
-    for reply in replies_of(trace.steps):
-        price = prices.get(reply.model or "")
-        if price is None or not reply.usage:
-            return None
-        total += price.of(reply.usage)
-    return total
 
 
 #: The scorers by the names that a file of settings calls them by; all of them are the default.

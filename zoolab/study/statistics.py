@@ -11,22 +11,9 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from statistics import NormalDist
+from statistics import NormalDist, fmean
 
 from zoolab.errors import InvalidInput
-
-__all__ = [
-    "Difference",
-    "Interval",
-    "Scores",
-    "holm",
-    "mcnemar",
-    "paired_difference",
-    "rate",
-    "sign_flips",
-    "student_t",
-    "wilson",
-]
 
 Scores = Mapping[Hashable, Sequence[float]]
 
@@ -126,7 +113,9 @@ def rate(scores: Scores, confidence: float = 0.95) -> Interval:
     >>> print(rate({"a": [1, 1, 1], "b": [0, 0, 0], "c": [1, 1, 1], "d": [1, 1, 1]}))
     75 % (30 to 95)
     """
-    checked = _checked(scores)
+    checked = _numbers(scores)
+    if (wrong := _beyond(checked)) is not None:
+        raise InvalidInput(f"a score is {wrong:g}", expected="scores from 0 (wrong) to 1 (right)")
     runs = sum(map(len, checked.values()))
     p = min(1.0, math.fsum(score for case in checked.values() for score in case) / runs)
     effective = min(runs, max(len(checked), _effective_runs(checked, p, runs, confidence)))
@@ -143,9 +132,11 @@ def paired_difference(first: Scores, second: Scores, *, confidence: float = 0.95
     width. A case is better or worse by as much as cases usually change (the root mean square), since
     changes of cases with several runs are not only 1 or -1.
 
-    In simulations with 10 and more cases a 95 % interval covers the truth in 93 to 99 % of all samples, and
-    in more with fewer cases (tests/test_stats.py). A bootstrap of whole cases covers in 74 to 93 % with 10
-    to 40 cases.
+    How often a 95 % interval covers the truth in 1,000 simulations, in percent (tests/test_stats.py):
+
+        cases x runs of a case      10 x 1   10 x 3   20 x 1   20 x 3   40 x 1   40 x 3
+        this interval                 99.0     97.1     97.1     95.8     95.6     95.6
+        bootstrap of whole cases      81.3     89.1     92.7     90.7     92.8     93.1
 
     Raises:
         InvalidInput: They have no case in common, or a score is not a finite number.
@@ -161,11 +152,11 @@ def paired_difference(first: Scores, second: Scores, *, confidence: float = 0.95
     shared = [case for case in first if case in second]
     if not shared:
         raise InvalidInput("the two variants have no case in common", advice="run both on the same cases")
-    changes = [_mean(second[case]) - _mean(first[case]) for case in shared]
-    rated = _are_rates(first) and _are_rates(second)
+    changes = [fmean(second[case]) - fmean(first[case]) for case in shared]
+    rated = _beyond(first) is None and _beyond(second) is None
     added = 2 if rated or len(set(changes)) == 1 else 0
     moved = [change * change for change in changes if change]
-    usual = _mean(moved) if moved else 1.0
+    usual = fmean(moved) if moved else 1.0
     count = len(changes) + added
     middle = math.fsum(changes) / count
     squares = math.fsum(change * change for change in changes) + usual * added / 2
@@ -174,10 +165,8 @@ def paired_difference(first: Scores, second: Scores, *, confidence: float = 0.95
     low, high = middle - half, middle + half
     if rated:
         low, high = max(-1.0, low), min(1.0, high)
-    estimate = _mean(changes)
-    return Difference(
-        estimate, min(low, estimate), max(high, estimate), len(shared), "points" if rated else ""
-    )
+    estimate, unit = fmean(changes), "points" if rated else ""
+    return Difference(estimate, min(low, estimate), max(high, estimate), len(shared), unit)
 
 
 @lru_cache(maxsize=256)
@@ -262,14 +251,6 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def _checked(scores: Scores) -> dict[Hashable, list[float]]:
-    checked = _numbers(scores)
-    if not _are_rates(checked):
-        wrong = next(score for runs in checked.values() for score in runs if not 0 <= score <= 1)
-        raise InvalidInput(f"a score is {wrong:g}", expected="scores from 0 (wrong) to 1 (right)")
-    return checked
-
-
 def _numbers(scores: Scores) -> dict[Hashable, list[float]]:
     numbers = {case: [float(score) for score in runs] for case, runs in scores.items() if len(runs)}
     wrong = next((score for runs in numbers.values() for score in runs if not math.isfinite(score)), None)
@@ -279,8 +260,9 @@ def _numbers(scores: Scores) -> dict[Hashable, list[float]]:
     return numbers
 
 
-def _are_rates(scores: Mapping[Hashable, list[float]]) -> bool:
-    return all(0 <= score <= 1 for runs in scores.values() for score in runs)
+def _beyond(scores: Mapping[Hashable, list[float]]) -> float | None:
+    """A score that is not from 0 to 1, if there is one."""
+    return next((score for runs in scores.values() for score in runs if not 0 <= score <= 1), None)
 
 
 def _effective_runs(scores: Mapping[Hashable, list[float]], p: float, runs: int, confidence: float) -> float:
@@ -305,10 +287,6 @@ def _inside(confidence: float) -> float:
 
 def _quantile(confidence: float) -> float:
     return NormalDist().inv_cdf((1 + _inside(confidence)) / 2)
-
-
-def _mean(values: Sequence[float]) -> float:
-    return math.fsum(values) / len(values)
 
 
 def _signed(share: float) -> str:

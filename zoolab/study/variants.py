@@ -14,13 +14,10 @@ from zoolab.steps.define import as_registry
 from zoolab.study.cases import Setup
 from zoolab.tools import Tool, ToolRegistry
 
-__all__ = ["Changes", "Variant", "check_described", "variants_in"]
-
 #: Changes the setup that it is given, or returns another.
 Variant = Callable[[Setup], Setup | None]
 
-_READ_ONLY = ("case", "seed")
-_KEYS = {field.name for field in fields(Setup)} - {*_READ_ONLY} | {"descriptions"}
+_KEYS = {field.name for field in fields(Setup)} - {"case", "seed"} | {"descriptions"}
 _KEPT = 256
 
 
@@ -44,44 +41,31 @@ def variants_in(given: Any) -> dict[str, Variant]:
 
 
 def _variant(name: str, given: Any) -> Variant:
-    if isinstance(given, Mapping):
-        unknown = next((key for key in given if key not in _KEYS), None)
-        if unknown is not None:
-            what = f"the variant {excerpt(name)} changes {excerpt(unknown)}"
-            raise InvalidInput(what, expected=", ".join(sorted(_KEYS)))
-        return _changes(name, cast("Mapping[str, Any]", given))
-    if not callable(given):
-        raise InvalidInput(
-            f"the variant {excerpt(name)} is {excerpt(given)}", expected="a function or a dict"
-        )
-    return cast("Variant", given)
-
-
-def _changes(name: str, given: Mapping[str, Any]) -> Changes:
+    said = f"the variant {excerpt(name)}"
+    if callable(given):
+        return cast("Variant", given)
+    if not isinstance(given, Mapping):
+        raise InvalidInput(f"{said} is {excerpt(given)}", expected="a function or a dict")
+    unknown = next((key for key in given if key not in _KEYS), None)
+    if unknown is not None:
+        raise InvalidInput(f"{said} changes {excerpt(unknown)}", expected=", ".join(sorted(_KEYS)))
     try:
         return Changes(given)
     except InvalidInput as error:
-        what = f"the variant {excerpt(name)}: {error.what}"
+        what = f"{said}: {error.what}"
         raise InvalidInput(what, expected=error.expected, advice=error.advice) from None
 
 
 def check_described(variants: Mapping[str, Variant], tools: Iterable[ToolRegistry]) -> None:
-    """Raise `InvalidInput` where a variant describes a tool, or a parameter, that no case has.
-
-    >>> described = variants_in({"better": {"descriptions": {"nwo": "The time in UTC."}}})
-    >>> check_described(described, [ToolRegistry([Tool("now", "The time.", {"type": "object"})])])
-    Traceback (most recent call last):
-    zoolab.errors.InvalidInput: the variant "better" describes "nwo"; expected one of now
-    """
-    told = {name: one for name, one in variants.items() if isinstance(one, Changes) and one.describes}
+    """Raise `InvalidInput` where a variant describes a tool, or a parameter, that no case has."""
+    told = {name: one for name, one in variants.items() if isinstance(one, Changes) and one.descriptions}
     offered = {tool.name: tool for registry in tools for tool in registry} if told else {}
     for name, variant in told.items():
-        known = variant.offers or offered
-        missing = next((each for each in variant.describes if each not in known), None)
-        if missing is not None:
-            what = f"the variant {excerpt(name)} describes {excerpt(missing)}"
-            raise InvalidInput(what, expected=f"one of {', '.join(known) or 'none'}")
-        for each, text in variant.describes.items():
+        known = {tool.name: tool for tool in variant.changes.get("tools", ())} or offered
+        for each, text in variant.descriptions.items():
+            if each not in known:
+                what = f"the variant {excerpt(name)} describes {excerpt(each)}"
+                raise InvalidInput(what, expected=f"one of {', '.join(known) or 'none'}")
             _described(known[each], text)
 
 
@@ -100,34 +84,28 @@ class Changes:
     """
 
     def __init__(self, changes: Mapping[str, Any]) -> None:
-        told = dict(changes)
+        #: The changes as they were given.
         self.plain = dict(changes)
-        self._descriptions = _checked_descriptions(told.pop("descriptions", None) or {})
+        #: The fields of the setup that are replaced.
+        self.changes = told = dict(changes)
+        #: What is said of tools, by name.
+        self.descriptions = _checked_descriptions(told.pop("descriptions", None) or {})
         if isinstance(told.get("limits"), Mapping):
             told["limits"] = _limits(told["limits"])
         if "faults" in told:
-            told["faults"] = _checked_faults(told["faults"])
+            faults = told["faults"]
+            told["faults"] = faults if isinstance(faults, str | Mapping) else tuple(faults)
+            make_plan(told["faults"], 0, None)  # which refuses faults that there are not
         if "tools" in told:
             told["tools"] = as_registry(told["tools"])
         if "messages" in told:
             told["messages"] = tuple(told["messages"])
-        self._changes = told
         self._described: dict[int, tuple[ToolRegistry, ToolRegistry]] = {}
 
-    @property
-    def describes(self) -> Mapping[str, Any]:
-        """What it says of tools, by name."""
-        return self._descriptions
-
-    @property
-    def offers(self) -> Mapping[str, Tool]:
-        """The tools that it puts in the place of those of the case, by name."""
-        return {tool.name: tool for tool in self._changes.get("tools", ())}
-
     def __call__(self, setup: Setup) -> Setup:
-        for name, value in self._changes.items():
+        for name, value in self.changes.items():
             setattr(setup, name, value)
-        if self._descriptions:
+        if self.descriptions:
             setup.tools = self._with_descriptions(setup.tools)
         return setup
 
@@ -138,7 +116,7 @@ class Changes:
         """Made once for the tools that many runs share."""
         known = self._described.get(id(tools))
         if known is None or known[0] is not tools:
-            made = ToolRegistry(_described(tool, self._descriptions.get(tool.name)) for tool in tools)
+            made = ToolRegistry(_described(tool, self.descriptions.get(tool.name)) for tool in tools)
             if len(self._described) >= _KEPT:
                 self._described.clear()
             known = self._described[id(tools)] = (tools, made)
@@ -165,9 +143,8 @@ def _described(tool: Tool, told: Any) -> Tool:
 def _checked_descriptions(told: Any) -> Mapping[str, Any]:
     """Each a text, or a dict of `description` and `parameters`; None leaves one as it is."""
     if not isinstance(told, Mapping):
-        raise InvalidInput(
-            f"descriptions are {excerpt(told)}", expected="a dict of texts, by the tool's name"
-        )
+        what = f"descriptions are {excerpt(told)}"
+        raise InvalidInput(what, expected="a dict of texts, by the tool's name")
     for name, text in told.items():
         fits = text is None or isinstance(text, str)
         if not fits and not (isinstance(text, Mapping) and text.keys() <= {"description", "parameters"}):
@@ -176,12 +153,6 @@ def _checked_descriptions(told: Any) -> Mapping[str, Any]:
                 expected="a text, or a dict with description and parameters",
             )
     return cast("Mapping[str, Any]", told)
-
-
-def _checked_faults(told: Any) -> Any:
-    kept = told if isinstance(told, str | Mapping) else tuple(told)
-    make_plan(kept, 0, None)
-    return kept
 
 
 def _limits(told: Mapping[str, Any]) -> Limits:

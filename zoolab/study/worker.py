@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Any
 
@@ -18,16 +17,20 @@ from zoolab.models.faulty import Faulty
 from zoolab.policy import Policy
 from zoolab.runs import Trace
 from zoolab.study.cases import UNSAID, Case, Run, Scorer, Setup
-from zoolab.study.design import Card, Grid, Place, derive_seed
+from zoolab.study.design import Task
 from zoolab.study.journal import line_of
-from zoolab.study.pacing import Asking, BudgetSpent, Counter, Terms, maker_of
+from zoolab.study.pacing import Asker, Asking, BudgetSpent, Terms, maker_of
 from zoolab.study.variants import Variant
 from zoolab.tools import ToolRegistry
 
-__all__ = ["Done", "Kit", "Worker"]
-
 #: Objects that are made before the collector looks for cycles, where many runs are done in a row.
 _OBJECTS = 20_000
+
+#: The fields of a setup that are passed on to `walk` by name, as they are.
+_OPTIONS = {each.name for each in fields(Setup)} - {
+    *("case", "seed", "faults"),
+    *("prompt", "tools", "model", "policy"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +41,7 @@ class Kit:
     models: Mapping[str, Any]
     scorers: Mapping[str, Scorer]
     terms: Terms
-    grid: Grid
-    #: Tools that several cases share, by number.
+    #: Tools that several cases share; where a case is sent to another process, it names its own by number.
     shelf: tuple[ToolRegistry, ...] = ()
 
 
@@ -47,10 +49,10 @@ class Kit:
 class Done:
     """What came of several runs: their lines by number."""
 
-    lines: dict[int, bytes] = field(default_factory=dict)
-    seconds: float = 0.0
+    lines: dict[int, bytes]
+    seconds: float
     #: Why the rest was not begun or not finished; "" where all are done.
-    stopped: str = ""
+    stopped: str
 
 
 class Worker:
@@ -59,43 +61,35 @@ class Worker:
     def __init__(self, kit: Kit) -> None:
         self._kit = kit
         self._policy = Policy()
-        self._counter = Counter(kit.terms)
+        self._asker = Asker(kit.terms)
         self._make = {name: maker_of(model) for name, model in kit.models.items()}
 
-    def work(self, numbers: Sequence[int], cards: Mapping[int, Card]) -> Done:
+    def work(self, tasks: Sequence[Task], cases: Mapping[int, Case]) -> Done:
         """Do these runs, as long as the budget lasts. Whatever happens in one, the next is done."""
-        known = {number: self._equipped(card) for number, card in cards.items()}
+        shelf = self._kit.shelf
+        known = {
+            number: replace(case, tools=shelf[case.tools]) if isinstance(case.tools, int) else case
+            for number, case in cases.items()
+        }
         lines: dict[int, bytes] = {}
         began, stopped = time.perf_counter(), ""
-        for number in numbers:
+        for task in tasks:
+            case = known[task.place.case]
+            trace = trace_for(task, case)
             try:
-                lines[number] = self._line(number, known)
+                self._walk(task, case, trace)
             except BudgetSpent as error:
                 stopped = error.what
                 break
+            lines[task.number] = scored_line(task, case, trace, self._kit.scorers)
         return Done(lines, time.perf_counter() - began, stopped)
 
-    def _equipped(self, card: Card) -> Card:
-        """The card with its tools in hand."""
-        if card.shelf is None:
-            return card
-        return Card(replace(card.case, tools=self._kit.shelf[card.shelf]), card.digest)
-
-    def _line(self, number: int, cards: Mapping[int, Card]) -> bytes:
-        kit = self._kit
-        place = kit.grid.place(number)
-        case, digest, _ = cards[place.case]
-        seed = derive_seed(kit.grid.seed, case.id, place.variant, place.model, place.repeat)
-        trace = Trace(run_id=kit.grid.run_id(number, digest), meta=meta_of(case, place, seed))
-        self._walk(case, place, seed, trace)
-        return scored_line(case, place, seed, trace, kit.scorers)
-
-    def _walk(self, case: Case, place: Place, seed: int, trace: Trace) -> None:
+    def _walk(self, task: Task, case: Case, trace: Trace) -> None:
         """Walk to the end, whatever that is; the trace says so."""
         try:
-            setup = self._set_up(case, place, seed)
+            setup = self._set_up(task, case)
             if setup.faults:
-                with Faulty(setup.model, setup.faults, seed) as model:
+                with Faulty(setup.model, setup.faults, task.seed) as model:
                     Trace.record(self._steps(setup, model), into=trace)
             else:
                 Trace.record(self._steps(setup, setup.model), into=trace)
@@ -108,29 +102,14 @@ class Worker:
             trace.outcome, trace.error = "failed", f"{type(error).__name__}: {error}"
 
     def _steps(self, setup: Setup, model: Any) -> Walk:
-        return walk(
-            setup.prompt,
-            setup.tools,
-            model,
-            system=setup.system,
-            messages=setup.messages,
-            tool_choice=setup.tool_choice,
-            policy=self._policy if setup.policy is None else setup.policy,
-            repair=setup.repair,
-            retrieve=setup.retrieve,
-            limits=setup.limits,
-            parallel=setup.parallel,
-            context=setup.context,
-            deny=setup.deny,
-            calls=setup.calls,
-            envelope=setup.envelope,
-            validator=setup.validator,
-        )
+        policy = self._policy if setup.policy is None else setup.policy
+        options: dict[str, Any] = {name: getattr(setup, name) for name in _OPTIONS}
+        return walk(setup.prompt, setup.tools, model, policy=policy, **options)
 
-    def _set_up(self, case: Case, place: Place, seed: int) -> Setup:
-        model = self._make[place.model](seed, case)
-        model = Asking(model, place.model, self._counter, place.repeat)
-        setup = Setup(case, case.prompt, case.tools, model, seed, case.system, case.messages)
+    def _set_up(self, task: Task, case: Case) -> Setup:
+        place = task.place
+        model = Asking(self._make[place.model](task.seed, case), place.model, self._asker, place.repeat)
+        setup = Setup(case, case.prompt, case.tools, model, task.seed, case.system, case.messages)
         changed: Any = self._kit.variants[place.variant](setup)
         if changed is None:
             return setup
@@ -140,42 +119,20 @@ class Worker:
         return changed
 
 
-def meta_of(case: Case, place: Place, seed: int) -> dict[str, Any]:
-    """What the trace of a run says of it; "" is the tool where none is needed.
-
-    >>> meta_of(Case("a", "Hi", expected_tool=None), Place(0, "plain", "tiny", 0), 7)["expected_tool"]
-    ''
-    """
+def trace_for(task: Task, case: Case) -> Trace:
+    """The trace of a run that is to be done. It says which one; "" is the tool where none is needed."""
+    place = task.place
     meta: dict[str, Any] = {"case_id": case.id, "variant": place.variant, "model": place.model}
-    meta["seed"], meta["repeat"] = seed, place.repeat
+    meta["seed"], meta["repeat"] = task.seed, place.repeat
     if case.expected_tool is not UNSAID:
         meta["expected_tool"] = case.expected_tool or ""
-    return meta
+    return Trace(run_id=task.run_id, meta=meta)
 
 
-def scored_line(case: Case, place: Place, seed: int, trace: Trace, scorers: Mapping[str, Scorer]) -> bytes:
-    """The line of a run in the journal, with its scores.
-
-    >>> place = Place(0, "plain", "tiny", 0)
-    >>> scored_line(Case("a", "Hi"), place, 7, Trace(run_id="4c"), {})[:35]
-    b'{"event":"run","run":"4c","events":'
-    """
-    run = Run(case, trace, place.variant, place.model, place.repeat, seed)
+def scored_line(task: Task, case: Case, trace: Trace, scorers: Mapping[str, Scorer]) -> bytes:
+    """The line of a run in the journal, with its scores."""
+    run = Run(case, trace, task.place.variant, task.place.model, task.place.repeat, task.seed)
     return line_of(trace, _scores(run, scorers) if scorers else None)
-
-
-def crashed(
-    case: Case, place: Place, run_id: str, seed: int, why: str, scorers: Mapping[str, Scorer]
-) -> bytes:
-    """The line of a run that kills whoever does it.
-
-    >>> place = Place(0, "plain", "tiny", 0)
-    >>> b'"outcome":"crashed"' in crashed(Case("a", "Hi"), place, "4c", 7, "it died", {})
-    True
-    """
-    trace = Trace(run_id=run_id, meta=meta_of(case, place, seed))
-    trace.outcome, trace.error = "crashed", why
-    return scored_line(case, place, seed, trace, scorers)
 
 
 def _scores(run: Run, scorers: Mapping[str, Scorer]) -> dict[str, Any]:
@@ -189,9 +146,9 @@ def _scores(run: Run, scorers: Mapping[str, Scorer]) -> dict[str, Any]:
             scores["scorer_error"] = f"{name}: {type(error).__name__}: {error}"
     try:
         encode(scores)
-        return scores
     except (TypeError, ValueError, RecursionError):
         return {str(key): _plain(value) for key, value in scores.items()}
+    return scores
 
 
 def _plain(value: Any) -> Any:
@@ -209,30 +166,16 @@ def _worker_of(kit: bytes) -> Worker:
     return Worker(pickle.loads(kit))
 
 
-def work_in_process(kit: bytes, numbers: Sequence[int], cards: bytes) -> Done:
-    """What is sent to other processes; the kit is unpacked there once.
-
-    >>> import pickle
-    >>> from pathlib import Path
-    >>> kit = Kit({}, {}, {}, Terms(Path("nowhere")), Grid((), ()))
-    >>> work_in_process(pickle.dumps(kit), [], pickle.dumps({})).lines
-    {}
-    """
+def work_in_process(kit: bytes, work: bytes) -> Done:
+    """What is sent to other processes: tasks and their cases; the kit is unpacked there once."""
+    import gc
     import pickle
 
-    worker, known = _worker_of(kit), pickle.loads(cards)
-    with _rare_collections():
-        return worker.work(numbers, known)
-
-
-@contextmanager
-def _rare_collections() -> Generator[None]:
-    """Walks make many small objects and few cycles: to look for those less often saves a tenth."""
-    import gc
-
+    worker, (tasks, cases) = _worker_of(kit), pickle.loads(work)
+    # Walks make many small objects and few cycles: to look for those less often saves a tenth.
     usual = gc.get_threshold()
     gc.set_threshold(max(usual[0], _OBJECTS), *usual[1:])
     try:
-        yield
+        return worker.work(tasks, cases)
     finally:
         gc.set_threshold(*usual)
