@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 
 from zoolab.jsontext import NotStrictJSON, is_utf8, parse_json
 
@@ -87,21 +88,14 @@ def _unquoted(text: str) -> str:
     """The object within quotes, escaped once more than it should be, or in two pairs of braces."""
     inner = ""
     if text[:1] == '"' or _ESCAPED_OBJECT.match(text):
-        inner = _unescaped(text if text[0] == '"' else f'"{text}"')
+        with suppress(NotStrictJSON):
+            inner = str(parse_json(text if text[0] == '"' else f'"{text}"'))
     elif text.startswith("{{") and text.endswith("}}"):
         inner = text[1:-1]
     if not inner and text[:1] in tuple("\"'`") and text[:1] == text[-1:] and "\\" not in text:
         inner = text[1:-1].strip()
         inner = inner if inner[-1:] == "}" else ""
     return inner if inner.lstrip()[:1] == "{" else ""
-
-
-def _unescaped(text: str) -> str:
-    try:
-        value = parse_json(text)
-    except NotStrictJSON:
-        return ""
-    return value if isinstance(value, str) else ""
 
 
 def _unintroduced(text: str) -> str:

@@ -36,11 +36,7 @@ def _call(found: JSONObject, name: Any, arguments: str, wanted: Any) -> TextCall
 
 
 def with_arguments(found: JSONObject) -> TextCall | None:
-    """The call in an object with `name` and `arguments`.
-
-    >>> with_arguments(Objects('{"name": "add", "arguments": {"a":  1}}').at(0)).arguments
-    '{"a":  1}'
-    """
+    """The call in an object with `name` and `arguments`, these as they were written."""
     if "arguments" not in found.members:
         return None
     return _call(found, found.value("name"), found.raw("arguments"), found.value("id"))
@@ -51,10 +47,6 @@ def with_parameters(found: JSONObject) -> TextCall | None:
 
     Tool descriptions and much other data have a name and parameters too, so nothing else may stand
     beside them, and a schema is none.
-
-    >>> with_parameters(Objects('{"name": "add", "parameters": {"a": 1}}').at(0)).name
-    'add'
-    >>> with_parameters(Objects('{"name": "add", "parameters": {"type": "object", "properties": {}}}').at(0))
     """
     name, given = found.value("name") or found.value("tool_name"), found.value("parameters")
     if not name or not isinstance(given, dict) or {"type", "properties"} <= given.keys():

@@ -47,13 +47,7 @@ def read_plain(text: str) -> list[TextCall]:
 
 
 def plain_calls(text: str) -> tuple[list[TextCall], list[list[TextCall]]]:
-    """The calls on lines of their own; and those in the middle of prose, side by side in one list.
-
-    >>> said = 'Not {"name": "f", "arguments": {}} but\\n{"name": "g", "arguments": {}}'
-    >>> alone, in_prose = plain_calls(said)
-    >>> [call.name for call in alone], [call.name for call in in_prose[0]]
-    (['g'], ['f'])
-    """
+    """The calls on lines of their own; and those in the middle of prose, side by side in one list."""
     if '"arguments"' not in text:
         return [], []
     runs, spans = _runs(text, with_arguments)
@@ -101,16 +95,15 @@ def _runs(text: str, read: Reader, inside: bool = True) -> tuple[list[_Run], lis
         spans.append((found.start, found.end))
         call = replace(call, at=outer.start)
         last = runs[-1] if runs else None
-        if last and (last.start == outer.start or _side_by_side(text, last.end, outer.start)):
+        is_near = last is not None and outer.start - last.end <= _NEAR
+        if last and (
+            last.start == outer.start or (is_near and _MARKS.fullmatch(text, last.end, outer.start))
+        ):
             last.calls.append(call)
             last.end = outer.end
         else:
             runs.append(_Run([call], outer.start, outer.end))
     return runs, spans
-
-
-def _side_by_side(text: str, end: int, start: int) -> bool:
-    return start - end <= _NEAR and _MARKS.fullmatch(text, end, start) is not None
 
 
 def _begins(text: str, start: int, before_it: re.Pattern[str]) -> bool:

@@ -115,15 +115,7 @@ class DevOps:
 
 
 def devops_tools(world: DevOps | None = None) -> ToolRegistry:
-    """The tools of a world, or of a fresh one; restarting a service is of high risk.
-
-    >>> tools = devops_tools()
-    >>> tools.execute("check_http", {"url": "https://shop.example.com"})
-    503
-    >>> tools.execute("restart_service", {"service": "critical-db"})
-    Traceback (most recent call last):
-    zoolab.errors.PermissionDenied: critical-db is critical and was not restarted; ask its owner
-    """
+    """The tools of a world, or of a fresh one; restarting a service is of high risk."""
     world = world or DevOps()
     network = (world.ping, world.check_http, world.traceroute)
     restart = tool(world.restart_service, risk="high")

@@ -82,16 +82,7 @@ class Security:
 
 
 def security_tools(world: Security | None = None) -> ToolRegistry:
-    """The tools of a security team, in a world of their own unless one is given.
-
-    >>> tools = security_tools()
-    >>> [event["kind"] for event in tools.execute("query_siem", {"query": "laptop7", "time_range": "1h"})]
-    ['malware', 'beacon']
-    >>> tools.execute("check_ip_reputation", {"ip": "198.51.100.23"})["verdict"]
-    'malicious'
-    >>> tools["isolate_host"].risk
-    'high'
-    """
+    """The tools of a security team, in a world of their own unless one is given."""
     world = world or Security()
     isolate = tool(world.isolate_host, risk="high")
     return as_registry([world.query_siem, world.check_ip_reputation, isolate])

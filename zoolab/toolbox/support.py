@@ -77,13 +77,6 @@ class Support:
 
 
 def support_tools(world: Support | None = None) -> ToolRegistry:
-    """The tools of a help desk, or of a fresh one.
-
-    >>> tools = support_tools()
-    >>> tools.execute("get_ticket", {"ticket_id": "T-1002"})["subject"]
-    'Charged twice'
-    >>> [article["id"] for article in tools.execute("search_kb", {"query": "double charge"})]
-    ['KB-2']
-    """
+    """The tools of a help desk, or of a fresh one."""
     world = world or Support()
     return as_registry([world.get_ticket, world.search_kb, world.draft_reply])
