@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from zoolab.errors import ModelError
+from zoolab.errors import InvalidInput, ModelError
 from zoolab.loop import walk
 from zoolab.models.scripted import Scripted
 from zoolab.records import Reply
@@ -617,6 +617,37 @@ def test_a_model_that_changes_the_meaning_or_fails_is_refused(reply, reason):
     assert repair.propose('{"a": "42"', {"type": "object"}) is None
     assert repair.report[0].outcome == "refused"
     assert reason in repair.report[0].reason
+
+
+@pytest.mark.parametrize(
+    ("raw", "answer", "lets_through"),
+    [
+        ("{'a': 'x', 'n': '5',}", '{"a": "x", "n": 5}', ["strict", "words", "schema", None]),
+        ('{"a": "x y, "n": 5}', '{"a": "x y", "n": 5}', ["words", "schema", None]),
+        ('{"a": True, "n": 5', '{"a": true, "n": 5}', ["words", None]),
+        ('{"a": "X", "n": 5.0}', '{"a": "x", "n": 5}', ["schema", None]),
+        ('{"a": "x", "n": 5}', '{"b": "y"}', [None]),
+    ],
+)
+def test_a_weaker_guard_lets_more_through(raw, answer, lets_through):
+    schema = {"properties": {"a": {"enum": ["x", "x y"]}, "n": {"type": "integer"}}, "required": ["a"]}
+    for guard in ("strict", "words", "schema", None):
+        proposed = LLMRepair(Scripted([answer]), guard=guard).propose(raw, schema)
+        assert (guard in lets_through) == (proposed is not None)
+        assert proposed is None or json.loads(proposed) == json.loads(answer)
+
+
+def test_rules_with_a_weaker_guard_take_what_a_library_guesses():
+    cut, moved = '{"service": "nginx}', '{"a": "x", y, "n": 5}'
+    assert RuleRepair().propose(cut) is None
+    assert RuleRepair(guard="words").propose(cut) == '{"service":"nginx"}'
+    assert RuleRepair(guard="words").propose(moved, NUMBERS) is None
+    assert RuleRepair(guard=None).propose(moved, NUMBERS) is not None
+    for guard in ("words", "schema", None):
+        assert RuleRepair(guard=guard).propose("I do not know.", {"type": 3}) is None
+        assert RuleRepair(guard=guard).propose('{"' * (MAX_CHARS // 2)) is None
+    with pytest.raises(InvalidInput, match="no guard is named 'loose'"):
+        RuleRepair(guard="loose")
 
 
 def test_a_model_is_not_asked_about_nothing():

@@ -38,28 +38,18 @@ def value_of(result: CallToolResult) -> Any:
 
 
 def _words(block: Any) -> str:
+    """A block of a result as text: what is not text is named and not poured out."""
     if block.type == "text":
         return str(block.text)
     if block.type == "resource_link":
-        return f"[resource {one_line(block.uri)}, {_bytes(block.size)}, not fetched]"
+        size = "of unknown size" if block.size is None else f"{block.size:,} bytes"
+        return f"[resource {one_line(block.uri)}, {size}, not fetched]"
     if block.type == "resource":
-        return _resource(block.resource)
-    return (
-        f"[{block.type} of type {one_line(block.mime_type, 80)}, {_bytes(_decoded(block.data))}, not shown]"
-    )
-
-
-def _resource(resource: Any) -> str:
-    size = _decoded(resource.blob) if hasattr(resource, "blob") else len(resource.text.encode())
-    return f"[resource {one_line(resource.uri)}, {_bytes(size)}, not shown]"
-
-
-def _decoded(base64: str) -> int:
-    return len(base64) * 3 // 4 - base64[-2:].count("=")
-
-
-def _bytes(size: int | None) -> str:
-    return "of unknown size" if size is None else f"{size:,} bytes"
+        what, data = f"resource {one_line(block.resource.uri)}", getattr(block.resource, "blob", None)
+    else:
+        what, data = f"{block.type} of type {one_line(block.mime_type, 80)}", block.data
+    length = len(block.resource.text.encode()) if data is None else len(data) * 3 // 4 - data[-2:].count("=")
+    return f"[{what}, {length:,} bytes, not shown]"
 
 
 _SERVER_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
@@ -146,14 +136,17 @@ class MCPTools:
         """
         if self._connection is not None:
             raise InvalidInput(f"the MCP server {self.name} is running already", advice="close it first")
-        connection = self._connect()
-        connection.open()
-        self._connection = connection
+        self._connection = connection = self._connect()
         atexit.register(self.close)
         try:
-            listed = connection.submit(connection.list_tools()).result()
-            self._see(listed)
-            self._pin()
+            self._see(connection.portal.call(connection.list_tools))
+            pinned = read_pins(self._path, self.name)
+            self.first_time = pinned is None
+            if pinned is None:
+                pinned = {tool.name: tool for tool in self._seen.values()}
+                write_pins(self._path, self.name, pinned.values())
+            self._pinned = pinned
+            self._rebuild()
         except BaseException:
             self.close()
             raise
@@ -202,7 +195,7 @@ class MCPTools:
     def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
         """Call a tool outside a walk, without asking anybody; the value, or the error of the walk."""
         listed = self._seen[self.registry[name].name]
-        future = self._running().submit(self._ask(name, listed, arguments))
+        future = self._running().portal.start_task_soon(self._ask, name, listed, arguments)
         try:
             return future.result()
         finally:
@@ -229,15 +222,6 @@ class MCPTools:
             )
         return value_of(await connection.call_tool(listed.name, arguments))
 
-    def _pin(self) -> None:
-        pinned = read_pins(self._path, self.name)
-        self.first_time = pinned is None
-        if pinned is None:
-            pinned = {tool.name: tool for tool in self._seen.values()}
-            write_pins(self._path, self.name, pinned.values())
-        self._pinned = pinned
-        self._rebuild()
-
     def _see(self, listed: list[Listed]) -> None:
         if listed != self._listed:  # compiling the schemas takes longer than most calls
             self._listed = listed
@@ -245,12 +229,13 @@ class MCPTools:
             self._rebuild()
 
     def _rebuild(self) -> None:
-        trusted = {name: tool for name, tool in self._seen.items() if self._pinned.get(tool.name) == tool}
-        self._registry = ToolRegistry(self._tool(name, tool) for name, tool in trusted.items())
+        self._registry = ToolRegistry(
+            self._tool(name, tool) for name, tool in self._seen.items() if self._pinned.get(tool.name) == tool
+        )
 
     def _tool(self, name: str, listed: Listed) -> Tool:
         async def call(**arguments: Any) -> Any:
-            future = self._running().submit(self._ask(name, listed, arguments))
+            future = self._running().portal.start_task_soon(self._ask, name, listed, arguments)
             return await asyncio.wrap_future(future)
 
         risk = self._risk if isinstance(self._risk, str) else self._risk.get(name, "medium")

@@ -2,7 +2,8 @@
 
 The thread makes it work inside a notebook, whose own loop is busy. Messages are bounded lines, and each is
 checked before the client gets it. Only answers and requests go on: the client declines the requests, and
-nothing here needs the notifications, so they are dropped.
+nothing here needs the notifications, so they are dropped. The official transport has no such bounds, and it
+leaves what the server has started if the server itself ends in time.
 """
 
 from __future__ import annotations
@@ -13,14 +14,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Coroutine, Mapping, Sequence
-from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from zoolab.errors import ExecutionFailed, InvalidInput, ToolIOError, ToolTimeout, ZoolabError
+from zoolab.errors import ExecutionFailed, InvalidInput, ToolIOError, ToolTimeout
 from zoolab.mcp.listing import MAX_PAGES, MAX_TOOLS, Listed, one_line
 
 if TYPE_CHECKING:
@@ -30,26 +29,36 @@ if TYPE_CHECKING:
 #: Bytes of one message; the rest of a longer one is never read.
 MAX_MESSAGE = 4 << 20
 MAX_COMPLAINT = 2_000
+#: Bytes that a server may send unasked between two answers; each message counts for a little more.
+MAX_UNASKED = 16 << 20
+_EACH = 1_000
 #: Seconds that a server has to end by itself once its input is closed, and then once more when told to.
 GRACE = 2.0
 _POLL = 0.01
 
 
-class ServerProcess:
-    """A server that runs, in a process group of its own. Made by `ServerProcess.start`."""
+class Server:
+    """A server that runs, in a process group of its own, and what is said to it and by it."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
         self._process = process
-        self._stdin, self._stdout, stderr = process.stdin, process.stdout, process.stderr
+        self._stdin, self._stdout, self._stderr = process.stdin, process.stdout, process.stderr
+        self._awaited: set[int | str] = set()
         self._complaint = b""
-        self._listening = asyncio.create_task(self._keep_complaint(stderr))
+        self._listening = asyncio.create_task(self._keep_complaint())
+        #: Why there will be no more answers; empty as long as there may be.
+        self.fault = ""
 
     @classmethod
-    async def start(
-        cls, command: Sequence[str], env: Mapping[str, str], cwd: str | Path | None
-    ) -> ServerProcess:
+    async def start(cls, command: Sequence[str], env: Mapping[str, str], cwd: str | Path | None) -> Server:
         """Start a command; raises `InvalidInput` if that fails."""
         program = shutil.which(command[0], path=env.get("PATH")) or command[0]
+        own_group: dict[str, Any] = {"start_new_session": True}
+        if sys.platform == "win32":
+            own_group = {"creationflags": subprocess.CREATE_NO_WINDOW}
         try:
             process = await asyncio.create_subprocess_exec(
                 program,
@@ -60,7 +69,7 @@ class ServerProcess:
                 env=dict(env),
                 cwd=cwd,
                 limit=MAX_MESSAGE,
-                **_own_group(),
+                **own_group,
             )
         except (OSError, ValueError) as error:
             raise InvalidInput(
@@ -69,81 +78,6 @@ class ServerProcess:
             ) from None
         return cls(process)
 
-    async def read(self) -> bytes:
-        """The next line; empty at the end. Raises `ValueError` for a line longer than a message may be."""
-        assert self._stdout is not None
-        return await self._stdout.readline()
-
-    async def write(self, line: bytes) -> None:
-        """Send a line; raises `OSError` once the server has gone."""
-        assert self._stdin is not None
-        self._stdin.write(line)
-        await self._stdin.drain()
-
-    async def last_words(self) -> str:
-        """How the server ended, and what it said last on its standard error, in one line."""
-        code = await self._exit_code(GRACE)
-        ended = "closed its output" if code is None else f"ended with exit code {code}"
-        said = one_line(" / ".join(self._complaint.decode(errors="replace").split("\n")[-4:]).strip(" /"))
-        return f"{ended}; its last words: {said}" if said else ended
-
-    async def stop(self) -> None:
-        """Close its input, wait a moment, then end it and all that it started."""
-        if self._stdin is not None:
-            self._stdin.close()
-        if await self._exit_code(GRACE) is None:
-            _signal_group(self._process.pid, gently=True)
-            await self._exit_code(GRACE)
-        _signal_group(self._process.pid, gently=False)
-        await self._exit_code(GRACE)
-        self._listening.cancel()
-        # What left the group may hold the pipes open for ever: let go of them.
-        transport = getattr(self._process, "_transport", None)
-        if transport is not None:
-            transport.close()
-
-    async def _exit_code(self, seconds: float) -> int | None:
-        """Polled: `wait` would wait for whoever else holds the pipes, too."""
-        deadline = asyncio.get_running_loop().time() + seconds
-        while self._process.returncode is None and asyncio.get_running_loop().time() < deadline:
-            await asyncio.sleep(_POLL)
-        return self._process.returncode
-
-    async def _keep_complaint(self, stderr: asyncio.StreamReader | None) -> None:
-        while stderr is not None and (piece := await stderr.read(1 << 16)):
-            self._complaint = (self._complaint + piece)[-MAX_COMPLAINT:]
-
-
-def _own_group() -> dict[str, Any]:
-    if sys.platform == "win32":
-        return {"creationflags": subprocess.CREATE_NO_WINDOW}
-    return {"start_new_session": True}
-
-
-def _signal_group(pid: int, *, gently: bool) -> None:
-    if sys.platform == "win32":
-        if not gently:
-            subprocess.run(["taskkill", "/T", "/F", "/PID", str(pid)], capture_output=True, check=False)
-        return
-    # The group lives on without its leader, so the leader's end proves nothing.
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, signal.SIGTERM if gently else signal.SIGKILL)
-
-
-#: Bytes that a server may send unasked between two answers; each message counts for a little more.
-MAX_UNASKED = 16 << 20
-_EACH = 1_000
-
-
-class Messages:
-    """Both directions of a conversation with a server."""
-
-    def __init__(self, process: ServerProcess) -> None:
-        self._process = process
-        self._awaited: set[int | str] = set()
-        #: Why there will be no more answers; empty as long as there may be.
-        self.fault = ""
-
     async def receive(self, arriving: Any) -> None:
         """Hand on what the server says, until there is no more, or it is not fit to be handed on."""
         import anyio
@@ -151,13 +85,10 @@ class Messages:
 
         unasked = 0
         async with arriving:
-            while line := await self._next():
-                message = self._read(line)
-                if message is None:
-                    return
-                number = getattr(message, "id", None)
-                unasked += _EACH + len(line)
-                if number in self._awaited and not hasattr(message, "method"):
+            while message := await self._next():
+                number = getattr(message[0], "id", None)
+                unasked += _EACH + message[1]
+                if number in self._awaited and not hasattr(message[0], "method"):
                     self._awaited.remove(number)
                     unasked = 0
                 if unasked > MAX_UNASKED:
@@ -165,8 +96,34 @@ class Messages:
                     return
                 if number is not None:
                     with suppress(anyio.BrokenResourceError):
-                        await arriving.send(SessionMessage(message))
+                        await arriving.send(SessionMessage(message[0]))
                 await asyncio.sleep(0)  # a full pipe must not keep the others from their turn
+
+    async def _next(self) -> tuple[Any, int] | None:
+        """The next message and its size; None if there is none, with the fault that ends all."""
+        from mcp_types import jsonrpc_message_adapter
+
+        line = b"\n"
+        try:
+            while line.isspace():
+                line = await self._stdout.readline()
+        except ValueError:
+            self.fault = f"sent a message of more than {MAX_MESSAGE >> 20} MiB"
+            return None
+        if not line:
+            code = await self._exit_code()
+            self.fault = "closed its output" if code is None else f"ended with exit code {code}"
+            last = " / ".join(self._complaint.decode(errors="replace").split("\n")[-4:]).strip(" /")
+            self.fault += f"; its last words: {one_line(last)}" if last else ""
+            return None
+        try:
+            return jsonrpc_message_adapter.validate_json(line, by_name=False), len(line)
+        except ValueError:
+            said = one_line(line[:400].decode(errors="replace"), 80)
+            self.fault = (
+                f"printed a line that is not an MCP message: {said} (print to standard error instead)"
+            )
+            return None
 
     async def send(self, leaving: Any) -> None:
         """Hand on what the client says, until it says no more or nobody listens."""
@@ -176,32 +133,43 @@ class Messages:
                     if hasattr(item.message, "method") and hasattr(item.message, "id"):
                         self._awaited.add(item.message.id)
                     line = item.message.model_dump_json(by_alias=True, exclude_unset=True)
-                    await self._process.write(line.encode() + b"\n")
+                    self._stdin.write(line.encode() + b"\n")
+                    await self._stdin.drain()
 
-    async def _next(self) -> bytes:
-        """The next line; empty, with the fault that ends the conversation, where there is none."""
-        try:
-            while (line := await self._process.read()).isspace():
-                pass
-        except ValueError:
-            self.fault = f"sent a message of more than {MAX_MESSAGE >> 20} MiB"
-            return b""
-        if not line:
-            self.fault = await self._process.last_words()
-        return line
+    async def stop(self) -> None:
+        """Close its input, wait a moment, then end it and all that it started."""
+        self._stdin.close()
+        if await self._exit_code() is None:
+            self._signal_group(gently=True)
+            await self._exit_code()
+        self._signal_group(gently=False)
+        await self._exit_code()
+        self._listening.cancel()
+        # What left the group may hold the pipes open for ever: let go of them.
+        transport = getattr(self._process, "_transport", None)
+        if transport is not None:
+            transport.close()
 
-    def _read(self, line: bytes) -> Any:
-        """The message that a line holds, or None, with the fault."""
-        from mcp_types import jsonrpc_message_adapter
+    async def _exit_code(self) -> int | None:
+        """Polled: `wait` would wait for whoever else holds the pipes, too."""
+        deadline = asyncio.get_running_loop().time() + GRACE
+        while self._process.returncode is None and asyncio.get_running_loop().time() < deadline:
+            await asyncio.sleep(_POLL)
+        return self._process.returncode
 
-        try:
-            return jsonrpc_message_adapter.validate_json(line, by_name=False)
-        except ValueError:
-            said = one_line(line[:400].decode(errors="replace"), 80)
-            self.fault = (
-                f"printed a line that is not an MCP message: {said} (print to standard error instead)"
-            )
-            return None
+    async def _keep_complaint(self) -> None:
+        while piece := await self._stderr.read(1 << 16):
+            self._complaint = (self._complaint + piece)[-MAX_COMPLAINT:]
+
+    def _signal_group(self, *, gently: bool) -> None:
+        pid = self._process.pid
+        if sys.platform == "win32":
+            if not gently:
+                subprocess.run(["taskkill", "/T", "/F", "/PID", str(pid)], capture_output=True, check=False)
+            return
+        # The group lives on without its leader, so the leader's end proves nothing.
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, signal.SIGTERM if gently else signal.SIGKILL)
 
 
 #: The command is not repeated: it may hold keys, and the model may read the error.
@@ -211,10 +179,7 @@ _T = TypeVar("_T")
 
 
 def require_client() -> None:
-    """Raise `InvalidInput` if the extra `mcp` is not installed.
-
-    >>> require_client()
-    """
+    """Raise `InvalidInput` if the extra `mcp` is not installed."""
     try:
         import mcp_types  # noqa: F401
         from mcp.client import session  # noqa: F401
@@ -245,42 +210,29 @@ class Connection:
         patience: float,
         timeout: float,
     ) -> None:
-        self.name, self._command, self._env, self._cwd = name, command, env, cwd
-        self._patience, self._timeout = patience, timeout
-        self._opened: Future[None] = Future()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._life: asyncio.Task[None] | None = None
-        self._messages: Messages | None = None
-        self._session: ClientSession | None = None
-        self._closed = False
-        self._thread = threading.Thread(target=self._run, name=f"zoolab-mcp-{name}", daemon=True)
-
-    def open(self) -> None:
         """Start the server and shake hands with it; raises `InvalidInput` if that fails."""
         require_client()
-        self._thread.start()
+        from anyio.from_thread import start_blocking_portal
+
+        self.name, self._command, self._env, self._cwd = name, command, env, cwd
+        self._patience, self._timeout = patience, timeout
+        self._server: Server | None = None
+        options: dict[str, Any] = {}
+        if sys.platform == "win32":  # Jupyter may have chosen a kind of loop that starts no processes
+            options = {"loop_factory": asyncio.ProactorEventLoop}
+        self._thread = start_blocking_portal(backend_options=options, name=f"zoolab-mcp-{name}")
+        #: Runs what is asked of the server, from any thread.
+        self.portal = self._thread.__enter__()
         try:
-            self._opened.result()
+            self._session: ClientSession = self.portal.start_task(self._live)[1]
         except BaseException:
             self.close()
             raise
 
     def close(self) -> None:
         """End the server and whatever still waits for it; returns when its process is gone."""
-        self._closed = True
-        loop, life = self._loop, self._life
-        if loop is not None and life is not None:
-            with suppress(RuntimeError):  # the loop has closed
-                loop.call_soon_threadsafe(life.cancel)
-        if self._thread.ident is not None:
-            self._thread.join(5 * GRACE)
-
-    def submit(self, work: Coroutine[Any, Any, _T]) -> Future[_T]:
-        """Run a coroutine on the connection's loop, from any thread."""
-        if self._loop is None or not self._thread.is_alive():
-            work.close()
-            raise ToolIOError(f"the MCP server {self.name} is not running", advice="use it in a with block")
-        return asyncio.run_coroutine_threadsafe(work, self._loop)
+        # As after an error: what still runs there is cancelled.
+        self._thread.__exit__(InterruptedError, InterruptedError(), None)
 
     async def list_tools(self) -> list[Listed]:
         """All tools that the server lists, whatever they are; at most `MAX_TOOLS`."""
@@ -291,9 +243,8 @@ class Connection:
         import mcp_types as types
 
         params = types.CallToolRequestParams(name=name, arguments=dict(arguments))
-        answer: CallToolResult = await self._in_time(
-            self._ask(types.CallToolRequest(params=params), types.CallToolResult)
-        )
+        asked = self._ask(types.CallToolRequest(params=params), types.CallToolResult)
+        answer: CallToolResult = await self._in_time(asked)
         return answer
 
     async def _all_pages(self) -> list[Listed]:
@@ -335,119 +286,64 @@ class Connection:
 
         who = f"the MCP server {self.name}"
         try:
-            assert self._session is not None
             return await self._session.send_request(request, kind)
         except MCPError as error:
-            if fault := self._fault():
-                raise ToolIOError(f"{who} {fault}", advice=_BY_HAND) from None
+            if self._server and self._server.fault:
+                raise ToolIOError(f"{who} {self._server.fault}", advice=_BY_HAND) from None
             raise ExecutionFailed(
                 f"{who} refused: {one_line(error.message)}", advice="give what the tool's schema asks for"
             ) from None
         except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            problem = one_line(f"{'.'.join(map(str, first['loc']))}: {first['msg']}", 120)
             raise ToolIOError(
-                f"{who} sent an answer that is not MCP: {_first_problem(error)}",
-                advice="report it to its makers",
+                f"{who} sent an answer that is not MCP: {problem}", advice="report it to its makers"
             ) from None
 
-    def _fault(self) -> str:
-        return "" if self._messages is None else self._messages.fault
-
-    def _run(self) -> None:
-        try:
-            with asyncio.Runner(loop_factory=_loop_with_processes) as runner:
-                runner.run(self._live())
-        except (asyncio.CancelledError, Exception) as error:
-            self._fail(error)
-
-    async def _live(self) -> None:
-        self._loop, self._life = asyncio.get_running_loop(), asyncio.current_task()
-        if self._closed:
-            return
-        from mcp.client.stdio import get_default_environment
-
-        env = {**get_default_environment(), **self._env}
-        process = await ServerProcess.start(self._command, env, self._cwd)
-        self._messages = Messages(process)
-        try:
-            await self._speak(self._messages)
-        finally:
-            await _to_the_end(process.stop())
-
-    async def _speak(self, messages: Messages) -> None:
+    async def _live(self, *, task_status: Any) -> None:
+        """Start the server and speak with it until this is cancelled."""
         import anyio
         from mcp.client.session import ClientSession
+        from mcp.client.stdio import get_default_environment
         from mcp_types import Implementation
 
+        env = {**get_default_environment(), **self._env}
+        self._server = server = await Server.start(self._command, env, self._cwd)
         arriving, inbox = anyio.create_memory_object_stream[Any](0)
         outbox, leaving = anyio.create_memory_object_stream[Any](0)
-        pumps = [
-            asyncio.create_task(messages.receive(arriving)),
-            asyncio.create_task(messages.send(leaving)),
-        ]
-        us = Implementation(name="zoolab", version="")
+        pumps = [asyncio.create_task(server.receive(arriving)), asyncio.create_task(server.send(leaving))]
         try:
+            us = Implementation(name="zoolab", version="")
             async with ClientSession(inbox, outbox, client_info=us) as session:
-                if await self._greet(session):
-                    self._session = session
-                    self._opened.set_result(None)
-                    await asyncio.Event().wait()
+                problem = await self._greet(session, server)
+                if not problem:
+                    task_status.started(session)
+                    await anyio.sleep_forever()
         finally:
             for pump in pumps:
                 pump.cancel()
             for stream in (arriving, inbox, outbox, leaving):
                 stream.close()
+            with anyio.CancelScope(shield=True):
+                await server.stop()
+        raise InvalidInput(f"the MCP server {self.name} {problem}", advice=_BY_HAND)
 
-    async def _greet(self, session: ClientSession) -> bool:
-        """Whether the handshake succeeds. Nothing is raised: the session would wrap it in a group."""
+    async def _greet(self, session: ClientSession, server: Server) -> str:
+        """Why the handshake fails, if it does. Nothing is raised: the session would wrap it in a group."""
         import anyio
+        from mcp.shared.exceptions import MCPError
+        from mcp_types import METHOD_NOT_FOUND, UNSUPPORTED_PROTOCOL_VERSION
 
         try:
             with anyio.fail_after(self._patience):
-                await _shake_hands(session)
+                try:
+                    await session.initialize()
+                except MCPError as error:
+                    if error.code not in (METHOD_NOT_FOUND, UNSUPPORTED_PROTOCOL_VERSION):
+                        raise
+                    await session.discover()  # a server that has given the handshake up
         except TimeoutError:
-            problem = f"did not start within {self._patience:g} s"
+            return f"did not start within {self._patience:g} s"
         except Exception as error:
-            problem = self._fault() or f"did not complete the handshake: {one_line(str(error))}"
-        else:
-            return True
-        self._fail(InvalidInput(f"the MCP server {self.name} {problem}", advice=_BY_HAND))
-        return False
-
-    def _fail(self, error: BaseException) -> None:
-        if not isinstance(error, ZoolabError):
-            error = InvalidInput(f"the MCP server {self.name}: {one_line(repr(error))}", advice=_BY_HAND)
-        if not self._opened.done():
-            self._opened.set_exception(error)
-
-
-async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
-    """Wait for work that has to be done, however often the wait is cancelled."""
-    task = asyncio.ensure_future(work)
-    while not task.done():
-        with suppress(asyncio.CancelledError):
-            await asyncio.shield(task)
-
-
-async def _shake_hands(session: ClientSession) -> None:
-    """The handshake that every server knows; `server/discover` for those that have given it up."""
-    from mcp.shared.exceptions import MCPError
-    from mcp_types import METHOD_NOT_FOUND, UNSUPPORTED_PROTOCOL_VERSION
-
-    try:
-        await session.initialize()
-    except MCPError as error:
-        if error.code not in (METHOD_NOT_FOUND, UNSUPPORTED_PROTOCOL_VERSION):
-            raise
-        await session.discover()
-
-
-def _loop_with_processes() -> asyncio.AbstractEventLoop:
-    """Jupyter may have chosen a kind of loop that, on Windows, starts no processes."""
-    if sys.platform == "win32":
-        return asyncio.ProactorEventLoop()
-    return asyncio.new_event_loop()
-
-
-def _first_problem(error: Any) -> str:
-    first = error.errors(include_url=False, include_input=False)[0]
-    return one_line(f"{'.'.join(map(str, first['loc']))}: {first['msg']}", 120)
+            return server.fault or f"did not complete the handshake: {one_line(str(error))}"
+        return ""

@@ -1,7 +1,7 @@
 """The tools that a server lists: checked, bounded, named so that a model may use them, and pinned.
 
-    {"format": "zoolab-mcp-pins", "version": 1, "server": "files", "tools": [
-    {"name": "read", "digest": "1f..", "description": "...", "schema": {...}}]}
+    {"format":"zoolab-mcp-pins","version":1,"server":"files",
+     "tools":[{"name":"read","digest":"1f..","description":"...","schema":{...}}]}
 
 The pins say what each tool looked like when it was first seen, or last accepted: trust on first use. A
 server that changes the text of a tool, after a user has read and trusted it, may be an attack. The file has
@@ -14,6 +14,7 @@ import difflib
 import json
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -28,15 +29,15 @@ MAX_TOOLS = 512
 MAX_PAGES = 100
 MAX_DESCRIPTION = 8_192
 MAX_NAME = 128
+#: Lines of a description that are compared for people; the digest always covers all of it.
+MAX_LINES = 500
+FORMAT = "zoolab-mcp-pins"
+VERSION = 1
 
 
 @dataclass(frozen=True, eq=False)
 class Listed:
-    """A tool as its server describes it; equal to another with the same words.
-
-    >>> Listed("now", "The time.", {"type": "object"}) == Listed("now", "The time!", {"type": "object"})
-    False
-    """
+    """A tool as its server describes it; equal to another with the same words."""
 
     name: str
     description: str
@@ -70,11 +71,7 @@ def one_line(text: str, limit: int = 300) -> str:
 
 
 def tool_name(name: str, prefix: str = "") -> str:
-    """A name that models take, from any name: 1 to 64 letters, digits, _ or -.
-
-    >>> tool_name("files.read text"), tool_name("ls", prefix="home_")
-    ('files_read_text', 'home_ls')
-    """
+    """A name that models take, from any name: 1 to 64 letters, digits, _ or -."""
     return re.sub(r"[^A-Za-z0-9_-]", "_", prefix + name)[:64]
 
 
@@ -114,12 +111,6 @@ def _problem(listed: Listed) -> str:
     return ""
 
 
-FORMAT = "zoolab-mcp-pins"
-VERSION = 1
-#: Lines of a description that are compared for people; the digest always covers all of it.
-MAX_LINES = 500
-
-
 @dataclass(frozen=True, slots=True)
 class Change:
     """A tool that is not as it was pinned, or was not there: its name, and a unified diff to read."""
@@ -129,11 +120,7 @@ class Change:
 
 
 def pins_folder() -> Path:
-    """Where pins are kept unless another place is given: in the platform's configuration folder.
-
-    >>> pins_folder().name
-    'mcp'
-    """
+    """Where pins are kept unless another place is given: in the platform's configuration folder."""
     import platformdirs
 
     return platformdirs.user_config_path("zoolab") / "mcp"
@@ -143,25 +130,27 @@ def read_pins(path: Path, server: str) -> dict[str, Listed] | None:
     """The pinned tools of a server by name; None if it was never seen.
 
     Raises `InvalidInput` for a file that is damaged or belongs to another server.
-
-    >>> read_pins(Path("no-such-file.json"), "files") is None
-    True
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        if (kept["format"], kept["version"]) != (FORMAT, VERSION):
+            raise ValueError(f"it is {kept['format']} {kept['version']}, not {FORMAT} {VERSION}")
+        if kept["server"] != server:
+            raise ValueError(f"it belongs to the server {kept['server']!r}")
+        pinned = {}
+        for row in kept["tools"]:
+            pinned[row["name"]] = tool = Listed(row["name"], row["description"], row["schema"])
+            if tool.digest != row["digest"]:
+                raise ValueError(f"the digest of {tool.name!r} does not fit")
     except FileNotFoundError:
         return None
-    except (OSError, ValueError) as error:
-        raise _damaged(path, str(error)) from None
-    try:
-        kept = json.loads(text)
-        if (kept["format"], kept["version"]) != (FORMAT, VERSION):
-            raise _damaged(path, f"it is {kept['format']} {kept['version']}, not {FORMAT} {VERSION}")
-        if kept["server"] != server:
-            raise _damaged(path, f"it belongs to the server {kept['server']!r}")
-        return {tool["name"]: _pinned(tool) for tool in kept["tools"]}
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
-        raise _damaged(path, f"{type(error).__name__}: {error}") from None
+    except (OSError, KeyError, TypeError, ValueError, RecursionError) as error:
+        problem = str(error) if type(error) is ValueError else f"{type(error).__name__}: {error}"
+        raise InvalidInput(
+            f"cannot use the pins in {path}: {problem}",
+            advice="delete the file to trust the server anew, as it is",
+        ) from None
+    return pinned
 
 
 def write_pins(path: Path, server: str, tools: Iterable[Listed]) -> None:
@@ -177,14 +166,11 @@ def write_pins(path: Path, server: str, tools: Iterable[Listed]) -> None:
         {"name": tool.name, "digest": tool.digest, "description": tool.description, "schema": tool.schema}
         for tool in tools
     ]
-    head = f'{{"format": "{FORMAT}", "version": {VERSION}, "server": {encode_line(server)}, "tools": ['
-    try:
+    with suppress(OSError):  # writing says what is wrong
         path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidInput(
-            f"cannot make {path.parent}: {error.strerror}", advice="choose another place"
-        ) from None
-    write_whole(path, [head, "\n", ",\n".join(map(encode_line, rows)), "]}\n"])
+    write_whole(
+        path, [encode_line({"format": FORMAT, "version": VERSION, "server": server, "tools": rows}), "\n"]
+    )
 
 
 def compare(
@@ -217,21 +203,7 @@ def compare(
 def _difference(name: str, before: list[str], after: list[str]) -> str:
     titles = f"{name}, as pinned" if before else "nothing", f"{name}, as it is now"
     lines = list(difflib.unified_diff(before[:MAX_LINES], after[:MAX_LINES], *titles, lineterm=""))
-    if max(len(before), len(after)) > MAX_LINES:
-        lines.append(
-            f"(only the first {MAX_LINES} of {max(len(before), len(after)):,} lines are compared here)"
-        )
+    longest = max(len(before), len(after))
+    if longest > MAX_LINES:
+        lines.append(f"(only the first {MAX_LINES} of {longest:,} lines are compared here)")
     return "\n".join(lines)
-
-
-def _pinned(row: Any) -> Listed:
-    tool = Listed(row["name"], row["description"], row["schema"])
-    if tool.digest != row["digest"]:
-        raise ValueError(f"the digest of {tool.name!r} does not fit")
-    return tool
-
-
-def _damaged(path: Path, why: str) -> InvalidInput:
-    return InvalidInput(
-        f"cannot use the pins in {path}: {why}", advice="delete the file to trust the server anew, as it is"
-    )

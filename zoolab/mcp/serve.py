@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import redirect_stdout
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
@@ -18,9 +18,6 @@ from zoolab.mcp.connection import require_client
 from zoolab.policy import Permissions
 from zoolab.steps.result import make_result
 from zoolab.tools import ToolRegistry
-
-if TYPE_CHECKING:
-    from mcp_types import CallToolResult
 
 
 class Answer(NamedTuple):
@@ -98,7 +95,9 @@ async def _serve(registry: ToolRegistry, permissions: Permissions, name: str) ->
 
     async def call_tool(_context: Any, params: Any) -> types.CallToolResult:
         asked = params.name, params.arguments or {}
-        return _result(await _in_thread(lambda: answer_call(registry, permissions, runner, *asked)))
+        answer = await _in_thread(lambda: answer_call(registry, permissions, runner, *asked))
+        text = types.TextContent(text=answer.text)
+        return types.CallToolResult(content=[text], structured_content=answer.value, is_error=answer.failed)
 
     server: Server[Any] = Server(name, on_list_tools=list_tools, on_call_tool=call_tool)
     try:
@@ -108,14 +107,6 @@ async def _serve(registry: ToolRegistry, permissions: Permissions, name: str) ->
                 await server.run(reading, writing, server.create_initialization_options())
     finally:
         runner.close()
-
-
-def _result(answer: Answer) -> CallToolResult:
-    from mcp_types import CallToolResult, TextContent
-
-    return CallToolResult(
-        content=[TextContent(text=answer.text)], structured_content=answer.value, is_error=answer.failed
-    )
 
 
 async def _in_thread(work: Callable[[], Answer]) -> Answer:

@@ -1,14 +1,17 @@
 """Broken arguments in, a proposal out; or None, because a repair must not change what was meant.
 
-Both repairs end at one guard, `keeps_intent`: the broken text must be a sloppy way to write the
-proposal. Quotes, commas, comments and closing brackets may differ; words, numbers, their order and
+Both repairs end at a guard. The strict one is `keeps_intent`: the broken text must be a sloppy way to write
+the proposal. Quotes, commas, comments and closing brackets may differ; words, numbers, their order and
 their nesting may not, and no text is completed. A proposal is validated again in full by the loop.
+
+wrapping.py   what stands around an object: fences, quotes, talk
+reading.py    the one value that a badly written text can stand for
+repairs.py    the guards, the repair by rules and the repair by a model
 """
 
 from __future__ import annotations
 
-from zoolab.repair.guard import keeps_intent
-from zoolab.repair.reading import MAX_CHARS
-from zoolab.repair.repairs import LLMRepair, RepairReport, RuleRepair
+from zoolab.repair.repairs import LLMRepair, RepairReport, RuleRepair, keeps_intent
+from zoolab.repair.wrapping import MAX_CHARS
 
 __all__ = ["MAX_CHARS", "LLMRepair", "RepairReport", "RuleRepair", "keeps_intent"]

@@ -1,16 +1,28 @@
-"""The two repairs, by rules and by a model, and the report of what each call came to."""
+"""The two repairs, by rules and by a model; the guard at which both end; the report of each proposal."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
+from zoolab.errors import InvalidInput, InvalidSchema
 from zoolab.jsontext import NotStrictJSON, encode, excerpt, parse_json
 from zoolab.records import Model, Request
-from zoolab.repair.guard import Reader, check_intent, check_whole, one_object
-from zoolab.repair.reading import WORD, Refused, check_size, read_loosely, read_word, unwrapped
+from zoolab.repair.reading import WORD, read, read_word
+from zoolab.repair.wrapping import Refused, check_size, unwrapped
+from zoolab.schema.checker import SchemaChecker
+
+#: What a repair may change. strict: no value, and nothing is completed; words: quotes, marks and brackets,
+#: but no letter and no digit; schema: whatever meets the tool's schema; None: anything.
+Guard = Literal["strict", "words", "schema"] | None
+Schema = dict[str, Any] | None
+
+_WORDS = re.compile(r"\w+")
+_PYTHON = {"True": "true", "False": "false", "None": "null"}
+#: Characters times marks: json-repair is quadratic, and beyond this it takes seconds.
+_MAX_WORK = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,33 +36,99 @@ class RepairReport:
     reason: str
 
 
-def note(report: list[RepairReport], raw: str, proposed: str | None, reason: str) -> str | None:
-    """Add to a report what came of a repair, and return the proposal.
+def keeps_intent(raw: str, proposed: str) -> bool:
+    """Whether `raw` is a sloppy way to write the JSON `proposed`: no word is lost, added or moved.
 
-    >>> report: list[RepairReport] = []
-    >>> note(report, '{"a": 1', '{"a":1}', "a brace was missing"), report[0].outcome
-    ('{"a":1}', 'changed')
+    A number or a boolean may stand in quotes in `raw`, a pair may stand there twice, and brackets may be
+    missing at its end. Strings that are not closed, and more than one object, keep nothing. Never raises.
+
+    >>> keeps_intent("{'to': 'Ada', 'n': '58'", '{"to": "Ada", "n": 58}')
+    True
+    >>> keeps_intent('{"to": "Ada"', '{"to": "Bob"}'), keeps_intent('{"to": "Ad', '{"to": "Ad"}')
+    (False, False)
     """
-    outcome: Literal["kept", "changed", "refused"] = "refused" if proposed is None else "changed"
-    if proposed is not None:
+    try:
+        _check_same(read(raw)[0], parse_json(proposed))
+    except (Refused, NotStrictJSON):
+        return False
+    return True
+
+
+def _check_same(written: Any, proposed: Any) -> None:
+    if isinstance(written, dict) and isinstance(proposed, dict) and list(written) == list(proposed):
+        for key in written:
+            _check_same(written[key], proposed[key])
+        return
+    if isinstance(written, list) and isinstance(proposed, list) and len(written) == len(proposed):
+        for one, other in zip(written, proposed, strict=True):
+            _check_same(one, other)
+        return
+    if isinstance(written, str) and isinstance(proposed, bool | int | float):
+        written = read_word(written)
+    if isinstance(proposed, dict | list) or type(written) is not type(proposed) or written != proposed:
+        raise Refused(f"{excerpt(proposed)} is not what stands in the text: {excerpt(written)}")
+
+
+def _check(guard: Guard, raw: str, proposed: dict[str, Any], schema: Schema) -> None:
+    """Raise what the guard has against a proposal."""
+    if guard == "strict":
+        written, may_go_on = read(raw)
+        _check_same(written, proposed)
+        if may_go_on:
+            raise Refused("the text ends where more may follow")
+    if guard == "words":
+        written, meant = (
+            [_PYTHON.get(w, w) for w in _WORDS.findall(t)] for t in (unwrapped(raw), encode(proposed))
+        )
+        if written != meant:
+            raise Refused("a word of the text is lost, added or moved")
+    if guard == "schema" and (problems := SchemaChecker(schema or {}).problems(proposed)):
+        raise Refused(problems[0].message)
+
+
+class _Repair:
+    """What ends at a guard, and reports."""
+
+    _reason = ""
+
+    def __init__(self, guard: Guard) -> None:
+        if guard not in (*get_args(get_args(Guard)[0]), None):
+            raise InvalidInput(f"no guard is named {guard!r}", expected="strict, words, schema or None")
+        self.guard = guard
+        #: One record for each call of `propose`, in order.
+        self.report: list[RepairReport] = []
+
+    def propose(self, raw: str, schema: Schema = None) -> str | None:
+        """Compact JSON text that says the same as `raw`, or None. Never raises.
+
+        If the schema asks for an object, as a tool's does, it is one object; else any JSON value.
+        """
+        try:
+            proposed = encode(self._mended(raw, schema))
+            parse_json(proposed)
+        except (Refused, NotStrictJSON, InvalidSchema) as error:
+            self.report.append(RepairReport(raw, None, "refused", str(error)))
+            return None
+        report = RepairReport(raw, proposed, "changed", self._reason)
         with suppress(NotStrictJSON):
-            outcome = "kept" if encode(parse_json(raw)) == proposed else "changed"
-    report.append(RepairReport(raw, proposed, outcome, "as it was" if outcome == "kept" else reason))
-    return proposed
+            if encode(parse_json(raw)) == proposed:
+                report = RepairReport(raw, proposed, "kept", "as it was")
+        self.report.append(report)
+        return proposed
+
+    def _mended(self, raw: str, schema: Schema) -> Any:
+        raise NotImplementedError
 
 
-#: Characters times marks: json-repair is quadratic, and beyond this it takes seconds.
-_MAX_WORK = 4_000_000
-
-
-class RuleRepair:
+class RuleRepair(_Repair):
     """Repairs what is only badly written: quotes, commas, comments, fences, talk, literals, brackets.
 
     No word of an object is lost, and nothing is added to it but brackets at the end and the last
     letters of `true`, `false` and `null`. A pair that is written twice is one if it says the same both
     times. A string, a key or a pair that stops in the middle is refused, and so are two objects. With the
-    schema of a tool, `"58"` becomes a number where one is asked for, and a text that ends in a number or
-    a comma is refused: more may have followed.
+    schema of a tool, `"58"` becomes a number if one is asked for, and a text that ends in a number or
+    a comma is refused: more may have followed. What these rules refuse, a weaker `guard` lets the library
+    json-repair guess.
 
     >>> repair = RuleRepair()
     >>> repair.propose("{'city': 'Oslo', 'days': 3, 'snow': True,}")
@@ -59,63 +137,34 @@ class RuleRepair:
     (None, None)
     >>> [report.outcome for report in repair.report], repair.report[1].reason
     (['changed', 'refused', 'refused'], 'a string is not closed')
+    >>> RuleRepair(guard="words").propose('{"service": "nginx}')
+    '{"service":"nginx"}'
     """
 
-    def __init__(self) -> None:
-        #: One record for each call of `propose`, in order.
-        self.report: list[RepairReport] = []
+    _reason = "the same, well written"
 
-    def propose(self, raw: str, schema: dict[str, Any] | None = None) -> str | None:
-        """Compact JSON text that says the same as `raw`, or None. Never raises.
+    def __init__(self, guard: Guard = "strict") -> None:
+        super().__init__(guard)
 
-        If the schema asks for an object, as a tool's does, it is one object; else any JSON value.
-        """
+    def _mended(self, raw: str, schema: Schema) -> Any:
         try:
-            said = _said(raw)
+            said, may_go_on = read(raw)
             if isinstance(schema, dict) and (schema.get("type") == "object" or "properties" in schema):
-                check_whole(raw, one_object(said))
-            proposed = encode(_retyped(said, schema))
-            parse_json(proposed)
-        except (Refused, NotStrictJSON) as error:
-            return note(self.report, raw, None, str(error))
-        return note(self.report, raw, proposed, "the same, well written")
+                _one_object(said)
+                if may_go_on:
+                    raise Refused("the text ends where more may follow")
+            return _retyped(said, schema)
+        except Refused:
+            if self.guard == "strict":
+                raise
+        guessed = _retyped(_one_object(_guessed(unwrapped(raw))), schema)
+        _check(self.guard, raw, guessed, schema)
+        return guessed
 
 
-def _said(raw: str) -> Any:
-    """The value that a text writes, well or badly."""
-    try:
-        value = parse_json(raw)
-    except NotStrictJSON:
-        return _mended(unwrapped(raw))
-    if isinstance(value, str):
-        with suppress(Refused):
-            return _object_in(value)
-    return value
-
-
-def _object_in(text: str) -> dict[str, Any]:
-    """The object that was encoded twice."""
-    return one_object(_said(text.strip()) if text.lstrip()[:1] in tuple('{"`') else text)
-
-
-def _mended(text: str) -> Any:
-    """The reading that passes the guard. Two that pass and differ are two meanings."""
-    passed, refused = [], []
-    for read in (read_loosely, _guessed):
-        try:
-            passed.append(_guarded(text, read))
-        except Refused as error:
-            refused.append(error)
-    if not passed:
-        raise refused[0]
-    if encode(passed[0]) != encode(passed[-1]):
-        raise Refused(f"it may be {excerpt(passed[0])} or {excerpt(passed[-1])}")
-    return passed[0]
-
-
-def _guarded(text: str, read: Callable[[str], Any]) -> Any:
-    value = read(text)
-    Reader(text).read(value)
+def _one_object(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise Refused(f"not one object: {excerpt(value)}")
     return value
 
 
@@ -140,24 +189,20 @@ def _retyped(value: Any, schema: Any) -> Any:
         return value
     if isinstance(value, dict):
         known = schema.get("properties")
-        return {
-            key: _retyped(v, known.get(key) if isinstance(known, dict) else None) for key, v in value.items()
-        }
+        known = known if isinstance(known, dict) else {}
+        return {key: _retyped(item, known.get(key)) for key, item in value.items()}
     if isinstance(value, list):
         return [_retyped(item, schema.get("items")) for item in value]
-    return _unstringed(value, _types(schema)) if isinstance(value, str) else value
-
-
-def _unstringed(text: str, types: set[str]) -> Any:
-    if "string" in types or not WORD.fullmatch(text):
-        return text
-    if types <= {"boolean", "null"} and text in ("true", "false"):
-        return text == "true"
+    types = _types(schema)
+    if not isinstance(value, str) or "string" in types or not WORD.fullmatch(value):
+        return value
+    if types <= {"boolean", "null"} and value in ("true", "false"):
+        return value == "true"
     if types <= {"integer", "number", "null"} and types & {"integer", "number"}:
-        number = read_word(text)
+        number = read_word(value)
         exact = type(number) is int or (type(number) is float and "number" in types)
-        return number if exact and encode(number) == text else text
-    return text
+        return number if exact and encode(number) == value else value
+    return value
 
 
 def _types(schema: dict[str, Any]) -> set[str]:
@@ -177,15 +222,17 @@ _INSTRUCTION = (
 )
 
 
-class LLMRepair:
+class LLMRepair(_Repair):
     """Asks a model, in a request of its own, for the same arguments as valid JSON; trusts it with nothing.
 
-    The model sees the tool's name, its schema and the raw text. What it answers must pass
-    `keeps_intent`, or there is no proposal.
+    The model sees the tool's name, its schema and the raw text. What it answers must pass the guard, or
+    there is no proposal.
 
     Args:
         model: Anything that turns a `Request` into a `Reply`.
         tool_name: The tool that the arguments are for, if it is only one; else it is the schema's `title`.
+        guard: What the model may change: nothing ("strict", as `keeps_intent`), no letter and no digit
+            ("words"), whatever still meets the schema ("schema"), or anything (None).
 
     >>> from zoolab.models.scripted import Scripted
     >>> repair = LLMRepair(Scripted(['{"a": 58}', '{"a": 60}']))
@@ -193,25 +240,27 @@ class LLMRepair:
     ('{"a":58}', None)
     """
 
-    def __init__(self, model: Model, tool_name: str = "") -> None:
+    _reason = "the model's words, checked"
+
+    def __init__(self, model: Model, tool_name: str = "", *, guard: Guard = "strict") -> None:
+        super().__init__(guard)
         self.model = model
         self.tool_name = tool_name
-        #: One record for each call of `propose`, in order.
-        self.report: list[RepairReport] = []
 
-    def propose(self, raw: str, schema: dict[str, Any] | None = None) -> str | None:
-        """What the model makes of `raw`, as compact JSON text, or None. Never raises."""
+    def _mended(self, raw: str, schema: Schema) -> Any:
+        check_size(raw)
         try:
-            check_size(raw)
-            said = one_object(parse_json(unwrapped(self._ask(raw, schema))))
-            proposed = encode(said)
-            check_intent(raw, proposed)
-            check_whole(raw, said)
-        except (Refused, NotStrictJSON) as error:
-            return note(self.report, raw, None, str(error))
-        return note(self.report, raw, proposed, "the model's words, checked")
+            reply = self.model(self.request(raw, schema))
+            text, cut = reply.text, reply.finish_reason == "length"
+        except Exception as error:
+            raise Refused(f"the model failed: {excerpt(f'{type(error).__name__}: {error}')}") from None
+        if cut:
+            raise Refused("the model's answer was cut off by length")
+        said = _one_object(parse_json(unwrapped(text)))
+        _check(self.guard, raw, said, schema)
+        return said
 
-    def request(self, raw: str, schema: dict[str, Any] | None = None) -> Request:
+    def request(self, raw: str, schema: Schema = None) -> Request:
         """What the model is asked.
 
         >>> from zoolab.models.scripted import Scripted
@@ -223,13 +272,3 @@ class LLMRepair:
         asked = f"{named}JSON Schema of its arguments: {encode(schema or {})}\nBroken arguments: {raw}"
         system = {"role": "system", "content": _INSTRUCTION}
         return Request([system, {"role": "user", "content": asked}])
-
-    def _ask(self, raw: str, schema: dict[str, Any] | None) -> str:
-        try:
-            reply = self.model(self.request(raw, schema))
-            text, cut = reply.text, reply.finish_reason == "length"
-        except Exception as error:
-            raise Refused(f"the model failed: {excerpt(f'{type(error).__name__}: {error}')}") from None
-        if cut:
-            raise Refused("the model's answer was cut off by length")
-        return text

@@ -1,13 +1,11 @@
 """Calls that a model wrote into its text, in the formats of the model families; one file a kind of format.
 
-thoughts.py   what a model only thinks is not a call
 tagged.py     names and values in tags: Qwen3-Coder, GLM, MiniMax, DeepSeek since 3.2, Kimi K3
 headed.py     JSON between marks, with the name inside (Hermes, Qwen, Apertus) or before it (Mistral, Kimi K2,
               DeepSeek until 3.1, gpt-oss)
 gemma.py      call:name{key:value}: FunctionGemma, Gemma 4
 pythonic.py   [get_weather(city="Oslo")], the same as code of Gemma 3 and OLMo 3, name.call(...) of Llama
 plain.py      JSON on lines of its own, or the first object with name and arguments; Llama 3, Cohere
-nearly.py     what looks like a call and is not read
 
 calls.py      a call as it was found in a text, also with arguments that are not JSON
 objects.py    JSON objects inside a text
@@ -16,57 +14,30 @@ objects.py    JSON objects inside a text
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zoolab.jsontext import MAX_CHARS
 from zoolab.textcalls.calls import TextCall, broken_calls
 from zoolab.textcalls.gemma import read_gemma
-from zoolab.textcalls.headed import (
-    read_apertus,
-    read_deepseek,
-    read_gpt_oss,
-    read_hermes,
-    read_kimi,
-    read_mistral,
-)
-from zoolab.textcalls.nearly import near_call
+from zoolab.textcalls.headed import BLOCKS, HEADS, read_blocks, read_headed
+from zoolab.textcalls.objects import Objects
 from zoolab.textcalls.plain import plain_calls, read_llama, read_plain
 from zoolab.textcalls.pythonic import read_built_in, read_pythonic, read_tool_code
-from zoolab.textcalls.tagged import read_glm, read_invoke, read_kimi_3, read_minimax_m3, read_qwen_coder
-from zoolab.textcalls.thoughts import spoken, spoken_span
+from zoolab.textcalls.tagged import TAGS, read_minimax_m3, read_tagged
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+__all__ = ["TextCall", "before_calls", "find_calls", "in_cut_text", "notes", "readings", "spoken"]
 
-__all__ = ["READERS", "READERS_OF_TAGS", "TextCall", "before_calls", "find_calls", "in_cut_text", "notes"]
-
+_NO_SCHEMAS: Mapping[str, Any] = MappingProxyType({})
 _NEAR = 256
 #: What a family writes before its calls, at the end of a text.
 _ANNOUNCED = re.compile(r"(?:\s|\[TOOL_CALLS\]|\[|```\w{0,16}|\]<\]minimax\[>\[|<[^<>\n]{1,64}>)++\Z")
 
-#: Each takes a text and gives the calls in it, in order.
-READERS = (
-    read_hermes,
-    read_apertus,
-    read_gemma,
-    read_mistral,
-    read_kimi,
-    read_deepseek,
-    read_gpt_oss,
-    read_llama,
-    read_pythonic,
-    read_built_in,
-    read_tool_code,
-    read_plain,
-)
-#: These take the schemas of the tools as well, since their values are written without quotes.
-READERS_OF_TAGS = (read_qwen_coder, read_glm, read_invoke, read_kimi_3, read_minimax_m3)
-
 
 def find_calls(
-    text: str, schemas: Mapping[str, Any] = MappingProxyType({}), names: Collection[str] | None = None
+    text: str, schemas: Mapping[str, Any] = _NO_SCHEMAS, names: Collection[str] | None = None
 ) -> list[TextCall]:
     """The calls in a text, whatever family wrote it; none is an empty list.
 
@@ -84,16 +55,63 @@ def find_calls(
     >>> find_calls('{"name": "Bob", "arguments": {}}', names=["add"])
     []
     """
-    begin, end = spoken_span(text)
+    begin, end = spoken(text)
     said = text[begin : min(end, begin + MAX_CHARS)]
-    everything = [read(said) for read in READERS] + [read(said, schemas) for read in READERS_OF_TAGS]
-    found = [known for calls in everything if (known := _of(names, calls))]
-    calls = min(found, key=lambda calls: calls[0].at) if found else _of(names, broken_calls(said))[:1]
+
+    def known(calls: list[TextCall]) -> list[TextCall]:
+        return calls if names is None else [call for call in calls if call.name in names]
+
+    found = [calls for every in readings(said, schemas) if (calls := known(every))]
+    calls = min(found, key=lambda calls: calls[0].at) if found else known(broken_calls(said))[:1]
     return [replace(call, at=call.at + begin) for call in calls] if begin else calls
 
 
-def _of(names: Collection[str] | None, calls: list[TextCall]) -> list[TextCall]:
-    return calls if names is None else [call for call in calls if call.name in names]
+def readings(text: str, schemas: Mapping[str, Any] = _NO_SCHEMAS) -> list[list[TextCall]]:
+    """The calls that each format finds in a text, in order.
+
+    >>> [calls for calls in readings("[add(a=1)]") if calls]
+    [[TextCall(name='add', arguments='{"a":1}', wanted=None, at=0)]]
+    """
+    return [
+        *(read_blocks(text, marks, read) for marks, read in BLOCKS.items()),
+        *(read_headed(text, head) for head in HEADS),
+        read_gemma(text),
+        read_llama(text),
+        read_pythonic(text),
+        read_built_in(text),
+        read_tool_code(text),
+        read_plain(text),
+        *(read_tagged(text, tags, schemas) for mark, tags in TAGS.items() if mark in text),
+        read_minimax_m3(text, schemas),
+    ]
+
+
+# A mark in a quoted string is part of an argument. Strings end with their line, so that a lone quote
+# in prose hides little; a backslash and what follows are passed together, which keeps it linear.
+_THOUGHT = re.compile(
+    r'\\.|"(?:[^"\\\n]|\\.)*+"'
+    r"|(?P<open><(?:\w{1,16}:)?think(?:ing)?>|\[THINK\]|<\|START_THINKING\|>|<\|channel>thought\b"
+    r"|<\|inner_prefix\|>)"
+    r"|(?P<close></(?:\w{1,16}:)?think(?:ing)?>|\[/THINK\]|<\|END_THINKING\|>|<channel\|>|<\|inner_suffix\|>)"
+)
+
+
+def spoken(text: str) -> tuple[int, int]:
+    """Where what is spoken begins and ends: after the last thought, and before one that was not ended.
+
+    A call in a thought was weighed, not made. The mark that begins a thought may be missing, since many
+    templates write it into the prompt.
+
+    >>> spoken("<think>Add?</think>Hello."), spoken("Add?</think>Hello."), spoken("Hello. <think>Add")
+    ((19, 25), (12, 18), (0, 7))
+    """
+    begin, end = 0, len(text)
+    for mark in _THOUGHT.finditer(text):
+        if mark["close"]:
+            begin, end = mark.end(), len(text)
+        elif mark["open"] and end == len(text):
+            end = mark.start()
+    return begin, end
 
 
 def before_calls(text: str, calls: list[TextCall]) -> str:
@@ -133,10 +151,11 @@ def notes(text: str) -> tuple[str, ...]:
     >>> notes('I call {"name": "f", "arguments": {}} and then {"name": "g", "arguments": {}}.')
     ('only the first call is read: in prose there is also g; calls on lines of their own are all read',)
     """
-    said = spoken(text)[:MAX_CHARS]
+    begin, end = spoken(text)
+    said = text[begin : min(end, begin + MAX_CHARS)]
     calls = find_calls(text)
     if not calls:
-        near = near_call(said)
+        near = _near_call(said)
         return (f"the text looks like {near}, which zoolab does not run",) if near else ()
     alone, in_prose = plain_calls(said)
     unread = [call.name for run in in_prose[not alone :] for call in run]
@@ -145,3 +164,31 @@ def notes(text: str) -> tuple[str, ...]:
     first = "calls on lines of their own are" if alone else "only the first call is"
     also = ", ".join(unread)
     return (f"{first} read: in prose there is also {also}; calls on lines of their own are all read",)
+
+
+_REACT = re.compile(
+    r"^[ \t*]*+Action(?: \d{1,3})?:[ \t*]*+"
+    r"(?:\S.*\n\s*+[ \t*]*+Action[ _]Input(?: \d{1,3})?:|`?[\w.-]{1,128}`?[ \t*]*+(?:$|[\[(]))",
+    re.MULTILINE | re.IGNORECASE,
+)
+_NAMES = ("name", "tool", "tool_name", "function", "function_name", "action", "recipient_name")
+_ARGUMENTS = ("arguments", "parameters", "args", "kwargs", "params", "input", "action_input", "tool_input")
+_BEGIN = re.compile(
+    r"<tool_call>|<function_calls?>|<function=[\w.-]{1,128}>|<invoke name=|\[TOOL_CALLS\]"
+    r"|<\|tool_call(?:_begin\|)?>|<start_function_call>|<\|tools_prefix\|>|```tool_code|<\|python_tag\|>"
+)
+
+
+def _near_call(text: str) -> str:
+    """What kind of call a text without one looks like; empty if it looks like none."""
+    if _REACT.search(text):
+        return "a call in the ReAct form (Action:)"
+    for found in Objects(text).every():
+        name = next((key for key in _NAMES if isinstance(found.value(key), str)), None)
+        given = next((key for key in _ARGUMENTS if key in found.members), None)
+        value = found.value(given) if given else None
+        is_schema = isinstance(value, dict) and value.keys() >= {"type", "properties"}
+        if name and given and found.value(name) and not is_schema:
+            return f'a call as an object with "{name}" and "{given}"'
+    mark = _BEGIN.search(text)
+    return f"the begin of a call ({mark.group()}) without one behind it" if mark else ""

@@ -1,19 +1,14 @@
-"""A call as it was found in a text, and the two ways of families to write one as a JSON object."""
+"""A call as it was found in a text, and the ways of families to write one as a JSON object."""
 
 from __future__ import annotations
 
 import re
-import sys
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 from zoolab.textcalls.objects import JSONObject, Objects
-
-if TYPE_CHECKING:
-    import re
-    from collections.abc import Sequence
 
 _MAY_STAND_BESIDE_NAME = {"type", "id", "name"}
 _MAY_STAND_BESIDE_PARAMETERS = _MAY_STAND_BESIDE_NAME | {"parameters", "tool_name", "tool_call_id"}
@@ -34,17 +29,17 @@ class TextCall:
 Reader = Callable[[JSONObject], TextCall | None]
 
 
-def with_arguments(found: JSONObject) -> TextCall | None:
-    """The call in an object with `name` and `arguments`.
-
-    >>> from zoolab.textcalls.objects import Objects
-    >>> with_arguments(Objects('{"name": "add", "arguments": {"a":  1}}').at(0)).arguments
-    '{"a":  1}'
-    """
-    name, wanted = found.value("name"), found.value("id")
-    if not isinstance(name, str) or "arguments" not in found.members:
+def _call(found: JSONObject, name: Any, arguments: str, wanted: Any) -> TextCall | None:
+    if not isinstance(name, str):
         return None
-    return TextCall(name, found.raw("arguments"), wanted if isinstance(wanted, str) else None, found.start)
+    return TextCall(name, arguments, wanted if isinstance(wanted, str) else None, found.start)
+
+
+def with_arguments(found: JSONObject) -> TextCall | None:
+    """The call in an object with `name` and `arguments`, these as they were written."""
+    if "arguments" not in found.members:
+        return None
+    return _call(found, found.value("name"), found.raw("arguments"), found.value("id"))
 
 
 def with_parameters(found: JSONObject) -> TextCall | None:
@@ -52,75 +47,29 @@ def with_parameters(found: JSONObject) -> TextCall | None:
 
     Tool descriptions and much other data have a name and parameters too, so nothing else may stand
     beside them, and a schema is none.
-
-    >>> from zoolab.textcalls.objects import Objects
-    >>> with_parameters(Objects('{"name": "add", "parameters": {"a": 1}}').at(0)).name
-    'add'
-    >>> with_parameters(Objects('{"name": "add", "parameters": {"type": "object", "properties": {}}}').at(0))
     """
-    name = found.value("name") or found.value("tool_name")
-    wanted = found.value("id") or found.value("tool_call_id")
-    given = found.value("parameters")
-    if not isinstance(name, str) or not name or not isinstance(given, dict):
+    name, given = found.value("name") or found.value("tool_name"), found.value("parameters")
+    if not name or not isinstance(given, dict) or {"type", "properties"} <= given.keys():
         return None
-    if not found.members.keys() <= _MAY_STAND_BESIDE_PARAMETERS or {"type", "properties"} <= given.keys():
+    if not found.members.keys() <= _MAY_STAND_BESIDE_PARAMETERS:
         return None
-    return TextCall(name, found.raw("parameters"), wanted if isinstance(wanted, str) else None, found.start)
+    return _call(found, name, found.raw("parameters"), found.value("id") or found.value("tool_call_id"))
 
 
 def in_tag(found: JSONObject) -> TextCall | None:
-    """The call in an object of which a tag says that it is one: it may name a tool and nothing else.
-
-    >>> from zoolab.textcalls.objects import Objects
-    >>> in_tag(Objects('{"name": "now"}').at(0))
-    TextCall(name='now', arguments='', wanted=None, at=0)
-    """
-    return with_arguments(found) or with_parameters(found) or _without_arguments(found)
+    """The call in an object of which a tag says that it is one: it may name a tool and nothing else."""
+    if call := with_arguments(found) or with_parameters(found):
+        return call
+    only_name = found.members.keys() <= _MAY_STAND_BESIDE_NAME
+    return _call(found, found.value("name"), "", found.value("id")) if only_name else None
 
 
 def by_name(found: JSONObject) -> TextCall | None:
-    """The call in an object whose only member is the name of a tool, with its arguments.
-
-    >>> from zoolab.textcalls.objects import Objects
-    >>> by_name(Objects('{"add": {"a": 1}}').at(0)).arguments
-    '{"a": 1}'
-    """
+    """The call in an object whose only member is the name of a tool, with its arguments."""
     if len(found.members) != 1:
         return None
     (name,) = found.members
-    return TextCall(name, found.raw(name), None, found.start) if isinstance(found.value(name), dict) else None
-
-
-def _without_arguments(found: JSONObject) -> TextCall | None:
-    name, wanted = found.value("name"), found.value("id")
-    if not isinstance(name, str) or not found.members.keys() <= _MAY_STAND_BESIDE_NAME:
-        return None
-    return TextCall(name, "", wanted if isinstance(wanted, str) else None, found.start)
-
-
-def run_of(
-    objects: Objects,
-    first: JSONObject,
-    read: Reader,
-    separator: re.Pattern[str],
-) -> tuple[list[TextCall], int]:
-    """The calls from `first` on, as long as each comes right after a separator; and where they end.
-
-    >>> import re; from zoolab.textcalls.objects import Objects
-    >>> objects = Objects('{"name": "f", "arguments": {}};{"name": "g", "arguments": {}}; {"x": 1}')
-    >>> calls, end = run_of(objects, objects.at(0), with_arguments, re.compile("; *"))
-    >>> [call.name for call in calls], objects.text[end:]
-    (['f', 'g'], '; {"x": 1}')
-    """
-    calls: list[TextCall] = []
-    found: JSONObject | None = first
-    end = first.start
-    while found is not None and (call := read(found)) is not None:
-        calls.append(call)
-        end = found.end
-        between = separator.match(objects.text, end)
-        found = objects.at(between.end()) if between else None
-    return calls, end
+    return _call(found, name, found.raw(name), None) if isinstance(found.value(name), dict) else None
 
 
 _BROKEN_CALL = re.compile(r'\{\s*"name"\s*:\s*"(?P<name>[^"\\]{1,64})"\s*,\s*"arguments"\s*:\s*(?=\{)')
@@ -140,28 +89,27 @@ def broken_calls(text: str, whole: Sequence[tuple[int, int]] = ()) -> list[TextC
     >>> broken_calls('{"name": "add", "arguments": {"a": 1,}}')[0].arguments
     '{"a": 1,}'
     """
-    heads = [head for head in _BROKEN_CALL.finditer(text) if not _within(head.start(), whole)]
-    stops = sorted([start for start, _ in whole] + [head.start() for head in heads if _in_line(text, head)])
+    starts = [start for start, _ in whole]
+    stops = list(starts)
+    heads: list[re.Match[str]] = []
+    for head in _BROKEN_CALL.finditer(text):
+        before = bisect_right(starts, head.start()) - 1
+        if before < 0 or head.start() >= whole[before][1]:
+            heads.append(head)
+            if text[max(0, head.start() - 1) : head.start()] in ("", "\n"):
+                stops.append(head.start())
+    stops.sort()
     calls: list[TextCall] = []
     end = 0
     for head in heads:
-        if head.start() < end:
-            continue
-        at = bisect_right(stops, head.start())
-        limit = stops[at] if at < len(stops) else len(text)
-        mark = _AFTER.search(text, head.end(), limit)
-        end = mark.start() if mark else limit
-        calls.append(TextCall(head["name"], _without_closers(text[head.end() : end], 1), None, head.start()))
+        if head.start() >= end:
+            at = bisect_right(stops, head.start())
+            limit = stops[at] if at < len(stops) else len(text)
+            mark = _AFTER.search(text, head.end(), limit)
+            end = mark.start() if mark else limit
+            arguments = _without_closers(text[head.end() : end], 1)
+            calls.append(TextCall(head["name"], arguments, None, head.start()))
     return calls
-
-
-def _within(start: int, spans: Sequence[tuple[int, int]]) -> bool:
-    at = bisect_right(spans, (start, sys.maxsize)) - 1
-    return at >= 0 and start < spans[at][1]
-
-
-def _in_line(text: str, head: re.Match[str]) -> bool:
-    return text[max(0, head.start() - 1) : head.start()] in ("", "\n")
 
 
 def read_broken_block(block: str) -> list[TextCall]:

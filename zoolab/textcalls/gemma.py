@@ -11,25 +11,21 @@ from zoolab.jsontext import MAX_DEPTH, NotStrictJSON, encode, parse_json
 from zoolab.textcalls.calls import TextCall
 
 _HEAD = re.compile(
-    r"(?:<start_function_call>|<\|tool_call>|^)[ \t]*+call:(?P<name>[A-Za-z_][\w.-]{0,127}+)"
+    r"(?P<mark><start_function_call>|<\|tool_call>|^)[ \t]*+call:(?P<name>[A-Za-z_][\w.-]{0,127}+)"
     r"(?::(?P=name))?+[ \t]*+(?=\{)",
     re.MULTILINE,
 )
 _END = re.compile(r"<end_function_call>|<tool_call\|>|<start_function_call>|<\|tool_call>")
 _AFTER = re.compile(r"[ \t]*+(?:$|<)", re.MULTILINE)
-_MARKED = (
-    r"<escape>(?P<{0}1>[^<]*+(?:<(?!escape>)[^<]*+)*+)<escape>"
-    r"|<\|\"\|>(?P<{0}2>[^<]*+(?:<(?!\|\"\|>)[^<]*+)*+)<\|\"\|>"
-)
-_QUOTED = r'(?P<json>"(?:[^"\\]|\\.)*+")'
-_TOKEN = re.compile(
-    rf"\s*+(?:{_MARKED.format('text')}|{_QUOTED}|(?P<mark>[{{}}\[\],:])|(?P<bare>[^{{}}\[\],:<>\s\"][^{{}}\[\],<>\"]*+))",
+_STRING = r'(?P<quote><escape>|<\|"\|>)(?P<text>.*?)(?P=quote)'
+_VALUE = re.compile(
+    rf'\s*+(?:{_STRING}|(?P<json>"(?:[^"\\]|\\.)*+")|(?P<bare>[^{{}}\[\],:<>\s"][^{{}}\[\],<>"]*+))',
     re.DOTALL,
 )
 _KEY = re.compile(
-    rf"\s*+(?:{_MARKED.format('key')}|\"(?P<key3>[^\"\\]{{1,128}})\"|(?P<key4>[^{{}}\[\],:<>\s\"]{{1,128}}))\s*+:",
-    re.DOTALL,
+    rf'\s*+(?:{_STRING}|"(?P<json>[^"\\]{{1,128}})"|(?P<bare>[^{{}}\[\],:<>\s"]{{1,128}}))\s*+:', re.DOTALL
 )
+_PUNCTUATION = re.compile(r"\s*+([{}\[\],])")
 
 
 def read_gemma(text: str) -> list[TextCall]:
@@ -44,20 +40,14 @@ def read_gemma(text: str) -> list[TextCall]:
     >>> read_gemma("<|tool_call>call:f{x:<tool_call|>")[0].arguments
     '{x:'
     """
-    if "call:" not in text:
-        return []
     calls: list[TextCall] = []
     end = 0
-    for head in _HEAD.finditer(text):
+    for head in _HEAD.finditer(text) if "call:" in text else ():
         if head.start() < end:
             continue
-        marked = head.group().lstrip().startswith("<")
-        try:
-            arguments, stop = _object(text, head.end(), 0)
-        except _BrokenValue:
-            arguments, stop = "", 0
+        arguments, stop = _value(text, head.end(), 0)
         if not stop or not _AFTER.match(text, stop):
-            if not marked:
+            if not head["mark"]:
                 continue
             mark = _END.search(text, head.end())
             stop = mark.start() if mark else len(text)
@@ -67,64 +57,49 @@ def read_gemma(text: str) -> list[TextCall]:
     return calls
 
 
-class _BrokenValue(ValueError):
-    """Here is no value as these models write one."""
-
-
 def _value(text: str, at: int, depth: int) -> tuple[str, int]:
-    """The JSON of the value at a place, and where it ends."""
-    token = _TOKEN.match(text, at)
+    """The JSON of the value at a place, and where it ends; 0 if there is none as these models write it."""
+    opening, inside = _punctuation(text, at)
+    if opening in ("{", "[") and depth <= MAX_DEPTH:
+        return _items(text, inside, "]" if opening == "[" else "}", depth + 1)
+    token = _VALUE.match(text, at)
     if token is None or depth > MAX_DEPTH:
-        raise _BrokenValue
-    if token["mark"] == "{":
-        return _object(text, token.end() - 1, depth)
-    if token["mark"] == "[":
-        return _list(text, token.end(), depth)
-    if token["mark"]:
-        raise _BrokenValue
-    if token["json"] or token["bare"]:
-        return _plain((token["json"] or token["bare"]).strip()), token.end()
-    return encode(_marked(token, "text")), token.end()
-
-
-def _object(text: str, at: int, depth: int) -> tuple[str, int]:
-    members: list[str] = []
-    at += 1
-    while not (closed := _mark(text, at, "}")):
-        if members:
-            at = _mark(text, at, ",")
-        key = _KEY.match(text, at)
-        if key is None or not at:
-            raise _BrokenValue
-        value, at = _value(text, key.end(), depth + 1)
-        members.append(f"{encode(_marked(key, 'key') or key['key3'] or key['key4'] or '')}:{value}")
-    return "{" + ",".join(members) + "}", closed
-
-
-def _list(text: str, at: int, depth: int) -> tuple[str, int]:
-    items: list[str] = []
-    while not (closed := _mark(text, at, "]")):
-        if items and not (at := _mark(text, at, ",")):
-            raise _BrokenValue
-        value, at = _value(text, at, depth + 1)
-        items.append(value)
-    return f"[{','.join(items)}]", closed
-
-
-def _mark(text: str, at: int, mark: str) -> int:
-    """Where the mark at a place ends; 0 if there is another one, or none."""
-    token = _TOKEN.match(text, at)
-    return token.end() if token and token["mark"] == mark else 0
-
-
-def _marked(token: re.Match[str], name: str) -> str:
-    return token[f"{name}1"] if token[f"{name}1"] is not None else token[f"{name}2"] or ""
-
-
-def _plain(written: str) -> str:
-    """A value without marks: JSON if it reads as such, else a string."""
+        return "", 0
+    if token["quote"]:
+        return encode(token["text"]), token.end()
+    written = (token["json"] or token["bare"]).strip()
     try:
         parse_json(written)
     except NotStrictJSON:
-        return encode(written)
-    return written
+        return encode(written), token.end()
+    return written, token.end()
+
+
+def _items(text: str, at: int, closing: str, depth: int) -> tuple[str, int]:
+    """The JSON of the object or the list whose items begin at a place, and where it ends; else 0."""
+    items: list[str] = []
+    mark, after = _punctuation(text, at)
+    while mark != closing:
+        if items:
+            if mark != ",":
+                return "", 0
+            at = after
+        name = ""
+        if closing == "}":
+            key = _KEY.match(text, at)
+            if key is None:
+                return "", 0
+            at = key.end()
+            name = encode(key["text"] if key["quote"] else key["json"] or key["bare"]) + ":"
+        value, at = _value(text, at, depth)
+        if not at:
+            return "", 0
+        items.append(name + value)
+        mark, after = _punctuation(text, at)
+    inside = ",".join(items)
+    return f"{{{inside}}}" if closing == "}" else f"[{inside}]", after
+
+
+def _punctuation(text: str, at: int) -> tuple[str, int]:
+    found = _PUNCTUATION.match(text, at)
+    return (found[1], found.end()) if found else ("", at)

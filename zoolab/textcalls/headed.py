@@ -1,128 +1,102 @@
-"""Families that write the name of the tool in a head of their own, and then its arguments as JSON."""
+"""Families that write JSON after a head with the name of the tool, or between marks with the name inside."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise, zip_longest
+from types import MappingProxyType
 
-from zoolab.textcalls.calls import Reader, TextCall, by_name, in_tag, read_broken_block, run_of
+from zoolab.textcalls.calls import Reader, TextCall, by_name, in_tag, read_broken_block
 from zoolab.textcalls.objects import Objects
 
 _NAME = r"(?P<name>[A-Za-z_][\w.-]{0,127})"
-_MISTRAL = re.compile(
-    rf"(?:\[TOOL_CALLS\]\s*+|(?<![\w.-])(?=[\w.-]{{1,128}}\[(?:CALL_ID|ARGS)\])){_NAME}"
-    r"(?:\[CALL_ID\](?P<id>\w{1,64}))?+(?:\[ARGS\])?+\s*+(?=\{)"
-)
-_KIMI = re.compile(
-    rf"<\|tool_call_begin\|>\s*+(?P<id>(?:functions\.)?{_NAME}:\d{{1,9}})\s*+<\|tool_call_argument_begin\|>\s*+(?=\{{)"
-)
-_DEEPSEEK = re.compile(
-    rf"<｜tool▁call▁begin｜>(?:function<｜tool▁sep｜>)?{_NAME}(?:<｜tool▁sep｜>|\s*+```json)\s*+(?=\{{)"
-)
-_GPT_OSS = re.compile(
-    rf"\bto=functions\.{_NAME}(?:\s*+<\|(?:channel|constrain)\|>\w{{0,32}})*+\s*+<\|message\|>\s*+(?=\{{)"
+#: What stands before the arguments, with the name and, in some families, an id.
+HEADS = (
+    # Mistral: [TOOL_CALLS]name[ARGS]{...}, with or without [CALL_ID]id; the older list is plain JSON
+    re.compile(
+        rf"(?:\[TOOL_CALLS\]\s*+|(?<![\w.-])(?=[\w.-]{{1,128}}\[(?:CALL_ID|ARGS)\])){_NAME}"
+        r"(?:\[CALL_ID\](?P<id>\w{1,64}))?+(?:\[ARGS\])?+\s*+(?=\{)"
+    ),
+    # Kimi K2: <|tool_call_begin|>functions.name:0<|tool_call_argument_begin|>{...}
+    re.compile(
+        rf"<\|tool_call_begin\|>\s*+(?P<id>(?:functions\.)?{_NAME}:\d{{1,9}})"
+        r"\s*+<\|tool_call_argument_begin\|>\s*+(?=\{)"
+    ),
+    # DeepSeek until 3.1: <｜tool▁call▁begin｜>name<｜tool▁sep｜>{...}, or the fenced form of R1
+    re.compile(
+        rf"<｜tool▁call▁begin｜>(?:function<｜tool▁sep｜>)?{_NAME}(?:<｜tool▁sep｜>|\s*+```json)\s*+(?=\{{)"
+    ),
+    # gpt-oss: to=functions.name<|channel|>commentary <|constrain|>json<|message|>{...}
+    re.compile(
+        rf"\bto=functions\.{_NAME}(?:\s*+<\|(?:channel|constrain)\|>\w{{0,32}})*+\s*+<\|message\|>\s*+(?=\{{)"
+    ),
 )
 _AFTER_BROKEN = re.compile(r"\[TOOL_CALLS\]|<[|｜/]|```")
 
 
-def read_mistral(text: str) -> list[TextCall]:
-    """`[TOOL_CALLS]name[ARGS]{...}`, with or without `[CALL_ID]id`; the older list is plain JSON.
+def read_headed(text: str, head: re.Pattern[str]) -> list[TextCall]:
+    """The calls whose arguments stand after a head.
 
-    >>> read_mistral('[TOOL_CALLS]add[CALL_ID]123456789[ARGS]{"a": 1}')
+    >>> read_headed('[TOOL_CALLS]add[CALL_ID]123456789[ARGS]{"a": 1}', HEADS[0])
     [TextCall(name='add', arguments='{"a": 1}', wanted='123456789', at=0)]
     """
-    return _read(text, _MISTRAL) if "[" in text else []
-
-
-def read_kimi(text: str) -> list[TextCall]:
-    """`<|tool_call_begin|>functions.name:0<|tool_call_argument_begin|>{...}`.
-
-    >>> read_kimi('<|tool_call_begin|>functions.add:0<|tool_call_argument_begin|>{"a": 1}')[0].wanted
-    'functions.add:0'
-    """
-    return _read(text, _KIMI)
-
-
-def read_deepseek(text: str) -> list[TextCall]:
-    """`<｜tool▁call▁begin｜>name<｜tool▁sep｜>{...}`, or the fenced form of R1.
-
-    >>> read_deepseek('<｜tool▁call▁begin｜>add<｜tool▁sep｜>{"a": 1}<｜tool▁call▁end｜>')[0].arguments
-    '{"a": 1}'
-    """
-    return _read(text, _DEEPSEEK)
-
-
-def read_gpt_oss(text: str) -> list[TextCall]:
-    """`to=functions.name<|channel|>commentary <|constrain|>json<|message|>{...}`.
-
-    >>> read_gpt_oss('<|channel|>commentary to=functions.add <|constrain|>json<|message|>{"a": 1}')[0].name
-    'add'
-    """
-    return _read(text, _GPT_OSS)
-
-
-def _read(text: str, head: re.Pattern[str]) -> list[TextCall]:
     objects = Objects(text)
     heads = list(head.finditer(text))
     calls: list[TextCall] = []
     end = 0
     for found, following in zip_longest(heads, heads[1:]):
-        if found.start() >= end:
-            given = objects.at(found.end())
+        if found.start() < end:
+            continue
+        if given := objects.at(found.end()):
+            end = given.end
+        else:
             limit = following.start() if following else len(text)
-            end = given.end if given else _end_of_broken(text, found.end(), limit)
-            wanted = found.groupdict().get("id")
-            calls.append(TextCall(found["name"], text[found.end() : end], wanted, found.start()))
+            mark = _AFTER_BROKEN.search(text, found.end(), limit)
+            end = mark.start() if mark else limit
+        wanted = found.groupdict().get("id")
+        calls.append(TextCall(found["name"], text[found.end() : end], wanted, found.start()))
     return calls
 
 
-def _end_of_broken(text: str, start: int, limit: int) -> int:
-    mark = _AFTER_BROKEN.search(text, start, limit)
-    return mark.start() if mark else limit
-
-
-_TAG = re.compile(r"<(?P<close>/?)(?:tool_call|function_call|functioncall|tools)>|\Z")
-_APERTUS = re.compile(r"<\|tools_prefix\|>|(?P<close><\|tools_suffix\|>)|\Z")
+#: The marks around calls, of which the last may be missing, and how a call stands between them.
+BLOCKS: Mapping[re.Pattern[str], Reader] = MappingProxyType(
+    {
+        # Hermes, Qwen: <tool_call>{"name": "f", "arguments": {...}}</tool_call>
+        re.compile(r"<(?P<close>/?)(?:tool_call|function_call|functioncall|tools)>|\Z"): in_tag,
+        # Apertus: <|tools_prefix|>[{"f": {...}}]<|tools_suffix|>
+        re.compile(r"<\|tools_prefix\|>|(?P<close><\|tools_suffix\|>)|\Z"): by_name,
+    }
+)
 _BEFORE_CALL = re.compile(r"\s*+(?:<!\[CDATA\[\s*+)?+(?:```\w{0,16}\s*+)?(?:\[\s*+)?(?=\{)")
 _BETWEEN_CALLS = re.compile(r"\s*+,?\s*+")
 
 
-def read_hermes(text: str) -> list[TextCall]:
-    """The calls in `<tool_call>` tags, broken ones included.
+def read_blocks(text: str, marks: re.Pattern[str], read: Reader) -> list[TextCall]:
+    """The calls between marks, broken ones included.
 
     >>> block = '<tool_call>{"name": "%s", "arguments": {}}</tool_call>'
-    >>> [call.name for call in read_hermes("Both: " + block % "f" + block % "g")]
+    >>> [call.name for call in read_blocks("Both: " + block % "f" + block % "g", *[*BLOCKS.items()][0])]
     ['f', 'g']
     """
-    return _tagged_calls(text, _TAG, in_tag)
-
-
-def read_apertus(text: str) -> list[TextCall]:
-    """`<|tools_prefix|>[{"name": {arguments}}]<|tools_suffix|>`.
-
-    >>> read_apertus('<|tools_prefix|>[{"f": {"x": 1}}, {"g": {}}]<|tools_suffix|>')[0].arguments
-    '{"x": 1}'
-    """
-    return _tagged_calls(text, _APERTUS, by_name)
-
-
-def _tagged_calls(text: str, tags: re.Pattern[str], read: Reader) -> list[TextCall]:
     objects = Objects(text)
     calls: list[TextCall] = []
     end = 0
-    for tag, following in pairwise(tags.finditer(text)):
-        before = _BEFORE_CALL.match(text, tag.end())
-        if tag["close"] or tag.start() < end or before is None:
+    for mark, following in pairwise(marks.finditer(text)):
+        before = _BEFORE_CALL.match(text, mark.end())
+        if mark["close"] or mark.start() < end or before is None:
             continue
-        inside, end = _calls_in_block(objects, before.end(), following.start(), read)
-        calls += [replace(call, at=tag.start()) for call in inside]
+        found = objects.at(before.end())
+        if found is None:
+            end = following.start()
+            inside = read_broken_block(text[before.end() : end])
+        else:
+            inside, end = [], found.end
+            while found is not None and (call := read(found)) is not None:
+                inside.append(call)
+                end = found.end
+                between = _BETWEEN_CALLS.match(text, end)
+                found = objects.at(between.end()) if between else None
+        calls += [replace(call, at=mark.start()) for call in inside]
     return calls
-
-
-def _calls_in_block(objects: Objects, start: int, end: int, read: Reader) -> tuple[list[TextCall], int]:
-    found = objects.at(start)
-    if found is None:
-        return read_broken_block(objects.text[start:end]), end
-    calls, stop = run_of(objects, found, read, _BETWEEN_CALLS)
-    return calls, stop if calls else found.end

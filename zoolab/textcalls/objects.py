@@ -47,8 +47,8 @@ class JSONObject:
 class Objects:
     """Reads the objects of a text; after too much work it finds no more.
 
-    >>> [found.value("a") for found in Objects('{"a": 1} and {"a": {"a": 2}}').outermost()]
-    [1, {'a': 2}]
+    >>> [found.value("a") for found in Objects('{"a": 1} and {"a": {"a": 2}}').every()]
+    [1, {'a': 2}, 2]
     """
 
     def __init__(self, text: str) -> None:
@@ -59,16 +59,6 @@ class Objects:
         """The objects as they begin, those inside of others included."""
         for opening in _OBJECT.finditer(self.text):
             if (found := self.at(opening.start())) is not None:
-                yield found
-            if self._left < 0:
-                return
-
-    def outermost(self) -> Iterator[JSONObject]:
-        """The objects that are not inside of another."""
-        end = 0
-        for opening in _OBJECT.finditer(self.text):
-            if opening.start() >= end and (found := self.at(opening.start())) is not None:
-                end = found.end
                 yield found
             if self._left < 0:
                 return
@@ -106,31 +96,26 @@ def _object_at(text: str, start: int) -> tuple[Members | None, int, int]:
 
 def _members(text: str) -> tuple[Members, int]:
     members: Members = {}
-    at = _past_space(text, 1)
+    at = _past(text, 1)
     if text[at : at + 1] == "}":
         return members, at + 1
     while True:
-        key, at = _value(text, at)
-        begin = _past_space(text, _past_mark(text, at, ":"))
-        value, at = _value(text, begin)
-        members[str(key)] = value, text[begin:at]
-        at = _past_space(text, at)
+        key, at = _DECODER.raw_decode(text, at)
+        start = _past(text, at, ":")
+        value, at = _DECODER.raw_decode(text, start)
+        members[str(key)] = value, text[start:at]
+        at = _past(text, at)
         if text[at : at + 1] == "}":
             return members, at + 1
-        at = _past_mark(text, at, ",")
+        at = _past(text, at, ",")
 
 
-def _value(text: str, at: int) -> tuple[Any, int]:
-    return _DECODER.raw_decode(text, _past_space(text, at))
-
-
-def _past_space(text: str, at: int) -> int:
-    match = _SPACE.match(text, at)
-    return match.end() if match else at
-
-
-def _past_mark(text: str, at: int, mark: str) -> int:
-    at = _past_space(text, at)
+def _past(text: str, at: int, mark: str = "") -> int:
+    """Where the next thing begins, after blanks and a mark."""
+    found = _SPACE.match(text, at)
+    at = found.end() if found else at
+    if not mark:
+        return at
     if text[at : at + 1] != mark:
         raise json.JSONDecodeError(f"expected {mark}", text, at)
-    return at + 1
+    return _past(text, at + 1)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from zoolab.textcalls.calls import TextCall, broken_calls, with_arguments, with_parameters
+from zoolab.textcalls.calls import Reader, TextCall, broken_calls, with_arguments, with_parameters
 from zoolab.textcalls.objects import JSONObject, Objects
 
 _NEAR = 256
@@ -24,6 +24,10 @@ class _Run:
     calls: list[TextCall]
     start: int
     end: int
+
+    def is_alone(self, text: str, before: re.Pattern[str]) -> bool:
+        """Whether the calls stand on lines of their own."""
+        return _begins(text, self.start, before) and _ENDS_LINE.match(text, self.end) is not None
 
 
 def read_plain(text: str) -> list[TextCall]:
@@ -43,32 +47,19 @@ def read_plain(text: str) -> list[TextCall]:
 
 
 def plain_calls(text: str) -> tuple[list[TextCall], list[list[TextCall]]]:
-    """The calls on lines of their own; and those in the middle of prose, side by side in one list.
-
-    >>> said = 'Not {"name": "f", "arguments": {}} but\\n{"name": "g", "arguments": {}}'
-    >>> alone, in_prose = plain_calls(said)
-    >>> [call.name for call in alone], [call.name for call in in_prose[0]]
-    (['g'], ['f'])
-    """
+    """The calls on lines of their own; and those in the middle of prose, side by side in one list."""
     if '"arguments"' not in text:
         return [], []
-    runs: list[_Run] = []
-    spans: list[tuple[int, int]] = []
-    outer: JSONObject | None = None
-    end = 0
-    for found in Objects(text).every():
-        if outer is None or found.start >= outer.end:
-            outer = found
-        call = with_arguments(found) if found.start >= end else None
-        if call is not None and call.name:
-            _add(runs, text, replace(call, at=outer.start), outer)
-            spans.append((found.start, found.end))
-            end = found.end
-    own = [run for run in runs if _begins(text, run.start) and _ENDS_LINE.match(text, run.end)]
-    alone = [call for run in own for call in run.calls]
-    alone += [call for call in broken_calls(text, spans) if _begins(text, call.at)]
-    mine = {id(run) for run in own}
-    return sorted(alone, key=lambda call: call.at), [run.calls for run in runs if id(run) not in mine]
+    runs, spans = _runs(text, with_arguments)
+    alone: list[TextCall] = []
+    in_prose: list[list[TextCall]] = []
+    for run in runs:
+        if run.is_alone(text, _SENTENCE):
+            alone += run.calls
+        else:
+            in_prose.append(run.calls)
+    alone += [call for call in broken_calls(text, spans) if _begins(text, call.at, _SENTENCE)]
+    return sorted(alone, key=lambda call: call.at), in_prose
 
 
 def read_llama(text: str) -> list[TextCall]:
@@ -84,28 +75,38 @@ def read_llama(text: str) -> list[TextCall]:
     """
     if '"parameters"' not in text:
         return []
+    runs, _ = _runs(text, with_parameters, inside=False)
+    return [call for run in runs if run.is_alone(text, _SPECIAL) for call in run.calls]
+
+
+def _runs(text: str, read: Reader, inside: bool = True) -> tuple[list[_Run], list[tuple[int, int]]]:
+    """The calls in a text, also those `inside` of other objects, and the span of each."""
     runs: list[_Run] = []
-    for found in Objects(text).outermost():
-        if (call := with_parameters(found)) is not None:
-            _add(runs, text, call, found)
-    own = [run for run in runs if _begins(text, run.start, _SPECIAL) and _ENDS_LINE.match(text, run.end)]
-    return [call for run in own for call in run.calls]
+    spans: list[tuple[int, int]] = []
+    outer: JSONObject | None = None
+    end = 0
+    for found in Objects(text).every():
+        is_outer = outer is None or found.start >= outer.end
+        outer = found if outer is None or is_outer else outer
+        call = read(found) if (is_outer or inside) and found.start >= end else None
+        if call is None or not call.name:
+            continue
+        end = found.end
+        spans.append((found.start, found.end))
+        call = replace(call, at=outer.start)
+        last = runs[-1] if runs else None
+        is_near = last is not None and outer.start - last.end <= _NEAR
+        if last and (
+            last.start == outer.start or (is_near and _MARKS.fullmatch(text, last.end, outer.start))
+        ):
+            last.calls.append(call)
+            last.end = outer.end
+        else:
+            runs.append(_Run([call], outer.start, outer.end))
+    return runs, spans
 
 
-def _add(runs: list[_Run], text: str, call: TextCall, outer: JSONObject) -> None:
-    last = runs[-1] if runs else None
-    if last and (last.start == outer.start or _side_by_side(text, last.end, outer.start)):
-        last.calls.append(call)
-        last.end = outer.end
-    else:
-        runs.append(_Run([call], outer.start, outer.end))
-
-
-def _side_by_side(text: str, end: int, start: int) -> bool:
-    return start - end <= _NEAR and _MARKS.fullmatch(text, end, start) is not None
-
-
-def _begins(text: str, start: int, before_it: re.Pattern[str] = _SENTENCE) -> bool:
+def _begins(text: str, start: int, before_it: re.Pattern[str]) -> bool:
     """Whether a line begins here, or what may come before a call in its line ends here."""
     near = max(0, start - _NEAR)
     before = text[max(near, text.rfind("\n", near, start)) : start]

@@ -104,7 +104,12 @@ def _end_of_brackets(text: str, start: int) -> int | None:
 def _calls(source: str, at: int) -> list[TextCall]:
     try:
         made = ast.parse(_TOKEN.sub(_in_one_line, source), "<calls in a model's text>").body
-        return [_call(node, at) for line in made for node in _nodes(line)]
+        lines = [line.value if isinstance(line, ast.Expr) else line for line in made]
+        return [
+            _call(node, at)
+            for line in lines
+            for node in (line.elts if isinstance(line, ast.List) else [line])
+        ]
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return []
 
@@ -114,13 +119,7 @@ def _in_one_line(token: re.Match[str]) -> str:
     return token.group().replace("\n", "\\n").replace("\r", "\\r") if token["string"] else token.group()
 
 
-def _nodes(line: ast.stmt) -> list[ast.expr]:
-    if not isinstance(line, ast.Expr):
-        raise ValueError("not an expression")
-    return line.value.elts if isinstance(line.value, ast.List) else [line.value]
-
-
-def _call(node: ast.expr, at: int) -> TextCall:
+def _call(node: ast.AST, at: int) -> TextCall:
     if not isinstance(node, ast.Call) or node.args:
         raise ValueError("not a call with keyword arguments alone")
     arguments = {keyword.arg: _literal(keyword.value) for keyword in node.keywords}
@@ -149,11 +148,8 @@ def _literal(node: ast.expr) -> Any:
         case ast.List(elts=items) | ast.Tuple(elts=items):
             return [_literal(item) for item in items]
         case ast.Dict(keys=keys, values=values):
-            return {_key(key): _literal(value) for key, value in zip(keys, values, strict=True)}
+            names = [
+                key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str)
+            ]
+            return dict(zip(names, map(_literal, values), strict=True))
     raise ValueError("not a literal")
-
-
-def _key(node: ast.expr | None) -> str:
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return node.value
-    raise ValueError("not a string")

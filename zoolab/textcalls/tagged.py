@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zoolab.jsontext import MAX_DEPTH, NotStrictJSON, encode, parse_json
 from zoolab.textcalls.calls import TextCall
-from zoolab.textcalls.objects import JSONObject, Objects
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from zoolab.textcalls.objects import Objects
 
 
 def _tags(call: str, key: str, value: str, end: str) -> re.Pattern[str]:
@@ -25,30 +24,40 @@ def _tags(call: str, key: str, value: str, end: str) -> re.Pattern[str]:
 
 _NAME = r"(?P<call>[\w.-]{1,128})"
 _PREFIX = r"(?:｜DSML｜|antml:)?+"
-_QWEN_CODER = _tags(
-    rf"<function={_NAME}>",
-    r"<parameter=(?P<key>[^<>\s]{1,128})>(?P<string>)",
-    r"</parameter>(?=\s*+(?:<parameter|</function>|</tool_call>|<function=|<tool_call>|\Z))",
-    r"</function>|</tool_call>",
-)
-_INVOKE = _tags(
-    rf'<{_PREFIX}(?:invoke|function) name="{_NAME}">',
-    rf'<{_PREFIX}param(?:eter)?+ name="(?P<key>[^"<>]{{1,128}})"'
-    r'(?: (?!string=)\w{1,32}="[^"<>]{0,64}")*+(?: string="(?P<string>true|false)")?+>',
-    rf"</{_PREFIX}param(?:eter)?+>(?=\s*+(?:</?{_PREFIX}(?:param|invoke|function)|\Z))",
-    rf"</{_PREFIX}(?:invoke|function)>",
-)
-_GLM = _tags(
-    r"<tool_call>\n?+(?P<call>[A-Za-z_][\w.-]{0,127}+)\n?+(?=<arg_key>|</tool_call>)",
-    r"<arg_key>(?P<key>[^<>]{1,128})</arg_key>\s*+<arg_value>(?P<string>)",
-    r"</arg_value>(?=\s*+(?:<arg_key>|<arg_value>|</tool_call>|\Z))",
-    r"</tool_call>",
-)
-_KIMI_3 = _tags(
-    rf'<\|open\|>call tool="{_NAME}"(?: index="\d{{1,9}}")?+<\|sep\|>',
-    r'<\|open\|>argument key="(?P<key>[^"<>]{1,128})"(?: type="(?:(?P<string>string)|\w{1,32})")?+<\|sep\|>',
-    r"<\|close\|>argument<\|sep\|>(?=\s*+(?:<\|open\|>argument|<\|close\|>call|\Z))",
-    r"<\|close\|>call<\|sep\|>",
+#: The tags of each family, by a text without which there are none.
+TAGS: Mapping[str, re.Pattern[str]] = MappingProxyType(
+    {
+        # Qwen3-Coder: <function=name><parameter=key>value</parameter></function>
+        "<function=": _tags(
+            rf"<function={_NAME}>",
+            r"<parameter=(?P<key>[^<>\s]{1,128})>(?P<string>)",
+            r"</parameter>(?=\s*+(?:<parameter|</function>|</tool_call>|<function=|<tool_call>|\Z))",
+            r"</function>|</tool_call>",
+        ),
+        # GLM: <tool_call>name<arg_key>key</arg_key><arg_value>value</arg_value></tool_call>
+        "<tool_call>": _tags(
+            r"<tool_call>\n?+(?P<call>[A-Za-z_][\w.-]{0,127}+)\n?+(?=<arg_key>|</tool_call>)",
+            r"<arg_key>(?P<key>[^<>]{1,128})</arg_key>\s*+<arg_value>(?P<string>)",
+            r"</arg_value>(?=\s*+(?:<arg_key>|<arg_value>|</tool_call>|\Z))",
+            r"</tool_call>",
+        ),
+        # MiniMax M2, DeepSeek since 3.2: <invoke name="..."><parameter name="key">value</parameter></invoke>
+        ' name="': _tags(
+            rf'<{_PREFIX}(?:invoke|function) name="{_NAME}">',
+            rf'<{_PREFIX}param(?:eter)?+ name="(?P<key>[^"<>]{{1,128}})"'
+            r'(?: (?!string=)\w{1,32}="[^"<>]{0,64}")*+(?: string="(?P<string>true|false)")?+>',
+            rf"</{_PREFIX}param(?:eter)?+>(?=\s*+(?:</?{_PREFIX}(?:param|invoke|function)|\Z))",
+            rf"</{_PREFIX}(?:invoke|function)>",
+        ),
+        # Kimi K3: <|open|>call tool="..."<|sep|><|open|>argument key="..." type="..."<|sep|>value<|close|>...
+        "<|open|>": _tags(
+            rf'<\|open\|>call tool="{_NAME}"(?: index="\d{{1,9}}")?+<\|sep\|>',
+            r'<\|open\|>argument key="(?P<key>[^"<>]{1,128})"'
+            r'(?: type="(?:(?P<string>string)|\w{1,32})")?+<\|sep\|>',
+            r"<\|close\|>argument<\|sep\|>(?=\s*+(?:<\|open\|>argument|<\|close\|>call|\Z))",
+            r"<\|close\|>call<\|sep\|>",
+        ),
+    }
 )
 _MOST_RESTARTS = 8
 _CDATA = "<![CDATA["
@@ -58,185 +67,92 @@ _BODY = re.compile(r"\s*+(?=\{)")
 _NO_SCHEMAS: Mapping[str, Any] = MappingProxyType({})
 
 
-def read_qwen_coder(text: str, schemas: Mapping[str, Any] = _NO_SCHEMAS) -> list[TextCall]:
-    """`<function=name><parameter=key>value</parameter></function>`; JSON may stand in place of parameters.
+def read_tagged(text: str, tags: re.Pattern[str], schemas: Mapping[str, Any] = _NO_SCHEMAS) -> list[TextCall]:
+    """The calls in the tags of a family; JSON may stand in place of parameters.
 
-    >>> read_qwen_coder("<function=add><parameter=a>1</parameter></function>")[0].arguments
+    >>> said = "<function=f><parameter=a>1</parameter></function>"
+    >>> read_tagged(said, TAGS["<function="])[0].arguments
     '{"a":1}'
-    >>> strings = {"properties": {"a": {"type": "string"}}}
-    >>> read_qwen_coder("<function=f><parameter=a>1</parameter></function>", {"f": strings})[0].arguments
+    >>> read_tagged(said, TAGS["<function="], {"f": {"properties": {"a": {"type": "string"}}}})[0].arguments
     '{"a":"1"}'
     """
-    return _read(text, "<function=", _QWEN_CODER, schemas)
-
-
-def read_glm(text: str, schemas: Mapping[str, Any] = _NO_SCHEMAS) -> list[TextCall]:
-    """`<tool_call>name<arg_key>key</arg_key><arg_value>value</arg_value></tool_call>`.
-
-    >>> read_glm("<tool_call>add<arg_key>a</arg_key><arg_value>1</arg_value></tool_call>")[0].arguments
-    '{"a":1}'
-    """
-    return _read(text, "<tool_call>", _GLM, schemas)
-
-
-def read_invoke(text: str, schemas: Mapping[str, Any] = _NO_SCHEMAS) -> list[TextCall]:
-    """`<invoke name="..."><parameter name="key">value</parameter></invoke>`: MiniMax M2, DeepSeek since 3.2.
-
-    >>> read_invoke('<invoke name="add"><parameter name="a">1</parameter></invoke>')[0].arguments
-    '{"a":1}'
-    >>> read_invoke('<invoke name="add"><parameter>1</parameter></invoke>')[0].arguments
-    '<parameter>1</parameter>'
-    """
-    return _read(text, ' name="', _INVOKE, schemas)
-
-
-def read_kimi_3(text: str, schemas: Mapping[str, Any] = _NO_SCHEMAS) -> list[TextCall]:
-    """`<|open|>call tool="..."<|sep|>` and `<|open|>argument key="..." type="..."<|sep|>`: Kimi K3.
-
-    >>> argument = '<|open|>argument key="a" type="number"<|sep|>1<|close|>argument<|sep|>'
-    >>> read_kimi_3(f'<|open|>call tool="add"<|sep|>{argument}<|close|>call<|sep|>')[0].arguments
-    '{"a":1}'
-    """
-    return _read(text, "<|open|>", _KIMI_3, schemas)
-
-
-class _Open:
-    """A call that has begun and not ended: takes the tags that follow, one after the other.
-
-    What is neither a tag nor part of a value makes the call broken: then its arguments are all that was
-    written, for nothing of it may be dropped silently.
-    """
-
-    def __init__(self, text: str, opening: re.Match[str], schema: Any, body: JSONObject | None) -> None:
-        self._text = text
-        self._opening = opening
-        self._schema = schema
-        self._body = body
-        self._values: list[str] = []
-        self._key: re.Match[str] | None = None
-        self._depth = 0
-        self._in_cdata = False
-        self._broken = False
-        #: All before this was read.
-        self._at = body.end if body else opening.end()
-
-    @property
-    def in_value(self) -> bool:
-        """Whether tags are part of a value now."""
-        return self._key is not None
-
-    def ends_with(self, tag: re.Match[str]) -> bool:
-        """Take a tag; whether it ended the call."""
-        if self._key is not None:
-            self._take_in_value(tag, self._key)
-            return False
-        self._broken = self._broken or bool(self._text[self._at : tag.start()].strip())
-        self._at = tag.end()
-        if tag["key"]:
-            self._key, self._depth = tag, 1
-        return bool(tag["end"])
-
-    def _take_in_value(self, tag: re.Match[str], opening: re.Match[str]) -> None:
-        if self._in_cdata or tag["cdata"]:
-            self._in_cdata = not tag["cdata_end"]
-            return
-        self._depth += bool(tag["key"]) - bool(tag["value"])
-        if self._depth == 0:
-            written, key = self._text[opening.end() : tag.start()], opening["key"].strip()
-            value = value_of(written, opening["string"], kinds_of(_property(self._schema, key)))
-            self._values.append(f"{encode(key)}:{encode(value)}")
-            self._key, self._at = None, tag.end()
-
-    def whole(self, end: int) -> list[TextCall]:
-        """The call, if it has values, or nothing in it, or broken JSON."""
-        if self._broken or (self._body and self._values):
-            return self.cut_off(end)
-        if self._body:
-            return [self._call(self._text[self._body.start : self._body.end])]
-        return [self._call(f"{{{','.join(self._values)}}}")]
-
-    def cut_off(self, end: int) -> list[TextCall]:
-        """The call with what was written of it, so that it will not run; none if that is only prose."""
-        written = self._text[self._opening.end() : end].strip()
-        if self._body and not self._values and not self._key and not self._broken:
-            return [self._call(self._text[self._body.start : self._body.end])]
-        begun = self._values or self._key or written.startswith(("{", "<"))
-        return [self._call(written)] if begun else []
-
-    def _call(self, arguments: str) -> TextCall:
-        return TextCall(self._opening["call"], arguments, None, self._opening.start())
-
-
-def _read(text: str, mark: str, tags: re.Pattern[str], schemas: Mapping[str, Any]) -> list[TextCall]:
-    if mark not in text:
-        return []
+    objects = Objects(text)
     calls: list[TextCall] = []
-    end = 0
-    for left in reversed(range(_MOST_RESTARTS)):
-        found, resume = _read_from(text, end, tags, schemas, may_restart=left > 0)
-        calls += found
-        if resume is None:
-            return calls
-        end = resume
+    at, restarts = 0, 0
+    while opening := next((tag for tag in tags.finditer(text, at) if tag["call"]), None):
+        schema = schemas.get(opening["call"])
+        arguments, at, is_closed = _arguments(objects, tags, opening.end(), schema, restarts < _MOST_RESTARTS)
+        restarts += not is_closed
+        if arguments is not None:
+            calls.append(TextCall(opening["call"], arguments, None, opening.start()))
     return calls
 
 
-def _read_from(
-    text: str, start: int, tags: re.Pattern[str], schemas: Mapping[str, Any], *, may_restart: bool
-) -> tuple[list[TextCall], int | None]:
-    """The calls from `start` on. If a value is never closed: up to the end of its call, and where that is."""
-    objects = Objects(text)
-    calls: list[TextCall] = []
-    call: _Open | None = None
-    end = first_end = 0
-    for tag in tags.finditer(text, start):
-        if tag.start() < end:
-            continue
-        if call and call.in_value:
-            first_end = first_end or (tag.end() if tag["end"] else 0)
-        if tag["call"] and not (call and call.in_value):
-            calls += call.cut_off(tag.start()) if call else []
-            body = _body(objects, tag.end())
-            call = _Open(text, tag, schemas.get(tag["call"]), body)
-            end = body.end if body else tag.end()
-        elif call and call.ends_with(tag):
-            calls += call.whole(tag.start())
-            call = None
-        if not (call and call.in_value):
-            first_end = 0
-    if call is None:
-        return calls, None
-    stop = first_end if may_restart and call.in_value and first_end else len(text)
-    return calls + call.cut_off(stop), stop if stop < len(text) else None
+def _arguments(
+    objects: Objects, tags: re.Pattern[str], start: int, schema: Any, may_restart: bool
+) -> tuple[str | None, int, bool]:
+    """The arguments of the call whose tag ends at `start`, where to read on, and if all its values end.
 
-
-def _body(objects: Objects, at: int) -> JSONObject | None:
-    before = _BODY.match(objects.text, at)
-    return objects.at(before.end()) if before else None
-
-
-def kinds_of(schema: Any) -> list[Any]:
-    """The types that a schema allows, as far as they are plain to see.
-
-    >>> kinds_of({"type": "string"}), kinds_of(None)
-    (['string'], [])
+    What is neither a tag nor part of a value breaks the call: then its arguments are all that was written,
+    for nothing of it may be dropped silently. They are None if the call is only talked about.
     """
-    kinds = schema.get("type", []) if isinstance(schema, dict) else []
-    return kinds if isinstance(kinds, list) else [kinds]
+    text = objects.text
+    before = _BODY.match(text, start)
+    body = objects.at(before.end()) if before else None
+    at = body.end if body else start
+    end = resume = len(text)
+    members: list[tuple[str, str]] = []
+    is_whole, is_broken, is_closed = False, False, True
+    while is_closed and (tag := tags.search(text, at)):
+        if tag["call"]:
+            end = resume = tag.start()
+            break
+        is_broken = is_broken or text[at : tag.start()].strip() != ""
+        at = tag.end()
+        if tag["end"]:
+            is_whole, end, resume = True, tag.start(), at
+            break
+        if tag["key"]:
+            closing, next_call = _end_of_value(text, tags, at)
+            if closing:
+                key = tag["key"].strip()
+                value = value_of(text[at : closing.start()], tag["string"], _inner(schema, key))
+                members.append((key, encode(value)))
+                at = closing.end()
+            else:
+                is_closed = False
+                end = resume = next_call if may_restart else len(text)
+    written = text[start:end].strip()
+    if body and not members and not is_broken and is_closed:
+        return text[body.start : body.end], resume, is_closed
+    if is_whole and not is_broken and not body:
+        return as_object(members), resume, is_closed
+    is_begun = members or not is_closed or written.startswith(("{", "<"))
+    return written if is_begun else None, resume, is_closed
 
 
-def _property(schema: Any, key: str) -> Any:
-    properties = schema.get("properties") if isinstance(schema, dict) else None
-    return properties.get(key) if isinstance(properties, dict) else None
+def _end_of_value(text: str, tags: re.Pattern[str], start: int) -> tuple[re.Match[str] | None, int]:
+    """The tag that ends a value, in which there may be others; and the end of the call if there is none."""
+    depth, in_cdata, end_of_call = 1, False, len(text)
+    for tag in tags.finditer(text, start):
+        if tag["end"] and end_of_call == len(text):
+            end_of_call = tag.end()
+        if in_cdata or tag["cdata"]:
+            in_cdata = not tag["cdata_end"]
+            continue
+        depth += bool(tag["key"]) - bool(tag["value"])
+        if depth == 0:
+            return tag, end_of_call
+    return None, end_of_call
 
 
-def value_of(written: str, string: str | None, kinds: list[Any]) -> Any:
+def value_of(written: str, string: str | None, schema: Any) -> Any:
     """The value of a text without quotes: a string, unless it reads as another kind of JSON value.
 
     What may be a string, and besides at most null, reads as no number and no object.
 
-    >>> value_of("5", None, []), value_of("5", None, ["string"]), value_of("<![CDATA[a < b]]>", None, [])
-    (5, '5', 'a < b')
+    >>> value_of("5", None, None), value_of("5", None, {"type": "string"})
+    (5, '5')
     """
     if written.strip().startswith(_CDATA) and written.rstrip().endswith("]]>"):
         written = written.strip()[len(_CDATA) : -len("]]>")].replace("]]>" + _CDATA, "")
@@ -248,22 +164,34 @@ def value_of(written: str, string: str | None, kinds: list[Any]) -> Any:
         value = parse_json(_PYTHON.get(written.strip(), written))
     except NotStrictJSON:
         return written
-    if string == "false" or (not isinstance(value, str) and not _is_text(value, kinds)):
-        return value
-    return written
+    kinds = schema.get("type", []) if isinstance(schema, dict) else []
+    kinds = kinds if isinstance(kinds, list) else [kinds]
+    is_text = "string" in kinds and all(kind in ("string", "null") for kind in kinds)
+    if string != "false" and (
+        isinstance(value, str) or (is_text and not (value is None and "null" in kinds))
+    ):
+        return written
+    return value
 
 
-def _is_text(value: Any, kinds: list[Any]) -> bool:
-    only_text = "string" in kinds and all(kind in ("string", "null") for kind in kinds)
-    return only_text and not (value is None and "null" in kinds)
+def _inner(schema: Any, key: str) -> Any:
+    """The schema of a value, as far as it is plain to see."""
+    if not isinstance(schema, dict):
+        return None
+    properties = schema.get("properties")
+    if isinstance(properties, dict) and key in properties:
+        return properties[key]
+    return schema.get("items") if key == "item" else None
 
 
-_MARK = "]<]minimax[>["
-_TAG = re.compile(
-    re.escape(_MARK)
-    + r'(?:<invoke name="(?P<call>[\w.-]{1,128})">|(?P<end></invoke>)|(?P<edge></?tool_call>)'
-    + r"|<(?P<close>/?)(?P<key>[^<>/]{1,128})>)"
-)
+def as_object(members: list[tuple[str, str]]) -> str:
+    """The JSON of an object; a key that came twice is in it twice, for validation to see."""
+    return "{" + ",".join(f"{encode(key)}:{value}" for key, value in members) + "}"
+
+
+_MARK = re.escape("]<]minimax[>[")
+_EDGE = re.compile(rf'{_MARK}(?:<invoke name="(?P<call>[\w.-]{{1,128}})">|(?P<end></invoke>)|</?tool_call>)')
+_ELEMENT = re.compile(rf"{_MARK}<(?P<close>/?)(?P<key>[^<>/]{{1,128}})>")
 
 
 @dataclass(slots=True)
@@ -278,19 +206,10 @@ class _Element:
     def json(self, written: str) -> str:
         """What the element is in JSON: an object, a list of items, or what is written in it."""
         if not self.members:
-            return encode(value_of(written, None, kinds_of(self.schema)))
+            return encode(value_of(written, None, self.schema))
         if all(key == "item" for key, _ in self.members):
             return f"[{','.join(value for _, value in self.members)}]"
         return as_object(self.members)
-
-
-def as_object(members: list[tuple[str, str]]) -> str:
-    """The JSON of an object; a key that came twice is in it twice, for validation to see.
-
-    >>> as_object([("a", "1"), ("b", "[]")])
-    '{"a":1,"b":[]}'
-    """
-    return "{" + ",".join(f"{encode(key)}:{value}" for key, value in members) + "}"
 
 
 def read_minimax_m3(text: str, schemas: Mapping[str, Any] = _NO_SCHEMAS) -> list[TextCall]:
@@ -301,48 +220,31 @@ def read_minimax_m3(text: str, schemas: Mapping[str, Any] = _NO_SCHEMAS) -> list
     '{"x":1,"y":["a"]}'
     """
     calls: list[TextCall] = []
-    opening: re.Match[str] | None = None
-    stack: list[_Element] = []
-    broken, at = False, 0
-    for tag in _TAG.finditer(text):
-        if opening is not None:
-            gap = text[at : tag.start()].strip()
-            if tag["end"] or tag["call"] or tag["edge"]:
-                whole = bool(tag["end"]) and not broken and len(stack) == 1 and not gap
-                written = text[opening.end() : tag.start()].strip()
-                calls.append(_call(opening, as_object(stack[0].members) if whole else written))
-                opening = None
-            elif tag["close"]:
-                broken = broken or len(stack) < 2 or stack[-1].key != tag["key"]
-                if not broken:
-                    element = stack.pop()
-                    broken = bool(element.members and gap)
-                    value = element.json(text[element.start : tag.start()])
-                    stack[-1].members.append((element.key, value))
-            else:
-                # Text before an element, in an element: neither an object nor a text.
-                broken = broken or bool(gap) or len(stack) > MAX_DEPTH
-                if not broken:
-                    schema = _inner(stack[-1].schema, tag["key"])
-                    stack.append(_Element(tag["key"], tag.end(), schema))
-            at = tag.end()
-        if tag["call"]:
-            opening, at, broken = tag, tag.end(), False
-            stack = [_Element("", at, schemas.get(tag["call"]))]
-    if opening is not None and (written := text[opening.end() :].strip()):
-        calls.append(_call(opening, written))
+    edges = list(_EDGE.finditer(text))
+    for opening, end in zip_longest(edges, edges[1:]):
+        if opening["call"]:
+            inside = text[opening.end() : end.start() if end else len(text)]
+            members = _members(inside, schemas.get(opening["call"])) if end and end["end"] else None
+            if end or inside.strip():
+                arguments = inside.strip() if members is None else as_object(members)
+                calls.append(TextCall(opening["call"], arguments, None, opening.start()))
     return calls
 
 
-def _call(opening: re.Match[str], arguments: str) -> TextCall:
-    return TextCall(opening["call"], arguments, None, opening.start())
-
-
-def _inner(schema: Any, key: str) -> Any:
-    """The schema of an element, as far as it is plain to see."""
-    if not isinstance(schema, dict):
-        return None
-    properties = schema.get("properties")
-    if isinstance(properties, dict) and key in properties:
-        return properties[key]
-    return schema.get("items") if key == "item" else None
+def _members(inside: str, schema: Any) -> list[tuple[str, str]] | None:
+    """The members of a call; None if its elements are not one in the other, or text stands beside them."""
+    stack = [_Element("", 0, schema)]
+    at = 0
+    for tag in _ELEMENT.finditer(inside):
+        beside = inside[at : tag.start()].strip()
+        at = tag.end()
+        if not tag["close"] and not beside and len(stack) <= MAX_DEPTH:
+            stack.append(_Element(tag["key"], at, _inner(stack[-1].schema, tag["key"])))
+        elif (
+            tag["close"] and stack[1:] and stack[-1].key == tag["key"] and not (stack[-1].members and beside)
+        ):
+            element = stack.pop()
+            stack[-1].members.append((element.key, element.json(inside[element.start : tag.start()])))
+        else:
+            return None
+    return None if stack[1:] or inside[at:].strip() else stack[0].members

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import sqlite3
 import time
+from contextlib import closing
 from statistics import quantiles
 from threading import Lock
 from typing import Annotated, Any
 
-from zoolab.errors import ExecutionFailed, InvalidArguments, PermissionDenied, ResourceNotFound, ToolTimeout
+from zoolab.errors import ExecutionFailed, InvalidArguments, PermissionDenied, ToolTimeout
 from zoolab.steps.define import as_registry
+from zoolab.toolbox.starter import look_up
 from zoolab.tools import ToolRegistry
 
 MAX_ROWS = 100
@@ -50,40 +52,44 @@ _COUNTRIES = ("Norway", "France", "Japan")
 _STATUSES = ("paid", "paid", "open", "cancelled")
 
 
-def _customers() -> list[tuple[Any, ...]]:
-    return [
-        (number, name, None if number == 4 else f"{name.lower()}@example.com", _COUNTRIES[number % 3])
-        for number, name in enumerate(_NAMES, 1)
-    ]
-
-
-def _orders() -> list[tuple[Any, ...]]:
-    rows: list[tuple[Any, ...]] = [
-        (n, n * 7 % 10 + 1, 20.0 + n * 37 % 80, _STATUSES[n % 4], f"2030-{n % 6 + 1:02d}-{n % 28 + 1:02d}")
-        for n in range(1, 59)
-    ]
-    rows[16] = (17, 4, None, "open", "2030-05-18")
-    rows[40] = (41, 8, 9_999.0, "paid", "2030-06-14")
-    return [*rows, (59, *rows[9][1:]), (60, *rows[9][1:])]
+_CUSTOMERS = [
+    (number, name, None if number == 4 else f"{name.lower()}@example.com", _COUNTRIES[number % 3])
+    for number, name in enumerate(_NAMES, 1)
+]
+_ORDERS: list[tuple[Any, ...]] = [
+    (n, n * 7 % 10 + 1, 20.0 + n * 37 % 80, _STATUSES[n % 4], f"2030-{n % 6 + 1:02d}-{n % 28 + 1:02d}")
+    for n in range(1, 59)
+]
+_ORDERS[16] = (17, 4, None, "open", "2030-05-18")
+_ORDERS[40] = (41, 8, 9_999.0, "paid", "2030-06-14")
+_ORDERS += [(59, *_ORDERS[9][1:]), (60, *_ORDERS[9][1:])]
 
 
 class Analytics:
-    """A shop's database: 10 customers and 60 orders, with a few faults to be found.
-
-    >>> Analytics().sql_select("SELECT count(*) AS n FROM orders")["rows"]
-    [[60]]
-    """
+    """A shop's database: 10 customers and 60 orders, with a few faults to be found."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._refused, self._steps, self._deadline = "", 0, 0.0
-        self._database = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-        self._database.executescript(_TABLES)
-        self._database.executemany("INSERT INTO customers VALUES (?, ?, ?, ?)", _customers())
-        self._database.executemany("INSERT INTO orders VALUES (?, ?, ?, ?, ?)", _orders())
-        names = self._database.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
-        self._columns = {name: self._columns_of(name) for (name,) in names.fetchall()}
-        self._allow_only_reading()
+        self._database = database = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        database.executescript(_TABLES)
+        database.executemany("INSERT INTO customers VALUES (?, ?, ?, ?)", _CUSTOMERS)
+        database.executemany("INSERT INTO orders VALUES (?, ?, ?, ?, ?)", _ORDERS)
+        columns = 'SELECT name, type, pk, "notnull" FROM pragma_table_info(?)'
+        self._columns = {
+            table: [
+                {"name": name, "type": kind, "primary_key": bool(key), "nullable": not (key or required)}
+                for name, kind, key, required in database.execute(columns, (table,))
+            ]
+            for table in ("customers", "orders")
+        }
+        database.text_factory = lambda text: text.decode("utf-8", "replace")
+        for setting in ("temp_store = MEMORY", "trusted_schema = OFF", "query_only = ON"):
+            database.execute(f"PRAGMA {setting}")
+        for limit, most in _LIMITS.items():
+            database.setlimit(limit, most)
+        database.set_progress_handler(self._takes_too_long, _STEPS_A_LOOK)
+        database.set_authorizer(self._authorize)
 
     def __del__(self) -> None:
         self._database.close()
@@ -92,18 +98,37 @@ class Analytics:
         self, query: Annotated[str, "One SQLite SELECT, for example SELECT count(*) FROM orders."]
     ) -> dict[str, Any]:
         """Run one SQL query that only reads; the first 100 rows come back. Use this to answer from data."""
-        with self._lock:
-            return self._select(query)
+        with self._lock, closing(self._database.cursor()) as cursor:
+            self._begin()
+            try:
+                cursor.execute(query)
+                if cursor.description is None:
+                    raise PermissionDenied(_ONLY_READING, expected="one SELECT")
+                return _table(cursor)
+            except (sqlite3.Error, sqlite3.Warning, UnicodeError, ValueError, OverflowError) as error:
+                if self._refused:
+                    raise PermissionDenied(self._refused, expected="one SELECT") from error
+                if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
+                    raise ToolTimeout(
+                        "the query was stopped: it takes too long", advice="ask for less"
+                    ) from error
+                raise InvalidArguments(
+                    f"SQLite: {error}", advice="see describe_table for the columns"
+                ) from error
+            except MemoryError as error:
+                raise ExecutionFailed(
+                    "the query needs too much memory", advice="ask for fewer rows"
+                ) from error
 
     def describe_table(self, table_name: _TableName) -> dict[str, Any]:
         """Describe a table: its columns, their types and the number of rows. Use this before a query."""
-        columns = self._known(table_name)
+        columns = look_up(self._columns, table_name, "table")
         count = self.sql_select(f"SELECT count(*) FROM {table_name}")["rows"][0][0]
         return {"table": table_name, "row_count": count, "columns": [dict(column) for column in columns]}
 
     def check_data_quality(self, table_name: _TableName) -> dict[str, Any]:
         """Count nulls, duplicate rows and outliers in a table. Use this when the user doubts the data."""
-        columns = self._known(table_name)
+        columns = look_up(self._columns, table_name, "table")
         with self._lock:
             self._begin()
             rows = self._database.execute(f"SELECT * FROM {table_name}").fetchall()
@@ -119,28 +144,6 @@ class Analytics:
             "outliers": {name: _outliers(by_name[name]) for name in measured},
         }
 
-    def _known(self, table: str) -> list[dict[str, Any]]:
-        if table not in self._columns:
-            raise ResourceNotFound(f"no table {table!r}", expected=f"one of {', '.join(self._columns)}")
-        return self._columns[table]
-
-    def _columns_of(self, table: str) -> list[dict[str, Any]]:
-        query = 'SELECT name, type, pk, "notnull" FROM pragma_table_info(?)'
-        return [
-            {"name": name, "type": kind, "primary_key": bool(key), "nullable": not (key or required)}
-            for name, kind, key, required in self._database.execute(query, (table,))
-        ]
-
-    def _allow_only_reading(self) -> None:
-        self._database.text_factory = lambda text: text.decode("utf-8", "replace")
-        self._database.execute("PRAGMA temp_store = MEMORY")
-        self._database.execute("PRAGMA trusted_schema = OFF")
-        self._database.execute("PRAGMA query_only = ON")
-        for limit, most in _LIMITS.items():
-            self._database.setlimit(limit, most)
-        self._database.set_progress_handler(self._look, _STEPS_A_LOOK)
-        self._database.set_authorizer(self._authorize)
-
     def _authorize(self, action: int, _first: Any, second: Any, _database: Any, _trigger: Any) -> int:
         if action == sqlite3.SQLITE_FUNCTION and str(second).lower() in _NEVER:
             self._refused = f"{second}() is not allowed in a query"
@@ -153,39 +156,15 @@ class Analytics:
     def _begin(self) -> None:
         self._refused, self._steps, self._deadline = "", 0, time.monotonic() + MAX_SECONDS
 
-    def _look(self) -> bool:
+    def _takes_too_long(self) -> bool:
         self._steps += _STEPS_A_LOOK
         return self._steps > MAX_STEPS or time.monotonic() > self._deadline
-
-    def _select(self, query: str) -> dict[str, Any]:
-        self._begin()
-        cursor = self._database.cursor()
-        try:
-            cursor.execute(query)
-            if cursor.description is None:
-                raise PermissionDenied(_ONLY_READING, expected="one SELECT")
-            return _table(cursor)
-        except (sqlite3.Error, sqlite3.Warning, UnicodeError, ValueError, OverflowError) as error:
-            raise self._explained(error) from error
-        except MemoryError as error:
-            raise ExecutionFailed("the query needs too much memory", advice="ask for fewer rows") from error
-        finally:
-            cursor.close()
-
-    def _explained(self, error: Exception) -> Exception:
-        if self._refused:
-            return PermissionDenied(self._refused, expected="one SELECT")
-        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
-            return ToolTimeout("the query was stopped: it takes too long", advice="ask for less")
-        return InvalidArguments(f"SQLite: {error}", advice="see describe_table for the columns")
 
 
 def analytics_tools(world: Analytics | None = None) -> ToolRegistry:
     """The tools of a database, or of a fresh one.
 
     >>> tools = analytics_tools()
-    >>> tools.execute("sql_select", {"query": "SELECT name FROM customers WHERE email IS NULL"})["rows"]
-    [['Dennis']]
     >>> tools.execute("sql_select", {"query": "DELETE FROM customers"})
     Traceback (most recent call last):
     zoolab.errors.PermissionDenied: this database can only be read; expected one SELECT

@@ -5,99 +5,76 @@ The world behind them is a small made-up company; nothing touches the network or
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
-from threading import Lock
-from typing import Annotated, TypeVar
+from functools import partial
+from typing import Annotated
 
-from zoolab.errors import InvalidArguments, PermissionDenied, ResourceNotFound
+from zoolab.errors import InvalidArguments, PermissionDenied
 from zoolab.steps.define import as_registry, tool
+from zoolab.toolbox.starter import look_up
 from zoolab.tools import ToolRegistry
 
 MAX_PACKETS = 10
 MAX_LINES = 100
 
-_Value = TypeVar("_Value")
 _Host = Annotated[str, "Host name or IP address, for example db01."]
 _Service = Annotated[str, "Service name, for example nginx."]
 
-
-def _services() -> dict[str, str]:
-    return {
-        "nginx": "running",
-        "postgres": "running",
-        "redis": "stopped",
-        "cron": "failed",
-        "critical-db": "running",
-    }
-
-
-def _hosts() -> dict[str, int | None]:
-    return {"web01": 2, "db01": 1, "8.8.8.8": 14, "example.com": 21, "backup01": None}
-
-
-def _sites() -> dict[str, int]:
-    return {
-        "https://example.com": 200,
-        "https://example.com/login": 403,
-        "https://shop.example.com": 503,
-        "https://google.com": 200,
-    }
-
-
-def _routes() -> dict[str, tuple[str, ...]]:
-    return {
-        "web01": ("gateway", "web01"),
-        "db01": ("gateway", "db01"),
-        "8.8.8.8": ("gateway", "isp.example.net", "8.8.8.8"),
-        "example.com": ("gateway", "isp.example.net", "exchange.example.net", "example.com"),
-        "backup01": ("gateway", "switch-3"),
-    }
-
-
-def _disks() -> dict[str, dict[str, int]]:
-    return {"web01": {"/": 41, "/var": 63}, "db01": {"/": 37, "/data": 94}, "backup01": {"/": 12}}
-
-
-def _logs() -> dict[str, list[str]]:
-    return {
-        "nginx": [
-            "08:00:01 info started",
-            "09:14:22 warning upstream shop is slow: 4.1 s",
-            "09:15:07 error upstream shop timed out after 30 s",
-        ],
-        "postgres": ["02:00:00 info backup began", "02:11:40 info backup done"],
-        "redis": ["07:59:58 error out of memory", "07:59:59 info stopped"],
-        "cron": ["06:00:00 error job rotate-logs: no space left on /data"],
-        "critical-db": ["00:00:00 info started"],
-    }
+_SERVICES = {
+    "nginx": "running",
+    "postgres": "running",
+    "redis": "stopped",
+    "cron": "failed",
+    "critical-db": "running",
+}
+_HOSTS: dict[str, int | None] = {"web01": 2, "db01": 1, "8.8.8.8": 14, "example.com": 21, "backup01": None}
+_SITES = {
+    "https://example.com": 200,
+    "https://example.com/login": 403,
+    "https://shop.example.com": 503,
+    "https://google.com": 200,
+}
+_ROUTES: dict[str, tuple[str, ...]] = {
+    "web01": ("gateway", "web01"),
+    "db01": ("gateway", "db01"),
+    "8.8.8.8": ("gateway", "isp.example.net", "8.8.8.8"),
+    "example.com": ("gateway", "isp.example.net", "exchange.example.net", "example.com"),
+    "backup01": ("gateway", "switch-3"),
+}
+_DISKS = {"web01": {"/": 41, "/var": 63}, "db01": {"/": 37, "/data": 94}, "backup01": {"/": 12}}
+_LOGS = {
+    "nginx": [
+        "08:00:01 info started",
+        "09:14:22 warning upstream shop is slow: 4.1 s",
+        "09:15:07 error upstream shop timed out after 30 s",
+    ],
+    "postgres": ["02:00:00 info backup began", "02:11:40 info backup done"],
+    "redis": ["07:59:58 error out of memory", "07:59:59 info stopped"],
+    "cron": ["06:00:00 error job rotate-logs: no space left on /data"],
+    "critical-db": ["00:00:00 info started"],
+}
 
 
 @dataclass
 class DevOps:
-    """A small company's hosts and services; a restart changes what they say afterwards.
+    """A small company's hosts and services; a restart changes what they say afterwards."""
 
-    >>> world = DevOps()
-    >>> world.check_status("redis"), world.restart_service("redis"), world.check_status("redis")
-    ('redis is stopped', 'redis was restarted', 'redis is running')
-    """
-
-    services: dict[str, str] = field(default_factory=_services)
+    services: dict[str, str] = field(default_factory=_SERVICES.copy)
     #: Milliseconds of a round trip; None where no packet comes back.
-    hosts: dict[str, int | None] = field(default_factory=_hosts)
-    sites: dict[str, int] = field(default_factory=_sites)
-    routes: dict[str, tuple[str, ...]] = field(default_factory=_routes)
+    hosts: dict[str, int | None] = field(default_factory=_HOSTS.copy)
+    sites: dict[str, int] = field(default_factory=_SITES.copy)
+    routes: dict[str, tuple[str, ...]] = field(default_factory=_ROUTES.copy)
     #: Percent in use, by host and mount.
-    disks: dict[str, dict[str, int]] = field(default_factory=_disks)
-    logs: dict[str, list[str]] = field(default_factory=_logs)
+    disks: dict[str, dict[str, int]] = field(default_factory=partial(deepcopy, _DISKS))
+    logs: dict[str, list[str]] = field(default_factory=partial(deepcopy, _LOGS))
     #: Services that are never restarted by a tool.
     protected: frozenset[str] = frozenset({"critical-db"})
-    _lock: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
 
     def ping(self, host: _Host, count: Annotated[int, "Number of packets, 1 to 10."] = 1) -> str:
         """Ping a host. Use this when the user asks whether a machine is reachable on the network."""
         _between(count, 1, MAX_PACKETS, "count")
-        milliseconds = _look_up(self.hosts, host, "host")
+        milliseconds = look_up(self.hosts, host, "host")
         if milliseconds is None:
             return f"{host}: {count} packets sent, 0 received"
         return f"{host}: {count} packets sent, {count} received, {milliseconds} ms"
@@ -106,24 +83,23 @@ class DevOps:
         self, url: Annotated[str, "Full URL with its scheme, for example https://example.com."]
     ) -> int:
         """Request a URL and return the HTTP status code. Use this when the user asks about a website."""
-        return _look_up(self.sites, url.rstrip("/"), "site")
+        return look_up(self.sites, url.rstrip("/"), "site")
 
     def traceroute(self, host: _Host) -> list[str]:
         """List the hops on the path to a host. Use this when the user asks about routing."""
-        return list(_look_up(self.routes, host, "route to"))
+        return list(look_up(self.routes, host, "route to"))
 
     def check_status(self, service: _Service) -> str:
         """Check whether a system service runs. Use this when the user asks about a service's state."""
-        return f"{service} is {_look_up(self.services, service, 'service')}"
+        return f"{service} is {look_up(self.services, service, 'service')}"
 
     def restart_service(self, service: _Service) -> str:
         """Restart a system service, which causes downtime. Use this only if the user asks for a restart."""
-        _look_up(self.services, service, "service")
+        look_up(self.services, service, "service")
         if service in self.protected:
             raise PermissionDenied(f"{service} is critical and was not restarted", advice="ask its owner")
-        with self._lock:
-            self.services[service] = "running"
-            self.logs.setdefault(service, []).append("12:00:00 info restarted")
+        self.services[service] = "running"
+        self.logs.setdefault(service, []).append("12:00:00 info restarted")
         return f"{service} was restarted"
 
     def read_logs(
@@ -131,33 +107,19 @@ class DevOps:
     ) -> list[str]:
         """Read the last lines of a service's log. Use this to find out why a service fails."""
         _between(lines, 1, MAX_LINES, "lines")
-        return _look_up(self.logs, service, "log of")[-lines:]
+        return look_up(self.logs, service, "log of")[-lines:]
 
     def check_disk_usage(self, host: _Host) -> dict[str, str]:
         """Report how full each disk of a host is, in percent. Use this when disk space may be short."""
-        return {mount: f"{used}%" for mount, used in _look_up(self.disks, host, "disks of").items()}
+        return {mount: f"{used}%" for mount, used in look_up(self.disks, host, "disks of").items()}
 
 
 def devops_tools(world: DevOps | None = None) -> ToolRegistry:
-    """The tools of a world, or of a fresh one; restarting a service is of high risk.
-
-    >>> tools = devops_tools()
-    >>> tools.execute("check_http", {"url": "https://shop.example.com"})
-    503
-    >>> tools.execute("restart_service", {"service": "critical-db"})
-    Traceback (most recent call last):
-    zoolab.errors.PermissionDenied: critical-db is critical and was not restarted; ask its owner
-    """
+    """The tools of a world, or of a fresh one; restarting a service is of high risk."""
     world = world or DevOps()
     network = (world.ping, world.check_http, world.traceroute)
     restart = tool(world.restart_service, risk="high")
     return as_registry([*network, world.check_status, restart, world.read_logs, world.check_disk_usage])
-
-
-def _look_up(table: Mapping[str, _Value], key: str, what: str) -> _Value:
-    if key not in table:
-        raise ResourceNotFound(f"no {what} {key!r}", expected=f"one of {', '.join(sorted(table))}")
-    return table[key]
 
 
 def _between(value: int, low: int, high: int, name: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from io import StringIO
 from pathlib import Path
 from typing import Annotated, Any
@@ -29,13 +29,7 @@ MAX_OUTLINES = 1_000
 class Files:
     """The files under `root`. A link is followed only if it ends under `root` too.
 
-    Raises `InvalidInput` if `root` is no folder.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "a.txt").write_text("hello")
-    ...     Files(folder).get_file_tree(), Files(folder).read_file("a.txt")
-    (['a.txt'], 'hello')
+    Raises `InvalidInput` if `root` is not a folder.
     """
 
     def __init__(self, root: str | Path) -> None:
@@ -53,11 +47,14 @@ class Files:
         if not top.is_dir():
             raise ResourceNotFound(f"no folder {folder!r}", expected="a folder under the project root")
         found: list[str] = []
-        for path in self._files(top):
-            if len(found) == MAX_FILES:
-                inner = ", ".join(sorted(child.name for child in top.iterdir() if child.is_dir())[:20])
-                raise ExecutionFailed(f"more than {MAX_FILES:,} files", advice=f"name a folder: {inner}")
-            found.append(path.relative_to(self.root).as_posix())
+        for here, folders, names in os.walk(top):
+            folders[:] = sorted(name for name in folders if not name.startswith("."))
+            readable = (Path(here, name) for name in sorted(names) if not name.startswith("."))
+            for path in filter(self._is_readable, readable):
+                if len(found) == MAX_FILES:
+                    inner = ", ".join(sorted(child.name for child in top.iterdir() if child.is_dir())[:20])
+                    raise ExecutionFailed(f"more than {MAX_FILES:,} files", advice=f"name a folder: {inner}")
+                found.append(path.relative_to(self.root).as_posix())
         return found
 
     def read_file(
@@ -111,15 +108,13 @@ class Files:
             raise ToolIOError(f"{path!r} is no regular file", expected="a file of text")
         text = _text(found, path)
         outline = outline_of(text, found.name)
-        self._keep(found.relative_to(self.root).as_posix(), outline)
-        return text, outline
-
-    def _keep(self, name: str, outline: Outline) -> None:
+        name = found.relative_to(self.root).as_posix()
         self.outlines.pop(name, None)
         if outline.entries:
             self.outlines[name] = outline.entries
         while len(self.outlines) > MAX_OUTLINES:
             self.outlines.pop(next(iter(self.outlines), ""), None)
+        return text, outline
 
     def _inside(self, path: str) -> Path:
         try:
@@ -135,14 +130,6 @@ class Files:
         if not found.is_relative_to(self.root):
             raise PermissionDenied(f"{path!r} lies outside the project", expected="a path under its root")
         return found
-
-    def _files(self, top: Path) -> Iterator[Path]:
-        for folder, folders, names in os.walk(top):
-            folders[:] = sorted(name for name in folders if not name.startswith("."))
-            for name in sorted(names):
-                path = Path(folder, name)
-                if not name.startswith(".") and self._is_readable(path):
-                    yield path
 
     def _is_readable(self, path: Path) -> bool:
         try:

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any, TypedDict
+from typing import TypedDict
 
 #: Letters of Python that are parsed; the syntax tree takes some hundred times their room.
 MAX_CHARS = 500_000
@@ -92,21 +92,18 @@ def _definitions(tree: ast.Module) -> Iterator[Entry]:
             inside = (*inside, node.name)
             kind = "class" if isinstance(node, ast.ClassDef) else "function"
             yield {"kind": kind, "name": ".".join(inside), "line": node.lineno, "level": len(inside)}
-        waiting += [(inner, inside) for inner in reversed(_statements(node))]
-
-
-def _statements(node: Any) -> list[ast.AST]:
-    """The statements within a statement: what is in expressions has no name."""
-    blocks = ("body", "handlers", "orelse", "finalbody", "cases")
-    lists = (getattr(node, block, None) for block in blocks)
-    return [inner for block in lists if isinstance(block, list) for inner in block]
+        # What is in expressions has no name, so only the statements within a statement are looked at.
+        blocks = [getattr(node, name, None) for name in ("body", "handlers", "orelse", "finalbody", "cases")]
+        inner = [statement for block in blocks if isinstance(block, list) for statement in block]
+        waiting += [(statement, inside) for statement in reversed(inner)]
 
 
 def _markdown(text: str) -> Iterator[Entry]:
     """Headings of both kinds; those in fences, in front matter and in indented code are none."""
     fence = before = ""
     lines = text.split("\n")
-    skipped = _front_matter(lines)
+    ends = [at for at, line in enumerate(lines[:200]) if line.rstrip() == "---"]
+    skipped = ends[1] + 1 if ends[1:] and ends[0] == 0 else 0
     for number, line in enumerate(lines[skipped:], skipped + 1):
         line = line[:MAX_LINE].rstrip()
         marker = _FENCE.fullmatch(line)
@@ -125,10 +122,3 @@ def _markdown(text: str) -> Iterator[Entry]:
             level = 1 if under[1][0] == "=" else 2
             yield {"kind": "heading", "name": before.strip(), "line": number - 1, "level": level}
         before = line if _PARAGRAPH.fullmatch(line) else ""
-
-
-def _front_matter(lines: list[str]) -> int:
-    """How many lines at the top are not Markdown."""
-    if lines[0].rstrip() != "---":
-        return 0
-    return next((at + 1 for at, line in enumerate(lines[1:200], 1) if line.rstrip() == "---"), 0)

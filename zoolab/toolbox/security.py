@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import ipaddress
+from copy import deepcopy
 from dataclasses import dataclass, field
-from threading import Lock
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from zoolab.errors import InvalidArguments, ResourceNotFound
@@ -18,8 +19,9 @@ MAX_EVENTS = 50
 _MINUTES = {"15m": 15, "1h": 60, "24h": 1_440, "7d": 10_080}
 
 
-def _events() -> list[dict[str, Any]]:
-    rows = (
+_EVENTS: list[dict[str, Any]] = [
+    dict(zip(("minutes_ago", "host", "ip", "kind", "detail"), row, strict=True))
+    for row in (
         (4, "web01", "203.0.113.66", "failed_login", "user root, 48 attempts"),
         (9, "web01", "203.0.113.66", "port_scan", "ports 1 to 1024"),
         (42, "laptop7", "198.51.100.23", "malware", "hash on the block list, in invoice.exe"),
@@ -27,32 +29,22 @@ def _events() -> list[dict[str, Any]]:
         (300, "db01", "10.0.0.5", "login", "user backup"),
         (4_000, "web01", "192.0.2.10", "failed_login", "user ada, 1 attempt"),
     )
-    names = ("minutes_ago", "host", "ip", "kind", "detail")
-    return [dict(zip(names, row, strict=True)) for row in rows]
-
-
-def _reputations() -> dict[str, dict[str, Any]]:
-    return {
-        "203.0.113.66": {"verdict": "malicious", "score": 97, "reason": "password guessing"},
-        "198.51.100.23": {"verdict": "malicious", "score": 99, "reason": "command and control"},
-        "192.0.2.10": {"verdict": "clean", "score": 2, "reason": "office in Oslo"},
-    }
+]
+_REPUTATIONS: dict[str, dict[str, Any]] = {
+    "203.0.113.66": {"verdict": "malicious", "score": 97, "reason": "password guessing"},
+    "198.51.100.23": {"verdict": "malicious", "score": 99, "reason": "command and control"},
+    "192.0.2.10": {"verdict": "clean", "score": 2, "reason": "office in Oslo"},
+}
 
 
 @dataclass
 class Security:
-    """Events, the reputation of addresses, and which hosts are cut off.
+    """Events, the reputation of addresses, and which hosts are cut off."""
 
-    >>> world = Security()
-    >>> world.isolate_host("laptop7"), world.isolated
-    ('laptop7 is isolated from the network', {'laptop7'})
-    """
-
-    events: list[dict[str, Any]] = field(default_factory=_events)
-    reputations: dict[str, dict[str, Any]] = field(default_factory=_reputations)
+    events: list[dict[str, Any]] = field(default_factory=partial(deepcopy, _EVENTS))
+    reputations: dict[str, dict[str, Any]] = field(default_factory=partial(deepcopy, _REPUTATIONS))
     hosts: frozenset[str] = frozenset({"web01", "db01", "laptop7"})
     isolated: set[str] = field(default_factory=set)
-    _lock: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
 
     def query_siem(
         self,
@@ -84,23 +76,13 @@ class Security:
         """Cut a host off from the network until a person reconnects it. Use this only if it is attacked."""
         if host not in self.hosts:
             raise ResourceNotFound(f"no host {host!r}", expected=f"one of {', '.join(sorted(self.hosts))}")
-        with self._lock:
-            before = host in self.isolated
-            self.isolated.add(host)
+        before = host in self.isolated
+        self.isolated.add(host)
         return f"{host} {'was already' if before else 'is'} isolated from the network"
 
 
 def security_tools(world: Security | None = None) -> ToolRegistry:
-    """The tools of a security team, in a world of their own unless one is given.
-
-    >>> tools = security_tools()
-    >>> [event["kind"] for event in tools.execute("query_siem", {"query": "laptop7", "time_range": "1h"})]
-    ['malware', 'beacon']
-    >>> tools.execute("check_ip_reputation", {"ip": "198.51.100.23"})["verdict"]
-    'malicious'
-    >>> tools["isolate_host"].risk
-    'high'
-    """
+    """The tools of a security team, in a world of their own unless one is given."""
     world = world or Security()
     isolate = tool(world.isolate_host, risk="high")
     return as_registry([world.query_siem, world.check_ip_reputation, isolate])

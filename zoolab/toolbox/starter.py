@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal, TypeVar
 
 from zoolab.errors import InvalidInput, ResourceNotFound
 from zoolab.steps.define import as_registry, tool
@@ -27,6 +28,16 @@ _HOURS_FROM_UTC = {"london": 0, "oslo": 1, "paris": 1, "tokyo": 9, "new york": -
 _IN_METRES = {"m": 1.0, "km": 1000.0, "mile": 1609.344, "foot": 0.3048}
 
 
+_Value = TypeVar("_Value")
+
+
+def look_up(table: Mapping[str, _Value], key: str, what: str) -> _Value:
+    """What a world knows under a name; raises `ResourceNotFound` with the names that there are."""
+    if key not in table:
+        raise ResourceNotFound(f"no {what} {key!r}", expected=f"one of {', '.join(sorted(table))}")
+    return table[key]
+
+
 @tool
 def add(a: Annotated[int, "The first number."], b: Annotated[int, "The second number."]) -> int:
     """Add two integers: a + b."""
@@ -45,7 +56,7 @@ def get_weather(
     unit: Annotated[Literal["celsius", "fahrenheit"], "Unit of the temperature."] = "celsius",
 ) -> dict[str, object]:
     """Get the current weather for a city."""
-    temperature, sky = _look_up(_WEATHER, city.lower(), "weather for")
+    temperature, sky = look_up(_WEATHER, city.lower(), "weather for")
     if unit == "fahrenheit":
         temperature = round(temperature * 9 / 5 + 32)
     return {"city": city, "temperature": temperature, "unit": unit, "sky": sky}
@@ -54,14 +65,14 @@ def get_weather(
 @tool
 def get_time(city: Annotated[str, "City name."]) -> str:
     """Get the current local time in a city."""
-    hour = (12 + _look_up(_HOURS_FROM_UTC, city.lower(), "time zone for")) % 24
+    hour = (12 + look_up(_HOURS_FROM_UTC, city.lower(), "time zone for")) % 24
     return f"{hour:02d}:00"
 
 
 @tool
 def check_status(service: Annotated[str, "Service name, such as nginx."]) -> str:
     """Check the status of a system service. Use this when the user asks whether a service is running."""
-    return f"{service} is {_look_up(_SERVICES, service.lower(), 'service')}"
+    return f"{service} is {look_up(_SERVICES, service.lower(), 'service')}"
 
 
 @tool(risk="high")
@@ -70,7 +81,7 @@ def restart_service(
     force: Annotated[bool, "Whether to force the restart."] = False,
 ) -> str:
     """Restart a system service. This causes downtime: use it only when the user asks for a restart."""
-    _look_up(_SERVICES, service.lower(), "service")
+    look_up(_SERVICES, service.lower(), "service")
     return f"{service} was restarted" + (" by force" if force else "")
 
 
@@ -80,7 +91,7 @@ def ping(
     count: Annotated[int, "Number of packets."] = 1,
 ) -> str:
     """Ping a host to test whether it is reachable on the network."""
-    milliseconds = _look_up(_HOSTS, host.lower(), "host")
+    milliseconds = look_up(_HOSTS, host.lower(), "host")
     return f"{host}: {count} packets sent, {count} received, {milliseconds} ms"
 
 
@@ -124,27 +135,24 @@ def starter_tools(*names: str) -> ToolRegistry:
     return registry if not names else ToolRegistry(registry[name] for name in names)
 
 
-def _look_up(table: dict[str, Any], key: str, what: str) -> Any:
-    if key not in table:
-        raise ResourceNotFound(f"no {what} {key!r}", expected=f"one of {', '.join(sorted(table))}")
-    return table[key]
-
-
 class Clock:
-    """Tells the time: always `now`, or the real time where none is given.
+    """Tells the time: always `now`, or the real time if none is given.
 
     Args:
         now: A date and time, or its ISO 8601 text; without an offset it is UTC.
 
     Raises:
-        InvalidInput: `now` is no date and time.
-
-    >>> Clock("2030-01-02T03:04:05").get_current_time()
-    '2030-01-02T03:04:05+00:00'
+        InvalidInput: `now` is not a date and time.
     """
 
     def __init__(self, now: datetime | str | None = None) -> None:
-        self._now = None if now is None else _read(now)
+        try:
+            read = datetime.fromisoformat(now) if isinstance(now, str) else now
+            self._now = read if read is None or read.tzinfo else read.replace(tzinfo=UTC)
+        except (AttributeError, TypeError, ValueError):
+            raise InvalidInput(
+                f"{now!r} is no date and time", expected="for instance 2030-01-02T03:04"
+            ) from None
 
     def get_current_time(self) -> str:
         """Get the current date and time as ISO 8601. Use this when the user asks about now or today."""
@@ -159,11 +167,3 @@ def clock_tools(now: datetime | str | None = None) -> ToolRegistry:
     '2030-01-02T03:04:05+01:00'
     """
     return as_registry(Clock(now).get_current_time)
-
-
-def _read(now: datetime | str) -> datetime:
-    try:
-        read = datetime.fromisoformat(now) if isinstance(now, str) else now
-        return read if read.tzinfo else read.replace(tzinfo=UTC)
-    except (AttributeError, TypeError, ValueError):
-        raise InvalidInput(f"{now!r} is no date and time", expected="for instance 2030-01-02T03:04") from None

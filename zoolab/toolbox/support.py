@@ -2,59 +2,49 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Lock
 from typing import Annotated
 
-from zoolab.errors import InvalidArguments, ResourceNotFound
+from zoolab.errors import InvalidArguments
 from zoolab.steps.define import as_registry
+from zoolab.toolbox.starter import look_up
 from zoolab.tools import ToolRegistry
 
 _TicketId = Annotated[str, "Ticket number, for example T-1001."]
 
 
-def _tickets() -> dict[str, dict[str, str]]:
-    rows = (
+_TICKETS = {
+    row[0]: dict(zip(("id", "customer", "status", "subject", "text"), row, strict=True))
+    for row in (
         ("T-1001", "Ada", "open", "Cannot log in", "After the update my password is refused."),
         ("T-1002", "Grace", "open", "Charged twice", "My card was charged twice for order 31."),
         ("T-1003", "Alan", "closed", "Slow export", "The export of reports takes ten minutes."),
     )
-    names = ("id", "customer", "status", "subject", "text")
-    return {row[0]: dict(zip(names, row, strict=True)) for row in rows}
-
-
-def _articles() -> dict[str, tuple[str, str]]:
-    return {
-        "KB-1": (
-            "Reset a password",
-            "Choose 'forgotten password' when you log in; the link lasts an hour.",
-        ),
-        "KB-2": ("Refund a double charge", "A second charge for an order is refunded within five days."),
-        "KB-3": ("Speed up an export", "Export one month at a time, or choose CSV in place of PDF."),
-    }
+}
+_RESET = "Choose 'forgotten password' when you log in; the link lasts an hour."
+_ARTICLES = {
+    "KB-1": ("Reset a password", _RESET),
+    "KB-2": ("Refund a double charge", "A second charge for an order is refunded within five days."),
+    "KB-3": ("Speed up an export", "Export one month at a time, or choose CSV in place of PDF."),
+}
 
 
 @dataclass
 class Support:
-    """Tickets, articles, and the drafts that were written.
+    """Tickets, articles, and the drafts that were written."""
 
-    >>> world = Support()
-    >>> world.draft_reply("T-1001", "Please reset your password.")["draft_id"], len(world.drafts)
-    ('draft_1', 1)
-    """
-
-    tickets: dict[str, dict[str, str]] = field(default_factory=_tickets)
+    tickets: dict[str, dict[str, str]] = field(default_factory=partial(deepcopy, _TICKETS))
     #: Title and text, by article number.
-    articles: dict[str, tuple[str, str]] = field(default_factory=_articles)
+    articles: dict[str, tuple[str, str]] = field(default_factory=_ARTICLES.copy)
     drafts: list[dict[str, str]] = field(default_factory=list)
     _lock: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
 
     def get_ticket(self, ticket_id: _TicketId) -> dict[str, str]:
         """Get a support ticket: customer, status, subject and text. Use this when a ticket is mentioned."""
-        if ticket_id not in self.tickets:
-            known = ", ".join(sorted(self.tickets))
-            raise ResourceNotFound(f"no ticket {ticket_id!r}", expected=f"one of {known}")
-        return dict(self.tickets[ticket_id])
+        return dict(look_up(self.tickets, ticket_id, "ticket"))
 
     def search_kb(
         self,
@@ -70,10 +60,8 @@ class Support:
             for number, (title, text) in self.articles.items()
         }
         best = sorted((number for number in hits if hits[number]), key=lambda number: -hits[number])[:limit]
-        return [
-            {"id": number, "title": self.articles[number][0], "text": self.articles[number][1]}
-            for number in best
-        ]
+        rows = ((number, *self.articles[number]) for number in best)
+        return [dict(zip(("id", "title", "text"), row, strict=True)) for row in rows]
 
     def draft_reply(
         self, ticket_id: _TicketId, message: Annotated[str, "Text of the reply, as the customer reads it."]
@@ -89,13 +77,6 @@ class Support:
 
 
 def support_tools(world: Support | None = None) -> ToolRegistry:
-    """The tools of a help desk, or of a fresh one.
-
-    >>> tools = support_tools()
-    >>> tools.execute("get_ticket", {"ticket_id": "T-1002"})["subject"]
-    'Charged twice'
-    >>> [article["id"] for article in tools.execute("search_kb", {"query": "double charge"})]
-    ['KB-2']
-    """
+    """The tools of a help desk, or of a fresh one."""
     world = world or Support()
     return as_registry([world.get_ticket, world.search_kb, world.draft_reply])

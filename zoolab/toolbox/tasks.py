@@ -16,12 +16,7 @@ MAX_TASKS = 1_000
 
 @dataclass
 class TaskList:
-    """Tasks in the order in which they were added, numbered from 1.
-
-    >>> tasks = TaskList()
-    >>> tasks.add_task("Read the log"), tasks.update_task("task_1", "completed")
-    ('task_1', 'task_1 is completed')
-    """
+    """Tasks in the order in which they were added, numbered from 1."""
 
     tasks: dict[str, dict[str, str]] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
@@ -57,14 +52,6 @@ class TaskList:
 
 
 def task_tools(world: TaskList | None = None) -> ToolRegistry:
-    """The tools of a list of tasks, or of a new and empty one.
-
-    >>> tools = task_tools()
-    >>> tools.execute("add_task", {"content": "Read the log"})
-    'task_1'
-    >>> tools.execute("update_task", {"task_id": "task_1", "status": "done"})
-    Traceback (most recent call last):
-    zoolab.errors.InvalidArguments: update_task: /status: expected ...
-    """
+    """The tools of a list of tasks, or of a new and empty one."""
     world = TaskList() if world is None else world
     return as_registry([world.add_task, world.list_tasks, world.update_task])
