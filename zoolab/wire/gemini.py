@@ -50,6 +50,7 @@ _MOST_SCHEMAS = 10_000
 class Gemini(WireFormat):
     """Gemini's generateContent.
 
+    >>> from zoolab.records import Request
     >>> wire = Gemini()
     >>> wire.to_body(Request([{"role": "user", "content": "Hi"}]), temperature=0)["generationConfig"]
     {'temperature': 0}

@@ -39,6 +39,7 @@ _TEXTS = ("input_text", "output_text", "text")
 class Responses(WireFormat):
     """OpenAI's Responses.
 
+    >>> from zoolab.records import Request
     >>> wire = Responses()
     >>> wire.to_body(Request([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}]))
     {'instructions': 'Be brief.', 'input': [{'role': 'user', 'content': 'Hi'}]}
