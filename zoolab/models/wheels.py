@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -32,7 +33,10 @@ _OFFLINE = re.compile(
 
 
 def download_wheel(
-    requirement: str, folder: Path, platform: str | None = None, report: Callable[[int], None] | None = None
+    requirement: str,
+    folder: Path,
+    platform: str | None = None,
+    report: Callable[[int], None] = lambda _done: None,
 ) -> Path:
     """Download the wheel of `requirement`, without what it depends on, into the empty `folder`.
 
@@ -44,13 +48,21 @@ def download_wheel(
     """
     scratch, wheels, log = folder / "scratch", folder / "wheels", folder / "log"
     scratch.mkdir()
-    command = [*pip_command(folder), *_arguments(requirement, wheels, platform)]
+    command = [
+        *(*pip_command(folder), "download", "--no-deps", "--only-binary=:all:", "--no-input"),
+        *("--disable-pip-version-check", "--progress-bar=off", f"--timeout={_TIMEOUT_SECONDS}"),
+        *("--retries=1", f"--dest={wheels}", *([f"--platform={platform}"] if platform else []), requirement),
+    ]
+    # pip writes what comes under TMPDIR, where its growth can be watched. An option of a newer pip is
+    # given by environment, because an older one ignores it there.
+    here = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(scratch.absolute()))
+    environment = {**os.environ, **here, "PIP_RESUME_RETRIES": "5", "PIP_REQUIRE_VIRTUALENV": "0"}
     with log.open("wb") as output:
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=_environment(scratch)
+            command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environment
         )
         try:
-            stalled = not _watch(process, scratch, report or (lambda _done: None))
+            stalled = not _watch(process, scratch, report)
         finally:
             _stop(process)
     came = sorted(wheels.glob("*.whl"))
@@ -60,79 +72,34 @@ def download_wheel(
 
 
 def pip_command(folder: Path) -> list[str]:
-    """How pip is run here; `folder` is where a throwaway environment may be made.
-
-    >>> pip_command(Path("unused"))[-1]
-    'pip'
-    """
+    """How pip is run here; `folder` is where a throwaway environment may be made."""
     if find_spec("pip"):
         return [sys.executable, "-m", "pip"]
     if uv := shutil.which("uv"):
         return [uv, "tool", "run", "pip"]
-    return _throwaway_pip(folder / "venv")
-
-
-def _throwaway_pip(folder: Path) -> list[str]:
-    made = subprocess.run([sys.executable, "-m", "venv", str(folder)], capture_output=True, check=False)
-    python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    if made.returncode != 0 or not python.exists():
+    made = folder / "venv"
+    subprocess.run([sys.executable, "-m", "venv", str(made)], capture_output=True, check=False)
+    python = made / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    if not python.exists():
         raise ModelError("there is no pip to download with", advice="install pip into this environment")
     return [str(python), "-m", "pip"]
-
-
-def _arguments(requirement: str, wheels: Path, platform: str | None) -> list[str]:
-    return [
-        "download",
-        "--no-deps",
-        "--only-binary=:all:",
-        "--no-input",
-        "--disable-pip-version-check",
-        "--progress-bar=off",
-        f"--timeout={_TIMEOUT_SECONDS}",
-        "--retries=1",
-        *([f"--platform={platform}"] if platform else []),
-        f"--dest={wheels}",
-        requirement,
-    ]
-
-
-def _environment(scratch: Path) -> dict[str, str]:
-    # pip writes what comes under TMPDIR, where its growth can be watched. An option of a newer pip is
-    # given by environment, because an older one ignores it there.
-    here = str(scratch.absolute())
-    return {
-        **os.environ,
-        "TMPDIR": here,
-        "TEMP": here,
-        "TMP": here,
-        "PIP_RESUME_RETRIES": "5",
-        "PIP_REQUIRE_VIRTUALENV": "0",
-    }
 
 
 def _watch(process: subprocess.Popen[bytes], scratch: Path, report: Callable[[int], None]) -> bool:
     """Report progress until pip ends; False when it has to be given up."""
     done, moved = 0, time.monotonic()
     while process.poll() is None:
-        size = _largest(scratch)
-        if size > done:
-            done, moved = size, time.monotonic()
+        largest = done
+        with suppress(OSError):  # files come and go
+            for path in scratch.rglob("*"):
+                largest = max(largest, path.stat().st_size)
+        if largest > done:
+            done, moved = largest, time.monotonic()
             report(done)
         if time.monotonic() - moved > _STALL_SECONDS:
             return False
         time.sleep(_POLL_SECONDS)
     return True
-
-
-def _largest(folder: Path) -> int:
-    largest = 0
-    for root, _, names in os.walk(folder):
-        for name in names:
-            try:
-                largest = max(largest, (Path(root) / name).stat().st_size)
-            except OSError:
-                continue
-    return largest
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
