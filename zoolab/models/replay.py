@@ -50,9 +50,10 @@ class Replay:
         stream: bool = False,
         calls: Literal["native", "text", "auto"] | None = None,
     ) -> None:
-        self.recording = Recording(path, None if live is None else _header_of(live))
-        if live is not None:
-            _check_same(self.recording, _header_of(live))
+        header = None if live is None else _header_of(live)
+        self.recording = Recording(path, header)
+        if header is not None:
+            _check_same(self.recording, header)
         self.live = live
         self.client = offline_client(self._answer)
         header = self.recording.header

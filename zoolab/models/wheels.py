@@ -77,10 +77,10 @@ def pip_command(folder: Path) -> list[str]:
         return [sys.executable, "-m", "pip"]
     if uv := shutil.which("uv"):
         return [uv, "tool", "run", "pip"]
-    made = folder / "venv"
-    subprocess.run([sys.executable, "-m", "venv", str(made)], capture_output=True, check=False)
-    python = made / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    if not python.exists():
+    venv = folder / "venv"
+    made = subprocess.run([sys.executable, "-m", "venv", str(venv)], capture_output=True, check=False)
+    python = venv / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    if made.returncode != 0 or not python.exists():
         raise ModelError("there is no pip to download with", advice="install pip into this environment")
     return [str(python), "-m", "pip"]
 
