@@ -18,8 +18,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from zoolab.errors import InvalidInput
-from zoolab.models.weights import cache_folder
-from zoolab.models.wheels import download_wheel
+from zoolab.models.weights import cache_folder, download_wheel
 
 WHEEL = "bfcl_eval-2026.3.23-py3-none-any.whl"
 SHA256 = "3bb6dfa5f0c68ad403c9ec50b00db2bb3b4cc9b38ab1ff33f48fe30d853d3a0a"

@@ -49,10 +49,6 @@ def assemble(chunks: Iterable[object]) -> Reply:
 
     A delta without an index goes on with the call that has its id, or with the last one; a delta with
     a new id, or with a name where no id and no index say whose it is, begins another call.
-
-    >>> pieces = [{"content": "4"}, {"content": "2"}]
-    >>> assemble({"choices": [{"delta": delta}]} for delta in pieces).text
-    '42'
     """
     message: Message = {"role": "assistant", "content": None}
     calls = _CallsBySlot()

@@ -34,13 +34,6 @@ def complete(body: Mapping[str, Any], engine: Any) -> dict[str, Any]:
     """The chat completion that answers a request's body; raises `BadRequest` if that is malformed.
 
     `engine` is a `needle_rs.V3Engine`, or has its method `generate`.
-
-    >>> class Fixed:
-    ...     def generate(self, query, tools_json, **settings):
-    ...         return {"text": "...", "tool_call": '[{"name":"f","arguments":{"a":8.8.8}}]'}
-    >>> reply = complete({"messages": [{"role": "user", "content": "Hi"}]}, Fixed())
-    >>> reply["choices"][0]["message"]["tool_calls"][0]["function"]
-    {'name': 'f', 'arguments': '{"a":8.8.8}'}
     """
     messages = body.get("messages")
     if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):

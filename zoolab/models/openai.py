@@ -102,11 +102,7 @@ class OpenAIModel:
 
 
 def make_client(base_url: str | None = None, api_key: str | None = None) -> openai.OpenAI:
-    """The official client; what is not given comes from the environment.
-
-    >>> make_client("http://127.0.0.1:9/v1", "none").base_url.host
-    '127.0.0.1'
-    """
+    """The official client; what is not given comes from the environment."""
     import openai
 
     address = base_url or os.environ.get("OPENAI_BASE_URL") or ""
@@ -134,12 +130,7 @@ def _client_errors() -> tuple[type[Exception], ...]:
 
 
 def explain(error: Exception, base_url: str, key: object = "") -> ModelError:
-    """What the client says, as one line with something to do; no key is ever repeated.
-
-    >>> import openai
-    >>> explain(openai.OpenAIError("odd"), "http://localhost/v1/").what
-    'the model did not answer: odd'
-    """
+    """What the client says, as one line with something to do; no key is ever repeated."""
     what, advice = _what_and_advice(error, base_url)
     if isinstance(key, str) and len(key) >= _SHORTEST_KEY:
         what = what.replace(key, HIDDEN)

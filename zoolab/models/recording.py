@@ -39,7 +39,6 @@ class Header:
     who: str = ""
     settings: dict[str, Any] = field(default_factory=dict[str, Any])
     calls: Literal["native", "text", "auto"] = "native"
-    note: str = ""
 
 
 class Recording:
@@ -174,8 +173,8 @@ def _header(line: str, where: str) -> Header:
         )
     if not isinstance(settings, dict) or _NO_SETTINGS & settings.keys():
         raise InvalidInput(f"{where} has settings {excerpt(settings)}", expected="fields of a request")
-    model, who, note = (str(entry.get(name) or "") for name in ("model", "who", "note"))
-    return Header(made, model, who, settings, calls if calls in ("text", "auto") else "native", note)
+    model, who = (str(entry.get(name) or "") for name in ("model", "who"))
+    return Header(made, model, who, settings, calls if calls in ("text", "auto") else "native")
 
 
 def nearest_difference(wanted: str, known: Iterable[str], source: str) -> str:

@@ -32,11 +32,6 @@ def offline_client(answer: Answer, host: str = "recording") -> openai.OpenAI:
 
     A request for a stream gets the chunks of the answer; one that came whole is cut. `host` is how errors
     name the endpoint.
-
-    >>> client = offline_client(lambda read, key: (404, {"error": {"message": "nobody here"}}))
-    >>> client.models.list()
-    Traceback (most recent call last):
-    openai.NotFoundError: Error code: 404 - ...
     """
 
     def respond(http: Any, request: Any) -> Any:

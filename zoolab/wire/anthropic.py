@@ -37,15 +37,7 @@ _CHOICES = {"auto": "auto", "required": "any", "none": "none"}
 
 
 class Anthropic(WireFormat):
-    """Anthropic's Messages.
-
-    >>> wire = Anthropic()
-    >>> wire.to_body(Request([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}]))
-    {'max_tokens': 1024, 'system': 'Be brief.', 'messages': [{'role': 'user', 'content': 'Hi'}]}
-    >>> call = {"type": "tool_use", "id": "toolu_1", "name": "add", "input": {"a": 1}}
-    >>> wire.from_response({"content": [call]})["tool_calls"][0]["function"]
-    {'name': 'add', 'arguments': '{"a":1}'}
-    """
+    """Anthropic's Messages."""
 
     name = "anthropic"
     _system = "system"

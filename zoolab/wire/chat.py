@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count, groupby
 from typing import Any
 
 from zoolab.errors import InvalidInput
-from zoolab.jsontext import NotStrictJSON, encode, excerpt, parse_json
+from zoolab.jsontext import NotStrictJSON, excerpt, parse_json
 from zoolab.records import Message
 
 #: Holds the text of arguments that are not a JSON object, for an API that accepts only objects.
@@ -106,14 +106,12 @@ def fresh_ids(messages: Iterable[Message]) -> Iterator[str]:
     return (made for number in count(1) if (made := f"call_{number}") not in taken)
 
 
-def arguments_text(arguments: Any) -> str:
-    """Arguments as JSON text, however they came."""
-    if arguments is None or isinstance(arguments, str):
-        return arguments or ""
-    try:
-        return encode(arguments)
-    except (TypeError, ValueError, RecursionError):
-        raise InvalidInput("the arguments of a call are not JSON", expected="text or an object") from None
+def extra(item: Mapping[str, Any], vendor: str, field: str) -> Any:
+    """A field that only one vendor's API has, as OpenAI's form keeps it: in `extra_content`; else None."""
+    found = item.get("extra_content")
+    for key in (vendor, field):
+        found = found.get(key) if isinstance(found, dict) else None
+    return found
 
 
 def arguments_object(text: str) -> dict[str, Any]:

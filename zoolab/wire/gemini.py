@@ -29,7 +29,7 @@ from typing import Any, ClassVar
 from zoolab.jsontext import encode, excerpt
 from zoolab.records import Message
 from zoolab.schema.formats import LISTS, MAPS, SINGLE, from_openapi
-from zoolab.wire.chat import calls_of, is_error, json_object, raw_calls, text_of, turns_of
+from zoolab.wire.chat import calls_of, extra, is_error, json_object, raw_calls, text_of, turns_of
 from zoolab.wire.format import Fields, Tools, WireFormat
 from zoolab.wire.normalise import Manner, Placed, system_apart
 from zoolab.wire.reading import Reading, joined_texts, paired_by_place, reply_message
@@ -48,16 +48,7 @@ _MOST_SCHEMAS = 10_000
 
 
 class Gemini(WireFormat):
-    """Gemini's generateContent.
-
-    >>> from zoolab.records import Request
-    >>> wire = Gemini()
-    >>> wire.to_body(Request([{"role": "user", "content": "Hi"}]), temperature=0)["generationConfig"]
-    {'temperature': 0}
-    >>> part = {"functionCall": {"name": "add", "args": {"a": 1}}}
-    >>> wire.from_response({"candidates": [{"content": {"parts": [part]}}]})["tool_calls"]
-    [{'type': 'function', 'function': {'name': 'add', 'arguments': '{"a":1}'}}]
-    """
+    """Gemini's generateContent."""
 
     name = "gemini"
     _manner = Manner(result=lambda text: _result_and_back(text), of_call=lambda call: _signature_of(call))
@@ -184,8 +175,8 @@ def _parts_of(message: Message) -> list[dict[str, Any]]:
     parts: list[dict[str, Any]] = [{"text": text}] if text else []
     for call, (id, name, arguments) in zip(raw_calls(message), calls_of(message), strict=True):
         own = {"id": id} if id else {}
-        signature = _google(call).get("thought_signature")
-        signed = {} if signature is None else {"thoughtSignature": signature}
+        signature = extra(call, "google", "thought_signature")
+        signed = {"thoughtSignature": signature} if isinstance(signature, str) else {}
         parts.append({"functionCall": {**own, "name": name, "args": arguments}, **signed})
     return parts
 
@@ -206,8 +197,9 @@ def _result_and_back(text: str) -> tuple[str, str | None]:
 
 def _signature_of(call: Mapping[str, Any]) -> dict[str, Any]:
     """What is kept of a call's further fields: its thought signature."""
-    google = _google(call)
-    return {"extra_content": {"google": google}} if google else {}
+    signature = extra(call, "google", "thought_signature")
+    signed = {"extra_content": {"google": {"thought_signature": signature}}}
+    return signed if isinstance(signature, str) else {}
 
 
 def _parts_in(content: dict[str, Any], reading: Reading) -> list[dict[str, Any]]:
@@ -246,13 +238,6 @@ def _text_in(part: dict[str, Any], reading: Reading) -> str:
     if "text" not in part:
         raise reading.junk(f"text, functionCall and functionResponse, not {excerpt(list(part))}")
     return reading.text(part["text"])
-
-
-def _google(call: Mapping[str, Any]) -> dict[str, Any]:
-    extra = call.get("extra_content")
-    google = extra.get("google") if isinstance(extra, dict) else None
-    signature = google.get("thought_signature") if isinstance(google, dict) else None
-    return {"thought_signature": signature} if isinstance(signature, str) else {}
 
 
 def _response(text: str) -> dict[str, Any]:

@@ -17,13 +17,13 @@ from zoolab.wire.chat import (
     RAW,
     answered_calls,
     arguments_object,
-    arguments_text,
     fresh_ids,
     function_in,
     raw_calls,
     role_of,
     text_of,
 )
+from zoolab.wire.reading import sent
 from zoolab.wire.warnings import Notes, Path
 
 #: How a text comes back, and the code of the warning where that is not as it went.
@@ -138,14 +138,13 @@ def _content(message: Message, role: str, path: Path, notes: Notes) -> str | Non
 def _call(call: Any, path: Path, manner: Manner, notes: Notes) -> dict[str, Any]:
     function = function_in(call, "a tool call")
     given = function.get("arguments")
-    text, code = manner.arguments(arguments_text(given))
+    made = sent(call).call(call.get("id"), function["name"], given)
+    text, code = manner.arguments(made["function"]["arguments"])
     if code is None and given != text:
         code = "arguments_rewritten"
     _note_change(code, (*path, "function", "arguments"), notes)
-    id = call.get("id")
-    own = {"id": id} if isinstance(id, str) and id else {}
-    said = _compared(function, {"name": function["name"], "arguments": text}, (*path, "function"), notes)
-    return _compared(call, {**own, "type": "function", "function": said, **manner.of_call(call)}, path, notes)
+    said = _compared(function, {**made["function"], "arguments": text}, (*path, "function"), notes)
+    return _compared(call, {**made, "function": said, **manner.of_call(call)}, path, notes)
 
 
 def _compared(given: Mapping[str, Any], made: dict[str, Any], path: Path, notes: Notes) -> dict[str, Any]:

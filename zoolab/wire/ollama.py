@@ -30,15 +30,7 @@ _SAMPLING = ("temperature", "top_p", "top_k", "seed", "stop", "presence_penalty"
 
 
 class Ollama(WireFormat):
-    """Ollama's own chat.
-
-    >>> wire = Ollama()
-    >>> wire.to_body(Request([{"role": "user", "content": "Hi"}]), "qwen3", temperature=0)["options"]
-    {'temperature': 0}
-    >>> said = {"role": "assistant", "tool_calls": [{"function": {"name": "add", "arguments": {"a": 1}}}]}
-    >>> wire.from_response({"message": said})["tool_calls"]
-    [{'type': 'function', 'function': {'name': 'add', 'arguments': '{"a":1}'}}]
-    """
+    """Ollama's own chat."""
 
     name = "ollama"
     _choice = ""

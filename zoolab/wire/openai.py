@@ -23,14 +23,7 @@ _A_CHOICE = "tool_choice auto, required, none or a function"
 
 
 class ChatCompletions(WireFormat):
-    """OpenAI's Chat Completions.
-
-    >>> wire = ChatCompletions()
-    >>> wire.to_body(Request([{"role": "user", "content": "Hi"}]), "gpt", temperature=0)
-    {'model': 'gpt', 'temperature': 0, 'messages': [{'role': 'user', 'content': 'Hi'}]}
-    >>> wire.from_response({"choices": [{"message": {"role": "assistant", "content": "Hello"}}]})
-    {'role': 'assistant', 'content': 'Hello'}
-    """
+    """OpenAI's Chat Completions."""
 
     name = "openai"
     _homes = OPENAI_SETTINGS

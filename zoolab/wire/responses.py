@@ -25,7 +25,7 @@ from typing import Any, ClassVar
 
 from zoolab.jsontext import excerpt
 from zoolab.records import Message
-from zoolab.wire.chat import raw_calls
+from zoolab.wire.chat import extra, raw_calls
 from zoolab.wire.format import Fields, WireFormat
 from zoolab.wire.normalise import Manner, Placed, kept, without_empty
 from zoolab.wire.reading import Reading, reply_message
@@ -37,16 +37,7 @@ _TEXTS = ("input_text", "output_text", "text")
 
 
 class Responses(WireFormat):
-    """OpenAI's Responses.
-
-    >>> from zoolab.records import Request
-    >>> wire = Responses()
-    >>> wire.to_body(Request([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}]))
-    {'instructions': 'Be brief.', 'input': [{'role': 'user', 'content': 'Hi'}]}
-    >>> call = {"type": "function_call", "call_id": "c", "name": "add", "arguments": "{}"}
-    >>> wire.from_response({"output": [call]})["tool_calls"]
-    [{'id': 'c', 'type': 'function', 'function': {'name': 'add', 'arguments': '{}'}}]
-    """
+    """OpenAI's Responses."""
 
     name = "responses"
     _manner = Manner(
@@ -205,9 +196,7 @@ def _reasoned(reasoning: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _reasoning_of(message: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The reasoning that led to a message."""
-    extra = message.get("extra_content")
-    own = extra.get("openai") if isinstance(extra, dict) else None
-    items = own.get("reasoning") if isinstance(own, dict) else None
+    items = extra(message, "openai", "reasoning")
     found = items if isinstance(items, list) else []
     return [item for item in found if isinstance(item, dict) and item.get("type") == "reasoning"]
 

@@ -41,13 +41,7 @@ class Asked(NamedTuple):
 
 
 def break_reply(reply: Reply, asked: Asked, plan: Plan, in_text: bool = False) -> Reply:
-    """The reply with one fault, or with one in each of its calls, and their marks.
-
-    >>> asked = Asked.of(Request([{"role": "user", "content": "Hi"}]), "")
-    >>> reply = break_reply(Reply({"role": "assistant", "content": "Hello"}), asked, Plan({"empty_reply": 1}))
-    >>> reply.text, str(reply.faults[0])
-    ('', 'empty_reply in the reply')
-    """
+    """The reply with one fault, or with one in each of its calls, and their marks."""
     if not plan.allows(len(asked.turns)):
         return reply
     for name in plan.ranked(REPLIES, asked.key):
