@@ -53,7 +53,7 @@ class Engine:
         body = read()
         try:
             answer = self._worker.submit(lambda: self._answers[0](body)).result()
-        except needle.BadRequest as problem:
+        except InvalidInput as problem:
             answer = _error(400, "invalid_request_error", str(problem))
         except Exception as error:
             answer = _error(500, "server_error", f"the engine failed: {type(error).__name__}")

@@ -14,9 +14,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from zoolab.jsontext import canonical, digest, encode, is_utf8
+from zoolab.errors import InvalidInput
+from zoolab.jsontext import canonical, digest, encode, excerpt, is_utf8
+from zoolab.wire import FORMATS
+from zoolab.wire.chat import function_in, text_of
 
-__all__ = ["BadRequest", "complete", "cut_calls"]
+__all__ = ["complete", "cut_calls"]
 
 #: needle3 may only write calls of the tools it was given; needle3-raw may write anything.
 _SERVED = re.compile(r"needle3(?:-L[0-9]{1,2})?(?:-raw)?")
@@ -26,31 +29,29 @@ _CALL = re.compile(r'\{\s*"name"\s*:\s*("(?:[^"\\]|\\.)*+")\s*,\s*"arguments"\s*
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.?)*+(?:"|\Z)|[\[{]|[\]}]|,', re.DOTALL)
 
 
-class BadRequest(ValueError):
-    """The request cannot be answered; the message goes back to the client."""
-
-
 def complete(body: Mapping[str, Any], engine: Any) -> dict[str, Any]:
-    """The chat completion that answers a request's body; raises `BadRequest` if that is malformed.
+    """The chat completion that answers a request's body; raises `InvalidInput` if that is malformed.
 
     `engine` is a `needle_rs.V3Engine`, or has its method `generate`.
     """
-    messages = body.get("messages")
-    if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
-        raise BadRequest("messages: expected an array of objects")
-    asked = [_text(message) for message in messages if message.get("role") == "user"]
-    if not asked:
-        raise BadRequest("messages: expected at least one user message")
+    request = FORMATS["openai"].from_body(body)
+    asked = [message for message in request.messages if message["role"] == "user"]
+    if not asked or asked[-1].get("content") is None:
+        raise InvalidInput(
+            "the messages hold no question", expected="a user message with content that is text"
+        )
     model = body.get("model") or "needle3"
     if not isinstance(model, str) or not _SERVED.fullmatch(model):
-        raise BadRequest("model: expected needle3 or needle3-raw")
-    system = "\n".join(_text(message) for message in messages if message.get("role") == "system")
-    tools = encode([] if body.get("tool_choice") == "none" else _functions(body.get("tools") or []))
-    if not is_utf8(asked[-1] + tools + system):
-        raise BadRequest("messages: expected text that is valid UTF-8, without lone surrogates")
+        raise InvalidInput(f"the model is {excerpt(model)}", expected="needle3 or needle3-raw")
+    question = text_of(asked[-1])
+    system = "\n".join(text_of(message) for message in request.messages if message["role"] == "system")
+    offered = () if request.tool_choice == "none" else request.tools
+    tools = encode([function_in(tool, "a tool") for tool in offered])
+    if not is_utf8(question + tools + system):
+        raise InvalidInput("the request holds half a character", expected="text without lone surrogates")
     limit = body.get("max_completion_tokens") or body.get("max_tokens")
     made = engine.generate(
-        asked[-1],
+        question,
         tools,
         max_new_tokens=int(_number("max_tokens", _MAX_TOKENS if limit is None else limit, 1, 4096)),
         temperature=float(_number("temperature", body.get("temperature") or 0, 0, 2)),
@@ -60,7 +61,7 @@ def complete(body: Mapping[str, Any], engine: Any) -> dict[str, Any]:
     )
     written, positions = len(made.get("token_ids") or ()), int(made.get("positions") or 0)
     if made.get("stop_reason") == "MaxSeqLen" and not written:
-        raise BadRequest(f"the request is too long: expected fewer than {positions} tokens")
+        raise InvalidInput("the request is too long", expected=f"fewer than {positions} tokens")
     total = max(positions, written)
     return {
         "id": f"chatcmpl-{digest(canonical(body))}",
@@ -122,24 +123,7 @@ def _choice(made: Mapping[str, Any]) -> dict[str, Any]:
     return {"index": 0, "message": message, "finish_reason": "length" if cut else "stop"}
 
 
-def _text(message: Mapping[str, Any]) -> str:
-    content: Any = message.get("content")
-    if isinstance(content, str):
-        return content
-    try:
-        return "".join(part["text"] for part in content)
-    except (TypeError, KeyError, IndexError):
-        raise BadRequest("messages: expected content that is text") from None
-
-
-def _functions(tools: Any) -> list[Any]:
-    try:
-        return [tool["function"] for tool in tools]
-    except (TypeError, KeyError, IndexError):
-        raise BadRequest("tools: expected an array of objects with a function") from None
-
-
 def _number(name: str, value: Any, least: float, most: float) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-        raise BadRequest(f"{name}: expected a number from {least} to {most}")
+        raise InvalidInput(f"{name} is {excerpt(value)}", expected=f"a number from {least} to {most}")
     return value
