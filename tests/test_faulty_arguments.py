@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 from zoolab.jsontext import NotStrictJSON, parse_json
 from zoolab.jsontext.values import to_json_value
 from zoolab.models.faulty import FAULTS
-from zoolab.models.faulty.arguments import ARGUMENTS, NULL, another, break_arguments, parsed
+from zoolab.models.faulty.arguments import ARGUMENTS, NULL, another, break_arguments
 from zoolab.models.faulty.kinds import Plan, draw
 from zoolab.models.faulty.replies import CALLS, MAX_KEPT, REPLIES, break_calls
-from zoolab.models.faulty.tools import AFTER, BEFORE, HUGE, RESULTS, break_result
+from zoolab.models.faulty.tools import AFTER, BEFORE, HUGE, RESULTS
 from zoolab.repair import RuleRepair
 from zoolab.schema.checker import SchemaChecker
+from zoolab.wire.chat import json_object
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=12)
 NUMBERS = st.integers(-(10**15), 10**15) | st.floats(allow_nan=False, allow_infinity=False)
@@ -52,7 +53,7 @@ def test_what_is_no_json_never_reads_as_one_object(name, raw, chance):
     made = break_arguments(name, raw, {}, chance)
     assume(made is not None)
     assert FAULTS[name].code == "invalid_json"
-    assert parsed(made) is None
+    assert json_object(made) is None
 
 
 @pytest.mark.parametrize("name", SAME_VALUE)
@@ -169,7 +170,7 @@ def test_another_value_is_another_one_of_json(value):
 @given(value=VALUES)
 def test_another_result_is_never_the_tools_own(name, value):
     before = json.dumps(value)
-    made = break_result(name, value)
+    made = RESULTS[name](value)
     assert repr(made) != repr(value)
     assert json.dumps(value) == before
     if FAULTS[name].code is None:
@@ -180,7 +181,7 @@ def test_another_result_is_never_the_tools_own(name, value):
 
 
 def test_a_huge_result_is_huge():
-    assert HUGE < len(break_result("huge_result", "x")) < 2 * HUGE
+    assert HUGE < len(RESULTS["huge_result"]("x")) < 2 * HUGE
 
 
 def test_every_fault_of_the_table_is_built_and_none_is_built_that_it_lacks():
@@ -202,9 +203,7 @@ def call_of(name, arguments='{"a": 1}', identity="call_1"):
 def test_an_invented_tool_is_no_tool_and_another_one_each_time():
     schemas = {"add": {"type": "object"}}
     plan = Plan({"unknown_tool": 1})
-    names = {
-        break_calls([call_of("add")], [], schemas, plan, str(n))[0][0]["function"]["name"] for n in range(9)
-    }
+    names = {break_calls([call_of("add")], schemas, plan, str(n))[0][0]["function"]["name"] for n in range(9)}
     assert len(names) == 9
     assert "add" not in names
     assert all(len(name) <= 64 for name in names)
@@ -214,14 +213,14 @@ def test_ids_are_missing_doubled_or_always_the_same():
     calls = [call_of("add"), call_of("add", identity="call_2")]
 
     def ids(fault):
-        return [call.get("id") for call in break_calls(calls, [], {}, Plan({fault: 1}), "")[0]]
+        return [call.get("id") for call in break_calls(calls, {}, Plan({fault: 1}), "")[0]]
 
     assert (ids("missing_id"), ids("duplicate_id")) == ([None, None], ["call_1", "call_1"])
     assert ids("constant_id") == ["call_0", "call_0"]
 
 
 def test_only_the_last_call_is_cut_by_length():
-    calls, faults = break_calls([call_of("add")] * 2, [], {}, Plan({"cut_by_length": 1}), "")
+    calls, faults = break_calls([call_of("add")] * 2, {}, Plan({"cut_by_length": 1}), "")
     assert [fault.slot for fault in faults] == [1]
     assert calls[0] == call_of("add")
 
@@ -229,7 +228,7 @@ def test_only_the_last_call_is_cut_by_length():
 def test_a_call_has_one_fault_and_its_mark_is_bounded():
     plan = Plan(dict.fromkeys(ARGUMENTS, 1))
     for n in range(50):
-        calls, faults = break_calls([call_of("add")] * 3, [], {}, plan, str(n))
+        calls, faults = break_calls([call_of("add")] * 3, {}, plan, str(n))
         assert [fault.slot for fault in faults] == [0, 1, 2]
         assert all(call != call_of("add") for call in calls)
         assert all(len(fault.after) < MAX_KEPT + 40 for fault in faults)

@@ -26,7 +26,6 @@ from zoolab import (
     with_tools,
 )
 from zoolab.errors import InvalidInput, InvalidSchema, InvalidToolSignature, ModelError, PermissionDenied
-from zoolab.models.replay import Replay
 from zoolab.repair import RuleRepair
 from zoolab.retrieval import BM25
 from zoolab.toolbox.starter import starter_tools
@@ -172,10 +171,6 @@ def test_our_own_refusal_is_not_marked_as_data_from_outside():
     forum = Tool("forum", "Read.", {"type": "object"}, lambda: "x", risk="high", untrusted="a forum")
     trace = run("Read.", [forum], Scripted([[("forum", {})], "No."]))
     assert "untrusted data" not in trace.messages[2]["content"]
-
-
-def test_a_recording_may_be_read_for_calls_in_text():
-    assert (Replay("starter", calls="text").calls, Replay("starter").calls) == ("text", "native")
 
 
 @pytest.mark.parametrize("choice", ["required", "add"])

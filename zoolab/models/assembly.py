@@ -17,11 +17,7 @@ _LONGEST_EXCERPT = 4_000
 
 
 def reply_from(body: object) -> Reply:
-    """The reply in a chat completion; raises `ModelError` if there is none.
-
-    >>> reply_from({"choices": [{"message": {"role": "assistant", "content": "Hi"}}]}).text
-    'Hi'
-    """
+    """The reply in a chat completion; raises `ModelError` if there is none."""
     whole = _dict(body)
     choice = _first(whole.get("choices"))
     message = choice.get("message")
@@ -40,11 +36,7 @@ def reply_from(body: object) -> Reply:
 
 
 def completion_of(reply: Reply) -> dict[str, Any]:
-    """The smallest chat completion that holds a reply.
-
-    >>> completion_of(Reply({"role": "assistant", "content": "Hi"}))["choices"][0]["finish_reason"]
-    'stop'
-    """
+    """The smallest chat completion that holds a reply."""
     ended = reply.finish_reason or ("tool_calls" if reply.message.get("tool_calls") else "stop")
     choice = {"index": 0, "message": reply.message, "finish_reason": ended}
     head = {"id": "zoolab", "object": "chat.completion", "created": 0, "model": reply.model or "unknown"}
@@ -57,10 +49,6 @@ def assemble(chunks: Iterable[object]) -> Reply:
 
     A delta without an index goes on with the call that has its id, or with the last one; a delta with
     a new id, or with a name where no id and no index say whose it is, begins another call.
-
-    >>> pieces = [{"content": "4"}, {"content": "2"}]
-    >>> assemble({"choices": [{"delta": delta}]} for delta in pieces).text
-    '42'
     """
     message: Message = {"role": "assistant", "content": None}
     calls = _CallsBySlot()

@@ -22,7 +22,7 @@ from zoolab.models.transport import offline_client
 if TYPE_CHECKING:
     import openai
 
-__all__ = ["Engine", "Engines", "load"]
+__all__ = ["SHARED", "Engine", "Engines", "load"]
 
 _CONTEXT_TOKENS = 4096
 
@@ -31,14 +31,7 @@ Answers = Callable[[dict[str, Any]], dict[str, Any] | list[dict[str, Any]]]
 
 
 class Engine:
-    """A model that is loaded: its name, and a client that asks it.
-
-    >>> engine = Engine("echo", lambda body: {"choices": [{"message": body["messages"][0]}]})
-    >>> said = [{"role": "assistant", "content": "Hi"}]
-    >>> engine.client().chat.completions.create(model="echo", messages=said).choices[0].message.content
-    'Hi'
-    >>> engine.close()
-    """
+    """A model that is loaded: its name, and a client that asks it."""
 
     def __init__(self, model: str, answers: Answers) -> None:
         self.model = model
@@ -60,10 +53,10 @@ class Engine:
         body = read()
         try:
             answer = self._worker.submit(lambda: self._answers[0](body)).result()
-        except needle.BadRequest as problem:
-            return 400, _error(400, "invalid_request_error", str(problem))
+        except InvalidInput as problem:
+            answer = _error(400, "invalid_request_error", str(problem))
         except Exception as error:
-            return 500, _error(500, "server_error", f"the engine failed: {type(error).__name__}")
+            answer = _error(500, "server_error", f"the engine failed: {type(error).__name__}")
         first = answer[0] if isinstance(answer, list) and answer else answer
         if isinstance(first, dict) and "error" in first:
             return int(first["error"].get("code", 500)), first
@@ -71,10 +64,7 @@ class Engine:
 
 
 class Engines:
-    """The engines of a process: each model is loaded once and shared, and let go by its last user.
-
-    >>> Engines().close()
-    """
+    """The engines of a process: each model is loaded once and shared, and let go by its last user."""
 
     def __init__(self) -> None:
         self._loaded: dict[str, Engine] = {}
@@ -96,12 +86,9 @@ class Engines:
             if self._users[name] == 0:
                 self._loaded.pop(name).close()
 
-    def close(self) -> None:
-        """Let all models go, whoever uses them."""
-        with self._lock:
-            while self._loaded:
-                self._loaded.popitem()[1].close()
-            self._users.clear()
+
+#: The engines that all local models of this process share, so that weights are loaded once.
+SHARED = Engines()
 
 
 def load(name: str) -> Engine:
@@ -109,13 +96,15 @@ def load(name: str) -> Engine:
 
     Raises:
         InvalidInput: The name is unknown, or the runtime or the weights are not here.
-
-    >>> load("gpt")
-    Traceback (most recent call last):
-    zoolab.errors.InvalidInput: no local model is named 'gpt'; expected needle or smollm2
     """
     record = weights.lookup(name)
-    runtime = _runtime(record.runtime)
+    try:
+        runtime = importlib.import_module(record.runtime)
+    except ImportError:
+        raise InvalidInput(
+            f"the local models need {record.runtime.replace('_', '-')}, which is not installed",
+            advice="run: pip install 'zoolab[local]'",
+        ) from None
     path = str(weights.find(record))
     if record.name == "smollm2":
         return Engine(name, partial(_ask_llama, _llama(runtime, path, name)))
@@ -123,16 +112,6 @@ def load(name: str) -> Engine:
     load_all, load_some = runtime.V3Engine.load, runtime.V3Engine.load_with_depth
     engine = load_all(path) if layers is None else load_some(path, layers)
     return Engine(name.replace("needle", "needle3", 1), partial(needle.complete, engine=engine))
-
-
-def _runtime(module: str) -> Any:
-    try:
-        return importlib.import_module(module)
-    except ImportError:
-        raise InvalidInput(
-            f"the local models need {module.replace('_', '-')}, which is not installed",
-            advice="run: pip install 'zoolab[local]'",
-        ) from None
 
 
 def _llama(runtime: Any, path: str, name: str) -> Any:

@@ -13,21 +13,21 @@ from __future__ import annotations
 import json
 import threading
 from dataclasses import replace
-from functools import cache
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from zoolab.errors import InvalidInput
 from zoolab.models import weights
-from zoolab.models.engines import Engine, Engines
-from zoolab.records import Message, Reply, Request
+from zoolab.models.engines import SHARED, Engines
+from zoolab.records import Reply, Request
 
 if TYPE_CHECKING:
     from zoolab.models.openai import OpenAIModel
 
-__all__ = ["LocalModel", "shared_engines", "words_request"]
+__all__ = ["LocalModel", "words_request"]
 
 SEED = 42
-MAX_TOKENS = 160
+_SAMPLING: dict[str, Any] = {"seed": SEED, "max_tokens": 160}
 
 # Chosen by reading the answers to 17 results, of which it gets 13 right; tuned on those, so expect fewer
 # right on others. The order of the examples changes answers.
@@ -43,16 +43,6 @@ _WORDS_EXAMPLES = (
     ("How many users are there?\nResult of count_users: 12", "There are 12 users."),
     ("Multiply 9 and 5.\nResult of multiply: 45", "The answer is 45."),
 )
-
-
-@cache
-def shared_engines() -> Engines:
-    """The engines that all local models of this process share, so that weights are loaded once.
-
-    >>> shared_engines() is shared_engines()
-    True
-    """
-    return Engines()
 
 
 class LocalModel:
@@ -82,37 +72,22 @@ class LocalModel:
     def __init__(
         self, name: str | None = None, *, stream: bool = False, engines: Engines | None = None
     ) -> None:
-        self._name, self._stream = name or "needle+smollm2", stream
+        #: The name of the model, or of both; a recording keeps it as `model`.
+        self.name = self.model = name or "needle+smollm2"
+        #: The settings of every request.
+        self.settings: dict[str, Any] = {"temperature": 0, **_SAMPLING}
         #: Who chooses calls, and who writes words: often the same.
-        self._caller, self._writer = _caller_and_writer(self._name)
-        self._engines = engines or shared_engines()
+        self._caller, self._writer = _caller_and_writer(self.name)
+        #: Where the calls are: in `tool_calls`, or in the text because the template of the model drops tools.
+        self.calls: Literal["native", "text"] = "text" if self._caller == "smollm2" else "native"
+        self._stream, self._engines = stream, engines or SHARED
         self._models: dict[str, OpenAIModel] = {}
         self._lock = threading.Lock()
-
-    @property
-    def name(self) -> str:
-        """The name of the model, or of both."""
-        return self._name
-
-    @property
-    def model(self) -> str:
-        """The same, as a recording keeps it."""
-        return self.name
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The settings of every request."""
-        return {"temperature": 0, "seed": SEED, "max_tokens": MAX_TOKENS}
 
     @property
     def who(self) -> str:
         """Who answers, for a recording: the models and what runs them."""
         return weights.describe(dict.fromkeys([self._caller, self._writer]))
-
-    @property
-    def calls(self) -> Literal["native", "text", "auto"]:
-        """Where this model's calls are: in `tool_calls`, or in its text because its template drops tools."""
-        return "text" if self._caller == "smollm2" else "native"
 
     def __call__(self, request: Request) -> Reply:
         sent = self.sent(request)
@@ -120,21 +95,12 @@ class LocalModel:
         return reply if sent is request else replace(reply, sent=reply.body_sent(sent))
 
     def answers(self, request: Request) -> str:
-        """Which model answers a request: words after a result and without tools, else calls.
-
-        >>> LocalModel().answers(Request([{"role": "user", "content": "Hi"}]))
-        'smollm2'
-        """
+        """Which model answers a request: words after a result and without tools, else calls."""
         choosing = request.tools and request.tool_choice != "none" and not _ends_in_result(request)
         return self._caller if choosing else self._writer
 
     def sent(self, request: Request) -> Request:
-        """The request as it is really sent; another one only if both models work together.
-
-        >>> request = Request([{"role": "user", "content": "Hi"}])
-        >>> LocalModel().sent(request) is request
-        True
-        """
+        """The request as it is really sent; another one only if both models work together."""
         together = self._caller != self._writer and _ends_in_result(request)
         return words_request(request) if together else request
 
@@ -155,7 +121,10 @@ class LocalModel:
     def _model(self, name: str) -> OpenAIModel:
         with self._lock:
             if name not in self._models:
-                self._models[name] = _connect(self._engines.take(name), self._stream)
+                from zoolab.models.openai import OpenAIModel
+
+                engine = self._engines.take(name)
+                self._models[name] = OpenAIModel(engine.model, engine.client(), self._stream, **_SAMPLING)
             return self._models[name]
 
 
@@ -163,30 +132,26 @@ def words_request(request: Request) -> Request:
     """The plain conversation in which SmolLM2 puts results into words: no tools, no tool messages.
 
     A result in zoolab's envelope is shown as its data or its error, an object as "key value, key value".
-
-    >>> call = {"id": "c", "type": "function", "function": {"name": "add", "arguments": "{}"}}
-    >>> messages = [
-    ...     {"role": "user", "content": "Add 42 and 58."},
-    ...     {"role": "assistant", "content": None, "tool_calls": [call]},
-    ...     {"role": "tool", "tool_call_id": "c", "content": "100"},
-    ... ]
-    >>> words_request(Request(messages)).messages[-1]
-    {'role': 'user', 'content': 'Add 42 and 58.\\nResult of add: 100'}
     """
     messages = request.messages
     asked = [message for message in messages if message.get("role") == "user"]
     if not asked:
         raise InvalidInput("no user message", expected="a question that the results belong to")
-    lines = [str(asked[-1].get("content")), *_result_lines(messages)]
-    examples = [
-        {"role": role, "content": content}
-        for example in _WORDS_EXAMPLES
-        for role, content in zip(("user", "assistant"), example, strict=True)
-    ]
-    question = {"role": "user", "content": "\n".join(lines)}
-    return Request(
-        [{"role": "system", "content": _WORDS_SYSTEM}, *examples, question], settings=request.settings
-    )
+    names = {
+        call.get("id"): call.get("function", {}).get("name")
+        for message in messages
+        for call in message.get("tool_calls") or ()
+    }
+    lines = [str(asked[-1].get("content"))]
+    results = list(takewhile(lambda message: message.get("role") == "tool", reversed(messages)))
+    for message in reversed(results):
+        name = names.get(message.get("tool_call_id")) or "the tool"
+        lines.append(f"Result of {name}: {_plain(message.get('content'))}")
+    words = [("system", _WORDS_SYSTEM)]
+    for question, answer in _WORDS_EXAMPLES:
+        words += [("user", question), ("assistant", answer)]
+    words.append(("user", "\n".join(lines)))
+    return Request([{"role": role, "content": text} for role, text in words], settings=request.settings)
 
 
 def _caller_and_writer(name: str) -> tuple[str, str]:
@@ -199,29 +164,8 @@ def _caller_and_writer(name: str) -> tuple[str, str]:
     return found
 
 
-def _connect(engine: Engine, stream: bool) -> OpenAIModel:
-    from zoolab.models.openai import OpenAIModel
-
-    return OpenAIModel(engine.model, engine.client(), stream, seed=SEED, max_tokens=MAX_TOKENS)
-
-
 def _ends_in_result(request: Request) -> bool:
     return bool(request.messages) and request.messages[-1].get("role") == "tool"
-
-
-def _result_lines(messages: list[Message]) -> list[str]:
-    names = {
-        call.get("id"): call.get("function", {}).get("name")
-        for message in messages
-        for call in message.get("tool_calls") or ()
-    }
-    first = len(messages)
-    while first and messages[first - 1].get("role") == "tool":
-        first -= 1
-    return [
-        f"Result of {names.get(message.get('tool_call_id')) or 'the tool'}: {_plain(message.get('content'))}"
-        for message in messages[first:]
-    ]
 
 
 def _plain(content: Any) -> str:

@@ -12,16 +12,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Any
 
-from zoolab.jsontext import canonical, digest, encode, is_utf8
+from zoolab.errors import InvalidInput
+from zoolab.jsontext import canonical, digest, encode, excerpt, is_utf8
+from zoolab.wire import FORMATS
+from zoolab.wire.chat import function_in, text_of
 
-__all__ = ["MODELS", "BadRequest", "Engine", "Prompt", "complete", "cut_calls", "read_prompt"]
+__all__ = ["complete", "cut_calls"]
 
 #: needle3 may only write calls of the tools it was given; needle3-raw may write anything.
-MODELS = ("needle3", "needle3-raw")
-
 _SERVED = re.compile(r"needle3(?:-L[0-9]{1,2})?(?:-raw)?")
 _MAX_TOKENS = 160
 _CALL = re.compile(r'\{\s*"name"\s*:\s*("(?:[^"\\]|\\.)*+")\s*,\s*"arguments"\s*:\s*')
@@ -29,99 +29,51 @@ _CALL = re.compile(r'\{\s*"name"\s*:\s*("(?:[^"\\]|\\.)*+")\s*,\s*"arguments"\s*
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.?)*+(?:"|\Z)|[\[{]|[\]}]|,', re.DOTALL)
 
 
-class BadRequest(ValueError):
-    """The request cannot be answered; the message goes back to the client."""
+def complete(body: Mapping[str, Any], engine: Any) -> dict[str, Any]:
+    """The chat completion that answers a request's body; raises `InvalidInput` if that is malformed.
 
-
-class Engine(Protocol):
-    """What runs the weights: `needle_rs.V3Engine`, or a stand-in for tests."""
-
-    def generate(
-        self,
-        query: str,
-        tools_json: str,
-        /,
-        *,
-        max_new_tokens: int,
-        temperature: float,
-        seed: int,
-        system: str | None,
-        constrain: bool,
-    ) -> Mapping[str, Any]:
-        """The text, tool_call, reasoning, token_ids, stop_reason and positions of one reply."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Prompt:
-    """What Needle sees of a request."""
-
-    query: str
-    tools: str
-    system: str | None = None
-    max_tokens: int = _MAX_TOKENS
-    temperature: float = 0.0
-    seed: int = 42
-    constrain: bool = True
-
-
-def read_prompt(body: Mapping[str, Any]) -> Prompt:
-    """What Needle sees of a request's body; raises `BadRequest` if it is malformed.
-
-    >>> read_prompt({"messages": [{"role": "user", "content": "Ping db01"}]}).query
-    'Ping db01'
+    `engine` is a `needle_rs.V3Engine`, or has its method `generate`.
     """
-    messages = _messages(body.get("messages"))
-    asked = [_text(message) for message in messages if message.get("role") == "user"]
-    if not asked:
-        raise BadRequest("messages: expected at least one user message")
-    model = body.get("model") or MODELS[0]
+    request = FORMATS["openai"].from_body(body)
+    asked = [message for message in request.messages if message["role"] == "user"]
+    if not asked or asked[-1].get("content") is None:
+        raise InvalidInput(
+            "the messages hold no question", expected="a user message with content that is text"
+        )
+    model = body.get("model") or "needle3"
     if not isinstance(model, str) or not _SERVED.fullmatch(model):
-        raise BadRequest(f"model: expected {' or '.join(MODELS)}")
-    system = "\n".join(_text(message) for message in messages if message.get("role") == "system")
+        raise InvalidInput(f"the model is {excerpt(model)}", expected="needle3 or needle3-raw")
+    question = text_of(asked[-1])
+    system = "\n".join(text_of(message) for message in request.messages if message["role"] == "system")
+    offered = () if request.tool_choice == "none" else request.tools
+    tools = encode([function_in(tool, "a tool") for tool in offered])
+    if not is_utf8(question + tools + system):
+        raise InvalidInput("the request holds half a character", expected="text without lone surrogates")
     limit = body.get("max_completion_tokens") or body.get("max_tokens")
-    return Prompt(
-        asked[-1],
-        encode([] if body.get("tool_choice") == "none" else _functions(body.get("tools") or [])),
-        system or None,
-        int(_number("max_tokens", _MAX_TOKENS if limit is None else limit, 1, 4096)),
-        float(_number("temperature", body.get("temperature") or 0, 0, 2)),
-        int(_number("seed", 42 if body.get("seed") is None else body["seed"], 0, 2**63 - 1)),
-        not model.endswith("-raw"),
-    )
-
-
-def complete(body: Mapping[str, Any], engine: Engine) -> dict[str, Any]:
-    """The chat completion that answers a request's body.
-
-    >>> class Fixed:
-    ...     def generate(self, query, tools_json, **settings):
-    ...         return {"text": "...", "tool_call": '[{"name":"f","arguments":{"a":8.8.8}}]'}
-    >>> reply = complete({"messages": [{"role": "user", "content": "Hi"}]}, Fixed())
-    >>> reply["choices"][0]["message"]["tool_calls"][0]["function"]
-    {'name': 'f', 'arguments': '{"a":8.8.8}'}
-    """
-    prompt = read_prompt(body)
-    if not is_utf8(prompt.query + prompt.tools + (prompt.system or "")):
-        raise BadRequest("messages: expected text that is valid UTF-8, without lone surrogates")
     made = engine.generate(
-        prompt.query,
-        prompt.tools,
-        max_new_tokens=prompt.max_tokens,
-        temperature=prompt.temperature,
-        seed=prompt.seed,
-        system=prompt.system,
-        constrain=prompt.constrain,
+        question,
+        tools,
+        max_new_tokens=int(_number("max_tokens", _MAX_TOKENS if limit is None else limit, 1, 4096)),
+        temperature=float(_number("temperature", body.get("temperature") or 0, 0, 2)),
+        seed=int(_number("seed", 42 if body.get("seed") is None else body["seed"], 0, 2**63 - 1)),
+        system=system or None,
+        constrain=not model.endswith("-raw"),
     )
-    if made.get("stop_reason") == "MaxSeqLen" and not made.get("token_ids"):
-        raise BadRequest(f"the request is too long: expected fewer than {made.get('positions')} tokens")
+    written, positions = len(made.get("token_ids") or ()), int(made.get("positions") or 0)
+    if made.get("stop_reason") == "MaxSeqLen" and not written:
+        raise InvalidInput("the request is too long", expected=f"fewer than {positions} tokens")
+    total = max(positions, written)
     return {
         "id": f"chatcmpl-{digest(canonical(body))}",
         "object": "chat.completion",
         "created": 0,
-        "model": body.get("model") or MODELS[0],
+        "model": model,
         "choices": [_choice(made)],
-        "usage": _usage(made),
+        "usage": {
+            "prompt_tokens": total - written,
+            "completion_tokens": written,
+            "total_tokens": total,
+        },
         "needle": {"raw": made["text"], "stop_reason": made.get("stop_reason")},
     }
 
@@ -171,36 +123,7 @@ def _choice(made: Mapping[str, Any]) -> dict[str, Any]:
     return {"index": 0, "message": message, "finish_reason": "length" if cut else "stop"}
 
 
-def _usage(made: Mapping[str, Any]) -> dict[str, int]:
-    written = len(made.get("token_ids") or ())
-    total = max(int(made.get("positions") or 0), written)
-    return {"prompt_tokens": total - written, "completion_tokens": written, "total_tokens": total}
-
-
-def _messages(value: Any) -> list[Mapping[str, Any]]:
-    if not isinstance(value, list) or not all(isinstance(part, dict) for part in value):
-        raise BadRequest("messages: expected an array of objects")
-    return cast("list[Mapping[str, Any]]", value)
-
-
-def _text(message: Mapping[str, Any]) -> str:
-    content: Any = message.get("content")
-    if isinstance(content, str):
-        return content
-    try:
-        return "".join(part["text"] for part in content)
-    except (TypeError, KeyError, IndexError):
-        raise BadRequest("messages: expected content that is text") from None
-
-
-def _functions(tools: Any) -> list[Any]:
-    try:
-        return [tool["function"] for tool in tools]
-    except (TypeError, KeyError, IndexError):
-        raise BadRequest("tools: expected an array of objects with a function") from None
-
-
 def _number(name: str, value: Any, least: float, most: float) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-        raise BadRequest(f"{name}: expected a number from {least} to {most}")
+        raise InvalidInput(f"{name} is {excerpt(value)}", expected=f"a number from {least} to {most}")
     return value

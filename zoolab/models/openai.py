@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import ModelError
 from zoolab.models.assembly import assemble, reply_from
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from openai._types import RequestOptions
 
 PATH = "/chat/completions"
+_NOT_JSON = (ValueError, RecursionError)
 _STREAMED = {"stream": True, "stream_options": {"include_usage": True}}
 
 
@@ -76,10 +77,13 @@ class OpenAIModel:
 
     def ask(self, body: dict[str, Any], headers: Mapping[str, str] | None = None) -> Reply:
         """The reply to a body that is made already."""
+        import openai
+
         options: RequestOptions = {"headers": headers} if headers else {}
+        http = http_library()
         try:
             return self._streamed(body, options) if self.stream else self._plain(body, options)
-        except _client_errors() as error:
+        except (ModelError, openai.OpenAIError, http.HTTPError, http.InvalidURL, *_NOT_JSON) as error:
             # What the client raised may repeat the key: it does not go into the traceback.
             raise explain(error, str(self.client.base_url), self.client.api_key) from None
 
@@ -102,11 +106,7 @@ class OpenAIModel:
 
 
 def make_client(base_url: str | None = None, api_key: str | None = None) -> openai.OpenAI:
-    """The official client; what is not given comes from the environment.
-
-    >>> make_client("http://127.0.0.1:9/v1", "none").base_url.host
-    '127.0.0.1'
-    """
+    """The official client; what is not given comes from the environment."""
     import openai
 
     address = base_url or os.environ.get("OPENAI_BASE_URL") or ""
@@ -125,26 +125,14 @@ def make_client(base_url: str | None = None, api_key: str | None = None) -> open
     return client
 
 
-def _client_errors() -> tuple[type[Exception], ...]:
-    """What asking may raise: errors of the client and its HTTP library, and replies that are none."""
-    import openai
-
-    http = http_library()
-    return (ModelError, openai.OpenAIError, http.HTTPError, http.InvalidURL, ValueError, RecursionError)
-
-
 def explain(error: Exception, base_url: str, key: object = "") -> ModelError:
-    """What the client says, as one line with something to do; no key is ever repeated.
-
-    >>> import openai
-    >>> explain(openai.OpenAIError("odd"), "http://localhost/v1/").what
-    'the model did not answer: odd'
-    """
+    """What the client says, as one line with something to do; no key is ever repeated."""
     what, advice = _what_and_advice(error, base_url)
     if isinstance(key, str) and len(key) >= _SHORTEST_KEY:
         what = what.replace(key, HIDDEN)
-    expected = error.expected if isinstance(error, ModelError) else ""
-    return ModelError(_one_line(scrub(what)), expected=expected, advice=advice)
+    line = " ".join("".join(c if c.isprintable() else " " for c in scrub(what)).split())
+    line = line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 1] + "…"
+    return ModelError(line, expected=error.expected if isinstance(error, ModelError) else "", advice=advice)
 
 
 def _what_and_advice(error: Exception, base_url: str) -> tuple[str, str]:
@@ -162,14 +150,16 @@ def _what_and_advice(error: Exception, base_url: str) -> tuple[str, str]:
         return f"cannot reach {base_url}", "check the address and that a server runs there"
     if isinstance(error, http.HTTPError):
         return f"{base_url} broke off its answer: {error}", "try again"
-    if isinstance(error, openai.APIStatusError):
-        advice = _STATUS_ADVICE.get(error.status_code, "")
-        return f"{base_url} answered {error.status_code}: {_said(error)}", advice
     if isinstance(error, openai.APIError):
-        return f"the stream of {base_url} ended with an error: {_said(error)}", ""
+        body = error.body
+        said = body.get("message") or body if isinstance(body, dict) else (body or error.message)
+        text = "an HTML page" if str(said).lstrip().startswith("<") else str(said).strip()
+        if not isinstance(error, openai.APIStatusError):
+            return f"the stream of {base_url} ended with an error: {text}", ""
+        return f"{base_url} answered {error.status_code}: {text}", _STATUS_ADVICE.get(error.status_code, "")
     if isinstance(error, UnicodeEncodeError):
         return "the request holds text that cannot be sent as UTF-8", "take lone surrogates out of it"
-    if isinstance(error, ValueError | RecursionError):
+    if isinstance(error, _NOT_JSON):
         return f"{base_url} answered text that is not JSON", _ADDRESS_ADVICE
     return f"the model did not answer: {error}", ""
 
@@ -184,16 +174,3 @@ _STATUS_ADVICE = {
     404: "check the model's name and that the address ends in /v1",
     429: "too many requests: wait, or check your quota",
 }
-
-
-def _said(error: Any) -> str:
-    body = error.body
-    if isinstance(body, dict):
-        return str(cast("dict[str, Any]", body).get("message") or body)
-    text = (body if isinstance(body, str) and body else str(error.message)).strip()
-    return "an HTML page" if text.startswith("<") else text
-
-
-def _one_line(text: str) -> str:
-    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 1] + "…"

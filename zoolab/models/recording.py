@@ -11,8 +11,8 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from difflib import unified_diff
 from importlib.resources import files
@@ -39,7 +39,6 @@ class Header:
     who: str = ""
     settings: dict[str, Any] = field(default_factory=dict[str, Any])
     calls: Literal["native", "text", "auto"] = "native"
-    note: str = ""
 
 
 class Recording:
@@ -54,24 +53,27 @@ class Recording:
     """
 
     def __init__(self, path: str | Path, header: Header | None = None) -> None:
-        self.path = _find(Path(path)) if header is None else Path(path)
-        self._responses: dict[str, dict[str, Any]] = {}
-        self._requests: dict[str, dict[str, Any]] = {}
+        # A recording that comes with zoolab goes by its name.
+        self.path = Path(path)
+        if header is None and not self.path.exists():
+            self.path = shipped().get(str(path), self.path)
+        #: The recorded pairs, by the names of their requests.
+        self._entries: dict[str, dict[str, Any]] = {}
         self._keys = RequestKeys()
         self._lock = threading.Lock()
-        if self.path.exists() or header is None:
+        if header is None or self.path.exists():
             self.header = self._load()
         else:
             self.header = header
-            self._write({"recording": "zoolab", "version": VERSION, **_as_dict(header)}, mode="x")
+            self._write({"recording": "zoolab", "version": VERSION, **asdict(header)}, mode="x")
 
     def __len__(self) -> int:
-        return len(self._responses)
+        return len(self._entries)
 
     @property
     def requests(self) -> list[dict[str, Any]]:
         """The bodies of all recorded requests, in order."""
-        return list(self._requests.values())
+        return [entry["request"] for entry in self._entries.values()]
 
     def key_of(self, body: dict[str, Any]) -> str:
         """The name of a request in this recording."""
@@ -79,7 +81,7 @@ class Recording:
 
     def response(self, key: str) -> dict[str, Any] | None:
         """The response that was recorded for the request of this name, or None."""
-        return self._responses.get(key)
+        return self._entries[key]["response"] if key in self._entries else None
 
     def add(self, body: dict[str, Any], response: dict[str, Any]) -> None:
         """Append a pair, with secrets taken out and no headers."""
@@ -90,39 +92,33 @@ class Recording:
             "answered_by": response.get("model"),
         }
         with self._lock:
-            self._remember(entry)
+            self._entries.setdefault(RequestKeys().of(entry["request"]), entry)
             self._write(entry, mode="a")
 
     def difference(self, body: dict[str, Any]) -> str:
         """A unified diff from the nearest recorded request to this one; empty if nothing is recorded."""
-        return nearest_difference(_pretty(body), map(_pretty, self.requests), "recorded")
+
+        def pretty(body: dict[str, Any]) -> str:
+            asked = {key: value for key, value in body.items() if key not in DELIVERY}
+            return json.dumps(scrub_json(asked), indent=1, sort_keys=True, ensure_ascii=False)
+
+        return nearest_difference(pretty(body), map(pretty, self.requests), "recorded")
 
     def _load(self) -> Header:
-        header: Header | None = None
-        for where, entry in self._read():
-            if header is None:
-                header = _header(entry, where)
-            else:
-                self._remember(_checked_pair(entry, where))
-        if header is None:
-            raise InvalidInput(f"{self.path} is empty", expected="a recording")
-        return header
-
-    def _read(self) -> Iterator[tuple[str, dict[str, Any]]]:
         try:
             text = self.path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
             raise InvalidInput(f"cannot read {self.path}: {reason}", expected="a recording") from None
+        if not text:
+            raise InvalidInput(f"{self.path} is empty", expected="a recording")
         # Not splitlines, which also breaks at U+2028 and the like, and they may stand in a line.
-        for number, line in enumerate(text.removesuffix("\n").split("\n") if text else (), 1):
-            where = f"{self.path.name}, line {number},"
-            yield where, _parse(line, where)
-
-    def _remember(self, entry: dict[str, Any]) -> None:
-        key = RequestKeys().of(entry["request"])
-        self._requests.setdefault(key, entry["request"])
-        self._responses.setdefault(key, entry["response"])
+        first, *lines = text.removesuffix("\n").split("\n")
+        header = _header(first, f"{self.path.name}, line 1,")
+        for number, line in enumerate(lines, 2):
+            entry = _pair(line, f"{self.path.name}, line {number},")
+            self._entries.setdefault(RequestKeys().of(entry["request"]), entry)
+        return header
 
     def _write(self, entry: dict[str, Any], mode: str) -> None:
         try:
@@ -137,22 +133,9 @@ class Recording:
 
 
 def shipped() -> dict[str, Path]:
-    """The recordings that come with zoolab, by name.
-
-    >>> "starter" in shipped()
-    True
-    """
+    """The recordings that come with zoolab, by name."""
     folder = Path(str(files("zoolab.recordings")))
     return {path.stem: path for path in sorted(folder.glob("*.jsonl")) if not path.stem.endswith("-prompts")}
-
-
-def _find(path: Path) -> Path:
-    """A file, or the name of a recording that comes with zoolab."""
-    return path if path.exists() else shipped().get(str(path), path)
-
-
-def _as_dict(header: Header) -> dict[str, Any]:
-    return {name: getattr(header, name) for name in header.__slots__}
 
 
 def _parse(line: str, where: str) -> dict[str, Any]:
@@ -167,7 +150,8 @@ def _parse(line: str, where: str) -> dict[str, Any]:
     return cast("dict[str, Any]", entry)
 
 
-def _checked_pair(entry: dict[str, Any], where: str) -> dict[str, Any]:
+def _pair(line: str, where: str) -> dict[str, Any]:
+    entry = _parse(line, where)
     try:
         messages, message = entry["request"]["messages"], entry["response"]["choices"][0]["message"]
         known = all(isinstance(each, dict) for each in [*messages, message])
@@ -178,8 +162,9 @@ def _checked_pair(entry: dict[str, Any], where: str) -> dict[str, Any]:
     return entry
 
 
-def _header(entry: dict[str, Any], where: str) -> Header:
-    made, settings = entry.get("made"), entry.get("settings") or {}
+def _header(line: str, where: str) -> Header:
+    entry = _parse(line, where)
+    made, settings, calls = entry.get("made"), entry.get("settings") or {}, entry.get("calls")
     known = entry.get("recording") == "zoolab" and entry.get("version") == VERSION
     if not known or made not in ("recorded", "authored"):
         raise InvalidInput(
@@ -188,29 +173,12 @@ def _header(entry: dict[str, Any], where: str) -> Header:
         )
     if not isinstance(settings, dict) or _NO_SETTINGS & settings.keys():
         raise InvalidInput(f"{where} has settings {excerpt(settings)}", expected="fields of a request")
-    said = entry.get("calls")
-    calls: Literal["native", "text", "auto"] = said if said in ("text", "auto") else "native"
-    texts = (str(entry.get(name) or "") for name in ("model", "who", "note"))
-    model, who, note = texts
-    return Header(made, model, who, settings, calls, note)
-
-
-def _pretty(body: dict[str, Any]) -> str:
-    asked = {key: value for key, value in body.items() if key not in DELIVERY}
-    return json.dumps(scrub_json(asked), indent=1, sort_keys=True, ensure_ascii=False)
+    model, who = (str(entry.get(name) or "") for name in ("model", "who"))
+    return Header(made, model, who, settings, calls if calls in ("text", "auto") else "native")
 
 
 def nearest_difference(wanted: str, known: Iterable[str], source: str) -> str:
-    """A unified diff from the most similar known text to the wanted one; empty if none is known.
-
-    >>> print(nearest_difference("a\\nc", ["x", "a\\nb"], "recorded"))
-    --- recorded
-    +++ requested
-    @@ -1,2 +1,2 @@
-     a
-    -b
-    +c
-    """
+    """A unified diff from the most similar known text to the wanted one; empty if none is known."""
     # Not splitlines, which also breaks at U+2028 and the like, and they may stand in a line.
     asked = wanted.split("\n")
     lines = set(asked)

@@ -1,4 +1,4 @@
-"""A recorded model: answers from a file, through the real openai client."""
+"""A recorded model, which answers from a file through the real openai client; and the LIVE switch."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, Literal
 from zoolab.errors import InvalidInput, ModelError, ReplayMiss
 from zoolab.loop.about import about
 from zoolab.models.assembly import completion_of
+from zoolab.models.local import LocalModel
 from zoolab.models.openai import OpenAIModel
 from zoolab.models.recording import Header, Recording
 from zoolab.models.transport import KEY_HEADER, offline_client
@@ -29,7 +30,6 @@ class Replay:
             headers and with secrets taken out.
         stream: Whether replies come in pieces. The pieces of a recording that was made without
             streaming are cut by zoolab.
-        calls: "text" if calls stand in the model's text; by default what the recording says.
 
     Raises:
         ReplayMiss: The request is not recorded, and there is no `live`; shows the nearest one.
@@ -43,20 +43,20 @@ class Replay:
     'Hello'
     """
 
-    def __init__(
-        self,
-        path: str | Path,
-        live: Model | None = None,
-        stream: bool = False,
-        calls: Literal["native", "text", "auto"] | None = None,
-    ) -> None:
-        self.recording = Recording(path, None if live is None else _header_of(live))
-        if live is not None:
-            _check_same(self.recording, _header_of(live))
+    def __init__(self, path: str | Path, live: Model | None = None, stream: bool = False) -> None:
+        said = None if live is None else _header_of(live)
+        self.recording = Recording(path, said)
+        header = self.recording.header
+        # What one model said, or a hand wrote, is never passed off as said by another model.
+        if said and header.made == "recorded" and (said.made, said.model) != (header.made, header.model):
+            raise InvalidInput(
+                f"{self.recording.path.name} is recorded from {header.model},"
+                f" and this is {said.model}, {said.made}",
+                advice="begin another recording",
+            )
         self.live = live
         self.client = offline_client(self._answer)
-        header = self.recording.header
-        self.model, self.calls = header.model, calls or header.calls
+        self.model, self.calls = header.model, header.calls
         self._asks = OpenAIModel(header.model or "recorded", self.client, stream, **header.settings)
 
     def __call__(self, request: Request) -> Reply:
@@ -92,16 +92,6 @@ class Replay:
         )
 
 
-def _check_same(recording: Recording, live: Header) -> None:
-    """What one model said, or a hand wrote, is never passed off as said by another model."""
-    header = recording.header
-    if header.made == "recorded" and (live.made != "recorded" or live.model != header.model):
-        raise InvalidInput(
-            f"{recording.path.name} is recorded from {header.model}, and this is {live.model}, {live.made}",
-            advice="begin another recording",
-        )
-
-
 def _header_of(live: Model) -> Header:
     said = about(live)
     # Only a model that says so is a real one.
@@ -115,3 +105,31 @@ def _response_of(reply: Reply) -> dict[str, Any]:
         raise ModelError("a reply without a message cannot be recorded", expected="an assistant message")
     response = completion_of(reply) if reply.raw is None else reply.raw
     return response if reply.sent_instead is None else {**response, "sent": dict(reply.sent_instead)}
+
+
+def model_for(live: str | None, recording: str | Path = "starter", stream: bool = False) -> Model:
+    """The model that a notebook's `LIVE` switch names.
+
+    Args:
+        live: None answers from the recording; "local" asks the models on this machine, "needle" or another
+            of their names one of them; "endpoint" asks OPENAI_BASE_URL; "record" answers from the recording
+            and has the local models answer, and adds, what it lacks.
+        recording: The name or path of the recording.
+        stream: Whether replies come in pieces.
+
+    >>> model_for(None).recording.header.made
+    'recorded'
+    >>> model_for("local").name
+    'needle+smollm2'
+    """
+    if live is None:
+        return Replay(recording, stream=stream)
+    if live == "record":
+        return Replay(recording, live=LocalModel(), stream=stream)
+    if live == "endpoint":
+        return OpenAIModel(stream=stream)
+    if live == "local":
+        return LocalModel(stream=stream)
+    if isinstance(live, str):
+        return LocalModel(live, stream=stream)
+    raise InvalidInput(f"LIVE is {live!r}", expected='None, "local", "endpoint", or a local model\'s name')

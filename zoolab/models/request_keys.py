@@ -26,10 +26,6 @@ class RequestKeys:
 
     Two requests have the same name if they differ only in delivery, in the times at the end of a
     result's envelope, or in secrets, which no recording keeps.
-
-    >>> keys = RequestKeys()
-    >>> keys.of({"messages": [], "stream": True}) == keys.of({"messages": []})
-    True
     """
 
     def __init__(self) -> None:
@@ -51,33 +47,12 @@ class RequestKeys:
         return digest(named_rest[1] + "".join(name for _, name in named))
 
 
-class RequestNames:
-    """Names requests in the same way whatever ids their calls have.
-
-    >>> names = RequestNames()
-    >>> results = [{"role": "tool", "tool_call_id": i, "content": "3"} for i in ("call_1", "x")]
-    >>> names.of(Request(results[:1])) == names.of(Request(results[1:]))
-    True
-    """
-
-    def __init__(self) -> None:
-        self._known: list[tuple[Message, str]] = []
-
-    def of(self, request: Request) -> str:
-        """The name of a request, at little cost for messages that are those of the last one."""
-        known, messages = self._known, request.messages
-        same = 0
-        for message, (other, _name) in zip(messages, known, strict=False):
-            if message is not other:
-                break
-            same += 1
-        named = known[:same]
-        for message in messages[same:]:
-            before = named[-1][1] if named else ""
-            named.append((message, digest(before + RequestKeys().of({"messages": [_without_ids(message)]}))))
-        self._known = named
-        rest = RequestKeys().of({**request.body(), "messages": []})
-        return digest(rest + (named[-1][1] if named else ""))
+def name_without_ids(request: Request) -> str:
+    """The name of a request, the same whatever ids its calls have."""
+    named = ""
+    for message in request.messages:
+        named = digest(named + RequestKeys().of({"messages": [_without_ids(message)]}))
+    return digest(RequestKeys().of({**request.body(), "messages": []}) + named)
 
 
 def _named(value: Any, known: tuple[str, str] = ("", "")) -> tuple[str, str]:

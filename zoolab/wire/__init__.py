@@ -19,16 +19,19 @@ reading.py    reads what somebody else wrote
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
 from zoolab.records import Message, Request
-from zoolab.wire import anthropic, gemini, ollama, openai, responses
-from zoolab.wire.chat import with_settings
+from zoolab.wire.anthropic import Anthropic
 from zoolab.wire.format import WireFormat
+from zoolab.wire.gemini import Gemini
+from zoolab.wire.ollama import Ollama
+from zoolab.wire.openai import ChatCompletions
+from zoolab.wire.responses import Responses
 from zoolab.wire.warnings import WireWarning
 
 __all__ = [
@@ -41,9 +44,8 @@ __all__ = [
     "wire_format",
 ]
 
-
 FORMATS: Mapping[str, WireFormat] = MappingProxyType(
-    {each.FORMAT.name: each.FORMAT for each in (openai, responses, anthropic, gemini, ollama)}
+    {each.name: each() for each in (ChatCompletions, Responses, Anthropic, Gemini, Ollama)}
 )
 
 
@@ -99,7 +101,8 @@ def translate(request: Request, format: str, model: str = "", **settings: Any) -
     tool_choice at /tool_choice: 'required' cannot be asked for: there is no tool_choice here
     """
     wire = wire_format(format)
-    asked = with_settings(request, "" if format == "gemini" else model, settings)
+    named = {"model": model} if model and format != "gemini" else {}
+    asked = replace(request, settings={**named, **settings, **request.settings})
     return WireBody(format, wire.to_body(asked), wire.normalise(asked)[1])
 
 

@@ -20,44 +20,35 @@ answers itself, and `cache_control` are left out; `is_error` is an `ERROR: ` bef
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, ClassVar
 
 from zoolab.jsontext import excerpt
 from zoolab.records import Message, Request
 from zoolab.schema.formats import NO_PARAMETERS
-from zoolab.wire.chat import as_list, calls_of, is_error, text_of, tool_names, turns_of
-from zoolab.wire.format import Fields, Tools, WireFormat
-from zoolab.wire.normalise import Placed, system_first, without_empty
+from zoolab.wire.chat import calls_of, is_error, text_of, turns_of
+from zoolab.wire.format import Fields, WireFormat
+from zoolab.wire.normalise import Placed, system_apart
 from zoolab.wire.reading import Reading, joined_texts, reply_message
 from zoolab.wire.warnings import Notes
 
 MAX_TOKENS = 1024
-
-_SETTINGS = {"stop": "stop_sequences", "max_completion_tokens": "max_tokens"}
-_BACK = {"stop_sequences": "stop"}
-_ALIASES = {**_SETTINGS, **_BACK}
 _CHOICES = {"auto": "auto", "required": "any", "none": "none"}
 
 
 class Anthropic(WireFormat):
-    """Anthropic's Messages.
-
-    >>> wire = Anthropic()
-    >>> wire.to_body(Request([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}]))
-    {'max_tokens': 1024, 'system': 'Be brief.', 'messages': [{'role': 'user', 'content': 'Hi'}]}
-    >>> call = {"type": "tool_use", "id": "toolu_1", "name": "add", "input": {"a": 1}}
-    >>> wire.from_response({"content": [call]})["tool_calls"][0]["function"]
-    {'name': 'add', 'arguments': '{"a":1}'}
-    """
+    """Anthropic's Messages."""
 
     name = "anthropic"
-    _renamed = _SETTINGS
-    _names_back = _BACK
-    _homes = (*_SETTINGS, "max_tokens", "metadata", "model", "service_tier", "stream", "temperature", "top_p")
-    _own = ("system", "messages", "tools", "tool_choice")
-    _aliases = _ALIASES
+    _system = "system"
+    _renamed: ClassVar[dict[str, str]] = {
+        "stop": "stop_sequences",
+        "max_tokens": "max_tokens",
+        "max_completion_tokens": "max_tokens",
+    }
+    _homes = ("metadata", "model", "service_tier", "stream", "temperature", "top_p")
+    _defaults: ClassVar[dict[str, Any]] = {"max_tokens": MAX_TOKENS}
     _tool_types = ("function", "custom")
-    _a_body = "an object with a list of messages"
 
     def to_response(self, message: Message) -> dict[str, Any]:
         """The smallest response that answers with an assistant message."""
@@ -82,41 +73,49 @@ class Anthropic(WireFormat):
         return _assistant_in(reading.objects(content, expected), reading)
 
     def _written(self, plain: Request) -> dict[str, Any]:
-        body, messages = self._fields(plain.settings), list(plain.messages)
-        if messages and messages[0]["role"] == "system":
-            body["system"] = messages.pop(0)["content"]
-        body["messages"] = [_turn([message for message, _ in turn]) for turn in turns_of(messages)]
-        if plain.tools:
-            body["tools"] = [self._tool(tool) for tool in plain.tools]
-            body["tool_choice"] = _choice(plain.tool_choice, plain.settings)
+        body, parallel = super()._written(plain), plain.settings.get("parallel_tool_calls")
+        if plain.tools and plain.tool_choice != "none" and isinstance(parallel, bool):
+            body["tool_choice"]["disable_parallel_tool_use"] = not parallel
         return body
 
-    def _read(self, fields: Fields, reading: Reading) -> Request:
-        system = _joined_text(fields.pop("system", ""), reading, "\n\n")
-        messages: list[Message] = [{"role": "system", "content": system}] if system else []
-        for turn in reading.objects(fields.pop("messages", ""), "a list of messages"):
-            messages += _messages_in(turn, reading)
-        tool_names(messages)  # each result has its call
-        tools = self._tools_in(fields.pop("tools", None), reading)
-        chosen = reading.object(fields.pop("tool_choice", {"type": "auto"}), "a tool_choice with a type")
-        if isinstance(chosen.get("disable_parallel_tool_use"), bool):
-            fields["parallel_tool_calls"] = not chosen["disable_parallel_tool_use"]
-        return Request(messages, tools, _choice_in(chosen, reading), self._settings_in(fields))
+    def _read(self, body: Any, reading: Reading) -> Request:
+        request, choice = super()._read(body, reading), body.get("tool_choice")
+        single = choice.get("disable_parallel_tool_use") if choice else None
+        if not isinstance(single, bool):
+            return request
+        return replace(request, settings={**request.settings, "parallel_tool_calls": not single})
+
+    def _told_in(self, told: Any, reading: Reading) -> str:
+        return _joined_text(told or "", reading, "\n\n")
 
     def _arranged(self, placed: list[Placed], notes: Notes) -> list[Message]:
-        return [message for _, message in system_first(without_empty(placed, notes), notes)]
+        return system_apart(placed, notes)
 
-    def _settings_back(self, settings: Mapping[str, Any], tools: Tools, choice: str) -> Fields:
-        fields, parallel = self._fields(settings), settings.get("parallel_tool_calls")
-        if tools and choice != "none" and isinstance(parallel, bool):
-            fields["parallel_tool_calls"] = parallel
-        return self._settings_in(fields)
+    def _turns(self, messages: list[Message]) -> list[Message]:
+        return [_turn([message for message, _ in turn]) for turn in turns_of(messages)]
+
+    def _turns_in(self, turns: Any, reading: Reading) -> list[Message]:
+        given = reading.objects(turns, "a list of messages")
+        return [message for turn in given for message in _messages_in(turn, reading)]
+
+    def _chosen(self, choice: str) -> dict[str, Any]:
+        return {"type": _CHOICES[choice]} if choice in _CHOICES else {"type": "tool", "name": choice}
+
+    def _chosen_in(self, choice: Any, reading: Reading) -> str:
+        expected = "tool_choice auto, any, none or a tool with a name"
+        kind = reading.object(choice, expected).get("type")
+        if kind == "tool":
+            return reading.text(choice.get("name"), expected)
+        for ours, theirs in _CHOICES.items():
+            if kind == theirs:
+                return ours
+        raise reading.junk(expected)
 
     def _fields(self, settings: Mapping[str, Any]) -> Fields:
-        body = {"max_tokens": MAX_TOKENS, **super()._fields(settings)}
-        if "stop_sequences" in body:
-            body["stop_sequences"] = as_list(body["stop_sequences"])
-        return body
+        fields = super()._fields(settings)
+        if isinstance(stop := fields.get("stop_sequences"), str):
+            fields["stop_sequences"] = [stop]
+        return fields
 
     def _function(self, tool: dict[str, Any], reading: Reading) -> dict[str, Any]:  # noqa: ARG002
         function = {key: value for key, value in tool.items() if key not in ("type", "input_schema")}
@@ -131,24 +130,6 @@ def _turn(messages: list[Message]) -> Message:
         return {"role": "user", "content": [_result_block(message) for message in messages]}
     content = _blocks_of(messages[0]) if messages[0].get("tool_calls") else messages[0]["content"]
     return {"role": role, "content": content}
-
-
-def _choice(choice: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    named = {} if choice in _CHOICES else {"name": choice}
-    parallel = settings.get("parallel_tool_calls")
-    single = {} if parallel is None else {"disable_parallel_tool_use": not parallel}
-    return {"type": _CHOICES.get(choice, "tool"), **named, **single}
-
-
-def _choice_in(choice: dict[str, Any], reading: Reading) -> str:
-    expected = "tool_choice auto, any, none or a tool with a name"
-    kind = choice.get("type")
-    if kind == "tool":
-        return reading.text(choice.get("name"), expected)
-    for ours, theirs in _CHOICES.items():
-        if kind == theirs:
-            return ours
-    raise reading.junk(expected)
 
 
 def _blocks_of(message: Message) -> list[dict[str, Any]]:
@@ -216,9 +197,3 @@ def _text_in(block: dict[str, Any], reading: Reading) -> str:
     if block.get("type") != "text":
         raise reading.junk(f"text, tool_use and tool_result, not {excerpt(block.get('type'))}")
     return reading.text(block.get("text"))
-
-
-#: The format as plain functions: `from zoolab.wire.anthropic import to_body`.
-FORMAT = Anthropic()
-normalise, to_body, from_body = FORMAT.normalise, FORMAT.to_body, FORMAT.from_body
-normalise_reply, to_response, from_response = FORMAT.normalise_reply, FORMAT.to_response, FORMAT.from_response

@@ -6,26 +6,34 @@ A subclass says what differs: how its API carries messages, tools, the choice of
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
+from zoolab.errors import InvalidInput
+from zoolab.jsontext import excerpt
 from zoolab.records import Message, Request
 from zoolab.schema.formats import TOOL_FORMATS
-from zoolab.wire.chat import at_home, function_in, is_foreign, renamed, tool_names, with_settings
-from zoolab.wire.normalise import (
-    Manner,
-    Placed,
-    plain_choice,
-    plain_message,
-    plain_messages,
-    plain_settings,
-    plain_tools,
-)
-from zoolab.wire.reading import Reading, answered, read_tool, sent
-from zoolab.wire.warnings import Notes, WireWarning
+from zoolab.wire.chat import function_in, tool_names
+from zoolab.wire.normalise import Manner, Placed, note_settings, note_tool, plain_message, plain_messages
+from zoolab.wire.reading import Reading, answered, sent
+from zoolab.wire.warnings import Notes, Path, WireWarning
 
 Tools = tuple[dict[str, Any], ...]
 Fields = dict[str, Any]
+
+#: OpenAI's own settings of a chat. A setting that another API does not know is left out, because
+#: APIs refuse unknown fields. A setting that is not in this list is that API's own, and is sent as it is.
+OPENAI_SETTINGS = frozenset(
+    [
+        *("audio", "frequency_penalty", "function_call", "functions", "logit_bias", "logprobs"),
+        *("max_completion_tokens", "max_tokens", "metadata", "modalities", "model", "n"),
+        *("parallel_tool_calls", "prediction", "presence_penalty", "prompt_cache_key"),
+        *("prompt_cache_retention", "reasoning_effort", "response_format", "safety_identifier", "seed"),
+        *("service_tier", "stop", "store", "stream", "stream_options", "temperature", "top_logprobs"),
+        *("top_p", "user", "verbosity", "web_search_options"),
+    ]
+)
 
 
 class WireFormat(ABC):
@@ -34,35 +42,46 @@ class WireFormat(ABC):
     #: The name of the format in `FORMATS`.
     name: ClassVar[str]
     _manner: ClassVar[Manner] = Manner()
+    #: The fields of the body for the system message, the conversation, and the choice of a tool; "" if the
+    #: API has no such field.
+    _system: ClassVar[str] = ""
+    _conversation: ClassVar[str] = "messages"
+    _choice: ClassVar[str] = "tool_choice"
+    #: OpenAI's names of settings, and what this API calls them; the first of two names is the way back.
+    _renamed: ClassVar[dict[str, str]] = {}
+    #: The field of the body that holds the renamed settings; "" if they stand in the body itself.
+    _nest: ClassVar[str] = ""
+    #: OpenAI's other settings that have a place in this body.
+    _homes: ClassVar[Iterable[str]] = ()
+    #: Settings that this API needs, or that must not be left to it.
+    _defaults: ClassVar[Mapping[str, Any]] = {}
     #: Whether the API refuses a result that answers no call.
     _pairs_results: ClassVar[bool] = True
-    #: OpenAI's names of settings, and what this API calls them.
-    _renamed: ClassVar[Mapping[str, str]]
-    #: The way back.
-    _names_back: ClassVar[Mapping[str, str]]
-    #: OpenAI's settings that have a place in this body.
-    _homes: ClassVar[tuple[str, ...]]
-    #: The fields of the body that are no settings.
-    _own: ClassVar[tuple[str, ...]]
-    #: Names that a setting has in other APIs, and the name under which it comes back.
-    _aliases: ClassVar[Mapping[str, str]] = {}
     #: The types of tools that zoolab writes; a tool of another type is the API's own. None: it has no own.
     _tool_types: ClassVar[tuple[str, ...] | None] = None
-    #: What `from_body` expects.
-    _a_body: ClassVar[str]
 
     def normalise(self, request: Request) -> tuple[Request, tuple[WireWarning, ...]]:
         """The request as this format can say it, and what of it changed."""
-        notes = Notes()
-        messages = self._arranged(plain_messages(request.messages, self._manner, notes), notes)
-        if self._pairs_results:
-            tool_names(messages)
-        tools = plain_tools(request.tools, self._there_and_back, notes)
-        choice = plain_choice(request.tool_choice, tools, notes)
-        tools, choice = self._offered(tools, choice, notes)
-        back = self._settings_back(request.settings, tools, choice)
-        settings = plain_settings(request.settings, back, self._aliases_of(request.settings), notes)
-        return Request(messages, tools, choice, settings), notes.warnings
+        notes, choice = Notes(), request.tool_choice
+        if not isinstance(choice, str):
+            raise InvalidInput(f"tool_choice is {excerpt(choice)}", expected="auto, required, none or a name")
+        messages = self._messages(request, notes)
+        body = self._written(replace(request, messages=[]))
+        back = self._read(body, sent(body))
+        if request.tools and not back.tools:
+            notes.add("tools_left_out", ("tools",), "left out, since none may be called")
+        for index, (tool, made) in enumerate(zip(request.tools, back.tools, strict=bool(back.tools))):
+            if self._is_foreign(tool):
+                notes.add("foreign_tool", ("tools", index), "it is sent as it is; other APIs do not know it")
+            else:
+                note_tool(tool, made, ("tools", index), notes)
+                self._note_schema(made, ("tools", index, "function", "parameters"), notes)
+        if back.tool_choice != choice:
+            missing = "cannot be asked for: there is no tool_choice here"
+            why = missing if request.tools else "has no meaning without tools"
+            notes.add("tool_choice", ("tool_choice",), f"{choice!r} {why}")
+        note_settings(request.settings, back.settings, self._alias, notes)
+        return replace(back, messages=messages), notes.warnings
 
     def to_body(self, request: Request, model: str = "", **settings: Any) -> dict[str, Any]:
         """The body of the HTTP request.
@@ -71,13 +90,14 @@ class WireFormat(ABC):
             request: The conversation, the tools and the choice of them.
             model: The name of the model; left out if empty.
             settings: Further fields of the body. OpenAI's names are translated; what only OpenAI knows
-                is left out, the others go as they are.
+                is left out, the others go as they are. Settings of the request itself win.
 
         Raises:
             InvalidInput: A message or a tool has no form in this API, or a result comes without its call.
         """
-        plain, _ = self.normalise(with_settings(request, model, settings))
-        return self._written(plain)
+        named = {"model": model} if model else {}
+        asked = replace(request, settings={**named, **settings, **request.settings})
+        return self._written(self.normalise(asked)[0])
 
     def from_body(self, body: Any) -> Request:
         """The request that a body holds, in OpenAI's form.
@@ -85,8 +105,7 @@ class WireFormat(ABC):
         Raises:
             InvalidInput: The body is no request, or zoolab has no form for a part of it, such as an image.
         """
-        reading = sent(body)
-        return self._read(dict(reading.object(body, self._a_body)), reading)
+        return self._read(body, sent(body))
 
     def normalise_reply(self, message: Message) -> tuple[Message, tuple[WireWarning, ...]]:
         """The assistant message as it comes back, and what of it changed."""
@@ -105,64 +124,145 @@ class WireFormat(ABC):
         """
         return self._read_reply(body, answered(body))
 
-    @abstractmethod
+    # Requests
+
     def _written(self, plain: Request) -> dict[str, Any]:
         """The body of a request that is plain already."""
+        body, messages = self._fields(plain.settings), list(plain.messages)
+        if self._system and messages and messages[0]["role"] == "system":
+            body[self._system] = self._told(messages.pop(0)["content"])
+        body[self._conversation] = self._turns(messages)
+        if plain.tools:
+            body["tools"] = self._declared(plain.tools)
+            if self._choice:
+                body[self._choice] = self._chosen(plain.tool_choice)
+        return body
 
-    @abstractmethod
-    def _read(self, fields: Fields, reading: Reading) -> Request:
-        """The request that the fields of a body make."""
+    def _read(self, body: Any, reading: Reading) -> Request:
+        """The request that a body makes."""
+        expected = f"an object with a list of {self._conversation}"
+        fields = {self._key(key): value for key, value in reading.object(body, expected).items()}
+        system = self._told_in(fields.pop(self._system, None), reading) if self._system else ""
+        messages: list[Message] = [{"role": "system", "content": system}] if system else []
+        messages += self._turns_in(fields.pop(self._conversation, ""), reading)
+        if self._pairs_results:
+            tool_names(messages)
+        tools = self._declared_in(fields.pop("tools", None), reading)
+        choice = fields.pop(self._choice, None) if self._choice else None
+        chosen = "auto" if choice is None else self._chosen_in(choice, reading)
+        if self._nest:
+            reading.object(fields.get(self._nest, {}), f"{self._nest} that is an object")
+        return Request(messages, tools, chosen, self._settings_in(fields))
 
-    @abstractmethod
-    def _read_reply(self, body: Any, reading: Reading) -> Message:
-        """The assistant message in a response."""
+    # Messages
+
+    def _messages(self, request: Request, notes: Notes) -> Any:
+        """The messages as they come back."""
+        messages = self._arranged(plain_messages(request.messages, self._manner, notes), notes)
+        if self._pairs_results:
+            tool_names(messages)
+        return messages
 
     def _arranged(self, placed: list[Placed], notes: Notes) -> list[Message]:  # noqa: ARG002
         """The messages in an order that the API accepts."""
         return [message for _, message in placed]
 
-    def _offered(self, tools: Tools, choice: str, notes: Notes) -> tuple[Tools, str]:  # noqa: ARG002
-        """The tools and the choice as far as the API knows them."""
-        return tools, choice
+    def _told(self, text: str) -> Any:
+        """The field of the system message."""
+        return text
 
-    def _settings_back(self, settings: Mapping[str, Any], tools: Tools, choice: str) -> Fields:  # noqa: ARG002
-        """The settings as they come back out of a body."""
-        return self._settings_in(self._fields(settings))
+    def _told_in(self, told: Any, reading: Reading) -> str:
+        return reading.text(told or "")
 
-    def _aliases_of(self, settings: Mapping[str, Any]) -> Mapping[str, str]:  # noqa: ARG002
-        return self._aliases
+    @abstractmethod
+    def _turns(self, messages: list[Message]) -> list[Any]:
+        """The conversation, in the words of this API."""
+
+    @abstractmethod
+    def _turns_in(self, turns: Any, reading: Reading) -> list[Message]: ...
+
+    @abstractmethod
+    def _read_reply(self, body: Any, reading: Reading) -> Message:
+        """The assistant message in a response."""
+
+    # Tools
+
+    def _chosen(self, choice: str) -> Any:
+        """The choice of a tool, in the words of this API."""
+        raise NotImplementedError
+
+    def _chosen_in(self, choice: Any, reading: Reading) -> str:
+        raise NotImplementedError
+
+    def _is_foreign(self, tool: Any) -> bool:
+        """Whether a tool is an API's own."""
+        kind = tool.get("type") if isinstance(tool, dict) and "function" not in tool else None
+        return self._tool_types is not None and isinstance(kind, str) and kind not in self._tool_types
+
+    def _declared(self, tools: Tools) -> list[dict[str, Any]]:
+        return [
+            dict(tool) if self._is_foreign(tool) else TOOL_FORMATS[self.name](function_in(tool, "a tool"))
+            for tool in tools
+        ]
+
+    def _declared_in(self, tools: Any, reading: Reading) -> Tools:
+        return tuple(self._tool_in(tool, reading) for tool in reading.objects(tools, "a list of tools"))
+
+    def _tool_in(self, tool: dict[str, Any], reading: Reading) -> dict[str, Any]:
+        if self._is_foreign(tool):
+            return tool
+        function = self._function(tool, reading)
+        reading.text(function.get("name"), "tools with a name")
+        if function.get("parameters") is not None:
+            reading.object(function["parameters"], "tools whose schema is an object")
+        return {"type": "function", "function": function}
+
+    def _function(self, tool: dict[str, Any], reading: Reading) -> dict[str, Any]:
+        """What OpenAI calls the `function` of a tool in this API's form."""
+        return reading.object(tool.get("function"), "tools with a function")
+
+    def _note_schema(self, tool: dict[str, Any], path: Path, notes: Notes) -> None:  # noqa: B027
+        """Note what of a tool's schema the API may not heed."""
+
+    # Settings
+
+    def _key(self, name: Any) -> Any:
+        """The name of a field as this API writes it."""
+        return name
+
+    @property
+    def _names_back(self) -> dict[str, str]:
+        return {theirs: ours for ours, theirs in reversed(self._renamed.items())}
+
+    def _alias(self, name: str) -> str:
+        """The name under which a setting may come back that went as `name`."""
+        theirs = self._renamed.get(name, "" if self._nest else name)
+        return self._names_back.get(theirs, str(self._key(name)))
 
     def _fields(self, settings: Mapping[str, Any]) -> Fields:
         """The settings as fields of the body."""
-        known, others = self._split(settings)
-        return {**others, **known}
-
-    def _split(self, settings: Mapping[str, Any]) -> tuple[Fields, Fields]:
-        """The settings that this API renames, under their new names, and the others that it takes."""
-        return renamed(at_home(settings, self._homes, self._own), self._renamed)
+        homeless = OPENAI_SETTINGS.difference(self._homes)
+        own = (self._system, self._conversation, "tools", self._choice)
+        known: Fields = {}
+        fields = {**self._defaults}
+        for key, value in settings.items():
+            if key in self._renamed:
+                known[self._renamed[key]] = value
+            elif key not in homeless and self._key(key) not in own:
+                fields[self._key(key)] = value
+        if not self._nest:
+            return {**fields, **known}
+        nested = fields.get(self._nest, {})
+        if not isinstance(nested, dict):
+            raise InvalidInput(f"{self._nest} is {excerpt(nested)}", expected="an object")
+        return {**fields, self._nest: {**known, **nested}} if known or nested else fields
 
     def _settings_in(self, fields: Fields) -> Fields:
         """The settings, under OpenAI's names, that are left in the fields of a body."""
-        known, others = renamed(fields, self._names_back)
-        return {**others, **known}
-
-    def _tool(self, tool: Any) -> dict[str, Any]:
-        if self._tool_types is not None and is_foreign(tool, self._tool_types):
-            return dict(tool)
-        return TOOL_FORMATS[self.name](function_in(tool, "a tool"))
-
-    def _tool_in(self, tool: dict[str, Any], reading: Reading) -> dict[str, Any]:
-        if self._tool_types is not None and is_foreign(tool, self._tool_types):
-            return tool
-        return read_tool(self._function(tool, reading), reading)
-
-    @abstractmethod
-    def _function(self, tool: dict[str, Any], reading: Reading) -> dict[str, Any]:
-        """What OpenAI calls the `function` of a tool in this API's form."""
-
-    def _tools_in(self, tools: Any, reading: Reading) -> Tools:
-        return tuple(self._tool_in(tool, reading) for tool in reading.objects(tools, "a list of tools"))
-
-    def _there_and_back(self, tool: Any) -> dict[str, Any]:
-        made = self._tool(tool)
-        return self._tool_in(made, sent(made))
+        settings, names = dict(fields), self._names_back
+        nested = settings.pop(self._nest, {}) if self._nest else settings
+        known = {names[self._key(key)]: nested[key] for key in nested if self._key(key) in names}
+        others = {self._key(key): value for key, value in nested.items() if self._key(key) not in names}
+        if not self._nest:
+            return {**others, **known}
+        return {**settings, **({self._nest: others} if others else {}), **known}

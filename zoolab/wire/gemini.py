@@ -24,42 +24,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
-from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode, excerpt
-from zoolab.records import Message, Request
+from zoolab.records import Message
 from zoolab.schema.formats import LISTS, MAPS, SINGLE, from_openapi
-from zoolab.wire.chat import (
-    as_list,
-    calls_of,
-    is_error,
-    json_object,
-    raw_calls,
-    renamed,
-    text_of,
-    tool_names,
-    turns_of,
-)
+from zoolab.wire.chat import calls_of, extra, is_error, json_object, raw_calls, text_of, turns_of
 from zoolab.wire.format import Fields, Tools, WireFormat
-from zoolab.wire.normalise import Manner, Placed, system_first, without_empty
+from zoolab.wire.normalise import Manner, Placed, system_apart
 from zoolab.wire.reading import Reading, joined_texts, paired_by_place, reply_message
 from zoolab.wire.warnings import Notes, Path
 
-_SETTINGS = {
-    "temperature": "temperature",
-    "top_p": "topP",
-    "top_k": "topK",
-    "seed": "seed",
-    "n": "candidateCount",
-    "presence_penalty": "presencePenalty",
-    "frequency_penalty": "frequencyPenalty",
-    "stop": "stopSequences",
-    "max_tokens": "maxOutputTokens",
-    "max_completion_tokens": "maxOutputTokens",
-}
-_BACK = {theirs: ours for ours, theirs in reversed(_SETTINGS.items())}
-_OWN = ("contents", "systemInstruction", "tools", "toolConfig")
 _A_MODE = "a functionCallingConfig of mode AUTO, NONE, or ANY with at most one name"
 _MODES = {"auto": "AUTO", "required": "ANY", "none": "NONE"}
 # fmt: off
@@ -73,24 +48,26 @@ _MOST_SCHEMAS = 10_000
 
 
 class Gemini(WireFormat):
-    """Gemini's generateContent.
-
-    >>> wire = Gemini()
-    >>> wire.to_body(Request([{"role": "user", "content": "Hi"}]), temperature=0)["generationConfig"]
-    {'temperature': 0}
-    >>> part = {"functionCall": {"name": "add", "args": {"a": 1}}}
-    >>> wire.from_response({"candidates": [{"content": {"parts": [part]}}]})["tool_calls"]
-    [{'type': 'function', 'function': {'name': 'add', 'arguments': '{"a":1}'}}]
-    """
+    """Gemini's generateContent."""
 
     name = "gemini"
     _manner = Manner(result=lambda text: _result_and_back(text), of_call=lambda call: _signature_of(call))
-    _renamed = _SETTINGS
-    _names_back = _BACK
-    # Only what goes into generationConfig has a place among OpenAI's settings.
-    _homes = tuple(_SETTINGS)
-    _own = _OWN
-    _a_body = "an object with contents"
+    _system = "systemInstruction"
+    _conversation = "contents"
+    _choice = "toolConfig"
+    _nest = "generationConfig"
+    _renamed: ClassVar[dict[str, str]] = {
+        "temperature": "temperature",
+        "top_p": "topP",
+        "top_k": "topK",
+        "seed": "seed",
+        "n": "candidateCount",
+        "presence_penalty": "presencePenalty",
+        "frequency_penalty": "frequencyPenalty",
+        "stop": "stopSequences",
+        "max_tokens": "maxOutputTokens",
+        "max_completion_tokens": "maxOutputTokens",
+    }
 
     def to_response(self, message: Message) -> dict[str, Any]:
         """The smallest response that answers with an assistant message."""
@@ -105,67 +82,60 @@ class Gemini(WireFormat):
         content = reading.object(candidate.get("content"), expected)
         return _assistant_in(_parts_in(content, reading), reading)
 
-    def _written(self, plain: Request) -> dict[str, Any]:
-        body, messages = self._fields(plain.settings), list(plain.messages)
-        if messages and messages[0]["role"] == "system":
-            body["systemInstruction"] = {"parts": [{"text": messages.pop(0)["content"]}]}
-        body["contents"] = [_turn(turn) for turn in turns_of(messages)]
-        if plain.tools:
-            body["tools"] = [{"functionDeclarations": [self._tool(tool) for tool in plain.tools]}]
-            body["toolConfig"] = {"functionCallingConfig": _choice(plain.tool_choice)}
-        return body
+    def _told(self, text: str) -> dict[str, Any]:
+        return {"parts": [{"text": text}]}
 
-    def _read(self, fields: Fields, reading: Reading) -> Request:
-        fields = _camel(fields)
-        system = _camel(reading.object(fields.pop("systemInstruction", {}), "a systemInstruction with parts"))
-        texts = [_text_in(part, reading) for part in _parts_in(system, reading)]
-        messages: list[Message] = [{"role": "system", "content": "\n\n".join(texts)}] if any(texts) else []
-        for turn in reading.objects(fields.pop("contents", ""), "a list of contents"):
-            messages += _messages_in(turn, reading)
-        messages = paired_by_place(messages, reading)
-        tool_names(messages)  # each result has its call
-        tools = self._tools_in(fields.pop("tools", None), reading)
-        config = _camel(reading.object(fields.pop("toolConfig", {}), "a toolConfig"))
-        choice = _choice_in(reading.object(config.get("functionCallingConfig", {}), _A_MODE), reading)
-        reading.object(fields.get("generationConfig", {}), "a generationConfig that is an object")
-        return Request(messages, tools, choice, self._settings_in(fields))
+    def _told_in(self, told: Any, reading: Reading) -> str:
+        content = _camel(reading.object(told or {}, "a systemInstruction with parts"))
+        texts = [_text_in(part, reading) for part in _parts_in(content, reading)]
+        return "\n\n".join(texts) if any(texts) else ""
 
     def _arranged(self, placed: list[Placed], notes: Notes) -> list[Message]:
-        return [message for _, message in system_first(without_empty(placed, notes), notes)]
+        return system_apart(placed, notes)
 
-    def _offered(self, tools: Tools, choice: str, notes: Notes) -> tuple[Tools, str]:
-        for index, tool in enumerate(tools):
-            path = ("tools", index, "function", "parameters")
-            _note_unpromised(tool["function"].get("parameters"), path, notes)
-        return tools, choice
+    def _turns(self, messages: list[Message]) -> list[dict[str, Any]]:
+        return [_turn(turn) for turn in turns_of(messages)]
 
-    def _aliases_of(self, settings: Mapping[str, Any]) -> Mapping[str, str]:
-        return {key: _BACK.get(_SETTINGS.get(key, ""), _name_in_camel(key)) for key in settings}
+    def _turns_in(self, turns: Any, reading: Reading) -> list[Message]:
+        given = reading.objects(turns, "a list of contents")
+        return paired_by_place([each for turn in given for each in _messages_in(turn, reading)], reading)
+
+    def _chosen(self, choice: str) -> dict[str, Any]:
+        named = {"mode": "ANY", "allowedFunctionNames": [choice]}
+        return {"functionCallingConfig": {"mode": _MODES[choice]} if choice in _MODES else named}
+
+    def _chosen_in(self, choice: Any, reading: Reading) -> str:
+        config = _camel(reading.object(choice, "a toolConfig")).get("functionCallingConfig", {})
+        config = _camel(reading.object(config, _A_MODE))
+        names = reading.items(config.get("allowedFunctionNames"), _A_MODE)
+        mode = config.get("mode", "AUTO")
+        if mode == "ANY" and len(names) == 1:
+            return reading.text(names[0], _A_MODE)
+        for ours, theirs in _MODES.items():
+            if mode == theirs and not names:
+                return ours
+        raise reading.junk(_A_MODE)
+
+    def _key(self, name: Any) -> Any:
+        return _name_in_camel(name)
 
     def _fields(self, settings: Mapping[str, Any]) -> Fields:
-        known, others = self._split(settings)
-        fields = {key: value for key, value in _camel(others).items() if key not in _OWN}
+        fields = super()._fields(settings)
         config = fields.get("generationConfig", {})
-        if not isinstance(config, dict):
-            raise InvalidInput(f"generationConfig is {excerpt(config)}", expected="an object")
-        if "stopSequences" in known:
-            known["stopSequences"] = as_list(known["stopSequences"])
-        if known or config:
-            fields["generationConfig"] = {**known, **config}
+        if isinstance(stop := config.get("stopSequences"), str):
+            fields["generationConfig"] = {**config, "stopSequences": [stop]}
         return fields
 
-    def _settings_in(self, fields: Fields) -> Fields:
-        settings = dict(fields)
-        known, others = renamed(_camel(settings.pop("generationConfig", {})), _BACK)
-        return {**settings, **({"generationConfig": others} if others else {}), **known}
+    def _declared(self, tools: Tools) -> list[dict[str, Any]]:
+        return [{"functionDeclarations": super()._declared(tools)}]
 
-    def _tools_in(self, tools: Any, reading: Reading) -> Tools:
+    def _declared_in(self, tools: Any, reading: Reading) -> Tools:
         declared: list[dict[str, Any]] = []
         for tool in map(_camel, reading.objects(tools, "tools")):
             if tool.keys() != {"functionDeclarations"}:
                 raise reading.junk(f"functionDeclarations, not {excerpt(list(tool))}")
             declared += reading.objects(tool["functionDeclarations"], "a list of functions")
-        return super()._tools_in(declared, reading)
+        return super()._declared_in(declared, reading)
 
     def _function(self, tool: dict[str, Any], reading: Reading) -> dict[str, Any]:  # noqa: ARG002
         function = _camel(tool)
@@ -173,6 +143,19 @@ class Gemini(WireFormat):
         if "parameters" in function:
             function["parameters"] = from_openapi(function["parameters"])
         return function if written is ... else {**function, "parameters": written}
+
+    def _note_schema(self, tool: dict[str, Any], path: Path, notes: Notes) -> None:
+        """Note the keywords of a schema that Gemini does not promise to heed."""
+        found: set[str] = set()
+        waiting, seen = [tool["function"].get("parameters")], 0
+        while waiting and seen < _MOST_SCHEMAS:
+            inner, seen = waiting.pop(), seen + 1
+            if isinstance(inner, dict):
+                found |= {str(key) for key in inner if key not in _PROMISED}
+                waiting += _inner_schemas(inner)
+        if found:
+            unpromised = f"Gemini does not promise to heed {', '.join(sorted(found)[:9])}"
+            notes.add("schema_subset", path, unpromised)
 
 
 def _turn(messages: list[tuple[Message, str]]) -> dict[str, Any]:
@@ -186,32 +169,14 @@ def _turn(messages: list[tuple[Message, str]]) -> dict[str, Any]:
     }
 
 
-def _choice(choice: str) -> dict[str, Any]:
-    if choice in _MODES:
-        return {"mode": _MODES[choice]}
-    return {"mode": "ANY", "allowedFunctionNames": [choice]}
-
-
-def _choice_in(config: dict[str, Any], reading: Reading) -> str:
-    config = _camel(config)
-    names = reading.items(config.get("allowedFunctionNames"), _A_MODE)
-    mode = config.get("mode", "AUTO")
-    if mode == "ANY" and len(names) == 1:
-        return reading.text(names[0], _A_MODE)
-    for ours, theirs in _MODES.items():
-        if mode == theirs and not names:
-            return ours
-    raise reading.junk(_A_MODE)
-
-
 def _parts_of(message: Message) -> list[dict[str, Any]]:
     """The parts of a message: its text, then its calls."""
     text = text_of(message)
     parts: list[dict[str, Any]] = [{"text": text}] if text else []
     for call, (id, name, arguments) in zip(raw_calls(message), calls_of(message), strict=True):
         own = {"id": id} if id else {}
-        signature = _google(call).get("thought_signature")
-        signed = {} if signature is None else {"thoughtSignature": signature}
+        signature = extra(call, "google", "thought_signature")
+        signed = {"thoughtSignature": signature} if isinstance(signature, str) else {}
         parts.append({"functionCall": {**own, "name": name, "args": arguments}, **signed})
     return parts
 
@@ -232,8 +197,9 @@ def _result_and_back(text: str) -> tuple[str, str | None]:
 
 def _signature_of(call: Mapping[str, Any]) -> dict[str, Any]:
     """What is kept of a call's further fields: its thought signature."""
-    google = _google(call)
-    return {"extra_content": {"google": google}} if google else {}
+    signature = extra(call, "google", "thought_signature")
+    signed = {"extra_content": {"google": {"thought_signature": signature}}}
+    return signed if isinstance(signature, str) else {}
 
 
 def _parts_in(content: dict[str, Any], reading: Reading) -> list[dict[str, Any]]:
@@ -272,13 +238,6 @@ def _text_in(part: dict[str, Any], reading: Reading) -> str:
     if "text" not in part:
         raise reading.junk(f"text, functionCall and functionResponse, not {excerpt(list(part))}")
     return reading.text(part["text"])
-
-
-def _google(call: Mapping[str, Any]) -> dict[str, Any]:
-    extra = call.get("extra_content")
-    google = extra.get("google") if isinstance(extra, dict) else None
-    signature = google.get("thought_signature") if isinstance(google, dict) else None
-    return {"thought_signature": signature} if isinstance(signature, str) else {}
 
 
 def _response(text: str) -> dict[str, Any]:
@@ -326,19 +285,6 @@ def _name_in_camel(name: Any) -> Any:
     return re.sub("_([a-z])", lambda match: match[1].upper(), name) if isinstance(name, str) else name
 
 
-def _note_unpromised(schema: Any, path: Path, notes: Notes) -> None:
-    """Notes the keywords of a schema that Gemini does not promise to heed."""
-    found: dict[str, None] = {}
-    waiting, seen = [schema], 0
-    while waiting and seen < _MOST_SCHEMAS:
-        inner, seen = waiting.pop(), seen + 1
-        if isinstance(inner, dict):
-            found |= dict.fromkeys(str(key) for key in inner if key not in _PROMISED)
-            waiting += _inner_schemas(inner)
-    if found:
-        notes.add("schema_subset", path, f"Gemini does not promise to heed {', '.join(sorted(found)[:9])}")
-
-
 def _inner_schemas(schema: dict[str, Any]) -> Iterator[Any]:
     for key, value in schema.items():
         if key in MAPS and isinstance(value, dict):
@@ -347,9 +293,3 @@ def _inner_schemas(schema: dict[str, Any]) -> Iterator[Any]:
             yield from value
         elif key in SINGLE:
             yield value
-
-
-#: The format as plain functions: `from zoolab.wire.gemini import to_body`.
-FORMAT = Gemini()
-normalise, to_body, from_body = FORMAT.normalise, FORMAT.to_body, FORMAT.from_body
-normalise_reply, to_response, from_response = FORMAT.normalise_reply, FORMAT.to_response, FORMAT.from_response

@@ -17,13 +17,13 @@ from zoolab.wire.chat import (
     RAW,
     answered_calls,
     arguments_object,
-    arguments_text,
     fresh_ids,
     function_in,
     raw_calls,
     role_of,
     text_of,
 )
+from zoolab.wire.reading import sent
 from zoolab.wire.warnings import Notes, Path
 
 #: How a text comes back, and the code of the warning where that is not as it went.
@@ -33,20 +33,12 @@ Placed = tuple[int, Message]
 
 
 def kept(text: str) -> tuple[str, None]:
-    """A text that travels as it is.
-
-    >>> kept("{ }")
-    ('{ }', None)
-    """
+    """A text that travels as it is."""
     return text, None
 
 
 def as_object(text: str) -> tuple[str, str | None]:
-    """Arguments that travel as an object.
-
-    >>> as_object('{"a": 1}'), as_object('{"a":1}'), as_object('{"a":')
-    (('{"a":1}', 'arguments_rewritten'), ('{"a":1}', None), ('{"a":', 'arguments_wrapped'))
-    """
+    """Arguments that travel as an object."""
     travels = arguments_object(text)
     if travels.keys() == {RAW} and travels[RAW] == text:
         return text, "arguments_wrapped"
@@ -55,11 +47,7 @@ def as_object(text: str) -> tuple[str, str | None]:
 
 
 def nothing_more(_item: Mapping[str, Any]) -> dict[str, Any]:
-    """Of the fields that are not in every API, a wire keeps none.
-
-    >>> nothing_more({"extra_content": {}})
-    {}
-    """
+    """Of the fields that are not in every API, a wire keeps none."""
     return {}
 
 
@@ -83,24 +71,13 @@ _CHANGES = {
 
 
 def plain_messages(messages: list[Message], manner: Manner, notes: Notes) -> list[Placed]:
-    """All messages made plain, each call with an id.
-
-    >>> notes = Notes()
-    >>> plain_messages([{"role": "developer", "content": "Be brief."}], Manner(), notes)
-    [(0, {'role': 'system', 'content': 'Be brief.'})]
-    >>> print(notes.warnings[0])
-    role_changed at /messages/0/role: it is a system message here
-    """
+    """All messages made plain, each call with an id."""
     plain = [plain_message(m, ("messages", index), manner, notes) for index, m in enumerate(messages)]
     return list(enumerate(_with_ids(plain, notes)))
 
 
 def plain_message(message: Message, path: Path, manner: Manner, notes: Notes) -> Message:
-    """One message made plain.
-
-    >>> plain_message({"role": "user", "content": "Hi", "name": "ada"}, (), Manner(), Notes())
-    {'role': 'user', 'content': 'Hi'}
-    """
+    """One message made plain."""
     if not isinstance(message, dict):
         raise InvalidInput(f"a message is {excerpt(message)}", expected="an object")
     own = message.get("role")
@@ -123,11 +100,7 @@ def plain_message(message: Message, path: Path, manner: Manner, notes: Notes) ->
 
 
 def without_empty(placed: list[Placed], notes: Notes) -> list[Placed]:
-    """Leaves out empty messages, because the API refuses them.
-
-    >>> without_empty([(0, {"role": "user", "content": ""})], Notes())
-    []
-    """
+    """Leaves out empty messages, because the API refuses them."""
     said = []
     for index, message in placed:
         if message["role"] == "tool" or message["content"] or message.keys() - {"role", "content"}:
@@ -137,18 +110,11 @@ def without_empty(placed: list[Placed], notes: Notes) -> list[Placed]:
     return said
 
 
-def system_first(placed: list[Placed], notes: Notes) -> list[Placed]:
-    """Joins all system messages into one, before all other messages.
-
-    >>> notes = Notes()
-    >>> two = [(0, {"role": "system", "content": "A"}), (1, {"role": "system", "content": "B"})]
-    >>> system_first(two, notes)
-    [(0, {'role': 'system', 'content': 'A\\n\\nB'})]
-    >>> [warning.code for warning in notes.warnings]
-    ['system_joined']
-    """
+def system_apart(placed: list[Placed], notes: Notes) -> list[Message]:
+    """Leaves out empty messages, and joins all system messages into one, before all other messages."""
+    placed = without_empty(placed, notes)
     found = [(place, *pair) for place, pair in enumerate(placed) if pair[1]["role"] == "system"]
-    others = [pair for pair in placed if pair[1]["role"] != "system"]
+    others = [message for _, message in placed if message["role"] != "system"]
     if not found:
         return others
     for leading, (place, index, _) in enumerate(found):
@@ -156,8 +122,7 @@ def system_first(placed: list[Placed], notes: Notes) -> list[Placed]:
             notes.add("system_moved", ("messages", index), "it stands before all other messages here")
         if leading:
             notes.add("system_joined", ("messages", index), "it is one text with the system message before")
-    text = "\n\n".join(message["content"] for _, _, message in found)
-    return [(found[0][1], {"role": "system", "content": text}), *others]
+    return [{"role": "system", "content": "\n\n".join(m["content"] for _, _, m in found)}, *others]
 
 
 def _content(message: Message, role: str, path: Path, notes: Notes) -> str | None:
@@ -173,14 +138,13 @@ def _content(message: Message, role: str, path: Path, notes: Notes) -> str | Non
 def _call(call: Any, path: Path, manner: Manner, notes: Notes) -> dict[str, Any]:
     function = function_in(call, "a tool call")
     given = function.get("arguments")
-    text, code = manner.arguments(arguments_text(given))
+    made = sent(call).call(call.get("id"), function["name"], given)
+    text, code = manner.arguments(made["function"]["arguments"])
     if code is None and given != text:
         code = "arguments_rewritten"
     _note_change(code, (*path, "function", "arguments"), notes)
-    id = call.get("id")
-    own = {"id": id} if isinstance(id, str) and id else {}
-    said = _compared(function, {"name": function["name"], "arguments": text}, (*path, "function"), notes)
-    return _compared(call, {**own, "type": "function", "function": said, **manner.of_call(call)}, path, notes)
+    said = _compared(function, {**made["function"], "arguments": text}, (*path, "function"), notes)
+    return _compared(call, {**made, "function": said, **manner.of_call(call)}, path, notes)
 
 
 def _compared(given: Mapping[str, Any], made: dict[str, Any], path: Path, notes: Notes) -> dict[str, Any]:
@@ -225,79 +189,16 @@ def _with_ids(messages: list[Message], notes: Notes) -> list[Message]:
     return made
 
 
-#: Said of a tool that is an API's own.
-FOREIGN = "it is sent as it is; other APIs do not know it"
-
-
-def plain_tools(
-    tools: tuple[dict[str, Any], ...], there_and_back: Callable[[Any], dict[str, Any]], notes: Notes
-) -> tuple[dict[str, Any], ...]:
-    """The tools as they come back.
-
-    >>> plain_tools(({"function": {"name": "now"}},), lambda tool: {"type": "function", **tool}, Notes())
-    ({'type': 'function', 'function': {'name': 'now'}},)
-    """
-    made = []
-    for index, tool in enumerate(tools):
-        back = there_and_back(tool)
-        if "function" not in back:
-            notes.add("foreign_tool", ("tools", index), FOREIGN)
-        else:
-            _compare_tool(tool, back, ("tools", index), notes)
-        made.append(back)
-    return tuple(made)
-
-
-def plain_choice(choice: Any, tools: tuple[dict[str, Any], ...], notes: Notes) -> str:
-    """The choice as it comes back: without tools there is nothing to choose from.
-
-    >>> plain_choice("required", (), Notes())
-    'auto'
-    """
-    if not isinstance(choice, str):
-        raise InvalidInput(f"tool_choice is {excerpt(choice)}", expected="auto, required, none or a name")
-    if choice != "auto" and not tools:
-        notes.add("tool_choice", ("tool_choice",), f"{choice!r} has no meaning without tools")
-        return "auto"
-    return choice
-
-
-def plain_settings(
-    settings: Mapping[str, Any], back: dict[str, Any], names: Mapping[str, str], notes: Notes
-) -> dict[str, Any]:
-    """The settings as they come back, compared to what was asked; `names` are those that others go by.
-
-    >>> notes = Notes()
-    >>> plain_settings({"stop_sequences": ["."]}, {"stop": ["."]}, {"stop_sequences": "stop"}, notes)
-    {'stop': ['.']}
-    >>> print(notes.warnings[0])
-    setting_changed at /stop_sequences: it comes back as stop
-    """
-    renamed = {
-        key: names[key]
-        for key, value in settings.items()
-        if key in names and names[key] in back and back[names[key]] in (value, [value])
-    }
-    for key, value in settings.items():
-        if key in back:
-            notes.add_if_changed("setting_changed", (key,), "it has another form here", value, back[key])
-        elif key in renamed:
-            notes.add("setting_changed", (key,), f"it comes back as {renamed[key]}")
-        else:
-            notes.add("setting_dropped", (key,), "there is no place for it here")
-    for key in back:
-        if key not in settings and key not in renamed.values():
-            notes.add("setting_added", (key,), f"it is {excerpt(back[key])} unless given")
-    return back
-
-
-def _compare_tool(tool: dict[str, Any], back: dict[str, Any], path: Path, notes: Notes) -> None:
-    given, made = tool["function"], back["function"]
+def note_tool(tool: dict[str, Any], back: dict[str, Any], path: Path, notes: Notes) -> None:
+    """Note what of a tool comes back otherwise."""
     for key in {**tool, **back}:
         if key not in back:
             notes.add("tool_field", (*path, str(key)), "it has no place here")
         elif key not in tool or (key != "function" and tool[key] != back[key]):
             notes.add("tool_field", (*path, str(key)), f"it is {excerpt(back[key])} here")
+    given, made = tool.get("function"), back.get("function")
+    if given is made or not isinstance(given, dict) or not isinstance(made, dict):
+        return
     for key in {**given, **made}:
         where = (*path, "function", str(key))
         if key == "strict" and given.get(key) and key not in made:
@@ -308,3 +209,22 @@ def _compare_tool(tool: dict[str, Any], back: dict[str, Any], path: Path, notes:
             notes.add("tool_field", where, f"it is {excerpt(made[key])} unless given")
         else:
             notes.add_if_changed("tool_field", where, "it has another form here", given[key], made[key])
+
+
+def note_settings(
+    settings: Mapping[str, Any], back: Mapping[str, Any], alias: Callable[[str], str], notes: Notes
+) -> None:
+    """Note which settings come back otherwise; `alias` is the name under which one may come back."""
+    renamed = set()
+    for key, value in settings.items():
+        other = alias(key)
+        if key in back:
+            notes.add_if_changed("setting_changed", (key,), "it has another form here", value, back[key])
+        elif other in back and back[other] in (value, [value]):
+            renamed.add(other)
+            notes.add("setting_changed", (key,), f"it comes back as {other}")
+        else:
+            notes.add("setting_dropped", (key,), "there is no place for it here")
+    for key in back:
+        if key not in settings and key not in renamed:
+            notes.add("setting_added", (key,), f"it is {excerpt(back[key])} unless given")

@@ -74,68 +74,33 @@ class Reading:
         Arguments under `_raw` become the text that they were.
         """
         own = {"id": id} if isinstance(id, str) and id else {}
-        function = {"name": name if isinstance(name, str) else "", "arguments": self._arguments(arguments)}
+        if isinstance(arguments, dict) and arguments.keys() == {RAW} and isinstance(arguments[RAW], str):
+            arguments = arguments[RAW]
+        if not isinstance(arguments, str):
+            arguments = "" if arguments is None else self.json(arguments)
+        function = {"name": name if isinstance(name, str) else "", "arguments": arguments}
         return {**own, "type": "function", "function": function}
-
-    def _arguments(self, arguments: Any) -> str:
-        if isinstance(arguments, dict) and arguments.keys() == {RAW}:
-            wrapped = arguments[RAW]
-            if isinstance(wrapped, str):
-                return wrapped
-        if isinstance(arguments, str):
-            return arguments
-        return "" if arguments is None else self.json(arguments)
 
 
 def answered(body: Any) -> Reading:
-    """Reads a response; raises `ModelError` if it is not one.
-
-    >>> answered({"error": "overloaded"}).object(None, "a message")
-    Traceback (most recent call last):
-    zoolab.errors.ModelError: the endpoint answered {"error":"overloaded"}; expected a message
-    """
+    """Reads a response; raises `ModelError` if it is not one."""
     return Reading(body, "the endpoint answered", ModelError)
 
 
 def sent(body: Any) -> Reading:
-    """Reads the body of a request; raises `InvalidInput` if it is not one.
-
-    >>> sent({}).text("Hi")
-    'Hi'
-    """
+    """Reads the body of a request; raises `InvalidInput` if it is not one."""
     return Reading(body, "the body is", InvalidInput)
 
 
 def reply_message(text: str | None, calls: list[dict[str, Any]]) -> Message:
-    """An assistant message in OpenAI's form: empty text is None, and without calls there is no `tool_calls`.
-
-    >>> reply_message("Hi", []), reply_message("", [])
-    ({'role': 'assistant', 'content': 'Hi'}, {'role': 'assistant', 'content': None})
-    """
+    """An assistant message in OpenAI's form; empty text is None, and no calls are no `tool_calls`."""
     return {"role": "assistant", "content": text or None, **({"tool_calls": calls} if calls else {})}
-
-
-def read_tool(function: dict[str, Any], reading: Reading) -> dict[str, Any]:
-    """A tool in OpenAI's form, around a function with a name and perhaps a schema.
-
-    >>> read_tool({"name": "now"}, sent({}))
-    {'type': 'function', 'function': {'name': 'now'}}
-    """
-    reading.text(function.get("name"), "tools with a name")
-    if function.get("parameters") is not None:
-        reading.object(function["parameters"], "tools whose schema is an object")
-    return {"type": "function", "function": function}
 
 
 def paired_by_place(messages: list[Message], reading: Reading) -> list[Message]:
     """Gives ids to calls and results that came without: a result answers the first open call of its tool.
 
     A result that says whose it is has that as its `tool_name`, which is taken out.
-
-    >>> asked = reply_message(None, [sent({}).call(None, "add", {})])
-    >>> result = {"role": "tool", "tool_call_id": None, "content": "3", "tool_name": "add"}
-    >>> paired_by_place([asked, result], sent({}))[1]
-    {'role': 'tool', 'tool_call_id': 'call_1', 'content': '3'}
     """
     fresh, made = fresh_ids(messages), []
     waiting: list[dict[str, Any]] = []
@@ -155,11 +120,7 @@ def paired_by_place(messages: list[Message], reading: Reading) -> list[Message]:
 
 
 def joined_texts(items: Iterable[Message | str], role: str) -> list[Message]:
-    """The messages of a turn: the texts between two results are one message of this role.
-
-    >>> joined_texts(["Hello", " you"], "user")
-    [{'role': 'user', 'content': 'Hello you'}]
-    """
+    """The messages of a turn: the texts between two results are one message of this role."""
     made: list[Message] = []
     for is_text, group in groupby(items, lambda item: isinstance(item, str)):
         together: list[Any] = list(group)

@@ -21,51 +21,41 @@ without `strict` has `strict: None` in Chat's form, and goes without again.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from zoolab.jsontext import excerpt
-from zoolab.records import Message, Request
-from zoolab.wire.chat import raw_calls
+from zoolab.records import Message
+from zoolab.wire.chat import extra, raw_calls
 from zoolab.wire.format import Fields, WireFormat
 from zoolab.wire.normalise import Manner, Placed, kept, without_empty
 from zoolab.wire.reading import Reading, reply_message
 from zoolab.wire.warnings import Notes
 
-_SETTINGS = {"max_tokens": "max_output_tokens", "max_completion_tokens": "max_output_tokens"}
-_BACK = {"max_output_tokens": "max_completion_tokens"}
-_HOMES = (
-    *("max_completion_tokens", "max_tokens", "metadata", "model", "parallel_tool_calls", "prompt_cache_key"),
-    *("prompt_cache_retention", "safety_identifier", "service_tier", "store", "stream", "temperature"),
-    *("top_logprobs", "top_p", "user"),
-)
 _CHOICES = ("auto", "required", "none")
 _A_CHOICE = "tool_choice auto, required, none or a function with a name"
 _TEXTS = ("input_text", "output_text", "text")
 
 
 class Responses(WireFormat):
-    """OpenAI's Responses.
-
-    >>> wire = Responses()
-    >>> wire.to_body(Request([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}]))
-    {'instructions': 'Be brief.', 'input': [{'role': 'user', 'content': 'Hi'}]}
-    >>> call = {"type": "function_call", "call_id": "c", "name": "add", "arguments": "{}"}
-    >>> wire.from_response({"output": [call]})["tool_calls"]
-    [{'id': 'c', 'type': 'function', 'function': {'name': 'add', 'arguments': '{}'}}]
-    """
+    """OpenAI's Responses."""
 
     name = "responses"
     _manner = Manner(
         arguments=kept, roles=("developer",), of_message=lambda message: _reasoned(_reasoning_of(message))
     )
+    _system = "instructions"
+    _conversation = "input"
     _pairs_results = False
-    _renamed = _SETTINGS
-    _names_back = _BACK
-    _homes = _HOMES
-    _own = ("instructions", "input", "tools", "tool_choice")
-    _aliases = dict.fromkeys(("max_tokens", "max_output_tokens"), "max_completion_tokens")
+    _renamed: ClassVar[dict[str, str]] = {
+        "max_completion_tokens": "max_output_tokens",
+        "max_tokens": "max_output_tokens",
+    }
+    _homes = (
+        *("metadata", "model", "parallel_tool_calls", "prompt_cache_key", "prompt_cache_retention"),
+        *("safety_identifier", "service_tier", "store", "stream", "temperature", "top_logprobs", "top_p"),
+        "user",
+    )
     _tool_types = ("function",)
-    _a_body = "an object with an input"
 
     def to_response(self, message: Message) -> dict[str, Any]:
         """The smallest response that answers with an assistant message."""
@@ -100,36 +90,46 @@ class Responses(WireFormat):
         reasoning = [item for item in items if item.get("type") == "reasoning"]
         return {**reply_message("".join(texts), calls), **_reasoned(reasoning)}
 
-    def _written(self, plain: Request) -> dict[str, Any]:
-        body, messages = self._fields(plain.settings), list(plain.messages)
-        if messages and messages[0]["role"] == "system":
-            body["instructions"] = messages.pop(0)["content"]
-        body["input"] = [item for message in messages for item in _items_of(message)]
-        if plain.tools:
-            body["tools"] = [self._tool(tool) for tool in plain.tools]
-            choice = plain.tool_choice
-            body["tool_choice"] = choice if choice in _CHOICES else {"type": "function", "name": choice}
-        return body
+    def _turns(self, messages: list[Message]) -> list[dict[str, Any]]:
+        return [item for message in messages for item in _items_of(message)]
 
-    def _read(self, fields: Fields, reading: Reading) -> Request:
-        told = fields.pop("instructions", None) or ""
-        messages: list[Message] = [{"role": "system", "content": told}] if reading.text(told) else []
-        given = fields.pop("input", "")
-        items = [{"role": "user", "content": given}] if isinstance(given, str) else given
+    def _turns_in(self, turns: Any, reading: Reading) -> list[Message]:
+        items = [{"role": "user", "content": turns}] if isinstance(turns, str) else turns
+        messages: list[Message] = []
         for item in reading.objects(items, "an input of text or items"):
-            _take_item(item, messages, reading)
-        tools = self._tools_in(fields.pop("tools", None), reading)
-        choice = _choice_in(fields.pop("tool_choice", None), reading)
-        return Request(messages, tools, choice, self._settings_in(fields))
+            message = _message_in(item, reading)
+            if messages and _joins(messages[-1], message):
+                messages[-1] = _joined(messages[-1], message)
+            else:
+                messages.append(message)
+        return messages
 
     def _arranged(self, placed: list[Placed], notes: Notes) -> list[Message]:
-        return _merged(without_empty(placed, notes), notes)
+        """Assistant messages in a row become one where their items would be read as one."""
+        made: list[Message] = []
+        for index, message in without_empty(placed, notes):
+            if made and _joins(made[-1], message):
+                notes.add("messages_merged", ("messages", index), "it is one with the message before")
+                made[-1] = _joined(made[-1], message)
+            else:
+                made.append(message)
+        return made
+
+    def _chosen(self, choice: str) -> Any:
+        return choice if choice in _CHOICES else {"type": "function", "name": choice}
+
+    def _chosen_in(self, choice: Any, reading: Reading) -> str:
+        if choice in _CHOICES:
+            return str(choice)
+        if reading.object(choice, _A_CHOICE).get("type") != "function":
+            raise reading.junk(_A_CHOICE)
+        return reading.text(choice.get("name"), _A_CHOICE)
 
     def _fields(self, settings: Mapping[str, Any]) -> Fields:
         fields, effort = super()._fields(settings), settings.get("reasoning_effort")
-        return (
-            fields if effort is None or "reasoning" in fields else {**fields, "reasoning": {"effort": effort}}
-        )
+        if effort is not None:
+            fields.setdefault("reasoning", {"effort": effort})
+        return fields
 
     def _settings_in(self, fields: Fields) -> Fields:
         settings = super()._settings_in(fields)
@@ -147,15 +147,6 @@ class Responses(WireFormat):
         return function
 
 
-def _choice_in(choice: Any, reading: Reading) -> str:
-    if choice is None or choice in _CHOICES:
-        return choice or "auto"
-    made = reading.object(choice, _A_CHOICE)
-    if made.get("type") != "function":
-        raise reading.junk(_A_CHOICE)
-    return reading.text(made.get("name"), _A_CHOICE)
-
-
 def _items_of(message: Message) -> list[dict[str, Any]]:
     """The items of a message: its reasoning, its text, its calls."""
     if message["role"] == "tool":
@@ -164,7 +155,10 @@ def _items_of(message: Message) -> list[dict[str, Any]]:
     items = [*_reasoning_of(message)]
     if message["content"]:
         items.append({"role": message["role"], "content": message["content"]})
-    return [*items, *(_call(call) for call in raw_calls(message))]
+    for call in raw_calls(message):
+        own = {"call_id": call["id"]} if "id" in call else {}
+        items.append({"type": "function_call", **own, **call["function"]})
+    return items
 
 
 def _output_item(item: dict[str, Any], id: str) -> dict[str, Any]:
@@ -177,32 +171,17 @@ def _output_item(item: dict[str, Any], id: str) -> dict[str, Any]:
     return {"id": id, "type": "message", "role": "assistant", "status": "completed", "content": [part]}
 
 
-def _merged(placed: list[Placed], notes: Notes) -> list[Message]:
-    """Assistant messages in a row become one where their items would be read as one."""
-    made: list[Message] = []
-    for index, message in placed:
-        if made and _joins(made[-1], message):
-            notes.add("messages_merged", ("messages", index), "it is one with the message before")
-            made[-1] = _joined(made[-1], message)
-        else:
-            made.append(message)
-    return made
-
-
-def _take_item(item: dict[str, Any], messages: list[Message], reading: Reading) -> None:
-    """Add an item of the input to the messages: to the assistant's last one, if it goes on with it."""
-    message = _message_in(item, reading)
-    if messages and _joins(messages[-1], message):
-        messages[-1] = _joined(messages[-1], message)
-    else:
-        messages.append(message)
-
-
 def _text_in(content: Any, reading: Reading) -> str:
     """The text of content that is one text, or parts of text; a refusal is said in words as well."""
     if isinstance(content, str):
         return content
-    return "".join(_part_in(part, reading) for part in reading.objects(content, "text, or parts of text"))
+    texts = []
+    for part in reading.objects(content, "text, or parts of text"):
+        kind = part.get("type")
+        if kind not in (*_TEXTS, "refusal"):
+            raise reading.junk(f"parts of text, not {excerpt(kind)}")
+        texts.append(reading.text(part.get("refusal" if kind == "refusal" else "text")))
+    return "".join(texts)
 
 
 def _call_in(item: dict[str, Any], reading: Reading) -> dict[str, Any]:
@@ -217,9 +196,7 @@ def _reasoned(reasoning: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _reasoning_of(message: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The reasoning that led to a message."""
-    extra = message.get("extra_content")
-    own = extra.get("openai") if isinstance(extra, dict) else None
-    items = own.get("reasoning") if isinstance(own, dict) else None
+    items = extra(message, "openai", "reasoning")
     found = items if isinstance(items, list) else []
     return [item for item in found if isinstance(item, dict) and item.get("type") == "reasoning"]
 
@@ -237,40 +214,17 @@ def _joined(before: Message, message: Message) -> Message:
     return {**reply_message(before["content"] or message["content"], calls), **_reasoned(reasoning)}
 
 
-def _call(call: dict[str, Any]) -> dict[str, Any]:
-    own = {"call_id": call["id"]} if "id" in call else {}
-    return {"type": "function_call", **own, **call["function"]}
-
-
 def _message_in(item: dict[str, Any], reading: Reading) -> Message:
     match item.get("type", "message"):
         case "message" if item.get("role") in ("system", "developer", "user", "assistant"):
             text = _text_in(item.get("content"), reading)
-            return reply_message(text, []) if item["role"] == "assistant" else _said(item["role"], text)
+            said = {"role": item["role"], "content": text}
+            return reply_message(text, []) if item["role"] == "assistant" else said
         case "function_call":
             return reply_message(None, [_call_in(item, reading)])
         case "function_call_output":
             id = reading.text(item.get("call_id"), "each output with a call_id")
-            return {**_said("tool", _text_in(item.get("output"), reading)), "tool_call_id": id}
+            return {"role": "tool", "content": _text_in(item.get("output"), reading), "tool_call_id": id}
         case "reasoning":
             return {**reply_message(None, []), **_reasoned([item])}
     raise reading.junk(f"messages and function calls, not {excerpt(item.get('type'))}")
-
-
-def _said(role: str, text: str) -> Message:
-    return {"role": role, "content": text}
-
-
-def _part_in(part: dict[str, Any], reading: Reading) -> str:
-    kind = part.get("type")
-    if kind == "refusal":
-        return reading.text(part.get("refusal"))
-    if kind not in _TEXTS:
-        raise reading.junk(f"parts of text, not {excerpt(kind)}")
-    return reading.text(part.get("text"))
-
-
-#: The format as plain functions: `from zoolab.wire.responses import to_body`.
-FORMAT = Responses()
-normalise, to_body, from_body = FORMAT.normalise, FORMAT.to_body, FORMAT.from_body
-normalise_reply, to_response, from_response = FORMAT.normalise_reply, FORMAT.to_response, FORMAT.from_response

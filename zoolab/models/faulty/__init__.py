@@ -1,12 +1,7 @@
 """Faults on purpose: a model, its endpoint and its tools misbehave, and the trace says where.
 
->>> for kind in FAULTS.values():
-...     print(kind)
-poisoned_description: a tool's description gives the model orders -> no error
-...
+>>> print(FAULTS["trailing_comma"])
 trailing_comma: a comma before the closing brace -> invalid_json
-...
-number_key_result: a key that is a number -> execution_failed
 
 kinds.py      what can be broken, the error that a walk should meet it with, and what is broken here
 replies.py    a whole reply, or a call in it

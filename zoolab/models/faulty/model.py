@@ -2,102 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 from zoolab.errors import ModelError
 from zoolab.faults import Fault, marked
 from zoolab.jsontext import encode
 from zoolab.loop.about import about
 from zoolab.models.assembly import completion_of
-from zoolab.models.faulty.kinds import FAULTS, check_count, make_plan
+from zoolab.models.faulty.kinds import FAULTS, SECRET, check_count, make_plan
 from zoolab.models.faulty.replies import Asked, break_reply, repeat_call
 from zoolab.models.faulty.tools import FaultyTool, Pace, defined_faults, original_of, rebuilt
 from zoolab.models.openai import OpenAIModel
-from zoolab.models.request_keys import RequestNames
+from zoolab.models.request_keys import name_without_ids
 from zoolab.models.transport import chunks_of, client_answered_by
 from zoolab.records import Model, Reply, Request
 from zoolab.tools import ToolRegistry
 
-if TYPE_CHECKING:
-    import openai
-
 #: Seconds that a refused client is asked to wait before it tries again.
 RETRY_AFTER = 0.05
-_URL = "http://faulty.invalid/v1"
 _SAYS = {
-    401: "Incorrect API key provided: sk-proj-zoolab0000example0000opens0000nothing",
+    401: f"Incorrect API key provided: {SECRET}",
     429: "Too many requests: this endpoint is busy",
     500: "The server had an error",
 }
-_WELL: dict[str, Any] = {"choices": [{"message": {"role": "assistant", "content": ""}}]}
-
-
-def refuse(model: Model, request: Request, status: int, attempts: int) -> int:
-    """Answer the client's first attempts with a status; the number of attempts that it took to get through.
-
-    The client is as patient as the one of `model`, if that has one; else it tries once.
-
-    Raises:
-        ModelError: The client gave up, as it does with a real endpoint.
-
-    >>> from zoolab.models.scripted import Scripted
-    >>> refuse(Scripted([]), Request([{"role": "user", "content": "Hi"}]), 500, 1)
-    Traceback (most recent call last):
-    zoolab.errors.ModelError: http://faulty.invalid/v1/ answered 500: The server had an error
-    """
-    tried = 0
-
-    def respond(http: Any) -> Any:
-        nonlocal tried
-        tried += 1
-        if tried > attempts:
-            return http.Response(200, json=_WELL)
-        said = {"error": {"message": _SAYS[status], "code": status}}
-        return http.Response(status, json=said, headers={"retry-after": str(RETRY_AFTER)})
-
-    OpenAIModel("faulty", _client(respond, model))(request)
-    return tried
-
-
-def drop(model: Model, request: Request, reply: Reply) -> int:
-    """Send half of the reply as a stream, and drop the connection; no client tries this again.
-
-    Raises:
-        ModelError: As with a real endpoint.
-
-    >>> from zoolab.models.scripted import Scripted
-    >>> request = Request([{"role": "user", "content": "Hi"}])
-    >>> drop(Scripted([]), request, Reply({"role": "assistant", "content": "Hello"}))
-    Traceback (most recent call last):
-    zoolab.errors.ModelError: ...http://faulty.invalid/v1/...
-    """
-    events = [f"data: {encode(chunk)}\n\n".encode() for chunk in chunks_of(completion_of(reply))]
-
-    def respond(http: Any) -> Any:
-        class Dropped(http.SyncByteStream):  # type: ignore[misc]
-            def __iter__(self) -> Iterator[bytes]:
-                yield from events[: len(events) // 2]
-                raise http.RemoteProtocolError("peer closed connection without sending complete message body")
-
-        return http.Response(200, headers={"content-type": "text/event-stream"}, stream=Dropped())
-
-    OpenAIModel("faulty", _client(respond, model), stream=True)(request)
-    return 1
-
-
-def _client(respond: Callable[[Any], Any], model: Model) -> openai.OpenAI:
-    """A client whose requests are answered here, and which is otherwise like the one of the model."""
-    own: Any = about(model).client
-    return client_answered_by(
-        lambda http, _request: respond(http),
-        getattr(own, "base_url", _URL),
-        getattr(own, "max_retries", 0),
-    )
-
-
 _REQUEST = tuple(name for name, kind in FAULTS.items() if kind.stage == "request")
 
 
@@ -112,8 +41,9 @@ class Faulty:
         model: The model that is asked.
         faults: Names of faults, which happen wherever they can, or a mapping from names to rates 0..1.
         seed: Another seed breaks other things, where there is a choice.
-        times: How often a fault may happen after each question of the user, at most; a fault of a tool,
-            how often in the same call. None for as often as it likes.
+        times: A fault of the endpoint or of a reply happens in the first so many replies after a question of
+            the user, and as often in one of them at most; a fault of a tool, in the first so many runs of
+            the same call. None for as often as it likes.
         attempts: How many attempts of the client are refused by http_429 and the like. A model with a
             client that tries again, as that of `OpenAIModel` does, gets over a few.
         slow_seconds: How much longer a slow tool takes.
@@ -152,34 +82,19 @@ class Faulty:
         self.plan = make_plan(faults, seed, times)
         self.attempts = check_count("attempts", attempts)
         self._pace = Pace(slow_seconds, hang_seconds)
-        self._names = RequestNames()
-
-    @property
-    def model(self) -> str:
-        """The name of the model that is asked."""
-        return about(self.inner).name
-
-    @property
-    def who(self) -> str:
-        """Who answers, for a recording."""
-        return f"{about(self.inner).who}, with injected faults"
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The settings of every request."""
-        return about(self.inner).settings
-
-    @property
-    def calls(self) -> Literal["native", "text", "auto"]:
-        """Where the model's calls are."""
-        return about(self.inner).calls
+        said = about(model)
+        self.model, self.settings, self.calls = said.name, said.settings, said.calls
+        #: Who answers, for a recording.
+        self.who = f"{said.who}, with injected faults"
 
     def __call__(self, request: Request) -> Reply:
-        asked = Asked.of(request, self._names.of(request))
-        in_text = self.calls == "text"
+        asked = Asked.of(request, name_without_ids(request))
         passed = self._reach(asked)
-        again = repeat_call(asked, in_text) if self._wants("same_call", asked, len(asked.turns) - 1) else None
-        reply = again or break_reply(self.inner(request), asked, self.plan, in_text)
+        # The reply that is repeated is the one before this: it does not count.
+        may_repeat = self.plan.allows(len(asked.turns) - 1)
+        repeats = may_repeat and bool(self.plan.ranked(["same_call"], asked.key))
+        again = repeat_call(asked) if repeats else None
+        reply = again or break_reply(self.inner(request), asked, self.plan, self.calls == "text")
         marks = (*passed, *(() if asked.turns else defined_faults(_told(request))))
         return replace(reply, faults=(*marks, *reply.faults)) if marks else reply
 
@@ -200,27 +115,57 @@ class Faulty:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _wants(self, name: str, asked: Asked, before: int) -> bool:
-        return self.plan.allows(before) and bool(self.plan.ranked([name], asked.key))
-
     def _reach(self, asked: Asked) -> tuple[Fault, ...]:
         """Get through to the model, or raise the endpoint's error; the mark of what was overcome."""
         wanted = self.plan.ranked(_REQUEST, asked.key) if self.plan.allows(len(asked.turns)) else []
         if not wanted:
             return ()
         fault = Fault(wanted[0], "the request", step="request")
-        meet = self._endpoint(fault.name, asked.request)
+        # A stream that drops is that of a reply, so the model is asked.
+        reply = self.inner(asked.request) if fault.name == "dropped_stream" else None
         try:
-            tried = meet()
+            tried = self._ask_endpoint(fault.name, asked.request, reply)
         except ModelError as error:
             raise marked(error, replace(fault, after=error.what)) from None
         return (replace(fault, after=f"answered at attempt {tried}"),)
 
-    def _endpoint(self, name: str, request: Request) -> Callable[[], int]:
-        """What the client is to meet; a stream that drops is that of a reply, so the model is asked."""
-        if name == "dropped_stream":
-            return partial(drop, self.inner, request, self.inner(request))
-        return partial(refuse, self.inner, request, int(name.removeprefix("http_")), self.attempts)
+    def _ask_endpoint(self, fault: str, request: Request, reply: Reply | None) -> int:
+        """Have a client meet the fault; the number of attempts that it took to get through.
+
+        The client is as patient as the one of the model, if that has one; else it tries once. Raises the
+        `ModelError` that a real endpoint leads to.
+        """
+        tried = 0
+
+        def respond(http: Any, _request: Any) -> Any:
+            nonlocal tried
+            tried += 1
+            if reply is not None:
+                events = {"content-type": "text/event-stream"}
+                return http.Response(200, headers=events, stream=_half_of(reply, http))
+            if tried > self.attempts:
+                return http.Response(200, json=completion_of(Reply({"role": "assistant", "content": ""})))
+            status = int(fault.removeprefix("http_"))
+            said = {"error": {"message": _SAYS[status], "code": status}}
+            return http.Response(status, json=said, headers={"retry-after": str(RETRY_AFTER)})
+
+        own = about(self.inner).client
+        url, retries = getattr(own, "base_url", "http://faulty.invalid/v1"), getattr(own, "max_retries", 0)
+        client = client_answered_by(respond, url, retries)
+        OpenAIModel("faulty", client, stream=reply is not None)(request)
+        return tried
+
+
+def _half_of(reply: Reply, http: Any) -> Any:
+    """A reply as a stream whose connection drops halfway; no client tries this again."""
+    events = [f"data: {encode(chunk)}\n\n".encode() for chunk in chunks_of(completion_of(reply))]
+
+    class Dropped(http.SyncByteStream):  # type: ignore[misc]
+        def __iter__(self) -> Iterator[bytes]:
+            yield from events[: len(events) // 2]
+            raise http.RemoteProtocolError("peer closed connection without sending complete message body")
+
+    return Dropped()
 
 
 def _told(request: Request) -> dict[str, str]:
