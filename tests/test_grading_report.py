@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 from sums import HALF, RIGHT, make_class, make_lab
 
 from zoolab.grading.classes import grade_class
-from zoolab.grading.gradebook import ClassGrades, Kept, Row, Store, file_name
+from zoolab.grading.gradebook import ClassGrades, Kept, NotGraded, Row, Store, Terms, file_name
 from zoolab.grading.judge import CaseGrade, Grade
 from zoolab.grading.labs import Case, Lab
-from zoolab.grading.onworker import NotGraded, Terms
 from zoolab.grading.report import class_page, grades_csv, page_name, points, student_page, write_report
 
 HOSTILE = "</style><script>alert(1)</script><img src=x onerror=alert(1)>\" ' & \x1b[2J\x00\u202e`"
