@@ -18,7 +18,6 @@ WITHOUT_EXAMPLE = {
     "zoolab.datasets.berkeley.bfcl_functions",
     "zoolab.datasets.berkeley.fetch_bfcl",
     "zoolab.models.wheels.download_wheel",
-    "zoolab.grading.notebooks.main",
 }
 INTERNAL = ("zoolab.commands.", "zoolab.__main__")
 
