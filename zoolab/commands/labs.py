@@ -70,10 +70,10 @@ def _add_status(actions: Actions) -> None:
 
 
 def _status(options: argparse.Namespace) -> int:
-    from zoolab.grading.status import status_lines, status_of
+    from zoolab.grading.status import status_of
 
     status = status_of(options.folder)
-    lines = [json.dumps(status.as_json(), indent=2)] if options.json else status_lines(status)
+    lines = [json.dumps(status.as_json(), indent=2)] if options.json else status.lines()
     for line in lines:
         print(line)
     return 0 if status.done else 1
