@@ -83,7 +83,7 @@ class Checked:
     def _repr_html_(self) -> str:
         rows = []
         for case in self.grade.cases:
-            asks = prose(visible(case.asks))
+            asks: str = prose(visible(case.asks))
             for by, text in (("What happened", case.happened), ("Hint", case.hint)):
                 asks += f"<br><b>{by}:</b> {prose(visible(text))}" if text else ""
             went = "✓ passed" if case.passed else "✗ failed"

@@ -66,8 +66,8 @@ def _remarks(grades: ClassGrades) -> Iterator[Html]:
         yield _list("No points, for one reason", told)
     if same := grades.same():
         copies: list[str] = []
-        for first, *others in same:
-            copies.append(join(_link(first), *(part for row in others for part in (", ", _link(row)))))
+        for first, *rest in same:
+            copies.append(join(_link(first), *(part for row in rest for part in (", ", _link(row)))))
         yield _list("The same code to the letter", copies)
     if grades.failed:
         yield _list("Could not be graded", [f"{each.name}: {each.why}" for each in grades.failed])

@@ -177,8 +177,8 @@ def status_of(folder: Path | None = None) -> Status:
         raise InvalidInput(f"no folder {folder}", expected="a folder with your notebooks")
     standing: dict[Point, Standing] = {}
     for lab in labs:
-        points = [point for point in (*POINTS, *TROUBLES) if point.lab == lab]
-        standing |= {each.point: each for each in _played(lab, submission_in(folder, lab), points)}
+        decided = [point for point in (*POINTS, *TROUBLES) if point.lab == lab]
+        standing |= {each.point: each for each in _played(lab, submission_in(folder, lab), decided)}
     points, troubles = (tuple(standing[point] for point in which) for which in (POINTS, TROUBLES))
     return Status(folder.resolve(), points, troubles)
 
