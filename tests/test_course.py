@@ -16,7 +16,7 @@ from typing import Any
 import jupytext
 import pytest
 
-from zoolab.grading import notebooks
+from tools import notebooks
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "notebooks"

@@ -15,7 +15,6 @@ import zoolab
 # What a command does is shown by the command line's own tests; a download needs a network.
 WITHOUT_EXAMPLE = {
     "zoolab.commands.cli.main",
-    "zoolab.grading.notebooks.main",
 }
 INTERNAL = ("zoolab.commands.", "zoolab.__main__")
 

@@ -25,7 +25,7 @@ from zoolab.errors import InvalidInput
 from zoolab.grading import Callback, Frame, Lab, Student, Wrong, case, grade_cells
 from zoolab.grading.channel import MAX_TOTAL, Channel, Gone, Late
 from zoolab.grading.filesystem import places_for
-from zoolab.grading.isolation import Forking, Isolation, Plain, in_kernel, plan_for, shut_in
+from zoolab.grading.isolation import Forking, Isolation, Plain, plan_for, shut_in
 from zoolab.grading.waiting import MAX_MEMORY, PATIENCE, Use, Wait
 from zoolab.grading.worker.jail import FORK, LANDLOCK, NAMESPACES
 from zoolab.grading.worker.linux import Refusals
@@ -591,7 +591,7 @@ def test_a_real_kernel_runs_the_cells_shut_in_as_well():
         "import os\ndef f(ask): return [ask(20), x, os.path.exists('/home'), os.getuid()]",
     ]
     pytest.importorskip("nbclient")
-    with in_kernel(lab) as isolation:
+    with shut_in(lab, kernel=True) as isolation:
         try:
             assert isolation.missing == ()
         except InvalidInput:

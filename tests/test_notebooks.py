@@ -17,8 +17,8 @@ from IPython.core.interactiveshell import InteractiveShell
 from nbclient import NotebookClient
 from traitlets.config import Config
 
+from tools import notebooks
 from zoolab.errors import InvalidInput
-from zoolab.grading import notebooks
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 SOURCES = notebooks.sources(FOLDER) if FOLDER.is_dir() else []
@@ -87,10 +87,8 @@ def test_the_first_notebook_is_there():
 @each_notebook
 def test_built_from_its_source(source: Path):
     built = source.with_suffix(".ipynb")
-    assert built.is_file(), "run: python -m zoolab.grading.notebooks"
-    assert built.read_text(encoding="utf-8") == notebooks.render(source), (
-        "run: python -m zoolab.grading.notebooks"
-    )
+    assert built.is_file(), "run: python -m tools.notebooks"
+    assert built.read_text(encoding="utf-8") == notebooks.render(source), "run: python -m tools.notebooks"
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.ipynb")), ids=lambda path: path.stem)
@@ -172,5 +170,5 @@ def test_a_missing_folder_is_named(tmp_path: Path, capsys: pytest.CaptureFixture
 
 def test_the_import_needs_no_dev_extra():
     heavy = {"jupytext", "nbformat"}
-    code = f"import sys, zoolab.grading.notebooks; sys.exit(bool({heavy!r} & set(sys.modules)))"
+    code = f"import sys, tools.notebooks; sys.exit(bool({heavy!r} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

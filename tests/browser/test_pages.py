@@ -12,7 +12,7 @@ from looking import shots, watched_page
 from nbclient import NotebookClient
 from nbconvert import HTMLExporter
 
-from zoolab.grading import notebooks
+from tools import notebooks
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
 SOURCES = notebooks.sources(FOLDER)

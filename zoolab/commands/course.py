@@ -18,7 +18,7 @@ from zoolab.errors import InvalidInput
 from zoolab.grading import lab_names, load_lab
 from zoolab.grading.building import build_labs
 from zoolab.grading.export import export_labs
-from zoolab.grading.status import status_lines, status_of
+from zoolab.grading.status import status_of
 
 FIRST = Path("notebooks", "00-can-it-call-tools.ipynb")
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -93,7 +93,7 @@ def labs(options: argparse.Namespace) -> int:
     match options.action:
         case "status":
             status = status_of(options.folder)
-            print(json.dumps(status.as_json(), indent=2) if options.json else "\n".join(status_lines(status)))
+            print(json.dumps(status.as_json(), indent=2) if options.json else "\n".join(status.lines()))
             return 0 if status.done else 1
         case "build":
             stale = build_labs(options.labs, options.check)

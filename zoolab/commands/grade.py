@@ -16,9 +16,8 @@ from rich.progress import Progress as Bars
 from zoolab.errors import InvalidInput
 from zoolab.files import write_whole
 from zoolab.grading.classes import Progress, grade_class
-from zoolab.grading.gradebook import ClassGrades, Kept
+from zoolab.grading.gradebook import ClassGrades, Kept, NotGraded
 from zoolab.grading.judge import DEFAULT_SEED
-from zoolab.grading.onworker import NotGraded
 from zoolab.grading.report import grades_csv, points, summary, write_report
 from zoolab.jobs import dask_executor
 from zoolab.jsontext import visible

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from importlib import import_module
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from typing import Any
 
 from zoolab.errors import InvalidInput
 from zoolab.grading.labs import folder_of, lab_names
-from zoolab.grading.notebooks import render
 
 BEGIN, END, STUB = "# BEGIN SOLUTION", "# END SOLUTION", "# STUB:"
 YOUR_CODE = "...  # your code"
+METADATA = {
+    "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
 
 
 def build_labs(names: Iterable[str] = (), check: bool = False) -> list[Path]:
@@ -20,13 +24,15 @@ def build_labs(names: Iterable[str] = (), check: bool = False) -> list[Path]:
     A lab is named, or is a folder of your own with a `cases.py` and a `master.py`. With `check=True` only
     look. Raises `InvalidInput` for an unknown lab, a master whose marks do not pair, and if jupytext is
     not installed.
-
-    >>> build_labs(["l99"])
-    Traceback (most recent call last):
-    zoolab.errors.InvalidInput: there is no lab 'l99'; expected one of ...
     """
+    files = {path: text for name in names or lab_names() for path, text in built_files(name).items()}
+    return write_stale(files, check)
+
+
+def write_stale(files: dict[Path, str], check: bool = False) -> list[Path]:
+    """Write the files whose text is another one, and return those; with `check=True` only look."""
     stale = []
-    for path, text in (built for name in names or lab_names() for built in built_files(name).items()):
+    for path, text in files.items():
         wanted = text.encode()
         if path.is_file() and path.read_bytes() == wanted:
             continue
@@ -37,11 +43,7 @@ def build_labs(names: Iterable[str] = (), check: bool = False) -> list[Path]:
 
 
 def built_files(name: str) -> dict[Path, str]:
-    """The text of each file that is built for a lab: the student's notebook and the solution.
-
-    >>> [path.name for path in built_files("l5")]
-    ['l5.ipynb', 'solution.ipynb']
-    """
+    """The text of each file that is built for a lab: the student's notebook and the solution."""
     folder = folder_of(name)
     source, notebook = folder / "master.py", folder / f"{folder.name}.ipynb"
     try:
@@ -61,7 +63,14 @@ def for_student(master: str) -> str:
     def f(x):
         ...  # your code
     """
-    return "\n".join(line for part in parts(master) for line in stub(*part))
+    lines: list[str] = []
+    for inside, part in parts(master):
+        if inside:
+            indent = part[0].partition("#")[0]
+            lines += [indent + text for text in stub(part) or [YOUR_CODE]]
+        else:
+            lines += part
+    return "\n".join(lines)
 
 
 def solved(master: str) -> str:
@@ -70,9 +79,7 @@ def solved(master: str) -> str:
     >>> print(solved("# BEGIN SOLUTION\\n# STUB: x = None\\nx = 1\\n# END SOLUTION"))
     x = 1
     """
-    return "\n".join(
-        line for inside, lines in parts(master) for line in lines if not (inside and _is_mark(line))
-    )
+    return "\n".join(line for inside, part in parts(master) for line in (solution(part) if inside else part))
 
 
 def parts(master: str) -> Iterator[tuple[bool, list[str]]]:
@@ -98,34 +105,43 @@ def parts(master: str) -> Iterator[tuple[bool, list[str]]]:
     yield inside, lines
 
 
-def stub(inside: bool, lines: list[str]) -> list[str]:
-    """What the student finds in place of a part of a master.
-
-    >>> stub(True, ["    # BEGIN SOLUTION", "    return 1", "    # END SOLUTION"])
-    ['    ...  # your code']
-    """
-    if not inside:
-        return lines
-    indent = lines[0][: -len(lines[0].lstrip())]
-    stubs = [line.strip().removeprefix(STUB).removeprefix(" ") for line in lines if _is_stub(line)]
-    return [indent + text for text in stubs or [YOUR_CODE]]
+def stub(part: list[str]) -> list[str]:
+    """What the lab itself puts in place of a solution, without its indent; nothing for the usual stub."""
+    marked = [line.strip() for line in part if line.strip().startswith(STUB)]
+    return [line.removeprefix(STUB).removeprefix(" ") for line in marked]
 
 
-def _is_stub(line: str) -> bool:
-    return line.strip().startswith(STUB)
-
-
-def _is_mark(line: str) -> bool:
-    return line.strip() in (BEGIN, END) or _is_stub(line)
+def solution(part: list[str]) -> list[str]:
+    """The lines between the marks of a solution."""
+    return [line for line in part[1:-1] if not line.strip().startswith(STUB)]
 
 
 def rendered(text: str) -> str:
-    """A notebook as Jupyter saves it, from py:percent text.
+    """A notebook as Jupyter saves it, from py:percent text: without outputs, and the same bytes each time.
 
-    >>> '"cells"' in rendered("# %%\\nx = 1\\n")
-    True
+    Raises `InvalidInput` if jupytext is not installed.
+
+    >>> import json
+    >>> markdown, code = json.loads(
+    ...     rendered('# %% [markdown]\\n# # Hello\\n\\n# %% tags=["raises-exception"]\\n1 / 0\\n')
+    ... )["cells"]
+    >>> markdown["id"], markdown["source"]
+    ('0', ['# Hello'])
+    >>> code["id"], code["source"], code["metadata"], code["outputs"]
+    ('1', ['1 / 0'], {'tags': ['raises-exception']}, [])
     """
-    with TemporaryDirectory() as folder:
-        source = Path(folder) / "lab.py"
-        source.write_text(text, encoding="utf-8")
-        return render(source)
+    try:
+        jupytext: Any = import_module("jupytext")
+        nbformat: Any = import_module("nbformat")
+    except ImportError as error:
+        wanted, remedy = "what builds notebooks", "run: pip install jupytext"
+        raise InvalidInput(f"{error.name} is not installed", expected=wanted, advice=remedy) from None
+    notebook = jupytext.reads(text, fmt="py:percent")
+    notebook.metadata = nbformat.from_dict(METADATA)
+    notebook.nbformat, notebook.nbformat_minor = 4, 5
+    for index, cell in enumerate(notebook.cells):
+        cell["id"] = str(index)
+        # jupytext's note on blank lines: it would change with the layout of the source.
+        cell.metadata.pop("lines_to_next_cell", None)
+    nbformat.validate(notebook)
+    return str(nbformat.writes(notebook)).rstrip("\n") + "\n"

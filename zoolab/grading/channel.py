@@ -76,7 +76,13 @@ class Channel:
         self._await(_LENGTH.size + length, until)
         data = self._came[_LENGTH.size : _LENGTH.size + length]
         del self._came[: _LENGTH.size + length]
-        return _parsed(data)
+        try:
+            message = parse_json(data.decode())
+        except (NotStrictJSON, UnicodeDecodeError) as error:
+            raise Gone("sends what is not JSON") from error
+        if not isinstance(message, dict):
+            raise Gone("sends JSON that is not a message")
+        return message
 
     def ended(self) -> bool:
         """Whether the other side has closed its end; what it sent before does not matter any more."""
@@ -104,13 +110,3 @@ class Channel:
             self.received += len(part)
             if self.received > MAX_TOTAL:
                 raise Gone(f"sends more than {MAX_TOTAL:,} bytes")
-
-
-def _parsed(data: bytearray) -> dict[str, Any]:
-    try:
-        message = parse_json(data.decode())
-    except (NotStrictJSON, UnicodeDecodeError) as error:
-        raise Gone("sends what is not JSON") from error
-    if not isinstance(message, dict):
-        raise Gone("sends JSON that is not a message")
-    return message

@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from html import escape
 from pathlib import Path
@@ -46,28 +46,52 @@ class Checked:
         """The cases that did not pass."""
         return tuple(case for case in self.grade.cases if not case.passed)
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was odd, if something failed, and what this system cannot keep the code from."""
+        missing = ", ".join(self.grade.missing)
+        here = f"This computer cannot keep your code from: {missing}. It is your own, so that is fine."
+        return (*(self.grade.notes if self.failed else ()), *((here,) if missing else ()))
+
     def inspect(self, case: str | None = None) -> Any:
         """The inspector on the walk of a failing case, by default the first; None without one."""
-        walks = [found for found in self.failed if found.walk and case in (None, found.name)]
-        if not walks:
+        found = next((each for each in self.failed if each.walk and case in (None, each.name)), None)
+        if found is None:
             return None
         from zoolab.runs import inspect
 
         try:
-            return inspect(read_conversation(walks[0].walk, meta={"agent": f"your loop in {walks[0].name}"}))
+            return inspect(read_conversation(found.walk, meta={"agent": f"your loop in {found.name}"}))
         except ZoolabError:
             return None  # the student's code may have said something that is not a conversation
 
+    def _head(self) -> str:
+        grade = self.grade
+        points = f"{grade.points:g} of {grade.out_of:g} points of the public cases"
+        return visible(f"{grade.lab}: {points} ({self.source})")
+
     def __str__(self) -> str:
-        return "\n".join(_lines(self))
+        lines = [self._head()]
+        for case in self.grade.cases:
+            lines.append(f"{'passed' if case.passed else 'FAILED'}  {case.asks}")
+            if not case.passed:
+                lines += [f"        what happened: {case.happened}", f"        hint: {case.hint}"]
+        return "\n".join(visible(line) for line in (*lines, *self.notes))
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        rows = "".join(_row(case) for case in self.grade.cases)
-        head = escape(visible(f"{self.grade.lab}: {_score(self.grade)} ({self.source})"))
+        rows = []
+        for case in self.grade.cases:
+            asks: str = prose(visible(case.asks))
+            for by, text in (("What happened", case.happened), ("Hint", case.hint)):
+                asks += f"<br><b>{by}:</b> {prose(visible(text))}" if text else ""
+            went = "✓ passed" if case.passed else "✗ failed"
+            cells = (went, f"{case.points:g} of {case.out_of:g}", asks)
+            rows.append("".join(f'<td style="{_CELL}">{cell}</td>' for cell in cells))
+        table = "".join(f"<tr>{row}</tr>" for row in rows)
         notes = "".join(f"<p>{escape(visible(note))}</p>" for note in self.notes)
-        return f"<p><b>{head}</b></p><table>{rows}</table>{notes}"
+        return f"<p><b>{escape(self._head())}</b></p><table>{table}</table>{notes}"
 
     def _ipython_display_(self) -> None:
         from IPython import display as shown
@@ -78,15 +102,12 @@ class Checked:
         in_notebook = hasattr(_shell(), "kernel")  # and not in a terminal
         inspector = self.inspect() if in_notebook else None
         if inspector is not None:
-            display({"text/html": _above(self.failed), "text/plain": ""}, raw=True)
+            case = next(found for found in self.failed if found.walk)
+            which = prose(visible(f"The conversation in which your code fell short of: {case.asks}"))
+            happened = prose(visible(case.happened))
+            above = f"<p><b>{which}</b><br>{happened}. It was read from the messages alone.</p>"
+            display({"text/html": above, "text/plain": ""}, raw=True)
             display(inspector)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What was odd, if something failed, and what this system cannot keep the code from."""
-        missing = ", ".join(self.grade.missing)
-        here = f"This computer cannot keep your code from: {missing}. It is your own, so that is fine."
-        return (*(self.grade.notes if self.failed else ()), *((here,) if missing else ()))
 
 
 def check(lab: str, submission: str | Path | None = None) -> Checked:
@@ -155,37 +176,6 @@ def _shell() -> Any:
     return None if interactive is None else interactive.get_ipython()
 
 
-def _score(grade: Grade) -> str:
-    return f"{grade.points:g} of {grade.out_of:g} points of the public cases"
-
-
-def _lines(checked: Checked) -> list[str]:
-    lines = [f"{checked.grade.lab}: {_score(checked.grade)} ({checked.source})"]
-    for case in checked.grade.cases:
-        lines.append(f"{'passed' if case.passed else 'FAILED'}  {case.asks}")
-        if not case.passed:
-            lines += [f"        what happened: {case.happened}", f"        hint: {case.hint}"]
-    return [visible(line) for line in (*lines, *checked.notes)]
-
-
-def _above(failed: Sequence[CaseGrade]) -> str:
-    """What the inspector below shows, and what it cannot know."""
-    case = next(found for found in failed if found.walk)
-    which = prose(visible(f"The conversation in which your code fell short of: {case.asks}"))
-    return f"<p><b>{which}</b><br>{prose(visible(case.happened))}. It was read from the messages alone.</p>"
-
-
-def _row(case: CaseGrade) -> str:
-    told = _told("What happened", case.happened) + _told("Hint", case.hint)
-    points = f"{case.points:g} of {case.out_of:g}"
-    cells = ("✓ passed" if case.passed else "✗ failed", points, prose(visible(case.asks)) + told)
-    return "<tr>" + "".join(f'<td style="{_CELL}">{cell}</td>' for cell in cells) + "</tr>"
-
-
-def _told(by: str, text: str) -> str:
-    return f"<br><b>{by}:</b> {prose(visible(text))}" if text else ""
-
-
 def passes(lab: str, case: str, names: dict[str, Any]) -> bool:
     """Play one public case of a lab against the functions in `names`, say `globals()`; True if it passes.
 
@@ -207,7 +197,7 @@ def passes(lab: str, case: str, names: dict[str, Any]) -> bool:
     if case not in public:
         raise InvalidInput(f"{lab} has no public case {case!r}", expected=f"one of {', '.join(public)}")
     chosen = public[case]
-    student = Student(lambda: _Thread.serving(names), found.seconds)
+    student = Student(lambda: _Thread(names), found.seconds)
     try:
         chosen.check(student, Random(f"{DEFAULT_SEED}/here/{case}"))
     except Wrong as wrong:
@@ -221,19 +211,20 @@ def passes(lab: str, case: str, names: dict[str, Any]) -> bool:
     raise AssertionError(f"{chosen.asks}\nWhat happened: {happened}\nHint: {chosen.hint}")
 
 
-@dataclass(slots=True)
 class _Thread:
-    """A thread in place of a student's process. It cannot be killed."""
+    """A thread in place of a student's process: it serves these names, and cannot be killed."""
 
-    channel: Channel
-    printed: str = field(default="", init=False)
+    printed = ""
 
-    @classmethod
-    def serving(cls, names: dict[str, Any]) -> _Thread:
-        """A thread that serves these names until the channel is closed."""
+    def __init__(self, names: dict[str, Any]) -> None:
         here, there = socket.socketpair()
-        threading.Thread(target=_serve_names, args=(there, names), daemon=True).start()
-        return cls(Channel(here))
+        self.channel = Channel(here)
+
+        def run() -> None:
+            with there, suppress(SystemExit):  # raised once the channel is closed
+                serve(there, Notebook(names))
+
+        threading.Thread(target=run, daemon=True).start()
 
     def ended(self) -> str:
         """Close the channel, which ends the thread once its call is over."""
@@ -242,8 +233,3 @@ class _Thread:
 
     def used(self) -> None:
         """Not known: it is this process."""
-
-
-def _serve_names(connection: socket.socket, names: dict[str, Any]) -> None:
-    with connection, suppress(SystemExit):  # raised once the channel is closed
-        serve(connection, Notebook(names))

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import sleep
 
 from zoolab.errors import InvalidInput
-from zoolab.grading.gradebook import ClassGrades, Kept, Store
+from zoolab.grading.gradebook import ClassGrades, Kept, NotGraded, Store, Terms
 from zoolab.grading.judge import DEFAULT_SEED
 from zoolab.grading.labs import Lab, lab_version, load_lab, place_of
-from zoolab.grading.onworker import Graded, NotGraded, Terms, content_of, grade_in_process, grade_task
-from zoolab.grading.submissions import Found, Handed, Submission, find_submissions, hand_in
+from zoolab.grading.onworker import grade_task
+from zoolab.grading.submissions import Handed, Submission, find_submissions, hand_in
 from zoolab.jobs import Jobs, Lost, Workers
 
 # Seconds until a submission that somebody else grades is looked at again.
 _LATER = 0.05
 # Of what was passed over, so many are named where nothing else is there.
 _NAMED = 4
-# Seconds that a process has to end what it holds once nobody waits for it.
-_GRACE = 5.0
 # A submission that has ended a worker this often, with no other beside it, is given up.
 _TRIES = 3
 
@@ -89,26 +86,21 @@ def grade_class(
         )
     temporary = TemporaryDirectory(prefix="zoolab-grades-") if folder is None else None
     store = Store(Path(temporary.name if temporary else folder or ""))
-    run = _Run(load_lab(place), terms, store, found, again, watch)
-    run.start(executor, jobs, at_once)
-    return run.book(temporary)
+    run = _Run(load_lab(place), terms, store, found.submissions, again, watch)
+    run.start(Workers(executor or "processes", jobs), at_once)
+    names = frozenset(each.name for each in found.submissions)
+    failed = tuple(sorted(run.failed, key=lambda each: each.name))
+    skipped, before = found.skipped, run.before
+    grades = ClassGrades(run.lab, terms, (), store, failed, skipped, before, names, temporary=temporary)
+    return grades.up_to_date()
 
 
 def grade_all(
-    workers: Workers, terms: Terms, handed: Iterable[Handed], at_once: int | None = None, *, own: bool = False
-) -> Iterator[Graded | NotGraded]:
-    """Results in the order in which they come; at most `at_once` submissions are in memory.
-
-    `own` says that the workers are processes that this grader started.
-
-    >>> terms, handed = Terms("l3", lab_version("l3"), "seed"), [Handed("a.py", ".py", b"x = 1")]
-    >>> with Workers("threads", 1) as workers:
-    ...     [found.grade.points for found in grade_all(workers, terms, handed, 2)]
-    [0]
-    """
-    task = grade_in_process if own else grade_task
-    jobs: Jobs[Handed, Graded | NotGraded] = Jobs(
-        workers, lambda batch: workers.submit(task, terms, batch[0]), tries=_TRIES, window=at_once
+    workers: Workers, terms: Terms, handed: Iterable[Handed], at_once: int | None = None
+) -> Iterator[Kept | NotGraded]:
+    """Results in the order in which they come; at most `at_once` submissions are in memory."""
+    jobs: Jobs[Handed, Kept | NotGraded] = Jobs(
+        workers, lambda batch: workers.submit(grade_task, terms, batch[0]), tries=_TRIES, window=at_once
     )
     for found in jobs.run(handed):
         if isinstance(found, Lost):
@@ -125,48 +117,44 @@ class _Run:
     lab: Lab
     terms: Terms
     store: Store
-    found: Found
+    submissions: tuple[Submission, ...]
     again: bool
     watch: Watch | None
     before: int = 0
     done: int = 0
     failed: list[NotGraded] = field(default_factory=list)
 
-    def start(self, executor: Executor | None, jobs: int | None, at_once: int | None) -> None:
+    def start(self, workers: Workers, at_once: int | None) -> None:
         """Grade what is not graded yet; last of all what another grader has begun."""
-        _check_owner(self.store, self.lab)
-        with ExitStack() as stack:
-            stack.enter_context(self.store.claims())
-            workers = stack.enter_context(Workers(executor or "processes", jobs, grace=_GRACE))
+        for kept in self.store.all():
+            if kept.grade.lab != self.lab.name:
+                raise InvalidInput(
+                    f"{self.store.folder} has the grades of {kept.grade.lab}",
+                    advice=f"choose another folder for {self.lab.name}",
+                )
+        with self.store.claims(), workers:
             busy: list[Submission] = []
-            own = executor is None
-            self._grade(grade_all(workers, self.terms, self._claimed(busy), at_once, own=own))
+            self._keep(grade_all(workers, self.terms, self._claimed(busy), at_once))
             # One at a time: a grader that waits for another one holds nothing that the other may wait for.
-            self._grade(grade_all(workers, self.terms, self._waited_for(busy), 1, own=own))
+            self._keep(grade_all(workers, self.terms, self._waited_for(busy), 1))
 
-    def _grade(self, results: Iterable[Graded | NotGraded]) -> None:
+    def _keep(self, results: Iterable[Kept | NotGraded]) -> None:
         for result in results:
             if isinstance(result, NotGraded):
                 self.failed.append(result)
-                self.store.give_back(result.name)
-                self._tell(result)
             else:
-                self._keep(result)
-
-    def _keep(self, graded: Graded) -> None:
-        kept = Kept.of(self.terms, graded)
-        self.store.save(kept)
-        self.store.give_back(kept.name)
-        self._tell(kept)
+                self.store.save(result)
+            self.store.give_back(result.name)
+            self._tell(result)
 
     def _tell(self, result: Kept | NotGraded) -> None:
         self.done += 1
         if self.watch:
-            self.watch(Progress(result, self.done, len(self.found.submissions)))
+            self.watch(Progress(result, self.done, len(self.submissions)))
 
     def _claimed(self, busy: list[Submission]) -> Iterator[Handed]:
         """What is to be graded, and is now this grader's; `busy` gets what others have begun."""
-        for submission in self.found.submissions:
+        for submission in self.submissions:
             handed = hand_in(submission)
             if self._is_there(handed):
                 continue
@@ -189,27 +177,8 @@ class _Run:
 
     def _is_there(self, handed: Handed) -> bool:
         kept = None if self.again else self.store.find(handed.name)
-        if kept is None or not kept.under(self.terms, self.lab.name) or kept.content != content_of(handed):
+        if kept is None or not kept.under(self.terms, self.lab.name) or kept.content != handed.content:
             return False
         self.before += 1
         self._tell(kept)
         return True
-
-    def book(self, temporary: TemporaryDirectory[str] | None) -> ClassGrades:
-        """The grade book of all that the folder has under these terms."""
-        names = frozenset(each.name for each in self.found.submissions)
-        failed = tuple(sorted(self.failed, key=lambda each: each.name))
-        skipped, before = self.found.skipped, self.before
-        book = ClassGrades(
-            self.lab, self.terms, (), self.store, failed, skipped, before, names, temporary=temporary
-        )
-        return book.up_to_date()
-
-
-def _check_owner(store: Store, lab: Lab) -> None:
-    others = (kept.grade.lab for kept in store.all() if kept.grade.lab != lab.name)
-    other = next(others, None)
-    if other is not None:
-        raise InvalidInput(
-            f"{store.folder} has the grades of {other}", advice=f"choose another folder for {lab.name}"
-        )

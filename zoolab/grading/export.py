@@ -11,7 +11,7 @@ from typing import Any
 
 from zoolab.errors import InvalidInput
 from zoolab.files import write_whole
-from zoolab.grading.building import BEGIN, END, YOUR_CODE, parts, rendered, stub
+from zoolab.grading.building import BEGIN, END, METADATA, parts, rendered, solution, stub
 from zoolab.grading.labs import Case, Lab, lab_names, labs_folder, load_lab
 
 Files = dict[str, str]
@@ -51,10 +51,6 @@ def export_labs(names: Iterable[str], kind: str, out: Path) -> list[Path]:
 
     A file that a teacher has changed is not written over. Raises `InvalidInput` for a notebook that exists
     and differs, for an unknown lab or format, and if the masters or the `dev` extra are not installed.
-
-    >>> export_labs(["l3"], "canvas", Path("out"))
-    Traceback (most recent call last):
-    zoolab.errors.InvalidInput: there is no format 'canvas'; expected one of nbgrader, otter
     """
     if kind not in FORMATS:
         raise InvalidInput(f"there is no format {kind!r}", expected=f"one of {', '.join(FORMATS)}")
@@ -76,15 +72,17 @@ def _is_new(path: Path, text: str) -> bool:
 
 
 def nbgrader_files(name: str) -> Files:
-    """The files of a lab for nbgrader, by their path below the folder of the course.
-
-    >>> list(nbgrader_files("l3"))
-    ['nbgrader_config.py', 'source/l3/l3.ipynb']
-    """
+    """The files of a lab for nbgrader, by their path below the folder of the course."""
     lab = _named_lab(name)
-    cells = [_with_metadata(cell, lab, number) for number, cell in enumerate(_cells(lab, _for_nbgrader))]
-    tests = [_nbgrader_test(lab, case) for case in public_cases(lab)]
-    return {NBGRADER_CONFIG: _NBGRADER, f"source/{name}/{name}.ipynb": _notebook([*cells, *tests])}
+    cells = _cells(lab, _for_nbgrader)
+    for number, cell in enumerate(cells):
+        if BEGIN in "".join(cell["source"]):
+            _tell_nbgrader(cell, f"{name}-{number}", grade=False, solution=True, locked=False)
+    for case in public_cases(lab):
+        cells.append(_new_cell("code", case.name, _test_of(lab, case, "globals()")))
+        about = {"grade": True, "solution": False, "locked": True, "points": case.points}
+        _tell_nbgrader(cells[-1], f"{name}-{case.name}", **about)
+    return {NBGRADER_CONFIG: _NBGRADER, f"source/{name}/{name}.ipynb": _notebook(cells)}
 
 
 def _for_nbgrader(before: str, prompt: list[str], solution: list[str]) -> list[str]:
@@ -92,29 +90,12 @@ def _for_nbgrader(before: str, prompt: list[str], solution: list[str]) -> list[s
     return [*prompt, f"{before}##{BEGIN}", *solution, f"{before}##{END}"]
 
 
-def _with_metadata(cell: Cell, lab: Lab, number: int) -> Cell:
-    if BEGIN not in "".join(cell["source"]):
-        return cell
-    about = _nbgrader_metadata(f"{lab.name}-{number}", grade=False, solution=True, locked=False)
-    return {**cell, "metadata": {**cell["metadata"], "nbgrader": about}}
-
-
-def _nbgrader_test(lab: Lab, case: Case) -> Cell:
-    name, points = f"{lab.name}-{case.name}", case.points
-    about = _nbgrader_metadata(name, grade=True, solution=False, locked=True, points=points)
-    return _new_cell("code", case.name, _test_of(lab, case, "globals()"), nbgrader=about)
-
-
-def _nbgrader_metadata(name: str, **more: Any) -> dict[str, Any]:
-    return {"grade_id": name, "schema_version": 3, "task": False, **more}
+def _tell_nbgrader(cell: Cell, name: str, **about: Any) -> None:
+    cell["metadata"]["nbgrader"] = {"grade_id": name, "schema_version": 3, "task": False, **about}
 
 
 def otter_files(name: str) -> Files:
-    """The files of a lab for otter-grader, by their path below the output folder.
-
-    >>> list(otter_files("l3"))
-    ['l3/l3.ipynb']
-    """
+    """The files of a lab for otter-grader, by their path below the output folder."""
     lab = _named_lab(name)
     cases = public_cases(lab)
     points = sum(case.points for case in cases)
@@ -154,11 +135,7 @@ FORMATS: dict[str, Callable[[str], Files]] = {"nbgrader": nbgrader_files, "otter
 
 
 def public_cases(lab: Lab) -> list[Case]:
-    """The cases that students may see.
-
-    >>> public_cases(load_lab("l3"))[0].name
-    'answers_without_tools'
-    """
+    """The cases that students may see."""
     return [case for case in lab.cases if case.public]
 
 
@@ -181,23 +158,20 @@ def _cells(lab: Lab, marked: Callable[[str, list[str], list[str]], list[str]]) -
         raise InvalidInput(f"{lab.name} has no master: {error.strerror}", advice=advice) from None
     lines: list[str] = []
     for inside, part in parts(master):
-        lines += marked(part[0].partition("#")[0], *_solution(part)) if inside else part
+        if inside:
+            before = part[0].partition("#")[0]
+            lines += marked(before, [before + line for line in stub(part)], solution(part))
+        else:
+            lines += part
     cells: list[Cell] = json.loads(rendered("\n".join(lines)))["cells"]
     last = next((n for n, cell in enumerate(cells) if _CHECK_IT in "".join(cell["source"])), len(cells))
     return [*cells[:last], _new_cell("markdown", "who-decides", NOTE.format(lab=lab.name))]
 
 
-def _solution(lines: list[str]) -> tuple[list[str], list[str]]:
-    """The stub of a solution, empty if it is the usual one, and the lines of the solution itself."""
-    kept = [line for line in lines[1:-1] if not line.strip().startswith("# STUB:")]
-    found = stub(True, lines)
-    return ([] if [line.strip() for line in found] == [YOUR_CODE] else found), kept
-
-
-def _new_cell(kind: str, name: str, text: str, **metadata: Any) -> Cell:
+def _new_cell(kind: str, name: str, text: str) -> Cell:
     """A cell whose id is `name`."""
     code: Cell = {"outputs": [], "execution_count": None} if kind == "code" else {}
-    return {"cell_type": kind, "id": name, "metadata": metadata, "source": text, **code}
+    return {"cell_type": kind, "id": name, "metadata": {}, "source": text, **code}
 
 
 def _test_of(lab: Lab, case: Case, names: str) -> str:
@@ -207,7 +181,5 @@ def _test_of(lab: Lab, case: Case, names: str) -> str:
 
 
 def _notebook(cells: list[Cell]) -> str:
-    spec = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
-    metadata = {"kernelspec": spec, "language_info": {"name": "python"}}
-    book = {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
+    book = {"cells": cells, "metadata": METADATA, "nbformat": 4, "nbformat_minor": 5}
     return json.dumps(book, indent=1, ensure_ascii=False) + "\n"

@@ -17,15 +17,36 @@ from zoolab.errors import InvalidInput, LockHeld
 from zoolab.files import append_text, locked, write_whole
 from zoolab.grading.judge import CaseGrade, Grade
 from zoolab.grading.labs import Lab
-from zoolab.grading.onworker import Graded, NotGraded, Terms
 from zoolab.jsontext import digest, encode_line
 
 FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True)
+class Terms:
+    """What a grade depends on besides the submission: the lab, its version, the seed, how it is run."""
+
+    place: str
+    version: str
+    seed: str
+    faithful: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NotGraded:
+    """A submission that the grader could not grade, and why; it has no points, neither zero nor more."""
+
+    name: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class Kept:
-    """A graded submission as it is kept; equal terms and content would give the same grade again."""
+    """A graded submission as it is kept; equal terms and content would give the same grade again.
+
+    `content` is the hash of the bytes that were graded, `work` that of the code in them, empty if there is
+    none.
+    """
 
     grade: Grade
     version: str
@@ -33,12 +54,6 @@ class Kept:
     content: str
     unreadable: bool
     work: str = ""
-
-    @classmethod
-    def of(cls, terms: Terms, graded: Graded) -> Kept:
-        """A grade with the terms under which it was given."""
-        told = graded.content, graded.unreadable, graded.work
-        return cls(graded.grade, terms.version, terms.faithful, *told)
 
     @property
     def name(self) -> str:
@@ -53,10 +68,12 @@ class Kept:
     def to_dict(self) -> dict[str, Any]:
         """The record as JSON has it, without what the submission printed."""
         grade = self.grade
-        head = {"format": FORMAT, "name": self.name, "lab": grade.lab, "points": grade.points}
         cases = [{key: value for key, value in asdict(case).items() if key != "walk"} for case in grade.cases]
         return {
-            **head,
+            "format": FORMAT,
+            "name": self.name,
+            "lab": grade.lab,
+            "points": grade.points,
             "out_of": grade.out_of,
             "unreadable": self.unreadable,
             "cases": cases,
@@ -102,38 +119,29 @@ class Store:
     _claims: dict[str, ExitStack] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for each in (self._results, self._locks):
+        for name in ("results", ".locks"):
             try:
-                each.mkdir(parents=True, exist_ok=True)
+                (self.folder / name).mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise InvalidInput(
-                    f"cannot make {each}: {error.strerror}", advice="choose another folder"
+                    f"cannot make {self.folder / name}: {error.strerror}", advice="choose another folder"
                 ) from None
-
-    @property
-    def _results(self) -> Path:
-        return self.folder / "results"
-
-    @property
-    def _locks(self) -> Path:
-        return self.folder / ".locks"
 
     def find(self, name: str) -> Kept | None:
         """What is kept of a submission; a file that cannot be read counts for nothing."""
-        return _read(self._results / f"{file_name(name)}.json")
+        return _read(self._result(name))
 
     def save(self, kept: Kept) -> None:
         """Keep a grade, and write down in the journal that it was given."""
         found = kept.to_dict()
-        whole = encode_line({**found, "printed": kept.grade.printed})
-        write_whole(self._results / f"{file_name(kept.name)}.json", [whole])
+        write_whole(self._result(kept.name), [encode_line({**found, "printed": kept.grade.printed})])
         line = {key: found[key] for key in ("name", "points", "out_of", "version", "seed", "content")}
         at = datetime.now(UTC).isoformat(timespec="seconds")
         append_text(self.folder / "journal.jsonl", encode_line({"at": at, **line}) + "\n")
 
     def all(self) -> Iterator[Kept]:
         """Everything that is kept, one by one."""
-        for path in sorted(self._results.glob("*.json")):
+        for path in sorted((self.folder / "results").glob("*.json")):
             kept = _read(path)
             if kept is not None:
                 yield kept
@@ -142,7 +150,7 @@ class Store:
         """Take a submission for this grader; False if another grader that still runs has it."""
         stack = ExitStack()
         try:
-            stack.enter_context(locked(self._locks / file_name(name), seconds=0))
+            stack.enter_context(locked(self.folder / ".locks" / file_name(name), seconds=0))
         except LockHeld:
             return False
         self._claims[name] = stack
@@ -160,6 +168,9 @@ class Store:
         finally:
             for name in list(self._claims):
                 self.give_back(name)
+
+    def _result(self, name: str) -> Path:
+        return self.folder / "results" / f"{file_name(name)}.json"
 
 
 def _read(path: Path) -> Kept | None:
@@ -241,16 +252,14 @@ class ClassGrades:
         What could not be graded has no row, not even that of an earlier version.
         """
         failed = {each.name for each in self.failed}
-        kept_rows = [(kept.name, self._row(kept)) for kept in self.store.all()]
-        rows = [row for name, row in kept_rows if row is not None and name not in failed]
-        left = sum(row is None for _, row in kept_rows)
+        names = [case.name for case in self.lab.cases]
+        rows, left = [], 0
+        for kept in self.store.all():
+            cases = kept.grade.cases
+            if [case.name for case in cases] != names or not kept.under(self.terms, self.lab.name):
+                left += 1
+            elif kept.name not in failed:
+                by_case = tuple(case.points for case in cases)
+                row = kept.name, kept.grade.points, by_case, kept.unreadable, kept.grade.nothing, kept.work
+                rows.append(Row(*row))
         return replace(self, rows=tuple(sorted(rows, key=lambda row: row.name)), left=left)
-
-    def _row(self, kept: Kept) -> Row | None:
-        """None for a grade that was given under other terms."""
-        cases = kept.grade.cases
-        same = [case.name for case in cases] == [case.name for case in self.lab.cases]
-        if not same or not kept.under(self.terms, self.lab.name):
-            return None
-        by_case = tuple(case.points for case in cases)
-        return Row(kept.name, kept.grade.points, by_case, kept.unreadable, kept.grade.nothing, kept.work)

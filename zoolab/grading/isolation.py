@@ -40,14 +40,78 @@ for name, path in (("zoolab", []), ("zoolab.grading", []), ("zoolab.grading.work
     sys.modules[name].__path__ = path
 importlib.import_module("zoolab.grading.worker." + sys.argv.pop(1)).main()
 """
+# A Python that knows nothing of its surroundings, and the folder of what it runs; a module's name follows.
+_PYTHON = (
+    *(sys.executable, "-s", "-P", "-S", "-B", "-X", "utf8", "-c", _BOOT),
+    str(Path(__file__).resolve().parent / "worker"),
+)
+# Sets of text have one order in every run, so that a grade can be had again.
+_ENVIRONMENT = {"PYTHONHASHSEED": "0"}
+
+
+class Isolation(Protocol):
+    """Makes processes for submissions, one at a time; `missing` names the protections that it cannot give."""
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """What a submission is not kept from, in plain words."""
+
+    def start(self) -> Process:
+        """A fresh process that has loaded nothing yet."""
+
+
+@contextmanager
+def shut_in(lab: Lab, kernel: bool = False) -> Iterator[Isolation]:
+    """The strongest isolation that this system has, for the submissions of one lab, in one thread.
+
+    With `kernel=True`, nbclient runs the cells in a real kernel. This is slower, and needs namespaces;
+    raises `InvalidInput` if nbclient or ipykernel is not installed.
+
+    >>> from zoolab.grading import Lab, grade_cells
+    >>> with shut_in(Lab("l0", "Nothing", ())) as isolation:
+    ...     grade_cells(Lab("l0", "Nothing", ()), ["x = 1"], isolation).points
+    0
+    """
+    with closing(_isolation(lab, kernel)) as isolation:
+        yield isolation
+
+
+@contextmanager
+def kept_warm(lab: Lab, kernel: bool = False) -> Iterator[Isolation]:
+    """As `shut_in`, but the worker waits for this thread's next submission of the same lab.
+
+    A submission still gets a fresh process. The worker ends when another lab comes, when an exception is
+    raised meanwhile, and when this thread or process ends.
+    """
+    # A fork of this process must not use its parent's worker.
+    key = lab.name, lab.uses, lab.seconds, kernel, os.getpid()
+    idle, _IDLE.isolation = _IDLE.isolation, None
+    isolation = idle if idle is not None and _IDLE.key == key else _isolation(lab, kernel)
+    idle = None  # one of another lab ends here
+    try:
+        yield isolation
+    except BaseException:
+        isolation.close()
+        raise
+    _IDLE.key, _IDLE.isolation = key, isolation
+
+
+class _Idle(threading.local):
+    """The worker that waits for a thread's next submission."""
+
+    key: object = None
+    isolation: Forking | Plain | None = None
+
+
+_IDLE = _Idle()
+
+
+def _isolation(lab: Lab, kernel: bool) -> Forking | Plain:
+    return Forking(plan_for(lab, kernel)) if kernel or hasattr(os, "fork") else Plain(lab)
 
 
 def plan_for(lab: Lab, kernel: bool = False) -> Plan:
-    """How to build a worker for the submissions of a lab; with `kernel=True`, it runs the cells in a kernel.
-
-    >>> plan_for(Lab("l1", "Define", ("schemas",), uses=("json",))).uses
-    ('json',)
-    """
+    """How to build a worker for the submissions of a lab; with `kernel=True`, for a kernel that runs them."""
     uses = (*KERNEL_USES, *lab.uses) if kernel else tuple(lab.uses)
     places = places_for(uses)
     # The system's own limit on CPU time comes second, after the grader's patience.
@@ -56,12 +120,12 @@ def plan_for(lab: Lab, kernel: bool = False) -> Plan:
     return replace(plan, steps=(NAMESPACES,), task="kernel") if kernel else plan
 
 
-@dataclass(slots=True)
 class Forking:
     """Starts a worker for the first submission, and a new worker if that one has died."""
 
-    plan: Plan
-    _worker: _Worker | None = field(default=None, init=False)
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self._worker: _Worker | None = None
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -71,21 +135,31 @@ class Forking:
     def start(self) -> Forked:
         """A fresh process that has loaded nothing yet."""
         try:
-            return self._running().fork()
+            return self._fork()
         except OSError:
             self.close()
-            return self._running().fork()
+            return self._fork()
 
     def close(self) -> None:
         """End the worker, and with it all that it started."""
         if self._worker is not None:
-            self._worker.close()
+            self._end()
             self._worker = None
 
     def _running(self) -> _Worker:
         if self._worker is None:
-            self._worker = _launched(self.plan)
+            worker = _launched(self.plan)
+            self._end = weakref.finalize(self, worker.close)
+            self._worker = worker
         return self._worker
+
+    def _fork(self) -> Forked:
+        worker = self._running()
+        here, there = socket.socketpair()
+        leash, monitor = socket.socketpair()
+        with there, monitor:
+            socket.send_fds(worker.control, [b"f"], [there.fileno(), monitor.fileno()])
+        return Forked(Channel(here), leash, worker.child.pid, self.plan.bounds.memory)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +167,6 @@ class _Worker:
     control: socket.socket
     child: subprocess.Popen[bytes]
     missing: tuple[str, ...]
-    bounds_memory: int
-
-    def fork(self) -> Forked:
-        here, there = socket.socketpair()
-        leash, monitor = socket.socketpair()
-        with there, monitor:
-            socket.send_fds(self.control, [b"f"], [there.fileno(), monitor.fileno()])
-        return Forked(Channel(here), leash, self.child.pid, self.bounds_memory)
 
     def close(self) -> None:
         self.control.close()
@@ -111,37 +177,28 @@ class _Worker:
             self.child.wait()
 
 
-def worker_command(module: str, *arguments: str) -> list[str]:
-    """The command that runs a module of the worker's, in a Python that knows nothing of its surroundings.
-
-    >>> worker_command("zygote", "3")[-2:]
-    ['zygote', '3']
-    """
-    options = ["-s", "-P", "-S", "-B", "-X", "utf8", "-c", _BOOT]
-    return [sys.executable, *options, str(Path(__file__).resolve().parent / "worker"), module, *arguments]
-
-
-# Sets of text have one order in every run, so that a grade can be had again.
-ENVIRONMENT = {"PYTHONHASHSEED": "0"}
-
-
 def _launched(plan: Plan) -> _Worker:
     """Start a worker and wait until it has imported everything. Raises `InvalidInput` if it cannot."""
     control, there = socket.socketpair()
     quiet = subprocess.DEVNULL
     with there:
         child = subprocess.Popen(
-            worker_command("zygote", str(there.fileno()), json.dumps(asdict(plan))),
+            [*_PYTHON, "zygote", str(there.fileno()), json.dumps(asdict(plan))],
             pass_fds=[there.fileno()],
             stdin=quiet,
             stdout=quiet,
             stderr=quiet,
-            env=ENVIRONMENT,
+            env=_ENVIRONMENT,
             cwd="/",
             start_new_session=True,
         )
     try:
-        report = _first_report(control)
+        control.settimeout(START_SECONDS)
+        try:
+            with control.makefile("rb") as lines:
+                report = dict(json.loads(lines.readline(_MAX_REPORT) or b"{}"))
+        except (OSError, ValueError):
+            report = {}
         if "missing" not in report:
             why = cleaned(report.get("failed", "it ended"))
             raise InvalidInput(f"the worker did not start: {why}", advice="install what the lab uses")
@@ -150,16 +207,7 @@ def _launched(plan: Plan) -> _Worker:
         child.wait()
         control.close()
         raise
-    return _Worker(control, child, tuple(report["missing"]), plan.bounds.memory)
-
-
-def _first_report(control: socket.socket) -> dict[str, Any]:
-    control.settimeout(START_SECONDS)
-    with control.makefile("rb") as lines:
-        try:
-            return dict(json.loads(lines.readline(_MAX_REPORT) or b"{}"))
-        except (OSError, ValueError):
-            return {}
+    return _Worker(control, child, tuple(report["missing"]))
 
 
 @dataclass(slots=True)
@@ -185,7 +233,7 @@ class Forked:
         self.leash.close()
         self.channel.socket.close()
         self.printed = str(report.get("output", ""))
-        return how_it_ended(report, self.bound)
+        return self._in_words(report)
 
     def used(self) -> Use | None:
         """What the worker's descendants use: they are this submission's."""
@@ -204,113 +252,18 @@ class Forked:
         except ValueError:
             return {}
 
-
-def how_it_ended(report: dict[str, Any], bound: int) -> str:
-    """A monitor's report in words.
-
-    >>> how_it_ended({"status": 9, "memory": 0, "cpu": 1.0, "stopped": False}, 1 << 30)
-    'it was killed by signal 9 (SIGKILL)'
-    >>> how_it_ended({"status": 3 << 8, "memory": 0, "cpu": 1.0, "stopped": False}, 1 << 30)
-    'it ended with exit code 3'
-    """
-    if not report or report["stopped"]:
-        return ""
-    code = os.waitstatus_to_exitcode(report["status"])
-    if code >= 0:
-        return f"it ended with exit code {code}"
-    if -code == signal.SIGXCPU:
-        return "it used too much CPU time"
-    if report["memory"] > bound * 0.7:
-        return "it used too much memory"
-    known = -code in set(signal.Signals)
-    return f"it was killed by signal {-code} ({signal.Signals(-code).name if known else 'no name'})"
-
-
-class Isolation(Protocol):
-    """Makes processes for submissions, one at a time; `missing` names the protections that it cannot give."""
-
-    @property
-    def missing(self) -> tuple[str, ...]:
-        """What a submission is not kept from, in plain words."""
-
-    def start(self) -> Process:
-        """A fresh process that has loaded nothing yet."""
-
-
-@contextmanager
-def shut_in(lab: Lab) -> Iterator[Isolation]:
-    """The strongest isolation that this system has, for the submissions of one lab.
-
-    Only one thread may use it.
-
-    >>> from zoolab.grading import Lab, grade_cells
-    >>> with shut_in(Lab("l0", "Nothing", ())) as isolation:
-    ...     grade_cells(Lab("l0", "Nothing", ()), ["x = 1"], isolation).points
-    0
-    """
-    if not hasattr(os, "fork"):
-        yield Plain(lab)
-        return
-    with closing(Forking(plan_for(lab))) as forking:
-        yield forking
-
-
-@contextmanager
-def kept_warm(lab: Lab) -> Iterator[Isolation]:
-    """As `shut_in`, but the worker waits for this thread's next submission of the same lab.
-
-    A submission still gets a fresh process. The worker ends when another lab comes, when an exception is
-    raised meanwhile, and when this thread or process ends.
-
-    >>> from zoolab.grading import Lab, grade_cells
-    >>> with kept_warm(Lab("l0", "Nothing", ())) as isolation:
-    ...     grade_cells(Lab("l0", "Nothing", ()), ["x = 1"], isolation).points
-    0
-    """
-    if not hasattr(os, "fork"):
-        yield Plain(lab)
-        return
-    plan = plan_for(lab)
-    warm, _WARM.idle = _WARM.idle, None
-    # A fork of this process must not use its parent's worker.
-    if warm is None or warm.forking.plan != plan or warm.owner != os.getpid():
-        warm = _Warm(plan)
-    try:
-        yield warm.forking
-    except BaseException:
-        warm.close()
-        raise
-    _WARM.idle = warm
-
-
-class _Warm:
-    """A worker, and the process that started it."""
-
-    def __init__(self, plan: Plan) -> None:
-        self.forking, self.owner = Forking(plan), os.getpid()
-        self.close = weakref.finalize(self, self.forking.close)
-
-
-class _Idle(threading.local):
-    """The worker that waits for a thread's next submission."""
-
-    idle: _Warm | None = None
-
-
-_WARM = _Idle()
-
-
-@contextmanager
-def in_kernel(lab: Lab) -> Iterator[Isolation]:
-    """As `shut_in`, but nbclient runs the cells in a real kernel. This is slower, and needs namespaces.
-
-    Raises `InvalidInput` if nbclient or ipykernel is not installed.
-
-    >>> in_kernel.__name__
-    'in_kernel'
-    """
-    with closing(Forking(plan_for(lab, kernel=True))) as forking:
-        yield forking
+    def _in_words(self, report: dict[str, Any]) -> str:
+        if not report or report["stopped"]:
+            return ""
+        code = os.waitstatus_to_exitcode(report["status"])
+        if code >= 0:
+            return f"it ended with exit code {code}"
+        if -code == signal.SIGXCPU:
+            return "it used too much CPU time"
+        if report["memory"] > self.bound * 0.7:
+            return "it used too much memory"
+        known = -code in set(signal.Signals)
+        return f"it was killed by signal {-code} ({signal.Signals(-code).name if known else 'no name'})"
 
 
 @dataclass(slots=True)
@@ -328,18 +281,24 @@ class Plain:
         here, there = socket.socketpair()
         path = places_for(self.lab.uses).path
         needed = {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}  # by Windows
-        quiet = subprocess.DEVNULL
+        share = getattr(there, "share", None)
         with there:
             child = subprocess.Popen(
-                worker_command("serve", str(there.fileno()), ",".join(self.lab.uses), *path),
-                pass_fds=[] if hasattr(there, "share") else [there.fileno()],
+                [*_PYTHON, "serve", str(there.fileno()), ",".join(self.lab.uses), *path],
+                pass_fds=[] if share else [there.fileno()],
                 stdin=subprocess.PIPE,
-                stdout=quiet,
-                stderr=quiet,
-                env={**ENVIRONMENT, **needed},
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env={**_ENVIRONMENT, **needed},
             )
-            _hand_over(there, child)
+            assert child.stdin is not None
+            # On Windows a socket goes to another process as bytes that describe it.
+            with suppress(OSError), child.stdin as stdin:
+                stdin.write(share(child.pid) if share else b"")
         return PlainProcess(Channel(here), child)
+
+    def close(self) -> None:
+        """Nothing is kept."""
 
 
 @dataclass(slots=True)
@@ -363,11 +322,3 @@ class PlainProcess:
 
     def used(self) -> None:
         """Not known here."""
-
-
-def _hand_over(there: socket.socket, child: subprocess.Popen[bytes]) -> None:
-    """On Windows a socket goes to another process as bytes that describe it."""
-    share = getattr(there, "share", None)
-    assert child.stdin is not None
-    with suppress(OSError), child.stdin as stdin:
-        stdin.write(share(child.pid) if share else b"")

@@ -99,10 +99,9 @@ def grade(
     """
     try:
         cells = read_cells(path)
+        unreadable = "" if cells else f"{path.name} has no code"
     except (InvalidInput, OSError) as error:
         cells, unreadable = [], str(error)
-    else:
-        unreadable = "" if cells else f"{path.name} has no code"
     return grade_cells(lab, cells, isolation, seed, path.name, public, unreadable)
 
 
@@ -126,7 +125,7 @@ def grade_cells(
     loading, missing = _Loading(lab, cells, isolation), isolation.missing
     student = Student(loading.start, lab.seconds)
     try:
-        found = [_grade_case(case, student, seed, name, unreadable) for case in cases]
+        found = [_grade_case(case, student, f"{seed}/{name}", unreadable) for case in cases]
     finally:
         student.stop()
     if loading.broken is not None:
@@ -136,30 +135,24 @@ def grade_cells(
     return Grade(lab.name, name, seed, tuple(found), notes, missing, printed)
 
 
-def _grade_case(case: Case, student: Student, seed: str, name: str, unreadable: str) -> CaseGrade:
-    if unreadable:
-        hint = "Run your notebook from top to bottom, save it, and hand that in."
-        return _lost(case, Wrong(unreadable), hint)
+def _grade_case(case: Case, student: Student, seed: str, unreadable: str) -> CaseGrade:
+    hint = case.hint
     try:
-        case.check(student, random.Random(f"{seed}/{name}/{case.name}"))
+        if unreadable:
+            hint = "Run your notebook from top to bottom, save it, and hand that in."
+            raise Wrong(unreadable)
+        case.check(student, random.Random(f"{seed}/{case.name}"))
     except Wrong as wrong:
-        return _lost(case, wrong, case.hint)
+        happened, walk = cleaned(wrong.happened, MAX_HAPPENED), tuple(wrong.walk or ())
+        return CaseGrade(case.name, case.asks, 0, case.points, case.public, happened, hint, walk)
     except Exception as error:
         student.stop()
-        shapeless = Wrong(f"the result has a form that cannot be judged ({_where(error)})")
-        return _lost(case, shapeless, case.hint)
+        # For the lab's author: the kind and the line, and not the message, which may hold what is hidden.
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{type(error).__name__} at line {last.lineno} of {Path(last.filename).name}"
+        happened = f"the result has a form that cannot be judged ({where})"
+        return CaseGrade(case.name, case.asks, 0, case.points, case.public, happened, hint)
     return CaseGrade(case.name, case.asks, case.points, case.points, case.public)
-
-
-def _lost(case: Case, wrong: Wrong, hint: str) -> CaseGrade:
-    happened, walk = cleaned(wrong.happened, MAX_HAPPENED), tuple(wrong.walk or ())
-    return CaseGrade(case.name, case.asks, 0, case.points, case.public, happened, hint, walk)
-
-
-def _where(error: Exception) -> str:
-    """For the lab's author: the kind and the line, and not the message, which may hold what is hidden."""
-    frames = traceback.extract_tb(error.__traceback__)
-    return f"{type(error).__name__} at line {frames[-1].lineno} of {Path(frames[-1].filename).name}"
 
 
 @dataclass(slots=True)
@@ -179,7 +172,12 @@ class _Loading:
 
     def start(self) -> Process:
         while len(self.deadly) < MAX_DEADLY:
-            process = self._fresh()
+            try:
+                process = self.isolation.start()
+            except (OSError, InvalidInput) as error:
+                # That there is no process is not the submission's doing, and must not cost it a case.
+                self.broken = error
+                raise
             try:
                 loaded = self._load(process)
             except BaseException:  # whoever interrupts it may keep the traceback, and with it the process
@@ -189,14 +187,6 @@ class _Loading:
                 self.noted = True
                 return process
         raise Wrong(f"{MAX_DEADLY} cells of the submission ended its process: {self.notes[-1]}")
-
-    def _fresh(self) -> Process:
-        """A process; that there is none is not the submission's doing, and must not cost it a case."""
-        try:
-            return self.isolation.start()
-        except (OSError, InvalidInput) as error:
-            self.broken = error
-            raise
 
     def _load(self, process: Process) -> bool:
         """Run the cells, one message each; False if one of them was too much for the process."""
@@ -216,9 +206,11 @@ class _Loading:
         return True
 
     def _leave_out(self, number: int, how: str, error: Gone | Late) -> None:
-        slow = f"did not finish within {in_words(self.lab.seconds * 2)}"
-        gone = f"ended its process: {how or error}" if isinstance(error, Closed) else f"{error}"
-        what = slow if isinstance(error, Late) else gone
+        what = str(error)
+        if isinstance(error, Late):
+            what = f"did not finish within {in_words(self.lab.seconds * 2)}"
+        elif isinstance(error, Closed):
+            what = f"ended its process: {how or error}"
         self.deadly.add(number)
         self.notes.append(f"cell {number} {what}; it is left out")
 

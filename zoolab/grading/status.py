@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import shorten
@@ -11,7 +11,7 @@ from typing import Any, Literal
 from zoolab.errors import InvalidInput
 from zoolab.grading.isolation import shut_in
 from zoolab.grading.judge import CaseGrade, grade
-from zoolab.grading.labs import Lab, labs_folder, load_lab
+from zoolab.grading.labs import labs_folder, load_lab
 from zoolab.grading.submissions import read_cells
 from zoolab.jsontext import visible
 
@@ -117,15 +117,50 @@ class Status:
         """Whether all of them are."""
         return self.earned == len(self.points)
 
+    @property
+    def open_troubles(self) -> list[str]:
+        """What goes wrong as long as the cases do not pass."""
+        return [standing.point.says for standing in self.troubles if not standing.earned]
+
     def as_json(self) -> dict[str, Any]:
         """The same as plain values."""
+        points = [
+            {
+                "point": standing.point.says,
+                "earned": standing.earned,
+                "lab": standing.point.lab,
+                "cases": list(standing.point.cases),
+                "submission": None if standing.submission is None else str(standing.submission),
+                "failed": [case.name for case in standing.failed],
+                "untouched": standing.untouched,
+                "next": standing.next,
+                "happened": standing.happened,
+            }
+            for standing in self.points
+        ]
         return {
             "folder": str(self.folder),
             "earned": self.earned,
-            "out_of": len(self.points),
-            "points": [_plain(standing) for standing in self.points],
-            "troubles": [standing.point.says for standing in self.troubles if not standing.earned],
+            "out_of": len(points),
+            "points": points,
+            "troubles": self.open_troubles,
         }
+
+    def lines(self) -> Iterator[str]:
+        """The status for a terminal."""
+        folder = visible(str(self.folder))
+        yield f"{self.earned} of {len(self.points)} points earned, with the notebooks in {folder}"
+        yield ""
+        for standing in self.points:
+            yield f"{standing.state:<11}{standing.point.says}"
+            yield f"    by {standing.point.lab}: {', '.join(standing.point.cases)}"
+            if not standing.earned:
+                yield f"    next: {shorten(visible(standing.next), _LONGEST, placeholder='…')}"
+        if any(standing.failed for standing in self.points):
+            yield from ("", "What happened is told by the last cell of a notebook, check(...).")
+        if self.open_troubles:
+            yield from ("", "What goes wrong until then:")
+            yield from (f"    {trouble}" for trouble in self.open_troubles)
 
 
 def status_of(folder: Path | None = None) -> Status:
@@ -134,57 +169,41 @@ def status_of(folder: Path | None = None) -> Status:
     By default that is the current folder if it holds a lab's notebook, else the folder of the labs.
     A lab's file is `l1.ipynb` or `l1.py`, in the folder or in a folder `l1` of it. Raises `InvalidInput`
     if there is no such folder.
-
-    >>> status_of(Path("no-such-folder"))
-    Traceback (most recent call last):
-    zoolab.errors.InvalidInput: no folder no-such-folder; expected a folder with your notebooks
     """
-    found = _default_folder() if folder is None else folder
-    if not found.is_dir():
-        raise InvalidInput(f"no folder {found}", expected="a folder with your notebooks")
-    played = {name: _played(name, submission_in(found, name)) for name in _labs()}
-    points, troubles = (
-        tuple(_standing(point, played[point.lab]) for point in which) for which in (POINTS, TROUBLES)
-    )
-    return Status(found.resolve(), points, troubles)
+    labs = sorted({point.lab for point in POINTS})
+    if folder is None:
+        folder = Path() if any(submission_in(Path(), lab) for lab in labs) else labs_folder()
+    if not folder.is_dir():
+        raise InvalidInput(f"no folder {folder}", expected="a folder with your notebooks")
+    standing: dict[Point, Standing] = {}
+    for lab in labs:
+        decided = [point for point in (*POINTS, *TROUBLES) if point.lab == lab]
+        standing |= {each.point: each for each in _played(lab, submission_in(folder, lab), decided)}
+    points, troubles = (tuple(standing[point] for point in which) for which in (POINTS, TROUBLES))
+    return Status(folder.resolve(), points, troubles)
 
 
 def submission_in(folder: Path, lab: str) -> Path | None:
-    """The student's file for a lab: a notebook goes before a script, the folder before a folder in it.
-
-    >>> print(submission_in(Path("no-such-folder"), "l1"))
-    None
-    """
+    """The student's file for a lab: a notebook goes before a script, the folder before a folder in it."""
     places = [place / f"{lab}{suffix}" for place in (folder, folder / lab) for suffix in (".ipynb", ".py")]
     return next((place for place in places if place.is_file()), None)
 
 
-@dataclass(frozen=True, slots=True)
-class _Played:
-    """A lab's file, and what came of its cases."""
-
-    submission: Path | None
-    untouched: bool
-    cases: dict[str, CaseGrade]
-
-
-def _labs() -> list[str]:
-    return sorted({point.lab for point in POINTS})
-
-
-def _default_folder() -> Path:
-    here = Path()
-    return here if any(submission_in(here, name) for name in _labs()) else labs_folder()
-
-
-def _played(name: str, submission: Path | None) -> _Played:
-    untouched = submission is not None and _is_as_given(name, submission)
-    if submission is None or untouched:
-        return _Played(submission, untouched, {})
-    lab = _cut_to(load_lab(name), {case for point in (*POINTS, *TROUBLES) for case in point.cases})
+def _played(name: str, submission: Path | None, points: list[Point]) -> list[Standing]:
+    """How the points of one lab stand."""
+    if submission is None:
+        return [Standing(point, None, ()) for point in points]
+    if _is_as_given(name, submission):
+        return [Standing(point, submission, (), untouched=True) for point in points]
+    lab, wanted = load_lab(name), {case for point in points for case in point.cases}
+    lab = replace(lab, cases=tuple(case for case in lab.cases if case.name in wanted))
     with shut_in(lab) as isolation:
         found = grade(lab, submission, isolation, public=True)
-    return _Played(submission, False, {case.name: case for case in found.cases})
+    failed = {case.name: case for case in found.cases if not case.passed}
+    return [
+        Standing(point, submission, tuple(failed[case] for case in point.cases if case in failed))
+        for point in points
+    ]
 
 
 def _is_as_given(name: str, submission: Path) -> bool:
@@ -195,52 +214,3 @@ def _is_as_given(name: str, submission: Path) -> bool:
     except (InvalidInput, OSError):
         return False
     return written == before
-
-
-def _cut_to(lab: Lab, wanted: Iterable[str]) -> Lab:
-    return replace(lab, cases=tuple(case for case in lab.cases if case.name in wanted))
-
-
-def _standing(point: Point, played: _Played) -> Standing:
-    failed = [played.cases[name] for name in point.cases if played.cases and not played.cases[name].passed]
-    return Standing(point, played.submission, tuple(failed), played.untouched)
-
-
-def _plain(standing: Standing) -> dict[str, Any]:
-    return {
-        "point": standing.point.says,
-        "earned": standing.earned,
-        "lab": standing.point.lab,
-        "cases": list(standing.point.cases),
-        "submission": None if standing.submission is None else str(standing.submission),
-        "failed": [case.name for case in standing.failed],
-        "untouched": standing.untouched,
-        "next": standing.next,
-        "happened": standing.happened,
-    }
-
-
-def status_lines(status: Status) -> Iterator[str]:
-    """The status for a terminal.
-
-    >>> standing = Standing(POINTS[2], None, ())
-    >>> print(*status_lines(Status(Path("labs"), (standing,), ())), sep="\\n")
-    0 of 1 points earned, with the notebooks in labs
-    <BLANKLINE>
-    open       What a call cannot do without is in `required`
-        by l1: requires_what_is_needed
-        next: Do lab l1: there is no l1.ipynb or l1.py here.
-    """
-    folder = visible(str(status.folder))
-    yield f"{status.earned} of {len(status.points)} points earned, with the notebooks in {folder}"
-    yield ""
-    for standing in status.points:
-        yield f"{standing.state:<11}{standing.point.says}"
-        yield f"    by {standing.point.lab}: {', '.join(standing.point.cases)}"
-        if not standing.earned:
-            yield f"    next: {shorten(visible(standing.next), _LONGEST, placeholder='…')}"
-    if any(standing.failed for standing in status.points):
-        yield from ("", "What happened is told by the last cell of a notebook, check(...).")
-    troubles = [standing.point.says for standing in status.troubles if not standing.earned]
-    if troubles:
-        yield from ("", "What goes wrong until then:", *(f"    {trouble}" for trouble in troubles))

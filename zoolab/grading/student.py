@@ -10,6 +10,7 @@ from typing import Any
 
 from zoolab.grading.channel import Closed, Gone, Late
 from zoolab.grading.waiting import WHOLE, Process, Wait, in_words
+from zoolab.grading.worker.serve import KINDS
 from zoolab.jsontext import visible
 
 
@@ -31,9 +32,6 @@ MAX_QUESTIONS = 10_000
 #: After so many late calls a submission is no longer waited for as long.
 LATE_CALLS = 3
 SHORTER = 0.2
-
-# What a callback of a case may raise in the student's process.
-KINDS = (ValueError, KeyError, TypeError, RuntimeError, TimeoutError, OSError)
 
 
 class Wrong(Exception):

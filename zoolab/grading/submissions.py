@@ -9,9 +9,8 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import digest
@@ -30,59 +29,50 @@ _MAGIC_LINE = re.compile(r"^([ \t]*+)((?:[%!?]|[\w.]++\?|\w++ *+= *+[%!]).*)$", 
 def read_cells(path: Path) -> list[str]:
     """The code cells of a submission, `.ipynb` or `.py`, without IPython's magics.
 
+    Raises `InvalidInput` or `OSError` if it cannot be read.
+
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "answer.py"
     >>> _ = file.write_text("# %%\\nx = 1\\n# %% [markdown]\\n# Words.\\n# %%\\n%time y = 2\\n")
     >>> read_cells(file)
     ['x = 1\\n', 'pass  # %time y = 2\\n']
     """
-    text = _read_text(path)
-    cells = _cells_of_notebook(text, path) if path.suffix == ".ipynb" else _cells_of_script(text)
+    with path.open("rb") as file:
+        return cells_of(file.read(MAX_BYTES + 1), path.suffix, path.name)
+
+
+def cells_of(data: bytes, suffix: str, name: str) -> list[str]:
+    """As `read_cells`, for the bytes of a file that was read already."""
+    if len(data) > MAX_BYTES:
+        raise InvalidInput(f"{name} is larger than 20 MB", expected="a notebook without large outputs")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{name} is not text in UTF-8", expected="a notebook or a .py file") from error
+    cells = _cells_of_notebook(text, name) if suffix == ".ipynb" else _cells_of_script(text)
     if len(cells) > MAX_CELLS:
-        raise InvalidInput(f"{path.name} has {len(cells)} cells", expected=f"at most {MAX_CELLS}")
+        raise InvalidInput(f"{name} has {len(cells)} cells", expected=f"at most {MAX_CELLS}")
     if sum(map(len, cells)) > MAX_CODE:
-        raise InvalidInput(f"{path.name} has more than {MAX_CODE:,} characters of code", expected="less")
+        raise InvalidInput(f"{name} has more than {MAX_CODE:,} characters of code", expected="less")
     return [without_magics(cell) for cell in cells if cell.strip()]
 
 
-def _read_text(path: Path) -> str:
-    with path.open("rb") as file:
-        data = file.read(MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
-        raise InvalidInput(f"{path.name} is larger than 20 MB", expected="a notebook without large outputs")
+def _cells_of_notebook(text: str, name: str) -> list[str]:
     try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InvalidInput(
-            f"{path.name} is not text in UTF-8", expected="a notebook or a .py file"
-        ) from error
-
-
-def _cells_of_notebook(text: str, path: Path) -> list[str]:
-    wanted = "a notebook as Jupyter saves it"
-    try:
-        notebook = json.loads(text)
-        cells = [cell for cell in notebook["cells"] if cell.get("cell_type") == "code"]
-        return [_joined(cell.get("source", "")) for cell in cells]
+        cells = [cell for cell in json.loads(text)["cells"] if cell.get("cell_type") == "code"]
+        sources = [cell.get("source", "") for cell in cells]
+        return [source if isinstance(source, str) else "".join(source) for source in sources]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise InvalidInput(f"{path.name} cannot be read as a notebook", expected=wanted) from error
-
-
-def _joined(source: Any) -> str:
-    return source if isinstance(source, str) else "".join(source)
+        wanted = "a notebook as Jupyter saves it"
+        raise InvalidInput(f"{name} cannot be read as a notebook", expected=wanted) from error
 
 
 def _cells_of_script(text: str) -> list[str]:
     """Parts of a py:percent file; a file without marks is one cell."""
-    marks = list(_CELL_MARK.finditer(text))
-    bounds = [0, *(mark.start() for mark in marks), len(text)]
-    parts = [text[a:b] for a, b in pairwise(bounds)]
-    heads = ["", *(mark.group(1) for mark in marks)]
-    return [
-        _CELL_MARK.sub("", part, count=bool(head or (marks and part.startswith("# %%")))).removeprefix("\n")
-        for part, head in zip(parts, heads, strict=True)
-        if "[markdown]" not in head and "[raw]" not in head
-    ]
+    before, *marked = _CELL_MARK.split(text)
+    pairs = zip(marked[::2], marked[1::2], strict=True)
+    code = [part for head, part in pairs if "[markdown]" not in head and "[raw]" not in head]
+    return [part.removeprefix("\n") for part in (before, *code)]
 
 
 def without_magics(cell: str) -> str:
@@ -139,6 +129,12 @@ class Handed:
     data: bytes
     unreadable: str = ""
 
+    @property
+    def content(self) -> str:
+        """The hash of what was handed in."""
+        head = f"{self.suffix}\n{'unreadable' if self.unreadable else ''}\n"
+        return sha256(head.encode() + self.data).hexdigest()
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -146,6 +142,16 @@ class Found:
 
     submissions: tuple[Submission, ...]
     skipped: tuple[tuple[str, str], ...] = ()
+
+
+def hand_in(submission: Submission) -> Handed:
+    """Read a submission, no more of it than is graded."""
+    name, suffix = submission.name, submission.path.suffix.lower()
+    try:
+        with submission.path.open("rb") as file:
+            return Handed(name, suffix, file.read(MAX_BYTES + 1))
+    except OSError as error:
+        return Handed(name, suffix, b"", f"{name} cannot be read: {error.strerror}")
 
 
 def find_submissions(places: Sequence[Path]) -> Found:
@@ -165,42 +171,21 @@ def find_submissions(places: Sequence[Path]) -> Found:
     bases: dict[Path, Path] = {}
     skipped: list[tuple[str, str]] = []
     for place in places:
-        base = place if place.is_dir() else place.parent
-        for path in _files(place, skipped):
-            bases.setdefault(path.resolve(), base.resolve())
-    named = sorted(_names(bases).items())
+        if place.is_dir():
+            for path in _within(place, skipped):
+                bases.setdefault(path.resolve(), place.resolve())
+        elif not place.is_file():
+            raise InvalidInput(f"{place} does not exist", expected="a submission, or a folder of them")
+        elif place.suffix.lower() not in SUFFIXES:
+            unpack = "unpack it first" if place.suffix.lower() in ARCHIVES else ""
+            wanted = "a notebook (.ipynb) or a .py file"
+            raise InvalidInput(f"{place} is not a submission", expected=wanted, advice=unpack)
+        else:
+            bases.setdefault(place.resolve(), place.parent.resolve())
     return Found(
-        tuple(Submission(name, path) for name, path in named),
+        tuple(Submission(name, path) for name, path in sorted(_names(bases).items())),
         tuple((_clean(where), why) for where, why in sorted(skipped)),
     )
-
-
-def hand_in(submission: Submission) -> Handed:
-    """Read a submission, no more of it than is graded.
-
-    >>> hand_in(Submission("anna.py", Path("no-such-folder/anna.py"))).unreadable
-    'anna.py cannot be read: No such file or directory'
-    """
-    name, suffix = submission.name, submission.path.suffix.lower()
-    try:
-        with submission.path.open("rb") as file:
-            return Handed(name, suffix, file.read(MAX_BYTES + 1))
-    except OSError as error:
-        return Handed(name, suffix, b"", f"{name} cannot be read: {error.strerror}")
-
-
-def _files(place: Path, skipped: list[tuple[str, str]]) -> Iterator[Path]:
-    if place.is_dir():
-        yield from _within(place, skipped)
-    elif not place.is_file():
-        raise InvalidInput(f"{place} does not exist", expected="a submission, or a folder of them")
-    elif not _is_submission(place.name):
-        unpack = "unpack it first" if _is_archive(place.name) else ""
-        raise InvalidInput(
-            f"{place} is not a submission", expected="a notebook (.ipynb) or a .py file", advice=unpack
-        )
-    else:
-        yield place
 
 
 def _within(folder: Path, skipped: list[tuple[str, str]]) -> Iterator[Path]:
@@ -208,27 +193,20 @@ def _within(folder: Path, skipped: list[tuple[str, str]]) -> Iterator[Path]:
     while waiting:
         here = waiting.pop()
         try:
-            entries = sorted(os.scandir(here), key=lambda entry: entry.name)
+            entries = list(os.scandir(here))
         except OSError as error:
             skipped.append((here.relative_to(folder).as_posix(), error.strerror or "cannot be read"))
             continue
         for entry in entries:
-            if entry.name.startswith(".") and not entry.is_dir() and not _is_submission(entry.name):
-                continue
+            path = Path(entry.path)
             if why := _passed_over(entry):
-                skipped.append((Path(entry.path).relative_to(folder).as_posix(), why))
+                # Of hidden files only those are named that might be somebody's work.
+                if not entry.name.startswith(".") or entry.is_dir() or path.suffix.lower() in SUFFIXES:
+                    skipped.append((path.relative_to(folder).as_posix(), why))
             elif entry.is_dir():
-                waiting.append(Path(entry.path))
+                waiting.append(path)
             else:
-                yield Path(entry.path)
-
-
-def _is_submission(name: str) -> bool:
-    return Path(name).suffix.lower() in SUFFIXES
-
-
-def _is_archive(name: str) -> bool:
-    return Path(name).suffix.lower() in ARCHIVES
+                yield path
 
 
 def _passed_over(entry: os.DirEntry[str]) -> str:
@@ -243,13 +221,14 @@ def _passed_over(entry: os.DirEntry[str]) -> str:
         return ""
     if not entry.is_file():
         return "it is not a file"
-    if _is_archive(entry.name):
+    suffix = Path(entry.name).suffix.lower()
+    if suffix in ARCHIVES:
         return "it is an archive: unpack it first"
-    return "" if _is_submission(entry.name) else "it is neither a notebook (.ipynb) nor a .py file"
+    return "" if suffix in SUFFIXES else "it is neither a notebook (.ipynb) nor a .py file"
 
 
 def _names(bases: dict[Path, Path]) -> dict[str, Path]:
-    """A name for each file: its path within its base; where two would be the same, more of the path."""
+    """A name for each file: its path within its base; if two would be the same, more of the path."""
     found = {path: path.relative_to(base).parts for path, base in bases.items()}
     while True:
         times = Counter(found.values())

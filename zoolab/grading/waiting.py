@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -25,18 +26,13 @@ class Use:
 
 
 def used_below(pid: int) -> Use | None:
-    """What the descendants of a process use; None if the system does not show it.
-
-    >>> import subprocess, sys
-    >>> child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    >>> use = used_below(os.getpid())
-    >>> use is None or use.cpu >= 0
-    True
-    >>> _ = child.communicate(b"done")
-    """
+    """What the descendants of a process use; None if the system does not show it."""
+    if not Path("/proc/self/task").is_dir():
+        return None
+    uses: list[Use] = []
     try:
         own = _memory(pid)
-        waiting, uses = _children(pid), []
+        waiting = _children(pid)
         while waiting:
             child = waiting.pop()
             waiting += _children(child)
@@ -50,24 +46,19 @@ def _children(pid: int) -> list[int]:
     """The children of all threads; a process that ends meanwhile has none."""
     found: list[int] = []
     try:
-        tasks = [path.name for path in Path(f"/proc/{pid}/task").iterdir()]
+        tasks = list(Path(f"/proc/{pid}/task").iterdir())
     except FileNotFoundError:
-        if not Path("/proc/self/task").is_dir():
-            raise
         return []
     for task in tasks:
-        try:
-            text = Path(f"/proc/{pid}/task/{task}/children").read_text()
-        except ProcessLookupError:
-            continue
-        found += map(int, text.split())
+        with suppress(ProcessLookupError):
+            found += map(int, (task / "children").read_text().split())
     return found
 
 
 def _use(pid: int, inherited: int) -> Use:
     try:
-        fields = _fields(f"/proc/{pid}/stat")
-        states = [_fields(f"{task}/stat")[0] for task in Path(f"/proc/{pid}/task").iterdir()]
+        fields = _fields(Path(f"/proc/{pid}/stat"))
+        states = [_fields(task / "stat")[0] for task in Path(f"/proc/{pid}/task").iterdir()]
         memory = max(_memory(pid) - inherited, 0)
     except OSError:
         return Use(0.0, 0, False)
@@ -75,9 +66,9 @@ def _use(pid: int, inherited: int) -> Use:
     return Use(ticks / _TICK, memory, any(state in "RD" for state in states))
 
 
-def _fields(path: str) -> list[str]:
+def _fields(path: Path) -> list[str]:
     """The fields of a stat file from the state on; the name before it may hold anything."""
-    return Path(path).read_text(errors="replace").rpartition(")")[2].split()
+    return path.read_text(errors="replace").rpartition(")")[2].split()
 
 
 def _memory(pid: int) -> int:
@@ -133,15 +124,13 @@ class Wait:
             except Late:
                 pass
             finally:
-                self._spend(time.monotonic() - began)
+                passed = time.monotonic() - began
+                self.waited += passed
+                self._unseen += passed
+                if self._unseen >= _LOOK_EVERY / 2:
+                    self._look()
             if self.charged >= self.seconds or self.waited >= PATIENCE * self.seconds:
                 raise Late
-
-    def _spend(self, seconds: float) -> None:
-        self.waited += seconds
-        self._unseen += seconds
-        if self._unseen >= _LOOK_EVERY / 2:
-            self._look()
 
     def _look(self) -> None:
         use, before, passed = self.process.used(), self._seen, self._unseen
@@ -155,9 +144,5 @@ class Wait:
 
 
 def in_words(seconds: float) -> str:
-    """A time as a person says it.
-
-    >>> in_words(1.0), in_words(0.5)
-    ('1 second', '0.5 seconds')
-    """
+    """A time as a person says it."""
     return f"{seconds:g} second{'s' * (seconds != 1)}"

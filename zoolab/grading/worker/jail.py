@@ -10,11 +10,10 @@ import os
 import re
 import signal
 import struct
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 from zoolab.grading.worker import linux
 from zoolab.grading.worker.linux import NETLINK, SOCKETS, Disk, Refusals
@@ -44,35 +43,26 @@ class Plan:
     `task` is what a submission's process does: `cells`, or `kernel` for a notebook's own kernel.
     """
 
-    uses: tuple[str, ...] = ()
-    path: tuple[str, ...] = ()
-    places: tuple[str, ...] = ()
-    masked: tuple[str, ...] = ()
-    steps: tuple[str, ...] = STEPS
+    uses: Sequence[str] = ()
+    path: Sequence[str] = ()
+    places: Sequence[str] = ()
+    masked: Sequence[str] = ()
+    steps: Sequence[str] = STEPS
     task: str = "cells"
     bounds: Bounds = field(default_factory=Bounds)
 
 
-#: The limit on processes if the system counts all of a user's: those of a desktop must fit in.
-MANY = 4096
-
-
-def counts_by_namespace() -> bool:
-    """Whether Linux counts the processes of each user namespace apart, as it does since 5.14.
-
-    >>> isinstance(counts_by_namespace(), bool)
-    True
-    """
-    release = re.findall(r"\d+", os.uname().release)[:2]
-    return [int(part) for part in release] >= [5, 14]
+# The limit on processes if the system counts all of a user's: those of a desktop must fit in.
+_MANY = 4096
+STATUS = struct.Struct("=iq")
+_NOBODY = 65534
+_KEPT = "/.below-tmp"
+_SMALL = "size=64m,nr_inodes=4096,mode=1777"
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
 
 def bound(bounds: Bounds, processes: int) -> None:
-    """Put limits on this process that it cannot lift.
-
-    >>> bound.__name__
-    'bound'
-    """
+    """Put limits on this process that it cannot lift."""
     import resource  # Windows has no such module, but reads `Plan` from this one
 
     limits = {
@@ -96,89 +86,77 @@ def bound(bounds: Bounds, processes: int) -> None:
             resource.setrlimit(number, (least, least))
 
 
-STATUS = struct.Struct("=iqd")
-_NOBODY = 65534
-_KEPT = "/.below-tmp"
-_SMALL = "size=64m,nr_inodes=4096,mode=1777"
-_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+class Jail:
+    """A process and its limits, which is what every Unix has; stronger jails are made of it.
 
-
-class Jail(Protocol):
-    """One way to shut a submission in; `missing` says in plain words what it does not keep away."""
-
-    missing: tuple[str, ...]
-
-    def enter(self) -> None:
-        """What is done once, in the zygote; OSError if the system does not allow it."""
-
-    def begin(self, student: Callable[[], None], report: int, /) -> int:
-        """Start the student's process; the process that holds all of it, for the monitor to wait for."""
-
-    def surrender(self) -> None:
-        """In the student's process: give up every right that is left."""
-
-
-def strongest(plan: Plan) -> Jail:
-    """The strongest jail of the plan's steps that this system allows. A child tries each one out.
-
-    >>> strongest(Plan(steps=("fork",))).missing
-    ('the file system', 'the network', 'other processes')
+    `missing` says in plain words what it does not keep away. Each method raises OSError if the system does
+    not allow what it does.
     """
-    jails: dict[str, type[Namespaces | Landlocked | Forked]] = {
-        NAMESPACES: Namespaces,
-        LANDLOCK: Landlocked,
-        FORK: Forked,
-    }
-    for step in plan.steps:
-        if step == FORK or _works(jails[step](plan)):
-            return jails[step](plan)
-    raise OSError(f"none of {', '.join(plan.steps)} can be had here")
 
-
-def _works(jail: Jail) -> bool:
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            jail.enter()
-            inner = jail.begin(lambda: _try_to_surrender(jail), -1)
-            code = os.waitstatus_to_exitcode(os.waitpid(inner, 0)[1])
-        finally:
-            os._exit(code)
-    return os.waitpid(child, 0)[1] == 0
-
-
-def _try_to_surrender(jail: Jail) -> None:
-    jail.surrender()
-    os._exit(0)
-
-
-class Namespaces:
-    """User, mount, process, network, IPC and host name namespaces, and a file system of a few read-only
-    places."""
-
-    missing: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ("the file system", "the network", "other processes")
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.system = linux.System()
+
+    def enter(self) -> None:
+        """What is done once, in the zygote."""
+
+    def begin(self, student: Callable[[], None], _report: int, /) -> int:
+        """Start the student's process; the process that holds all of it, for the monitor to wait for."""
+        child = os.fork()
+        if child == 0:
+            try:
+                student()
+            finally:
+                os._exit(1)
+        return child
+
+    def surrender(self) -> None:
+        """In the student's process: give up every right that is left."""
+        os.setsid()
+        bound(self.plan.bounds, _MANY)
+
+
+class Landlocked(Jail):
+    """Without namespaces: Landlock keeps it from the disk, and a filter from the network, from other
+    processes, and from starting any."""
+
+    missing = ("a file system of its own (it can write nothing at all)",)
+
+    def surrender(self) -> None:
+        """Give up what Linux lets a process give up by itself."""
+        os.chdir("/")
+        self.system.die_with_parent()
+        bound(self.plan.bounds, _MANY)
+        self.system.no_new_privileges()
+        Disk(self.plan.places, self.plan.masked).shut(self.system)
+        self.system.bound_capabilities()
+        self.system.drop_capabilities()
+        self.system.keep_memory_private()
+        Refusals(alone=True).install(self.system)
+
+
+class Namespaces(Jail):
+    """User, mount, process, network, IPC and host name namespaces, and a file system of a few read-only
+    places."""
+
+    missing = ()
+
+    def __init__(self, plan: Plan) -> None:
+        super().__init__(plan)
         self.uid = os.geteuid()
 
     def enter(self) -> None:
         """Leave the system's namespaces and its file system."""
         spaces = linux.CLONE_NEWNS | linux.CLONE_NEWIPC | linux.CLONE_NEWUTS | linux.CLONE_NEWNET
-        gid = os.getegid()
-        with _maps_written_from_outside(self.uid) as written:
-            self.system.unshare(linux.CLONE_NEWUSER | spaces)
-            if not written():
-                _map_own_id(self.uid, gid)
-                self.uid = _NOBODY
+        self._leave(linux.CLONE_NEWUSER | spaces)
         self.system.raise_loopback()
         self.system.mount("", "/", "", linux.MS_REC | linux.MS_PRIVATE)
         self._build("/proc")
         self.system.change_root("/proc")
 
-    def begin(self, student: Callable[[], None], report: int) -> int:
+    def begin(self, student: Callable[[], None], report: int, /) -> int:
         """A process namespace whose first process reaps, and reports on the student's."""
         self.system.unshare(linux.CLONE_NEWPID | linux.CLONE_NEWNS | linux.CLONE_NEWIPC)
         child = os.fork()
@@ -188,8 +166,10 @@ class Namespaces:
 
     def surrender(self) -> None:
         """Become nobody, without capabilities, behind a filter of system calls."""
-        apart = self.uid == 0 or counts_by_namespace()
-        bound(self.plan.bounds, self.plan.bounds.processes if apart else MANY)
+        release = re.findall(r"\d+", os.uname().release)[:2]
+        counts_by_namespace = [int(part) for part in release] >= [5, 14]
+        bounds = self.plan.bounds
+        bound(bounds, bounds.processes if self.uid == 0 or counts_by_namespace else _MANY)
         self.system.no_new_privileges()
         self.system.bound_capabilities()
         if self.uid == 0:
@@ -200,6 +180,28 @@ class Namespaces:
         self.system.keep_memory_private()
         asks_for_addresses = self.plan.task == "kernel"
         Refusals(families=(*SOCKETS, NETLINK) if asks_for_addresses else SOCKETS).install(self.system)
+
+    def _leave(self, namespaces: int) -> None:
+        """Root keeps a second user to become, since limits on processes do not bind root. That takes a helper
+        outside of the new user namespace; a user who is not root does without."""
+        gid, mapped = os.getegid(), False
+        if self.uid == 0:
+            here, there = os.pipe()
+            helper = _map_ids_when_told(here, there, os.getpid())
+            os.close(here)
+            try:
+                self.system.unshare(namespaces)
+                os.write(there, b"w")
+            finally:
+                os.close(there)
+            mapped = os.waitpid(helper, 0)[1] == 0
+        else:
+            self.system.unshare(namespaces)
+        if not mapped:
+            Path("/proc/self/setgroups").write_text("deny")
+            Path("/proc/self/gid_map").write_text(f"{_NOBODY} {gid} 1\n")
+            Path("/proc/self/uid_map").write_text(f"{_NOBODY} {self.uid} 1\n")
+            self.uid = _NOBODY
 
     def _reap(self, student: Callable[[], None], report: int) -> None:
         """The first process of the namespace: when it ends, every other one in there is killed."""
@@ -215,7 +217,13 @@ class Namespaces:
                 student()
             os.closerange(0, report)
             os.closerange(max(report + 1, 0), 1 << 16)
-            code = _wait_for(child, report)
+            pid, status, used = os.wait4(-1, 0)
+            while pid != child:
+                pid, status, used = os.wait4(-1, 0)
+            code = os.waitstatus_to_exitcode(status)
+            if report >= 0:
+                os.write(report, STATUS.pack(status, used.ru_maxrss))
+                code = 0
         finally:
             os._exit(code)
 
@@ -224,27 +232,29 @@ class Namespaces:
         flags = linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC
         for folder in ("/tmp", "/dev/shm"):
             self.system.mount("tmpfs", folder, "tmpfs", flags, _SMALL)
-        self._uncover()
-        os.chdir("/tmp")
-
-    def _uncover(self) -> None:
-        """Python itself may lie below /tmp, which is covered now."""
+        # Python itself may lie below /tmp, which is covered now.
         kept = Path(_KEPT)
         for entry in kept.iterdir() if kept.is_dir() else ():
             target = Path("/tmp", entry.name)
             target.mkdir() if entry.is_dir() else target.touch()
             self._bind(str(entry), str(target))
+        os.chdir("/tmp")
 
     def _build(self, root: str) -> None:
         self.system.mount("tmpfs", root, "tmpfs", 0, "size=1m,mode=755")
         for place in (*self.plan.places, *_DEVICES):
+            target = Path(root + place)
             if Path(place).is_dir():
-                Path(root + place).mkdir(parents=True, exist_ok=True)
+                target.mkdir(parents=True, exist_ok=True)
             else:
-                linux.touch(root + place)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.touch()
             if place not in _DEVICES:
                 self._bind(place, root + place)
-                self._mask(place, root)
+            # Cover a masked folder with an empty one; what is needed of it follows in `places`.
+            for mask in self.plan.masked:
+                if mask.startswith(f"{place}/"):
+                    self.system.mount("tmpfs", root + mask, "tmpfs", 0, "size=1m,mode=755")
         for folder in ("/tmp", "/dev/shm", "/etc"):
             Path(root + folder).mkdir(parents=True, exist_ok=True)
         if any(place.startswith("/tmp/") for place in self.plan.places):
@@ -255,25 +265,12 @@ class Namespaces:
         for device in _DEVICES:
             self._bind(device, root + device)
 
-    def _mask(self, place: str, root: str) -> None:
-        """Cover a masked folder with an empty one; what is needed of it follows in `places`."""
-        for mask in self.plan.masked:
-            if mask.startswith(f"{place}/"):
-                self.system.mount("tmpfs", root + mask, "tmpfs", 0, "size=1m,mode=755")
-
     def _bind(self, place: str, target: str) -> None:
         self.system.mount(place, target, "", linux.MS_BIND | linux.MS_REC)
 
 
-@contextmanager
-def _maps_written_from_outside(uid: int) -> Iterator[Callable[[], bool]]:
-    """Root keeps a second user to become, since limits on processes do not bind root. That takes a helper
-    outside of the new user namespace; a user who is not root does without."""
-    if uid != 0:
-        yield lambda: False
-        return
-    here, there = os.pipe()
-    zygote, helper = os.getpid(), os.fork()
+def _map_ids_when_told(here: int, there: int, zygote: int) -> int:
+    helper = os.fork()
     if helper == 0:
         code = 1
         try:
@@ -284,93 +281,33 @@ def _maps_written_from_outside(uid: int) -> Iterator[Callable[[], bool]]:
             code = 0
         finally:
             os._exit(code)
-    os.close(here)
-
-    def written() -> bool:
-        os.write(there, b"w")
-        return os.waitpid(helper, 0)[1] == 0
-
-    try:
-        yield written
-    finally:
-        os.close(there)
+    return helper
 
 
-def _map_own_id(uid: int, gid: int) -> None:
-    own = Path("/proc/self")
-    (own / "setgroups").write_text("deny")
-    (own / "gid_map").write_text(f"{_NOBODY} {gid} 1\n")
-    (own / "uid_map").write_text(f"{_NOBODY} {uid} 1\n")
+_JAILS: dict[str, type[Jail]] = {NAMESPACES: Namespaces, LANDLOCK: Landlocked, FORK: Jail}
 
 
-def _wait_for(child: int, report: int) -> int:
-    """Reap until the student's own process has ended, and say how it did."""
-    while True:
-        pid, status, used = os.wait4(-1, 0)
-        if pid == child:
-            break
-    if report < 0:
-        return os.waitstatus_to_exitcode(status)
-    os.write(report, STATUS.pack(status, used.ru_maxrss, used.ru_utime + used.ru_stime))
-    return 0
+def strongest(plan: Plan) -> Jail:
+    """The strongest jail of the plan's steps that this system allows. A child tries each one out."""
+    for step in plan.steps:
+        jail = _JAILS[step]
+        if step == FORK or _works(jail(plan)):
+            return jail(plan)
+    raise OSError(f"none of {', '.join(plan.steps)} can be had here")
 
 
-class Landlocked:
-    """Without namespaces: Landlock keeps it from the disk, and a filter from the network, from other
-    processes, and from starting any."""
+def _works(jail: Jail) -> bool:
+    def surrender() -> None:
+        jail.surrender()
+        os._exit(0)
 
-    missing: tuple[str, ...] = ("a file system of its own (it can write nothing at all)",)
-
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-        self.system = linux.System()
-
-    def enter(self) -> None:
-        """Nothing: all of it is done in the student's process."""
-
-    def begin(self, student: Callable[[], None], _report: int) -> int:
-        """A child of the monitor."""
-        return _begin(student)
-
-    def surrender(self) -> None:
-        """Give up what Linux lets a process give up by itself."""
-        os.chdir("/")
-        self.system.die_with_parent()
-        bound(self.plan.bounds, MANY)
-        self.system.no_new_privileges()
-        Disk(self.plan.places, self.plan.masked).shut(self.system)
-        self.system.bound_capabilities()
-        self.system.drop_capabilities()
-        self.system.keep_memory_private()
-        Refusals(alone=True).install(self.system)
-
-
-class Forked:
-    """A process and its limits, which is what every Unix has."""
-
-    missing: tuple[str, ...] = ("the file system", "the network", "other processes")
-
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-
-    def enter(self) -> None:
-        """Nothing."""
-
-    def begin(self, student: Callable[[], None], _report: int) -> int:
-        """A child of the monitor, in a session of its own."""
-        return _begin(student)
-
-    def surrender(self) -> None:
-        """Take the limits."""
-        os.setsid()
-        bound(self.plan.bounds, MANY)
-
-
-def _begin(student: Callable[[], None]) -> int:
     child = os.fork()
     if child == 0:
+        code = 1
         try:
-            student()
+            jail.enter()
+            inner = jail.begin(surrender, -1)
+            code = os.waitstatus_to_exitcode(os.waitpid(inner, 0)[1])
         finally:
-            os._exit(1)
-    return child
+            os._exit(code)
+    return os.waitpid(child, 0)[1] == 0

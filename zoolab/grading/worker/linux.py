@@ -8,10 +8,11 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
+import re
 import socket
 import struct
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x00020000, 0x04000000, 0x08000000
@@ -116,19 +117,6 @@ class System:
             mallopt(-8, 2)
 
 
-def touch(path: str) -> None:
-    """Make an empty file, and the folders that it lies in.
-
-    >>> import tempfile
-    >>> file = tempfile.mkdtemp() + "/a/b"
-    >>> touch(file)
-    >>> Path(file).read_text()
-    ''
-    """
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    Path(path).touch()
-
-
 _PR_SET_SECCOMP, _FILTER = 22, 2
 _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 _EPERM, _EACCES, _ENOSYS = 1, 13, 38
@@ -144,84 +132,36 @@ SOCKETS, NETLINK = (1, 2, 10), 16
 
 _ARCHES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
 
-# (x86_64, aarch64); None if the architecture has no such call.
-_DENIED: dict[str, tuple[int | None, int | None]] = {
-    "ptrace": (101, 117),
-    "process_vm_readv": (310, 270),
-    "process_vm_writev": (311, 271),
-    "process_madvise": (440, 440),
-    "pidfd_getfd": (438, 438),
-    "kcmp": (312, 272),
-    "unshare": (272, 97),
-    "setns": (308, 268),
-    "mount": (165, 40),
-    "umount2": (166, 39),
-    "pivot_root": (155, 41),
-    "chroot": (161, 51),
-    "open_tree": (428, 428),
-    "move_mount": (429, 429),
-    "fsopen": (430, 430),
-    "fsconfig": (431, 431),
-    "fsmount": (432, 432),
-    "fspick": (433, 433),
-    "mount_setattr": (442, 442),
-    "add_key": (248, 217),
-    "request_key": (249, 218),
-    "keyctl": (250, 219),
-    "bpf": (321, 280),
-    "perf_event_open": (298, 241),
-    "userfaultfd": (323, 282),
-    "io_uring_setup": (425, 425),
-    "io_uring_enter": (426, 426),
-    "io_uring_register": (427, 427),
-    "memfd_create": (319, 279),
-    "memfd_secret": (447, 447),
-    "execve": (59, 221),
-    "execveat": (322, 281),
-    "shmget": (29, 194),
-    "msgget": (68, 186),
-    "semget": (64, 190),
-    "mq_open": (240, 180),
-    "name_to_handle_at": (303, 264),
-    "open_by_handle_at": (304, 265),
-    "fanotify_init": (300, 262),
-    "quotactl": (179, 60),
-    "acct": (163, 89),
-    "reboot": (169, 142),
-    "swapon": (167, 224),
-    "init_module": (175, 105),
-    "finit_module": (313, 273),
-    "delete_module": (176, 106),
-    "kexec_load": (246, 104),
-    "syslog": (103, 116),
-    "clock_settime": (227, 112),
-    "clock_adjtime": (305, 266),
-    "adjtimex": (159, 171),
-    "settimeofday": (164, 170),
-    "sethostname": (170, 161),
-    "setdomainname": (171, 162),
-    "personality": (135, 92),
-    "iopl": (172, None),
-    "ioperm": (173, None),
-    "modify_ldt": (154, None),
-}
+# The calls, each with its numbers on x86_64 and aarch64; - if the architecture has no such call.
+_DENIED = """
+processes: ptrace 101 117, process_vm_readv 310 270, process_vm_writev 311 271, process_madvise 440 440,
+    pidfd_getfd 438 438, kcmp 312 272, execve 59 221, execveat 322 281, personality 135 92
+namespaces and mounts: unshare 272 97, setns 308 268, mount 165 40, umount2 166 39, pivot_root 155 41,
+    chroot 161 51, open_tree 428 428, move_mount 429 429, fsopen 430 430, fsconfig 431 431, fsmount 432 432,
+    fspick 433 433, mount_setattr 442 442
+the kernel: add_key 248 217, request_key 249 218, keyctl 250 219, bpf 321 280, perf_event_open 298 241,
+    userfaultfd 323 282, io_uring_setup 425 425, io_uring_enter 426 426, io_uring_register 427 427,
+    init_module 175 105, finit_module 313 273, delete_module 176 106, kexec_load 246 104, syslog 103 116,
+    reboot 169 142, iopl 172 -, ioperm 173 -, modify_ldt 154 -
+memory and messages: memfd_create 319 279, memfd_secret 447 447, shmget 29 194, msgget 68 186, semget 64 190,
+    mq_open 240 180
+files: name_to_handle_at 303 264, open_by_handle_at 304 265, fanotify_init 300 262, quotactl 179 60,
+    acct 163 89, swapon 167 224
+the clock and names: clock_settime 227 112, clock_adjtime 305 266, adjtimex 159 171, settimeofday 164 170,
+    sethostname 170 161, setdomainname 171 162
+"""
 # What else is denied if namespaces cannot keep a submission from other processes.
-_DENIED_TOO: dict[str, tuple[int | None, int | None]] = {
-    "fork": (57, None),
-    "vfork": (58, None),
-    "socket": (41, 198),
-    "tkill": (200, 130),
-    "rt_sigqueueinfo": (129, 138),
-    "rt_tgsigqueueinfo": (297, 240),
-    "pidfd_open": (434, 434),
-    "pidfd_send_signal": (424, 424),
-    "setpriority": (141, 140),
-    "sched_setaffinity": (203, 122),
-    "sched_setscheduler": (144, 119),
-}
+_DENIED_TOO = """
+fork 57 -, vfork 58 -, socket 41 198, tkill 200 130, rt_sigqueueinfo 129 138, rt_tgsigqueueinfo 297 240,
+pidfd_open 434 434, pidfd_send_signal 424 424, setpriority 141 140, sched_setaffinity 203 122,
+sched_setscheduler 144 119
+"""
+_CALL = re.compile(r"\w+ (\d+|-) (\d+|-)")
 _CLONE, _CLONE3 = (56, 220), (435, 435)
 _SOCKET, _KILL_CALL, _TGKILL = (41, 198), (62, 129), (234, 131)
 _FCNTL, _PRLIMIT = (72, 25), (302, 261)
+# One line of a filter: what to do, where to jump if it is so and if not, and a value.
+Line = tuple[int, int, int, int]
 
 
 class Refusals:
@@ -237,14 +177,12 @@ class Refusals:
     def program(self) -> bytes:
         """The filter as the kernel reads it; LookupError on an architecture that it was not written for."""
         arch, column = _ARCHES[platform.machine()]
-        calls = {**_DENIED, **(_DENIED_TOO if self.alone else {})}
+        calls = _CALL.findall(_DENIED + _DENIED_TOO if self.alone else _DENIED)
         lines = [(_LOAD, 0, 0, _ARCH), (_JEQ, 1, 0, arch), (_RETURN, 0, 0, _KILL), (_LOAD, 0, 0, _NUMBER)]
         if column == 0:
             lines += [(_JGE, 0, 1, _X32), _refuse(_ENOSYS)]
-        for numbers in calls.values():
-            number = numbers[column]
-            if number is not None:
-                lines += [(_JEQ, 0, 1, number), _refuse(_EPERM)]
+        denied = [int(numbers[column]) for numbers in calls if numbers[column] != "-"]
+        lines += _none_of(denied, _EPERM)
         lines += [(_JEQ, 0, 1, _CLONE3[column]), _refuse(_ENOSYS)]
         lines += self._by_argument(column)
         lines.append((_RETURN, 0, 0, _ALLOW))
@@ -257,7 +195,7 @@ class Refusals:
         head = struct.pack("@HP", len(program) // 8, ctypes.addressof(memory))
         system.prctl(_PR_SET_SECCOMP, _FILTER, ctypes.create_string_buffer(head))
 
-    def _by_argument(self, column: int) -> list[tuple[int, int, int, int]]:
+    def _by_argument(self, column: int) -> list[Line]:
         if not self.alone:
             return [
                 *_when(_CLONE[column], 0, [(_JSET, 0, 1, _NAMESPACE_FLAGS), _refuse(_EPERM)]),
@@ -273,25 +211,22 @@ class Refusals:
         ]
 
 
-def _refuse(error: int) -> tuple[int, int, int, int]:
+def _refuse(error: int) -> Line:
     return (_RETURN, 0, 0, _ERRNO | error)
 
 
-def _when(
-    number: int, argument: int, then: list[tuple[int, int, int, int]]
-) -> list[tuple[int, int, int, int]]:
+def _when(number: int, argument: int, then: list[Line]) -> list[Line]:
     """Look at an argument of one call only; what comes after finds the call's number loaded again."""
-    look = (_LOAD, 0, 0, _ARGS + 8 * argument)
-    again = (_LOAD, 0, 0, _NUMBER)
+    look, again = (_LOAD, 0, 0, _ARGS + 8 * argument), (_LOAD, 0, 0, _NUMBER)
     return [(_JEQ, 0, len(then) + 2, number), look, *then, again]
 
 
-def _only(values: tuple[int, ...], error: int) -> list[tuple[int, int, int, int]]:
+def _only(values: tuple[int, ...], error: int) -> list[Line]:
     last = len(values)
     return [*((_JEQ, last - place, 0, value) for place, value in enumerate(values)), _refuse(error)]
 
 
-def _none_of(values: tuple[int, ...], error: int) -> list[tuple[int, int, int, int]]:
+def _none_of(values: Iterable[int], error: int) -> list[Line]:
     return [line for value in values for line in ((_JEQ, 0, 1, value), _refuse(error))]
 
 
@@ -305,7 +240,7 @@ _SCOPES = 0b11
 class Disk:
     """Landlock: nothing of the disk can be opened but `places` (read only), and nothing can be written."""
 
-    def __init__(self, places: tuple[str, ...], masked: tuple[str, ...]) -> None:
+    def __init__(self, places: Iterable[str], masked: Sequence[str]) -> None:
         self.places = [part for place in places for part in _without(place, masked)]
 
     def shut(self, system: System) -> None:
@@ -329,7 +264,7 @@ class Disk:
         os.close(opened)
 
 
-def _without(place: str, masked: tuple[str, ...]) -> list[str]:
+def _without(place: str, masked: Sequence[str]) -> list[str]:
     """A place as the parts of it that are not masked."""
     if place in masked:
         return []

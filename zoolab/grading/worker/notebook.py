@@ -13,6 +13,7 @@ import types
 from collections.abc import Sequence
 from typing import Any
 
+# The flags of all `from __future__ import`s.
 _FUTURE = 0
 for _name in __future__.all_feature_names:
     _FUTURE |= getattr(__future__, _name).compiler_flag
@@ -81,43 +82,27 @@ class StandIn(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
         """A module whose names do nothing; of zoolab there are three, and any other is an ImportError."""
-        module: Any = types.ModuleType(spec.name)
+        module = types.ModuleType(spec.name)
         if spec.name == "zoolab":
-            module.check = module.predict = module.inspect = Nothing()
-            module.__getattr__ = _refuse
+            names = dict.fromkeys(("check", "predict", "inspect"), Nothing())
+            vars(module).update(names, __getattr__=_refuse)
         else:
-            module.get_ipython = Nothing
-            module.__getattr__ = Nothing().__getattr__
-        made: types.ModuleType = module
-        return made
+            vars(module).update(get_ipython=Nothing, __getattr__=Nothing().__getattr__)
+        return module
 
     def exec_module(self, module: types.ModuleType) -> None:
         """It is complete as it is made."""
-
-
-def main_module() -> types.ModuleType:
-    """A fresh `__main__`, with what a notebook has beside Python's own names.
-
-    >>> main_module().get_ipython().run_line_magic("matplotlib", "inline")
-    """
-    module: Any = types.ModuleType("__main__")
-    module.get_ipython = Nothing
-    module.display = Nothing()
-    made: types.ModuleType = module
-    return made
-
-
-def install(module: types.ModuleType) -> None:
-    """Make `module` the program that runs, and zoolab the stand-in.
-
-    >>> install.__name__
-    'install'
-    """
-    sys.modules["__main__"] = module
-    sys.meta_path.insert(0, StandIn())
 
 
 def _refuse(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
     raise ImportError(f"zoolab.{name} is not there while a submission is graded: write it yourself")
+
+
+def install() -> types.ModuleType:
+    """Make a fresh `__main__` the program that runs, with what a notebook has, and zoolab the stand-in."""
+    module = sys.modules["__main__"] = types.ModuleType("__main__")
+    vars(module).update(get_ipython=Nothing, display=Nothing())
+    sys.meta_path.insert(0, StandIn())
+    return module

@@ -19,12 +19,19 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from zoolab.grading.worker.notebook import Notebook, install, main_module
+from zoolab.grading.worker.notebook import Notebook, install
 
 MAX_CHARACTERS = 1_000_000
 MAX_VALUES = 200_000
 MAX_DEPTH = 60
 MAX_BITS = 1_300  # just under the 400 digits that the grader reads
+
+#: What a function of the grader may raise in here.
+KINDS = (ValueError, KeyError, TypeError, RuntimeError, TimeoutError, OSError)
+
+_LENGTH = struct.Struct("!I")
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+Message = dict[str, Any]
 
 
 class Unfit(Exception):
@@ -46,21 +53,31 @@ class Writer:
 
     def plain(self, value: Any, depth: int = 0) -> Any:
         """`value` as JSON values, or Unfit."""
-        self._count(depth)
+        self.values += 1
+        if depth > MAX_DEPTH:
+            raise Unfit(f"a value nested more than {MAX_DEPTH} deep")
+        if self.values > MAX_VALUES:
+            raise Unfit(f"more than {MAX_VALUES:,} values")
         if value is None or value is True or value is False:
             return value
         if isinstance(value, str):
-            return self._text(str.__str__(value))
+            return self._text(value)
         if isinstance(value, int):
-            return _whole(int.__int__(value))
+            whole = int.__int__(value)
+            if whole.bit_length() > MAX_BITS:
+                raise Unfit("a number of more than 390 digits")
+            return whole
         if isinstance(value, float):
-            return _finite(float.__float__(value))
+            number = float.__float__(value)
+            if not math.isfinite(number):
+                raise Unfit(f"the number {number}, which JSON does not have")
+            return number
         if isinstance(value, (list, tuple)):
             items = list.__iter__(value) if isinstance(value, list) else tuple.__iter__(value)
             return [self.plain(item, depth + 1) for item in items]
         if isinstance(value, dict):
             return {self._key(key): self.plain(item, depth + 1) for key, item in dict.items(value)}
-        return self.plain(_known(value), depth + 1)
+        return self.plain(_as_pythons_own(value), depth + 1)
 
     def after_the_call(self, value: Any, depth: int = 0) -> Any:
         """An argument as it is after the call: what cannot be JSON is marked, a function becomes None."""
@@ -78,14 +95,8 @@ class Writer:
         except Unfit as unfit:
             return f"<{unfit}>"
 
-    def _count(self, depth: int) -> None:
-        self.values += 1
-        if depth > MAX_DEPTH:
-            raise Unfit(f"a value nested more than {MAX_DEPTH} deep")
-        if self.values > MAX_VALUES:
-            raise Unfit(f"more than {MAX_VALUES:,} values")
-
-    def _text(self, text: str) -> str:
+    def _text(self, value: str) -> str:
+        text = str.__str__(value)
         self.characters += len(text)
         if self.characters > MAX_CHARACTERS:
             raise Unfit(f"more than {MAX_CHARACTERS:,} characters")
@@ -97,45 +108,17 @@ class Writer:
 
     def _key(self, key: Any) -> str:
         if not isinstance(key, str):
-            raise Unfit(
-                f"a dict with the key {repr(key)[:50]}, which is not text: JSON has only text as keys"
-            )
-        return self._text(str.__str__(key))
-
-
-def encoded(message: dict[str, Any]) -> bytes:
-    """A message of plain values as bytes; Unfit if it is larger than the grader reads.
-
-    >>> encoded({"value": "é"})
-    b'{"value":"\\xc3\\xa9"}'
-    """
-    text = _ENCODER.encode(message)
-    if len(text) > MAX_CHARACTERS:
-        raise Unfit(f"more than {MAX_CHARACTERS:,} characters as JSON")
-    return text.encode()
-
-
-_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-
-
-def _whole(number: int) -> int:
-    if number.bit_length() > MAX_BITS:
-        raise Unfit("a number of more than 390 digits")
-    return number
-
-
-def _finite(number: float) -> float:
-    if not math.isfinite(number):
-        raise Unfit(f"the number {number}, which JSON does not have")
-    return number
+            odd = f"a dict with the key {repr(key)[:50]}"
+            raise Unfit(f"{odd}, which is not text: JSON has only text as keys")
+        return self._text(key)
 
 
 def _shown(key: Any) -> str:
     return key if type(key) is str else f"<{type(key).__name__} {repr(key)[:50]}>"
 
 
-def _known(value: Any) -> Any:
-    """What pandas and numpy call a table, a column, a number, as Python's own."""
+def _as_pythons_own(value: Any) -> Any:
+    """What pandas and numpy call a table, a column, a number."""
     if hasattr(value, "to_dict") and hasattr(value, "columns"):
         text = value.reset_index(drop=True).to_json(orient="values", date_format="iso", double_precision=15)
         columns = [str(name) for name in value.columns]
@@ -146,13 +129,6 @@ def _known(value: Any) -> Any:
     if value is ...:
         raise Unfit("`...`, which stands where your code goes")
     raise Unfit(f"a value of type {type(value).__name__}, which is not JSON")
-
-
-_LENGTH = struct.Struct("!I")
-_RAISED: dict[str, type[Exception]] = {
-    kind.__name__: kind for kind in (ValueError, KeyError, TypeError, RuntimeError, TimeoutError, OSError)
-}
-Message = dict[str, Any]
 
 
 class Channel:
@@ -166,8 +142,11 @@ class Channel:
         self._loads = json.loads
 
     def send(self, message: Message) -> None:
-        """Send one message of plain values."""
-        data = encoded(message)
+        """Send one message of plain values; Unfit if it is larger than the grader reads."""
+        text = _ENCODER.encode(message)
+        if len(text) > MAX_CHARACTERS:
+            raise Unfit(f"more than {MAX_CHARACTERS:,} characters as JSON")
+        data = text.encode()
         self.connection.sendall(_LENGTH.pack(len(data)) + data)
 
     def receive(self) -> Message:
@@ -218,7 +197,7 @@ def serve(connection: socket.socket, notebook: Notebook, first: Message | None =
     """Answer the grader until it closes the connection; `first` is a message that was read already.
 
     >>> here, there = socket.socketpair()
-    >>> message = encoded({"do": "load", "cells": ["x = 1"], "call": 7})
+    >>> message = b'{"do": "load", "cells": ["x = 1"], "call": 7}'
     >>> here.sendall(_LENGTH.pack(len(message)) + message); here.shutdown(socket.SHUT_WR)
     >>> serve(there, Notebook({}))
     Traceback (most recent call last):
@@ -232,7 +211,10 @@ def serve(connection: socket.socket, notebook: Notebook, first: Message | None =
         message, first = first or channel.receive(), None
         channel.begin(message.get("call"))
         reply = _answer(message, notebook, channel)
-        _flush()
+        for stream in (sys.stdout, sys.stderr):
+            # The student's code may have put anything there, or have closed it.
+            with suppress(Exception):
+                stream.flush()
         channel.finish(reply)
 
 
@@ -250,9 +232,8 @@ def _called(message: Message, notebook: Notebook, channel: Channel) -> Message:
     function = notebook.names.get(message["function"])
     if function is None:
         return {"missing": True}
-    call = message["call"]
-    args = _arguments(message["args"], channel, call)
-    kwargs = _arguments(message["kwargs"], channel, call)
+    args = _arguments(message["args"], channel, message["call"])
+    kwargs = _arguments(message["kwargs"], channel, message["call"])
     try:
         value = function(*args, **kwargs)
     except BaseException as error:
@@ -277,7 +258,7 @@ def _arguments(value: Any, channel: Channel, call: object) -> Any:
     if not isinstance(value, dict):
         return value
     if "$ask" in value:
-        return _question(value["$ask"], value.get("name", "ask"), channel, call)
+        return _question(value["$ask"], value["name"], channel, call)
     return {key: _arguments(item, channel, call) for key, item in value.items()}
 
 
@@ -289,7 +270,8 @@ def _question(number: int, name: str, channel: Channel, call: object) -> Callabl
             raise TypeError(f"{name} takes JSON only, and was given {unfit}") from None
         answer = channel.ask(call, {"ask": number, "call": call, **plain})
         if "raise" in answer:
-            raise _RAISED.get(answer["raise"], RuntimeError)(answer["message"])
+            kind = next(kind for kind in KINDS if kind.__name__ == answer["raise"])
+            raise kind(answer["message"])
         return answer["value"]
 
     ask.__name__ = ask.__qualname__ = name
@@ -297,41 +279,26 @@ def _question(number: int, name: str, channel: Channel, call: object) -> Callabl
 
 
 def _described(error: BaseException) -> dict[str, str]:
-    """An exception as the report shows it; describing it runs the student's code again, which may fail."""
+    """An exception as the report shows it, with the last line of the submission's own that it came through.
+
+    Describing it runs the student's code again, which may fail.
+    """
     try:
         message = str(error)[:2000]
     except BaseException:
         message = "a message that cannot be read"
-    return {"type": type(error).__name__[:100], "message": _sendable(message), "at": _place_of(error)}
-
-
-def _place_of(error: BaseException) -> str:
-    """The last line of the submission's own that the exception came through."""
     place, trace = "", error.__traceback__
     while isinstance(trace, types.TracebackType):
         name = trace.tb_frame.f_code.co_filename
         place = f"{name[1:-1]}, line {trace.tb_lineno}" if name.startswith("<cell ") else place
         trace = trace.tb_next
-    return _sendable(place[:100])
-
-
-def _sendable(text: str) -> str:
-    return text.encode(errors="backslashreplace").decode()
-
-
-def _flush() -> None:
-    for stream in (sys.stdout, sys.stderr):
-        # The student's code may have put anything there, or have closed it.
-        with suppress(Exception):
-            stream.flush()
+    kind = type(error).__name__[:100]
+    message, place = (text.encode(errors="backslashreplace").decode() for text in (message, place[:100]))
+    return {"type": kind, "message": message, "at": place}
 
 
 def main() -> None:
-    """Serve the grader over the socket that stdin describes (Windows) or that the first argument numbers.
-
-    >>> main.__name__
-    'main'
-    """
+    """Serve the grader over the socket that stdin describes (Windows) or that the first argument numbers."""
     number, *rest = sys.argv[1:]
     fromshare = getattr(socket, "fromshare", None)
     connection = fromshare(sys.stdin.buffer.read()) if fromshare else socket.socket(fileno=int(number))
@@ -347,11 +314,5 @@ def main() -> None:
 
 
 def serve_cells(connection: socket.socket) -> None:
-    """Serve the grader as the program `__main__` that the cells of a notebook are.
-
-    >>> serve_cells.__name__
-    'serve_cells'
-    """
-    module = main_module()
-    install(module)
-    serve(connection, Notebook(module.__dict__))
+    """Serve the grader as the program `__main__` that the cells of a notebook are."""
+    serve(connection, Notebook(install().__dict__))
