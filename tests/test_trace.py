@@ -17,7 +17,7 @@ from zoolab.records import Decision, Limits, Outcome, Reply, Request, Result, To
 from zoolab.runs import Trace, run
 from zoolab.steps.define import tool
 from zoolab.tools import Tool
-from zoolab.trace.storage import MAX_LINE
+from zoolab.trace.events import MAX_LINE
 
 ANY = [
     ("add", {"a": 1, "b": 2}),

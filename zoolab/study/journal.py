@@ -28,12 +28,11 @@ from zoolab.jsontext.values import encode_any
 from zoolab.records import Reply
 from zoolab.runs import Trace
 from zoolab.tokens import counted
-from zoolab.trace.events import events_of, read_all
-from zoolab.trace.storage import MAX_NESTING
+from zoolab.trace.events import MAX_NESTING, events_of, read_all
 
 __all__ = ["Journal", "Reader", "heal", "line_of", "summary_of", "trace_of"]
 
-FORMAT, VERSION = "zoolab-experiment", 4
+FORMAT, VERSION = "zoolab-experiment", 5
 MAX_LINE = 64 << 20
 
 _HEADER = f'{{"event":"experiment","format":"{FORMAT}","version":{VERSION}}}\n'.encode()
@@ -186,7 +185,7 @@ def line_of(trace: Trace, scores: Mapping[str, Any] | None = None) -> bytes:
     b'{"event":"run","run":"4c","scores":{"success":true},"events":[{"e'
     """
     told = {} if scores is None else {"scores": scores}
-    line = {"event": "run", "run": trace.run_id, **told, "events": list(events_of(trace, brief=True))}
+    line = {"event": "run", "run": trace.run_id, **told, "events": list(events_of(trace))}
     return f"{encode_any(line, MAX_NESTING)}\n".encode()
 
 
@@ -229,7 +228,7 @@ def summary_of(line: Mapping[str, Any]) -> dict[str, Any]:
             **events[0]["meta"],
             "outcome": end["outcome"],
             "error": end["error"],
-            "said": _said(events, steps),
+            "said": _said(steps),
             "turns": kinds["request"],
             "steps": len(steps),
             "calls": kinds["validate"],
@@ -241,13 +240,9 @@ def summary_of(line: Mapping[str, Any]) -> dict[str, Any]:
         }
 
 
-def _said(events: list[Any], steps: list[Any]) -> str | None:
-    """The text of the final reply, which may stand in the message that it became."""
+def _said(steps: list[Any]) -> str | None:
     last = steps[-1]["record"] if steps else {}
-    if last.get("type") != "reply":
-        return None
-    messages = {event["id"]: event["message"] for event in events if event["event"] == "message"}
-    return Reply(last["message"] if "message" in last else messages[steps[-1]["append"][-1]]).text
+    return Reply(last["message"]).text if last.get("type") == "reply" else None
 
 
 def _usages(steps: list[Any]) -> Iterator[Any]:

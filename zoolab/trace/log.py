@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from time import perf_counter, time
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from zoolab.errors import InvalidInput, Recording, ZoolabError
 from zoolab.jsontext import excerpt
@@ -24,24 +24,6 @@ from zoolab.trace.journal import Journal, Revision
 from zoolab.trace.summary import LoggedError, MessagesDiff, errors_of, ignored_choices
 
 T = TypeVar("T", bound="TraceLog")
-
-
-class StepStream(Protocol):
-    """Follows a trace while it grows, as its file does."""
-
-    path: Path
-
-    def step(self, seq: int) -> None:
-        """A step was appended."""
-
-    def edit(self, seq: int) -> None:
-        """A step was answered with something else."""
-
-    def end(self) -> None:
-        """The run has ended."""
-
-    def drop(self) -> None:
-        """The stream has failed; it is told nothing more."""
 
 
 class TraceLog(Recording):
@@ -79,7 +61,8 @@ class TraceLog(Recording):
         self.began: float | None = time()
         self.ended: float | None = None
         self._zero = perf_counter()
-        self._stream: StepStream | None = None
+        #: The `EventStream` that follows the trace while it grows.
+        self._stream: Any = None
 
     def record_all(self, walk: Iterable[Step]) -> None:
         """Record a walk to its end.
@@ -146,7 +129,7 @@ class TraceLog(Recording):
                 self._zero += perf_counter() - paused
         except GeneratorExit:  # given up in the middle: the trace stays open
             _close(walk)
-            self._write(lambda stream: stream.end())
+            self._write("end")
             raise
         except BaseException as error:
             self._broken(error, walk)
@@ -158,7 +141,7 @@ class TraceLog(Recording):
 
     def _end(self, outcome: str) -> None:
         self.outcome, self.ended = outcome, perf_counter() - self._zero
-        self._write(lambda stream: stream.end())
+        self._write("end")
 
     def _broken(self, error: BaseException, walk: Any) -> None:
         """The walk was ended by an error: say so, and answer the calls that it left without an answer."""
@@ -198,15 +181,15 @@ class TraceLog(Recording):
             del self.revisions[count:], self.started[count:], self.steps[count:]
             raise
         if self._stream is not None:
-            self._write(lambda stream: stream.step(count))
+            self._write("step", count)
 
-    def _write(self, write: Callable[[StepStream], None]) -> None:
+    def _write(self, event: str, *seq: int) -> None:
         """Write to the live file; if that fails, the trace goes on in memory alone."""
         stream = self._stream
         if stream is None:
             return
         try:
-            write(stream)
+            getattr(stream, event)(*seq)
         except Exception as error:
             self._stream = None
             stream.drop()
@@ -300,7 +283,7 @@ class TraceLog(Recording):
         call = given if isinstance(given, ToolCall) else step.call
         self.steps[seq] = step._replace(record=given, call=call, messages=before_next)
         self.revisions[seq] = revision
-        self._write(lambda stream: stream.edit(seq))
+        self._write("edit", seq)
 
 
 def _thrown(steps: Walk, interrupt: KeyboardInterrupt, _answer: object) -> Step:
