@@ -11,6 +11,7 @@ from itertools import combinations
 from typing import Any, Literal, cast
 
 from zoolab.jsontext import pointer_to
+from zoolab.schema.fragments import subschemas
 from zoolab.schema.strict import STRICT_KEYWORDS
 from zoolab.tokens import tokens_in
 from zoolab.tools import Tool
@@ -52,19 +53,11 @@ def _words(text: str) -> list[str]:
 
 
 def _nodes(schema: Any, path: list[Any]) -> Iterator[tuple[str, Schema]]:
-    """Every object schema within a schema, with its pointer; data such as defaults is left out."""
-    if not isinstance(schema, dict):
-        return
-    node = cast("Schema", schema)
-    yield pointer_to(path), node
-    for key in ("properties", "$defs"):
-        for name, child in node.get(key, {}).items():
-            yield from _nodes(child, [*path, key, name])
-    for key in ("items", "additionalProperties"):
-        yield from _nodes(node.get(key), [*path, key])
-    for key in ("anyOf", "oneOf", "allOf", "prefixItems"):
-        for index, child in enumerate(node.get(key, ())):
-            yield from _nodes(child, [*path, key, index])
+    """Every object schema within a schema, with its pointer."""
+    if isinstance(schema, dict):
+        yield pointer_to(path), schema
+        for steps, child in subschemas(schema):
+            yield from _nodes(child, [*path, *steps])
 
 
 def _parameters(tool: Tool) -> Iterator[tuple[str, str, Schema, bool]]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from zoolab.errors import InvalidSchema
 from zoolab.jsontext import MAX_DEPTH
+from zoolab.schema.fragments import LISTS, MAPS, SINGLE
 
 Function = Mapping[str, Any]
 
@@ -71,12 +72,6 @@ TOOL_FORMATS: Mapping[str, Callable[[Function], dict[str, Any]]] = MappingProxyT
 
 
 _TYPES = frozenset(("STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL"))
-MAPS = ("properties", "$defs", "definitions", "patternProperties", "dependentSchemas")
-LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
-SINGLE = (
-    *("items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames"),
-    *("unevaluatedItems", "unevaluatedProperties"),
-)
 
 
 def from_openapi(schema: Any) -> Any:

@@ -23,13 +23,14 @@ before its calls; thoughts are left out, a thought signature stays with its call
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode, excerpt
 from zoolab.records import Message, Request
-from zoolab.schema.formats import LISTS, MAPS, SINGLE, from_openapi
+from zoolab.schema.formats import from_openapi
+from zoolab.schema.fragments import subschemas
 from zoolab.wire.chat import (
     as_list,
     calls_of,
@@ -334,19 +335,9 @@ def _note_unpromised(schema: Any, path: Path, notes: Notes) -> None:
         inner, seen = waiting.pop(), seen + 1
         if isinstance(inner, dict):
             found |= dict.fromkeys(str(key) for key in inner if key not in _PROMISED)
-            waiting += _inner_schemas(inner)
+            waiting += (child for _path, child in subschemas(inner))
     if found:
         notes.add("schema_subset", path, f"Gemini does not promise to heed {', '.join(sorted(found)[:9])}")
-
-
-def _inner_schemas(schema: dict[str, Any]) -> Iterator[Any]:
-    for key, value in schema.items():
-        if key in MAPS and isinstance(value, dict):
-            yield from value.values()
-        elif key in LISTS and isinstance(value, list):
-            yield from value
-        elif key in SINGLE:
-            yield value
 
 
 #: The format as plain functions: `from zoolab.wire.gemini import to_body`.
