@@ -41,11 +41,7 @@ class Remembered:
 
 
 def policies_path() -> Path:
-    """The user's policies.json: in `ZOOLAB_CONFIG`, or the platform's folder for configuration.
-
-    >>> policies_path().name
-    'policies.json'
-    """
+    """The user's policies.json: in `ZOOLAB_CONFIG`, or the platform's folder for configuration."""
     chosen = os.environ.get("ZOOLAB_CONFIG")
     if chosen:
         return Path(chosen).expanduser().absolute() / "policies.json"
@@ -184,17 +180,7 @@ class Audit:
     """A JSONL file of decisions: time, tool, risk, resource, arguments, choice, reason, who.
 
     Arguments are cut after 2,000 characters, and what looks like a secret is left out. Raises
-    `InvalidInput` if the file cannot be written.
-
-    >>> import json, tempfile
-    >>> from zoolab.records import Decision
-    >>> from zoolab.tools import Tool
-    >>> audit = Audit(Path(tempfile.mkdtemp()) / "audit.jsonl")
-    >>> audit.note(Tool("now", "The time.", {"type": "object"}), Touched(), {}, Decision("once"), "rule")
-    >>> entry = json.loads(audit.path.read_text())
-    >>> entry["tool"], entry["arguments"], entry["choice"], entry["who"]
-    ('now', '{}', 'once', 'rule')
-    """
+    `InvalidInput` if the file cannot be written."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).expanduser().absolute()

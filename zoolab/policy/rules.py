@@ -53,11 +53,7 @@ class Pattern:
             object.__setattr__(self, name, mask)
 
     def matches(self, text: str) -> bool:
-        """Whether the whole of `text` is as the pattern says.
-
-        >>> Pattern("https://*.example.org/**").matches("https://www.example.org/a/b")
-        True
-        """
+        """Whether the whole of `text` is as the pattern says."""
         if self._literal is not None:
             return text == self._literal
         places = self._onward(1)
@@ -76,11 +72,7 @@ class Pattern:
 
 
 def escape(text: str) -> str:
-    r"""The pattern of this very text.
-
-    >>> escape("/srv/[a]*.txt"), Pattern(escape("a*\\")).matches("a*\\")
-    ('/srv/[a]\\*.txt', True)
-    """
+    """The pattern of this very text."""
     return re.sub(r"[*\\]", r"\\\g<0>", text)
 
 
@@ -123,12 +115,7 @@ BY_RISK = Decision("once", "its risk is not asked about")
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """What a call touches, as far as its tool can tell.
-
-    >>> from zoolab.tools import Tool
-    >>> Touched.by(Tool("ping", "Ping.", {"type": "object"}, resource=lambda given: given["host"]), {})
-    Touched(resource=None, unknown="ping cannot tell what it touches: KeyError: 'host'")
-    """
+    """What a call touches, as far as its tool can tell."""
 
     #: A resolved path, a host; None if the tool names none.
     resource: str | None = None
@@ -248,30 +235,15 @@ class Policy:
             object.__setattr__(self, f"_{kind}", rules(spoken))
 
     def decide(self, tool: Tool, arguments: Mapping[str, Any] | None = None) -> Decision:
-        """The decision for a call: `once`, `deny`, or `pending` if the user has to decide.
-
-        >>> from zoolab.tools import Tool
-        >>> Policy(deny={"rm"}).decide(Tool("rm", "Remove.", {"type": "object"})).reason
-        'the policy denies rm'
-        """
+        """The decision for a call: `once`, `deny`, or `pending` if the user has to decide."""
         return self.judge(tool, Touched.by(tool, arguments or {}))
 
     def waves_through(self, tool: Tool) -> bool:
-        """Whether no rule can speak of the tool, and its risk is not asked about.
-
-        >>> from zoolab.tools import Tool
-        >>> Policy().waves_through(Tool("now", "The time.", {"type": "object"}))
-        True
-        """
+        """Whether no rule can speak of the tool, and its risk is not asked about."""
         return not self._deny and not self._ask and tool.risk not in self.ask
 
     def judge(self, tool: Tool, touched: Touched) -> Decision:
-        """The decision for a call that touches this.
-
-        >>> from zoolab.tools import Tool
-        >>> Policy(ask={"ping(db*)"}).judge(Tool("ping", "Ping.", {"type": "object"}), Touched("db01")).choice
-        'pending'
-        """
+        """The decision for a call that touches this."""
         if refusal := denial(self._deny, tool.name, touched):
             return Decision("deny", f"the policy denies {refusal}")
         if any(rule.may_cover(tool.name, touched) for rule in self._ask):
@@ -284,20 +256,12 @@ class Policy:
 
 
 def rules(texts: Iterable[str]) -> tuple[Rule, ...]:
-    """The rules of these texts.
-
-    >>> rules(["ping", "read_file(/srv/**)"])
-    (Rule(text='ping'), Rule(text='read_file(/srv/**)'))
-    """
+    """The rules of these texts."""
     return tuple(Rule(text) for text in texts)
 
 
 def denial(denying: Iterable[Rule], name: str, touched: Touched) -> str:
-    """What is denied, and by which of the rules; empty if none of them denies.
-
-    >>> denial(rules(["r*"]), "rm", Touched()), denial(rules(["r*"]), "ls", Touched())
-    ('rm: r*', '')
-    """
+    """What is denied, and by which of the rules; empty if none of them denies."""
     found = next((rule for rule in denying if rule.may_cover(name, touched)), None)
     if found is None:
         return ""
@@ -305,11 +269,7 @@ def denial(denying: Iterable[Rule], name: str, touched: Touched) -> str:
 
 
 def excerpt_of(error: Exception) -> str:
-    """What an error says, in short; never fails.
-
-    >>> excerpt_of(ValueError("x" * 1_000))[-2:]
-    'x…'
-    """
+    """What an error says, in short; never fails."""
     try:
         text = " ".join(str(error).split())
     except Exception:

@@ -29,18 +29,7 @@ def pick_tools(
 ) -> tuple[list[Tool], tuple[Withheld, ...]]:
     """The `retriever.k` tools that fit the last thing the user said, and those that were left out.
 
-    A forced tool, and tools that the conversation has called already, are always sent.
-
-    >>> class Longest:
-    ...     k = 1
-    ...     def scores(self, query, texts):
-    ...         return [len(text) for text in texts]
-    >>> from zoolab import Tool, ToolRegistry
-    >>> tools = ToolRegistry([Tool(name, "?", {"type": "object"}) for name in ("now", "weather")])
-    >>> picked, withheld = pick_tools(Longest(), [{"role": "user", "content": "Rain?"}], tools)
-    >>> picked[0].name, str(withheld[0])
-    ('weather', 'now: rank 2 of 2, the best 1 are sent')
-    """
+    A forced tool, and tools that the conversation has called already, are always sent."""
     everything = list(tools)
     if len(everything) <= retriever.k:
         return everything, ()

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from zoolab.show.wires import Wires
     from zoolab.trace.diagnosis import Diagnosis
 
+__all__ = ["RunOptions", "Trace", "inspect", "read_conversation", "run"]
+
 
 class Trace(TraceLog):
     """The record of a walk. It exists before the first step, so that an interrupted run loses nothing.

@@ -14,13 +14,7 @@ if TYPE_CHECKING:
 
 
 def describe(errors: Iterable[ValidationError]) -> Iterator[Problem]:
-    """The errors of jsonschema as problems, several for an error that names several.
-
-    >>> from jsonschema import Draft202012Validator
-    >>> errors = Draft202012Validator({"required": ["a", "b"]}).iter_errors({})
-    >>> sorted({problem.pointer for problem in describe(errors)})
-    ['/a', '/b']
-    """
+    """The errors of jsonschema as problems, several for an error that names several."""
     for error in errors:
         pointer = pointer_to(error.absolute_path)
         describe = _DESCRIBERS.get(str(error.validator), _describe_other)
@@ -110,10 +104,6 @@ def schema_words(schema: Any) -> str:
 
 
 def excerpt_list(prefix: str, values: Iterable[Any], limit: int = 200) -> str:
-    """`prefix` and the values as JSON, cut at `limit` characters.
-
-    >>> excerpt_list("one of ", ["C", "F"])
-    'one of "C", "F"'
-    """
+    """`prefix` and the values as JSON, cut at `limit` characters."""
     text = prefix + ", ".join(excerpt(value) for value in values)
     return text if len(text) <= limit else text[: limit - 1] + "…"

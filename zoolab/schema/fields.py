@@ -35,22 +35,12 @@ class ReadField(NamedTuple):
 
 
 def is_field(note: object) -> TypeGuard[FieldInfo]:
-    """Whether something is what pydantic's `Field(...)` returns; pydantic need not be imported to know.
-
-    >>> is_field(5)
-    False
-    """
+    """Whether something is what pydantic's `Field(...)` returns; pydantic need not be imported to know."""
     return type(note).__name__ == "FieldInfo" and type(note).__module__ == "pydantic.fields"
 
 
 def read_field(hint: Any, default: Any, where: str) -> ReadField:
-    """Read a hint with its default or `REQUIRED`; `where` names the parameter in errors.
-
-    >>> from pydantic import Field
-    >>> read = read_field(int, Field(default=5, gt=0, alias="n"), "the parameter 'x'")
-    >>> read.default, read.required, read.alias
-    (5, False, 'n')
-    """
+    """Read a hint with its default or `REQUIRED`; `where` names the parameter in errors."""
     notes = typing.get_args(hint)[1:] if typing.get_origin(hint) is typing.Annotated else ()
     if not is_field(default) and not any(map(is_field, notes)):
         return ReadField(hint, default, default is REQUIRED)
@@ -86,12 +76,7 @@ def _constrained(field: FieldInfo) -> Any:
 
 
 def field_keywords(field: FieldInfo, schema: Schema) -> Schema:
-    """The schema with the title, the examples and the further keywords of a field.
-
-    >>> from pydantic import Field
-    >>> field_keywords(Field(title="Amount", json_schema_extra={"x-unit": "EUR"}), {"type": "integer"})
-    {'type': 'integer', 'title': 'Amount', 'x-unit': 'EUR'}
-    """
+    """The schema with the title, the examples and the further keywords of a field."""
     said = {name: value for name in _KEYWORDS if (value := getattr(field, name)) is not None}
     if "deprecated" in said:
         said["deprecated"] = bool(said["deprecated"])

@@ -15,11 +15,7 @@ REQUIRED: Any = inspect.Parameter.empty
 
 
 def object_schema(properties: Schema, required: list[str]) -> Schema:
-    """An object with these properties and no others.
-
-    >>> object_schema({"a": {"type": "integer"}}, ["a"])["additionalProperties"]
-    False
-    """
+    """An object with these properties and no others."""
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
@@ -59,11 +55,7 @@ def allows_null(schema: Schema, definitions: Mapping[str, Schema] | None = None)
 
 
 def resolved(schema: Schema, definitions: Mapping[str, Schema]) -> Schema:
-    """What a reference to a definition points to; any other schema as it is.
-
-    >>> resolved({"$ref": "#/$defs/Node"}, {"Node": {"type": "object"}})
-    {'type': 'object'}
-    """
+    """What a reference to a definition points to; any other schema as it is."""
     return definitions.get(schema["$ref"].rpartition("/")[2], {}) if "$ref" in schema else schema
 
 

@@ -24,11 +24,7 @@ Bind = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 class BindingError(InvalidArguments):
-    """Arguments meet the schema and are still not what the function's hints say.
-
-    >>> str(BindingError([Problem("invalid_arguments", "/day", "a date", '"noon"')]))
-    '/day: expected a date, received "noon"'
-    """
+    """Arguments meet the schema and are still not what the function's hints say."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         #: All that could not be converted.

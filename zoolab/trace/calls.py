@@ -74,13 +74,7 @@ class Turn:
 
 
 def turns_of(steps: Sequence[Step], originals: Mapping[int, Record]) -> list[Turn]:
-    """The turns of a walk; `originals` are the records that were answered with others, by step number.
-
-    >>> from zoolab import Scripted, run
-    >>> trace = run("Hi", [], Scripted(["Hello"]))
-    >>> [(turn.number, turn.own, turn.reply.text) for turn in turns_of(trace.steps, {})]
-    [(1, [1, 2], 'Hello')]
-    """
+    """The turns of a walk; `originals` are the records that were answered with others, by step number."""
     turns: list[Turn] = []
     for seq, step in enumerate(steps):
         if isinstance(step.record, Request):
@@ -98,11 +92,7 @@ def turns_of(steps: Sequence[Step], originals: Mapping[int, Record]) -> list[Tur
 
 
 def turn_at(turns: Sequence[Turn], seq: int) -> int:
-    """The position of the turn that a step is in; -1 before the first turn.
-
-    >>> turn_at([], 3)
-    -1
-    """
+    """The position of the turn that a step is in; -1 before the first turn."""
     return bisect_right(turns, seq, key=attrgetter("seq")) - 1
 
 

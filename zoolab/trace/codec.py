@@ -55,11 +55,7 @@ class Shown:
 
 
 def encode_record(record: Record) -> dict[str, Any]:
-    """A record as plain JSON values, with its type; but for the messages of a request.
-
-    >>> encode_record(Outcome(100))["value"]
-    100
-    """
+    """A record as plain JSON values, with its type; but for the messages of a request."""
     if isinstance(record, ToolRegistry):
         return {"type": "tools", "tools": [_encode_tool(tool) for tool in record]}
     if isinstance(record, Request):
@@ -86,11 +82,7 @@ def encode_plain(record: Any, *without: str) -> dict[str, Any]:
 
 
 def decode_record(data: object, messages: Messages) -> Record:
-    """The record that `encode_record` made, or `InvalidTrace`.
-
-    >>> decode_record(encode_record(Outcome(100)), Messages()).value
-    100
-    """
+    """The record that `encode_record` made, or `InvalidTrace`."""
     body = dict(_of_type(data, dict))
     kind = body.pop("type", None)
     if kind == "tools":
@@ -113,11 +105,7 @@ def decode_record(data: object, messages: Messages) -> Record:
 
 
 def decode_plain(kind: type[T], data: object) -> T:
-    """An object of the class `kind`, or `InvalidTrace`.
-
-    >>> str(decode_plain(Fault, {"name": "http_500", "where": "the request"}))
-    'http_500 in the request'
-    """
+    """An object of the class `kind`, or `InvalidTrace`."""
     from pydantic import ValidationError
 
     try:

@@ -30,12 +30,7 @@ class Diagnosis:
 
 
 def diagnose(trace: TraceLog) -> list[Diagnosis]:
-    """The diagnoses that a trace gives evidence for; see `Trace.diagnose`.
-
-    >>> from zoolab import Scripted, run
-    >>> [found.code for found in diagnose(run("Hi", [], Scripted([[("fly", {})], "I cannot."])))]
-    ['unknown_tool']
-    """
+    """The diagnoses that a trace gives evidence for; see `Trace.diagnose`."""
     return [found for rule in (_no_call, _other_tool, _broken, _invented, _poor) for found in rule(trace)]
 
 

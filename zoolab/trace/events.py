@@ -42,12 +42,7 @@ T = TypeVar("T", bound=TraceLog)
 
 
 def events_of(trace: TraceLog) -> Iterator[Event]:
-    """All events of a trace, in the order of its file.
-
-    >>> from zoolab import Trace
-    >>> [event["event"] for event in events_of(Trace())]
-    ['trace', 'end']
-    """
+    """All events of a trace, in the order of its file."""
     yield _header(trace)
     changes = _Changes(trace)
     for seq in range(len(trace.steps)):
@@ -205,13 +200,7 @@ def _end(trace: TraceLog) -> Event:
 
 
 def read_into(trace: TraceLog, path: Path) -> None:
-    """Fill an empty trace from a file.
-
-    >>> from zoolab import Trace
-    >>> read_into(Trace(), Path("no-such-file.jsonl"))
-    Traceback (most recent call last):
-    zoolab.errors.InvalidInput: cannot read no-such-file.jsonl: ...
-    """
+    """Fill an empty trace from a file."""
     reader = _Reader(trace)
     for number, event in read_events(path):
         try:
@@ -228,14 +217,7 @@ def read_into(trace: TraceLog, path: Path) -> None:
 
 
 def read_events(path: Path) -> Iterator[tuple[int, Event]]:
-    """The events of a file with their line numbers; a last line that is still being written is left out.
-
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "trace.jsonl"
-    >>> _ = path.write_text('{"event":"end"}\\n{"eve')
-    >>> list(read_events(path))
-    [(1, {'event': 'end'})]
-    """
+    """The events of a file with their line numbers; a last line that is still being written is left out."""
     number = 0
     try:
         with path.open(encoding="utf-8") as file:
@@ -273,12 +255,7 @@ def _parse(line: str, number: int) -> Event:
 
 
 def read_all(trace: T, events: list[object]) -> T:
-    """Fill an empty trace from events, those of a sub-agent within an event of its parent.
-
-    >>> from zoolab import Trace
-    >>> read_all(Trace(), list(events_of(Trace()))).steps
-    []
-    """
+    """Fill an empty trace from events, those of a sub-agent within an event of its parent."""
     reader = _Reader(trace)
     for number, event in enumerate(events):
         if not isinstance(event, dict) or "event" not in event:

@@ -20,13 +20,7 @@ _Place = tuple[str, int, int | None]
 
 
 def fork(trace: T, seq: int, edit: Record | None, model: Any, tools: Any, options: dict[str, Any]) -> T:
-    """The work of `Trace.fork`.
-
-    >>> from zoolab import Scripted, run
-    >>> trace = run("Hi", [], Scripted(["Hello"]))
-    >>> fork(trace, 1, None, Scripted(["Good day"]), None, {}).answer
-    'Good day'
-    """
+    """The work of `Trace.fork`."""
     options = {**trace.options, **options}
     model = model or options.get("model")
     if model is None:

@@ -33,23 +33,12 @@ _AT_ONCE = 2_000
 
 
 def to_frame(trace: TraceLog) -> pd.DataFrame:
-    """The steps of a trace, one row each; see `Trace.to_frame`.
-
-    >>> from zoolab import Trace
-    >>> list(to_frame(Trace()).columns) == COLUMNS
-    True
-    """
+    """The steps of a trace, one row each; see `Trace.to_frame`."""
     return _frame([trace])
 
 
 def frame_of(traces: Iterable[TraceLog]) -> pd.DataFrame:
-    """The steps of many traces in one frame, trace by trace; few traces are held at a time.
-
-    >>> from zoolab import Scripted, Trace, run
-    >>> traces = [run("Hi", [], Scripted(["Hello"])) for _ in range(2)]
-    >>> frame_of(traces)["seq"].tolist(), len(frame_of([]))
-    ([0, 1, 2, 0, 1, 2], 0)
-    """
+    """The steps of many traces in one frame, trace by trace; few traces are held at a time."""
     import pandas as pd
 
     rest = iter(traces)
@@ -228,13 +217,7 @@ def _scalar(value: object) -> object:
 
 
 def faults_of(step: Step) -> list[Fault]:
-    """The faults that a step shows; those of the request and the tools show where the reply is read.
-
-    >>> from zoolab import Faulty, Scripted, walk
-    >>> steps = list(walk("Hi", [], Faulty(Scripted(["Hello"]), ["empty_reply"])))
-    >>> [str(fault) for fault in faults_of(steps[-1])]
-    ['empty_reply in the reply']
-    """
+    """The faults that a step shows; those of the request and the tools show where the reply is read."""
     if isinstance(step.record, Outcome):
         return [] if step.record.fault is None else [step.record.fault]
     if step.reply is None or not step.reply.faults:
@@ -243,13 +226,7 @@ def faults_of(step: Step) -> list[Fault]:
 
 
 def faults_by_step(trace: TraceLog) -> dict[int, list[Fault]]:
-    """The faults of a trace under the numbers of the steps that they belong to; most have none.
-
-    >>> from zoolab import Faulty, Scripted, run
-    >>> trace = run("Hi", [], Faulty(Scripted(["Hello"]), ["empty_reply"]))
-    >>> {seq: [fault.name for fault in faults] for seq, faults in faults_by_step(trace).items()}
-    {2: ['empty_reply']}
-    """
+    """The faults of a trace under the numbers of the steps that they belong to; most have none."""
     found: dict[int, list[Fault]] = {}
     latest = {"define": 0, "request": 0}
     for seq, step in enumerate(trace.steps):
@@ -264,9 +241,5 @@ def faults_by_step(trace: TraceLog) -> dict[int, list[Fault]]:
 
 
 def fault_line(fault: Fault) -> str:
-    """A fault as a line of text.
-
-    >>> fault_line(Fault("trailing_comma", "arguments of add"))
-    'fault injected: trailing_comma in arguments of add'
-    """
+    """A fault as a line of text."""
     return f"fault injected: {fault}"

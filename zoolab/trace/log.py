@@ -65,14 +65,7 @@ class TraceLog(Recording):
         self._stream: Any = None
 
     def record_all(self, walk: Iterable[Step]) -> None:
-        """Record a walk to its end.
-
-        >>> from zoolab import Scripted, walk
-        >>> log = TraceLog()
-        >>> log.record_all(walk("Hi", [], Scripted(["Hello"])))
-        >>> log.answer, len(log.steps)
-        ('Hello', 3)
-        """
+        """Record a walk to its end."""
         try:
             with Hold():
                 self._record(walk)
@@ -302,11 +295,7 @@ def _attach(error: BaseException, trace: TraceLog) -> None:
 
 
 def cannot_write(path: Path, error: Exception) -> InvalidInput:
-    """The error for a file that cannot be written.
-
-    >>> print(cannot_write(Path("a.jsonl"), OSError(28, "No space left on device")))
-    cannot write a.jsonl: No space left on device; the trace in memory is whole: save it elsewhere
-    """
+    """The error for a file that cannot be written."""
     why = error.strerror if isinstance(error, OSError) and error.strerror else said(error)
     return InvalidInput(
         f"cannot write {path}: {why}", advice="the trace in memory is whole: save it elsewhere"
@@ -314,12 +303,7 @@ def cannot_write(path: Path, error: Exception) -> InvalidInput:
 
 
 def drive(trace: T, steps: Walk, answer: Callable[[Step], Record | None]) -> T:
-    """Record a walk to its end, with an answer to each step, or None to let it be.
-
-    >>> from zoolab import Scripted, walk
-    >>> drive(TraceLog(), walk("Hi", [], Scripted(["Hello"])), lambda step: None).answer
-    'Hello'
-    """
+    """Record a walk to its end, with an answer to each step, or None to let it be."""
     following = trace.follow(steps)
     try:
         with Hold():
