@@ -20,7 +20,7 @@ from typing import Any, Literal
 from zoolab.errors import InvalidInput
 from zoolab.files import append_text, locked, write_whole
 from zoolab.jsontext import NotStrictJSON, encode, encode_line, excerpt, is_utf8, parse_json
-from zoolab.policy.rules import BY_RISK, Policy, Rule, Touched, denial, escape, rules
+from zoolab.policy.rules import BY_RISK, Policy, Rule, Touched, denial, escape
 from zoolab.records import Decision
 from zoolab.secrets import scrub, scrub_json
 from zoolab.tools import Tool
@@ -159,7 +159,7 @@ class PolicyFile:
         if not all(isinstance(each, list) for each in listed) or sum(map(len, listed)) > MAX_RULES:
             raise self._refused(f"allow and deny are not lists of at most {MAX_RULES:,} rules")
         try:
-            return Remembered(*map(rules, listed))
+            return Remembered(*(tuple(map(Rule, texts)) for texts in listed))
         except InvalidInput as error:
             raise self._refused(error.what) from None
 
