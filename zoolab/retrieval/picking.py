@@ -29,7 +29,8 @@ def pick_tools(
 ) -> tuple[list[Tool], tuple[Withheld, ...]]:
     """The `retriever.k` tools that fit the last thing the user said, and those that were left out.
 
-    A forced tool, and tools that the conversation has called already, are always sent."""
+    A forced tool, and tools that the conversation has called already, are always sent.
+    """
     everything = list(tools)
     if len(everything) <= retriever.k:
         return everything, ()

@@ -143,7 +143,8 @@ def bounded() -> Iterator[None]:
 def compiled(schema: Mapping[str, Any]) -> Any:
     """A validator of jsonschema for a schema, within the bounds; it fetches nothing.
 
-    Check values inside `bounded()`. Raises `InvalidSchema` for what is no schema of its draft."""
+    Check values inside `bounded()`. Raises `InvalidSchema` for what is no schema of its draft.
+    """
     from referencing import Registry
 
     check_against_metaschema(schema)

@@ -39,7 +39,8 @@ class Shape(NamedTuple):
 def type_hints(function: Any, names: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The hints of a function or class, with forward references resolved.
 
-    `names` are further names that a quoted hint may use. Raises `InvalidToolSignature`."""
+    `names` are further names that a quoted hint may use. Raises `InvalidToolSignature`.
+    """
     try:
         return typing.get_type_hints(function, localns=names, include_extras=True)
     except Exception as error:
