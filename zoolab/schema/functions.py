@@ -11,14 +11,16 @@ import re
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 
 from zoolab.errors import InvalidArguments, InvalidToolSignature, Problem
 from zoolab.jsontext import encode, excerpt, pointer_to
-from zoolab.schema.fields import ReadField, read_field
-from zoolab.schema.fragments import Schema, object_schema, with_default
-from zoolab.schema.hints import Describer, type_hints
+from zoolab.schema.fragments import REQUIRED, Schema, object_schema, with_default
+from zoolab.schema.hints import Describer, ReadField, read_field, type_hints
 from zoolab.schema.strict import without_nulls
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
 
 Bind = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -274,3 +276,44 @@ def _shown_names(
             expected="an alias of its own for each",
         )
     return dict(zip(parameters, shown, strict=True))
+
+
+def with_field_defaults(function: Callable[..., Any], fields: Mapping[str, FieldInfo]) -> Callable[..., Any]:
+    """The function with the defaults of its fields, so that it never receives a `FieldInfo`.
+
+    A parameter whose field has no default must be given.
+
+    >>> from pydantic import Field
+    >>> with_field_defaults(lambda a, b=Field(default=2): a + b, {"b": Field(default=2)})(1)
+    3
+    """
+    signature = inspect.signature(function)
+    plain = {
+        name: parameter.default
+        for name, parameter in signature.parameters.items()
+        if parameter.default is not REQUIRED and name not in fields
+    }
+
+    def filled(args: tuple[Any, ...], kwargs: dict[str, Any]) -> inspect.BoundArguments:
+        given = signature.bind_partial(*args, **kwargs)
+        for name, field in fields.items():
+            if name not in given.arguments:
+                if field.is_required():
+                    called = getattr(function, "__name__", type(function).__name__)
+                    raise TypeError(f"{called}() missing a required argument: {name!r}")
+                data = plain | given.arguments
+                default = field.get_default(call_default_factory=True, validated_data=data)
+                given.arguments[name] = default
+        return given
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = filled(args, kwargs)
+        return function(*given.args, **given.kwargs)
+
+    @functools.wraps(function)
+    async def call_async(*args: Any, **kwargs: Any) -> Any:
+        given = filled(args, kwargs)
+        return await function(*given.args, **given.kwargs)
+
+    return call_async if inspect.iscoroutinefunction(function) else call

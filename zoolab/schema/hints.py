@@ -1,6 +1,8 @@
-"""Python type hints as JSON Schema (Draft 2020-12).
+"""Python type hints as JSON Schema (Draft 2020-12), with pydantic's `Field(...)`.
 
 Plain types are described here, the rest by pydantic, which is imported only when a hint needs it.
+A `Field` stands as `amount: int = Field(gt=0)` or `Annotated[int, Field(gt=0)]`; if both are there, both
+hold, as in pydantic.
 """
 
 from __future__ import annotations
@@ -12,11 +14,13 @@ from collections import abc
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeGuard, cast
 
 from zoolab.errors import InvalidToolSignature
-from zoolab.schema.fields import ReadField, field_keywords, is_field, read_field
 from zoolab.schema.fragments import REQUIRED, Schema, object_schema, with_default
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
 
 _SCALARS: dict[Any, str] = {
     str: "string",
@@ -26,6 +30,73 @@ _SCALARS: dict[Any, str] = {
     None: "null",
     types.NoneType: "null",
 }
+
+
+_KEYWORDS = ("title", "examples", "deprecated")
+
+
+class ReadField(NamedTuple):
+    """What a hint and a default say together."""
+
+    #: The hint with all constraints, without the default and the name.
+    hint: Any
+    #: The default for the schema; `REQUIRED` if there is none, or if a factory makes it.
+    default: Any
+    required: bool
+    #: The name that the model gives, if it is another.
+    alias: str | None = None
+    #: Gives the default; None if there is no `Field`.
+    field: FieldInfo | None = None
+
+
+def _is_field(note: object) -> TypeGuard[FieldInfo]:
+    """Whether something is what pydantic's `Field(...)` returns; pydantic need not be imported to know."""
+    return type(note).__name__ == "FieldInfo" and type(note).__module__ == "pydantic.fields"
+
+
+def read_field(hint: Any, default: Any, where: str) -> ReadField:
+    """Read a hint with its default or `REQUIRED`; `where` names the parameter in errors."""
+    notes = typing.get_args(hint)[1:] if typing.get_origin(hint) is typing.Annotated else ()
+    if not _is_field(default) and not any(map(_is_field, notes)):
+        return ReadField(hint, default, default is REQUIRED)
+    from pydantic import Field
+    from pydantic.fields import FieldInfo
+
+    try:
+        field = (
+            FieldInfo.from_annotation(hint)
+            if default is REQUIRED
+            else FieldInfo.from_annotated_attribute(hint, default)
+        )
+    except TypeError as error:
+        raise InvalidToolSignature(
+            f"{where}: {error}", expected="one Field(...) that pydantic takes"
+        ) from None
+    alias = field.validation_alias or field.alias
+    if alias is not None and not isinstance(alias, str):
+        raise InvalidToolSignature(
+            f"{where} has the alias {alias!r}", expected="a text, one for each parameter"
+        )
+    # The hint without what belongs to the parameter: its default and its name.
+    kept = ("description", "json_schema_extra", "discriminator", *_KEYWORDS)
+    said = {name: value for name in kept if (value := getattr(field, name)) is not None}
+    rules = (*field.metadata, *([Field(**said)] if said else []))
+    hint = cast("Any", typing.Annotated)[(field.annotation, *rules)] if rules else field.annotation
+    shown = REQUIRED if field.is_required() or field.default_factory else field.default
+    return ReadField(hint, shown, field.is_required(), alias, field)
+
+
+def _field_keywords(field: FieldInfo, schema: Schema) -> Schema:
+    """The schema with the title, the examples and the further keywords of a field."""
+    said = {name: value for name in _KEYWORDS if (value := getattr(field, name)) is not None}
+    if "deprecated" in said:
+        said["deprecated"] = bool(said["deprecated"])
+    schema = {**schema, **said}
+    extra: Any = field.json_schema_extra
+    if callable(extra):
+        extra(schema)
+        return schema
+    return {**schema, **(extra or {})}
 
 
 class Shape(NamedTuple):
@@ -172,16 +243,16 @@ class Describer:
 
     def _annotated(self, args: tuple[Any, ...]) -> Schema:
         hint, *notes = args
-        fields = [note for note in notes if is_field(note)]
+        fields = [note for note in notes if _is_field(note)]
         texts = [text for note in notes if (text := _text_of(note))]
-        rules = [note for note in notes if not is_field(note) and not _text_of(note)]
+        rules = [note for note in notes if not _is_field(note) and not _text_of(note)]
         for field in fields:
             rules += [field] if field.discriminator is not None else field.metadata
         schema = (
             self._by_pydantic(cast("Any", typing.Annotated)[(hint, *rules)]) if rules else self._schema(hint)
         )
         for field in fields:
-            schema = field_keywords(field, schema)
+            schema = _field_keywords(field, schema)
         return {**schema, "description": texts[-1]} if texts else schema
 
     def _choice(self, values: tuple[Any, ...]) -> Schema:
@@ -286,7 +357,7 @@ class Describer:
 
 
 def _text_of(note: Any) -> str:
-    if is_field(note):
+    if _is_field(note):
         return note.description or ""
     text = note if isinstance(note, str) else getattr(note, "documentation", "")
     return text if isinstance(text, str) else ""
