@@ -1,6 +1,7 @@
 """JSON Schema: made from Python's type hints, and checked within bounds.
 
-hints.py        type hints and `Field(...)` become a schema; fragments.py: its parts; strict.py: OpenAI's strict mode
+hints.py        type hints and `Field(...)` become a schema; fragments.py: its parts
+strict.py       schemas within OpenAI's strict mode
 functions.py    what a function says of itself, and its arguments made of JSON
 checker.py      does a value meet a schema? describe.py: what is wrong, in words
 drafts.py       the drafts of JSON Schema, within bounds, with their regular expressions
