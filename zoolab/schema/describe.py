@@ -8,80 +8,48 @@ from zoolab.errors import Problem
 from zoolab.jsontext import excerpt, pointer_to
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from jsonschema.exceptions import ValidationError
+
+
+MAX_WORDS = 200
 
 
 def describe(errors: Iterable[ValidationError]) -> Iterator[Problem]:
     """The errors of jsonschema as problems, several for an error that names several."""
     for error in errors:
         pointer = pointer_to(error.absolute_path)
-        describe = _DESCRIBERS.get(str(error.validator), _describe_other)
-        for suffix, expected, received in describe(error):
+        for suffix, expected, received in _described(error):
             yield Problem("invalid_arguments", pointer + suffix, expected, received)
 
 
-def _describe_limit(error: Any) -> Iterator[tuple[str, str, str]]:
-    """Draft 4 says beside a limit that the limit itself is excluded."""
-    keyword = f"exclusive{error.validator.capitalize()}"
-    excluded = isinstance(error.schema, dict) and error.schema.get(keyword) is True
-    words = f"{keyword if excluded else error.validator} {excerpt(error.validator_value)}"
-    yield "", words, excerpt(error.instance)
-
-
-def _describe_other(error: Any) -> Iterator[tuple[str, str, str]]:
-    yield "", f"{error.validator} {excerpt(error.validator_value)}", excerpt(error.instance)
-
-
-def _describe_type(error: Any) -> Iterator[tuple[str, str, str]]:
-    yield "", _type_words(error.validator_value), excerpt(error.instance)
-
-
-def _describe_required(error: Any) -> Iterator[tuple[str, str, str]]:
-    properties = error.schema.get("properties", {}) if isinstance(error.schema, dict) else {}
-    for name in error.validator_value:
-        if name not in error.instance:
-            yield pointer_to([name]), schema_words(properties.get(name)), "nothing"
-
-
-def _describe_additional(error: Any) -> Iterator[tuple[str, str, str]]:
-    if error.validator_value is not False:
-        yield from _describe_other(error)
+def _described(error: Any) -> Iterator[tuple[str, str, str]]:
+    """Where within the value, what was expected, and what came."""
+    keyword, value, instance = error.validator, error.validator_value, error.instance
+    schema = error.schema if isinstance(error.schema, dict) else {}
+    if keyword == "required":
+        properties = schema.get("properties", {})
+        for name in value:
+            if name not in instance:
+                yield pointer_to([name]), schema_words(properties.get(name)), "nothing"
         return
-    known = list(error.schema.get("properties", {}))
-    for name in error.instance:
-        if name not in known:
-            yield (
-                pointer_to([name]),
-                f"only {', '.join(known) or 'no arguments'}",
-                excerpt(error.instance[name]),
-            )
-
-
-def _describe_enum(error: Any) -> Iterator[tuple[str, str, str]]:
-    yield "", schema_words({"enum": error.validator_value}), excerpt(error.instance)
-
-
-def _describe_choice(error: Any) -> Iterator[tuple[str, str, str]]:
-    words = dict.fromkeys(schema_words(choice) for choice in error.validator_value)
-    yield "", " or ".join(words), excerpt(error.instance)
-
-
-_DESCRIBERS: dict[str, Callable[[Any], Iterator[tuple[str, str, str]]]] = {
-    "additionalProperties": _describe_additional,
-    "anyOf": _describe_choice,
-    "enum": _describe_enum,
-    "maximum": _describe_limit,
-    "minimum": _describe_limit,
-    "oneOf": _describe_choice,
-    "required": _describe_required,
-    "type": _describe_type,
-}
-
-
-def _type_words(types: Any) -> str:
-    return " or ".join(map(str, types)) if isinstance(types, list) else str(types)
+    if keyword == "additionalProperties" and value is False:
+        known = list(schema.get("properties", {}))
+        for name in instance:
+            if name not in known:
+                expected = f"only {', '.join(known) or 'no arguments'}"
+                yield pointer_to([name]), expected, excerpt(instance[name])
+        return
+    if keyword in ("type", "enum"):
+        expected = schema_words({keyword: value})
+    elif keyword in ("anyOf", "oneOf"):
+        expected = schema_words({"anyOf": value})
+    else:
+        # Draft 4 says beside a limit that the limit itself is excluded.
+        exclusive = f"exclusive{keyword.capitalize()}" if keyword in ("minimum", "maximum") else ""
+        expected = f"{exclusive if schema.get(exclusive) is True else keyword} {excerpt(value)}"
+    yield "", expected, excerpt(instance)
 
 
 def schema_words(schema: Any) -> str:
@@ -93,17 +61,13 @@ def schema_words(schema: Any) -> str:
     if not isinstance(schema, dict):
         return "a value"
     if isinstance(schema.get("enum"), list):
-        return excerpt_list("one of ", schema["enum"])
+        text = "one of " + ", ".join(excerpt(value) for value in schema["enum"])
+        return text if len(text) <= MAX_WORDS else text[: MAX_WORDS - 1] + "…"
     if "const" in schema:
         return excerpt(schema["const"])
     if isinstance(schema.get("anyOf"), list):
         return " or ".join(dict.fromkeys(schema_words(choice) for choice in schema["anyOf"]))
     if "$ref" in schema:
         return str(schema["$ref"]).rpartition("/")[2] or "a value"
-    return _type_words(schema["type"]) if "type" in schema else "a value"
-
-
-def excerpt_list(prefix: str, values: Iterable[Any], limit: int = 200) -> str:
-    """`prefix` and the values as JSON, cut at `limit` characters."""
-    text = prefix + ", ".join(excerpt(value) for value in values)
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    kinds = schema.get("type", "a value")
+    return " or ".join(map(str, kinds)) if isinstance(kinds, list) else str(kinds)
