@@ -47,9 +47,12 @@ class Call:
         """Whether it ran, failed validation, or was not allowed; None if nothing has become of it yet."""
         if self.verdict is not None and not self.verdict.ok:
             return "failed"
-        if self.outcome is not None and not _rejected(self.outcome):
+        if self.outcome is None:
+            return None if self.asked is None else "stopped"
+        error = self.outcome.error
+        if error is None or error.exception is not None or self.outcome.duration_ms:
             return "ran"
-        return None if self.outcome is None and self.asked is None else "stopped"
+        return "stopped" if error.code in _REJECTED else "ran"
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -112,11 +115,3 @@ def _add(call: Call, seq: int, step: Step, original: Record | None) -> None:
             call.outcome, call.ran = step.record, seq
         case Result():
             call.result = step.record
-
-
-def _rejected(outcome: Outcome) -> bool:
-    """Whether the tool never saw the call."""
-    error = outcome.error
-    if error is None or error.exception is not None or outcome.duration_ms:
-        return False
-    return error.code in _REJECTED

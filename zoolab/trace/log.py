@@ -68,19 +68,16 @@ class TraceLog(Recording):
         """Record a walk to its end."""
         try:
             with Hold():
-                self._record(walk)
+                try:
+                    add = self.add
+                    for step in walk:
+                        add(step)
+                    self._end_with_answer()
+                except BaseException as error:
+                    self._broken(error, walk)
+                    raise
         except KeyboardInterrupt as error:
             _attach(error, self)
-            raise
-
-    def _record(self, walk: Iterable[Step]) -> None:
-        try:
-            add = self.add
-            for step in walk:
-                add(step)
-            self._end_with_answer()
-        except BaseException as error:
-            self._broken(error, walk)
             raise
 
     def follow(self, walk: Iterable[Step]) -> Walk:
