@@ -14,8 +14,8 @@ from zoolab.schema.checker import (
     MAX_SCHEMA_DEPTH,
     SchemaChecker,
     check_schema_bounds,
+    schema_words,
 )
-from zoolab.schema.describe import schema_words
 from zoolab.schema.quick import plain_test
 from zoolab.tools import Tool
 

@@ -64,44 +64,14 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
+# fmt: off
 __all__ = [
-    "Context",
-    "Decision",
-    "Faulty",
-    "Limits",
-    "LocalModel",
-    "OpenAIModel",
-    "Outcome",
-    "Permissions",
-    "Policy",
-    "Price",
-    "Replay",
-    "Reply",
-    "Request",
-    "Result",
-    "Scripted",
-    "Step",
-    "Tool",
-    "ToolCall",
-    "ToolRegistry",
-    "Trace",
-    "Verdict",
-    "arun",
-    "as_tool",
-    "ask_user",
-    "awalk",
-    "check",
-    "check_call",
-    "experiment",
-    "inspect",
-    "model_for",
-    "predict",
-    "read_calls",
-    "run",
-    "tool",
-    "walk",
-    "with_tools",
+    "Context", "Decision", "Faulty", "Limits", "LocalModel", "OpenAIModel", "Outcome", "Permissions",
+    "Policy", "Price", "Replay", "Reply", "Request", "Result", "Scripted", "Step", "Tool", "ToolCall",
+    "ToolRegistry", "Trace", "Verdict", "arun", "as_tool", "ask_user", "awalk", "check", "check_call",
+    "experiment", "inspect", "model_for", "predict", "read_calls", "run", "tool", "walk", "with_tools",
 ]
+# fmt: on
 
 if not TYPE_CHECKING:  # a type checker would take any name for one of this package
     __getattr__, __dir__ = lazily(
