@@ -17,7 +17,7 @@ from zoolab.loop import Tools, walk
 from zoolab.loop.options import WalkOptions, passes_on
 from zoolab.records import Message, Model, Record, Step
 from zoolab.tools import ToolRegistry
-from zoolab.trace.events import EventStream, as_read, events_of, lines_of, read_into
+from zoolab.trace.events import EventStream, as_read, events_of, line_of, read_into
 from zoolab.trace.log import TraceLog, cannot_write, drive
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class Trace(TraceLog):
         2
         """
         target = Path(path)
-        write_whole(target, lines_of(events_of(self)))
+        write_whole(target, map(line_of, events_of(self)))
         return target
 
     @classmethod

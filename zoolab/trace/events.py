@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -63,7 +63,7 @@ class EventStream:
     """Appends the events of a trace to a file while the trace grows; each line is whole once it is there."""
 
     def __init__(self, trace: TraceLog, path: Path) -> None:
-        self._trace, self._changes, self._lines = trace, _Changes(trace), _Lines()
+        self._trace, self._changes = trace, _Changes(trace)
         self.path = path
         try:
             self._file = path.open("w", encoding="utf-8")
@@ -95,36 +95,24 @@ class EventStream:
             self._file.close()
 
     def _write(self, event: Event) -> None:
-        self._file.write(self._lines.of(event))
+        self._file.write(line_of(event))
         self._file.flush()
 
 
-class _Lines:
-    """Events as lines; counts the steps, so that an event that is too long is named."""
-
-    def __init__(self) -> None:
-        self._step = 0
-
-    def of(self, event: Event) -> str:
-        line, step = encode_any(event, MAX_NESTING) + "\n", self._step
-        self._step += event["event"] == "step"
-        if len(line) > MAX_LINE:
-            named = {
-                "step": f"step {step}",
-                "message": f"a message of step {step}",
-                "trace": "the trace's meta",
-            }
-            raise InvalidInput(
-                f"{named.get(event['event'], event['event'])} takes {len(line):,} characters in the file",
-                expected=_SHORT_ENOUGH,
-                advice="shorten the texts in it",
-            )
-        return line
-
-
-def lines_of(events: Iterable[Event]) -> Iterator[str]:
-    """Events as the lines of a file; `InvalidInput` for one that is too long to be read back."""
-    return map(_Lines().of, events)
+def line_of(event: Event) -> str:
+    """An event as a line of a file; `InvalidInput` for one that is too long to be read back."""
+    line = encode_any(event, MAX_NESTING) + "\n"
+    if len(line) > MAX_LINE:
+        named = {"trace": "the trace's meta", "end": "the error of the run"}
+        what = named.get(event["event"]) or f"step {event.get('seq')}"
+        if event["event"] == "message":
+            what = f"a message with the role {excerpt(event['message']['role'], 40)}"
+        raise InvalidInput(
+            f"{what} takes {len(line):,} characters in the file",
+            expected=_SHORT_ENOUGH,
+            advice="shorten the texts in it",
+        )
+    return line
 
 
 class _Changes:
