@@ -55,7 +55,14 @@ def check_schema_bounds(schema: Any) -> None:
             expected="references that begin with #",
             advice="copy what it points to into $defs; nothing is ever fetched",
         )
-    if len(_as_json(schema)) > MAX_SCHEMA_CHARS:
+    try:
+        text = encode(schema)
+        text = json.dumps(schema, allow_nan=False) if "NaN" in text or "Infinity" in text else text
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidSchema(
+            f"a schema is not JSON: {error}", expected="dicts, lists, texts and numbers"
+        ) from None
+    if len(text) > MAX_SCHEMA_CHARS:
         raise InvalidSchema(
             f"a schema has more than {MAX_SCHEMA_CHARS:,} characters", advice="split the tool in two"
         )
@@ -115,16 +122,6 @@ class SchemaChecker:
     def _validator(self) -> Any:
         """Compiled when it is first needed: beside JupyterLab, `import jsonschema` takes seconds."""
         return compiled(self._schema)
-
-
-def _as_json(schema: Any) -> str:
-    try:
-        text = encode(schema)
-        return json.dumps(schema, allow_nan=False) if "NaN" in text or "Infinity" in text else text
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidSchema(
-            f"a schema is not JSON: {error}", expected="dicts, lists, texts and numbers"
-        ) from None
 
 
 def _survey(node: Any, depth: int, draft: str, references: list[str], identifiers: set[str]) -> None:

@@ -149,15 +149,9 @@ def _encode_value(value: Any) -> dict[str, Any]:
 
 
 def _encode_tool(tool: Tool) -> dict[str, Any]:
-    return {
-        "name": tool.name,
-        "description": tool.description,
-        "parameters": tool.parameters,
-        "risk": tool.risk,
-        "timeout": tool.timeout,
-        "strict": tool.strict,
-        **({"untrusted": tool.untrusted} if tool.untrusted else {}),
-    }
+    names = ("name", "description", "parameters", "risk", "timeout", "strict")
+    untrusted = {"untrusted": tool.untrusted} if tool.untrusted else {}
+    return {name: getattr(tool, name) for name in names} | untrusted
 
 
 def _decode_tools(body: dict[str, Any]) -> ToolRegistry:

@@ -73,15 +73,10 @@ class EventStream:
             ) from None
         self._write(_header(trace))
 
-    def step(self, seq: int) -> None:
-        """Write a step that was just appended."""
-        for event in self._changes.of(seq, "step"):
-            self._write(event)
-
-    def edit(self, seq: int) -> None:
-        """Write what an answered step has become."""
-        for event in self._changes.of(seq, "edit"):
-            self._write(event)
+    def change(self, seq: int, event: str) -> None:
+        """Write a step that was just appended, or what an answered one has become ("edit")."""
+        for each in self._changes.of(seq, event):
+            self._write(each)
 
     def end(self) -> None:
         """Write how the run ended, sync the file and close it."""

@@ -171,15 +171,15 @@ class TraceLog(Recording):
             del self.revisions[count:], self.started[count:], self.steps[count:]
             raise
         if self._stream is not None:
-            self._write("step", count)
+            self._write("change", count, "step")
 
-    def _write(self, event: str, *seq: int) -> None:
+    def _write(self, call: str, *given: Any) -> None:
         """Write to the live file; if that fails, the trace goes on in memory alone."""
         stream = self._stream
         if stream is None:
             return
         try:
-            getattr(stream, event)(*seq)
+            getattr(stream, call)(*given)
         except Exception as error:
             self._stream = None
             stream.drop()
@@ -273,7 +273,7 @@ class TraceLog(Recording):
         call = given if isinstance(given, ToolCall) else step.call
         self.steps[seq] = step._replace(record=given, call=call, messages=before_next)
         self.revisions[seq] = revision
-        self._write("edit", seq)
+        self._write("change", seq, "edit")
 
 
 def _thrown(steps: Walk, interrupt: KeyboardInterrupt, _answer: object) -> Step:
