@@ -406,7 +406,7 @@ def test_a_journal_of_an_earlier_version_is_refused_with_its_version(tmp_path):
     path = tmp_path / "runs.jsonl"
     path.write_text('{"event":"experiment","format":"zoolab-experiment","version":3}\n')
     for use in (lambda: Experiment.load(path), lambda: quiet(["Hi"], None, {"m": adder}, journal=path)):
-        with pytest.raises(InvalidInput, match="is a journal of version 3; expected version 4; run the"):
+        with pytest.raises(InvalidInput, match="is a journal of version 3; expected version 5; run the"):
             use()
 
 

@@ -14,9 +14,9 @@ from zoolab.schema.checker import (
     MAX_SCHEMA_DEPTH,
     SchemaChecker,
     check_schema_bounds,
-    plain_test,
+    schema_words,
 )
-from zoolab.schema.describe import schema_words
+from zoolab.schema.quick import plain_test
 from zoolab.tools import Tool
 
 BOUND = 5.0
@@ -449,7 +449,7 @@ scalars = (
 plain_property = st.fixed_dictionaries(
     {"type": st.sampled_from(TYPES) | st.lists(st.sampled_from(TYPES), min_size=1, unique=True)},
     optional={
-        "enum": st.lists(st.sampled_from(["x", "y"])),
+        "enum": st.lists(st.sampled_from(["x", "y"]), unique=True),
         "description": st.just("D."),
         "default": scalars,
     },

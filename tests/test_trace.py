@@ -17,7 +17,7 @@ from zoolab.records import Decision, Limits, Outcome, Reply, Request, Result, To
 from zoolab.runs import Trace, run
 from zoolab.steps.define import tool
 from zoolab.tools import Tool
-from zoolab.trace.storage import MAX_LINE
+from zoolab.trace.events import MAX_LINE
 
 ANY = [
     ("add", {"a": 1, "b": 2}),
@@ -217,7 +217,7 @@ def test_the_frame_has_one_row_a_step_and_its_documented_columns():
 def test_saving_leaves_the_old_file_when_a_value_cannot_be_written(tmp_path):
     path = run("Hi", TOOLS, Scripted(["Old."])).save(tmp_path / "t.jsonl")
     trace = run("x" * MAX_LINE, TOOLS, Scripted(["New."]))
-    with pytest.raises(InvalidInput, match=r"a message of step 1 takes 67,108,\d+ characters"):
+    with pytest.raises(InvalidInput, match=r"a message with the role .user. takes 67,108,\d+ char"):
         trace.save(path)
     assert Trace.load(path).answer == "Old."
     assert [file.name for file in tmp_path.iterdir()] == ["t.jsonl"]

@@ -23,7 +23,7 @@ from zoolab.repair import RuleRepair
 from zoolab.show.moment import moments_of
 from zoolab.show.text import details
 from zoolab.show.wording import headline
-from zoolab.trace.storage import MAX_LINE
+from zoolab.trace.events import MAX_LINE
 
 
 class Odd:

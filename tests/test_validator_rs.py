@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from zoolab import Scripted, Tool, ToolCall, ToolRegistry, check_call, run
 from zoolab.errors import InvalidInput, InvalidSchema
 from zoolab.schema.checker import SchemaChecker
-from zoolab.schema.quick import quick_test
+from zoolab.schema.quick import rs_test
 from zoolab.study import experiment
 
 pytest.importorskip("jsonschema_rs")
@@ -140,24 +140,15 @@ def test_what_may_be_judged_differently_is_refused_in_one_line(schema, named):
     SchemaChecker(schema).problems([1])  # the usual one does
 
 
-def test_a_schema_that_grows_by_its_references_is_refused_at_once():
-    definitions = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(25)}
-    schema = {"$ref": "#/$defs/d0", "$defs": {**definitions, "d25": {"type": "integer"}}}
-    began = time.perf_counter()
-    with pytest.raises(InvalidSchema, match="more than 2,000 schemas"):
-        SchemaChecker(schema).problems([], "rs")
-    assert time.perf_counter() - began < 5
-
-
 def test_values_too_large_or_too_deep_or_no_json_are_left_to_jsonschema():
-    accepts = quick_test({"anyOf": [{"type": "array"}, {"type": "object"}]})
+    accepts = rs_test({"anyOf": [{"type": "array"}, {"type": "object"}]})
     deep = []
     for _ in range(5_000):
         deep = [deep]
     for value in ([0] * 100_000, deep, {1: 2}, {"a": {2}}, (1,)):
         assert not accepts(value)
     assert accepts([0] * 100)
-    assert not quick_test({"maxLength": 9})("\ud800")
+    assert not rs_test({"maxLength": 9})("\ud800")
 
 
 TEXT = {"type": "string"}

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Generator, Iterable
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from zoolab.errors import InvalidInput, LockHeld
@@ -54,25 +54,21 @@ def append_text(path: Path, text: str, mode: int = 0o666) -> None:
     >>> append_text(path, "1\\n"), append_text(path, "2\\n"), path.read_text()
     (None, None, '1\\n2\\n')
     """
-    if sys.platform == "win32":  # which looks for the end of the file first, and writes then
-        with locked(path.with_name(f"{path.name}.lock")):
-            _append(path, text, mode)
-    else:
-        _append(path, text, mode)
-
-
-def _append(path: Path, text: str, mode: int) -> None:
-    data = text.encode()
     flags = os.O_APPEND | os.O_CREAT | os.O_WRONLY | getattr(os, "O_BINARY", 0)
-    try:
-        descriptor = os.open(path, flags, mode)
+    lock = path.with_name(f"{path.name}.lock")
+    # Windows looks for the end of the file first, and writes then.
+    with locked(lock) if sys.platform == "win32" else nullcontext():
         try:
-            written = os.write(descriptor, data)
-        finally:
-            os.close(descriptor)
-    except OSError as error:
-        raise InvalidInput(f"cannot write {path}: {error.strerror}", advice="choose another place") from None
-    if written != len(data):
+            descriptor = os.open(path, flags, mode)
+            try:
+                missing = len(data := text.encode()) - os.write(descriptor, data)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise InvalidInput(
+                f"cannot write {path}: {error.strerror}", advice="choose another place"
+            ) from None
+    if missing:
         raise InvalidInput(
             f"cannot write {path}: only a part of a line was written", advice="make room on the disk"
         )

@@ -27,9 +27,11 @@ def lazily(
     home_of = {name: home for home, names in (homes or {}).items() for name in names.split()}
 
     def get(name: str) -> Any:
+        from importlib.util import find_spec
+
         if name in home_of:
             value = getattr(import_module(f"{package}.{home_of[name]}"), name)
-        elif name.startswith("_") or not name.isidentifier() or not _is_module(f"{package}.{name}"):
+        elif name.startswith("_") or not name.isidentifier() or find_spec(f"{package}.{name}") is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         else:
             value = import_module(f"{package}.{name}")
@@ -45,9 +47,3 @@ def lazily(
         return sorted({*home_of, *special, *(name for name in inner if not name.startswith("_"))})
 
     return get, names
-
-
-def _is_module(name: str) -> bool:
-    from importlib.util import find_spec
-
-    return find_spec(name) is not None

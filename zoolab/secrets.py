@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from zoolab.jsontext import encode
 
@@ -45,17 +45,10 @@ _LABELLED = rf"""
 """
 
 
-class _Patterns(NamedTuple):
-    token: re.Pattern[str]
-    label: re.Pattern[str]
-    labelled: re.Pattern[str]
-
-
 @cache
-def _patterns() -> _Patterns:
-    """The patterns, compiled when something is scrubbed first: that takes longer than importing the rest."""
-    loose = re.VERBOSE | re.IGNORECASE
-    return _Patterns(re.compile(_TOKEN, re.VERBOSE), re.compile(_LABEL, loose), re.compile(_LABELLED, loose))
+def _pattern(text: str, flags: int = re.VERBOSE | re.IGNORECASE) -> re.Pattern[str]:
+    """Compiled when something is scrubbed first: that takes longer than importing the rest."""
+    return re.compile(text, flags)
 
 
 def scrub(text: str) -> str:
@@ -66,8 +59,8 @@ def scrub(text: str) -> str:
     >>> scrub("https://ada:lovelace@host/?api_key=abcdef123 and sk-proj-abcdefghijk1234")
     'https://ada:[secret removed]@host/?api_key=[secret removed] and [secret removed]'
     """
-    without_tokens = _patterns().token.sub(HIDDEN, text)
-    return _patterns().labelled.sub(lambda found: f"{found[found.lastindex or 0]}{HIDDEN}", without_tokens)
+    without_tokens = _pattern(_TOKEN, re.VERBOSE).sub(HIDDEN, text)
+    return _pattern(_LABELLED).sub(lambda found: f"{found[found.lastindex or 0]}{HIDDEN}", without_tokens)
 
 
 def scrub_json(value: Any) -> Any:
@@ -87,13 +80,13 @@ def scrub_json(value: Any) -> Any:
 
 def _scrub_member(name: str, value: Any) -> Any:
     given = isinstance(value, str | int | float) and not isinstance(value, bool) and value != ""
-    secret = given and any(found.end() == len(name) for found in _patterns().label.finditer(name))
+    secret = given and any(found.end() == len(name) for found in _pattern(_LABEL).finditer(name))
     return HIDDEN if secret else scrub_json(value)
 
 
 def _scrub_string(text: str) -> str:
     clean = scrub(text)
-    hinted = clean != text or _patterns().label.search(text)
+    hinted = clean != text or _pattern(_LABEL).search(text)
     if not hinted or text.lstrip()[:1] not in ("{", "["):
         return clean
     try:

@@ -15,15 +15,7 @@ from typing import Any
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
 
-__all__ = [
-    "CHARACTERS_A_TOKEN",
-    "Price",
-    "characters_of",
-    "characters_of_tool",
-    "counted",
-    "is_number",
-    "tokens_in",
-]
+__all__ = ["Price", "tokens_in"]
 
 CHARACTERS_A_TOKEN = 4
 _TOO_MANY = 1 << 50
@@ -40,21 +32,13 @@ def tokens_in(messages: Iterable[Mapping[str, Any]] = (), tools: Iterable[Mappin
 
 
 def characters_of(message: Mapping[str, Any]) -> int:
-    """How many characters a message has: its text and its calls. Never fails, whatever it holds.
-
-    >>> characters_of({"role": "assistant", "content": "Hi", "tool_calls": []})
-    2
-    """
+    """How many characters a message has: its text and its calls. Never fails, whatever it holds."""
     content, calls = message.get("content"), message.get("tool_calls")
     return (len(_text(content)) if content else 0) + (len(_text(calls)) if calls else 0)
 
 
 def characters_of_tool(schema: Mapping[str, Any]) -> int:
-    """How many characters a tool has in a request.
-
-    >>> characters_of_tool({"type": "function"})
-    19
-    """
+    """How many characters a tool has in a request."""
     return len(_text(schema))
 
 
@@ -63,11 +47,7 @@ def _text(value: Any) -> str:
 
 
 def counted(usage: Mapping[str, Any] | None, name: str) -> int | None:
-    """A number of tokens as the endpoint counted them; None if it did not. A loaded trace may hold anything.
-
-    >>> counted({"prompt_tokens": 9}, "prompt_tokens"), counted({"prompt_tokens": "9"}, "prompt_tokens")
-    (9, None)
-    """
+    """A number of tokens as the endpoint counted them; None if it did not."""
     value = usage.get(name) if isinstance(usage, Mapping) else None
     return value if type(value) is int and 0 <= value < _TOO_MANY else None
 
@@ -105,11 +85,7 @@ class Price:
 
 
 def is_number(value: Any, least: float) -> bool:
-    """Whether a value is a finite number, no boolean, and at least `least`.
-
-    >>> is_number(1.5, 0), is_number(True, 0), is_number(float("nan"), 0)
-    (True, False, False)
-    """
+    """Whether a value is a finite number, no boolean, and at least `least`."""
     if isinstance(value, bool) or not isinstance(value, Real):
         return False
     number: Any = value

@@ -20,7 +20,7 @@ from typing import Any, Literal
 from zoolab.errors import InvalidInput
 from zoolab.files import append_text, locked, write_whole
 from zoolab.jsontext import NotStrictJSON, encode, encode_line, excerpt, is_utf8, parse_json
-from zoolab.policy.rules import BY_RISK, Policy, Rule, Touched, denial, escape, rules
+from zoolab.policy.rules import BY_RISK, Policy, Rule, Touched, denial, escape
 from zoolab.records import Decision
 from zoolab.secrets import scrub, scrub_json
 from zoolab.tools import Tool
@@ -41,11 +41,7 @@ class Remembered:
 
 
 def policies_path() -> Path:
-    """The user's policies.json: in `ZOOLAB_CONFIG`, or the platform's folder for configuration.
-
-    >>> policies_path().name
-    'policies.json'
-    """
+    """The user's policies.json: in `ZOOLAB_CONFIG`, or the platform's folder for configuration."""
     chosen = os.environ.get("ZOOLAB_CONFIG")
     if chosen:
         return Path(chosen).expanduser().absolute() / "policies.json"
@@ -96,11 +92,11 @@ class PolicyFile:
         """Forget a rule, whether it allows or denies. Raises `InvalidInput` if there is no such rule."""
 
         def without_it(known: Remembered) -> Remembered:
-            allow, deny = (tuple(r for r in listed if r.text != rule) for listed in (known.allow, known.deny))
-            if len(allow) + len(deny) == len(known.allow) + len(known.deny):
+            if rule not in [each.text for each in (*known.allow, *known.deny)]:
                 raise InvalidInput(
                     f"there is no rule {excerpt(rule)} in {self.path}", advice="see zoolab policy list"
                 )
+            allow, deny = (tuple(r for r in listed if r.text != rule) for listed in (known.allow, known.deny))
             return Remembered(allow, deny)
 
         self._change(without_it)
@@ -118,27 +114,23 @@ class PolicyFile:
             changed = edit(known)
             if changed == known:
                 return
-            text = encode({"version": VERSION, "allow": _texts(changed.allow), "deny": _texts(changed.deny)})
-            if len(text.encode()) >= MAX_BYTES or len(changed.allow) + len(changed.deny) > MAX_RULES:
+            allow, deny = ([rule.text for rule in listed] for listed in (changed.allow, changed.deny))
+            text = encode({"version": VERSION, "allow": allow, "deny": deny})
+            if len(text.encode()) >= MAX_BYTES or len(allow) + len(deny) > MAX_RULES:
                 raise InvalidInput(f"{self.path} is full", advice="remove rules that are not needed")
             write_whole(self.path, [text, "\n"], mode=0o600)
 
     def _bytes(self) -> bytes | None:
+        def without_waiting(name: str, flags: int) -> int:  # for the end of a pipe, which is refused
+            return os.open(name, flags | getattr(os, "O_NONBLOCK", 0))
+
         try:
-            # Not to wait: a pipe has no end to be read to, and is refused.
-            descriptor = os.open(self.path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+            with open(self.path, "rb", opener=without_waiting) as file:
+                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                    raise self._refused("it is not a regular file")
+                data = file.read(MAX_BYTES + 1)
         except FileNotFoundError:
             return None
-        except OSError as error:
-            raise InvalidInput(
-                f"cannot read {self.path}: {error.strerror}", advice="see who may read it"
-            ) from None
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            os.close(descriptor)
-            raise self._refused("it is not a regular file")
-        try:
-            with os.fdopen(descriptor, "rb") as file:
-                data = file.read(MAX_BYTES + 1)
         except OSError as error:
             raise InvalidInput(
                 f"cannot read {self.path}: {error.strerror}", advice="see who may read it"
@@ -153,9 +145,7 @@ class PolicyFile:
         except (NotStrictJSON, UnicodeDecodeError) as error:
             raise self._refused(f"it is not JSON: {error}") from None
         version = body.get("version") if isinstance(body, dict) else None
-        if type(version) is not int:
-            raise self._refused("it has no version")
-        if version != VERSION:
+        if type(version) is not int or version != VERSION:
             raise self._refused(f"it has version {excerpt(version, 20)}, and this zoolab reads {VERSION}")
         if body.keys() - {"version", "allow", "deny"}:
             raise self._refused("it has keys other than version, allow and deny")
@@ -163,16 +153,12 @@ class PolicyFile:
         if not all(isinstance(each, list) for each in listed) or sum(map(len, listed)) > MAX_RULES:
             raise self._refused(f"allow and deny are not lists of at most {MAX_RULES:,} rules")
         try:
-            return Remembered(*map(rules, listed))
+            return Remembered(*(tuple(map(Rule, texts)) for texts in listed))
         except InvalidInput as error:
             raise self._refused(error.what) from None
 
     def _refused(self, why: str) -> InvalidInput:
         return InvalidInput(f"{self.path} cannot be used: {why}", advice="correct it, or move it away")
-
-
-def _texts(listed: tuple[Rule, ...]) -> list[str]:
-    return [rule.text for rule in listed]
 
 
 MAX_ARGUMENTS = 2_000
@@ -185,15 +171,6 @@ class Audit:
 
     Arguments are cut after 2,000 characters, and what looks like a secret is left out. Raises
     `InvalidInput` if the file cannot be written.
-
-    >>> import json, tempfile
-    >>> from zoolab.records import Decision
-    >>> from zoolab.tools import Tool
-    >>> audit = Audit(Path(tempfile.mkdtemp()) / "audit.jsonl")
-    >>> audit.note(Tool("now", "The time.", {"type": "object"}), Touched(), {}, Decision("once"), "rule")
-    >>> entry = json.loads(audit.path.read_text())
-    >>> entry["tool"], entry["arguments"], entry["choice"], entry["who"]
-    ('now', '{}', 'once', 'rule')
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -201,20 +178,19 @@ class Audit:
         append_text(self.path, "", mode=0o600)
 
     def note(
-        self,
-        tool: Tool,
-        touched: Touched,
-        arguments: Mapping[str, Any],
-        decision: Decision,
-        who: Decider,
+        self, tool: Tool, touched: Touched, arguments: Mapping[str, Any], decision: Decision, who: Decider
     ) -> None:
         """Write down who decided what. Raises `InvalidInput` if that fails."""
+        try:
+            given = scrub_json(dict(arguments))
+        except RecursionError:
+            given = "arguments that are nested too deeply to be shown"
         entry = {
             "time": datetime.now(UTC).isoformat(),
             "tool": tool.name,
             "risk": tool.risk,
             "resource": None if touched.resource is None else scrub(touched.resource),
-            "arguments": excerpt(_scrubbed(arguments), MAX_ARGUMENTS),
+            "arguments": excerpt(given, MAX_ARGUMENTS),
             "choice": decision.choice,
             "reason": scrub(decision.reason),
             "who": who,
@@ -222,17 +198,8 @@ class Audit:
         append_text(self.path, encode_line(entry) + "\n", mode=0o600)
 
 
-def _scrubbed(arguments: Mapping[str, Any]) -> Any:
-    try:
-        return scrub_json(dict(arguments))
-    except RecursionError:
-        return "arguments that are nested too deeply to be shown"
-
-
 #: How the reason of a decision begins that no person took.
 NOBODY = "nobody"
-
-_NOTHING = Remembered()
 
 
 class Permissions:
@@ -266,7 +233,8 @@ class Permissions:
         self._unwatched = path is None and audit is None
         self._granted: tuple[Rule, ...] = ()
         self._granting = threading.Lock()
-        self._kept()  # a file that cannot be understood is said now
+        if self._file is not None:
+            self._file.read()  # a file that cannot be understood is said now
 
     @classmethod
     def of_user(cls, policy: Policy | None = None, audit: str | Path | None = None) -> Permissions:
@@ -288,7 +256,13 @@ class Permissions:
     def settle(self, tool: Tool, arguments: Mapping[str, Any], decision: Decision) -> Decision:
         """Remember what a person said, and return what holds for this call: only allowed ones run."""
         touched = Touched.by(tool, arguments)
-        decision, who = self._settled(tool, touched, decision)
+        who: Decider = "person"
+        if decision.choice == "pending":
+            decision = Decision("deny", f"{NOBODY} allowed it")
+        if not decision.allowed:
+            who = "nobody" if decision.reason.startswith(NOBODY) else "person"
+        elif (standing := self._judge(tool, touched)).choice == "deny":
+            decision, who = standing, "rule"
         decision = self._noted(tool, touched, arguments, decision, who)
         try:
             self._remember(tool, touched, decision)
@@ -297,18 +271,9 @@ class Permissions:
             return self._noted(tool, touched, arguments, refusal, "rule")
         return decision
 
-    def _settled(self, tool: Tool, touched: Touched, said: Decision) -> tuple[Decision, Decider]:
-        """What holds, whatever was said, and who decided it."""
-        if said.choice == "pending":
-            return Decision("deny", f"{NOBODY} allowed it"), "nobody"
-        if not said.allowed:
-            return said, "nobody" if said.reason.startswith(NOBODY) else "person"
-        standing = self._judge(tool, touched)
-        return (standing, "rule") if standing.choice == "deny" else (said, "person")
-
     def _judge(self, tool: Tool, touched: Touched) -> Decision:
         try:
-            kept = self._kept()
+            kept = Remembered() if self._file is None else self._file.read()
         except InvalidInput as error:
             return Decision("deny", str(error))
         decision = self.policy.judge(tool, touched)
@@ -324,15 +289,17 @@ class Permissions:
             return Decision("always", f"policies.json allows {tool.name}")
         return decision
 
-    def _kept(self) -> Remembered:
-        return _NOTHING if self._file is None else self._file.read()
-
     def _remember(self, tool: Tool, touched: Touched, decision: Decision) -> None:
         if decision.choice not in ("session", "always"):
             return
-        rule = _rule_for(tool, touched, decision.scope)
-        if rule is None:
-            return
+        if decision.scope is not None:
+            rule = Rule(f"{tool.name}({decision.scope})")
+        elif touched.resource is not None:
+            rule = Rule(f"{tool.name}({escape(touched.resource)})")
+        elif touched.unknown:
+            return  # it holds for this call alone, which cannot tell what it touches
+        else:
+            rule = Rule(tool.name)
         if decision.choice == "always" and self._file is not None:
             self._file.add("allow", rule.text)
             return
@@ -350,12 +317,3 @@ class Permissions:
         except InvalidInput as error:
             return Decision("deny", f"the decision cannot be written down: {error}")
         return decision
-
-
-def _rule_for(tool: Tool, touched: Touched, scope: str | None) -> Rule | None:
-    """What session and always hold for; None for this call alone, which cannot tell what it touches."""
-    if scope is not None:
-        return Rule(f"{tool.name}({scope})")
-    if touched.resource is not None:
-        return Rule(f"{tool.name}({escape(touched.resource)})")
-    return None if touched.unknown else Rule(tool.name)

@@ -63,28 +63,24 @@ def ask_user(step: Step) -> Decision:
 
 
 def describe_call(step: Step) -> list[str]:
-    r"""What a person has to know of a pending call, in lines; whatever a model wrote is harmless to show.
-
-    >>> from zoolab import Scripted, tool, walk
-    >>> @tool(risk="high")
-    ... def wipe(disk: str) -> str: ...
-    >>> steps = walk("Go.", [wipe], Scripted([[("wipe", {"disk": "\x1b[2J\u202e"})]]))
-    >>> print(*describe_call(next(step for step in steps if step.status == "pending")), sep="\n")
-    Permission request: wipe is of high risk: allow it?
-      tool       wipe
-      risk       HIGH: what it does may not be undone
-      touches    it does not say: session and always hold for every call of wipe
-      arguments  {"disk": "\u001b[2J\u202e"}
-    """
+    """What a person has to know of a pending call, in lines; whatever a model wrote is harmless to show."""
     decision: Any = step.record
-    name = harmless(step.call.name if step.call else "?")
-    given, left_out = _cut(_arguments(step))
+    name, given = harmless(step.call.name if step.call else "?"), _arguments(step)
+    more = f"... and {len(given) - MAX_SHOWN:,} characters more" if len(given) > MAX_SHOWN else ""
+    if not decision.risk:
+        touches = "not known"
+    elif decision.resource is None:
+        touches = f"it does not say: session and always hold for every call of {name}"
+    elif not decision.resource:
+        touches = "it cannot tell: session and always hold for this call alone"
+    else:
+        touches = harmless(json.dumps(decision.resource, ensure_ascii=False))
     return [
         f"Permission request: {harmless(decision.reason)}",
         f"  tool       {name}",
         f"  risk       {_RISKS.get(decision.risk, harmless(decision.risk) or 'not known')}",
-        f"  touches    {_touches(decision, name)}",
-        f"  arguments  {given}" + (f"... and {left_out:,} characters more" if left_out else ""),
+        f"  touches    {touches}",
+        f"  arguments  {given[:MAX_SHOWN]}{more}",
     ]
 
 
@@ -114,7 +110,7 @@ def _ask(step: Step, pending: Decision) -> Decision:
     for line in describe_call(step):
         _say(line)
     whole = _arguments(step)
-    choices = f"{_CHOICES}  [5] show all" if _cut(whole)[1] else _CHOICES
+    choices = f"{_CHOICES}  [5] show all" if len(whole) > MAX_SHOWN else _CHOICES
     name = harmless(step.call.name) if step.call else "it"
     for _ in range(ATTEMPTS):
         answer = _read(f"allow {name}? {choices}: ")
@@ -123,7 +119,10 @@ def _ask(step: Step, pending: Decision) -> Decision:
         if answer == "5" and choices != _CHOICES:
             _say(whole)
         elif answer in _ANSWERS:
-            return _decision(_ANSWERS[answer], pending)
+            choice: Any = _ANSWERS[answer]
+            # What was shown is what holds, even if a link leads elsewhere by now.
+            shown = pending.resource if choice in ("session", "always") else None
+            return Decision(choice, "answered when asked", escape(shown) if shown else None)
         else:
             _say(f"please answer {choices}")
     return Decision("deny", f"{NOBODY} gave an answer that makes sense")
@@ -145,29 +144,9 @@ def _read(prompt: str) -> str | None:
         return None
 
 
-def _decision(choice: Any, pending: Decision) -> Decision:
-    # What was shown is what holds, even if a link leads elsewhere by now.
-    shown = pending.resource if choice in ("session", "always") else None
-    return Decision(choice, "answered when asked", escape(shown) if shown else None)
-
-
-def _touches(decision: Decision, name: str) -> str:
-    if not decision.risk:
-        return "not known"
-    if decision.resource is None:
-        return f"it does not say: session and always hold for every call of {name}"
-    if not decision.resource:
-        return "it cannot tell: session and always hold for this call alone"
-    return harmless(json.dumps(decision.resource, ensure_ascii=False))
-
-
 def _arguments(step: Step) -> str:
     """What the call would run with, as JSON; what the model wrote, if that is not known."""
     decision: Any = step.record
     if decision.arguments is None:
         return harmless(step.call.arguments if step.call else "")
     return harmless(json.dumps(decision.arguments, ensure_ascii=False, default=repr))
-
-
-def _cut(text: str) -> tuple[str, int]:
-    return text[:MAX_SHOWN], max(0, len(text) - MAX_SHOWN)

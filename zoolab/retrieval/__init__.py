@@ -1,19 +1,133 @@
 """Tool retrieval: with forty tools, which eight does this question need? For `walk(..., retrieve=)`.
 
-scoring.py   BM25 and Embeddings: how well a tool fits the question
-picking.py   the tools that a request offers, and those that it leaves out
+`BM25` scores by the words that question and description share, `Embeddings` by their meaning, with a small
+static model from a package. The record of a request says which tools were left out and why:
+`Request.withheld`; picking.py picks them.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import logging
+import re
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
 
-from zoolab.lazy import lazily
-
-if TYPE_CHECKING:
-    from zoolab.retrieval.scoring import BM25, Embeddings, words_of
+from zoolab.errors import InvalidInput
 
 __all__ = ["BM25", "Embeddings", "words_of"]
 
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = lazily(__name__, {"scoring": "BM25 Embeddings words_of"})
+_WORD = re.compile(r"[^\W_]+")
+_ENDINGS = ("ing", "es", "ed", "s")
+#: Longer questions are read up to here.
+_MAX_CHARS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class BM25:
+    """Scores tools by the words they share with the question, rare ones above common ones.
+
+    Args:
+        k: How many tools are sent with a request.
+
+    >>> BM25().scores("Is the disk full?", ["Report disk usage of a host.", "Ping a host."])[1]
+    0.0
+    """
+
+    k: int = 8
+
+    def __post_init__(self) -> None:
+        _check_k(self.k)
+
+    def scores(self, query: str, texts: Sequence[str]) -> list[float]:
+        """One score a text, 0 if no word is shared."""
+        from rank_bm25 import BM25Okapi
+
+        words = [words_of(text) for text in texts]
+        asked = set(words_of(query[:_MAX_CHARS]))
+        if not any(asked.intersection(found) for found in words):
+            return [0.0] * len(texts)
+        scores = BM25Okapi([found or [""] for found in words]).get_scores(sorted(asked))
+        return [float(score) for score in scores]
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text in lower case, without the commonest English endings.
+
+    >>> words_of("Restarting the web-services")
+    ['restart', 'the', 'web', 'servic']
+    """
+    return [_stem(word) for word in _WORD.findall(text.lower())]
+
+
+def _stem(word: str) -> str:
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word.removesuffix(ending)
+    return word
+
+
+def _check_k(k: int) -> None:
+    if type(k) is not int or k < 1:
+        raise InvalidInput(f"k={k!r}", expected="a number of tools, at least 1")
+
+
+class Embeddings:
+    """Scores tools by the cosine between the question's and the description's embedding, -1 to 1.
+
+    Args:
+        k: How many tools are sent with a request.
+
+    Raises:
+        InvalidInput: wordllama is not installed.
+
+    >>> scores = Embeddings().scores("I want my money back.", ["Refund a payment.", "Ping a host."])
+    >>> scores[0] > scores[1]
+    True
+    """
+
+    def __init__(self, k: int = 8) -> None:
+        _check_k(k)
+        self.k = k
+        self._embedder = _embedder()
+
+    def __repr__(self) -> str:
+        return f"Embeddings(k={self.k})"
+
+    def scores(self, query: str, texts: Sequence[str]) -> list[float]:
+        """One score a text."""
+        if not texts:
+            return []
+        asked = self._embedder.embed([query[:_MAX_CHARS] or " "], norm=True)[0]
+        return [float(score) for score in _vectors(tuple(texts)) @ asked]
+
+
+@lru_cache(maxsize=1)
+def _embedder() -> Any:
+    try:
+        with _root_logger_as_it_was():
+            import wordllama
+    except ImportError:
+        raise InvalidInput("Embeddings needs the package wordllama", advice="pip install wordllama") from None
+    folder = Path(str(wordllama.__file__)).parent
+    with _root_logger_as_it_was():
+        return wordllama.WordLlama.load(cache_dir=folder, disable_download=True)
+
+
+@contextmanager
+def _root_logger_as_it_was() -> Generator[None]:
+    """wordllama sets up logging for the whole process."""
+    root = logging.getLogger()
+    level, handlers = root.level, list(root.handlers)
+    yield
+    root.setLevel(level)
+    root.handlers[:] = handlers
+
+
+@lru_cache(maxsize=16)
+def _vectors(texts: tuple[str, ...]) -> Any:
+    """The tools' side is the same at every request."""
+    return _embedder().embed([text[:_MAX_CHARS] or " " for text in texts], norm=True)

@@ -30,21 +30,13 @@ def pick_tools(
     """The `retriever.k` tools that fit the last thing the user said, and those that were left out.
 
     A forced tool, and tools that the conversation has called already, are always sent.
-
-    >>> class Longest:
-    ...     k = 1
-    ...     def scores(self, query, texts):
-    ...         return [len(text) for text in texts]
-    >>> from zoolab import Tool, ToolRegistry
-    >>> tools = ToolRegistry([Tool(name, "?", {"type": "object"}) for name in ("now", "weather")])
-    >>> picked, withheld = pick_tools(Longest(), [{"role": "user", "content": "Rain?"}], tools)
-    >>> picked[0].name, str(withheld[0])
-    ('weather', 'now: rank 2 of 2, the best 1 are sent')
     """
     everything = list(tools)
     if len(everything) <= retriever.k:
         return everything, ()
-    scores = [float(score) for score in retriever.scores(_question(messages), [*map(tool_text, everything)])]
+    said = (m.get("content") for m in reversed(messages) if m.get("role") == "user")
+    question = str(next(said, ""))
+    scores = [float(score) for score in retriever.scores(question, [*map(tool_text, everything)])]
     kept = {tool_choice} | {call["function"]["name"] for m in messages for call in m.get("tool_calls") or ()}
     ranking = sorted(range(len(everything)), key=lambda i: (everything[i].name not in kept, -scores[i], i))
     sent = set(ranking[: max(retriever.k, sum(tool.name in kept for tool in everything))])
@@ -69,8 +61,3 @@ def tool_text(tool: Tool) -> str:
     for name, schema in properties.items() if isinstance(properties, dict) else ():
         parts += [name, str(schema.get("description", "")) if isinstance(schema, dict) else ""]
     return " ".join(part for part in parts if part)
-
-
-def _question(messages: Sequence[Message]) -> str:
-    said = (m.get("content") for m in reversed(messages) if m.get("role") == "user")
-    return str(next(said, ""))

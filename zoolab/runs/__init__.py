@@ -17,9 +17,8 @@ from zoolab.loop import Tools, walk
 from zoolab.loop.options import WalkOptions, passes_on
 from zoolab.records import Message, Model, Record, Step
 from zoolab.tools import ToolRegistry
-from zoolab.trace.events import EventStream, events_of, read_into
+from zoolab.trace.events import EventStream, as_read, events_of, line_of, read_into
 from zoolab.trace.log import TraceLog, cannot_write, drive
-from zoolab.trace.storage import EventWriter, alike, write_events
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,6 +28,8 @@ if TYPE_CHECKING:
     from zoolab.show.inspector.inspector import Inspector
     from zoolab.show.wires import Wires
     from zoolab.trace.diagnosis import Diagnosis
+
+__all__ = ["RunOptions", "Trace", "inspect", "read_conversation", "run"]
 
 
 class Trace(TraceLog):
@@ -65,7 +66,7 @@ class Trace(TraceLog):
         super().__init__(run_id=run_id, meta=meta)
         if path is not None:
             try:
-                self._stream = EventStream(self, EventWriter(Path(path)))
+                self._stream = EventStream(self, Path(path))
             except InvalidInput:
                 raise
             except (OSError, TypeError, ValueError) as error:
@@ -114,7 +115,7 @@ class Trace(TraceLog):
         2
         """
         target = Path(path)
-        write_events(target, events_of(self))
+        write_whole(target, map(line_of, events_of(self)))
         return target
 
     @classmethod
@@ -175,7 +176,7 @@ class Trace(TraceLog):
             return NotImplemented
         nothing: dict[str, Any] = {}
         pairs = zip_longest(events_of(self), events_of(other), fillvalue=nothing)
-        return all(alike(ours, theirs) for ours, theirs in pairs)
+        return all(as_read(ours) == as_read(theirs) for ours, theirs in pairs)
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -12,93 +12,23 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from zoolab.errors import InvalidSchema, Problem
-from zoolab.jsontext import encode, excerpt
+from zoolab.jsontext import encode, excerpt, pointer_to
 from zoolab.jsontext.readonly import plain
-from zoolab.schema.describe import describe
 from zoolab.schema.drafts import TooMuchWork, bounded, check_against_metaschema, compiled, draft_of
+from zoolab.schema.quick import plain_test, rs_test
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-_PYTHON_TYPES = {
-    "string": (str,),
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
-    "null": (type(None),),
-}
-_ANNOTATIONS = {"title", "description", "default", "examples"}
-_PLAIN_PROPERTY = _ANNOTATIONS | {"type", "enum"}
-_PLAIN_OBJECT = _ANNOTATIONS | {"$schema", "type", "properties", "required", "additionalProperties"}
-
-
-def plain_test(schema: Mapping[str, Any]) -> Callable[[Any], bool] | None:
-    """A quick test for the plainest schemas: true only for what jsonschema accepts too.
-
-    An object whose properties have plain types or enums of text. None for any other schema; what fails
-    the test is judged by jsonschema, which also says why.
-
-    >>> test = plain_test({"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]})
-    >>> test({"a": 1}), test({"a": True}), plain_test({"anyOf": []}) is None
-    (True, False, True)
-    """
-    if schema.get("type") != "object" or not schema.keys() <= _PLAIN_OBJECT:
-        return None
-    properties, required = schema.get("properties", {}), schema.get("required", [])
-    if not isinstance(properties, dict) or not _are_texts(required) or len(set(required)) < len(required):
-        return None
-    if not isinstance(schema.get("additionalProperties", False), bool) or not _annotated_well(schema):
-        return None
-    types = {name: _plain_types(subschema) for name, subschema in properties.items()}
-    if None in types.values() or not _are_texts(list(types)):
-        return None
-    enums = {name: frozenset(sub["enum"]) for name, sub in properties.items() if "enum" in sub}
-
-    def meets(value: Any) -> bool:
-        if type(value) is not dict:
-            return False
-        for name in required:
-            if name not in value:
-                return False
-        for name, item in value.items():
-            allowed = types.get(name)
-            if allowed is None:
-                return False
-            if type(item) not in allowed or (name in enums and item not in enums[name]):
-                return False
-        return True
-
-    return meets
-
-
-def _plain_types(schema: Any) -> tuple[type, ...] | None:
-    if not isinstance(schema, dict) or not schema.keys() <= _PLAIN_PROPERTY or not _annotated_well(schema):
-        return None
-    named: Any = schema.get("type")
-    names: Any = [named] if isinstance(named, str) else named
-    if not _are_texts(names) or not names or len(set(names)) < len(names):
-        return None
-    types = [_PYTHON_TYPES.get(name) for name in names]
-    if None in types or not _are_texts(schema.get("enum", [])):
-        return None
-    return tuple(kind for kinds in types for kind in kinds or ())
-
-
-def _are_texts(values: Any) -> bool:
-    return isinstance(values, list) and all(isinstance(value, str) for value in values)
-
-
-def _annotated_well(schema: Any) -> bool:
-    """What is wrong here is for jsonschema to name."""
-    texts = (schema.get("title", ""), schema.get("description", ""))
-    return _are_texts(list(texts)) and isinstance(schema.get("examples", []), list)
-
+    from jsonschema.exceptions import ValidationError
 
 Validator = Literal["jsonschema", "rs"]
 
 MAX_SCHEMA_CHARS = 1 << 16
 MAX_SCHEMA_DEPTH = 48
 MAX_PROBLEMS = 20
+#: Letters of the choices that an error names.
+MAX_WORDS = 200
 
 _DATA_KEYWORDS = frozenset({"const", "default", "enum", "examples"})
 
@@ -125,7 +55,14 @@ def check_schema_bounds(schema: Any) -> None:
             expected="references that begin with #",
             advice="copy what it points to into $defs; nothing is ever fetched",
         )
-    if len(_as_json(schema)) > MAX_SCHEMA_CHARS:
+    try:
+        text = encode(schema)
+        text = json.dumps(schema, allow_nan=False) if "NaN" in text or "Infinity" in text else text
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidSchema(
+            f"a schema is not JSON: {error}", expected="dicts, lists, texts and numbers"
+        ) from None
+    if len(text) > MAX_SCHEMA_CHARS:
         raise InvalidSchema(
             f"a schema has more than {MAX_SCHEMA_CHARS:,} characters", advice="split the tool in two"
         )
@@ -156,7 +93,7 @@ class SchemaChecker:
             with bounded():
                 if self._validator.is_valid(value):
                     return ()
-                return tuple(_first(describe(self._validator.iter_errors(value)), MAX_PROBLEMS))
+                return tuple(_first(_describe(self._validator.iter_errors(value)), MAX_PROBLEMS))
         except (TooMuchWork, RecursionError):
             return (
                 Problem(
@@ -178,25 +115,13 @@ class SchemaChecker:
 
     @cached_property
     def _meets_quickly(self) -> Callable[[Any], bool]:
-        from zoolab.schema.quick import quick_test
-
         check_against_metaschema(self._schema)
-        return quick_test(plain(self._schema))
+        return rs_test(plain(self._schema))
 
     @cached_property
     def _validator(self) -> Any:
         """Compiled when it is first needed: beside JupyterLab, `import jsonschema` takes seconds."""
         return compiled(self._schema)
-
-
-def _as_json(schema: Any) -> str:
-    try:
-        text = encode(schema)
-        return json.dumps(schema, allow_nan=False) if "NaN" in text or "Infinity" in text else text
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidSchema(
-            f"a schema is not JSON: {error}", expected="dicts, lists, texts and numbers"
-        ) from None
 
 
 def _survey(node: Any, depth: int, draft: str, references: list[str], identifiers: set[str]) -> None:
@@ -228,3 +153,60 @@ def _first(problems: Iterable[Problem], limit: int) -> Iterator[Problem]:
             yield problem
         if len(seen) == limit:
             return
+
+
+def _describe(errors: Iterable[ValidationError]) -> Iterator[Problem]:
+    """The errors of jsonschema as problems, several for an error that names several."""
+    for error in errors:
+        pointer = pointer_to(error.absolute_path)
+        for suffix, expected, received in _described(error):
+            yield Problem("invalid_arguments", pointer + suffix, expected, received)
+
+
+def _described(error: Any) -> Iterator[tuple[str, str, str]]:
+    """Where within the value, what was expected, and what came."""
+    keyword, value, instance = error.validator, error.validator_value, error.instance
+    schema = error.schema if isinstance(error.schema, dict) else {}
+    if keyword == "required":
+        properties = schema.get("properties", {})
+        for name in value:
+            if name not in instance:
+                yield pointer_to([name]), schema_words(properties.get(name)), "nothing"
+        return
+    if keyword == "additionalProperties" and value is False:
+        known = list(schema.get("properties", {}))
+        for name in instance:
+            if name not in known:
+                expected = f"only {', '.join(known) or 'no arguments'}"
+                yield pointer_to([name]), expected, excerpt(instance[name])
+        return
+    if keyword in ("type", "enum"):
+        expected = schema_words({keyword: value})
+    elif keyword in ("anyOf", "oneOf"):
+        expected = schema_words({"anyOf": value})
+    else:
+        # Draft 4 says beside a limit that the limit itself is excluded.
+        exclusive = f"exclusive{keyword.capitalize()}" if keyword in ("minimum", "maximum") else ""
+        expected = f"{exclusive if schema.get(exclusive) is True else keyword} {excerpt(value)}"
+    yield "", expected, excerpt(instance)
+
+
+def schema_words(schema: Any) -> str:
+    """A schema in a few words, for an error or a table.
+
+    >>> schema_words({"type": "integer"}), schema_words({"enum": ["C", "F"]})
+    ('integer', 'one of "C", "F"')
+    """
+    if not isinstance(schema, dict):
+        return "a value"
+    if isinstance(schema.get("enum"), list):
+        text = "one of " + ", ".join(excerpt(value) for value in schema["enum"])
+        return text if len(text) <= MAX_WORDS else text[: MAX_WORDS - 1] + "…"
+    if "const" in schema:
+        return excerpt(schema["const"])
+    if isinstance(schema.get("anyOf"), list):
+        return " or ".join(dict.fromkeys(schema_words(choice) for choice in schema["anyOf"]))
+    if "$ref" in schema:
+        return str(schema["$ref"]).rpartition("/")[2] or "a value"
+    kinds = schema.get("type", "a value")
+    return " or ".join(map(str, kinds)) if isinstance(kinds, list) else str(kinds)

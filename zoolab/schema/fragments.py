@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import types
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import Enum
 from typing import Any
 
@@ -15,23 +15,19 @@ REQUIRED: Any = inspect.Parameter.empty
 
 
 def object_schema(properties: Schema, required: list[str]) -> Schema:
-    """An object with these properties and no others.
-
-    >>> object_schema({"a": {"type": "integer"}}, ["a"])["additionalProperties"]
-    False
-    """
+    """An object with these properties and no others."""
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
 def with_default(schema: Schema, default: Any) -> Schema:
-    """The schema with its default, where that is JSON and the schema allows it.
+    """The schema with its default, if there is one, it is JSON and the schema allows it.
 
     >>> with_default({"type": "integer"}, 10), with_default({"type": "integer"}, None)
     ({'type': 'integer', 'default': 10}, {'type': 'integer'})
     """
     if isinstance(default, Enum):
         default = default.value
-    if default is None and not allows_null(schema):
+    if default is REQUIRED or (default is None and not allows_null(schema)):
         return schema
     if type(default) not in (str, int, bool, types.NoneType):
         try:
@@ -59,9 +55,28 @@ def allows_null(schema: Schema, definitions: Mapping[str, Schema] | None = None)
 
 
 def resolved(schema: Schema, definitions: Mapping[str, Schema]) -> Schema:
-    """What a reference to a definition points to; any other schema as it is.
-
-    >>> resolved({"$ref": "#/$defs/Node"}, {"Node": {"type": "object"}})
-    {'type': 'object'}
-    """
+    """What a reference to a definition points to; any other schema as it is."""
     return definitions.get(schema["$ref"].rpartition("/")[2], {}) if "$ref" in schema else schema
+
+
+MAPS = ("properties", "$defs", "definitions", "patternProperties", "dependentSchemas")
+LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
+SINGLE = (
+    *("items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames"),
+    *("unevaluatedItems", "unevaluatedProperties"),
+)
+
+
+def subschemas(schema: Any) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """The schemas directly within a schema, each with its path; data such as defaults is left out.
+
+    >>> list(subschemas({"properties": {"a": {"type": "integer"}}, "default": {"a": 1}}))
+    [(('properties', 'a'), {'type': 'integer'})]
+    """
+    for keyword, value in schema.items() if isinstance(schema, Mapping) else ():
+        if keyword in MAPS and isinstance(value, Mapping):
+            yield from (((keyword, name), child) for name, child in value.items())
+        elif keyword in LISTS and isinstance(value, list):
+            yield from (((keyword, index), child) for index, child in enumerate(value))
+        elif keyword in SINGLE:
+            yield (keyword,), value

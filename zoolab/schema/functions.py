@@ -11,24 +11,22 @@ import re
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 
 from zoolab.errors import InvalidArguments, InvalidToolSignature, Problem
 from zoolab.jsontext import encode, excerpt, pointer_to
-from zoolab.schema.fields import ReadField, read_field
 from zoolab.schema.fragments import REQUIRED, Schema, object_schema, with_default
-from zoolab.schema.hints import Describer, type_hints
+from zoolab.schema.hints import Describer, ReadField, read_field, type_hints
 from zoolab.schema.strict import without_nulls
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
 
 Bind = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 class BindingError(InvalidArguments):
-    """Arguments meet the schema and are still not what the function's hints say.
-
-    >>> str(BindingError([Problem("invalid_arguments", "/day", "a date", '"noon"')]))
-    '/day: expected a date, received "noon"'
-    """
+    """Arguments meet the schema and are still not what the function's hints say."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         #: All that could not be converted.
@@ -50,12 +48,18 @@ def binder(hints: Mapping[str, Any]) -> Bind | None:
     adapters: dict[str, Any] = {}
 
     def bind(arguments: dict[str, Any]) -> dict[str, Any]:
+        from pydantic import TypeAdapter, ValidationError
+
         bound, problems = dict(arguments), list[Problem]()
-        for name in hints:
-            if name in arguments:
-                if name not in adapters:
-                    adapters[name] = _adapter(hints[name])
-                bound[name] = _converted(adapters[name], name, arguments[name], problems)
+        for name in [name for name in hints if name in arguments]:
+            value = arguments[name]
+            if name not in adapters:
+                adapters[name] = TypeAdapter(hints[name])
+            try:
+                # Strict JSON takes a string for a date and a list for a tuple, yet no "1" for 1.
+                bound[name] = adapters[name].validate_json(encode(value), strict=True)
+            except ValidationError as error:
+                problems += (_problem(name, value, found) for found in error.errors(include_url=False))
         if problems:
             raise BindingError(problems)
         return bound
@@ -63,38 +67,18 @@ def binder(hints: Mapping[str, Any]) -> Bind | None:
     return bind
 
 
-def _adapter(hint: Any) -> Any:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(hint)
-
-
-def _converted(adapter: Any, name: str, value: Any, problems: list[Problem]) -> Any:
-    from pydantic import ValidationError
-
-    try:
-        # Strict JSON takes a string for a date and a list for a tuple, yet no "1" for 1.
-        return adapter.validate_json(encode(value), strict=True)
-    except ValidationError as error:
-        problems += (_problem(name, value, found) for found in error.errors(include_url=False))
-
-
 def _problem(name: str, value: Any, found: Any) -> Problem:
-    pointer = pointer_to([name, *_path(value, found["loc"])])
-    if found["type"] == "missing":
-        return Problem("invalid_arguments", pointer + pointer_to(found["loc"][-1:]), "a value", "nothing")
-    expected = found["msg"].removeprefix("Input should be ")
-    return Problem("invalid_arguments", pointer, expected, excerpt(found["input"]))
-
-
-def _path(value: Any, location: tuple[Any, ...]) -> Iterable[Any]:
-    """Where in the value; pydantic also names the branch of a union, which is nowhere in it."""
-    for part in location:
+    path = [name]
+    for part in found["loc"]:  # pydantic also names the branch of a union, which is nowhere in the value
         try:
             value = value[part]
         except (LookupError, TypeError):
             continue
-        yield part
+        path.append(part)
+    if found["type"] == "missing":
+        return Problem("invalid_arguments", pointer_to([*path, found["loc"][-1]]), "a value", "nothing")
+    expected = found["msg"].removeprefix("Input should be ")
+    return Problem("invalid_arguments", pointer_to(path), expected, excerpt(found["input"]))
 
 
 # Where the description ends.
@@ -181,48 +165,44 @@ def read_function(function: Any, param_names: Sequence[str] | None, hidden: type
     source = target if inspect.isroutine(target) or hasattr(target, "__wrapped__") else type(target).__call__
     label = f"{getattr(source, '__qualname__', type(target).__name__)}()"
     hints = type_hints(source)
-    defaults = defaults_of(function, label)
-    context = _hidden_parameter(defaults, hints, hidden, label)
-    defaults.pop(context or "", None)
-    unhinted = [] if param_names is not None else [each for each in defaults if each not in hints]
-    if unhinted:
+    defaults = _defaults_of(function, label)
+    contexts = [name for name in defaults if _is_a(hints.get(name), hidden)]
+    if len(contexts) > 1:
         raise InvalidToolSignature(
-            f"{label}: the parameter {unhinted[0]!r} has no type hint",
-            advice=f"annotate it, for instance `{unhinted[0]}: str`, or give param_names=",
+            f"{label}: two parameters are a {hidden.__name__}: {', '.join(contexts)}", expected="at most one"
         )
-    read = {
-        name: read_field(hints.get(name, Any), default, f"{label}: the parameter '{name}'")
-        for name, default in defaults.items()
-    }
+    for name in contexts:
+        del defaults[name]
+    read: dict[str, ReadField] = {}
+    for name, default in defaults.items():
+        if param_names is None and name not in hints:
+            raise InvalidToolSignature(
+                f"{label}: the parameter {name!r} has no type hint",
+                advice=f"annotate it, for instance `{name}: str`, or give param_names=",
+            )
+        read[name] = read_field(hints.get(name, Any), default, f"{label}: the parameter '{name}'")
     shown = _shown_names(read, param_names, label)
     text = source.__doc__ or (type(target).__doc__ if source is not target else "")
-    description, explained = read_docstring(inspect.cleandoc(text or ""))
-    describer = Describer()
-    shapes = {
-        name: describer.describe(parameter.hint, f"{label}: the parameter '{name}'")
-        for name, parameter in read.items()
-    }
-    properties = {
-        shown[name]: _property(shape.schema, explained.get(name, ""), read[name].default)
-        for name, shape in shapes.items()
-    }
+    description, explained = _read_docstring(inspect.cleandoc(text or ""))
+    describer, properties, converted = Describer(), Schema(), dict[str, Any]()
+    for name, parameter in read.items():
+        shape = describer.describe(parameter.hint, f"{label}: the parameter '{name}'")
+        schema = shape.schema
+        if explained.get(name) and "description" not in schema:
+            schema = {**schema, "description": explained[name]}
+        properties[shown[name]] = with_default(schema, parameter.default)
+        if shape.binds:
+            converted[shown[name]] = shape.hint
     schema = object_schema(properties, [shown[name] for name in read if read[name].required])
     if describer.definitions:
         schema["$defs"] = describer.definitions
-    converted = {shown[name]: shape.hint for name, shape in shapes.items() if shape.binds}
     renamed = {new: old for old, new in shown.items() if new != old}
     given = {name: parameter.field for name, parameter in read.items() if parameter.field is not None}
-    return Reading(description, schema, context, converted, renamed, given)
+    return Reading(description, schema, contexts[0] if contexts else None, converted, renamed, given)
 
 
-def defaults_of(function: Any, label: str) -> dict[str, Any]:
-    """The names of the parameters, with their defaults or `REQUIRED`; `label` names the function in errors.
-
-    Raises `InvalidToolSignature` for a parameter that cannot be given by name.
-
-    >>> defaults_of(lambda a, b=1: a + b, "add()")["b"]
-    1
-    """
+def _defaults_of(function: Any, label: str) -> dict[str, Any]:
+    """The names of the parameters, with their defaults or `REQUIRED`."""
     try:
         parameters = dict(inspect.signature(function).parameters)
     except ValueError:
@@ -241,11 +221,7 @@ def defaults_of(function: Any, label: str) -> dict[str, Any]:
 
 
 def target_of(function: Any) -> Any:
-    """The callable itself, without the arguments that a partial has bound.
-
-    >>> target_of(functools.partial(print, "Hi")) is print
-    True
-    """
+    """The callable itself, without the arguments that a partial has bound; raises `InvalidToolSignature`."""
     while isinstance(function, functools.partial):
         function = function.func
     if isinstance(function, type) or not callable(function):
@@ -255,12 +231,8 @@ def target_of(function: Any) -> Any:
     return function
 
 
-def read_docstring(text: str) -> tuple[str, dict[str, str]]:
-    """The description, and what a docstring (without its indentation) says of each parameter.
-
-    >>> read_docstring("Add two numbers.\\n\\nArgs:\\n    a: The first.")
-    ('Add two numbers.', {'a': 'The first.'})
-    """
+def _read_docstring(text: str) -> tuple[str, dict[str, str]]:
+    """The description, and what a docstring (without its indentation) says of each parameter."""
     section = _SECTION.search(text)
     if section is None:
         return _unwrapped(text), {}
@@ -279,17 +251,6 @@ def _unwrapped(text: str) -> str:
     return _LINE_BREAK.sub(" ", text.partition(">>>")[0].strip())
 
 
-def _hidden_parameter(
-    parameters: Iterable[str], hints: Mapping[str, Any], hidden: type, label: str
-) -> str | None:
-    found = [name for name in parameters if _is_a(hints.get(name), hidden)]
-    if len(found) > 1:
-        raise InvalidToolSignature(
-            f"{label}: two parameters are a {hidden.__name__}: {', '.join(found)}", expected="at most one"
-        )
-    return found[0] if found else None
-
-
 def _is_a(hint: Any, kind: type) -> bool:
     if isinstance(hint, type):
         return issubclass(hint, kind)
@@ -302,26 +263,57 @@ def _shown_names(
     parameters: Mapping[str, ReadField], param_names: Sequence[str] | None, label: str
 ) -> dict[str, str]:
     """The names that the model gives: those of `param_names`, else the aliases of the fields."""
-    names = list(parameters)
-    if param_names is None:
-        shown = [parameter.alias or name for name, parameter in parameters.items()]
-        if len(set(shown)) != len(shown):
-            raise InvalidToolSignature(
-                f"{label}: two parameters have one name: {', '.join(shown)}",
-                expected="an alias of its own for each",
-            )
-        return dict(zip(names, shown, strict=True))
-    shown = list(param_names)
-    if len(shown) != len(names) or len(set(shown)) != len(shown):
+    shown = [parameters[name].alias or name for name in parameters] if param_names is None else [*param_names]
+    if param_names is not None and (len(shown) != len(parameters) or len(set(shown)) != len(shown)):
         raise InvalidToolSignature(
-            f"{label} takes {len(names)} parameters ({', '.join(names)}), "
+            f"{label} takes {len(parameters)} parameters ({', '.join(parameters)}), "
             f"and param_names names {len(shown)} ({', '.join(shown)})",
             expected="one name for each, none twice",
         )
-    return dict(zip(names, shown, strict=True))
+    if len(set(shown)) != len(shown):
+        raise InvalidToolSignature(
+            f"{label}: two parameters have one name: {', '.join(shown)}",
+            expected="an alias of its own for each",
+        )
+    return dict(zip(parameters, shown, strict=True))
 
 
-def _property(schema: Schema, explained: str, default: Any) -> Schema:
-    if explained and "description" not in schema:
-        schema = {**schema, "description": explained}
-    return schema if default is REQUIRED else with_default(schema, default)
+def with_field_defaults(function: Callable[..., Any], fields: Mapping[str, FieldInfo]) -> Callable[..., Any]:
+    """The function with the defaults of its fields, so that it never receives a `FieldInfo`.
+
+    A parameter whose field has no default must be given.
+
+    >>> from pydantic import Field
+    >>> with_field_defaults(lambda a, b=Field(default=2): a + b, {"b": Field(default=2)})(1)
+    3
+    """
+    signature = inspect.signature(function)
+    plain = {
+        name: parameter.default
+        for name, parameter in signature.parameters.items()
+        if parameter.default is not REQUIRED and name not in fields
+    }
+
+    def filled(args: tuple[Any, ...], kwargs: dict[str, Any]) -> inspect.BoundArguments:
+        given = signature.bind_partial(*args, **kwargs)
+        for name, field in fields.items():
+            if name not in given.arguments:
+                if field.is_required():
+                    called = getattr(function, "__name__", type(function).__name__)
+                    raise TypeError(f"{called}() missing a required argument: {name!r}")
+                data = plain | given.arguments
+                default = field.get_default(call_default_factory=True, validated_data=data)
+                given.arguments[name] = default
+        return given
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = filled(args, kwargs)
+        return function(*given.args, **given.kwargs)
+
+    @functools.wraps(function)
+    async def call_async(*args: Any, **kwargs: Any) -> Any:
+        given = filled(args, kwargs)
+        return await function(*given.args, **given.kwargs)
+
+    return call_async if inspect.iscoroutinefunction(function) else call

@@ -1,6 +1,8 @@
-"""Python type hints as JSON Schema (Draft 2020-12).
+"""Python type hints as JSON Schema (Draft 2020-12), with pydantic's `Field(...)`.
 
 Plain types are described here, the rest by pydantic, which is imported only when a hint needs it.
+A `Field` stands as `amount: int = Field(gt=0)` or `Annotated[int, Field(gt=0)]`; if both are there, both
+hold, as in pydantic.
 """
 
 from __future__ import annotations
@@ -12,11 +14,13 @@ from collections import abc
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeGuard, cast
 
 from zoolab.errors import InvalidToolSignature
-from zoolab.schema.fields import ReadField, field_keywords, is_field, read_field
 from zoolab.schema.fragments import REQUIRED, Schema, object_schema, with_default
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
 
 _SCALARS: dict[Any, str] = {
     str: "string",
@@ -26,6 +30,73 @@ _SCALARS: dict[Any, str] = {
     None: "null",
     types.NoneType: "null",
 }
+
+
+_KEYWORDS = ("title", "examples", "deprecated")
+
+
+class ReadField(NamedTuple):
+    """What a hint and a default say together."""
+
+    #: The hint with all constraints, without the default and the name.
+    hint: Any
+    #: The default for the schema; `REQUIRED` if there is none, or if a factory makes it.
+    default: Any
+    required: bool
+    #: The name that the model gives, if it is another.
+    alias: str | None = None
+    #: Gives the default; None if there is no `Field`.
+    field: FieldInfo | None = None
+
+
+def _is_field(note: object) -> TypeGuard[FieldInfo]:
+    """Whether something is what pydantic's `Field(...)` returns; pydantic need not be imported to know."""
+    return type(note).__name__ == "FieldInfo" and type(note).__module__ == "pydantic.fields"
+
+
+def read_field(hint: Any, default: Any, where: str) -> ReadField:
+    """Read a hint with its default or `REQUIRED`; `where` names the parameter in errors."""
+    notes = typing.get_args(hint)[1:] if typing.get_origin(hint) is typing.Annotated else ()
+    if not _is_field(default) and not any(map(_is_field, notes)):
+        return ReadField(hint, default, default is REQUIRED)
+    from pydantic import Field
+    from pydantic.fields import FieldInfo
+
+    try:
+        field = (
+            FieldInfo.from_annotation(hint)
+            if default is REQUIRED
+            else FieldInfo.from_annotated_attribute(hint, default)
+        )
+    except TypeError as error:
+        raise InvalidToolSignature(
+            f"{where}: {error}", expected="one Field(...) that pydantic takes"
+        ) from None
+    alias = field.validation_alias or field.alias
+    if alias is not None and not isinstance(alias, str):
+        raise InvalidToolSignature(
+            f"{where} has the alias {alias!r}", expected="a text, one for each parameter"
+        )
+    # The hint without what belongs to the parameter: its default and its name.
+    kept = ("description", "json_schema_extra", "discriminator", *_KEYWORDS)
+    said = {name: value for name in kept if (value := getattr(field, name)) is not None}
+    rules = (*field.metadata, *([Field(**said)] if said else []))
+    hint = cast("Any", typing.Annotated)[(field.annotation, *rules)] if rules else field.annotation
+    shown = REQUIRED if field.is_required() or field.default_factory else field.default
+    return ReadField(hint, shown, field.is_required(), alias, field)
+
+
+def _field_keywords(field: FieldInfo, schema: Schema) -> Schema:
+    """The schema with the title, the examples and the further keywords of a field."""
+    said = {name: value for name in _KEYWORDS if (value := getattr(field, name)) is not None}
+    if "deprecated" in said:
+        said["deprecated"] = bool(said["deprecated"])
+    schema = {**schema, **said}
+    extra: Any = field.json_schema_extra
+    if callable(extra):
+        extra(schema)
+        return schema
+    return {**schema, **(extra or {})}
 
 
 class Shape(NamedTuple):
@@ -40,29 +111,20 @@ def type_hints(function: Any, names: Mapping[str, Any] | None = None) -> dict[st
     """The hints of a function or class, with forward references resolved.
 
     `names` are further names that a quoted hint may use. Raises `InvalidToolSignature`.
-
-    >>> def double(x: "int") -> "int": ...
-    >>> type_hints(double)["x"]
-    <class 'int'>
     """
     try:
         return typing.get_type_hints(function, localns=names, include_extras=True)
     except Exception as error:
-        where = getattr(function, "__qualname__", repr(function))
-        try:
-            return _parameter_hints(function)
+        try:  # what a function returns is of no use to a model, so that hint may stay unknown
+            hints = {name: hint for name, hint in function.__annotations__.items() if name != "return"}
+            holder = types.SimpleNamespace(__annotations__=hints)
+            return typing.get_type_hints(holder, function.__globals__, include_extras=True)
         except Exception:
+            where = getattr(function, "__qualname__", repr(function))
             raise InvalidToolSignature(
                 f"{where}: a type hint cannot be read: {error}",
                 advice="define or import its type at the top of the module, before the tool",
             ) from error
-
-
-def _parameter_hints(function: Any) -> dict[str, Any]:
-    """What a function returns is of no use to a model, so that hint may stay unknown."""
-    hints = {name: hint for name, hint in function.__annotations__.items() if name != "return"}
-    holder = types.SimpleNamespace(__annotations__=hints)
-    return typing.get_type_hints(holder, function.__globals__, include_extras=True)
 
 
 class Describer:
@@ -75,26 +137,17 @@ class Describer:
     def __init__(self) -> None:
         #: The schemas that `$ref` points to, for `$defs`.
         self.definitions: dict[str, Schema] = {}
-        self._owners: dict[str, tuple[Any, bool, str]] = {}
+        self._owners: dict[str, tuple[Any, bool]] = {}
         self._open: dict[Any, bool] = {}
         self._where = ""
         self._binds = False
-        self._typed_dict = ""
 
     def describe(self, hint: Any, where: str) -> Shape:
-        """Describe one hint; `where` names its parameter if it has no description.
-
-        >>> Describer().describe(complex | type, "the parameter 'x'")
-        Traceback (most recent call last):
-        zoolab.errors.InvalidToolSignature: the parameter 'x': <class 'type'> has no JSON form; ...
-        """
-        self._where, self._binds, self._typed_dict = where, False, ""
+        """Describe one hint; `where` names its parameter if it has no description."""
+        self._where, self._binds = where, False
         shape = Shape(hint, self._schema(hint), self._binds)
-        if self._typed_dict and self._binds and sys.version_info < (3, 12):
-            raise InvalidToolSignature(
-                f"{where}: {self._typed_dict} cannot be made from JSON on Python 3.11",
-                advice="take TypedDict from typing_extensions instead of typing",
-            )
+        if self._binds and sys.version_info < (3, 12):
+            self._adapter(hint)  # refuses a TypedDict of `typing`, which must be converted
         return shape
 
     def _schema(self, hint: Any) -> Schema:
@@ -130,15 +183,15 @@ class Describer:
         if kind in self._open:
             self._open[kind] = True
             return reference
-        owner, binds, typed_dict = self._owners.get(name, (None, False, ""))
+        owner, binds = self._owners.get(name, (None, False))
         if owner is kind:
-            self._binds, self._typed_dict = self._binds or binds, self._typed_dict or typed_dict
+            self._binds = self._binds or binds
             return reference
         self._open[kind] = False
         schema = describe()
         if not self._open.pop(kind):
             return schema
-        self._owners[name] = (kind, self._binds, self._typed_dict)
+        self._owners[name] = (kind, self._binds)
         self._define(name, schema)
         return reference
 
@@ -164,8 +217,6 @@ class Describer:
         return object_schema(properties, required)
 
     def _typed_dictionary(self, kind: Any) -> Schema:
-        if type(kind).__module__ == "typing":
-            self._typed_dict = kind.__name__
         properties: Schema = {}
         required: list[str] = []
         for name, hint in type_hints(kind, {kind.__name__: kind}).items():
@@ -183,10 +234,7 @@ class Describer:
     def _member(self, kind: Any, name: str, hint: Any, default: Any, properties: Schema) -> ReadField:
         """Add one member of a class to the properties."""
         read = read_field(hint, default, f"{self._where}: {kind.__name__}.{name}")
-        schema = self._schema(read.hint)
-        properties[read.alias or name] = (
-            schema if read.default is REQUIRED else with_default(schema, read.default)
-        )
+        properties[read.alias or name] = with_default(self._schema(read.hint), read.default)
         self._binds = self._binds or read.field is not None
         return read
 
@@ -195,14 +243,16 @@ class Describer:
 
     def _annotated(self, args: tuple[Any, ...]) -> Schema:
         hint, *notes = args
-        fields = [note for note in notes if is_field(note)]
+        fields = [note for note in notes if _is_field(note)]
         texts = [text for note in notes if (text := _text_of(note))]
-        rules = [note for note in notes if not is_field(note) and not _text_of(note)]
+        rules = [note for note in notes if not _is_field(note) and not _text_of(note)]
         for field in fields:
             rules += [field] if field.discriminator is not None else field.metadata
-        schema = self._by_pydantic(_annotate(hint, rules)) if rules else self._schema(hint)
+        schema = (
+            self._by_pydantic(cast("Any", typing.Annotated)[(hint, *rules)]) if rules else self._schema(hint)
+        )
         for field in fields:
-            schema = field_keywords(field, schema)
+            schema = _field_keywords(field, schema)
         return {**schema, "description": texts[-1]} if texts else schema
 
     def _choice(self, values: tuple[Any, ...]) -> Schema:
@@ -248,30 +298,43 @@ class Describer:
         return {"type": "object", "additionalProperties": self._schema(value)}
 
     def _by_pydantic(self, hint: Any) -> Schema:
+        from pydantic.errors import PydanticInvalidForJsonSchema
+
+        self._binds = True
+        adapter = self._adapter(hint)
+        try:
+            schema: Schema = adapter.json_schema()
+        except PydanticInvalidForJsonSchema:
+            raise self._refused(hint) from None
+        # Of a type that is known by another description, this one gets a name of its own.
+        number = 1
+        while any(self.definitions.get(n, d) != d for n, d in schema.get("$defs", {}).items()):
+            number += 1
+            schema = adapter.json_schema(ref_template=f"#/$defs/{{model}}_{number}")
+            schema["$defs"] = {f"{name}_{number}": made for name, made in schema["$defs"].items()}
+        for name, definition in schema.pop("$defs", {}).items():
+            self._define(name, definition)
+        return schema
+
+    def _adapter(self, hint: Any) -> Any:
         from pydantic import TypeAdapter
         from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
         from pydantic_core import SchemaError
 
-        self._binds = True
         try:
-            adapter = TypeAdapter(hint)
-            schema = adapter.json_schema()
-            # Of a type that is known by another description, this one gets a name of its own.
-            number = 1
-            while any(self.definitions.get(n, d) != d for n, d in schema.get("$defs", {}).items()):
-                number += 1
-                schema = adapter.json_schema(ref_template=f"#/$defs/{{model}}_{number}")
-                schema["$defs"] = {f"{name}_{number}": made for name, made in schema["$defs"].items()}
-        except (PydanticUserError, PydanticUndefinedAnnotation):
+            return TypeAdapter(hint)
+        except (PydanticUserError, PydanticUndefinedAnnotation) as error:
+            if "typing_extensions.TypedDict" in str(error):
+                raise InvalidToolSignature(
+                    f"{self._where}: {hint} cannot be made from JSON on Python 3.11",
+                    advice="take TypedDict from typing_extensions instead of typing",
+                ) from None
             raise self._refused(hint) from None
         except SchemaError as error:
             reason = " ".join(str(error).split())
             raise InvalidToolSignature(
                 f"{self._where}: pydantic refuses {hint}: {reason}", advice="change the annotation"
             ) from None
-        for name, definition in schema.pop("$defs", {}).items():
-            self._define(name, definition)
-        return schema
 
     def _refused(self, hint: Any) -> InvalidToolSignature:
         return InvalidToolSignature(
@@ -293,12 +356,8 @@ class Describer:
     }
 
 
-def _annotate(hint: Any, rules: list[Any]) -> Any:
-    return cast("Any", typing.Annotated)[(hint, *rules)]
-
-
 def _text_of(note: Any) -> str:
-    if is_field(note):
+    if _is_field(note):
         return note.description or ""
     text = note if isinstance(note, str) else getattr(note, "documentation", "")
     return text if isinstance(text, str) else ""

@@ -13,8 +13,8 @@ from zoolab.show.block_types import Block
 from zoolab.show.blocks import blocks
 from zoolab.show.moment import Moment
 from zoolab.show.wording import headline
+from zoolab.trace.events import MAX_NESTING
 from zoolab.trace.log import TraceLog
-from zoolab.trace.storage import MAX_NESTING
 
 WIDTH = 2_000
 

@@ -11,8 +11,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
 
 from zoolab.errors import InvalidInput, InvalidToolSignature
 from zoolab.jsontext import excerpt
-from zoolab.schema.fields import with_field_defaults
-from zoolab.schema.functions import read_function, target_of
+from zoolab.schema.functions import read_function, target_of, with_field_defaults
 from zoolab.schema.strict import make_strict
 from zoolab.tools import Context, Resource, Risk, Tool, ToolRegistry, from_callable_tool, is_callable_tool
 

@@ -29,10 +29,9 @@ from zoolab.jsontext.values import encode_any
 from zoolab.records import Reply
 from zoolab.runs import Trace
 from zoolab.tokens import counted
-from zoolab.trace.events import events_of, read_all
-from zoolab.trace.storage import MAX_NESTING
+from zoolab.trace.events import MAX_NESTING, events_of, read_all
 
-FORMAT, VERSION = "zoolab-experiment", 4
+FORMAT, VERSION = "zoolab-experiment", 5
 MAX_LINE = 64 << 20
 
 _HEADER = f'{{"event":"experiment","format":"{FORMAT}","version":{VERSION}}}\n'.encode()
@@ -214,7 +213,7 @@ def line_of(trace: Trace, scores: Mapping[str, Any] | None = None) -> bytes:
     b'{"event":"run","run":"4c","scores":{"success":true},"events":[{"e'
     """
     told = {} if scores is None else {"scores": scores}
-    line = {"event": "run", "run": trace.run_id, **told, "events": list(events_of(trace, brief=True))}
+    line = {"event": "run", "run": trace.run_id, **told, "events": list(events_of(trace))}
     return f"{encode_any(line, MAX_NESTING)}\n".encode()
 
 
@@ -250,17 +249,12 @@ def summary_of(line: Mapping[str, Any]) -> dict[str, Any]:
         kinds = Counter(step["kind"] for step in steps)
         end, usages = events[-1], list(_usages(steps))
         last = records[-1] if records else {}
-        said = None
-        if last.get("type") == "reply":
-            # The text of the final reply, which may stand in the message that it became.
-            messages = {event["id"]: event["message"] for event in events if event["event"] == "message"}
-            said = Reply(last["message"] if "message" in last else messages[steps[-1]["append"][-1]]).text
         return {
             "run_id": line.get("run"),
             **events[0]["meta"],
             "outcome": end["outcome"],
             "error": end["error"],
-            "said": said,
+            "said": Reply(last["message"]).text if last.get("type") == "reply" else None,
             "turns": kinds["request"],
             "steps": len(steps),
             "calls": kinds["validate"],

@@ -26,7 +26,7 @@ from zoolab.models.scripted import Scripted
 from zoolab.records import Reply, Request
 from zoolab.study.cases import Case
 from zoolab.tokens import counted, tokens_in
-from zoolab.trace.codec import decode_reply, encode_plain
+from zoolab.trace.codec import decode_plain, encode_plain
 
 _KEY = re.compile(rb'\{"key":"([^"]*)"')
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 60.0
@@ -221,7 +221,7 @@ class ReplyCache:
         with self._path.open("rb") as file:
             file.seek(place)
             try:
-                return decode_reply(json.loads(file.readline())["reply"])
+                return decode_plain(Reply, json.loads(file.readline())["reply"])
             except (ValueError, LookupError, TypeError, InvalidTrace):
                 return None
 

@@ -5,8 +5,7 @@ journal.py       every message once, every revision of messages[]
 calls.py         the steps by turn and by call: what became of each call
 summary.py       the errors of a trace, how messages[] changed, the tokens that were used
 codec.py         a record as JSON, and back
-events.py        a trace as events: saved, loaded, written while it grows
-storage.py       the file that holds the events
+events.py        a trace as events: saved to a file, loaded, written while it grows
 frame.py         a trace as a table, one row a step; the faults that were injected
 fork.py          another run that shares this one's beginning
 diagnosis.py     what went wrong, with evidence and advice

@@ -47,9 +47,12 @@ class Call:
         """Whether it ran, failed validation, or was not allowed; None if nothing has become of it yet."""
         if self.verdict is not None and not self.verdict.ok:
             return "failed"
-        if self.outcome is not None and not _rejected(self.outcome):
+        if self.outcome is None:
+            return None if self.asked is None else "stopped"
+        error = self.outcome.error
+        if error is None or error.exception is not None or self.outcome.duration_ms:
             return "ran"
-        return None if self.outcome is None and self.asked is None else "stopped"
+        return "stopped" if error.code in _REJECTED else "ran"
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -74,13 +77,7 @@ class Turn:
 
 
 def turns_of(steps: Sequence[Step], originals: Mapping[int, Record]) -> list[Turn]:
-    """The turns of a walk; `originals` are the records that were answered with others, by step number.
-
-    >>> from zoolab import Scripted, run
-    >>> trace = run("Hi", [], Scripted(["Hello"]))
-    >>> [(turn.number, turn.own, turn.reply.text) for turn in turns_of(trace.steps, {})]
-    [(1, [1, 2], 'Hello')]
-    """
+    """The turns of a walk; `originals` are the records that were answered with others, by step number."""
     turns: list[Turn] = []
     for seq, step in enumerate(steps):
         if isinstance(step.record, Request):
@@ -98,11 +95,7 @@ def turns_of(steps: Sequence[Step], originals: Mapping[int, Record]) -> list[Tur
 
 
 def turn_at(turns: Sequence[Turn], seq: int) -> int:
-    """The position of the turn that a step is in; -1 before the first turn.
-
-    >>> turn_at([], 3)
-    -1
-    """
+    """The position of the turn that a step is in; -1 before the first turn."""
     return bisect_right(turns, seq, key=attrgetter("seq")) - 1
 
 
@@ -122,11 +115,3 @@ def _add(call: Call, seq: int, step: Step, original: Record | None) -> None:
             call.outcome, call.ran = step.record, seq
         case Result():
             call.result = step.record
-
-
-def _rejected(outcome: Outcome) -> bool:
-    """Whether the tool never saw the call."""
-    error = outcome.error
-    if error is None or error.exception is not None or outcome.duration_ms:
-        return False
-    return error.code in _REJECTED

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from zoolab.errors import InvalidTrace
 from zoolab.jsontext import encode, excerpt
@@ -15,7 +15,6 @@ from zoolab.records import (
     Decision,
     Failure,
     Fault,
-    Message,
     Messages,
     Outcome,
     Problem,
@@ -30,6 +29,8 @@ from zoolab.records import (
 )
 from zoolab.tools import Tool, ToolRegistry
 
+T = TypeVar("T")
+
 _PLAIN: dict[str, type] = {
     "decision": Decision,
     "reply": Reply,
@@ -41,7 +42,7 @@ _NAMES = {kind: name for name, kind in _PLAIN.items()}
 #: A longer value is not saved whole: its first part is kept, as text.
 MAX_VALUE_CHARS = 16 * 1024
 _NESTED = (Failure, Fault, Problem, Repair)
-_ATOMS = frozenset((str, int, float, bool))
+_ATOMS = frozenset((str, int, float, bool, type(None)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,39 +55,35 @@ class Shown:
 
 
 def encode_record(record: Record) -> dict[str, Any]:
-    """A record as plain JSON values, with its type; but for the messages of a request.
-
-    >>> encode_record(Outcome(100))["value"]
-    100
-    """
+    """A record as plain JSON values, with its type; but for the messages of a request."""
     if isinstance(record, ToolRegistry):
         return {"type": "tools", "tools": [_encode_tool(tool) for tool in record]}
     if isinstance(record, Request):
-        settings = dict(record.settings)
         return {
             "type": "request",
             "tools": list(record.tools),
             "tool_choice": record.tool_choice,
-            "settings": settings,
-            "withheld": [_fields(tool) for tool in record.withheld],
+            "settings": dict(record.settings),
+            "withheld": [encode_plain(tool) for tool in record.withheld],
         }
     if isinstance(record, Outcome):
-        plain = _fields(record, "value", "trace", "fault") | _fault_of(record)
-        return {"type": "outcome", **plain, **_encode_value(record.value)}
+        # A tool's exception may have an attribute `fault` of its own, which is not the mark of one.
+        fault = encode_plain(record.fault) if isinstance(record.fault, Fault) else None
+        plain = encode_plain(record, "value", "trace", "fault")
+        return {"type": "outcome", **plain, "fault": fault, **_encode_value(record.value)}
+    return {"type": _NAMES[type(record)], **encode_plain(record, "bound")}
+
+
+def encode_plain(record: Any, *without: str) -> dict[str, Any]:
+    """The fields of a call, a reply, a fault and the like, but for those named in `without`."""
     if isinstance(record, Reply):
-        return {"type": "reply", **encode_plain(record)}
-    return {"type": _NAMES[type(record)], **_fields(record, "bound")}
+        record = well_formed(record)
+    return {f.name: _nested(getattr(record, f.name)) for f in fields(record) if f.name not in without}
 
 
 def decode_record(data: object, messages: Messages) -> Record:
-    """The record that `encode_record` made, or `InvalidTrace`.
-
-    >>> decode_record(encode_record(Outcome(100)), Messages()).value
-    100
-    """
-    if not isinstance(data, dict):
-        raise InvalidTrace(f"a record is {excerpt(data)}", expected="an object")
-    body = dict(cast("dict[str, Any]", data))
+    """The record that `encode_record` made, or `InvalidTrace`."""
+    body = dict(_of_type(data, dict))
     kind = body.pop("type", None)
     if kind == "tools":
         return _decode_tools(body)
@@ -95,99 +92,44 @@ def decode_record(data: object, messages: Messages) -> Record:
         choice: str = _of_type(body.get("tool_choice"), str)
         settings: dict[str, Any] = _of_type(body.get("settings"), dict)
         withheld: list[Any] = _of_type(body.get("withheld", []), list)
-        left_out = tuple(cast("Withheld", _checked(Withheld, tool)) for tool in withheld)
+        left_out = tuple(decode_plain(Withheld, tool) for tool in withheld)
         return Request(messages, tuple(tools), choice, settings, left_out)
     if kind == "outcome":
-        return _decode_outcome(body)
+        if "shown" in body:
+            body["value"] = decode_plain(Shown, {"text": body.pop("shown"), "size": body.pop("size", None)})
+        return decode_plain(Outcome, body)
     if kind not in _PLAIN:
         raise InvalidTrace(f"a record has the type {excerpt(kind)}", expected=", ".join(_PLAIN))
     body.pop("bound", None)  # of a verdict: it is never saved
-    return cast("Record", _checked(_PLAIN[kind], body))
+    return cast("Record", decode_plain(_PLAIN[kind], body))
 
 
-def decode_call(data: object) -> ToolCall | None:
-    """The call of a step, or None if it has none.
+def decode_plain(kind: type[T], data: object) -> T:
+    """An object of the class `kind`, or `InvalidTrace`."""
+    from pydantic import ValidationError
 
-    >>> decode_call({"turn": 1, "slot": 0, "id": "call_1", "name": "add", "arguments": "{}"}).name
-    'add'
-    """
-    return None if data is None else cast("ToolCall", _checked(ToolCall, data))
-
-
-def decode_reply(data: object) -> Reply | None:
-    """The reply of a step, or None if it has none.
-
-    >>> decode_reply({"message": {"role": "assistant", "content": "Hi"}}).text
-    'Hi'
-    """
-    return None if data is None else cast("Reply", _checked(Reply, data))
+    try:
+        return cast("T", _adapter(cast("Any", kind)).validate_python(data, strict=False))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise InvalidTrace(
+            f"{kind.__name__}.{where}: {first['msg']}", expected="a trace as zoolab writes it"
+        ) from None
 
 
-def decode_fault(data: object) -> Fault | None:
-    """The mark of a fault, or None if there is none.
+@lru_cache(maxsize=16)
+def _adapter(kind: type) -> Any:
+    from pydantic import TypeAdapter
 
-    >>> str(decode_fault({"name": "http_500", "where": "the request"}))
-    'http_500 in the request'
-    """
-    return None if data is None else cast("Fault", _checked(Fault, data))
-
-
-def decode_message(data: object) -> Message:
-    """A message of `messages[]`: an object with a role.
-
-    >>> decode_message({"role": "user", "content": "Hi"})["role"]
-    'user'
-    """
-    if not isinstance(data, dict) or not isinstance(data.get("role"), str):
-        raise InvalidTrace(f"a message is {excerpt(data)}", expected="an object with a role")
-    return cast("Message", data)
-
-
-def encode_plain(record: ToolCall | Reply | Fault) -> dict[str, Any]:
-    """A call, a reply or the mark of a fault without its type.
-
-    >>> encode_plain(Reply({"role": "assistant", "content": "Hi"}))["message"]
-    {'role': 'assistant', 'content': 'Hi'}
-    """
-    return _fields(well_formed(record) if isinstance(record, Reply) else record)
-
-
-def without_defaults(data: dict[str, Any], kind: type) -> dict[str, Any]:
-    """What `encode_record` made of a record of this class, without the fields that have their default.
-
-    >>> without_defaults({"ok": True, "arguments": {"a": 1}, "problems": [], "repair": None}, Verdict)
-    {'ok': True, 'arguments': {'a': 1}, 'problems': []}
-    """
-    usual = _defaults(cast("Any", kind))
-    return {
-        name: value for name, value in data.items() if name not in usual or not _is_usual(value, usual[name])
-    }
-
-
-def _is_usual(value: Any, default: Any) -> bool:
-    return value is default or (type(value) is type(default) and type(value) in _ATOMS and value == default)
-
-
-@lru_cache(maxsize=32)
-def _defaults(kind: type) -> dict[str, Any]:
-    """The defaults of a class's fields; `MISSING` is the default of a field that has none."""
-    return {f.name: f.default for f in fields(kind)} if is_dataclass(kind) else {}
-
-
-def _fault_of(outcome: Outcome) -> dict[str, Any]:
-    """The mark of a fault. A tool's exception may have an attribute `fault` of its own, which is not one."""
-    return {"fault": _fields(outcome.fault) if isinstance(outcome.fault, Fault) else None}
-
-
-def _fields(record: Any, *without: str) -> dict[str, Any]:
-    return {f.name: _nested(getattr(record, f.name)) for f in fields(record) if f.name not in without}
+    return TypeAdapter(kind)
 
 
 def _nested(value: Any) -> Any:
-    if value is None or type(value) in _ATOMS:
+    if type(value) in _ATOMS:
         return value
     if isinstance(value, _NESTED):
-        return _fields(value)
+        return encode_plain(value)
     if isinstance(value, Mapping):
         return dict(value)
     return [_nested(item) for item in value] if isinstance(value, tuple) else value
@@ -206,23 +148,10 @@ def _encode_value(value: Any) -> dict[str, Any]:
     return {"shown": text[:MAX_VALUE_CHARS], "size": len(text.encode())}
 
 
-def _decode_outcome(body: dict[str, Any]) -> Outcome:
-    if "shown" in body:
-        shown = _checked(Shown, {"text": body.pop("shown"), "size": body.pop("size", None)})
-        body["value"] = shown
-    return cast("Outcome", _checked(Outcome, body))
-
-
 def _encode_tool(tool: Tool) -> dict[str, Any]:
-    return {
-        "name": tool.name,
-        "description": tool.description,
-        "parameters": tool.parameters,
-        "risk": tool.risk,
-        "timeout": tool.timeout,
-        "strict": tool.strict,
-        **({"untrusted": tool.untrusted} if tool.untrusted else {}),
-    }
+    names = ("name", "description", "parameters", "risk", "timeout", "strict")
+    untrusted = {"untrusted": tool.untrusted} if tool.untrusted else {}
+    return {name: getattr(tool, name) for name in names} | untrusted
 
 
 def _decode_tools(body: dict[str, Any]) -> ToolRegistry:
@@ -244,23 +173,3 @@ def _of_type(value: Any, kind: type) -> Any:
     if not isinstance(value, kind):
         raise InvalidTrace(f"found {excerpt(value)}", expected=f"a {kind.__name__}")
     return value
-
-
-def _checked(kind: type, data: object) -> object:
-    from pydantic import ValidationError
-
-    try:
-        return _adapter(kind).validate_python(data, strict=False)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise InvalidTrace(
-            f"{kind.__name__}.{where}: {first['msg']}", expected="a trace as zoolab writes it"
-        ) from None
-
-
-@lru_cache(maxsize=16)
-def _adapter(kind: type) -> Any:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(kind)

@@ -36,43 +36,28 @@ def conversation_steps(messages: Iterable[Message], tools: ToolRegistry | None =
         if role == "assistant":
             turn += 1
             yield Step("request", turn, None, Request(before), before, len(before) - sent)
-            calls = _calls_in(message, turn)
-            yield from _reply(turn, Reply(message), calls, view, tools)
+            reply = Reply(message)
+            try:
+                calls = read_calls(message, turn=turn)
+            except ModelError:  # the message itself is shown as it is
+                calls = []
+            if not calls:
+                yield Step("tool_call", turn, None, reply, view, 1, None, reply)
+            for call in calls:
+                yield Step("tool_call", turn, call.slot, call, view, int(call is calls[-1]), call, reply)
+            if tools is not None:
+                for call in calls:
+                    yield Step("validate", turn, call.slot, check_call(call, tools), view, 0, call)
             open_calls = {call.id: call for call in calls}
         elif role == "tool":
-            call = open_calls.get(str(message.get("tool_call_id")))
-            yield _result(message, call, turn, view)
+            answered = open_calls.get(str(message.get("tool_call_id")))
+            content = message.get("content")
+            text = content if isinstance(content, str) else ""
+            size = len(text.encode("utf-8", "surrogatepass"))
+            result = Result(text, str(message.get("tool_call_id")), size, size)
+            yield Step("result", turn, answered.slot if answered else None, result, view, 1, answered)
         else:
             continue
         sent = len(view)
     if sent < len(view):
         yield Step("request", turn + 1, None, Request(view), view, len(view) - sent)
-
-
-def _calls_in(message: Message, turn: int) -> list[ToolCall]:
-    """The calls of a message; none if they cannot be read, since the message itself is shown as it is."""
-    try:
-        return read_calls(message, turn=turn)
-    except ModelError:
-        return []
-
-
-def _reply(
-    turn: int, reply: Reply, calls: list[ToolCall], view: Messages, tools: ToolRegistry | None
-) -> Iterator[Step]:
-    if not calls:
-        yield Step("tool_call", turn, None, reply, view, 1, None, reply)
-    for call in calls:
-        yield Step("tool_call", turn, call.slot, call, view, int(call is calls[-1]), call, reply)
-    if tools is None:
-        return
-    for call in calls:
-        yield Step("validate", turn, call.slot, check_call(call, tools), view, 0, call)
-
-
-def _result(message: Message, call: ToolCall | None, turn: int, view: Messages) -> Step:
-    content = message.get("content")
-    text = content if isinstance(content, str) else ""
-    size = len(text.encode("utf-8", "surrogatepass"))
-    result = Result(text, str(message.get("tool_call_id")), size, size)
-    return Step("result", turn, None if call is None else call.slot, result, view, 1, call)

@@ -17,55 +17,50 @@ from zoolab.trace.log import TraceLog, drive
 
 T = TypeVar("T", bound=TraceLog)
 _Place = tuple[str, int, int | None]
+_Records = dict[_Place, Record]
 
 
 def fork(trace: T, seq: int, edit: Record | None, model: Any, tools: Any, options: dict[str, Any]) -> T:
-    """The work of `Trace.fork`.
-
-    >>> from zoolab import Scripted, run
-    >>> trace = run("Hi", [], Scripted(["Hello"]))
-    >>> fork(trace, 1, None, Scripted(["Good day"]), None, {}).answer
-    'Good day'
-    """
+    """The work of `Trace.fork`."""
     options = {**trace.options, **options}
     model = model or options.get("model")
     if model is None:
         raise InvalidInput("no model to continue the fork", advice="pass model=")
     for name in ("model", "messages", "system", "first_turn"):  # the steps that are kept have these
         options.pop(name, None)
-    registry = as_registry(tools if tools is not None else _tools_of(trace))
-    if trace.steps[seq].kind == "define":
-        return _from_the_start(trace, edit, model, registry, options)
-    return _from_the_turn(trace, seq, edit, model, registry, options)
-
-
-def _from_the_start(
-    trace: T, edit: Record | None, model: Any, registry: ToolRegistry, options: dict[str, Any]
-) -> T:
+    defined: Any = trace.steps[0].record if tools is None and trace.steps else tools
+    if tools is None and (not isinstance(defined, ToolRegistry) or any(t.function is None for t in defined)):
+        raise InvalidInput(
+            "this trace has no Python functions", advice="give tools=, since files hold no code"
+        )
+    registry = as_registry(defined)
+    if trace.steps[seq].kind != "define":
+        return _from_the_turn(trace, seq, edit, model, registry, options)
     opening = trace.steps[1].messages.tolist() if len(trace.steps) > 1 else []
-    child = _child(trace, 0, options | {"model": model})
-    answers: dict[_Place, Record] = {} if edit is None else {("define", 0, None): edit}
-    return _drive(child, walk(None, registry, model, messages=opening, **options), answers)
+    again = walk(None, registry, model, messages=opening, **options)
+    answers: _Records = {} if edit is None else {("define", 0, None): edit}
+    return _drive(_child(trace, 0, options | {"model": model}), again, answers)
 
 
 def _from_the_turn(
     trace: T, seq: int, edit: Record | None, model: Any, registry: ToolRegistry, options: dict[str, Any]
 ) -> T:
     """Begin again at the turn's request: its reply and the outcomes that stand are given, not made anew."""
-    turns = trace.turns
+    turns, steps = trace.turns, trace.steps
     found = turns[turn_at(turns, seq)]
-    turn, request = range(found.seq, found.end), trace.steps[found.seq]
+    turn, request = range(found.seq, found.end), steps[found.seq]
     child = _child(trace, found.seq, options | {"model": model})
     if seq != found.seq and found.reply is not None:
         model = _FirstThen(found.reply, model)
     if found is not turns[0] and options.get("tool_choice") != "none":
         options = options | {"tool_choice": "auto"}  # a forced choice held for the first turn
-    places = {i: _place(trace, i) for i in turn}
+    before = {i: trace.originals.get(i, steps[i].record) for i in turn}
+    places = {i: _place_of(steps[i], before[i]) for i in turn}
     # Decisions come before any call of the turn runs: a fork at a decision keeps no outcome.
     ran = places[seq][0] in ("execute", "result")
-    given = {places[i]: trace.steps[i].record for i in turn if ran and places[i][0] == "execute"}
-    asked = {places[i]: trace.originals.get(i, trace.steps[i].record) for i in turn if _is_asked(places[i])}
-    edits = {i: trace.steps[i].record for i in turn if i in trace.originals and i <= seq}
+    given = {places[i]: steps[i].record for i in turn if ran and places[i][0] == "execute"}
+    asked = {places[i]: before[i] for i in turn if places[i][0] == "decision"}
+    edits = {i: steps[i].record for i in turn if i in trace.originals and i <= seq}
     edits |= {} if edit is None else {seq: edit}
     answers = {places[i]: record for i, record in edits.items() if i == seq or places[i] not in given}
     standing = _Standing(_permissions(options.get("policy"), trace, seq, registry), set(given))
@@ -73,10 +68,6 @@ def _from_the_turn(
     again = walk(None, registry, model, messages=request.messages.tolist(), **options)
     next(again)  # the tools are defined already
     return _drive(child, Walk(_with_given(again, given, asked, standing, request)), answers)
-
-
-def _is_asked(place: _Place) -> bool:
-    return place[0] == "decision"
 
 
 class _Standing(Permissions):
@@ -121,16 +112,12 @@ def _child(trace: T, until: int, options: dict[str, Any]) -> T:
     return child
 
 
-def _drive(child: T, steps: Walk, answers: dict[_Place, Record]) -> T:
+def _drive(child: T, steps: Walk, answers: _Records) -> T:
     return drive(child, steps, lambda step: answers.pop(_place_of(step, step.record), None))
 
 
 def _with_given(
-    steps: Any,
-    given: dict[_Place, Record],
-    asked: dict[_Place, Record],
-    standing: _Standing,
-    request: Step,
+    steps: Any, given: _Records, asked: _Records, standing: _Standing, request: Step
 ) -> Generator[Step, Any, Any]:
     """The walk with the outcomes that stand: their calls do not run."""
     answer: Any = None
@@ -154,10 +141,6 @@ def _with_given(
         answer = yield step
 
 
-def _place(trace: TraceLog, seq: int) -> _Place:
-    return _place_of(trace.steps[seq], trace.originals.get(seq, trace.steps[seq].record))
-
-
 def _place_of(step: Step, record: Record) -> _Place:
     """A step's place in its walk; `record` is what it held before it was answered."""
     return "decision" if isinstance(record, Decision) else step.kind, step.turn, step.slot
@@ -172,12 +155,3 @@ class _FirstThen(Wrapper):
 
     def __call__(self, request: Request) -> Reply:
         return self._waiting.pop() if self._waiting else self._inner(request)
-
-
-def _tools_of(trace: TraceLog) -> ToolRegistry:
-    registry = trace.steps[0].record if trace.steps else None
-    if not isinstance(registry, ToolRegistry) or any(tool.function is None for tool in registry):
-        raise InvalidInput(
-            "this trace has no Python functions", advice="give tools=, since files hold no code"
-        )
-    return registry

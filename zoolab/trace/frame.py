@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from itertools import chain, islice
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import ERROR_CODES
 from zoolab.jsontext import excerpt
-from zoolab.records import Decision, Fault, Outcome, Reply, Result, Step, Verdict
+from zoolab.records import Decision, Fault, Outcome, Request, Result, Step, Verdict
 from zoolab.tokens import counted
 from zoolab.trace.log import TraceLog
 from zoolab.trace.summary import tokens_used
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     import pandas as pd
 
@@ -27,29 +26,16 @@ COLUMNS = [
 
 _OF_THE_RUN = ("case_id", "variant", "model", "seed", "expected_tool")
 _TYPES: dict[str | None, str | None] = {code: row.error_type for code, row in ERROR_CODES.items()}
-#: kind, turn, slot, record, call, reply, attempt.
-_TAKEN = (0, 1, 2, 3, 6, 7, 8)
 _AT_ONCE = 2_000
 
 
 def to_frame(trace: TraceLog) -> pd.DataFrame:
-    """The steps of a trace, one row each; see `Trace.to_frame`.
-
-    >>> from zoolab import Trace
-    >>> list(to_frame(Trace()).columns) == COLUMNS
-    True
-    """
+    """The steps of a trace, one row each; see `Trace.to_frame`."""
     return _frame([trace])
 
 
 def frame_of(traces: Iterable[TraceLog]) -> pd.DataFrame:
-    """The steps of many traces in one frame, trace by trace; few traces are held at a time.
-
-    >>> from zoolab import Scripted, Trace, run
-    >>> traces = [run("Hi", [], Scripted(["Hello"])) for _ in range(2)]
-    >>> frame_of(traces)["seq"].tolist(), len(frame_of([]))
-    ([0, 1, 2, 0, 1, 2], 0)
-    """
+    """The steps of many traces in one frame, trace by trace; few traces are held at a time."""
     import pandas as pd
 
     rest = iter(traces)
@@ -63,20 +49,51 @@ def _frame(traces: Sequence[TraceLog]) -> pd.DataFrame:
     import numpy as np
     import pandas as pd
 
+    def whole(values: Any) -> Any:  # those below 0 are missing
+        values = np.array(values, dtype=np.int64)
+        return pd.arrays.IntegerArray(values, values < 0)
+
+    steps = [step for trace in traces for step in trace.steps]
     sizes = [len(trace.steps) for trace in traces]
-    kinds, turns, slots, records, calls, replies, attempts = _taken(traces)
+    fields: list[Any] = list(chain.from_iterable(steps))  # laid end to end they come apart fastest
+    width = len(Step._fields)
+    kinds, turns, slots, records, _, _, calls, replies, attempts = (fields[at::width] for at in range(width))
     started = np.concatenate([np.empty(0), *(np.asarray(trace.started) for trace in traces)])
     durations = _waits(kinds, started, sizes)
-    codes, pending, nested = _read_records(records, durations)
-    statuses = ["error" if code else "ok" for code in codes]
-    for seq in pending:
-        statuses[seq] = "pending"
-    columns: dict[str, Any] = _of_runs(traces, sizes)
-    columns |= {
-        "seq": _counted(sizes),
+    codes: list[str | None] = [None] * len(steps)
+    statuses = ["ok"] * len(steps)
+    sent, received = np.full((2, len(steps)), -1, dtype=np.int64)
+    faulty, request = any(trace.fault for trace in traces), 0
+    for seq, (record, reply) in enumerate(zip(records, replies, strict=True)):
+        kind, code = type(record), None
+        if kind is Request:
+            request = seq
+        elif kind is Result:
+            code = record.error_code
+        elif kind is Verdict:
+            code = record.problems[0].code if record.problems else None
+        elif kind is Outcome:
+            durations[seq] = record.duration_ms
+            code = record.error.code if record.error else None
+            faulty = faulty or record.fault is not None
+            if record.trace is not None:  # all that a sub-agent took, in the row of the step that ran it
+                sent[seq], received[seq] = map(_count, tokens_used(record.trace.steps))
+        elif kind is Decision:
+            code = "permission_denied" if record.choice == "deny" else None
+            statuses[seq] = "pending" if record.choice == "pending" else "ok"
+        if code:
+            codes[seq], statuses[seq] = code, "error"
+        if reply is not None:
+            faulty = faulty or bool(reply.faults)
+            if reply.usage:  # what each request took, in its row
+                sent[request] = _count(counted(reply.usage, "prompt_tokens"))
+                received[request] = _count(counted(reply.usage, "completion_tokens"))
+    columns = {
+        **_of_runs(traces, sizes),
+        "seq": np.concatenate([np.empty(0, dtype=np.int64), *map(np.arange, sizes)]),
         "turn": np.array(turns, dtype=np.int64),
         "step": kinds,
-        "slot": _whole(np.array([-1 if slot is None else slot for slot in slots], dtype=np.int64)),
+        "slot": whole([-1 if slot is None else slot for slot in slots]),
         "call_id": [None if call is None else call.id for call in calls],
         "attempt": np.array(attempts, dtype=np.int64),
         "tool": [None if call is None else call.name for call in calls],
@@ -86,93 +103,30 @@ def _frame(traces: Sequence[TraceLog]) -> pd.DataFrame:
         "n_messages": np.array([at.length for trace in traces for at in trace.revisions], dtype=np.int64),
         "t_start": started,
         "duration_ms": durations,
-        "fault": [None] * len(kinds),
+        "fault": _faults(traces) if faulty else [None] * len(steps),
+        "tokens_in": whole(sent),
+        "tokens_out": whole(received),
     }
-    if _has_faults(traces, records, replies):
-        columns["fault"] = [name for trace in traces for name in _faults(trace)]
-    columns["tokens_in"], columns["tokens_out"] = _tokens(kinds, replies, nested)
-    return pd.DataFrame(columns, index=pd.RangeIndex(len(kinds)), columns=COLUMNS)
-
-
-def _taken(traces: Sequence[TraceLog]) -> list[list[Any]]:
-    """Some fields of all steps, a list each; laid end to end they come apart fastest."""
-    fields = list(chain.from_iterable(step for trace in traces for step in trace.steps))
-    return [fields[at :: len(Step._fields)] for at in _TAKEN]
+    return pd.DataFrame(columns, index=pd.RangeIndex(len(steps)), columns=COLUMNS)
 
 
 def _of_runs(traces: Sequence[TraceLog], sizes: Sequence[int]) -> dict[str, Any]:
     """What is the same in all steps of a run; of one run it is said once."""
-    told = [
-        {
-            **{name: _scalar(trace.meta.get(name)) for name in _OF_THE_RUN},
-            "run_id": trace.run_id,
-            "outcome": trace.outcome,
-            "model": _scalar(trace.meta.get("model")) or _model(trace.steps),
-        }
-        for trace in traces
-    ]
-    if len(traces) == 1:
-        return told[0]
+    runs: list[dict[str, Any]] = []
+    for trace in traces:
+        known = {name: trace.meta.get(name) for name in _OF_THE_RUN}
+        replied = (step.reply for step in reversed(trace.steps) if step.reply is not None)
+        known["model"] = known["model"] or next((reply.model for reply in replied if reply.model), None)
+        plain = {n: v if isinstance(v, str | int | float | None) else excerpt(v) for n, v in known.items()}
+        runs.append({"run_id": trace.run_id, "outcome": trace.outcome, **plain})
+    if len(runs) == 1:
+        return runs[0]
     names = ("run_id", "outcome", *_OF_THE_RUN)
-    return {
-        name: [run[name] for run, size in zip(told, sizes, strict=True) for _ in range(size)]
-        for name in names
-    }
-
-
-def _counted(sizes: Sequence[int]) -> Any:
-    import numpy as np
-
-    return np.concatenate([np.empty(0, dtype=np.int64), *map(np.arange, sizes)])
-
-
-def _read_records(
-    records: Sequence[Any], durations: Any
-) -> tuple[list[str | None], list[int], dict[int, TraceLog]]:
-    """The codes of errors, the steps that wait for permission, and the traces of sub-agents.
-
-    One look at each record, and each kind asked for what it has; notes how long executions took.
-    """
-    codes: list[str | None] = [None] * len(records)
-    pending: list[int] = []
-    nested: dict[int, TraceLog] = {}
-    for seq, record in enumerate(records):
-        kind = type(record)
-        if kind is Result:
-            codes[seq] = record.error_code
-        elif kind is Verdict:
-            codes[seq] = record.problems[0].code if record.problems else None
-        elif kind is Outcome:
-            durations[seq] = record.duration_ms
-            if record.trace is not None:
-                nested[seq] = record.trace
-            codes[seq] = record.error.code if record.error else None
-        elif kind is Decision:
-            codes[seq] = "permission_denied" if record.choice == "deny" else None
-            if record.choice == "pending":
-                pending.append(seq)
-    return codes, pending, nested
-
-
-def _has_faults(traces: Sequence[TraceLog], records: Sequence[Any], replies: Sequence[Reply | None]) -> bool:
-    """Few traces have any, and to ask each step where they belong takes long."""
-    return (
-        any(trace.fault for trace in traces)
-        or any(record.fault for record in records if type(record) is Outcome)
-        or any(reply.faults for reply in filter(None, replies))
-    )
-
-
-def _faults(trace: TraceLog) -> list[str | None]:
-    """The names of the faults of each step, each once; None if there are none."""
-    names: list[str | None] = [None] * len(trace.steps)
-    for seq, faults in faults_by_step(trace).items() if names else ():
-        names[seq] = ", ".join(dict.fromkeys(fault.name for fault in faults))
-    return names
+    return {n: [run[n] for run, size in zip(runs, sizes, strict=True) for _ in range(size)] for n in names}
 
 
 def _waits(kinds: Sequence[str], started: Any, sizes: Sequence[int]) -> Any:
-    """How long requests took until their reply; other steps cost next to nothing."""
+    """How long requests took until their reply, in milliseconds; other steps cost next to nothing."""
     import numpy as np
 
     waits = np.full(len(kinds), np.nan)
@@ -184,57 +138,22 @@ def _waits(kinds: Sequence[str], started: Any, sizes: Sequence[int]) -> Any:
     return waits
 
 
-def _model(steps: list[Step]) -> str | None:
-    replies = filter(None, map(itemgetter(7), reversed(steps)))
-    return next((reply.model for reply in replies if reply.model), None)
-
-
-def _tokens(
-    kinds: Sequence[str], replies: Sequence[Reply | None], nested: Mapping[int, TraceLog]
-) -> tuple[Any, Any]:
-    """What each request took, in its row; all that a sub-agent took, in the row of the step that ran it.
-
-    Missing if no endpoint said it.
-    """
-    import numpy as np
-
-    sent, received = np.full((2, len(kinds)), -1, dtype=np.int64)
-    request = 0
-    for seq, reply in enumerate(replies):
-        if reply is not None:
-            if reply.usage:
-                sent[request] = _count(counted(reply.usage, "prompt_tokens"))
-                received[request] = _count(counted(reply.usage, "completion_tokens"))
-        elif kinds[seq] == "request":
-            request = seq
-    for seq, inner in nested.items():
-        sent[seq], received[seq] = map(_count, tokens_used(inner.steps))
-    return _whole(sent), _whole(received)
-
-
-def _whole(values: Any) -> Any:
-    """Whole numbers, those below 0 missing."""
-    import pandas as pd
-
-    return pd.arrays.IntegerArray(values, values < 0)
+def _faults(traces: Sequence[TraceLog]) -> list[str | None]:
+    """The names of the faults of each step, each once; None if there are none."""
+    names: list[str | None] = []
+    for trace in traces:
+        faults = faults_by_step(trace)
+        found = [faults.get(seq, ()) for seq in range(len(trace.steps))]
+        names += (", ".join(dict.fromkeys(fault.name for fault in each)) or None for each in found)
+    return names
 
 
 def _count(value: int | None) -> int:
     return -1 if value is None else min(value, (1 << 63) - 1)
 
 
-def _scalar(value: object) -> object:
-    return value if isinstance(value, str | int | float | None) else excerpt(value)
-
-
 def faults_of(step: Step) -> list[Fault]:
-    """The faults that a step shows; those of the request and the tools show where the reply is read.
-
-    >>> from zoolab import Faulty, Scripted, walk
-    >>> steps = list(walk("Hi", [], Faulty(Scripted(["Hello"]), ["empty_reply"])))
-    >>> [str(fault) for fault in faults_of(steps[-1])]
-    ['empty_reply in the reply']
-    """
+    """The faults that a step shows; those of the request and the tools show where the reply is read."""
     if isinstance(step.record, Outcome):
         return [] if step.record.fault is None else [step.record.fault]
     if step.reply is None or not step.reply.faults:
@@ -243,13 +162,7 @@ def faults_of(step: Step) -> list[Fault]:
 
 
 def faults_by_step(trace: TraceLog) -> dict[int, list[Fault]]:
-    """The faults of a trace under the numbers of the steps that they belong to; most have none.
-
-    >>> from zoolab import Faulty, Scripted, run
-    >>> trace = run("Hi", [], Faulty(Scripted(["Hello"]), ["empty_reply"]))
-    >>> {seq: [fault.name for fault in faults] for seq, faults in faults_by_step(trace).items()}
-    {2: ['empty_reply']}
-    """
+    """The faults of a trace under the numbers of the steps that they belong to; most have none."""
     found: dict[int, list[Fault]] = {}
     latest = {"define": 0, "request": 0}
     for seq, step in enumerate(trace.steps):
@@ -264,9 +177,5 @@ def faults_by_step(trace: TraceLog) -> dict[int, list[Fault]]:
 
 
 def fault_line(fault: Fault) -> str:
-    """A fault as a line of text.
-
-    >>> fault_line(Fault("trailing_comma", "arguments of add"))
-    'fault injected: trailing_comma in arguments of add'
-    """
+    """A fault as a line of text."""
     return f"fault injected: {fault}"

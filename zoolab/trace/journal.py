@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import NamedTuple, cast
 
 from zoolab.jsontext.values import encode_any, is_strict
@@ -47,7 +48,12 @@ class Journal:
         """
         branch = self._branches[-1]
         if not messages.shares(self.latest):
-            branch = self._continue_from(_common(self.latest, messages))
+            # An edit copies the list alone, so what both begin with are the same objects.
+            pairs = zip(self.latest.tolist(), messages.tolist(), strict=False)
+            same = sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1], pairs))
+            if same < len(branch):
+                self._branches.append(branch[:same])
+            branch = self._branches[-1]
         branch += [
             message if is_strict(message) else encode_any(message) for message in messages.since(len(branch))
         ]
@@ -70,29 +76,12 @@ class Journal:
         shorter = min(old.length, new.length)
         if old.branch == new.branch:
             return shorter
-        for index, pair in enumerate(zip(self._kept(old), self._kept(new), strict=False)):
-            if pair[0] is not pair[1] and _json(pair[0]) != _json(pair[1]):
+        kept = (self._branches[revision.branch][:shorter] for revision in (old, new))
+        for index, (a, b) in enumerate(zip(*kept, strict=True)):
+            if a is not b and _json(a) != _json(b):
                 return index
         return shorter
-
-    def _kept(self, revision: Revision) -> list[Message | str]:
-        return self._branches[revision.branch][: revision.length]
-
-    def _continue_from(self, length: int) -> list[Message | str]:
-        if length < len(self._branches[-1]):
-            self._branches.append(self._branches[-1][:length])
-        return self._branches[-1]
 
 
 def _json(kept: Message | str) -> str:
     return kept if isinstance(kept, str) else encode_any(kept)
-
-
-def _common(old: Messages, new: Messages) -> int:
-    """How many messages both begin with; the same objects, since an edit copies the list alone."""
-    same = 0
-    for a, b in zip(old.tolist(), new.tolist(), strict=False):
-        if a is not b:
-            break
-        same += 1
-    return same

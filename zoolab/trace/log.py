@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from time import perf_counter, time
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from zoolab.errors import InvalidInput, Recording, ZoolabError
 from zoolab.jsontext import excerpt
@@ -24,24 +24,6 @@ from zoolab.trace.journal import Journal, Revision
 from zoolab.trace.summary import LoggedError, MessagesDiff, errors_of, ignored_choices
 
 T = TypeVar("T", bound="TraceLog")
-
-
-class StepStream(Protocol):
-    """Follows a trace while it grows, as its file does."""
-
-    path: Path
-
-    def step(self, seq: int) -> None:
-        """A step was appended."""
-
-    def edit(self, seq: int) -> None:
-        """A step was answered with something else."""
-
-    def end(self) -> None:
-        """The run has ended."""
-
-    def drop(self) -> None:
-        """The stream has failed; it is told nothing more."""
 
 
 class TraceLog(Recording):
@@ -79,32 +61,23 @@ class TraceLog(Recording):
         self.began: float | None = time()
         self.ended: float | None = None
         self._zero = perf_counter()
-        self._stream: StepStream | None = None
+        #: The `EventStream` that follows the trace while it grows.
+        self._stream: Any = None
 
     def record_all(self, walk: Iterable[Step]) -> None:
-        """Record a walk to its end.
-
-        >>> from zoolab import Scripted, walk
-        >>> log = TraceLog()
-        >>> log.record_all(walk("Hi", [], Scripted(["Hello"])))
-        >>> log.answer, len(log.steps)
-        ('Hello', 3)
-        """
+        """Record a walk to its end."""
         try:
             with Hold():
-                self._record(walk)
+                try:
+                    add = self.add
+                    for step in walk:
+                        add(step)
+                    self._end_with_answer()
+                except BaseException as error:
+                    self._broken(error, walk)
+                    raise
         except KeyboardInterrupt as error:
             _attach(error, self)
-            raise
-
-    def _record(self, walk: Iterable[Step]) -> None:
-        try:
-            add = self.add
-            for step in walk:
-                add(step)
-            self._end_with_answer()
-        except BaseException as error:
-            self._broken(error, walk)
             raise
 
     def follow(self, walk: Iterable[Step]) -> Walk:
@@ -146,7 +119,7 @@ class TraceLog(Recording):
                 self._zero += perf_counter() - paused
         except GeneratorExit:  # given up in the middle: the trace stays open
             _close(walk)
-            self._write(lambda stream: stream.end())
+            self._write("end")
             raise
         except BaseException as error:
             self._broken(error, walk)
@@ -158,7 +131,7 @@ class TraceLog(Recording):
 
     def _end(self, outcome: str) -> None:
         self.outcome, self.ended = outcome, perf_counter() - self._zero
-        self._write(lambda stream: stream.end())
+        self._write("end")
 
     def _broken(self, error: BaseException, walk: Any) -> None:
         """The walk was ended by an error: say so, and answer the calls that it left without an answer."""
@@ -198,15 +171,15 @@ class TraceLog(Recording):
             del self.revisions[count:], self.started[count:], self.steps[count:]
             raise
         if self._stream is not None:
-            self._write(lambda stream: stream.step(count))
+            self._write("change", count, "step")
 
-    def _write(self, write: Callable[[StepStream], None]) -> None:
+    def _write(self, call: str, *given: Any) -> None:
         """Write to the live file; if that fails, the trace goes on in memory alone."""
         stream = self._stream
         if stream is None:
             return
         try:
-            write(stream)
+            getattr(stream, call)(*given)
         except Exception as error:
             self._stream = None
             stream.drop()
@@ -300,7 +273,7 @@ class TraceLog(Recording):
         call = given if isinstance(given, ToolCall) else step.call
         self.steps[seq] = step._replace(record=given, call=call, messages=before_next)
         self.revisions[seq] = revision
-        self._write(lambda stream: stream.edit(seq))
+        self._write("change", seq, "edit")
 
 
 def _thrown(steps: Walk, interrupt: KeyboardInterrupt, _answer: object) -> Step:
@@ -319,11 +292,7 @@ def _attach(error: BaseException, trace: TraceLog) -> None:
 
 
 def cannot_write(path: Path, error: Exception) -> InvalidInput:
-    """The error for a file that cannot be written.
-
-    >>> print(cannot_write(Path("a.jsonl"), OSError(28, "No space left on device")))
-    cannot write a.jsonl: No space left on device; the trace in memory is whole: save it elsewhere
-    """
+    """The error for a file that cannot be written."""
     why = error.strerror if isinstance(error, OSError) and error.strerror else said(error)
     return InvalidInput(
         f"cannot write {path}: {why}", advice="the trace in memory is whole: save it elsewhere"
@@ -331,12 +300,7 @@ def cannot_write(path: Path, error: Exception) -> InvalidInput:
 
 
 def drive(trace: T, steps: Walk, answer: Callable[[Step], Record | None]) -> T:
-    """Record a walk to its end, with an answer to each step, or None to let it be.
-
-    >>> from zoolab import Scripted, walk
-    >>> drive(TraceLog(), walk("Hi", [], Scripted(["Hello"])), lambda step: None).answer
-    'Hello'
-    """
+    """Record a walk to its end, with an answer to each step, or None to let it be."""
     following = trace.follow(steps)
     try:
         with Hold():

@@ -43,13 +43,7 @@ class MessagesDiff:
 
 
 def errors_of(steps: Iterable[Step]) -> Iterator[LoggedError]:
-    """What went wrong in the steps, each error once: a result only says again what its call had.
-
-    >>> from zoolab import Limits, Scripted, walk
-    >>> steps = list(walk("Hi", [], Scripted([[("fly", {})], "I cannot."])))
-    >>> [error.code for error in errors_of(steps)]
-    ['unknown_tool']
-    """
+    """What went wrong in the steps, each error once: a result only says again what its call had."""
     steps = list(steps)
     failed: set[tuple[int, int | None]] = set()
     ignored = {error.seq: error for error in ignored_choices(steps)}
@@ -65,12 +59,7 @@ def errors_of(steps: Iterable[Step]) -> Iterator[LoggedError]:
 
 
 def replies_of(steps: Iterable[Step]) -> Iterator[Reply]:
-    """The replies of a run, each once however many calls it has, and those of its sub-agents.
-
-    >>> from zoolab import Scripted, run
-    >>> [reply.text for reply in replies_of(run("Hi", [], Scripted(["Hello"])).steps)]
-    ['Hello']
-    """
+    """The replies of a run, each once however many calls it has, and those of its sub-agents."""
     replies: dict[int, Reply] = {}
     for step in steps:
         if step.reply is not None:
@@ -81,12 +70,7 @@ def replies_of(steps: Iterable[Step]) -> Iterator[Reply]:
 
 
 def tokens_used(steps: Iterable[Step]) -> tuple[int | None, int | None]:
-    """Tokens sent and received, with those of sub-agents, as the endpoints counted them; None if none did.
-
-    >>> from zoolab import Scripted, run
-    >>> tokens_used(run("Hi", [], Scripted(["Hello"])).steps)
-    (None, None)
-    """
+    """Tokens sent and received, with those of sub-agents, as the endpoints counted them; None if none did."""
     usages = [reply.usage for reply in replies_of(steps)]
     counts = ([counted(usage, name) for usage in usages] for name in ("prompt_tokens", "completion_tokens"))
     sent, received = ([count for count in known if count is not None] for known in counts)
@@ -94,14 +78,7 @@ def tokens_used(steps: Iterable[Step]) -> tuple[int | None, int | None]:
 
 
 def ignored_choices(steps: Sequence[Step]) -> Iterator[LoggedError]:
-    """The forced choices that the model did not follow, at the first step of its reply.
-
-    >>> from zoolab import Scripted, tool, walk
-    >>> add = tool(lambda a: a, name="add", param_names=["a"])
-    >>> for error in ignored_choices(list(walk("Hi", [add], Scripted(["Hello"]), tool_choice="required"))):
-    ...     print(error.code, "-", error.message)
-    no_tool_call - tool_choice was required, and the model called no tool
-    """
+    """The forced choices that the model did not follow, at the first step of its reply."""
     for seq, step in enumerate(steps):
         if step.kind != "request" or not isinstance(step.record, Request):
             continue

@@ -23,12 +23,13 @@ before its calls; thoughts are left out, a thought signature stays with its call
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from zoolab.jsontext import encode, excerpt
 from zoolab.records import Message
-from zoolab.schema.formats import LISTS, MAPS, SINGLE, from_openapi
+from zoolab.schema.formats import from_openapi
+from zoolab.schema.fragments import subschemas
 from zoolab.wire.chat import calls_of, extra, is_error, json_object, raw_calls, text_of, turns_of
 from zoolab.wire.format import Fields, Tools, WireFormat
 from zoolab.wire.normalise import Manner, Placed, system_apart
@@ -152,7 +153,7 @@ class Gemini(WireFormat):
             inner, seen = waiting.pop(), seen + 1
             if isinstance(inner, dict):
                 found |= {str(key) for key in inner if key not in _PROMISED}
-                waiting += _inner_schemas(inner)
+                waiting += (child for _path, child in subschemas(inner))
         if found:
             unpromised = f"Gemini does not promise to heed {', '.join(sorted(found)[:9])}"
             notes.add("schema_subset", path, unpromised)
@@ -283,13 +284,3 @@ def _camel(fields: Mapping[str, Any]) -> dict[str, Any]:
 def _name_in_camel(name: Any) -> Any:
     """A name as Google's JSON has it; what is no text stays as it is."""
     return re.sub("_([a-z])", lambda match: match[1].upper(), name) if isinstance(name, str) else name
-
-
-def _inner_schemas(schema: dict[str, Any]) -> Iterator[Any]:
-    for key, value in schema.items():
-        if key in MAPS and isinstance(value, dict):
-            yield from value.values()
-        elif key in LISTS and isinstance(value, list):
-            yield from value
-        elif key in SINGLE:
-            yield value
