@@ -17,7 +17,6 @@ from zoolab.errors import (
 from zoolab.jsontext import excerpt
 from zoolab.loop.budget import Budget
 from zoolab.loop.options import Options
-from zoolab.loop.replies import check_reply
 from zoolab.loop.runner import Interrupted, Job, Runner
 from zoolab.policy import Permissions
 from zoolab.records import (
@@ -263,12 +262,21 @@ class Turns:
 
     def _reply(self, model: Model, request: Request) -> Reply:
         try:
-            return check_reply(self.runner.ask(model, request))
+            reply = self.runner.ask(model, request)
         except ZoolabError:
             raise
         except Exception as error:
             advice = "its traceback is the __cause__ of this error"
             raise ModelError(f"the model raised {said(error)}", advice=advice) from error
+        if not isinstance(reply, Reply):
+            raise ModelError(
+                f"the model returned {type(reply).__name__}",
+                expected="a Reply",
+                advice="wrap a function that returns text or calls in Scripted(function)",
+            )
+        if not isinstance(reply.message, dict) or reply.message.get("role") != "assistant":
+            raise ModelError(f"the model replied {excerpt(reply.message)}", expected="an assistant message")
+        return reply
 
     def _judge(self, call: ToolCall, cut: bool) -> Verdict:
         if self.options.tool_choice == "none":

@@ -22,6 +22,7 @@ from typing import Any, Literal, NamedTuple, Protocol, cast
 from zoolab.errors import CallError, InvalidInput, ModelError, Problem
 from zoolab.faults import Fault
 from zoolab.jsontext.readonly import ReadOnlyDict, TooDeep, read_only
+from zoolab.jsontext.values import any_json, as_text, is_strict
 from zoolab.records.limits import Limits
 from zoolab.records.messages import Message, Messages
 from zoolab.tools import Context, Tool, ToolRegistry
@@ -190,19 +191,25 @@ class Reply:
         return self.sent if self.sent is not None and "messages" in self.sent else None
 
     def __post_init__(self) -> None:
+        """Endpoints send fields of any type; what is not JSON gets the form that `jsontext.values` documents."""
         try:
-            if type(self.message) is not ReadOnlyDict:
-                _set(self, "message", read_only(self.message))
-            if self.usage is not None:
-                _set(self, "usage", read_only(self.usage))
-            if self.pieces:
-                _set(self, "pieces", read_only(self.pieces))
-            if self.raw is not None:
-                _set(self, "raw", read_only(self.raw))
-            if self.sent is not None:
-                _set(self, "sent", read_only(self.sent))
+            message = read_only(self.message)
+            _set(self, "message", message if is_strict(message) else read_only(any_json(message)))
+            for name in ("usage", "raw", "sent"):
+                given = getattr(self, name)
+                if given is not None:
+                    given = dict(given) if isinstance(given, Mapping) else None
+                    _set(self, name, read_only(given))
+            if self.pieces or type(self.pieces) is not tuple:
+                _set(self, "pieces", read_only(_only(dict, self.pieces)))
         except TooDeep as error:
             raise ModelError(f"the model replied with {error.what}", expected=error.expected) from None
+        for name in ("finish_reason", "model"):
+            given = getattr(self, name)
+            if given is not None and type(given) is not str:
+                _set(self, name, as_text(given))
+        if self.faults or type(self.faults) is not tuple:
+            _set(self, "faults", _only(Fault, self.faults))
 
     @property
     def text(self) -> str:
@@ -223,6 +230,10 @@ class Reply:
         from zoolab.textcalls import notes
 
         return () if self.message.get("tool_calls") else notes(self.text)
+
+
+def _only(kind: type, items: object) -> tuple[Any, ...]:
+    return tuple(item for item in items if isinstance(item, kind)) if isinstance(items, list | tuple) else ()
 
 
 @dataclass(frozen=True, slots=True)

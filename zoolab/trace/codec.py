@@ -10,7 +10,6 @@ from typing import Any, cast
 from zoolab.errors import InvalidTrace
 from zoolab.jsontext import encode, excerpt
 from zoolab.jsontext.values import NotJSON, to_json_value
-from zoolab.loop.replies import well_formed
 from zoolab.records import (
     Decision,
     Failure,
@@ -149,7 +148,7 @@ def encode_plain(record: ToolCall | Reply | Fault) -> dict[str, Any]:
     >>> encode_plain(Reply({"role": "assistant", "content": "Hi"}))["message"]
     {'role': 'assistant', 'content': 'Hi'}
     """
-    return _fields(well_formed(record) if isinstance(record, Reply) else record)
+    return _fields(record)
 
 
 def without_defaults(data: dict[str, Any], kind: type) -> dict[str, Any]:
