@@ -132,9 +132,10 @@ class Turns:
         if answer is not None:
             request = _settled(answer, request)
             self.open(request.messages)
-        with self.budget.calling() as walks:
+        called = self.budget.called
+        with self.budget:
             reply = self._reply(model, request)
-        if not walks:  # a model that is a walk itself has taken what it used
+        if self.budget.called == called:  # a model that is a walk itself has taken what it used
             self.budget.end_request(request, reply, model)
         return reply
 
@@ -327,7 +328,7 @@ class Turns:
 
     def _run(self, jobs: list[Job]) -> list[Outcome]:
         try:
-            with self.budget.calling():
+            with self.budget:
                 return self.runner.run(jobs) if jobs else []
         except Interrupted as interrupt:
             self.interrupt = interrupt

@@ -191,7 +191,7 @@ class Reply:
         return self.sent if self.sent is not None and "messages" in self.sent else None
 
     def __post_init__(self) -> None:
-        """Endpoints send fields of any type; what is not JSON gets the form that `jsontext.values` documents."""
+        """Endpoints send fields of any type; what is not JSON gets the form that `any_json` documents."""
         try:
             message = read_only(self.message)
             _set(self, "message", message if is_strict(message) else read_only(any_json(message)))

@@ -5,7 +5,7 @@ The record itself is `zoolab.trace`; each view is made in a module of its own, w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Never, Unpack
@@ -14,7 +14,7 @@ from zoolab.errors import InvalidInput
 from zoolab.files import write_whole
 from zoolab.jsontext import excerpt
 from zoolab.loop import Tools, walk
-from zoolab.loop.options import WalkOptions, passes_on
+from zoolab.loop.options import WalkOptions, passes_on, refuse_unknown
 from zoolab.records import Message, Model, Record, Step
 from zoolab.tools import ToolRegistry
 from zoolab.trace.events import EventStream, events_of, read_into
@@ -61,7 +61,9 @@ class Trace(TraceLog):
         meta: Mapping[str, Any] | None = None,
         **unknown: Never,
     ) -> None:
-        _refuse("Trace", unknown, ("path", "run_id", "meta"))
+        for name, value in unknown.items():
+            advice = f"write meta={{{name!r}: {excerpt(value, 40)}}}"
+            refuse_unknown("Trace", [name], ("path", "run_id", "meta"), advice)
         super().__init__(run_id=run_id, meta=meta)
         if path is not None:
             try:
@@ -79,7 +81,6 @@ class Trace(TraceLog):
         *,
         path: str | Path | None = None,
         meta: Mapping[str, Any] | None = None,
-        **unknown: Never,
     ) -> Trace:
         """Run a walk to its end and return its trace.
 
@@ -97,7 +98,6 @@ class Trace(TraceLog):
         >>> Trace.record(walk("Hi", [], Scripted(["Hello"]))).outcome
         'answer'
         """
-        _refuse("Trace.record", unknown, ("into", "path", "meta"))
         if into is not None and (path is not None or meta is not None):
             given = "path" if path is not None else "meta"
             raise InvalidInput(f"both into= and {given}= are given", advice=f"use Trace({given}=...) instead")
@@ -424,13 +424,3 @@ def read_conversation(
     from zoolab.trace.conversation import conversation_steps
 
     return Trace.record(conversation_steps(messages, tools), meta=meta)
-
-
-def _refuse(function: str, unknown: Mapping[str, Any], known: Sequence[str]) -> None:
-    """Raise a `TypeError` that names the argument that was meant."""
-    for name, value in unknown.items():
-        from difflib import get_close_matches  # for an error alone
-
-        meant = get_close_matches(name, known, 1)
-        advice = f"did you mean {meant[0]}=?" if meant else f"write meta={{{name!r}: {excerpt(value, 40)}}}"
-        raise TypeError(f"{function}() has no argument {name}=; {advice}")
