@@ -20,7 +20,7 @@ from zoolab.errors import (
     UnknownTool,
 )
 from zoolab.faults import Fault
-from zoolab.jsontext import encode, excerpt
+from zoolab.jsontext import excerpt
 from zoolab.jsontext.readonly import plain, read_only
 from zoolab.schema.checker import SchemaChecker, check_schema_bounds
 from zoolab.schema.formats import TOOL_FORMATS, from_openapi
@@ -77,34 +77,26 @@ class Bound:
     """The arguments of one call as its function takes them: validation made them, and execution uses them.
 
     They can be taken once, because a function may change what it is given, and only for the tool and the
-    arguments that they were made from. A tool with an `invoke` of its own binds them itself. A copy of this
-    object, pickled or not, holds nothing.
+    arguments that they were made from. A tool with an `invoke` of its own binds them itself.
 
     >>> tool = Tool("f", "F.", {"type": "object"}, bind=lambda given: {"x": str(given["x"])})
-    >>> bound = Bound(tool, {"x": 1})
-    >>> bound.take(tool, {"x": True}), bound.take(tool, {"x": 1}), bound.take(tool, {"x": 1})
+    >>> arguments = {"x": 1}
+    >>> bound = Bound(tool, arguments)
+    >>> bound.take(tool, {"x": True}), bound.take(tool, arguments), bound.take(tool, arguments)
     (None, {'x': '1'}, None)
     """
 
-    def __init__(self, tool: Tool | None = None, arguments: Mapping[str, Any] | None = None) -> None:
-        self._tool = tool
-        self._made_from = encode(arguments)
-        self._values: list[dict[str, Any]] = []
-        if tool is not None and tool.bind is not None:
-            self._values.append(tool.bind(copy.deepcopy(dict(arguments or {}))))
+    def __init__(self, tool: Tool, arguments: Mapping[str, Any]) -> None:
+        self._tool, self._arguments = tool, arguments
+        self._values = [] if tool.bind is None else [tool.bind(plain(arguments))]
 
     def take(self, tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
         """The bound arguments of this call; None if they have to be bound again."""
-        if not self._values or tool is not self._tool or type(tool).invoke is not Tool.invoke:
-            return None
-        try:
-            same = encode(arguments) == self._made_from
-        except (TypeError, ValueError, RecursionError):  # an answer holds what is not JSON
-            same = False
-        return self._values.pop() if same else None
+        same = tool is self._tool and arguments is self._arguments and type(tool).invoke is Tool.invoke
+        return self._values.pop() if same and self._values else None
 
-    def __reduce__(self) -> tuple[type[Bound], tuple[()]]:
-        return Bound, ()
+    def __reduce__(self) -> tuple[type[None], tuple[()]]:
+        return type(None), ()  # a copy, pickled or not, is None: its arguments are bound again
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,9 +190,9 @@ class Tool(Generic[P, R_co]):
         return TOOL_FORMATS[format]({**described, **strict})
 
     def invoke(self, arguments: Mapping[str, Any], context: Context | None = None) -> Any:
-        """Call the function with JSON arguments: bound to Python types, and with its context."""
-        bound = dict(arguments) if self.bind is None else self.bind(dict(arguments))
-        return self.call_bound(bound, context)
+        """Call the function with a copy of JSON arguments, since it may change what it is given."""
+        given = {name: plain(value) for name, value in arguments.items()}
+        return self.call_bound(given if self.bind is None else self.bind(given), context)
 
     def call_bound(self, bound: dict[str, Any], context: Context | None = None) -> Any:
         """Call the function with arguments that are bound already, and with its context."""

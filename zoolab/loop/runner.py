@@ -7,7 +7,6 @@ that both work inside a running notebook. What becomes of each call is for `zool
 from __future__ import annotations
 
 import contextvars
-import copy
 import inspect
 import threading
 import time
@@ -108,7 +107,7 @@ class Runner:
         if job.bound is not None:
             call, arguments = job.tool.call_bound, job.bound
         else:
-            call, arguments = job.tool.invoke, _own_copy(job.arguments)
+            call, arguments = job.tool.invoke, job.arguments
         if _is_async(job.tool.function):  # the call returns at once; a coroutine must not get lost
             value = call(arguments, self._context)
         else:
@@ -278,11 +277,3 @@ def _callers_loop() -> asyncio.AbstractEventLoop | None:
     import asyncio
 
     return None if asyncio._get_running_loop() is bridge.loop else bridge.loop
-
-
-def _own_copy(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The tool may change its arguments; the record of the call must not."""
-    for value in arguments.values():
-        if isinstance(value, (dict, list)):
-            return copy.deepcopy(arguments)
-    return arguments

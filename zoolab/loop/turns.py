@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -48,12 +49,11 @@ from zoolab.steps.tool_call import (
     read_calls,
     without_empty_calls,
 )
-from zoolab.steps.validate import Repairer, check_call, check_with_repair
+from zoolab.steps.validate import check_call, repaired
 from zoolab.tools import Bound, Tool, ToolRegistry
 
 Ask = Generator[Step, Record | Step | None, Any]
 
-_NEVER = (0, 0)
 _BY_HAND = Decision("pending", "this tool has no function here: send its Outcome")
 _MODELS_FAULT = ("unknown_tool", "invalid_json", "invalid_arguments")
 
@@ -86,8 +86,8 @@ class Turns:
         self.ids = CallIds()
         #: In how many turns the calls of a tool failed validation; None stands for unknown tools.
         self.failures: dict[str | None, int] = {}
-        #: Of each call: the hash of its last result, and how often in a row it came.
-        self.last_results: dict[tuple[str, str], tuple[int, int]] = {}
+        #: The last result of each call, by its name and its arguments.
+        self.results: defaultdict[str, dict[str, Result]] = defaultdict(dict)
         #: The slots of this turn whose calls ran.
         self.ran: frozenset[int] = frozenset()
         #: The tool messages of outcomes that were shown, made before anybody could change the value.
@@ -291,15 +291,15 @@ class Turns:
         if self.budget.seconds_left() == 0:
             late = Problem("loop_limit", "", "a call in time", "one after the limit of seconds")
             return Verdict(False, None, (late,))
+        validator, repair = self.options.validator, self.options.repair
+        verdict = check_call(call, self.registry, deny=self.denied, validator=validator)
+        if repair is None or verdict.ok:
+            return verdict
         try:
-            return self._checked(call, self.options.repair, cut)
+            return repaired(call, verdict, self.registry, repair, cut=cut, validator=validator)
         except KeyboardInterrupt as interrupt:  # during a repair
             self.interrupt = interrupt
-            return self._checked(call, None, cut)
-
-    def _checked(self, call: ToolCall, repair: Repairer | None, cut: bool) -> Verdict:
-        validator = self.options.validator
-        return check_with_repair(call, self.registry, repair, deny=self.denied, cut=cut, validator=validator)
+            return verdict
 
     def _wait(self, call: ToolCall, tool: Tool, arguments: dict[str, Any], pending: Decision) -> Ask:
         """What somebody decides on a call, or the outcome that they give in place of running it."""
@@ -340,21 +340,24 @@ class Turns:
         return make_result(outcome, call.id, self.options.envelope, untrusted, self.limits.result_bytes)
 
     def _result(self, slot: int, call: ToolCall, outcome: Outcome) -> Result:
+        """The tool message of a call, with how often in a row this call has had this result."""
         result = self.made.pop(slot, None) or self._make(call, outcome)
-        key, seen = (call.name, call.arguments), hash(result.content.partition(METADATA)[0])
-        before, times = self.last_results.get(key, _NEVER)
-        repeats = times + 1 if seen == before else 1
-        self.last_results[key] = seen, repeats
-        if repeats == 1:
-            return result
-        result = replace(result, repeats=repeats)
-        if self.limits.repeats is not None and repeats >= self.limits.repeats:
-            self.looping = result
+        results = self.results[call.name]
+        before = results.get(call.arguments)
+        if before is not None and _without_measures(before) == _without_measures(result):
+            result = replace(result, repeats=before.repeats + 1)
+            if self.limits.repeats is not None and result.repeats >= self.limits.repeats:
+                self.looping = result
+        results[call.arguments] = result
         return result
 
     def _replace_last(self, message: Message) -> None:
         """A new list: moments of `messages[]` that were handed out keep what they showed."""
         self.messages = Messages([*self.messages.tolist()[:-1], message])
+
+
+def _without_measures(result: Result) -> str:
+    return result.content.partition(METADATA)[0]
 
 
 def _settled(answer: Record | Step | None, record: Any) -> Any:

@@ -471,7 +471,8 @@ class Step(NamedTuple):
     @property
     def new_messages(self) -> list[Message]:
         """The messages that this step appended."""
-        return self.messages.since(len(self.messages) - self.appended)
+        new: list[Message] = read_only(self.messages.since(len(self.messages) - self.appended))
+        return new
 
 
 class Model(Protocol):

@@ -70,9 +70,8 @@ class Messages(Sequence[Message]):
         return Messages._moment(self._log, min(length, self._length))
 
     def since(self, index: int) -> list[Message]:
-        """The messages from `index` on."""
-        messages: list[Message] = read_only(self._log[index : self._length])
-        return messages
+        """The messages from `index` on, in a list of the caller's own."""
+        return self._log[index : self._length]
 
     def with_next(self, message: Message) -> Messages:
         """The moment after this one, with one more message."""

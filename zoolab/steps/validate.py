@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from zoolab.errors import InvalidArguments, InvalidInput, Problem
 from zoolab.jsontext import NotStrictJSON, excerpt, parse_json
+from zoolab.jsontext.readonly import read_only
 from zoolab.records import Repair, ToolCall, Verdict
 from zoolab.running.interrupts import interruptible
 from zoolab.schema.checker import Validator
@@ -85,9 +86,9 @@ def check_arguments(raw: str, tool: Tool, validator: Validator = "jsonschema") -
     if not isinstance(arguments, dict):
         return _refused("invalid_json", "one JSON object", excerpt(arguments))
     problems = tool.checker.problems(arguments, validator)
-    if problems or tool.bind is None:
-        return Verdict(False, None, problems) if problems else Verdict(True, arguments)
-    return _bound(tool, arguments)
+    if problems:
+        return Verdict(False, None, problems)
+    return Verdict(True, arguments) if tool.bind is None else _bound(tool, read_only(arguments))
 
 
 def parse_arguments(raw: str) -> Any:
@@ -119,7 +120,22 @@ def check_with_repair(
     'unknown_tool'
     """
     verdict = check_call(call, registry, deny=deny, validator=validator)
-    if repair is None or verdict.error_code not in ("invalid_json", "invalid_arguments"):
+    if repair is None:
+        return verdict
+    return repaired(call, verdict, registry, repair, cut=cut, validator=validator)
+
+
+def repaired(
+    call: ToolCall,
+    verdict: Verdict,
+    registry: ToolRegistry,
+    repair: Repairer,
+    *,
+    cut: bool = False,
+    validator: Validator = "jsonschema",
+) -> Verdict:
+    """The verdict on what `repair` makes of arguments that failed; see `check_with_repair`."""
+    if verdict.error_code not in ("invalid_json", "invalid_arguments"):
         return verdict
     if cut:
         return replace(verdict, repair=Repair(call.arguments, None, False, verdict.problems, (_CUT,)))
