@@ -42,13 +42,14 @@ Resource = Callable[[dict[str, Any]], str]
 Format = Literal["openai", "responses", "anthropic", "gemini", "ollama", "mcp"]
 
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
+_LETTERS = "1 to 64 letters, digits, _ or -"
 
 
 class Context:
     """What a walk hands to its tools, and the model never sees.
 
     A tool's parameter annotated `Context`, or with a subclass of it, receives the `context=` of the
-    walk. A subclass gives the data names; any other object arrives as `data`.
+    walk. A subclass names its data; any other object arrives as `data`.
 
     >>> Context({"user": "ada"}).data["user"]
     'ada'
@@ -60,12 +61,7 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class ToolReturn:
-    """A tool's value, with what the trace shall keep beside it. The model sees the value alone.
-
-    >>> add = Tool.build("add", "Add.").call(lambda: ToolReturn(3))
-    >>> add.invoke({}).value
-    3
-    """
+    """A tool's value, with what the trace shall keep beside it. The model sees the value alone."""
 
     value: Any
     #: The `Trace` of a walk that the tool made, where it is a sub-agent.
@@ -132,18 +128,13 @@ class Tool(Generic[P, R_co]):
     untrusted: str = ""
 
     def __post_init__(self) -> None:
+        named = f"tool {self.name!r}"
         if not isinstance(self.name, str) or not _TOOL_NAME.match(self.name):
-            raise InvalidToolSignature(
-                f"{self.name!r} cannot name a tool", expected="1 to 64 letters, digits, _ or -"
-            )
+            raise InvalidToolSignature(f"{self.name!r} cannot name a tool", expected=_LETTERS)
         if self.timeout is not None and not self.timeout > 0:
-            raise InvalidToolSignature(
-                f"tool {self.name!r} has timeout {self.timeout!r}", expected="seconds > 0"
-            )
+            raise InvalidToolSignature(f"{named} has timeout {self.timeout!r}", expected="seconds > 0")
         if self.risk not in ("safe", "medium", "high"):
-            raise InvalidToolSignature(
-                f"tool {self.name!r} has risk {self.risk!r}", expected="safe, medium or high"
-            )
+            raise InvalidToolSignature(f"{named} has risk {self.risk!r}", expected="safe, medium or high")
         check_schema_bounds(self.parameters)
         object.__setattr__(self, "parameters", read_only(self.parameters))
 
@@ -190,8 +181,8 @@ class Tool(Generic[P, R_co]):
         return TOOL_FORMATS[format]({**described, **strict})
 
     def invoke(self, arguments: Mapping[str, Any], context: Context | None = None) -> Any:
-        """Call the function with a copy of JSON arguments, since it may change what it is given."""
-        given = {name: plain(value) for name, value in arguments.items()}
+        """Call the function with JSON arguments: bound to Python types, and with its context."""
+        given = dict(arguments)
         return self.call_bound(given if self.bind is None else self.bind(given), context)
 
     def call_bound(self, bound: dict[str, Any], context: Context | None = None) -> Any:
@@ -253,21 +244,13 @@ class ToolBuilder:
         self._required: list[str] = []
 
     def param(self, name: str, type: str, description: str = "", **schema: Any) -> ToolBuilder:
-        """Add a required parameter; `schema` adds keywords, for instance `enum=[...]`.
-
-        >>> Tool.build("f", "F.").param("x", "string", enum=["a"]).call(lambda x: x).parameters["properties"]
-        {'x': {'type': 'string', 'enum': ['a']}}
-        """
+        """Add a required parameter; `schema` adds keywords, for instance `enum=[...]`."""
         self.param_opt(name, type, description, **schema)
         self._required.append(name)
         return self
 
     def param_opt(self, name: str, type: str, description: str = "", **schema: Any) -> ToolBuilder:
-        """Add an optional parameter; the function needs a default for it.
-
-        >>> Tool.build("f", "F.").param_opt("n", "integer").call(lambda n=1: n).parameters["required"]
-        []
-        """
+        """Add an optional parameter; the function needs a default for it."""
         if name in self._properties:
             raise InvalidToolSignature(f"{self._name}: two parameters {name!r}", expected="one of each name")
         described = {"description": description} if description else {}
@@ -283,11 +266,7 @@ class ToolBuilder:
         resource: Resource | None = None,
         untrusted: str = "",
     ) -> Tool:
-        """End with the function, which takes the parameters as keywords.
-
-        >>> Tool.build("now", "The time.").call(lambda: "noon")()
-        'noon'
-        """
+        """End with the function, which takes the parameters as keywords."""
         schema = {
             "type": "object",
             "properties": self._properties,
@@ -295,13 +274,16 @@ class ToolBuilder:
             "additionalProperties": False,
         }
         self._check_fits(function)
-        about: dict[str, Any] = {
-            "risk": risk,
-            "timeout": timeout,
-            "resource": resource,
-            "untrusted": untrusted,
-        }
-        return Tool.from_schema(self._name, self._description, schema, function, **about)
+        return Tool.from_schema(
+            self._name,
+            self._description,
+            schema,
+            function,
+            risk=risk,
+            timeout=timeout,
+            resource=resource,
+            untrusted=untrusted,
+        )
 
     def _check_fits(self, function: Callable[..., Any]) -> None:
         """Refuse a function that cannot take the parameters; one that says nothing of itself may."""
@@ -385,9 +367,6 @@ class ToolRegistry:
 
         A walk has the tools that its define step showed. To the registry of that step none can be added:
         answer the step with others instead.
-
-        >>> ToolRegistry().add(Tool("now", "The time.", {"type": "object"})).name
-        'now'
         """
         if self._fixed:
             raise ReadOnlyRecord(
@@ -435,23 +414,11 @@ class ToolRegistry:
         return made
 
     def deny(self, name: str) -> None:
-        """Forbid a tool from now on, in the middle of a walk, too: the model is told, nothing runs.
-
-        >>> tools = ToolRegistry([Tool("rm", "Remove.", {"type": "object"}, print)])
-        >>> tools.deny("rm")
-        >>> tools.execute("rm", {})
-        Traceback (most recent call last):
-        zoolab.errors.PermissionDenied: 'rm' is denied; allow it with registry.allow('rm')
-        """
+        """Forbid a tool from now on, in the middle of a walk, too: the model is told, nothing runs."""
         self._denied.add(self[name].name)
 
     def allow(self, name: str) -> None:
-        """Take back a `deny`.
-
-        >>> tools = ToolRegistry([Tool("now", "The time.", {"type": "object"})])
-        >>> tools.deny("now"), tools.allow("now"), tools.denies("now")
-        (None, None, False)
-        """
+        """Take back a `deny`."""
         self._denied.discard(self[name].name)
 
     def denies(self, name: str) -> bool:
@@ -475,21 +442,13 @@ class ToolRegistry:
         return "one of " + ", ".join(self._tools) if self._tools else "no tools at all"
 
     def schemas(self, format: Format = "openai") -> list[dict[str, Any]]:
-        """All tools as an API expects them: openai, anthropic, gemini, ollama or mcp.
-
-        >>> ToolRegistry([Tool("now", "The time.", {"type": "object"})]).schemas()[0]["type"]
-        'function'
-        """
+        """All tools as an API expects them: openai, responses, anthropic, gemini, ollama or mcp."""
         return [tool.schema(format) for tool in self]
 
     def execute(self, name: str, arguments: Mapping[str, Any], context: Context | None = None) -> Any:
         """Check the arguments, call the tool, return its value; raises what is wrong.
 
         A value that has to be awaited is awaited, on an event loop of its own.
-
-        >>> ToolRegistry().execute("now", {})
-        Traceback (most recent call last):
-        zoolab.errors.UnknownTool: no tool is named 'now'; expected no tools at all
         """
         tool = self[name]
         if self.denies(name):

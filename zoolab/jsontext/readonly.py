@@ -41,6 +41,7 @@ class ReadOnlyDict(dict[str, Any]):
     _levels: int
 
     def _refuse(self, *_args: Any, **_kwargs: Any) -> NoReturn:
+        """Raise `ReadOnlyRecord`."""
         raise _error("dict")
 
     __init__ = __setitem__ = __delitem__ = __ior__ = _refuse
@@ -67,6 +68,7 @@ class ReadOnlyList(list[Any]):
     _levels: int
 
     def _refuse(self, *_args: Any, **_kwargs: Any) -> NoReturn:
+        """Raise `ReadOnlyRecord`."""
         raise _error("list")
 
     __init__ = __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse

@@ -27,7 +27,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from zoolab.jsontext import MAX_DEPTH, canonical, encode_strict, excerpt, is_utf8, nesting
-from zoolab.jsontext.readonly import MAX_BITS, json_levels, read_only
+from zoolab.jsontext.readonly import MAX_BITS, json_levels
 
 _EXCERPT = 200
 _PLAIN = (str, int, bool, type(None))
@@ -89,6 +89,7 @@ def any_json(value: Any, depth: int = MAX_DEPTH) -> Any:
 def is_strict(value: Any) -> bool:
     """Whether a read-only value is JSON already: it is the same after it was written and read back.
 
+    >>> from zoolab.jsontext.readonly import read_only
     >>> [is_strict(read_only(value)) for value in ({"a": [1]}, {"a": float("nan")}, {1: "a"})]
     [True, False, False]
     """

@@ -17,6 +17,8 @@ from zoolab.steps.define import as_registry
 from zoolab.steps.request import check_tool_choice, deny_names, opening_messages
 from zoolab.tools import Tool, ToolRegistry
 
+__all__ = ["Answer", "Steps", "Tools", "Walk", "walk"]
+
 Tools = ToolRegistry | Iterable[Tool | Callable[..., Any]]
 Answer = Record | Step | None
 Steps = Generator[Step, Answer, Messages]

@@ -74,7 +74,12 @@ class Options:
 
 
 def check_model(model: object) -> None:
-    """Raise `InvalidInput` for a model that cannot be called."""
+    """Raise `InvalidInput` for a model that cannot be called.
+
+    >>> check_model("gpt")
+    Traceback (most recent call last):
+    zoolab.errors.InvalidInput: model is "gpt"; expected something to call with a Request
+    """
     if not callable(model) or isinstance(model, type):
         raise InvalidInput(f"model is {excerpt(model)}", expected="something to call with a Request")
 

@@ -10,7 +10,6 @@ from typing import Any
 from zoolab.errors import (
     InvalidInput,
     ModelError,
-    Problem,
     ToolLoopLimitReached,
     ToolRetriesExhausted,
     ZoolabError,
@@ -49,7 +48,7 @@ from zoolab.steps.tool_call import (
     read_calls,
     without_empty_calls,
 )
-from zoolab.steps.validate import check_call, repaired
+from zoolab.steps.validate import check_call, check_with_repair, refusal
 from zoolab.tools import Bound, Tool, ToolRegistry
 
 Ask = Generator[Step, Record | Step | None, Any]
@@ -281,25 +280,19 @@ class Turns:
 
     def _judge(self, call: ToolCall, cut: bool) -> Verdict:
         if self.options.tool_choice == "none":
-            no_call = Problem(
-                "permission_denied", "", "no call, since tool_choice is none", excerpt(call.name)
-            )
-            return Verdict(False, None, (no_call,))
+            return refusal("permission_denied", "no call, since tool_choice is none", excerpt(call.name))
         most = self.limits.calls_per_turn
         if call.slot >= most:
-            return Verdict(False, None, (Problem("loop_limit", "", f"at most {most} calls a reply", "more"),))
+            return refusal("loop_limit", f"at most {most} calls a reply", "more")
         if self.budget.seconds_left() == 0:
-            late = Problem("loop_limit", "", "a call in time", "one after the limit of seconds")
-            return Verdict(False, None, (late,))
-        validator, repair = self.options.validator, self.options.repair
-        verdict = check_call(call, self.registry, deny=self.denied, validator=validator)
-        if repair is None or verdict.ok:
-            return verdict
+            return refusal("loop_limit", "a call in time", "one after the limit of seconds")
+        registry, denied, validator = self.registry, self.denied, self.options.validator
         try:
-            return repaired(call, verdict, self.registry, repair, cut=cut, validator=validator)
+            repair = self.options.repair
+            return check_with_repair(call, registry, repair, deny=denied, cut=cut, validator=validator)
         except KeyboardInterrupt as interrupt:  # during a repair
             self.interrupt = interrupt
-            return verdict
+            return check_call(call, registry, deny=denied, validator=validator)
 
     def _wait(self, call: ToolCall, tool: Tool, arguments: dict[str, Any], pending: Decision) -> Ask:
         """What somebody decides on a call, or the outcome that they give in place of running it."""

@@ -8,6 +8,7 @@ from typing import Any, Unpack, cast
 
 from zoolab.errors import ModelError, PermissionDenied
 from zoolab.jsontext import encode
+from zoolab.jsontext.readonly import plain
 from zoolab.loop import Tools, walk
 from zoolab.loop.about import about
 from zoolab.loop.options import Options, WalkOptions, check_model, passes_on
@@ -134,7 +135,7 @@ class ToolEnabled:
             raise PermissionDenied(f"{name} is denied", advice="take it out of deny=")
         if not decision.allowed:
             raise PermissionDenied(f"{name} did not run: {decision.reason}", advice="allow it with policy=")
-        return self.tools.execute(name, given)
+        return self.tools.execute(name, plain(given))
 
 
 def _usage_of(steps: list[Step], last: Reply) -> Mapping[str, Any] | None:
