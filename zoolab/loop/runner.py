@@ -170,7 +170,7 @@ class _Work(Done):
         self.job = job
         self.awaits = False
         self.in_thread = False
-        self._work = lambda: outcome_of(call, job, self)
+        self._work: Callable[[], Outcome] = lambda: outcome_of(call, job, self)
         self._started_ms = time.time_ns() // 1_000_000
         self._began = time.perf_counter()
         self._context = contextvars.copy_context()

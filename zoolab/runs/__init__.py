@@ -60,7 +60,8 @@ class Trace(TraceLog):
         meta: Mapping[str, Any] | None = None,
         **unknown: Never,
     ) -> None:
-        for name, value in unknown.items():
+        given: Mapping[str, Any] = unknown
+        for name, value in given.items():
             advice = f"write meta={{{name!r}: {excerpt(value, 40)}}}"
             refuse_unknown("Trace", [name], ("path", "run_id", "meta"), advice)
         super().__init__(run_id=run_id, meta=meta)
