@@ -14,8 +14,8 @@ from zoolab.errors import ERROR_CODES, InvalidInput, ZoolabError
 ROOT = Path(zoolab.__file__).parent
 TREE = {
     name: kind
-    for name in errors.__all__
-    if isinstance(kind := getattr(errors, name), type) and issubclass(kind, ZoolabError)
+    for name, kind in vars(errors).items()
+    if isinstance(kind, type) and issubclass(kind, ZoolabError)
 }
 
 

@@ -29,43 +29,13 @@ A tool may raise any of the `ExecutionFailed` family; the model then sees that c
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = [
-    "ERROR_CODES",
-    "CallError",
-    "ErrorCode",
-    "ExecutionFailed",
-    "InvalidArguments",
-    "InvalidInput",
-    "InvalidJSON",
-    "InvalidSchema",
-    "InvalidToolSignature",
-    "InvalidTrace",
-    "LockHeld",
-    "LoopError",
-    "ModelError",
-    "PermissionDenied",
-    "Problem",
-    "ReadOnlyRecord",
-    "Recording",
-    "ReplayMiss",
-    "ResourceNotFound",
-    "ToolIOError",
-    "ToolLoopLimitReached",
-    "ToolRetriesExhausted",
-    "ToolTimeout",
-    "UnknownOption",
-    "UnknownTool",
-    "ZoolabError",
-]
 
-
-@dataclass(frozen=True, slots=True)
-class ErrorCode:
+class ErrorCode(NamedTuple):
     """One row of the table of error codes.
 
     `number` and `name` are what older tool-calling systems call the same error; `error_type`
@@ -168,14 +138,12 @@ class ZoolabError(Exception):
     @property
     def number(self) -> int | None:
         """The error's number in older tool-calling systems, where it has one."""
-        row = ERROR_CODES.get(self.code)
-        return row.number if row else None
+        return ERROR_CODES[self.code].number if self.code in ERROR_CODES else None
 
     @property
     def error_type(self) -> str | None:
         """The word that the model reads for this error, if the error goes back to it."""
-        row = ERROR_CODES.get(self.code)
-        return row.error_type if row else None
+        return ERROR_CODES[self.code].error_type if self.code in ERROR_CODES else None
 
 
 class InvalidToolSignature(ZoolabError):

@@ -20,7 +20,7 @@ from zoolab.errors import (
     UnknownTool,
 )
 from zoolab.faults import Fault
-from zoolab.jsontext import encode, excerpt
+from zoolab.jsontext import excerpt
 from zoolab.jsontext.readonly import plain, read_only
 from zoolab.schema.checker import SchemaChecker, check_schema_bounds
 from zoolab.schema.formats import TOOL_FORMATS, from_openapi
@@ -42,13 +42,14 @@ Resource = Callable[[dict[str, Any]], str]
 Format = Literal["openai", "responses", "anthropic", "gemini", "ollama", "mcp"]
 
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
+_LETTERS = "1 to 64 letters, digits, _ or -"
 
 
 class Context:
     """What a walk hands to its tools, and the model never sees.
 
     A tool's parameter annotated `Context`, or with a subclass of it, receives the `context=` of the
-    walk. A subclass gives the data names; any other object arrives as `data`.
+    walk. A subclass names its data; any other object arrives as `data`.
 
     >>> Context({"user": "ada"}).data["user"]
     'ada'
@@ -60,12 +61,7 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class ToolReturn:
-    """A tool's value, with what the trace shall keep beside it. The model sees the value alone.
-
-    >>> add = Tool.build("add", "Add.").call(lambda: ToolReturn(3))
-    >>> add.invoke({}).value
-    3
-    """
+    """A tool's value, with what the trace shall keep beside it. The model sees the value alone."""
 
     value: Any
     #: The `Trace` of a walk that the tool made, where it is a sub-agent.
@@ -77,34 +73,26 @@ class Bound:
     """The arguments of one call as its function takes them: validation made them, and execution uses them.
 
     They can be taken once, because a function may change what it is given, and only for the tool and the
-    arguments that they were made from. A tool with an `invoke` of its own binds them itself. A copy of this
-    object, pickled or not, holds nothing.
+    arguments that they were made from. A tool with an `invoke` of its own binds them itself.
 
     >>> tool = Tool("f", "F.", {"type": "object"}, bind=lambda given: {"x": str(given["x"])})
-    >>> bound = Bound(tool, {"x": 1})
-    >>> bound.take(tool, {"x": True}), bound.take(tool, {"x": 1}), bound.take(tool, {"x": 1})
+    >>> arguments = {"x": 1}
+    >>> bound = Bound(tool, arguments)
+    >>> bound.take(tool, {"x": True}), bound.take(tool, arguments), bound.take(tool, arguments)
     (None, {'x': '1'}, None)
     """
 
-    def __init__(self, tool: Tool | None = None, arguments: Mapping[str, Any] | None = None) -> None:
-        self._tool = tool
-        self._made_from = encode(arguments)
-        self._values: list[dict[str, Any]] = []
-        if tool is not None and tool.bind is not None:
-            self._values.append(tool.bind(copy.deepcopy(dict(arguments or {}))))
+    def __init__(self, tool: Tool, arguments: Mapping[str, Any]) -> None:
+        self._tool, self._arguments = tool, arguments
+        self._values = [] if tool.bind is None else [tool.bind(plain(arguments))]
 
     def take(self, tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
         """The bound arguments of this call; None if they have to be bound again."""
-        if not self._values or tool is not self._tool or type(tool).invoke is not Tool.invoke:
-            return None
-        try:
-            same = encode(arguments) == self._made_from
-        except (TypeError, ValueError, RecursionError):  # an answer holds what is not JSON
-            same = False
-        return self._values.pop() if same else None
+        same = tool is self._tool and arguments is self._arguments and type(tool).invoke is Tool.invoke
+        return self._values.pop() if same and self._values else None
 
-    def __reduce__(self) -> tuple[type[Bound], tuple[()]]:
-        return Bound, ()
+    def __reduce__(self) -> tuple[type[None], tuple[()]]:
+        return type(None), ()  # a copy, pickled or not, is None: its arguments are bound again
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,18 +128,13 @@ class Tool(Generic[P, R_co]):
     untrusted: str = ""
 
     def __post_init__(self) -> None:
+        named = f"tool {self.name!r}"
         if not isinstance(self.name, str) or not _TOOL_NAME.match(self.name):
-            raise InvalidToolSignature(
-                f"{self.name!r} cannot name a tool", expected="1 to 64 letters, digits, _ or -"
-            )
+            raise InvalidToolSignature(f"{self.name!r} cannot name a tool", expected=_LETTERS)
         if self.timeout is not None and not self.timeout > 0:
-            raise InvalidToolSignature(
-                f"tool {self.name!r} has timeout {self.timeout!r}", expected="seconds > 0"
-            )
+            raise InvalidToolSignature(f"{named} has timeout {self.timeout!r}", expected="seconds > 0")
         if self.risk not in ("safe", "medium", "high"):
-            raise InvalidToolSignature(
-                f"tool {self.name!r} has risk {self.risk!r}", expected="safe, medium or high"
-            )
+            raise InvalidToolSignature(f"{named} has risk {self.risk!r}", expected="safe, medium or high")
         check_schema_bounds(self.parameters)
         object.__setattr__(self, "parameters", read_only(self.parameters))
 
@@ -199,8 +182,8 @@ class Tool(Generic[P, R_co]):
 
     def invoke(self, arguments: Mapping[str, Any], context: Context | None = None) -> Any:
         """Call the function with JSON arguments: bound to Python types, and with its context."""
-        bound = dict(arguments) if self.bind is None else self.bind(dict(arguments))
-        return self.call_bound(bound, context)
+        given = dict(arguments)
+        return self.call_bound(given if self.bind is None else self.bind(given), context)
 
     def call_bound(self, bound: dict[str, Any], context: Context | None = None) -> Any:
         """Call the function with arguments that are bound already, and with its context."""
@@ -261,21 +244,13 @@ class ToolBuilder:
         self._required: list[str] = []
 
     def param(self, name: str, type: str, description: str = "", **schema: Any) -> ToolBuilder:
-        """Add a required parameter; `schema` adds keywords, for instance `enum=[...]`.
-
-        >>> Tool.build("f", "F.").param("x", "string", enum=["a"]).call(lambda x: x).parameters["properties"]
-        {'x': {'type': 'string', 'enum': ['a']}}
-        """
+        """Add a required parameter; `schema` adds keywords, for instance `enum=[...]`."""
         self.param_opt(name, type, description, **schema)
         self._required.append(name)
         return self
 
     def param_opt(self, name: str, type: str, description: str = "", **schema: Any) -> ToolBuilder:
-        """Add an optional parameter; the function needs a default for it.
-
-        >>> Tool.build("f", "F.").param_opt("n", "integer").call(lambda n=1: n).parameters["required"]
-        []
-        """
+        """Add an optional parameter; the function needs a default for it."""
         if name in self._properties:
             raise InvalidToolSignature(f"{self._name}: two parameters {name!r}", expected="one of each name")
         described = {"description": description} if description else {}
@@ -291,11 +266,7 @@ class ToolBuilder:
         resource: Resource | None = None,
         untrusted: str = "",
     ) -> Tool:
-        """End with the function, which takes the parameters as keywords.
-
-        >>> Tool.build("now", "The time.").call(lambda: "noon")()
-        'noon'
-        """
+        """End with the function, which takes the parameters as keywords."""
         schema = {
             "type": "object",
             "properties": self._properties,
@@ -303,13 +274,16 @@ class ToolBuilder:
             "additionalProperties": False,
         }
         self._check_fits(function)
-        about: dict[str, Any] = {
-            "risk": risk,
-            "timeout": timeout,
-            "resource": resource,
-            "untrusted": untrusted,
-        }
-        return Tool.from_schema(self._name, self._description, schema, function, **about)
+        return Tool.from_schema(
+            self._name,
+            self._description,
+            schema,
+            function,
+            risk=risk,
+            timeout=timeout,
+            resource=resource,
+            untrusted=untrusted,
+        )
 
     def _check_fits(self, function: Callable[..., Any]) -> None:
         """Refuse a function that cannot take the parameters; one that says nothing of itself may."""
@@ -393,9 +367,6 @@ class ToolRegistry:
 
         A walk has the tools that its define step showed. To the registry of that step none can be added:
         answer the step with others instead.
-
-        >>> ToolRegistry().add(Tool("now", "The time.", {"type": "object"})).name
-        'now'
         """
         if self._fixed:
             raise ReadOnlyRecord(
@@ -443,23 +414,11 @@ class ToolRegistry:
         return made
 
     def deny(self, name: str) -> None:
-        """Forbid a tool from now on, in the middle of a walk, too: the model is told, nothing runs.
-
-        >>> tools = ToolRegistry([Tool("rm", "Remove.", {"type": "object"}, print)])
-        >>> tools.deny("rm")
-        >>> tools.execute("rm", {})
-        Traceback (most recent call last):
-        zoolab.errors.PermissionDenied: 'rm' is denied; allow it with registry.allow('rm')
-        """
+        """Forbid a tool from now on, in the middle of a walk, too: the model is told, nothing runs."""
         self._denied.add(self[name].name)
 
     def allow(self, name: str) -> None:
-        """Take back a `deny`.
-
-        >>> tools = ToolRegistry([Tool("now", "The time.", {"type": "object"})])
-        >>> tools.deny("now"), tools.allow("now"), tools.denies("now")
-        (None, None, False)
-        """
+        """Take back a `deny`."""
         self._denied.discard(self[name].name)
 
     def denies(self, name: str) -> bool:
@@ -483,21 +442,13 @@ class ToolRegistry:
         return "one of " + ", ".join(self._tools) if self._tools else "no tools at all"
 
     def schemas(self, format: Format = "openai") -> list[dict[str, Any]]:
-        """All tools as an API expects them: openai, anthropic, gemini, ollama or mcp.
-
-        >>> ToolRegistry([Tool("now", "The time.", {"type": "object"})]).schemas()[0]["type"]
-        'function'
-        """
+        """All tools as an API expects them: openai, responses, anthropic, gemini, ollama or mcp."""
         return [tool.schema(format) for tool in self]
 
     def execute(self, name: str, arguments: Mapping[str, Any], context: Context | None = None) -> Any:
         """Check the arguments, call the tool, return its value; raises what is wrong.
 
         A value that has to be awaited is awaited, on an event loop of its own.
-
-        >>> ToolRegistry().execute("now", {})
-        Traceback (most recent call last):
-        zoolab.errors.UnknownTool: no tool is named 'now'; expected no tools at all
         """
         tool = self[name]
         if self.denies(name):

@@ -59,7 +59,7 @@ def budgets() -> None:
     """A request is taken; walks that the model and the tool start would share what is left."""
     BUDGET.begin_request()
     for _ in range(2):
-        with BUDGET.calling():
+        with BUDGET:
             pass
 
 

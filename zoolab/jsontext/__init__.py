@@ -10,10 +10,7 @@ import json
 import math
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NoReturn
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from typing import Any, NoReturn
 
 MAX_CHARS = 1 << 20
 MAX_DEPTH = 64
@@ -251,18 +248,8 @@ def _no_constant(name: str) -> NoReturn:
     raise NotStrictJSON("a JSON value", name)
 
 
-def _compact_encoder(allow_nan: bool) -> Callable[[Any], str]:
-    """`JSONEncoder.encode` makes a C encoder for each text; one that is kept costs half of that."""
-    slow = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=allow_nan)
-    make: Any = getattr(json.encoder, "c_make_encoder", None)
-    if make is None:
-        return slow.encode
-    quote = json.encoder.encode_basestring
-    fast = make(None, slow.default, quote, None, ":", ",", False, False, allow_nan)
-    return lambda value: "".join(fast(value, 0))
-
-
 _DECODER = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_float=_finite, parse_constant=_no_constant)
 _LINES = json.JSONDecoder(parse_float=_finite, parse_constant=_no_constant)
-_COMPACT, _STRICT = _compact_encoder(True), _compact_encoder(False)
+_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_STRICT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 _SORTED = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode

@@ -1,12 +1,14 @@
 """Dicts and lists that cannot be changed: what every record hands out.
 
 They read, compare and encode like plain ones. `copy.copy` and `copy.deepcopy` give plain ones, which
-belong to whoever made the copy.
+belong to whoever made the copy. Each keeps how many levels of JSON are in it, because what cannot change
+has to be looked at only once.
 """
 
 from __future__ import annotations
 
 import copy
+import math
 import operator
 from typing import Any, NoReturn
 
@@ -14,6 +16,10 @@ from zoolab.errors import InvalidInput, ReadOnlyRecord
 
 #: Levels of dicts and lists. A value that contains itself is deeper.
 MAX_LEVELS = 256
+#: Of an integer in JSON: some 4,200 digits, just below what Python is willing to write out.
+MAX_BITS = 14_000
+#: The levels of what is not JSON: more than any limit.
+NOT_JSON = 1 << 20
 
 
 class TooDeep(InvalidInput):
@@ -31,7 +37,8 @@ class ReadOnlyDict(dict[str, Any]):
     {'role': 'user', 'content': 'Bye'}
     """
 
-    __slots__ = ()
+    __slots__ = ("_levels",)
+    _levels: int
 
     def _refuse(self, *_args: Any, **_kwargs: Any) -> NoReturn:
         """Raise `ReadOnlyRecord`."""
@@ -57,7 +64,8 @@ class ReadOnlyList(list[Any]):
     (True, [1, 2, 3])
     """
 
-    __slots__ = ()
+    __slots__ = ("_levels",)
+    _levels: int
 
     def _refuse(self, *_args: Any, **_kwargs: Any) -> NoReturn:
         """Raise `ReadOnlyRecord`."""
@@ -104,32 +112,49 @@ def plain(value: Any) -> Any:
     return [plain(item) for item in value] if isinstance(value, list) else value
 
 
-def read_only_list(items: list[Any]) -> list[Any]:
-    """A read-only list of items that are read-only already.
+def json_levels(value: Any) -> int:
+    """How many levels of dicts and lists a read-only value has; at least `NOT_JSON` if it is not JSON.
 
-    >>> read_only_list([1, 2])
-    [1, 2]
+    >>> json_levels("a"), json_levels(read_only({"a": [1]})), json_levels(read_only({1: "a"})) > NOT_JSON
+    (0, 2, True)
     """
-    made: list[Any] = _new_list(ReadOnlyList)
-    _fill_list(made, items)
-    return made
+    kind = type(value)
+    if kind is ReadOnlyDict or kind is ReadOnlyList:
+        levels: int = value._levels
+        return levels
+    if kind is int:
+        return 0 if value.bit_length() <= MAX_BITS else NOT_JSON
+    if kind is float:
+        return 0 if math.isfinite(value) else NOT_JSON
+    return 0 if kind in _WORDS else NOT_JSON
 
 
 def _frozen(value: Any, level: int) -> Any:
     if level > MAX_LEVELS:
         raise TooDeep("a value that contains itself, or has too many levels", expected=_LEVELS)
-    kind = type(value)
+    kind, inside = type(value), 0
     if kind is dict:
         made = _new_dict(ReadOnlyDict)
         _fill_dict(made, value)
         for key, item in value.items():
+            if type(key) is not str:
+                inside = NOT_JSON
+            if type(item) in _WORDS:
+                continue
             if type(item) not in _FINISHED:
-                _set(made, key, _frozen(item, level + 1))
+                item = _frozen(item, level + 1)
+                _set(made, key, item)
+            levels = json_levels(item)
+            if levels > inside:
+                inside = levels
+        made._levels = inside + 1
         return made
     if kind is list:
-        made = _new_list(ReadOnlyList)
-        _fill_list(made, [item if type(item) in _FINISHED else _frozen(item, level + 1) for item in value])
-        return made
+        items = [item if type(item) in _FINISHED else _frozen(item, level + 1) for item in value]
+        listed = _new_list(ReadOnlyList)
+        _fill_list(listed, items)
+        listed._levels = max(map(json_levels, items), default=0) + 1
+        return listed
     return _frozen_other(value, level)
 
 
@@ -158,6 +183,7 @@ def _error(kind: str) -> ReadOnlyRecord:
 
 
 _LEVELS = f"at most {MAX_LEVELS} levels of dicts and lists"
-_FINISHED = frozenset({ReadOnlyDict, ReadOnlyList, str, int, float, bool, type(None), bytes, frozenset})
+_WORDS = frozenset({str, bool, type(None)})
+_FINISHED = _WORDS | {ReadOnlyDict, ReadOnlyList, int, float, bytes, frozenset}
 _new_dict, _fill_dict, _set = dict.__new__, dict.update, dict.__setitem__
 _new_list, _fill_list = list.__new__, list.extend

@@ -27,14 +27,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from zoolab.jsontext import MAX_DEPTH, canonical, encode_strict, excerpt, is_utf8, nesting
-from zoolab.jsontext.readonly import ReadOnlyDict, ReadOnlyList
+from zoolab.jsontext.readonly import MAX_BITS, json_levels
 
-#: Of an integer: some 4,200 digits, just below what Python is willing to write out.
-MAX_BITS = 14_000
 _EXCERPT = 200
 _PLAIN = (str, int, bool, type(None))
-#: The types whose values JSON keeps as they are.
-_SAME = frozenset({str, bool, type(None)})
 
 
 class NotJSON(TypeError):
@@ -91,12 +87,13 @@ def any_json(value: Any, depth: int = MAX_DEPTH) -> Any:
 
 
 def is_strict(value: Any) -> bool:
-    """Whether the value is JSON already: it is the same after it was written and read back.
+    """Whether a read-only value is JSON already: it is the same after it was written and read back.
 
-    >>> is_strict({"a": [1]}), is_strict({"a": float("nan")}), is_strict({1: "a"})
-    (True, False, False)
+    >>> from zoolab.jsontext.readonly import read_only
+    >>> [is_strict(read_only(value)) for value in ({"a": [1]}, {"a": float("nan")}, {1: "a"})]
+    [True, False, False]
     """
-    return type(value) in _SAME or _is_strict(value, 0)
+    return json_levels(value) <= MAX_DEPTH
 
 
 def as_text(value: Any) -> str:
@@ -115,25 +112,6 @@ def _escaped(line: str) -> str:
     value = json.loads(json.dumps(json.loads(line)))
     line = encode_strict(value)
     return line if is_utf8(line) else json.dumps(value)
-
-
-def _is_strict(value: Any, level: int) -> bool:
-    """As `is_strict`, by the types alone: encoding the value and reading it back takes ten times as long."""
-    kind = type(value)
-    if level >= MAX_DEPTH and kind not in (int, float):
-        return False
-    if kind is ReadOnlyDict or kind is dict:
-        for key, item in value.items():
-            if type(key) is not str:
-                return False
-            if type(item) not in _SAME and not _is_strict(item, level + 1):
-                return False
-        return True
-    if kind is ReadOnlyList or kind is list:
-        return all(type(item) in _SAME or _is_strict(item, level + 1) for item in value)
-    if kind is int:
-        return bool(value.bit_length() <= MAX_BITS)
-    return kind is float and math.isfinite(value)
 
 
 def _form(value: Any, depth: int, inside: tuple[int, ...]) -> Any:

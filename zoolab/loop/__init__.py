@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+import inspect
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from typing import Any, Unpack
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext.readonly import read_only
 from zoolab.loop.about import about
-from zoolab.loop.options import Options, check_model
+from zoolab.loop.options import Options, WalkOptions, check_model, passes_on
 from zoolab.loop.turns import Turns
-from zoolab.policy import Permissions, Policy
-from zoolab.records import (
-    Limits,
-    Message,
-    Messages,
-    Model,
-    Record,
-    Step,
-)
+from zoolab.records import Message, Messages, Model, Record, Step
 from zoolab.running.interrupts import Hold, is_held
-from zoolab.schema.checker import Validator
 from zoolab.steps.define import as_registry
 from zoolab.steps.request import check_tool_choice, deny_names, opening_messages
-from zoolab.steps.result import Envelope
-from zoolab.steps.validate import Repairer
 from zoolab.tools import Tool, ToolRegistry
 
-if TYPE_CHECKING:
-    from zoolab.retrieval.picking import Retriever
+__all__ = ["Answer", "Steps", "Tools", "Walk", "walk"]
 
 Tools = ToolRegistry | Iterable[Tool | Callable[..., Any]]
 Answer = Record | Step | None
@@ -57,7 +46,6 @@ class Walk(Iterator[Step]):
         self.options: Mapping[str, Any] = options or {}
         self._steps = steps
         self._answer: Answer = None
-        self._seen = False
         #: A step that an interrupt kept from the caller: the next one that it gets.
         self._missed: Step | None = None
         #: `messages[]` as the walk left it; None until it has ended.
@@ -81,23 +69,18 @@ class Walk(Iterator[Step]):
         return self._go_on(self._steps.throw, error)
 
     def _go_on(self, advance: Callable[[Any], Step], given: Any) -> Step:
-        if is_held():
-            return self._advance(advance, given)
-        step, self._missed = self._missed, None
-        if step is None:
-            with Hold():
-                step = self._missed = self._advance(advance, given)
-            self._missed = None
-        return step
-
-    def _advance(self, advance: Callable[[Any], Step], given: Any) -> Step:
         try:
-            step = advance(given)
+            if is_held():
+                return advance(given)
+            step, self._missed = self._missed, None
+            if step is None:
+                with Hold():
+                    step = self._missed = advance(given)
+                self._missed = None
+            return step
         except StopIteration as end:
-            self.messages, self._seen = end.value, False
+            self.messages = end.value
             raise
-        self._seen = True
-        return step
 
     def answer(self, record: Record | Step) -> None:
         """Replace the record of the step that was just seen, for the rest of the walk.
@@ -105,36 +88,17 @@ class Walk(Iterator[Step]):
         Raises:
             InvalidInput: No step has been seen yet, or the walk has ended.
         """
-        if not self._seen:
+        if inspect.getgeneratorstate(self._steps) != inspect.GEN_SUSPENDED:
             raise InvalidInput("there is no step to answer", advice="take a step first, with next(steps)")
         self._answer = record
 
     def close(self) -> None:
         """End the walk here."""
-        self._seen = False
         self._steps.close()
 
 
-def walk(
-    prompt: str | None,
-    tools: Tools,
-    model: Model,
-    *,
-    system: str | None = None,
-    messages: Iterable[Message] = (),
-    tool_choice: str = "auto",
-    policy: Policy | Permissions | None = None,
-    repair: Repairer | None = None,
-    retrieve: Retriever | None = None,
-    limits: Limits | None = None,
-    parallel: bool = True,
-    context: Any = None,
-    deny: Collection[str] = (),
-    calls: Literal["native", "text", "auto"] | None = None,
-    envelope: Envelope = "json",
-    first_turn: int = 1,
-    validator: Validator = "jsonschema",
-) -> Walk:
+@passes_on(Options)
+def walk(prompt: str | None, tools: Tools, model: Model, **options: Unpack[WalkOptions]) -> Walk:
     """Walk through a conversation, one step at a time.
 
     Returns a `Walk`, an iterator of `Step`s; `steps.answer(record)` replaces the record of the one just seen.
@@ -181,39 +145,22 @@ def walk(
     'define request tool_call validate execute result request tool_call'
     """
     check_model(model)
-    options = Options(
-        system=system,
-        messages=messages,
-        tool_choice=tool_choice,
-        policy=policy,
-        repair=repair,
-        retrieve=retrieve,
-        limits=limits,
-        parallel=parallel,
-        context=context,
-        deny=deny,
-        calls=calls,
-        envelope=envelope,
-        first_turn=first_turn,
-        validator=validator,
-    )
-    equip = about(model).equip  # a model that injects faults into tools has a hand in the registry
-    registry = as_registry(tools) if equip is None else as_registry(equip(as_registry(tools)))
-    opening = [read_only(message) for message in messages]
-    denied = deny_names(deny, registry)
-    for tool in registry if validator == "rs" else ():
-        tool.checker.compile(validator)
-    turns = Turns(options, calls or about(model).calls, denied)
-    check_tool_choice(tool_choice, registry)
-    return Walk(_steps(turns, registry, model, prompt, opening), {"model": model, **options.for_fork()})
+    chosen, said = Options(**options), about(model)
+    registry = as_registry(tools)
+    if said.equip is not None:  # a model that injects faults into tools has a hand in the registry
+        registry = as_registry(said.equip(registry))
+    opening = [read_only(message) for message in chosen.messages]
+    denied = deny_names(chosen.deny, registry)
+    for tool in registry if chosen.validator == "rs" else ():
+        tool.checker.compile("rs")
+    turns = Turns(chosen, chosen.calls or said.calls, denied)
+    check_tool_choice(chosen.tool_choice, registry)
+    kept = {name: value for name, value in options.items() if name not in ("messages", "first_turn")}
+    return Walk(_steps(turns, registry, model, prompt, opening), {"model": model, **kept})
 
 
 def _steps(
-    turns: Turns,
-    registry: ToolRegistry,
-    model: Model,
-    prompt: str | None,
-    messages: list[Message],
+    turns: Turns, registry: ToolRegistry, model: Model, prompt: str | None, messages: list[Message]
 ) -> Steps:
     options = turns.options
     try:

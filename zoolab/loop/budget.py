@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping
 from contextvars import ContextVar
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 
 from zoolab.errors import InvalidInput, ToolLoopLimitReached
 from zoolab.jsontext import excerpt
@@ -21,46 +21,22 @@ from zoolab.records import Reply, Request
 from zoolab.records.limits import Limits
 from zoolab.tokens import Price, counted, tokens_in
 
-__all__ = ["Budget"]
-
-
-class _Caller(NamedTuple):
-    """The walk whose tools, or whose model, are running."""
-
-    budget: Budget
-    #: The walks that were started meanwhile.
-    started: list[Budget]
-
-
-_CALLER: ContextVar[_Caller | None] = ContextVar("the walk that is calling", default=None)
-
-
-class Calling:
-    """What `Budget.calling` gives. A class: a generator takes three times as long."""
-
-    __slots__ = ("_caller", "_token")
-
-    def __init__(self, budget: Budget) -> None:
-        self._caller = _Caller(budget, [])
-
-    def __enter__(self) -> list[Budget]:
-        self._token = _CALLER.set(self._caller)
-        return self._caller.started
-
-    def __exit__(self, *_: object) -> None:
-        _CALLER.reset(self._token)
+#: The walk whose tools, or whose model, are running.
+_CALLER: ContextVar[Budget | None] = ContextVar("the walk that is calling", default=None)
 
 
 class Budget:
     """What one walk has taken of its limits; what it takes, it also takes from the walks that called it.
 
+    Walks that start inside `with budget:` are called by its walk.
+
     >>> outer = Budget(Limits(depth=1))
-    >>> with outer.calling():
+    >>> with outer:
     ...     inner = Budget(Limits())
     >>> inner.begin_request()
     >>> outer.requests, inner.requests
     (1, 1)
-    >>> with inner.calling():
+    >>> with inner:
     ...     Budget(Limits())
     Traceback (most recent call last):
     zoolab.errors.ToolLoopLimitReached: a walk 2 levels inside another one; expected at most 1; ...
@@ -70,7 +46,9 @@ class Budget:
         caller = _CALLER.get()
         self.limits = limits
         #: This walk, the one that called it, the one that called that, ...
-        self.chain: tuple[Budget, ...] = (self, *(caller.budget.chain if caller else ()))
+        self.chain: tuple[Budget, ...] = (self, *(caller.chain if caller else ()))
+        #: How many walks it has called.
+        self.called = 0
         self.requests = 0
         self.tokens = 0
         self.cost = 0.0
@@ -78,8 +56,11 @@ class Budget:
         self.estimated = False
         #: A model whose replies cannot be paid for.
         self._unpriced: str | None = None
-        self._lock: Lock = caller.budget._lock if caller else Lock()
+        self._lock: Lock = caller._lock if caller else Lock()
         self._deadline = time.monotonic() + limits.seconds if limits.seconds else None
+        deadlines = [owner._deadline for owner in self.chain if owner._deadline is not None]
+        self._first_deadline = min(deadlines, default=None)
+        self._counts = any(owner.limits.tokens or owner.limits.cost for owner in self.chain)
         for level, owner in enumerate(self.chain):
             if level > owner.limits.depth:
                 raise ToolLoopLimitReached(
@@ -88,16 +69,17 @@ class Budget:
                     advice="do it without a sub-agent, or raise Limits(depth=...) of the outer walk",
                 )
         if caller is not None:
-            caller.started.append(self)
+            caller.called += 1
 
-    def calling(self) -> Calling:
-        """Walks that start in here take from this budget; gives the list of them."""
-        return Calling(self)
+    def __enter__(self) -> None:
+        self._token = _CALLER.set(self)
+
+    def __exit__(self, *_: object) -> None:
+        _CALLER.reset(self._token)
 
     def seconds_left(self) -> float | None:
         """The time that is left to this walk and to those that called it; None for no limit."""
-        deadlines = [owner._deadline for owner in self.chain if owner._deadline is not None]
-        return max(0.0, min(deadlines) - time.monotonic()) if deadlines else None
+        return None if self._first_deadline is None else max(0.0, self._first_deadline - time.monotonic())
 
     def begin_request(self) -> None:
         """Take one request.
@@ -118,7 +100,7 @@ class Budget:
         Raises:
             InvalidInput: The cost is limited, and the model has no price.
         """
-        if not any(owner.limits.tokens or owner.limits.cost for owner in self.chain):
+        if not self._counts:
             return
         usage = reply.usage or {}
         sent, received = (counted(usage, name) for name in ("prompt_tokens", "completion_tokens"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import wraps
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypedDict, TypeVar
@@ -68,12 +68,9 @@ class Options:
 
     def __post_init__(self) -> None:
         for name, (fits, wanted) in _WANTED.items():
-            _check(name, getattr(self, name), fits, wanted)
-
-    def for_fork(self) -> dict[str, Any]:
-        """What a fork of the walk goes on with: all but where the conversation began."""
-        names = [field.name for field in fields(self) if field.name not in ("messages", "first_turn")]
-        return {name: getattr(self, name) for name in names}
+            value = getattr(self, name)
+            if not fits(value):
+                raise InvalidInput(f"{name} is {excerpt(value)}", expected=wanted)
 
 
 def check_model(model: object) -> None:
@@ -83,8 +80,8 @@ def check_model(model: object) -> None:
     Traceback (most recent call last):
     zoolab.errors.InvalidInput: model is "gpt"; expected something to call with a Request
     """
-    fits = callable(model) and not isinstance(model, type)
-    _check("model", model, lambda _: fits, "something to call with a Request")
+    if not callable(model) or isinstance(model, type):
+        raise InvalidInput(f"model is {excerpt(model)}", expected="something to call with a Request")
 
 
 def passes_on(
@@ -114,9 +111,7 @@ def passes_on(
 
         @wraps(function)
         def checked(*args: P.args, **kwargs: P.kwargs) -> R:
-            for name in kwargs:
-                if name not in known:
-                    raise _unknown(function.__name__, name, known)
+            refuse_unknown(function.__name__, kwargs, known)
             return function(*args, **kwargs)
 
         checked.__signature__ = own.replace(parameters=shown)  # type: ignore[attr-defined]
@@ -125,17 +120,17 @@ def passes_on(
     return decorate
 
 
-def _unknown(function: str, name: str, known: set[str]) -> UnknownOption:
-    from difflib import get_close_matches
+def refuse_unknown(function: str, given: Iterable[str], known: Collection[str], advice: str = "") -> None:
+    """Raise `UnknownOption` for a name that is not known, and name the one that was meant."""
+    for name in given:
+        if name not in known:
+            from difflib import get_close_matches
 
-    near = get_close_matches(name, known, 1)
-    advice = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(sorted(known))}"
-    return UnknownOption(f"{function}() has no option {name!r}", advice=advice)
-
-
-def _check(name: str, value: object, fits: Callable[[Any], bool], wanted: str) -> None:
-    if not fits(value):
-        raise InvalidInput(f"{name} is {excerpt(value)}", expected=wanted)
+            near = get_close_matches(name, known, 1)
+            meant = (
+                f"did you mean {near[0]!r}?" if near else advice or f"there are {', '.join(sorted(known))}"
+            )
+            raise UnknownOption(f"{function}() has no option {name!r}", advice=meant)
 
 
 def _has(given: object, method: str) -> bool:

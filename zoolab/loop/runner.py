@@ -7,7 +7,6 @@ that both work inside a running notebook. What becomes of each call is for `zool
 from __future__ import annotations
 
 import contextvars
-import copy
 import inspect
 import threading
 import time
@@ -17,8 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zoolab.errors import ExecutionFailed, ToolTimeout
 from zoolab.faults import GOING_ON
+from zoolab.jsontext.readonly import plain
 from zoolab.records import Context, Failure, Outcome, Reply
-from zoolab.running.interrupts import BRIDGE, CANCEL_GRACE, Done, interruptible, look
+from zoolab.running.interrupts import BRIDGE, CANCEL_GRACE, Done, interruptible
 from zoolab.running.printed import STAGE
 from zoolab.steps.execute import INTERRUPTED, RunsOn, outcome_of
 
@@ -47,11 +47,6 @@ class Runner:
 
     If no more threads can be started, calls run in turn in the thread that asks for them; a timeout
     cannot be enforced then.
-
-    >>> from zoolab.tools import Tool
-    >>> double = Tool("double", "Double it.", {"type": "object"}, lambda x: 2 * x)
-    >>> Runner().run([Job(double, {"x": 21})])[0].value
-    42
     """
 
     def __init__(self, context: Context | None = None, *, parallel: bool = True) -> None:
@@ -75,7 +70,7 @@ class Runner:
         try:
             if alone:
                 return [outcome_of(self._call, jobs[0])]
-            look()
+            interruptible(lambda: None)  # an interrupt that came already: no call begins
             for group in [works] if self._parallel else [[work] for work in works]:
                 _run_together(group)
         except KeyboardInterrupt as error:
@@ -108,7 +103,8 @@ class Runner:
         if job.bound is not None:
             call, arguments = job.tool.call_bound, job.bound
         else:
-            call, arguments = job.tool.invoke, _own_copy(job.arguments)
+            # The tool may change its arguments; the record of the call must not.
+            call, arguments = job.tool.invoke, plain(job.arguments)
         if _is_async(job.tool.function):  # the call returns at once; a coroutine must not get lost
             value = call(arguments, self._context)
         else:
@@ -133,7 +129,7 @@ class Runner:
             return interruptible(await_here, awaitable)
         awaited = loop.start(awaitable)
         try:
-            awaited.done.wait(timeout)
+            awaited.wait(timeout)
         except KeyboardInterrupt:
             loop.cancel(awaited)
             raise
@@ -166,103 +162,75 @@ class Interrupted(KeyboardInterrupt):
         self.outcomes = outcomes
 
 
-class _Work:
+class _Work(Done):
     """A call, in a thread of its own or here. Python cannot stop a thread: one that is given up goes on."""
 
     def __init__(self, job: Job, call: Callable[[Job, _Work | None], Any]) -> None:
+        super().__init__()
         self.job = job
         self.awaits = False
-        #: What a tool raised to interrupt the walk.
-        self.interrupt: KeyboardInterrupt | None = None
-        self._call = call
-        self._outcome: Outcome | None = None
-        self._gave_up: Outcome | None = None
-        self._thread: threading.Thread | None = None
-        self._done = Done()
-        self._started = time.time()
+        self.in_thread = False
+        self._work: Callable[[], Outcome] = lambda: outcome_of(call, job, self)
+        self._started_ms = time.time_ns() // 1_000_000
         self._began = time.perf_counter()
-        self._context: contextvars.Context | None = None
+        self._context = contextvars.copy_context()
 
     def start(self) -> bool:
         """Begin in a thread; False if the system has no more of them."""
-        self._context = contextvars.copy_context()
-        self._thread = threading.Thread(target=self._context.run, args=(self._work,), daemon=True)
         try:
-            self._thread.start()
+            threading.Thread(target=self._context.run, args=(self.run, self._work), daemon=True).start()
         except RuntimeError:
-            self._thread = None
             return False
+        self.in_thread = True
         return True
 
     def here(self) -> None:
         """Run in this thread."""
-        self._outcome = outcome_of(self._call, self.job, self)
+        self.settle(self._work())
 
-    def wait(self) -> None:
+    def to_end(self) -> None:
         """Wait for the end, or for the timeout."""
-        if self._thread is None:
-            return
         timeout = self.job.timeout
-        if timeout is None:
-            self._done.wait()
+        if not self.in_thread:
             return
-        self._done.wait(timeout - (time.perf_counter() - self._began))
-        if self._outcome is None and self.awaits:  # the event loop keeps the time, and cancels
-            self._done.wait(5 * CANCEL_GRACE)
-        if self._outcome is None:
+        if timeout is None:
+            self.wait()
+            return
+        self.wait(timeout - (time.perf_counter() - self._began))
+        if not self.settled and self.awaits:  # the event loop keeps the time, and cancels
+            self.wait(5 * CANCEL_GRACE)
+        if not self.settled:
             failure = Failure("timeout", f"gave up after {timeout:g} s; the tool may still be running")
-            elapsed = (time.perf_counter() - self._began) * 1000
-            fault = self._context.get(GOING_ON) if self._context else None
-            began = int(self._started * 1000)
-            self._gave_up = Outcome(None, failure, elapsed, began, still_running=True, fault=fault)
+            elapsed, fault = (time.perf_counter() - self._began) * 1000, self._context.get(GOING_ON)
+            self.settle(Outcome(None, failure, elapsed, self._started_ms, still_running=True, fault=fault))
 
     def so_far(self) -> Outcome:
         """The outcome; of a call that did not come to its end, that it was interrupted."""
-        if self._gave_up is not None:
-            return self._gave_up
-        if self._outcome is not None:
-            return self._outcome
-        return INTERRUPTED if self._thread is None else replace(INTERRUPTED, still_running=True)
-
-    def _work(self) -> None:
         try:
-            self.here()
-        except KeyboardInterrupt as error:
-            self._outcome, self.interrupt = INTERRUPTED, error
-        finally:
-            self._done.set()
+            outcome: Outcome | None = self.result()
+        except KeyboardInterrupt:  # a tool interrupts the walk
+            return INTERRUPTED
+        return outcome or replace(INTERRUPTED, still_running=self.in_thread)
 
 
 def _run_together(works: Sequence[_Work]) -> None:
     for work in [work for work in works if not work.start()]:
         work.here()
     for work in works:
-        work.wait()
+        work.to_end()
     for work in works:
-        if work.interrupt is not None:
-            raise work.interrupt
+        work.result()
 
 
 def _in_a_thread(call: Callable[[], Any]) -> Any:
     """Call a function in a thread of its own, so that the waiting for it can be interrupted."""
-    done, told = Done(), list[tuple[Any, BaseException | None]]()
-
-    def work() -> None:
-        try:
-            told.append((call(), None))
-        except BaseException as error:
-            told.append((None, error))
-        done.set()
-
+    done, context = Done(), contextvars.copy_context()
     try:
-        threading.Thread(target=contextvars.copy_context().run, args=(work,), daemon=True).start()
+        threading.Thread(target=context.run, args=(done.run, call), daemon=True).start()
     except RuntimeError:
         return call()
     done.wait()
-    value, error = told[0]
-    if error is not None:
-        raise error
-    return value
+    return done.result()
 
 
 def _is_async(function: object) -> bool:
@@ -278,11 +246,3 @@ def _callers_loop() -> asyncio.AbstractEventLoop | None:
     import asyncio
 
     return None if asyncio._get_running_loop() is bridge.loop else bridge.loop
-
-
-def _own_copy(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The tool may change its arguments; the record of the call must not."""
-    for value in arguments.values():
-        if isinstance(value, (dict, list)):
-            return copy.deepcopy(arguments)
-    return arguments

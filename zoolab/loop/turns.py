@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,7 +10,6 @@ from typing import Any
 from zoolab.errors import (
     InvalidInput,
     ModelError,
-    Problem,
     ToolLoopLimitReached,
     ToolRetriesExhausted,
     ZoolabError,
@@ -17,7 +17,6 @@ from zoolab.errors import (
 from zoolab.jsontext import excerpt
 from zoolab.loop.budget import Budget
 from zoolab.loop.options import Options
-from zoolab.loop.replies import check_reply
 from zoolab.loop.runner import Interrupted, Job, Runner
 from zoolab.policy import Permissions
 from zoolab.records import (
@@ -49,12 +48,11 @@ from zoolab.steps.tool_call import (
     read_calls,
     without_empty_calls,
 )
-from zoolab.steps.validate import Repairer, check_call, check_with_repair
+from zoolab.steps.validate import check_call, check_with_repair, refusal
 from zoolab.tools import Bound, Tool, ToolRegistry
 
 Ask = Generator[Step, Record | Step | None, Any]
 
-_NEVER = (0, 0)
 _BY_HAND = Decision("pending", "this tool has no function here: send its Outcome")
 _MODELS_FAULT = ("unknown_tool", "invalid_json", "invalid_arguments")
 
@@ -87,8 +85,8 @@ class Turns:
         self.ids = CallIds()
         #: In how many turns the calls of a tool failed validation; None stands for unknown tools.
         self.failures: dict[str | None, int] = {}
-        #: Of each call: the hash of its last result, and how often in a row it came.
-        self.last_results: dict[tuple[str, str], tuple[int, int]] = {}
+        #: The last result of each call, by its name and its arguments.
+        self.results: defaultdict[str, dict[str, Result]] = defaultdict(dict)
         #: The slots of this turn whose calls ran.
         self.ran: frozenset[int] = frozenset()
         #: The tool messages of outcomes that were shown, made before anybody could change the value.
@@ -133,9 +131,10 @@ class Turns:
         if answer is not None:
             request = _settled(answer, request)
             self.open(request.messages)
-        with self.budget.calling() as walks:
+        called = self.budget.called
+        with self.budget:
             reply = self._reply(model, request)
-        if not walks:  # a model that is a walk itself has taken what it used
+        if self.budget.called == called:  # a model that is a walk itself has taken what it used
             self.budget.end_request(request, reply, model)
         return reply
 
@@ -263,34 +262,37 @@ class Turns:
 
     def _reply(self, model: Model, request: Request) -> Reply:
         try:
-            return check_reply(self.runner.ask(model, request))
+            reply = self.runner.ask(model, request)
         except ZoolabError:
             raise
         except Exception as error:
             advice = "its traceback is the __cause__ of this error"
             raise ModelError(f"the model raised {said(error)}", advice=advice) from error
+        if not isinstance(reply, Reply):
+            raise ModelError(
+                f"the model returned {type(reply).__name__}",
+                expected="a Reply",
+                advice="wrap a function that returns text or calls in Scripted(function)",
+            )
+        if not isinstance(reply.message, dict) or reply.message.get("role") != "assistant":
+            raise ModelError(f"the model replied {excerpt(reply.message)}", expected="an assistant message")
+        return reply
 
     def _judge(self, call: ToolCall, cut: bool) -> Verdict:
         if self.options.tool_choice == "none":
-            no_call = Problem(
-                "permission_denied", "", "no call, since tool_choice is none", excerpt(call.name)
-            )
-            return Verdict(False, None, (no_call,))
+            return refusal("permission_denied", "no call, since tool_choice is none", excerpt(call.name))
         most = self.limits.calls_per_turn
         if call.slot >= most:
-            return Verdict(False, None, (Problem("loop_limit", "", f"at most {most} calls a reply", "more"),))
+            return refusal("loop_limit", f"at most {most} calls a reply", "more")
         if self.budget.seconds_left() == 0:
-            late = Problem("loop_limit", "", "a call in time", "one after the limit of seconds")
-            return Verdict(False, None, (late,))
+            return refusal("loop_limit", "a call in time", "one after the limit of seconds")
+        registry, denied, validator = self.registry, self.denied, self.options.validator
         try:
-            return self._checked(call, self.options.repair, cut)
+            repair = self.options.repair
+            return check_with_repair(call, registry, repair, deny=denied, cut=cut, validator=validator)
         except KeyboardInterrupt as interrupt:  # during a repair
             self.interrupt = interrupt
-            return self._checked(call, None, cut)
-
-    def _checked(self, call: ToolCall, repair: Repairer | None, cut: bool) -> Verdict:
-        validator = self.options.validator
-        return check_with_repair(call, self.registry, repair, deny=self.denied, cut=cut, validator=validator)
+            return check_call(call, registry, deny=denied, validator=validator)
 
     def _wait(self, call: ToolCall, tool: Tool, arguments: dict[str, Any], pending: Decision) -> Ask:
         """What somebody decides on a call, or the outcome that they give in place of running it."""
@@ -319,7 +321,7 @@ class Turns:
 
     def _run(self, jobs: list[Job]) -> list[Outcome]:
         try:
-            with self.budget.calling():
+            with self.budget:
                 return self.runner.run(jobs) if jobs else []
         except Interrupted as interrupt:
             self.interrupt = interrupt
@@ -331,21 +333,24 @@ class Turns:
         return make_result(outcome, call.id, self.options.envelope, untrusted, self.limits.result_bytes)
 
     def _result(self, slot: int, call: ToolCall, outcome: Outcome) -> Result:
+        """The tool message of a call, with how often in a row this call has had this result."""
         result = self.made.pop(slot, None) or self._make(call, outcome)
-        key, seen = (call.name, call.arguments), hash(result.content.partition(METADATA)[0])
-        before, times = self.last_results.get(key, _NEVER)
-        repeats = times + 1 if seen == before else 1
-        self.last_results[key] = seen, repeats
-        if repeats == 1:
-            return result
-        result = replace(result, repeats=repeats)
-        if self.limits.repeats is not None and repeats >= self.limits.repeats:
-            self.looping = result
+        results = self.results[call.name]
+        before = results.get(call.arguments)
+        if before is not None and _without_measures(before) == _without_measures(result):
+            result = replace(result, repeats=before.repeats + 1)
+            if self.limits.repeats is not None and result.repeats >= self.limits.repeats:
+                self.looping = result
+        results[call.arguments] = result
         return result
 
     def _replace_last(self, message: Message) -> None:
         """A new list: moments of `messages[]` that were handed out keep what they showed."""
         self.messages = Messages([*self.messages.tolist()[:-1], message])
+
+
+def _without_measures(result: Result) -> str:
+    return result.content.partition(METADATA)[0]
 
 
 def _settled(answer: Record | Step | None, record: Any) -> Any:

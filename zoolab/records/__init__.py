@@ -22,6 +22,7 @@ from typing import Any, Literal, NamedTuple, Protocol, cast
 from zoolab.errors import CallError, InvalidInput, ModelError, Problem
 from zoolab.faults import Fault
 from zoolab.jsontext.readonly import ReadOnlyDict, TooDeep, read_only
+from zoolab.jsontext.values import any_json, as_text, is_strict
 from zoolab.records.limits import Limits
 from zoolab.records.messages import Message, Messages
 from zoolab.tools import Context, Tool, ToolRegistry
@@ -58,9 +59,7 @@ KINDS: tuple[Kind, ...] = ("define", "request", "tool_call", "validate", "execut
 
 
 _set = object.__setattr__
-_SIMPLE = frozenset({str, int, float, bool, type(None)})
 _CHOICES = ("once", "session", "always", "deny", "pending")
-_A_CHOICE = "auto, required, none or a tool's name"
 _NO_SETTINGS: Mapping[str, Any] = read_only({})
 #: Words of other systems, and what zoolab calls the same. They are refused, so that nothing is rewritten.
 SYNONYMS: Mapping[str, str] = {"any": "required", "remember": "always"}
@@ -75,8 +74,8 @@ class _MessagesField:
         return request.prefix.tolist()
 
     def __set__(self, request: Request, messages: Iterable[Message] | Messages) -> None:
-        prefix = messages if isinstance(messages, Messages) else Messages(messages)
-        request.__dict__["prefix"] = prefix
+        given = messages if isinstance(messages, Messages) else Messages(messages)
+        request.__dict__["prefix"] = given
 
 
 @dataclass(frozen=True)
@@ -114,11 +113,7 @@ class Request:
         return cast("Messages", self.__dict__["prefix"])
 
     def body(self, **settings: Any) -> dict[str, Any]:
-        """The body of the HTTP request, with `settings` such as `model` and `temperature` added.
-
-        >>> Request([], ({"type": "function", "function": {"name": "f"}},), "f").body()["tool_choice"]
-        {'type': 'function', 'function': {'name': 'f'}}
-        """
+        """The body of the HTTP request, with `settings` such as `model` and `temperature` added."""
         body = {**settings, **self.settings, "messages": self.messages}
         if self.tools:
             choice = self.tool_choice
@@ -128,21 +123,25 @@ class Request:
         return body
 
 
+def advice_on(word: str) -> str:
+    """What to say in place of a word of other systems; empty for any other word."""
+    return f'say "{SYNONYMS[word]}"' if word in SYNONYMS else ""
+
+
 def _refuse_synonym(tool_choice: str, tools: Iterable[Any]) -> None:
     """A tool may have such a name; else the word would be sent as the name of a tool."""
     functions = [tool.get("function") for tool in tools if isinstance(tool, dict)]
     if tool_choice not in [function.get("name") for function in functions if isinstance(function, dict)]:
-        advice = f'say "{SYNONYMS[tool_choice]}"'
-        raise InvalidInput(f"tool_choice={tool_choice!r}", expected=_A_CHOICE, advice=advice)
+        raise InvalidInput(
+            f"tool_choice={tool_choice!r}",
+            expected="auto, required, none or a tool's name",
+            advice=advice_on(tool_choice),
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Withheld:
-    """A tool that was not sent with a request, and why.
-
-    >>> print(Withheld("restart_service", 9, 0.12, "rank 9 of 40, the best 8 are sent"))
-    restart_service: rank 9 of 40, the best 8 are sent
-    """
+    """A tool that was not sent with a request, and why."""
 
     name: str
     rank: int
@@ -155,11 +154,7 @@ class Withheld:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the model answered: one assistant message, as it came.
-
-    >>> Reply({"role": "assistant", "content": "100"}).text
-    '100'
-    """
+    """What the model answered: one assistant message, as it came."""
 
     message: Message
     finish_reason: str | None = None
@@ -177,11 +172,7 @@ class Reply:
     sent: Mapping[str, Any] | None = None
 
     def body_sent(self, request: Request) -> dict[str, Any]:
-        """The body that was sent for a request, as far as the model class told.
-
-        >>> Reply({"role": "assistant"}, sent={"model": "m"}).body_sent(Request([]))
-        {'model': 'm', 'messages': []}
-        """
+        """The body that was sent for a request, as far as the model class told."""
         return dict(self.sent or {}) if self.sent_instead else {**(self.sent or {}), **request.body()}
 
     @property
@@ -190,19 +181,25 @@ class Reply:
         return self.sent if self.sent is not None and "messages" in self.sent else None
 
     def __post_init__(self) -> None:
+        """Endpoints send fields of any type; what is not JSON gets the form that `any_json` documents."""
         try:
-            if type(self.message) is not ReadOnlyDict:
-                _set(self, "message", read_only(self.message))
-            if self.usage is not None:
-                _set(self, "usage", read_only(self.usage))
-            if self.pieces:
-                _set(self, "pieces", read_only(self.pieces))
-            if self.raw is not None:
-                _set(self, "raw", read_only(self.raw))
-            if self.sent is not None:
-                _set(self, "sent", read_only(self.sent))
+            message = read_only(self.message)
+            _set(self, "message", message if is_strict(message) else read_only(any_json(message)))
+            for name in ("usage", "raw", "sent"):
+                given = getattr(self, name)
+                if given is not None:
+                    given = dict(given) if isinstance(given, Mapping) else None
+                    _set(self, name, read_only(given))
+            if self.pieces or type(self.pieces) is not tuple:
+                _set(self, "pieces", read_only(_only(dict, self.pieces)))
         except TooDeep as error:
             raise ModelError(f"the model replied with {error.what}", expected=error.expected) from None
+        for name in ("finish_reason", "model"):
+            given = getattr(self, name)
+            if given is not None and type(given) is not str:
+                _set(self, name, as_text(given))
+        if self.faults or type(self.faults) is not tuple:
+            _set(self, "faults", _only(Fault, self.faults))
 
     @property
     def text(self) -> str:
@@ -215,23 +212,19 @@ class Reply:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What to know of calls in the text: it looks like one that is not read, or holds one more.
-
-        >>> Reply({"role": "assistant", "content": "Action: search\\nAction Input: Oslo"}).notes[0][:39]
-        'the text looks like a call in the ReAct'
-        """
+        """What to know of calls in the text: it looks like one that is not read, or holds one more."""
         from zoolab.textcalls import notes
 
         return () if self.message.get("tool_calls") else notes(self.text)
 
 
+def _only(kind: type, items: object) -> tuple[Any, ...]:
+    return tuple(item for item in items if isinstance(item, kind)) if isinstance(items, list | tuple) else ()
+
+
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One call that a model asked for. `arguments` is the raw text that the model wrote.
-
-    >>> ToolCall(1, 0, "call_1", "add", '{"a": 1}').origin
-    'native'
-    """
+    """One call that a model asked for. `arguments` is the raw text that the model wrote."""
 
     turn: int
     slot: int
@@ -266,11 +259,7 @@ class Repair:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether a call may run: its parsed `arguments`, or all that is wrong with it.
-
-    >>> Verdict(True, {"a": 1}).error_code is None
-    True
-    """
+    """Whether a call may run: its parsed `arguments`, or all that is wrong with it."""
 
     ok: bool
     arguments: dict[str, Any] | None = None
@@ -301,10 +290,7 @@ class Decision:
 
     once allows this call; session allows the like of it as long as the `Permissions` live, always for
     good; deny refuses. `scope` is a pattern of the resources that session and always hold for; without
-    it they hold for the very resource of this call, or for the tool, where it names none.
-
-    >>> Decision("once").allowed, Decision("pending").allowed
-    (True, False)
+    it they hold for the very resource of this call, or for the tool, if it names none.
     """
 
     choice: Literal["pending", "once", "session", "always", "deny"]
@@ -319,7 +305,7 @@ class Decision:
 
     def __post_init__(self) -> None:
         if self.choice not in _CHOICES:
-            advice = f'say "{SYNONYMS[self.choice]}"' if self.choice in SYNONYMS else ""
+            advice = advice_on(self.choice)
             raise InvalidInput(f"a decision is {self.choice!r}", expected=", ".join(_CHOICES), advice=advice)
         if self.arguments is not None:
             _set(self, "arguments", read_only(dict(self.arguments)))
@@ -347,9 +333,6 @@ class Outcome:
     Dicts, lists and sets in the value are read-only copies. Any other object is the one that the tool
     returned; the tool message is made from it before the step is shown, so that a later change of the
     object does not reach the model.
-
-    >>> Outcome(100).ok, Outcome(error=Failure("timeout", "gave up after 1 s")).ok
-    (True, False)
     """
 
     value: Any = None
@@ -367,7 +350,7 @@ class Outcome:
     stdout: str = ""
 
     def __post_init__(self) -> None:
-        if type(self.value) not in _SIMPLE and isinstance(self.value, (dict, list, tuple, set)):
+        if isinstance(self.value, (dict, list, tuple, set)):
             with suppress(TooDeep):  # it has no form in JSON: the model is told so
                 _set(self, "value", read_only(self.value))
 
@@ -395,10 +378,8 @@ class Result:
     @property
     def message(self) -> Message:
         """The message as it is on the wire."""
-        message: Message = read_only(
-            {"role": "tool", "tool_call_id": self.tool_call_id, "content": self.content}
-        )
-        return message
+        own = {"role": "tool", "tool_call_id": self.tool_call_id, "content": self.content}
+        return cast("Message", read_only(own))
 
     @property
     def truncated(self) -> bool:
@@ -460,7 +441,8 @@ class Step(NamedTuple):
     @property
     def new_messages(self) -> list[Message]:
         """The messages that this step appended."""
-        return self.messages.since(len(self.messages) - self.appended)
+        new: list[Message] = read_only(self.messages.since(len(self.messages) - self.appended))
+        return new
 
 
 class Model(Protocol):

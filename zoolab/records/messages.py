@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, cast, overload
 
-from zoolab.jsontext.readonly import read_only, read_only_list
+from zoolab.jsontext.readonly import read_only
 
 Message = dict[str, Any]
 
@@ -62,15 +62,16 @@ class Messages(Sequence[Message]):
 
     def tolist(self) -> list[Message]:
         """A list of the same messages, read-only as they are."""
-        return read_only_list(self._log[: self._length])
+        messages: list[Message] = read_only(self._log[: self._length])
+        return messages
 
     def first(self, length: int) -> Messages:
         """The first `length` of them, at no cost."""
         return Messages._moment(self._log, min(length, self._length))
 
     def since(self, index: int) -> list[Message]:
-        """The messages from `index` on."""
-        return read_only_list(self._log[index : self._length])
+        """The messages from `index` on, in a list of the caller's own."""
+        return self._log[index : self._length]
 
     def with_next(self, message: Message) -> Messages:
         """The moment after this one, with one more message."""

@@ -14,26 +14,17 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable
 
 
-class Awaited:
-    """Something that is awaited on a loop; `done` is set at its end."""
+class Awaited(Done):
+    """Something that is awaited on a loop."""
 
     def __init__(self, awaitable: Awaitable[Any]) -> None:
-        self.done = Done()
-        self.settled = False
+        super().__init__()
         self._awaitable = awaitable
         self._task: asyncio.Task[None] | None = None
-        self._value: Any = None
-        self._error: BaseException | None = None
-
-    def result(self) -> Any:
-        """The value, once it is settled; what was raised is raised here."""
-        if self._error is not None:
-            raise self._error
-        return self._value
 
     def begin(self, loop: asyncio.AbstractEventLoop) -> None:
         """Begin. This runs on the loop."""
-        self._task = loop.create_task(self._run())
+        self._task = loop.create_task(self.to_end())
         self._task.add_done_callback(self._ended)
 
     def cancel(self) -> None:
@@ -41,20 +32,12 @@ class Awaited:
         if self._task is not None:
             self._task.cancel()
 
-    def settle(self, value: Any, error: BaseException | None) -> None:
-        """Keep the end; only the first one counts."""
-        if not self.settled:
-            self._value, self._error, self.settled = value, error, True
-            self.done.set()
-
-    async def _run(self) -> None:
-        # A SystemExit or a KeyboardInterrupt that a task lets through ends its loop.
+    async def to_end(self) -> None:
+        """Await it. A SystemExit or a KeyboardInterrupt that a task lets through would end its loop."""
         try:
-            value = await self._awaitable
+            self.settle(await self._awaitable)
         except BaseException as error:
             self.settle(None, error)
-        else:
-            self.settle(value, None)
 
     def _ended(self, _task: object) -> None:
         if not self.settled:  # cancelled before it had begun
@@ -71,10 +54,8 @@ class CallLoop:
 
     >>> loop = CallLoop()
     >>> awaited = loop.start(asyncio.sleep(0, "slept"))
-    >>> awaited.done.wait()
-    >>> awaited.result()
-    'slept'
-    >>> loop.close()
+    >>> awaited.wait(), awaited.result(), loop.close()
+    (None, 'slept', None)
     """
 
     def __init__(self, callers: asyncio.AbstractEventLoop | None = None) -> None:
@@ -102,10 +83,10 @@ class CallLoop:
         """Cancel what is awaited; whether it ended within so many seconds. Finds a loop that is blocked."""
         heard = Done()
         self._soon(awaited.cancel)
-        self._soon(heard.set)
+        self._soon(heard.settle)
         if seconds:
-            awaited.done.wait(seconds)
-            self.is_blocked = not awaited.settled and not heard.is_set
+            awaited.wait(seconds)
+            self.is_blocked = not awaited.settled and not heard.settled
         return awaited.settled
 
     def close(self) -> None:
@@ -148,14 +129,10 @@ class CallLoop:
 
 
 def await_here(awaitable: Awaitable[Any]) -> Any:
-    """Await in this thread, with a loop of its own. Raises RuntimeError if a loop runs in this thread.
-
-    >>> await_here(asyncio.sleep(0, "slept"))
-    'slept'
-    """
+    """Await in this thread, with a loop of its own. Raises RuntimeError if a loop runs in this thread."""
     awaited, loop = Awaited(awaitable), asyncio.new_event_loop()
     try:
-        loop.run_until_complete(awaited._run())
+        loop.run_until_complete(awaited.to_end())
     finally:
         loop.close()
     return awaited.result()

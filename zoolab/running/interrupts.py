@@ -95,21 +95,13 @@ class Hold:
 
 
 def is_held() -> bool:
-    """Whether this thread's interrupts are held back already.
-
-    >>> is_held()
-    False
-    """
+    """Whether this thread's interrupts are held back already."""
     hold = Hold.innermost
     return hold is not None and not hold.is_open and hold.thread == threading.get_ident()
 
 
 def interruptible(call: Callable[..., _T], *given: Any) -> _T:
-    """Call a function; only here can an interrupt, also one that came before, raise `KeyboardInterrupt`.
-
-    >>> interruptible(lambda: 42)
-    42
-    """
+    """Call a function; only here can an interrupt, also one that came before, raise `KeyboardInterrupt`."""
     hold = Hold.innermost
     if hold is None or hold.thread != threading.get_ident():
         bridge = BRIDGE.get()
@@ -128,44 +120,48 @@ def interruptible(call: Callable[..., _T], *given: Any) -> _T:
         hold.is_open = was
 
 
-def look() -> None:
-    """Raise `KeyboardInterrupt` if an interrupt came while it was held back.
-
-    >>> look()
-    """
-    interruptible(_nothing)
-
-
-def _nothing() -> None:
-    pass
-
-
 class Done:
-    """Something that happens once, and that a thread can wait for.
+    """Something that happens once, with a value or an error, and that a thread can wait for.
 
     A bare lock, since the primitives of `threading` can stay locked for ever when Ctrl-C comes inside them.
 
     >>> done = Done()
     >>> done.wait(0.01)
-    >>> done.set()
-    >>> done.wait()
+    >>> done.settle("slept")
+    >>> done.wait(), done.result()
+    (None, 'slept')
     """
-
-    __slots__ = ("_lock",)
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._lock.acquire()
+        self._value: Any = None
+        self._error: BaseException | None = None
+        self.settled = False
 
-    def set(self) -> None:
+    def settle(self, value: Any = None, error: BaseException | None = None) -> None:
+        """It has happened; only the first time counts."""
+        if not self.settled:
+            self._value, self._error, self.settled = value, error, True
+            self.wake()
+
+    def result(self) -> Any:
+        """The value, once it is settled; what was raised is raised here."""
+        if self._error is not None:
+            raise self._error
+        return self._value
+
+    def run(self, call: Callable[[], Any]) -> None:
+        """Settle with what a call returns or raises."""
+        try:
+            self.settle(call())
+        except BaseException as error:
+            self.settle(None, error)
+
+    def wake(self) -> None:
         """Let the one who waits go on."""
-        with suppress(RuntimeError):  # it happened before
+        with suppress(RuntimeError):  # nobody waits any more
             self._lock.release()
-
-    @property
-    def is_set(self) -> bool:
-        """Whether it has happened, and nobody has waited for it."""
-        return not self._lock.locked()
 
     def wait(self, timeout: float | None = None) -> None:
         """Wait until it has happened, at most so many seconds. An interrupt ends the waiting.
@@ -202,7 +198,7 @@ class Bridge:
         """Interrupt the walk, as Ctrl-C does."""
         self.interrupted = True
         for done in list(self.waiting):
-            done.set()
+            done.wake()
 
     def check(self) -> None:
         """Raise `KeyboardInterrupt` if the walk is interrupted."""

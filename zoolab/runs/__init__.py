@@ -5,20 +5,18 @@ The record itself is `zoolab.trace`; each view is made in a module of its own, w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Never, Unpack
 
 from zoolab.errors import InvalidInput
-from zoolab.files import write_whole
 from zoolab.jsontext import excerpt
 from zoolab.loop import Tools, walk
-from zoolab.loop.options import WalkOptions, passes_on
+from zoolab.loop.options import WalkOptions, passes_on, refuse_unknown
 from zoolab.records import Message, Model, Record, Step
 from zoolab.tools import ToolRegistry
-from zoolab.trace.events import EventStream, as_read, events_of, line_of, read_into
-from zoolab.trace.log import TraceLog, cannot_write, drive
+from zoolab.trace.log import TraceLog, drive
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,9 +60,15 @@ class Trace(TraceLog):
         meta: Mapping[str, Any] | None = None,
         **unknown: Never,
     ) -> None:
-        _refuse("Trace", unknown, ("path", "run_id", "meta"))
+        given: Mapping[str, Any] = unknown
+        for name, value in given.items():
+            advice = f"write meta={{{name!r}: {excerpt(value, 40)}}}"
+            refuse_unknown("Trace", [name], ("path", "run_id", "meta"), advice)
         super().__init__(run_id=run_id, meta=meta)
         if path is not None:
+            from zoolab.trace.events import EventStream
+            from zoolab.trace.log import cannot_write
+
             try:
                 self._stream = EventStream(self, Path(path))
             except InvalidInput:
@@ -80,7 +84,6 @@ class Trace(TraceLog):
         *,
         path: str | Path | None = None,
         meta: Mapping[str, Any] | None = None,
-        **unknown: Never,
     ) -> Trace:
         """Run a walk to its end and return its trace.
 
@@ -93,12 +96,7 @@ class Trace(TraceLog):
         Raises:
             ZoolabError: What ended the walk; its `trace` is the trace so far.
             InvalidInput: `path` or `meta` is given together with `into`.
-
-        >>> from zoolab import Scripted, walk
-        >>> Trace.record(walk("Hi", [], Scripted(["Hello"]))).outcome
-        'answer'
         """
-        _refuse("Trace.record", unknown, ("into", "path", "meta"))
         if into is not None and (path is not None or meta is not None):
             given = "path" if path is not None else "meta"
             raise InvalidInput(f"both into= and {given}= are given", advice=f"use Trace({given}=...) instead")
@@ -107,13 +105,10 @@ class Trace(TraceLog):
         return trace
 
     def save(self, path: str | Path) -> Path:
-        """Write the trace to a JSONL file, one event a line; returns its path.
+        """Write the trace to a JSONL file, one event a line; returns its path."""
+        from zoolab.files import write_whole
+        from zoolab.trace.events import events_of, line_of
 
-        >>> import tempfile
-        >>> path = Trace().save(Path(tempfile.mkdtemp()) / "trace.jsonl")
-        >>> len(path.read_text().splitlines())
-        2
-        """
         target = Path(path)
         write_whole(target, map(line_of, events_of(self)))
         return target
@@ -125,12 +120,9 @@ class Trace(TraceLog):
         Raises:
             InvalidInput: There is no such file.
             InvalidTrace: It is no trace; the message names the line.
-
-        >>> import tempfile
-        >>> trace = Trace()
-        >>> Trace.load(trace.save(Path(tempfile.mkdtemp()) / "trace.jsonl")) == trace
-        True
         """
+        from zoolab.trace.events import read_into
+
         trace = cls()
         read_into(trace, Path(path))
         return trace
@@ -174,6 +166,8 @@ class Trace(TraceLog):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TraceLog):
             return NotImplemented
+        from zoolab.trace.events import as_read, events_of
+
         nothing: dict[str, Any] = {}
         pairs = zip_longest(events_of(self), events_of(other), fillvalue=nothing)
         return all(as_read(ours) == as_read(theirs) for ours, theirs in pairs)
@@ -182,16 +176,7 @@ class Trace(TraceLog):
 
     @property
     def display(self) -> list[str]:
-        """One line for people about each result; `messages[]`, and so the model, never holds them.
-
-        >>> from zoolab import Scripted, run, tool
-        >>> @tool
-        ... def add(a: int, b: int) -> int:
-        ...     "Add two integers."
-        ...     return a + b
-        >>> run("42 + 58?", [add], Scripted([[("add", {"a": 42, "b": 58})], "100"])).display
-        ['[add] ok in ... ms: 100']
-        """
+        """One line for people about each result; `messages[]`, and so the model, never holds them."""
         from zoolab.show.text import display_lines
 
         return display_lines(self)
@@ -201,10 +186,6 @@ class Trace(TraceLog):
 
         no_tool_call (though one was needed), wrong_tool, broken_arguments, unknown_tool, poor_description.
         With `expected_tool` in the trace's meta a wrong choice is evidence, too.
-
-        >>> from zoolab import Scripted, Trace, walk
-        >>> Trace.record(walk("Hi", [], Scripted(["Hello"]))).diagnose()
-        []
         """
         from zoolab.trace.diagnosis import diagnose
 
@@ -215,10 +196,6 @@ class Trace(TraceLog):
 
         Columns: run_id case_id variant model seed turn seq step slot call_id attempt tool expected_tool
         status error_code error_type outcome fault t_start (s) duration_ms n_messages tokens_in tokens_out.
-
-        >>> from zoolab import Scripted, Trace, walk
-        >>> Trace.record(walk("Hi", [], Scripted(["Hello"]))).to_frame()["step"].tolist()
-        ['define', 'request', 'tool_call']
         """
         from zoolab.trace.frame import to_frame
 
@@ -228,11 +205,8 @@ class Trace(TraceLog):
         """The story of the run as one self-contained page without scripts; written to `path`, if given.
 
         `interactive` makes it a page to step through: one script, its own, and no connection to anything.
-
-        >>> from zoolab import Scripted, Trace, walk
-        >>> "<script" in Trace.record(walk("<script>", [], Scripted(["Hello"]))).to_html()
-        False
         """
+        from zoolab.files import write_whole
         from zoolab.show.inspector.static_page import render_interactive_page
         from zoolab.show.page import render_page
 
@@ -249,12 +223,7 @@ class Trace(TraceLog):
         tools: Any = None,
         replay: Model | None = None,
     ) -> Inspector:
-        """Step through the run in a notebook; the arguments are those of `zoolab.inspect`.
-
-        >>> from zoolab import Scripted, run
-        >>> run("Hi", [], Scripted(["Hello"])).inspect().step
-        0
-        """
+        """Step through the run in a notebook; the arguments are those of `zoolab.inspect`."""
         return inspect(self, other, model=model, tools=tools, replay=replay)
 
     def to_otel(self, provider: TracerProvider | None = None, *, content: bool = False) -> list[ReadableSpan]:
@@ -273,24 +242,13 @@ class Trace(TraceLog):
 
         Raises:
             InvalidInput: The OpenTelemetry SDK is not installed, or `provider` is no provider.
-
-        >>> from zoolab import Scripted, Trace, run
-        >>> for span in run("Hi", [], Scripted(["Hello"]), meta={"agent": "greeter"}).to_otel():
-        ...     print(span.name)
-        invoke_agent greeter
-        chat scripted
         """
         from zoolab.show.otel import to_otel
 
         return to_otel(self, provider, content=content)
 
     def to_markdown(self) -> str:
-        """The protocol of the run: each request and reply in JSON, and `messages[]` before and after.
-
-        >>> from zoolab import Scripted, Trace, walk
-        >>> "### Request" in Trace.record(walk("Hi", [], Scripted(["Hello"]))).to_markdown()
-        True
-        """
+        """The protocol of the run: each request and reply in JSON, and `messages[]` before and after."""
         from zoolab.show.text import to_markdown
 
         return to_markdown(self)
@@ -300,11 +258,6 @@ class Trace(TraceLog):
 
         Raises:
             InvalidInput: There is no such turn.
-
-        >>> from zoolab import Scripted, Trace, walk
-        >>> wires = Trace.record(walk("Hi", [], Scripted(["Hello"]))).show_wires()
-        >>> wires.bodies["gemini"].body
-        {'contents': [{'role': 'user', 'parts': [{'text': 'Hi'}]}]}
         """
         from zoolab.show.wires import show_wires
 
@@ -314,14 +267,6 @@ class Trace(TraceLog):
         from zoolab.show.page import render_fragment
 
         return render_fragment(self)
-
-    def _repr_mimebundle_(
-        self, include: Container[str] | None = None, exclude: Container[str] | None = None
-    ) -> dict[str, str]:
-        """The story and one line of text, for a notebook to choose from."""
-        makers = {"text/html": self._repr_html_, "text/plain": self.__repr__}
-        wanted = (kind for kind in makers if include is None or kind in include)
-        return {kind: makers[kind]() for kind in wanted if exclude is None or kind not in exclude}
 
 
 class RunOptions(WalkOptions, total=False):
@@ -424,13 +369,3 @@ def read_conversation(
     from zoolab.trace.conversation import conversation_steps
 
     return Trace.record(conversation_steps(messages, tools), meta=meta)
-
-
-def _refuse(function: str, unknown: Mapping[str, Any], known: Sequence[str]) -> None:
-    """Raise a `TypeError` that names the argument that was meant."""
-    for name, value in unknown.items():
-        from difflib import get_close_matches  # for an error alone
-
-        meant = get_close_matches(name, known, 1)
-        advice = f"did you mean {meant[0]}=?" if meant else f"write meta={{{name!r}: {excerpt(value, 40)}}}"
-        raise TypeError(f"{function}() has no argument {name}=; {advice}")

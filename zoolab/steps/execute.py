@@ -7,7 +7,8 @@ side, with their timeouts, is in `zoolab.loop.runner`.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, TypeVar
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import ERROR_CODES, Recording, ToolTimeout, ZoolabError
 from zoolab.records import Failure, Fault, Outcome, ToolCall, Verdict
@@ -17,9 +18,14 @@ from zoolab.tools import ToolReturn
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_Kind = TypeVar("_Kind")
-
 MAX_MESSAGE = 2_000
+#: The codes of Python's own exceptions, the more special ones first.
+_CODES: dict[type[Exception], str] = {
+    FileNotFoundError: "resource_not_found",
+    PermissionError: "permission_denied",
+    TimeoutError: "timeout",
+    OSError: "io_error",
+}
 
 INTERRUPTED = Outcome(error=Failure("execution_failed", "interrupted before it had finished"))
 
@@ -29,14 +35,11 @@ class RunsOn(ToolTimeout):
 
 
 def outcome_of(call: Callable[..., Any], *given: Any) -> Outcome:
-    """Call a tool, and say what came: its value or its failure, how long it took, and what it printed.
-
-    >>> outcome_of(lambda: 1 / 0).error
-    Failure(code='execution_failed', message='ZeroDivisionError: division by zero', ...)
-    """
+    """Call a tool, and say what came: its value or its failure, how long it took, and what it printed."""
     started = time.time_ns() // 1_000_000
     began = time.perf_counter()
-    value, failure, trace, fault, runs_on = None, None, None, None, False
+    value: Any = None
+    failure, trace, fault, runs_on = None, None, None, False
     printed = Printed()
     try:
         value = call(*given)
@@ -44,37 +47,39 @@ def outcome_of(call: Callable[..., Any], *given: Any) -> Outcome:
         raise
     except BaseException as error:
         failure, runs_on = _failure(error), isinstance(error, RunsOn)
-        trace, fault = _mark(error, "trace", Recording), _mark(error, "fault", Fault)
+        with suppress(BaseException):  # what zoolab hung on the error; a tool's own may have any attributes
+            trace, fault = getattr(error, "trace", None), getattr(error, "fault", None)
     finally:
         text = printed.text()
     elapsed = (time.perf_counter() - began) * 1000
     if type(value) is ToolReturn:
         value, trace, fault = value.value, value.trace, value.fault
-    return Outcome(value, failure, elapsed, started, runs_on, trace, fault, text)
-
-
-def _mark(error: BaseException, name: str, kind: type[_Kind]) -> _Kind | None:
-    """What zoolab hung on an error; a tool may raise one with attributes of its own."""
-    try:
-        mark = getattr(error, name, None)
-        return mark if isinstance(mark, kind) else None
-    except BaseException:
-        return None
+    return Outcome(
+        value,
+        failure,
+        elapsed,
+        started,
+        runs_on,
+        trace if isinstance(trace, Recording) else None,
+        fault if isinstance(fault, Fault) else None,
+        text,
+    )
 
 
 def _failure(error: BaseException) -> Failure:
     name = "ToolTimeout" if isinstance(error, RunsOn) else type(error).__name__
-    if isinstance(error, ZoolabError):
-        return Failure(_own_code(error), _message(error), name)
-    return Failure(_code(error), said(error), name)
+    if not isinstance(error, ZoolabError):
+        code = next((code for kind, code in _CODES.items() if isinstance(error, kind)), "execution_failed")
+        return Failure(code, said(error), name)
+    # The code that the model reads: of the nearest class in the tree whose errors go back to it.
+    codes = [vars(kind).get("code") for kind in type(error).__mro__]
+    known = [code for code in codes if isinstance(code, str) and code in ERROR_CODES]
+    code = next((code for code in known if ERROR_CODES[code].returned), "execution_failed")
+    return Failure(code, _message(error), name)
 
 
 def said(error: BaseException) -> str:
-    """The class of an error and what it says, also if it cannot say anything.
-
-    >>> said(KeyError("id"))
-    "KeyError: 'id'"
-    """
+    """The class of an error and what it says, also if it cannot say anything."""
     name, text = type(error).__name__, _message(error)
     return f"{name}: {text}" if text else name
 
@@ -86,42 +91,14 @@ def _message(error: BaseException) -> str:
         return "an error that cannot be shown"
 
 
-def _own_code(error: ZoolabError) -> str:
-    """The code that the model reads: of the nearest class in the tree whose errors go back to it."""
-    codes = (vars(kind).get("code") for kind in type(error).__mro__)
-    known = (code for code in codes if isinstance(code, str) and code in ERROR_CODES)
-    return next((code for code in known if ERROR_CODES[code].returned), "execution_failed")
-
-
-def _code(error: BaseException) -> str:
-    known = (
-        (FileNotFoundError, "resource_not_found"),
-        (PermissionError, "permission_denied"),
-        (TimeoutError, "timeout"),
-        (OSError, "io_error"),
-    )
-    return next((code for kind, code in known if isinstance(error, kind)), "execution_failed")
-
-
 def refused(call: ToolCall, verdict: Verdict) -> Outcome:
-    """The outcome of a call that did not pass validation: what is wrong with it, for the model to read.
-
-    >>> from zoolab.records import Problem, ToolCall, Verdict
-    >>> problem = Problem("invalid_arguments", "/a", "integer", '"2"')
-    >>> refused(ToolCall(1, 0, "call_1", "add", ""), Verdict(False, None, (problem,))).error.message
-    'add: /a: expected integer, received "2"'
-    """
+    """The outcome of a call that did not pass validation: what is wrong with it, for the model to read."""
     problems = "; ".join(problem.message for problem in verdict.problems)
     return _not_run(verdict.error_code or "invalid_arguments", call, f": {problems}")
 
 
 def denied(call: ToolCall, reason: str) -> Outcome:
-    """The outcome of a call that had no permission.
-
-    >>> from zoolab.records import ToolCall
-    >>> denied(ToolCall(1, 0, "call_1", "rm", "{}"), "the policy denies rm").error.message
-    'rm did not run: the policy denies rm'
-    """
+    """The outcome of a call that had no permission."""
     return _not_run("permission_denied", call, f" did not run: {reason or 'it was denied'}")
 
 

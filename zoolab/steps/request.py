@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode, excerpt
-from zoolab.records import SYNONYMS, Message, Messages, Request, Withheld
+from zoolab.records import Message, Messages, Request, Withheld, advice_on
 from zoolab.tools import ToolRegistry
 
 if TYPE_CHECKING:
@@ -57,11 +57,7 @@ def opening_messages(
 
 
 def describe_in_text(tools: Iterable[Tool], tool_choice: str = "auto") -> str:
-    """The tools and the way to call them, as a part of a system prompt; empty without tools.
-
-    >>> describe_in_text([])
-    ''
-    """
+    """The tools and the way to call them, as a part of a system prompt; empty without tools."""
     lines = [f"- {tool.name}: {tool.description} Parameters: {encode(tool.parameters)}" for tool in tools]
     else_what = _ELSE.get(tool_choice, f"Begin with a call of {tool_choice}.")
     return TEXT_PROTOCOL.format(tools="\n".join(lines), else_what=else_what) if lines else ""
@@ -74,23 +70,14 @@ def make_request(
     first: bool,
     withheld: tuple[Withheld, ...] = (),
 ) -> Request:
-    """The next request. A forced tool choice holds for the first one alone, or no walk would end.
-
-    >>> make_request(Messages([]), (), "required", first=False).tool_choice
-    'auto'
-    """
+    """The next request. A forced tool choice holds for the first one alone, or no walk would end."""
     forced = tool_choice not in ("auto", "none")
     choice = "auto" if forced and not first else tool_choice
     return Request(messages, tools, choice, withheld=withheld)
 
 
 def deny_names(deny: object, tools: ToolRegistry) -> frozenset[str]:
-    """The names of tools that are forbidden; a name that is none would forbid nothing, and is refused.
-
-    >>> deny_names(["rm"], ToolRegistry())
-    Traceback (most recent call last):
-    zoolab.errors.InvalidInput: deny holds "rm"; expected no tools at all
-    """
+    """The names of tools that are forbidden; a name that no tool has would forbid nothing, and is refused."""
     if deny is None:
         return frozenset()
     if isinstance(deny, str) or not isinstance(deny, Collection):
@@ -98,21 +85,15 @@ def deny_names(deny: object, tools: ToolRegistry) -> frozenset[str]:
     names: list[Any] = [getattr(item, "name", item) for item in deny]
     for name in names:
         if name not in tools.names():
-            raise InvalidInput(f"deny holds {excerpt(name)}", expected=tools.names_as_text())
+            raise InvalidInput(f"deny lists the unknown tool {excerpt(name)}", expected=tools.names_as_text())
     return frozenset(names)
 
 
 def check_tool_choice(tool_choice: object, tools: ToolRegistry) -> None:
-    """Refuse a choice that no request could carry.
-
-    >>> check_tool_choice("add", ToolRegistry())
-    Traceback (most recent call last):
-    zoolab.errors.InvalidInput: tool_choice='add'; expected auto, required, none or no tools at all
-    """
+    """Refuse a choice that no request could carry."""
     if not isinstance(tool_choice, str):
         raise InvalidInput(f"tool_choice is {excerpt(tool_choice)}", expected="a tool's name, as a text")
     known = tool_choice in ("auto", "none") or (tool_choice == "required" and len(tools) > 0)
     if not known and tool_choice not in tools:
         expected = f"auto, required, none or {tools.names_as_text()}"
-        advice = f'say "{SYNONYMS[tool_choice]}"' if tool_choice in SYNONYMS else ""
-        raise InvalidInput(f"tool_choice={tool_choice!r}", expected=expected, advice=advice)
+        raise InvalidInput(f"tool_choice={tool_choice!r}", expected=expected, advice=advice_on(tool_choice))

@@ -10,7 +10,8 @@ from typing import Any, Literal
 
 from zoolab.errors import ERROR_CODES
 from zoolab.jsontext import encode
-from zoolab.jsontext.values import MAX_BITS, NotJSON, to_json_value
+from zoolab.jsontext.readonly import MAX_BITS
+from zoolab.jsontext.values import NotJSON, to_json_value
 from zoolab.records import Failure, Outcome, Result
 from zoolab.records.limits import RESULT_BYTES
 

@@ -18,8 +18,6 @@ from zoolab.tools import ToolRegistry
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from zoolab.textcalls import TextCall
-
 
 class CallIds:
     """Gives every call of a conversation an id of its own.
@@ -41,22 +39,16 @@ class CallIds:
         if isinstance(wanted, str) and wanted and wanted not in self._taken:
             self._taken.add(wanted)
             return wanted
-        while (made := self._next()) in self._taken:
-            pass
+        made = ""
+        while not made or made in self._taken:
+            self._made += 1
+            made = f"call_{self._made}"
         self._taken.add(made)
         return made
 
-    def _next(self) -> str:
-        self._made += 1
-        return f"call_{self._made}"
-
 
 def without_empty_calls(message: Message) -> Message:
-    """Endpoints send `"tool_calls": []`, and refuse it when it comes back.
-
-    >>> without_empty_calls({"role": "assistant", "content": "Hi", "tool_calls": []})
-    {'role': 'assistant', 'content': 'Hi'}
-    """
+    """Endpoints send `"tool_calls": []`, and refuse it when it comes back."""
     if "tool_calls" not in message:
         return message
     return {key: value for key, value in message.items() if key != "tool_calls"}
@@ -111,10 +103,6 @@ def message_with_calls(message: Message, calls: list[ToolCall]) -> Message:
     """The assistant message as it goes into `messages[]`: as it came, if it can be sent so, else mended.
 
     Only ids, types and the form of arguments are mended; names and argument texts are never touched.
-
-    >>> call = ToolCall(1, 0, "call_1", "add", "{}")
-    >>> message_with_calls({"role": "assistant", "content": None}, [call])["tool_calls"][0]["id"]
-    'call_1'
     """
     native: list[dict[str, Any]] = message.get("tool_calls") or []
     if native and "content" in message and all(map(_came_so, calls, native)):
@@ -131,11 +119,6 @@ def message_as_native(message: Message, calls: list[ToolCall], names: Collection
     first call, since Qwen's template writes both, and the model would read its call twice. The reply
     keeps the whole text. Arguments that are not JSON go as a JSON string, because llama.cpp answers 500
     to a message with others.
-
-    >>> said = 'Sure. {"name": "add", "arguments": {"a": 1}}'
-    >>> call = ToolCall(1, 0, "call_1", "add", '{"a": 1}', "text")
-    >>> message_as_native({"role": "assistant", "content": said}, [call], ["add"])["content"]
-    'Sure.'
     """
     if message.get("tool_calls"):
         return message_with_calls(message, calls)
@@ -178,25 +161,13 @@ def _on_the_wire(call: ToolCall, came: dict[str, Any]) -> dict[str, Any]:
 def _native_call(call: Any, turn: int, slot: int, ids: CallIds) -> ToolCall:
     if not isinstance(call, dict) or not isinstance(call.get("function"), dict):
         raise ModelError(f"a tool call is {excerpt(call)}", expected="an object with a function")
-    function = call["function"]
-    name = function.get("name")
-    original = call.get("id")
-    own = ids.take(original)
-    return ToolCall(
-        turn,
-        slot,
-        own,
-        name if isinstance(name, str) else "",
-        _raw_arguments(function.get("arguments")),
-        "native",
-        None if own == original else (original if isinstance(original, str) else ""),
-    )
-
-
-def _raw_arguments(arguments: Any) -> str:
-    if isinstance(arguments, str):
-        return arguments
-    return "" if arguments is None else encode(arguments)
+    name, arguments = call["function"].get("name"), call["function"].get("arguments")
+    if not isinstance(arguments, str):
+        arguments = "" if arguments is None else encode(arguments)
+    given = call.get("id")
+    own = ids.take(given)
+    original = None if own == given else given if isinstance(given, str) else ""
+    return ToolCall(turn, slot, own, name if isinstance(name, str) else "", arguments, "native", original)
 
 
 def _calls_in_text(
@@ -213,10 +184,9 @@ def _calls_in_text(
         tools = {tool.name: tool.parameters for tool in tools}
     calls = find_calls(text, tools or {}, names)
     calls = in_cut_text(text, calls) if cut else calls
-    return [_text_call(found, turn, slot, ids) for slot, found in enumerate(calls)]
-
-
-def _text_call(found: TextCall, turn: int, slot: int, ids: CallIds) -> ToolCall:
-    own = ids.take(found.wanted)
-    original = None if own == found.wanted else found.wanted
-    return ToolCall(turn, slot, own, found.name, found.arguments, "text", original)
+    made = []
+    for slot, found in enumerate(calls):
+        own = ids.take(found.wanted)
+        original = None if own == found.wanted else found.wanted
+        made.append(ToolCall(turn, slot, own, found.name, found.arguments, "text", original))
+    return made

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from zoolab.errors import InvalidArguments, InvalidInput, Problem
 from zoolab.jsontext import NotStrictJSON, excerpt, parse_json
+from zoolab.jsontext.readonly import read_only
 from zoolab.records import Repair, ToolCall, Verdict
 from zoolab.running.interrupts import interruptible
 from zoolab.schema.checker import Validator
@@ -54,48 +55,44 @@ def check_call(
         InvalidSchema: The validator refuses the schema; see `zoolab.schema.quick`.
         InvalidInput: It is not installed; or what is to be judged is no call with arguments as text.
 
-    >>> from zoolab.tools import ToolRegistry
-    >>> from zoolab.tools import Tool
+    >>> from zoolab.tools import Tool, ToolRegistry
     >>> tools = ToolRegistry([Tool.build("add", "Add.").param("a", "integer").call(lambda a: a)])
     >>> check_call(ToolCall(1, 0, "call_1", "add", '{"a": "2"}'), tools).problems[0].message
     '/a: expected integer, received "2"'
     """
-    if not isinstance(call, ToolCall) or not isinstance(call.arguments, str):
-        raise _no_call(call)
+    if not isinstance(call, ToolCall):
+        advice = "read_calls(message) finds those of a message"
+        raise InvalidInput(f"{excerpt(call)} is not a ToolCall", expected="a ToolCall", advice=advice)
+    if not isinstance(call.arguments, str):
+        raise InvalidInput(
+            f"the arguments of a call are a {type(call.arguments).__name__}",
+            expected="the text that the model wrote",
+            advice="use json.dumps(arguments)",
+        )
     tool = registry.get(call.name)
     if tool is None:
-        return _refused("unknown_tool", registry.names_as_text(), excerpt(call.name))
+        return refusal("unknown_tool", registry.names_as_text(), excerpt(call.name))
     if call.name in deny or registry.denies(call.name):
-        return _refused("permission_denied", "a tool that may be used here", excerpt(call.name))
+        return refusal("permission_denied", "a tool that may be used here", excerpt(call.name))
     return check_arguments(call.arguments, tool, validator)
 
 
 def check_arguments(raw: str, tool: Tool, validator: Validator = "jsonschema") -> Verdict:
-    """Judge raw arguments against a tool's schema. Blank text stands for no arguments.
-
-    >>> from zoolab.tools import Tool
-    >>> now = Tool("now", "The time.", {"type": "object"})
-    >>> check_arguments(" ", now).arguments, check_arguments("[]", now).error_code
-    ({}, 'invalid_json')
-    """
+    """Judge raw arguments against a tool's schema. Blank text stands for no arguments."""
     try:
         arguments = parse_arguments(raw)
     except NotStrictJSON as error:
-        return Verdict(False, None, (Problem("invalid_json", "", error.expected, error.received),))
+        return refusal("invalid_json", error.expected, error.received)
     if not isinstance(arguments, dict):
-        return _refused("invalid_json", "one JSON object", excerpt(arguments))
+        return refusal("invalid_json", "one JSON object", excerpt(arguments))
     problems = tool.checker.problems(arguments, validator)
-    if problems or tool.bind is None:
-        return Verdict(False, None, problems) if problems else Verdict(True, arguments)
-    return _bound(tool, arguments)
+    if problems:
+        return Verdict(False, None, problems)
+    return Verdict(True, arguments) if tool.bind is None else _bound(tool, read_only(arguments))
 
 
 def parse_arguments(raw: str) -> Any:
-    """What raw arguments say; blank text stands for no arguments. Raises `NotStrictJSON`.
-
-    >>> parse_arguments('{"a": 1}'), parse_arguments(" ")
-    ({'a': 1}, {})
-    """
+    """What raw arguments say; blank text stands for no arguments. Raises `NotStrictJSON`."""
     return parse_json(raw) if raw.strip() else {}
 
 
@@ -113,10 +110,6 @@ def check_with_repair(
     A reply that was cut off by length is never shown to the repair: what is missing is the model's
     intent. The verdict says so in `repair.remaining`. A repair that raises, or returns no text, is a
     repair that was refused.
-
-    >>> from zoolab.tools import ToolRegistry
-    >>> check_with_repair(ToolCall(1, 0, "call_1", "add", ""), ToolRegistry(), None).error_code
-    'unknown_tool'
     """
     verdict = check_call(call, registry, deny=deny, validator=validator)
     if repair is None or verdict.error_code not in ("invalid_json", "invalid_arguments"):
@@ -146,17 +139,8 @@ def _proposed(repair: Repairer, raw: str, schema: dict[str, Any]) -> tuple[str |
     return None, (Problem("invalid_arguments", "", "a repair as text, or None", received),)
 
 
-def _no_call(given: object) -> InvalidInput:
-    if isinstance(given, ToolCall):
-        what = f"the arguments of a call are a {type(given.arguments).__name__}"
-        return InvalidInput(
-            what, expected="the text that the model wrote", advice="use json.dumps(arguments)"
-        )
-    what = f"{excerpt(given)} is not a ToolCall"
-    return InvalidInput(what, expected="a ToolCall", advice="read_calls(message) finds those of a message")
-
-
-def _refused(code: str, expected: str, received: str) -> Verdict:
+def refusal(code: str, expected: str, received: str) -> Verdict:
+    """The verdict on a call with one problem."""
     return Verdict(False, None, (Problem(code, "", expected, received),))
 
 
@@ -165,10 +149,8 @@ def _bound(tool: Tool, arguments: dict[str, Any]) -> Verdict:
     try:
         return Verdict(True, arguments, bound=Bound(tool, arguments))
     except InvalidArguments as error:
-        found = getattr(error, "problems", ())
-        problems = found or (Problem("invalid_arguments", "", error.expected or "other values", error.what),)
+        if found := getattr(error, "problems", ()):
+            return Verdict(False, None, found)
+        return refusal("invalid_arguments", error.expected or "other values", error.what)
     except Exception as error:
-        problems = (
-            Problem("invalid_arguments", "", "other values", excerpt(f"{type(error).__name__}: {error}")),
-        )
-    return Verdict(False, None, problems)
+        return refusal("invalid_arguments", "other values", excerpt(f"{type(error).__name__}: {error}"))

@@ -10,7 +10,6 @@ from typing import Any, TypeVar, cast
 from zoolab.errors import InvalidTrace
 from zoolab.jsontext import encode, excerpt
 from zoolab.jsontext.values import NotJSON, to_json_value
-from zoolab.loop.replies import well_formed
 from zoolab.records import (
     Decision,
     Failure,
@@ -76,8 +75,6 @@ def encode_record(record: Record) -> dict[str, Any]:
 
 def encode_plain(record: Any, *without: str) -> dict[str, Any]:
     """The fields of a call, a reply, a fault and the like, but for those named in `without`."""
-    if isinstance(record, Reply):
-        record = well_formed(record)
     return {f.name: _nested(getattr(record, f.name)) for f in fields(record) if f.name not in without}
 
 
