@@ -394,6 +394,7 @@ import json, os, sys
 from pathlib import Path
 from zoolab import Scripted, Trace, run, tool
 from zoolab.policy.permissions import PolicyFile
+import zoolab.trace.events  # the children would import it until the parent has read a trace
 
 @tool
 def add(a: int, b: int) -> int:

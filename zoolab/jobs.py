@@ -16,7 +16,6 @@ import os
 import signal
 import sys
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import (
@@ -32,8 +31,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import chain, islice
-from types import FrameType
-from typing import Any, Generic, NoReturn, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
@@ -61,19 +59,16 @@ class Workers:
             makes one. A process pool that breaks is replaced by another like it.
         count: How many threads or processes to start; by default one process for each processor.
         preload: Modules that processes import before they are started, where the system can fork.
-        grace: Seconds that a process has to clean up when it is told to end: it gets a `SystemExit`.
 
     >>> with Workers("threads", 2) as workers:
     ...     workers.submit(max, 3, 7).result()
     7
     """
 
-    def __init__(
-        self, given: Any = None, count: int | None = None, *, preload: Sequence[str] = (), grace: float = 0.0
-    ) -> None:
+    def __init__(self, given: Any = None, count: int | None = None, *, preload: Sequence[str] = ()) -> None:
         if count is not None and count < 1:
             raise InvalidInput(f"the number of workers is {count}", expected="at least 1")
-        self._make, self._own = _maker(given, count, preload, grace)
+        self._make, self._own = _maker(given, count, preload)
         self._executor: Executor = self._make()
 
     def __enter__(self) -> Workers:
@@ -337,14 +332,12 @@ def _processors() -> int:
     return allowed or 1
 
 
-def _maker(
-    given: Any, count: int | None, preload: Sequence[str], grace: float
-) -> tuple[Callable[[], Executor], bool]:
+def _maker(given: Any, count: int | None, preload: Sequence[str]) -> tuple[Callable[[], Executor], bool]:
     """What makes the executor, and whether it is ours to shut down."""
     if given is None or given == "threads":
         return partial(ThreadPoolExecutor, count, "zoolab"), True
     if given == "processes":
-        return partial(_processes, min(count or _processors(), _MOST_PROCESSES), preload, grace), True
+        return partial(_processes, min(count or _processors(), _MOST_PROCESSES), preload), True
     if isinstance(given, ProcessPoolExecutor):
         pools = chain([given], _others_like(given))
         return lambda: next(pools), False
@@ -365,26 +358,15 @@ def _others_like(given: ProcessPoolExecutor) -> Iterator[Executor]:
         yield ProcessPoolExecutor(workers, context, initializer, arguments or ())
 
 
-def _processes(count: int, preload: Sequence[str], grace: float) -> Executor:
+def _processes(count: int, preload: Sequence[str]) -> Executor:
     forks = bool(preload) and "forkserver" in multiprocessing.get_all_start_methods()
     context = multiprocessing.get_context("forkserver" if forks else "spawn")
     if forks:
         context.set_forkserver_preload(list(preload))
-    return ProcessPoolExecutor(count, context, _begin_process, (grace,))
+    return ProcessPoolExecutor(count, context, _begin_process)
 
 
-def _begin_process(grace: float) -> None:
+def _begin_process() -> None:
     if sys.platform != "win32":
         os.setsid()  # a Ctrl-C is for the parent alone
-    if grace:
-        signal.signal(signal.SIGTERM, partial(_end_process, grace))
     end_with_parent()
-
-
-def _end_process(grace: float, _signal: int, _frame: FrameType | None) -> NoReturn:
-    def end() -> None:
-        time.sleep(grace)
-        os._exit(1)
-
-    threading.Thread(target=end, daemon=True).start()
-    raise SystemExit(1)

@@ -18,6 +18,7 @@ from zoolab.files import append_text, locked, write_whole
 from zoolab.grading.judge import CaseGrade, Grade
 from zoolab.grading.labs import Lab
 from zoolab.jsontext import digest, encode_line
+from zoolab.running.interrupts import Hold
 
 FORMAT = 1
 
@@ -134,10 +135,11 @@ class Store:
     def save(self, kept: Kept) -> None:
         """Keep a grade, and write down in the journal that it was given."""
         found = kept.to_dict()
-        write_whole(self._result(kept.name), [encode_line({**found, "printed": kept.grade.printed})])
         line = {key: found[key] for key in ("name", "points", "out_of", "version", "seed", "content")}
         at = datetime.now(UTC).isoformat(timespec="seconds")
-        append_text(self.folder / "journal.jsonl", encode_line({"at": at, **line}) + "\n")
+        with Hold():  # Ctrl-C comes before both, or after
+            write_whole(self._result(kept.name), [encode_line({**found, "printed": kept.grade.printed})])
+            append_text(self.folder / "journal.jsonl", encode_line({"at": at, **line}) + "\n")
 
     def all(self) -> Iterator[Kept]:
         """Everything that is kept, one by one."""
