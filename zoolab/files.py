@@ -1,4 +1,4 @@
-"""Files that matter: written whole or not at all, by one process at a time."""
+"""Safe writing of files: a file is written completely or not at all, by one process at a time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def write_whole(path: Path, parts: Iterable[str], mode: int = 0o666) -> None:
     zoolab.errors.InvalidInput: cannot write no-such-folder/page.html: ...
     """
     if path.is_dir():
-        raise InvalidInput(f"cannot write {path}: it is a directory", advice="name a file in it")
+        raise InvalidInput(f"cannot write {path}: it is a directory", advice="give the path of a file")
     draft = path.with_name(f".{path.name}.{os.urandom(6).hex()}")
     try:
         with open(
@@ -70,7 +70,8 @@ def append_text(path: Path, text: str, mode: int = 0o666) -> None:
             ) from None
     if missing:
         raise InvalidInput(
-            f"cannot write {path}: only a part of a line was written", advice="make room on the disk"
+            f"cannot write {path}: the disk is full, and only a part of a line was written",
+            advice="make room on the disk",
         )
 
 

@@ -119,7 +119,7 @@ class Workers:
             self._executor.submit(os.getpid).result()
         except BrokenExecutor:
             raise InvalidInput(
-                "the worker processes end before they do any work",
+                "the worker processes ended before they did any work",
                 advice='in a script, make this call under if __name__ == "__main__":',
             ) from None
 

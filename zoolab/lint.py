@@ -1,4 +1,4 @@
-"""What a model will stumble over in a tool's description and schema."""
+"""Finds problems in a tool's description and schema that mislead models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes secrets out of what goes to a file or a screen."""
+"""Removes secrets from text before it is written to a file or a screen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""About how many tokens messages and tools take, and what they cost. One estimate for everybody.
+"""An estimate of the tokens of messages and tools, and their cost.
 
 Each model counts in a way of its own, and endpoints count whole requests only. Here a token is four
 characters: of a message, those of its text and of its calls as JSON; of a tool, those of its schema.

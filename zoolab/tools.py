@@ -130,9 +130,11 @@ class Tool(Generic[P, R_co]):
     def __post_init__(self) -> None:
         named = f"tool {self.name!r}"
         if not isinstance(self.name, str) or not _TOOL_NAME.match(self.name):
-            raise InvalidToolSignature(f"{self.name!r} cannot name a tool", expected=_LETTERS)
+            raise InvalidToolSignature(f"{self.name!r} is not a valid name of a tool", expected=_LETTERS)
         if self.timeout is not None and not self.timeout > 0:
-            raise InvalidToolSignature(f"{named} has timeout {self.timeout!r}", expected="seconds > 0")
+            raise InvalidToolSignature(
+                f"{named} has timeout {self.timeout!r}", expected="a number of seconds above 0"
+            )
         if self.risk not in ("safe", "medium", "high"):
             raise InvalidToolSignature(f"{named} has risk {self.risk!r}", expected="safe, medium or high")
         check_schema_bounds(self.parameters)
@@ -140,7 +142,10 @@ class Tool(Generic[P, R_co]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
         if self.function is None:
-            raise InvalidInput(f"tool {self.name!r} has no function", advice="define it with one to call it")
+            raise InvalidInput(
+                f"tool {self.name!r} has no function",
+                advice="define the tool with a function before you call it",
+            )
         made: R_co = self.function(*args, **kwargs)
         return made
 
@@ -252,7 +257,10 @@ class ToolBuilder:
     def param_opt(self, name: str, type: str, description: str = "", **schema: Any) -> ToolBuilder:
         """Add an optional parameter; the function needs a default for it."""
         if name in self._properties:
-            raise InvalidToolSignature(f"{self._name}: two parameters {name!r}", expected="one of each name")
+            raise InvalidToolSignature(
+                f"{self._name}: two parameters are named {name!r}",
+                expected="a different name for each parameter",
+            )
         described = {"description": description} if description else {}
         self._properties[name] = {"type": type, **described, **schema}
         return self
@@ -296,7 +304,8 @@ class ToolBuilder:
                 signature.bind(**dict.fromkeys(given))
             except TypeError as error:
                 raise InvalidToolSignature(
-                    f"{self._name}: the function does not fit: {error}", expected=", ".join(self._properties)
+                    f"{self._name}: the function does not accept these parameters: {error}",
+                    expected=", ".join(self._properties),
                 ) from None
 
 
@@ -371,7 +380,7 @@ class ToolRegistry:
         if self._fixed:
             raise ReadOnlyRecord(
                 "no tool can be added to the registry of a walk",
-                advice="answer the define step with others: steps.answer([*step.record, tool])",
+                advice="answer the define step with another registry: steps.answer([*step.record, tool])",
             )
         if is_callable_tool(tool):
             tool = from_callable_tool(tool)

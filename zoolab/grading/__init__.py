@@ -1,4 +1,4 @@
-"""The grader of the labs: it judges what a submission asked for and did, never what it says of itself.
+"""The grader of the labs: it judges what a submission does, never what the submission reports.
 
 The cases run in the grader's process and hold the model and the tools. The submission runs in a process of
 its own, and both exchange JSON. `SECURITY.md` says what is trusted. See `labs/` and `zoolab grade --help`.

@@ -52,7 +52,7 @@ def built_files(name: str) -> dict[Path, str]:
     except OSError as error:
         raise InvalidInput(f"{source}: {error.strerror}", expected="the lab's master.py") from None
     except InvalidInput as error:
-        raise InvalidInput(f"{source}: {error}", advice="correct its marks") from None
+        raise InvalidInput(f"{source}: {error}", advice="correct its markers of solutions") from None
     return {path: rendered(text) for path, text in texts.items()}
 
 
@@ -101,7 +101,7 @@ def parts(master: str) -> Iterator[tuple[bool, list[str]]]:
             yield inside, lines
             inside, lines = False, []
     if inside:
-        raise InvalidInput("a solution has no end", expected=END)
+        raise InvalidInput("a solution block is not closed", expected=END)
     yield inside, lines
 
 

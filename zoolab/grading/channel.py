@@ -59,7 +59,7 @@ class Channel:
         try:
             self.socket.sendall(_LENGTH.pack(len(data)) + data)
         except TimeoutError as error:
-            raise Gone("does not read what it is sent") from error
+            raise Gone("stopped reading messages") from error
         except OSError as error:
             raise Closed from error
 
@@ -79,9 +79,9 @@ class Channel:
         try:
             message = parse_json(data.decode())
         except (NotStrictJSON, UnicodeDecodeError) as error:
-            raise Gone("sends what is not JSON") from error
+            raise Gone("sent text that is not JSON") from error
         if not isinstance(message, dict):
-            raise Gone("sends JSON that is not a message")
+            raise Gone("sent JSON that is not a message of the protocol")
         return message
 
     def ended(self) -> bool:

@@ -82,7 +82,7 @@ def grade_class(
     if not found.submissions:
         others = "; ".join(f"{name}: {why}" for name, why in found.skipped[:_NAMED])
         raise InvalidInput(
-            "there is no submission", expected="notebooks (.ipynb) or .py files", advice=others
+            "no submission was found", expected="notebooks (.ipynb) or .py files", advice=others
         )
     temporary = TemporaryDirectory(prefix="zoolab-grades-") if folder is None else None
     store = Store(Path(temporary.name if temporary else folder or ""))

@@ -68,7 +68,9 @@ def _is_new(path: Path, text: str) -> bool:
         return not path.exists()
     if path.read_text(encoding="utf-8") == text:
         return False
-    raise InvalidInput(f"{path} exists and differs", advice="remove it, or name another folder")
+    raise InvalidInput(
+        f"{path} exists already with other content", advice="remove it, or name another folder"
+    )
 
 
 def nbgrader_files(name: str) -> Files:

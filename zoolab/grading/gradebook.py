@@ -91,10 +91,10 @@ class Kept:
     def from_dict(cls, found: dict[str, Any]) -> Kept:
         """The record that `to_dict` described; raises `KeyError`, `TypeError` or `ValueError` for others."""
         if found["format"] != FORMAT:
-            raise ValueError("another format")
+            raise ValueError("unknown format of a result")
         cases = tuple(CaseGrade(**case) for case in found["cases"])
         if not all(isinstance(each.points, (int, float)) for each in cases):
-            raise ValueError("points that are not a number")
+            raise ValueError("the points are not a number")
         notes, missing = (tuple(str(line) for line in found[key]) for key in ("notes", "missing"))
         printed = str(found.get("printed", ""))
         grade = Grade(found["lab"], found["name"], found["seed"], cases, notes, missing, printed)

@@ -198,7 +198,7 @@ class _Loading:
                 process.channel.send({"do": "load", "cells": [cell], "first": number, "call": number})
                 reply = wait.message()
                 if reply.get("call") != number:
-                    raise Gone("answers another call")
+                    raise Gone("answered a call that was not made")
             except (Gone, Late) as error:
                 self._leave_out(number, process.ended(), error)
                 return False

@@ -86,14 +86,18 @@ def _wrong_answer(name: str, table: dict[str, Any], right: dict[str, Path]) -> W
     if unknown := table.keys() - KEYS:
         raise InvalidInput(f"unknown key {min(unknown)!r}", expected=f"one of {', '.join(sorted(KEYS))}")
     if not table.get("why"):
-        raise InvalidInput("it has no reason", expected='why = "what this answer does wrong"')
+        raise InvalidInput("the wrong answer has no reason", expected='why = "what this answer does wrong"')
     if ("change" in table) == ("code" in table):
-        raise InvalidInput("it has neither a change nor code, or both", expected="one of them")
+        raise InvalidInput(
+            "the wrong answer needs either a change or code", expected="exactly one of the two"
+        )
     if ("fails" in table) == ("fails_only" in table):
-        raise InvalidInput("it has no verdict, or two", expected="fails or fails_only")
+        raise InvalidInput("the wrong answer needs exactly one verdict", expected="fails or fails_only")
     fails = frozenset(table.get("fails") or table.get("fails_only") or ())
     if not fails:
-        raise InvalidInput("its verdict names no case", expected="the cases that must fail")
+        raise InvalidInput(
+            "the verdict of the wrong answer names no case", expected="the cases that must fail"
+        )
     if table["of"] not in right:
         raise InvalidInput(f"there is no right answer {table['of']!r}", expected=f"one of {', '.join(right)}")
     if "code" in table:
@@ -120,7 +124,9 @@ def changed(code: str, change: str) -> str:
     found = sorted(_find(place, lines) for place in places)
     for (at, old, _new), (following, _old, _following) in pairwise(found):
         if at + len(old) > following:
-            raise InvalidInput(f"two places of the change have the line {lines[following]!r}", expected="one")
+            raise InvalidInput(
+                f"two parts of the change contain the line {lines[following]!r}", expected="one"
+            )
     for at, old, new in reversed(found):
         lines[at : at + len(old)] = new
     return "\n".join(lines)
@@ -129,15 +135,17 @@ def changed(code: str, change: str) -> str:
 def _find(place: list[str], lines: list[str]) -> tuple[int, list[str], list[str]]:
     """Where a place of a change is in the code, its lines there, and the lines that come instead."""
     if odd := [line for line in place if line[:1] not in ("-", "+", " ")]:
-        raise InvalidInput(f"the change has the line {odd[0]!r}", expected="-, + or a space before each line")
+        raise InvalidInput(
+            f"the change has a line without a mark: {odd[0]!r}", expected="-, + or a space before each line"
+        )
     old = [line[1:] for line in place if line[0] != "+"]
     new = [line[1:] for line in place if line[0] != "-"]
     if not old:
         raise InvalidInput(
-            f"a place has only new lines: {new}", expected="the line before or after them, too"
+            f"a part of the change has only new lines: {new}", expected="also the line before or after them"
         )
     if old == new:
-        raise InvalidInput(f"nothing changes at {old}", expected="lines with - or +")
+        raise InvalidInput(f"the change leaves {old} as it is", expected="lines with - or +")
     found = [at for at in range(len(lines)) if lines[at : at + len(old)] == old]
     if not found:
         raise InvalidInput(f"the right answer does not contain {old}", expected="its lines as they are")

@@ -58,7 +58,9 @@ def _graded(terms: Terms, handed: Handed) -> Kept:
 @lru_cache(maxsize=4)
 def _lab_in_version(place: str, version: str) -> Lab:
     if lab_version(place) != version:
-        raise InvalidInput(f"the lab {place} is here in another version", advice="install the same version")
+        raise InvalidInput(
+            f"the lab {place} has another version on this worker", advice="install the same version"
+        )
     return load_lab(place)
 
 

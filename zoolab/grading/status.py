@@ -1,4 +1,4 @@
-"""How far a student has come: each point of the checklist is earned by cases that pass, and never ticked."""
+"""How far a student has come: each point of the checklist is earned by cases that pass."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ class Student:
         except Late:
             self.stop()
             self._late += 1
-            raise Wrong(f"`{name}` did not come back within {in_words(wait.seconds)}") from None
+            raise Wrong(f"`{name}` did not return within {in_words(wait.seconds)}") from None
         except Closed as closed:
             raise Wrong(f"`{name}` ended its process: {self.stop() or closed}") from None
         except Gone as gone:
@@ -166,7 +166,7 @@ def _answered(wait: Wait, message: dict[str, Any], callbacks: list[Callback]) ->
     for _ in range(MAX_QUESTIONS):
         reply = wait.message()
         if reply.get("call") != message["call"]:
-            raise Gone("answers another call")
+            raise Gone("answered a call that was not made")
         if "ask" not in reply:
             return reply
         channel.send(_answer_to(reply, callbacks), wait.seconds * 2)
@@ -217,7 +217,7 @@ def _answer_to(question: dict[str, Any], callbacks: list[Callback]) -> dict[str,
     number, args, kwargs = question.get("ask"), question.get("args"), question.get("kwargs")
     known = type(number) is int and 0 <= number < len(callbacks)
     if not known or not isinstance(args, list) or not isinstance(kwargs, dict):
-        raise Gone("calls a function that it was not given")
+        raise Gone("called a function that was not passed to it")
     assert isinstance(number, int)
     try:
         return {"value": callbacks[number].function(*args, **kwargs)}

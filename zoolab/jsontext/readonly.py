@@ -131,7 +131,7 @@ def json_levels(value: Any) -> int:
 
 def _frozen(value: Any, level: int) -> Any:
     if level > MAX_LEVELS:
-        raise TooDeep("a value that contains itself, or has too many levels", expected=_LEVELS)
+        raise TooDeep("a value that contains itself or is nested too deeply", expected=_LEVELS)
     kind, inside = type(value), 0
     if kind is dict:
         made = _new_dict(ReadOnlyDict)

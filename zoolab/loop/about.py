@@ -1,4 +1,4 @@
-"""What a model may say of itself beside answering, and what holds when it does not say it."""
+"""The optional attributes of a model (its name, settings and more), and their defaults."""
 
 from __future__ import annotations
 

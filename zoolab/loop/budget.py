@@ -1,4 +1,4 @@
-"""What a walk has left of its limits, shared with the walks that its tools start.
+"""The budget of a walk: what is left of its limits. Walks that its tools start share it.
 
 A tool that starts a walk needs to do nothing for it: the walk finds the budget of its caller in a
 context variable, which is set while tools run and while the model is asked.
@@ -64,9 +64,9 @@ class Budget:
         for level, owner in enumerate(self.chain):
             if level > owner.limits.depth:
                 raise ToolLoopLimitReached(
-                    f"a walk {level} level{'s' * (level > 1)} inside another one",
+                    f"a walk was started {level} level{'s' * (level > 1)} inside another walk",
                     expected=f"at most {owner.limits.depth}",
-                    advice="do it without a sub-agent, or raise Limits(depth=...) of the outer walk",
+                    advice="answer without a sub-agent, or raise Limits(depth=...) of the outer walk",
                 )
         if caller is not None:
             caller.called += 1
@@ -129,7 +129,7 @@ class Budget:
     def _check_prices(self) -> None:
         if self._unpriced is not None:
             raise InvalidInput(
-                f"Limits(cost={self.limits.cost}) has no price for {self._unpriced}",
+                f"Limits(cost={self.limits.cost}) needs a price for the model {self._unpriced}",
                 expected=", ".join(self.limits.prices or ()),
                 advice="add it to prices=",
             )
@@ -150,6 +150,6 @@ class Budget:
         if self is asking:
             what, advice = f"no answer after {how_much}", f"raise Limits({name}=...)"
         else:
-            what = f"the {name} of a calling walk are spent: {how_much}"
+            what = f"the outer walk has reached its limit of {name}: {how_much}"
             advice = f"raise Limits({name}=...) of the outer walk"
         return ToolLoopLimitReached(what, advice=advice)

@@ -146,7 +146,9 @@ class Runner:
     def _event_loop(self) -> CallLoop:
         with self._starting:
             if self._closed:  # a call that was given up comes too late
-                raise ExecutionFailed("the walk has ended", advice="start another walk")
+                raise ExecutionFailed(
+                    "the walk has ended, so no further call can run", advice="start another walk"
+                )
             if self._loop is None or self._loop.is_closed:
                 from zoolab.running.awaited import CallLoop
 

@@ -252,7 +252,7 @@ class Turns:
         if self.looping is not None:
             raise ToolLoopLimitReached(
                 f"loop detected: the same call had the same result {self.looping.repeats} times",
-                advice="see what it repeats in trace.tool_calls, or raise Limits(repeats=...)",
+                advice="look at the repeated call in trace.tool_calls, or raise Limits(repeats=...)",
             )
 
     def _with_calls(self, message: Message, calls: list[ToolCall]) -> Message:

@@ -97,7 +97,9 @@ class MCPTools:
                 f"the command is {command!r}", expected='a list, for instance ["python", "s.py"]'
             )
         if not _SERVER_NAME.match(name):
-            raise InvalidInput(f"{name!r} cannot name a server", expected="1 to 64 letters, digits, _ or -")
+            raise InvalidInput(
+                f"{name!r} is not a valid name of a server", expected="1 to 64 letters, digits, _ or -"
+            )
         self.name, self.prefix = name, f"{name}_" if prefix is None else prefix
         #: Whether the server was never seen before: its tools are trusted as they are.
         self.first_time = False
@@ -184,8 +186,10 @@ class MCPTools:
         unknown = [name for name in names if name not in waiting]
         if unknown:
             raise InvalidInput(
-                f"no tool {unknown[0]!r} is waiting to be accepted",
-                expected=f"one of {', '.join(sorted(waiting))}" if waiting else "none: all are as they were",
+                f"no tool {unknown[0]!r} is new or changed",
+                expected=f"one of {', '.join(sorted(waiting))}"
+                if waiting
+                else "no name, because no tool is new or changed",
             )
         wanted = names or waiting
         self._pinned |= {tool.name: tool for name, tool in self._seen.items() if name in wanted}
@@ -217,7 +221,7 @@ class MCPTools:
             )
         if now != listed:
             raise PermissionDenied(
-                f"{name} is no longer described as it was when it was accepted",
+                f"{name} has another description than the one that you accepted",
                 advice=f"read it in .changed, then call accept({name!r})",
             )
         return value_of(await connection.call_tool(listed.name, arguments))

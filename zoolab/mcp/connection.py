@@ -173,7 +173,7 @@ class Server:
 
 
 #: The command is not repeated: it may hold keys, and the model may read the error.
-_BY_HAND = "run its command by hand to see why"
+_BY_HAND = "run the command of the server in a terminal to see why"
 
 _T = TypeVar("_T")
 
@@ -277,7 +277,7 @@ class Connection:
         except TimeoutError:
             raise ToolTimeout(
                 f"the MCP server {self.name} did not answer within {self._timeout:g} s",
-                advice="give it longer with timeout=, or start it again",
+                advice="raise timeout=, or start it again",
             ) from None
 
     async def _ask(self, request: Any, kind: Any) -> Any:
@@ -297,7 +297,8 @@ class Connection:
             first = error.errors(include_url=False, include_input=False)[0]
             problem = one_line(f"{'.'.join(map(str, first['loc']))}: {first['msg']}", 120)
             raise ToolIOError(
-                f"{who} sent an answer that is not MCP: {problem}", advice="report it to its makers"
+                f"{who} sent a response that is not valid MCP: {problem}",
+                advice="report it to the authors of the server",
             ) from None
 
     async def _live(self, *, task_status: Any) -> None:

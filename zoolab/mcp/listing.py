@@ -141,7 +141,7 @@ def read_pins(path: Path, server: str) -> dict[str, Listed] | None:
         for row in kept["tools"]:
             pinned[row["name"]] = tool = Listed(row["name"], row["description"], row["schema"])
             if tool.digest != row["digest"]:
-                raise ValueError(f"the digest of {tool.name!r} does not fit")
+                raise ValueError(f"the digest of {tool.name!r} does not match its description and schema")
     except FileNotFoundError:
         return None
     except (OSError, KeyError, TypeError, ValueError, RecursionError) as error:

@@ -67,7 +67,9 @@ def assemble(chunks: Iterable[object]) -> Reply:
     if calls.calls:
         message["tool_calls"] = calls.calls
     if not pieces:
-        raise ModelError("the stream ended before a reply began", expected="events that end in [DONE]")
+        raise ModelError(
+            "the stream ended before a reply began", expected="a stream of events that ends with [DONE]"
+        )
     return Reply(message, finish, usage, model, tuple(pieces))
 
 

@@ -136,7 +136,9 @@ def words_request(request: Request) -> Request:
     messages = request.messages
     asked = [message for message in messages if message.get("role") == "user"]
     if not asked:
-        raise InvalidInput("no user message", expected="a question that the results belong to")
+        raise InvalidInput(
+            "the conversation has no user message", expected="a user message before the results of tools"
+        )
     names = {
         call.get("id"): call.get("function", {}).get("name")
         for message in messages
@@ -160,7 +162,7 @@ def _caller_and_writer(name: str) -> tuple[str, str]:
     for part in found:
         weights.lookup(part)
     if plus and found[1] != "smollm2":
-        raise InvalidInput(f"{writer} does not write words", expected=f"{caller}+smollm2")
+        raise InvalidInput(f"{writer} does not write text", expected=f"{caller}+smollm2")
     return found
 
 

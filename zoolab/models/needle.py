@@ -1,4 +1,4 @@
-"""Needle, spoken to in OpenAI's wire form: a chat completion out of one run of its engine.
+"""Needle behind OpenAI's Chat Completions format: each run of its engine gives one completion.
 
 Needle is one shot: it sees the system message, the last user message and the tools, and chooses calls. It
 writes no final answer and does not see results. Its thought comes as `reasoning_content`; when it declines

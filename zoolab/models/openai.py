@@ -121,7 +121,10 @@ def make_client(base_url: str | None = None, api_key: str | None = None) -> open
     except (http_library().InvalidURL, ValueError):
         raise ModelError("the address of the endpoint is not a URL", advice=_ADDRESS_ADVICE) from None
     if not (client.api_key.isascii() and client.api_key.isprintable()):
-        raise ModelError("the API key holds a character that no header can", advice="check OPENAI_API_KEY")
+        raise ModelError(
+            "the API key contains a character that is not allowed in an HTTP header",
+            advice="check OPENAI_API_KEY",
+        )
     return client
 
 

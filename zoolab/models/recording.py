@@ -168,11 +168,11 @@ def _header(line: str, where: str) -> Header:
     known = entry.get("recording") == "zoolab" and entry.get("version") == VERSION
     if not known or made not in ("recorded", "authored"):
         raise InvalidInput(
-            f"{where} does not begin a recording",
+            f"{where} is not the header of a recording",
             expected=f"recording, version {VERSION}, and made: recorded or authored",
         )
     if not isinstance(settings, dict) or _NO_SETTINGS & settings.keys():
-        raise InvalidInput(f"{where} has settings {excerpt(settings)}", expected="fields of a request")
+        raise InvalidInput(f"{where} has the settings {excerpt(settings)}", expected="fields of a request")
     model, who = (str(entry.get(name) or "") for name in ("model", "who"))
     return Header(made, model, who, settings, calls if calls in ("text", "auto") else "native")
 

@@ -1,4 +1,4 @@
-"""Names of requests, by what is asked; the cost does not grow with the conversation."""
+"""Keys of requests, computed from their content; the cost does not grow with the conversation."""
 
 from __future__ import annotations
 

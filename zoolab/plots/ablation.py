@@ -143,6 +143,6 @@ def _by_variant(rows: pd.DataFrame, by: str, score: str) -> dict[str, Scores]:
     found: dict[str, dict[Hashable, list[float]]] = {}
     for variant, case, value in zip(rows[by], rows["case_id"], rows[score], strict=True):
         if not is_known(variant) or not is_known(case):
-            raise InvalidInput(f"a run has no {by} or no case_id", advice="name both, or drop the run")
+            raise InvalidInput(f"a run lacks {by} or case_id", advice="fill in both, or remove the run")
         found.setdefault(str(variant), {}).setdefault(str(case), []).append(score_of(value))
     return dict(found)

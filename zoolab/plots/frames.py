@@ -89,7 +89,7 @@ def check_frame(frame: object, *columns: str) -> pd.DataFrame:
     missing = [name for name in columns if names.count(name) != 1]
     if missing:
         raise InvalidInput(
-            f"the frame has {', '.join(map(str, names[:30])) or 'no columns'}",
+            f"the frame has the columns {', '.join(map(str, names[:30])) or 'no columns'}",
             expected=f"one column each of {', '.join(missing)}",
             advice="trace.to_frame() makes a frame of steps",
         )
@@ -104,7 +104,7 @@ def steps_in(frame: object, *columns: str) -> pd.DataFrame:
     rows = check_frame(frame, "run_id", "seq", "step", "status", *columns)
     unknown = next((kind for kind in rows["step"] if kind not in KINDS), None)
     if unknown is not None:
-        raise InvalidInput(f"a step {excerpt(unknown)}", expected=f"one of {', '.join(KINDS)}")
+        raise InvalidInput(f"unknown kind of step {excerpt(unknown)}", expected=f"one of {', '.join(KINDS)}")
     rows = rows.reset_index(drop=True)
     rows["run_id"] = rows["run_id"].map(str)
     for name in ("seq", "status", *columns):
@@ -186,6 +186,6 @@ def score_of(value: Any) -> float:
         raise InvalidInput(
             f"a score is {excerpt(value)}",
             expected="a boolean or a number from 0 to 1",
-            advice="grade all runs",
+            advice="give every run a score",
         )
     return score

@@ -77,7 +77,11 @@ class StepTimelineDisplay(StepsDisplay):
         runs = list(dict.fromkeys(steps["run_id"]))
         if run_id is not None or len(runs) > 1:
             if run_id not in runs:
-                what = f"the frame holds {len(runs)} runs" if run_id is None else f"no run {excerpt(run_id)}"
+                what = (
+                    f"the frame contains {len(runs)} runs, but this plot shows one"
+                    if run_id is None
+                    else f"no run {excerpt(run_id)}"
+                )
                 raise InvalidInput(what, expected=f"run_id= one of {excerpt(runs)}")
             steps = steps[steps["run_id"] == run_id].reset_index(drop=True)
         return cls(steps, by).plot(ax)

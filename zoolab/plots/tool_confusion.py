@@ -66,7 +66,8 @@ class ToolConfusionDisplay(StepsDisplay):
         rights, calls = _names(expected, "expected"), _names(called, "called")
         if len(rights) != len(calls):
             raise InvalidInput(
-                f"{len(rights)} expected and {len(calls)} called", expected="as many of one as of the other"
+                f"there are {len(rights)} expected tools and {len(calls)} called tools",
+                expected="two lists of the same length",
             )
         if tools is not None:
             calls = [name if not name or name in tools else UNKNOWN for name in calls]

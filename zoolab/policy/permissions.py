@@ -1,4 +1,4 @@
-"""Permissions: a policy with a memory, in this session and in policies.json, and a log of each decision.
+"""Permissions: a policy that remembers answers (in the session or in policies.json) and logs decisions.
 
     {"version": 1, "allow": ["read_file(/srv/app/**)"], "deny": ["isolate_host"]}
 
@@ -80,7 +80,7 @@ class PolicyFile:
         """Keep a rule. Raises `InvalidInput` if it is not a rule, or cannot be kept."""
         added = Rule(rule)
         if not is_utf8(rule):
-            raise InvalidInput(f"{excerpt(rule)} is not a rule", expected="text that can be kept as UTF-8")
+            raise InvalidInput(f"{excerpt(rule)} is not a rule", expected="text that UTF-8 can encode")
 
         def with_it(known: Remembered) -> Remembered:
             listed: tuple[Rule, ...] = getattr(known, kind)
@@ -117,7 +117,7 @@ class PolicyFile:
             allow, deny = ([rule.text for rule in listed] for listed in (changed.allow, changed.deny))
             text = encode({"version": VERSION, "allow": allow, "deny": deny})
             if len(text.encode()) >= MAX_BYTES or len(allow) + len(deny) > MAX_RULES:
-                raise InvalidInput(f"{self.path} is full", advice="remove rules that are not needed")
+                raise InvalidInput(f"{self.path} is full", advice="remove rules that you no longer need")
             write_whole(self.path, [text, "\n"], mode=0o600)
 
     def _bytes(self) -> bytes | None:
@@ -133,7 +133,7 @@ class PolicyFile:
             return None
         except OSError as error:
             raise InvalidInput(
-                f"cannot read {self.path}: {error.strerror}", advice="see who may read it"
+                f"cannot read {self.path}: {error.strerror}", advice="check the permissions of the file"
             ) from None
         if len(data) > MAX_BYTES:
             raise self._refused(f"it is larger than {MAX_BYTES // 1024} KB")
@@ -146,7 +146,9 @@ class PolicyFile:
             raise self._refused(f"it is not JSON: {error}") from None
         version = body.get("version") if isinstance(body, dict) else None
         if type(version) is not int or version != VERSION:
-            raise self._refused(f"it has version {excerpt(version, 20)}, and this zoolab reads {VERSION}")
+            raise self._refused(
+                f"it has version {excerpt(version, 20)}, but this zoolab reads version {VERSION}"
+            )
         if body.keys() - {"version", "allow", "deny"}:
             raise self._refused("it has keys other than version, allow and deny")
         listed = body.get("allow", []), body.get("deny", [])

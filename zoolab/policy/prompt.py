@@ -55,7 +55,7 @@ def ask_user(step: Step) -> Decision:
     """
     decision = step.record
     if not isinstance(decision, Decision) or decision.choice != "pending":
-        raise InvalidInput("this step is not waiting for approval", expected="one whose status is pending")
+        raise InvalidInput("this step is not waiting for approval", expected="a step with the status pending")
     with _ONE_AT_A_TIME:
         if not _is_somebody_there():
             return Decision("deny", f"{NOBODY} is there to be asked")

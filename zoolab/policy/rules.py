@@ -210,7 +210,7 @@ class Policy:
         for kind in ("allow", "deny", "ask"):
             given = getattr(self, kind)
             if isinstance(given, str):
-                raise InvalidInput(f"{kind} is one text", expected=f"a list, as in {kind}=[{given!r}]")
+                raise InvalidInput(f"{kind} is a single text", expected=f"a list, as in {kind}=[{given!r}]")
             texts = tuple(given)
             object.__setattr__(self, kind, texts)
             spoken = (text for text in texts if kind != "ask" or text not in _RISKS)

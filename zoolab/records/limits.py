@@ -68,7 +68,7 @@ class Limits:
             raise _refused("prices", self.prices, "a dict of Price by model", optional=True)
         if self.cost is not None and not self.prices:
             raise InvalidInput(
-                f"Limits(cost={self.cost}) has no prices",
+                f"Limits(cost={self.cost}) needs prices",
                 advice='give prices={"name of the model": Price(input=2.5, output=10.0)}',
             )
 

@@ -1,4 +1,4 @@
-"""`messages[]`, and any moment of it."""
+"""`messages[]` as it was at any step."""
 
 from __future__ import annotations
 

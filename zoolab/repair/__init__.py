@@ -1,4 +1,4 @@
-"""Broken arguments in, a proposal out; or None, because a repair must not change what was meant.
+"""Repair of broken arguments: a proposal, or None if a repair could change the meaning.
 
 Both repairs end at a guard. The strict one is `keeps_intent`: the broken text must be a sloppy way to write
 the proposal. Quotes, commas, comments and closing brackets may differ; words, numbers, their order and

@@ -136,7 +136,7 @@ class _Reader:
 
     def _unexpected(self, expected: str) -> Refused:
         found = excerpt(self.text[self.at : self.at + 20]) if self.at < len(self.text) else "the end"
-        return Refused(f"{expected} is not what stands at character {self.at}: {found}")
+        return Refused(f"{expected} expected at character {self.at}, but found {found}")
 
     def _value(self, after: str) -> Any:
         """The next value; text without quotes is one if a character of `after` follows."""
@@ -158,7 +158,7 @@ class _Reader:
             return self._text_without_quotes(after)
         self.at = word.end()
         if is_last and self.depth and word[0][-1] == ".":
-            raise Refused("the text ends in a number that goes on")
+            raise Refused("the text may end in the middle of a number")
         self.may_go_on |= is_last and self.depth > 0 and type(value) in (int, float)
         return value
 
@@ -237,7 +237,7 @@ class _Reader:
         if not found and ("//" in last_line or "#" in last_line):
             raise Refused("the text ends in a comment")
         if mark == "}" and not filled and (found == "]" or (not found and self.depth == 1)):
-            raise Refused("an object that says nothing and is not closed")
+            raise Refused("an empty object that is not closed")
         if found not in ("", mark) and comma:
             raise self._unexpected(mark)
         self.may_go_on |= not found and (comma or not filled)
@@ -268,7 +268,7 @@ class _Reader:
         else:
             raise Refused("a string is not closed")
         if escapes >= {"control", "unknown"}:  # the tab in C:\temp\dir may be none
-            raise Refused("backslashes that may or may not be escapes")
+            raise Refused("backslashes that could be escapes or plain text")
         self.at += 1
         if self.text[self.at : self.at + 1] in _CLOSING:
             raise Refused(f"two quotes in a row, at character {self.at}")

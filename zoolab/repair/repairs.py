@@ -171,7 +171,7 @@ def _one_object(value: Any) -> dict[str, Any]:
 def _guessed(text: str) -> Any:
     """What json-repair takes a text for."""
     if len(text) * sum(map(text.count, "{}[],:\"'")) > _MAX_WORK:
-        raise Refused("too many marks for json-repair")
+        raise Refused("too many brackets and quotes for json-repair")
     import json_repair
 
     try:
@@ -180,7 +180,7 @@ def _guessed(text: str) -> Any:
     except NotStrictJSON as error:
         raise Refused(str(error)) from None
     except Exception as error:
-        raise Refused(f"beyond repair: {excerpt(f'{type(error).__name__}: {error}')}") from None
+        raise Refused(f"json-repair failed: {excerpt(f'{type(error).__name__}: {error}')}") from None
 
 
 def _retyped(value: Any, schema: Any) -> Any:

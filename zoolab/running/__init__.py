@@ -1,4 +1,4 @@
-"""What running a tool needs beside the call itself.
+"""Support for running tools: event loops, interrupts, captured output.
 
 awaited.py     the event loop of async tools and models
 interrupts.py  Ctrl-C, held back until a walk can deal with it

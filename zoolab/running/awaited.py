@@ -1,4 +1,4 @@
-"""The event loop of a walk, in a thread of its own, that outlives whatever its coroutines do to it."""
+"""The event loop of a walk, in its own thread; a coroutine cannot end it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ctrl-C, held back while zoolab's own code runs and let through while something is waited for.
+"""Ctrl-C: delayed while zoolab's own code runs, and delivered while zoolab waits for a tool or a model.
 
 An interrupt can arrive between any two instructions. While a `Hold` is entered, it becomes visible only
 in `interruptible` and in `wait`: when a model answers, when a tool runs, when somebody waits for them.

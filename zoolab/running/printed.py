@@ -1,4 +1,4 @@
-"""What a tool prints, kept beside its value; it is shown all the same."""
+"""The output that a tool prints: captured for the trace, and still shown."""
 
 from __future__ import annotations
 

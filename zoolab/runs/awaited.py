@@ -1,4 +1,4 @@
-"""A walk that is awaited: thin bridges over the same generator, which runs in a thread.
+"""Async walks: `arun` and `awalk` run the same generator in a thread.
 
 Async tools and models run on the loop that awaits. If its task is cancelled, the walk is interrupted:
 the calls that are pending are answered, and the trace is whole before `CancelledError` goes up.

@@ -112,7 +112,7 @@ class ToolEnabled:
             self.steps.append(step)
         last = self.steps[-1].record
         if not isinstance(last, Reply):
-            raise ModelError("the model gave no answer", advice="see .steps for how far it came")
+            raise ModelError("the model gave no answer", advice="look at .steps to see what happened before")
         return replace(last, usage=_usage_of(self.steps, last))
 
     def call_tool(self, name: str, arguments: Mapping[str, Any] | str) -> Any:
@@ -132,7 +132,7 @@ class ToolEnabled:
             decision = self._permissions.settle(tool, given, decision)
         denied = deny_names(self._options.get("deny", ()), self.tools)
         if name in denied:
-            raise PermissionDenied(f"{name} is denied", advice="take it out of deny=")
+            raise PermissionDenied(f"{name} is denied", advice="remove the tool from deny=")
         if not decision.allowed:
             raise PermissionDenied(f"{name} did not run: {decision.reason}", advice="allow it with policy=")
         return self.tools.execute(name, plain(given))

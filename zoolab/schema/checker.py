@@ -40,7 +40,7 @@ def check_schema_bounds(schema: Any) -> None:
 
     >>> check_schema_bounds({"type": "object", "properties": {"a": {"$ref": "file:///etc/passwd"}}})
     Traceback (most recent call last):
-    zoolab.errors.InvalidSchema: the schema points outside itself: "file:///etc/passwd"; ...
+    zoolab.errors.InvalidSchema: the schema refers to something outside itself: "file:///etc/passwd"; ...
     """
     if not isinstance(schema, dict):
         raise InvalidSchema(f"a schema is {excerpt(schema)}", expected="a JSON object")
@@ -51,9 +51,9 @@ def check_schema_bounds(schema: Any) -> None:
     outside = [r for r in references if not r.startswith("#") and r.partition("#")[0] not in identifiers]
     if outside:
         raise InvalidSchema(
-            f"the schema points outside itself: {excerpt(outside[0])}",
+            f"the schema refers to something outside itself: {excerpt(outside[0])}",
             expected="references that begin with #",
-            advice="copy what it points to into $defs; nothing is ever fetched",
+            advice="copy the referenced schema into $defs, because zoolab never fetches schemas",
         )
     try:
         text = encode(schema)
@@ -64,7 +64,7 @@ def check_schema_bounds(schema: Any) -> None:
         ) from None
     if len(text) > MAX_SCHEMA_CHARS:
         raise InvalidSchema(
-            f"a schema has more than {MAX_SCHEMA_CHARS:,} characters", advice="split the tool in two"
+            f"a schema has more than {MAX_SCHEMA_CHARS:,} characters", advice="split the tool into two tools"
         )
 
 
@@ -135,7 +135,8 @@ def _survey(node: Any, depth: int, draft: str, references: list[str], identifier
                 identifiers.add(child.rstrip("#"))
             elif key == "$schema" and isinstance(child, str) and draft_of(node) != draft:
                 raise InvalidSchema(
-                    f"a schema of {draft} contains one of {draft_of(node)}", expected="one draft in a schema"
+                    f"a schema of draft {draft} contains a schema of draft {draft_of(node)}",
+                    expected="one draft for the whole schema",
                 )
             elif key not in _DATA_KEYWORDS and isinstance(child, dict | list):
                 _survey(child, depth - 1, draft, references, identifiers)

@@ -103,7 +103,7 @@ def draft_of(schema: Mapping[str, Any]) -> str:
         raise InvalidSchema(
             f'the schema names the draft {excerpt(named)} in "$schema"',
             expected=f"JSON Schema {', '.join(_CLASSES)}",
-            advice='leave "$schema" out if the schema keeps to 2020-12',
+            advice='remove "$schema" if the schema follows draft 2020-12',
         )
     return draft
 

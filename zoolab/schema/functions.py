@@ -1,4 +1,4 @@
-"""What a function says of itself to a model: its signature, its type hints and its docstring.
+"""Reads the signature, type hints and docstring of a function for the model.
 
 Docstrings may be in the styles of Google, NumPy and Sphinx, also mixed.
 """
@@ -215,7 +215,7 @@ def _defaults_of(function: Any, label: str) -> dict[str, Any]:
             raise InvalidToolSignature(
                 f"{label}: the parameter {name!r} is {parameter.kind.description}",
                 expected="parameters that can be given by name",
-                advice="write out what it takes, one parameter each",
+                advice="write one named parameter for each value",
             )
     return {name: parameter.default for name, parameter in parameters.items()}
 
@@ -267,13 +267,13 @@ def _shown_names(
     if param_names is not None and (len(shown) != len(parameters) or len(set(shown)) != len(shown)):
         raise InvalidToolSignature(
             f"{label} takes {len(parameters)} parameters ({', '.join(parameters)}), "
-            f"and param_names names {len(shown)} ({', '.join(shown)})",
-            expected="one name for each, none twice",
+            f"but param_names has {len(shown)} ({', '.join(shown)})",
+            expected="one unique name for each parameter",
         )
     if len(set(shown)) != len(shown):
         raise InvalidToolSignature(
-            f"{label}: two parameters have one name: {', '.join(shown)}",
-            expected="an alias of its own for each",
+            f"{label}: two parameters have the same name: {', '.join(shown)}",
+            expected="a unique alias for each",
         )
     return dict(zip(parameters, shown, strict=True))
 

@@ -70,7 +70,7 @@ def read_field(hint: Any, default: Any, where: str) -> ReadField:
         )
     except TypeError as error:
         raise InvalidToolSignature(
-            f"{where}: {error}", expected="one Field(...) that pydantic takes"
+            f"{where}: {error}", expected="one Field(...) that pydantic accepts"
         ) from None
     alias = field.validation_alias or field.alias
     if alias is not None and not isinstance(alias, str):
@@ -326,8 +326,8 @@ class Describer:
         except (PydanticUserError, PydanticUndefinedAnnotation) as error:
             if "typing_extensions.TypedDict" in str(error):
                 raise InvalidToolSignature(
-                    f"{self._where}: {hint} cannot be made from JSON on Python 3.11",
-                    advice="take TypedDict from typing_extensions instead of typing",
+                    f"{self._where}: {hint} is not supported on Python 3.11",
+                    advice="import TypedDict from typing_extensions instead of typing",
                 ) from None
             raise self._refused(hint) from None
         except SchemaError as error:
@@ -338,7 +338,7 @@ class Describer:
 
     def _refused(self, hint: Any) -> InvalidToolSignature:
         return InvalidToolSignature(
-            f"{self._where}: {hint} has no JSON form",
+            f"{self._where}: {hint} cannot be written as JSON Schema",
             advice="use int, float, bool, str, list, dict, Literal, Enum, a dataclass or a pydantic model",
         )
 

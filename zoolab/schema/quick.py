@@ -149,7 +149,7 @@ def _nodes(schema: Any) -> Iterator[Any]:
             raise _refusal(f"{excerpt(keyword)}: {excerpt(value)}", "the commonest keywords")
         if keyword in _COMPARED and _size(value, MAX_DEPTH) > MAX_WORK:
             raise _refusal(
-                f"{excerpt(keyword)}: {excerpt(value)}", "numbers without a fraction of 0, below 2**53"
+                f"{excerpt(keyword)}: {excerpt(value)}", "numbers below 2**53 that are not written as 1.0"
             )
     for _path, child in subschemas(schema):
         yield from _nodes(child)
@@ -173,5 +173,5 @@ def _size(value: Any, depth: int) -> float:
 
 def _refusal(what: str, expected: str) -> InvalidSchema:
     return InvalidSchema(
-        f'validator="rs" does not judge {what}', expected=expected, advice='use validator="jsonschema"'
+        f'validator="rs" does not support {what}', expected=expected, advice='use validator="jsonschema"'
     )

@@ -1,4 +1,4 @@
-"""Schemas within what OpenAI's strict mode takes, and back: the nulls that stand for what was left out."""
+"""Schemas for OpenAI's strict mode, and back: in strict mode, null stands for a missing argument."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def make_strict(schema: Schema, where: str) -> Schema:
     if never:
         raise _not_strict(where, f"it needs {never[0]}")
     if not schema.keys() & {"type", "enum", "const", "anyOf", "oneOf", "$ref"}:
-        raise _not_strict(where, "it takes any value")
+        raise _not_strict(where, "it accepts any value")
     strict = {key: value for key, value in schema.items() if key in STRICT_KEYWORDS}
     kinds = schema.get("type", ())
     if kinds == "object" or "object" in kinds:
@@ -68,7 +68,7 @@ def _not_strict(where: str, why: str) -> InvalidToolSignature:
 
 def _strict_object(schema: Schema, where: str) -> Schema:
     if "properties" not in schema or schema.get("additionalProperties", False) is not False:
-        raise _not_strict(where, "it is a dictionary with free keys")
+        raise _not_strict(where, "it is a dictionary with arbitrary keys")
     required = schema.get("required", ())
     properties = {
         name: make_strict(child if name in required else _nullable(child), f"{where}.{name}")

@@ -1,4 +1,4 @@
-"""The kinds of blocks: plain dicts, `b` names the kind. A `Room` makes them, and bounds their texts."""
+"""The kinds of blocks: plain dicts whose key `b` names the kind. A `Room` makes them with bounded texts."""
 
 from __future__ import annotations
 

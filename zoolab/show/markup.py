@@ -35,7 +35,7 @@ class Html(str):
 
     >>> tag("b" + "r", "x")
     Traceback (most recent call last):
-    zoolab.errors.InvalidInput: <br> is not an element that a story may have; expected article, ...
+    zoolab.errors.InvalidInput: <br> is not an allowed HTML element; expected article, ...
     """
 
     __slots__ = ()
@@ -52,15 +52,13 @@ def tag(name: str, /, *children: str | None, **attributes: str | int | None) -> 
     '<p>a&lt;code&gt;b&lt;/code&gt;</p>'
     """
     if name not in _ELEMENTS:
-        raise InvalidInput(
-            f"<{name}> is not an element that a story may have", expected=", ".join(sorted(_ELEMENTS))
-        )
+        raise InvalidInput(f"<{name}> is not an allowed HTML element", expected=", ".join(sorted(_ELEMENTS)))
     opening = name
     for key, value in attributes.items():
         attribute = key.rstrip("_").replace("_", "-")
         if attribute not in _ATTRIBUTES:
             expected = ", ".join(sorted(_ATTRIBUTES))
-            raise InvalidInput(f"{attribute!r} is not an attribute that a story may have", expected=expected)
+            raise InvalidInput(f"{attribute!r} is not an allowed HTML attribute", expected=expected)
         if value is not None:
             opening += f' {attribute}="{escape(visible(str(value)))}"'
     closing = "" if name in _VOID else f"</{name}>"

@@ -97,9 +97,7 @@ def tool(
         if is_callable_tool(function):
             return from_callable_tool(function)
         if isinstance(target_of(function), Tool):
-            raise InvalidToolSignature(
-                f"{excerpt(function)} cannot become a tool: it is one", expected="a function"
-            )
+            raise InvalidToolSignature(f"{excerpt(function)} is a tool already", expected="a function")
         reading = read_function(function, param_names, Context)
         parameters = reading.parameters
         named = name or _name_of(function)
@@ -151,5 +149,5 @@ def _name_of(function: Any) -> str:
     target = target_of(function)
     name: str = getattr(target, "__name__", type(target).__name__)
     if name == "<lambda>":
-        raise InvalidToolSignature("a lambda has no name", advice='give it one: tool(..., name="add")')
+        raise InvalidToolSignature("a lambda needs a name", advice='give it one: tool(..., name="add")')
     return name

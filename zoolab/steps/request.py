@@ -52,7 +52,7 @@ def opening_messages(
     if prompt is not None:
         opening.append({"role": "user", "content": prompt})
     if not opening:
-        raise InvalidInput("nothing to send", expected="a prompt or messages")
+        raise InvalidInput("there is nothing to send", expected="a prompt or messages")
     return opening
 
 

@@ -67,9 +67,11 @@ class Case:
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not self.id:
-            raise InvalidInput(f"a case has the id {excerpt(self.id)}", expected="text")
+            raise InvalidInput(f"the id of a case is {excerpt(self.id)}", expected="text")
         if self.prompt is None and not self.messages:
-            raise InvalidInput(f"the case {excerpt(self.id)} asks nothing", advice="give prompt or messages")
+            raise InvalidInput(
+                f"the case {excerpt(self.id)} has no question", advice="give prompt or messages"
+            )
         if self.expected_tool == "":
             object.__setattr__(self, "expected_tool", None)
 
@@ -180,7 +182,7 @@ def as_case(row: Any, number: int = 1) -> Case:
     if "expected_tool" in named and "expected_tool" not in told:
         raise InvalidInput(
             f"the case {excerpt(name)} has an empty expected_tool",
-            expected='a name, "" where none is needed, or UNSAID',
+            expected='a name, "" if no tool is needed, or UNSAID',
             advice='frame["expected_tool"].fillna("") writes "" into empty cells',
         )
     more = {

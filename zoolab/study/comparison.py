@@ -1,4 +1,4 @@
-"""Is one variant better than another? Pair by pair, case by case, and no surer than the cases allow."""
+"""Is one variant better than another? Compares pairs of variants case by case, with intervals."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def compare_runs(
     repair against plain: not decisive
     """
     if by not in ("variant", "model"):
-        raise InvalidInput(f"by is {excerpt(by)}", expected="variant or model")
+        raise InvalidInput(f"the argument by= is {excerpt(by)}", expected="variant or model")
     other = "model" if by == "variant" else "variant"
     check_scored(summary, metric, by, other, "case_id")
     names, groups = list(dict.fromkeys(summary[by])), list(dict.fromkeys(summary[other]))
@@ -221,7 +221,5 @@ def _scores(runs: pd.DataFrame, metric: str) -> Scores:
         try:
             scores.setdefault(case, []).append(float(value))
         except (TypeError, ValueError):
-            raise InvalidInput(
-                f"{metric} is {excerpt(value)}", expected="a number, or a truth value"
-            ) from None
+            raise InvalidInput(f"{metric} is {excerpt(value)}", expected="a number, or a boolean") from None
     return scores

@@ -1,4 +1,4 @@
-"""An experiment from a TOML file: checked as a whole, and every complaint names the line.
+"""An experiment from a TOML file; every error names the line.
 
 `zoolab experiment --example` prints such a file.
 """
@@ -301,7 +301,7 @@ def _case_in(line: str, place: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         case = None
     if not isinstance(case, dict):
-        raise InvalidInput(f"{place}: {excerpt(line)}", expected="a JSON object with a prompt, a case a line")
+        raise InvalidInput(f"{place}: {excerpt(line)}", expected="one JSON object with a prompt in each line")
     problems = SchemaChecker(CASE).problems(case)
     if problems:
         raise InvalidInput(f"{place}: {said_of(problems[0])[1]}", advice="correct that line")
@@ -322,7 +322,9 @@ def _checked(
         try:
             known = as_case(case, number)
             if known.id in names:
-                raise InvalidInput(f"two cases have the id {excerpt(known.id)}", expected="an id of its own")
+                raise InvalidInput(
+                    f"two cases have the id {excerpt(known.id)}", expected="a different id for each case"
+                )
             _check_expected(known, _names_in([case.get("tools", tools), *changed]))
         except ZoolabError as error:
             named = (key for key in sorted(case, key=len, reverse=True) if key in error.what)
@@ -381,7 +383,7 @@ def _maker(told: Mapping[str, Any], folder: Path) -> Callable[[], Any]:
         path = told.get("path", "starter")
         return partial(Replay, str(folder / path) if (folder / path).is_file() else path)
     if not told.get("replies"):
-        raise InvalidInput("a script without replies", expected='replies, such as ["Hello."]')
+        raise InvalidInput("a scripted model has no replies", expected='replies, such as ["Hello."]')
     return partial(Scripted, [_reply(reply) for reply in told["replies"]])
 
 

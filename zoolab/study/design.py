@@ -1,4 +1,4 @@
-"""Which runs there are, in which order, and what each is called: cases x variants x models x repeats."""
+"""The plan of an experiment: its runs (cases x variants x models x repeats), their order and their ids."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class Journal:
         path: The file; it is made, or healed and gone on with.
 
     Raises:
-        InvalidInput: It holds something else, cannot be opened, or somebody else writes it.
+        InvalidInput: It is a file of another kind, cannot be opened, or somebody else writes it.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "runs.jsonl"
@@ -98,7 +98,7 @@ class Journal:
                 left = left[self._file.write(left) :]
         except OSError as error:
             what = f"cannot write {self.path}: {error.strerror}"
-            raise InvalidInput(what, advice="make room, and resume") from None
+            raise InvalidInput(what, advice="free some space on the disk, and resume") from None
         self._end = places.pop()
         if time.monotonic() - self._synced > _SYNC_SECONDS:
             os.fsync(self._file.fileno())
@@ -149,7 +149,7 @@ def check_begin(file: BinaryIO, begin: bytes, path: Path) -> None:
     file.seek(0)
     found = file.read(len(begin))
     if found != begin[: len(found)]:
-        raise InvalidInput(f"{path} holds something else", advice="choose another file")
+        raise InvalidInput(f"{path} is a file of another kind", advice="choose another file")
 
 
 def heal(file: BinaryIO) -> int:

@@ -1,4 +1,4 @@
-"""How an experiment asks its models: at a pace, within a budget, again after a refusal, and nothing twice."""
+"""How an experiment asks its models: rate limits, budgets, retries and a cache."""
 
 from __future__ import annotations
 
@@ -107,7 +107,9 @@ class Spent:
         elif budget.tokens is not None and self.tokens + tokens > budget.tokens:
             over = f"{budget.tokens:,.0f} tokens"
         if over:
-            raise BudgetSpent(f"the budget of {over} is spent", advice="go on with the same journal")
+            raise BudgetSpent(
+                f"the budget of {over} is spent", advice="resume with the same journal and a larger budget"
+            )
         at = max(now, self.next_request, self.next_token)
         after_request = at + 60 / pace.requests if pace.requests else 0.0
         after_tokens = at + tokens * 60 / pace.tokens if pace.tokens else 0.0

@@ -159,5 +159,8 @@ def _limits(told: Mapping[str, Any]) -> Limits:
     names = {field.name for field in fields(Limits)}
     unknown = next((name for name in told if name not in names), None)
     if unknown is not None:
-        raise InvalidInput(f"limits have {excerpt(unknown)}", expected=f"some of {', '.join(sorted(names))}")
+        raise InvalidInput(
+            f"limits contain the unknown name {excerpt(unknown)}",
+            expected=f"some of {', '.join(sorted(names))}",
+        )
     return Limits(**told)

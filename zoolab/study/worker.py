@@ -115,7 +115,9 @@ class Worker:
             return setup
         if not isinstance(changed, Setup):
             what = f"the variant {place.variant} returned {type(changed).__name__}"
-            raise InvalidInput(what, expected="a Setup, or nothing where it changed the one it was given")
+            raise InvalidInput(
+                what, expected="a Setup, or None if the function changed the Setup that it received"
+            )
         return changed
 
 

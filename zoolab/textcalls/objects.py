@@ -1,4 +1,4 @@
-"""JSON objects inside a text, within an allowance of work: linear in the text, whatever is in it."""
+"""Finds JSON objects in a text, in time linear in its length."""
 
 from __future__ import annotations
 

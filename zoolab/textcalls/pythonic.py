@@ -121,10 +121,10 @@ def _in_one_line(token: re.Match[str]) -> str:
 
 def _call(node: ast.AST, at: int) -> TextCall:
     if not isinstance(node, ast.Call) or node.args:
-        raise ValueError("not a call with keyword arguments alone")
+        raise ValueError("not a call with only keyword arguments")
     arguments = {keyword.arg: _literal(keyword.value) for keyword in node.keywords}
     if None in arguments or len(arguments) != len(node.keywords):
-        raise ValueError("not one value for each name")
+        raise ValueError("a name has more or fewer than one value")
     return TextCall(_name(node.func), encode(arguments), None, at)
 
 

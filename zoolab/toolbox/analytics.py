@@ -1,4 +1,4 @@
-"""Tools of an analyst on a real SQLite database, which lives in memory and can only be read.
+"""Tools for an analyst: a real SQLite database in memory, read-only.
 
 What a query may do is decided by SQLite as it compiles the statement, not by words in its text:
 an authorizer lets nothing pass but reading, and `query_only` stands behind it.

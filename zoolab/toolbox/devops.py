@@ -1,4 +1,4 @@
-"""Tools of somebody on call: is it reachable, is it running, what do the logs say, restart it.
+"""DevOps tools: check a host, check a service, read logs, restart a service.
 
 The world behind them is a small made-up company; nothing touches the network or the system.
 """

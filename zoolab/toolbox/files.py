@@ -53,7 +53,9 @@ class Files:
             for path in filter(self._is_readable, readable):
                 if len(found) == MAX_FILES:
                     inner = ", ".join(sorted(child.name for child in top.iterdir() if child.is_dir())[:20])
-                    raise ExecutionFailed(f"more than {MAX_FILES:,} files", advice=f"name a folder: {inner}")
+                    raise ExecutionFailed(
+                        f"more than {MAX_FILES:,} files", advice=f"list a folder inside it: {inner}"
+                    )
                 found.append(path.relative_to(self.root).as_posix())
         return found
 
@@ -105,7 +107,7 @@ class Files:
         if not found.exists():
             raise ResourceNotFound(f"no file {path!r}", advice="list the files with get_file_tree")
         if not found.is_file():
-            raise ToolIOError(f"{path!r} is no regular file", expected="a file of text")
+            raise ToolIOError(f"{path!r} is not a regular file", expected="a text file")
         text = _text(found, path)
         outline = outline_of(text, found.name)
         name = found.relative_to(self.root).as_posix()
@@ -121,11 +123,11 @@ class Files:
             found = (self.root / path).resolve()
         except (OSError, RuntimeError) as error:
             raise ToolIOError(
-                f"{path!r} cannot be followed", advice="list the files with get_file_tree"
+                f"{path!r} is a link that cannot be followed", advice="list the files with get_file_tree"
             ) from error
         except ValueError as error:
             raise InvalidArguments(
-                f"{path!r} is no path", expected="a path under the project root"
+                f"{path!r} is not a valid path", expected="a path under the project root"
             ) from error
         if not found.is_relative_to(self.root):
             raise PermissionDenied(f"{path!r} lies outside the project", expected="a path under its root")
@@ -178,5 +180,5 @@ def _text(found: Path, path: str) -> str:
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text:
-        raise ToolIOError(f"{path!r} is no text", expected="a file in UTF-8")
+        raise ToolIOError(f"{path!r} is not a text file", expected="a file in UTF-8")
     return text

@@ -68,7 +68,9 @@ class Security:
         try:
             address = str(ipaddress.ip_address(ip))
         except ValueError:
-            raise InvalidArguments(f"{ip!r} is no IP address", expected="for instance 203.0.113.66") from None
+            raise InvalidArguments(
+                f"{ip!r} is not an IP address", expected="for instance 203.0.113.66"
+            ) from None
         unknown = {"verdict": "unknown", "score": 0, "reason": "never seen"}
         return {"ip": address, **self.reputations.get(address, unknown)}
 

@@ -151,7 +151,7 @@ class Clock:
             self._now = read if read is None or read.tzinfo else read.replace(tzinfo=UTC)
         except (AttributeError, TypeError, ValueError):
             raise InvalidInput(
-                f"{now!r} is no date and time", expected="for instance 2030-01-02T03:04"
+                f"{now!r} is not a date and time", expected="for instance 2030-01-02T03:04"
             ) from None
 
     def get_current_time(self) -> str:

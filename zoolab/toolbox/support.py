@@ -1,4 +1,4 @@
-"""Tools of a help desk: read a ticket, search the knowledge base, draft a reply that nobody is sent."""
+"""Tools of a help desk: read a ticket, search the knowledge base, draft a reply that is not sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A conversation that somebody else's loop had, as steps: what its messages show, and no more."""
+"""A conversation recorded by another program, as steps: only what its messages show."""
 
 from __future__ import annotations
 

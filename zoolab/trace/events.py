@@ -166,8 +166,8 @@ def _check_answer(record: Event, seq: int, step: Step) -> None:
         decode_record(plain, Messages())
     except InvalidTrace as error:
         raise InvalidInput(
-            f"step {seq}, {step.kind}, was answered with what no file can hold: {error.what}",
-            expected=f"a {type(step.record).__name__} as its class declares it",
+            f"step {seq}, {step.kind}, was answered with a value that a file cannot contain: {error.what}",
+            expected=f"a {type(step.record).__name__} with the types that its class declares",
         ) from None
 
 

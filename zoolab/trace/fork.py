@@ -31,7 +31,8 @@ def fork(trace: T, seq: int, edit: Record | None, model: Any, tools: Any, option
     defined: Any = trace.steps[0].record if tools is None and trace.steps else tools
     if tools is None and (not isinstance(defined, ToolRegistry) or any(t.function is None for t in defined)):
         raise InvalidInput(
-            "this trace has no Python functions", advice="give tools=, since files hold no code"
+            "this trace has no Python functions",
+            advice="pass tools=, because a file does not contain functions",
         )
     registry = as_registry(defined)
     if trace.steps[seq].kind != "define":

@@ -1,4 +1,4 @@
-"""The journal: every revision of `messages[]` that ever was.
+"""The journal: every revision of `messages[]`.
 
 A revision is the first `length` messages of a branch, a list that only grows; an edit begins another
 branch. Recording a change costs the same however long the conversation is, and any revision can be rebuilt.

@@ -221,7 +221,8 @@ class TraceLog(Recording):
             found = range(len(self.steps))[step] if -len(self.steps) <= step < len(self.steps) else None
         if found is None:
             raise InvalidInput(
-                f"there is no step {excerpt(step)}", expected=f"one of the {len(self.steps)} steps"
+                f"there is no step {excerpt(step)}",
+                expected=f"a number below {len(self.steps)} or a step of this trace",
             )
         return found
 

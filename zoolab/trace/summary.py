@@ -1,4 +1,4 @@
-"""What can be said of a trace in few words: its errors, and how `messages[]` changed."""
+"""Summaries of a trace: its errors, and how `messages[]` changed."""
 
 from __future__ import annotations
 

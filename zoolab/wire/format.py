@@ -1,4 +1,4 @@
-"""What every format can do, and how: a request is made plain, written down, and read back.
+"""The steps that all formats share: normalise a request, write it, and read it back.
 
 A subclass says what differs: how its API carries messages, tools, the choice of them and settings.
 """

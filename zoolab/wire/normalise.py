@@ -1,4 +1,4 @@
-"""How a request is made plain before it is sent: its messages, tools, choice and settings.
+"""Normalises a request before it is written in a format: messages, tools, choice and settings.
 
 A plain request says only what the format can say: writing it down and reading it back changes nothing.
 Each change that this takes is a warning.

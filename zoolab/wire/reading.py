@@ -1,4 +1,4 @@
-"""Reads what somebody else wrote: the body of a request, or a response.
+"""Reads bodies that other programs wrote: a request or a response.
 
 A response is read with `answered`, the body of a request with `sent`. Only the errors that they raise differ.
 """
@@ -66,7 +66,9 @@ class Reading:
         try:
             return encode(value)
         except (TypeError, ValueError, RecursionError):
-            raise self.error("a part of it is not JSON", expected=f"at most {MAX_DEPTH} levels") from None
+            raise self.error(
+                "a part of the body is not JSON", expected=f"at most {MAX_DEPTH} levels"
+            ) from None
 
     def call(self, id: Any, name: Any, arguments: Any) -> dict[str, Any]:
         """A call in OpenAI's form: arguments as text, and no id where none came.

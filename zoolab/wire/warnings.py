@@ -1,4 +1,4 @@
-"""One named warning for each part of a request that a format cannot say, or says in another way.
+"""One named warning for each part of a request that a format drops or changes.
 
 code                 what it says
 tool_choice          this choice cannot be asked for: the body has no field for it

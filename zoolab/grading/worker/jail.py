@@ -293,7 +293,7 @@ def strongest(plan: Plan) -> Jail:
         jail = _JAILS[step]
         if step == FORK or _works(jail(plan)):
             return jail(plan)
-    raise OSError(f"none of {', '.join(plan.steps)} can be had here")
+    raise OSError(f"none of {', '.join(plan.steps)} works on this system")
 
 
 def _works(jail: Jail) -> bool:

@@ -97,7 +97,9 @@ class StandIn(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 def _refuse(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
-    raise ImportError(f"zoolab.{name} is not there while a submission is graded: write it yourself")
+    raise ImportError(
+        f"zoolab.{name} cannot be imported while a submission is graded; write the code yourself"
+    )
 
 
 def install() -> types.ModuleType:

@@ -103,7 +103,7 @@ class Writer:
         try:
             text.encode()
         except UnicodeEncodeError:
-            raise Unfit("text with half of a surrogate pair, which cannot be sent") from None
+            raise Unfit("text with a lone surrogate, which UTF-8 cannot encode") from None
         return text
 
     def _key(self, key: Any) -> str:
@@ -128,7 +128,7 @@ def _as_pythons_own(value: Any) -> Any:
             return getattr(value, name)()
     if value is ...:
         raise Unfit("`...`, which stands where your code goes")
-    raise Unfit(f"a value of type {type(value).__name__}, which is not JSON")
+    raise Unfit(f"a value of type {type(value).__name__}, which JSON cannot express")
 
 
 class Channel:
@@ -159,9 +159,9 @@ class Channel:
         """Ask the grader something and wait for the answer."""
         with self.lock:
             if call != self.call:
-                raise RuntimeError("the call that this function was given to has ended")
+                raise RuntimeError("this function was called after the call that received it had ended")
             if self.asking:
-                raise RuntimeError("asked again before the answer was there")
+                raise RuntimeError("this function was called again before it had returned")
             self.asking = True
             try:
                 self.send(question)
@@ -267,7 +267,7 @@ def _question(number: int, name: str, channel: Channel, call: object) -> Callabl
         try:
             plain = {"args": Writer().plain(args), "kwargs": Writer().plain(kwargs)}
         except Unfit as unfit:
-            raise TypeError(f"{name} takes JSON only, and was given {unfit}") from None
+            raise TypeError(f"{name} takes JSON only, but received {unfit}") from None
         answer = channel.ask(call, {"ask": number, "call": call, **plain})
         if "raise" in answer:
             kind = next(kind for kind in KINDS if kind.__name__ == answer["raise"])

@@ -1,4 +1,4 @@
-"""Faults of arguments: each takes what the model wrote and gives what it might have written badly.
+"""Faults in arguments: each takes correct arguments and returns a broken form of them.
 
 A fault gives the new arguments as they are on the wire, or None if there is nothing to break.
 """

@@ -1,4 +1,4 @@
-"""Which faults there are, and which of them happen: a table, and a plan that is the same each time.
+"""The table of faults, and the plan that decides by seed which of them happen.
 
 Chance depends on the seed and on what is decided, and on nothing else.
 """

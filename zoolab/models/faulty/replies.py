@@ -1,4 +1,4 @@
-"""Faults of a reply: of all of it, or of the calls in it: their names, their ids, their arguments."""
+"""Faults in a reply: in the whole reply, or in the names, ids and arguments of its calls."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class Driver:
 
     @property
     def waits(self) -> bool:
-        """Whether the walk waits for a permission."""
+        """Whether the walk is waiting for permission."""
         steps = self.trace.steps
         return self.state == "paused" and bool(steps) and steps[-1].status == "pending" and not self.holds
 
@@ -98,13 +98,15 @@ class Driver:
         if self.state == "done" or seq != last:
             waiting = "none: the walk is over" if self.state == "done" else f"step {last + 1}, which waits"
             advice = "fork from it instead"
-            raise InvalidInput(f"step {seq + 1} has gone on already", expected=waiting, advice=advice)
+            raise InvalidInput(f"step {seq + 1} has already been continued", expected=waiting, advice=advice)
         self._held = None if record is self.trace.steps[seq].record else record
 
     def decide(self, choice: object) -> None:
         """Answer a permission that waits: once, session, always or deny; and go on by one step."""
         if not self.waits:
-            raise InvalidInput("no step waits for permission", advice="step on until one does")
+            raise InvalidInput(
+                "no step is waiting for permission", advice="step until a call asks for permission"
+            )
         if choice not in _CHOICES:
             raise InvalidInput(f"a decision is {excerpt(choice)}", expected=", ".join(_CHOICES))
         self._held = Decision(cast("Any", choice), "said in the inspector")
@@ -112,9 +114,9 @@ class Driver:
 
     def _check_ready(self) -> None:
         if self.state == "done":
-            raise InvalidInput("the walk is over", advice="fork from a step to go on from it")
+            raise InvalidInput("the walk is over", advice="fork from a step to continue from there")
         if self.waits:
-            raise InvalidInput("the walk waits for a permission", advice="allow or deny it first")
+            raise InvalidInput("the walk is waiting for permission", advice="allow or deny it first")
 
     def _advance(self) -> None:
         held, self._held = self._held, None

@@ -56,7 +56,7 @@ from zoolab.trace.fork import fork
 from zoolab.trace.log import TraceLog
 
 _SOURCE = "in this trace"
-_ADVICE = "look, which runs nothing, or ask the model again"
+_ADVICE = 'choose "look", which runs nothing, or "live", which asks the model'
 _FAILURES = {
     kind.code: kind
     for kind in (ExecutionFailed, PermissionDenied, ResourceNotFound, ToolIOError, ToolTimeout)
@@ -216,7 +216,7 @@ class OwnReplies:
         if self._otherwise is not None:
             return self._otherwise(request)
         raise ReplayMiss(
-            f"this trace holds no such request among its {len(self._bodies)}",
+            f"the trace does not contain this request among its {len(self._bodies)}",
             advice=_ADVICE,
             difference=nearest_difference(pretty(body), map(pretty, self._bodies), _SOURCE),
         )
@@ -264,13 +264,15 @@ class _Memory:
         calls = self._calls.get(key)
         if not calls:
             raise ReplayMiss(
-                f"{tool} was not called with {excerpt(dict(arguments), 200)} in this trace, and is not run",
+                f"{tool} was not called with {excerpt(dict(arguments), 200)} in this trace,"
+                " so there is no result to replay",
                 advice=_ADVICE,
                 difference=nearest_difference(_call_text(key), map(_call_text, self._calls), _SOURCE),
             )
         call = calls.pop(0) if len(calls) > 1 else calls[0]
         if isinstance(call.outcome.value, Shown):
-            raise ReplayMiss(f"the file keeps a part of what {tool} gave, and it is not run", advice=_ADVICE)
+            what = f"the file contains only a part of the result of {tool}, so it cannot be replayed"
+            raise ReplayMiss(what, advice=_ADVICE)
         return call
 
 

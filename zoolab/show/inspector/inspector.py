@@ -245,7 +245,7 @@ class Inspector(anywidget.AnyWidget):
                 self._open(self.trace.index(_number(message.get("seq"))))
             case {"type": "back"} if len(self._views) == 1:
                 advice = "there is no trace to go back to"
-                raise InvalidInput("this is the trace that you opened", advice=advice)
+                raise InvalidInput("this is the first trace", advice=advice)
             case {"type": "back"}:
                 self._views.pop()
                 self._show(0, self.view.step)
@@ -260,7 +260,9 @@ class Inspector(anywidget.AnyWidget):
                 self.view.comparing = wanted == "parent"
                 self._show(0)
             case _:
-                raise InvalidInput(f"there is no message {excerpt(message)}", expected=_MESSAGES)
+                raise InvalidInput(
+                    f"the widget sent the unknown message {excerpt(message)}", expected=_MESSAGES
+                )
 
     def _get(self, which: str, steps: list[Any]) -> None:
         panels: dict[str, Any] = {}
@@ -282,8 +284,8 @@ class Inspector(anywidget.AnyWidget):
     def _drive(self, go: Callable[[Driver], None]) -> None:
         driver = self.view.driver
         if driver is None:
-            advice = "fork from a step to go on from it"
-            raise InvalidInput("this trace is not a walk that goes on", advice=advice)
+            advice = "fork from a step to continue from there"
+            raise InvalidInput("this trace has no running walk", advice=advice)
         last = len(self.trace) - 1
         try:
             go(driver)
@@ -321,7 +323,9 @@ class Inspector(anywidget.AnyWidget):
                 case "live":
                     child = forks.live(parent, seq, record, self._model, self._tools)
                 case _:
-                    raise InvalidInput(f"a verb is {excerpt(verb)}", expected="look, replay or live")
+                    raise InvalidInput(
+                        f"the kind of fork is {excerpt(verb)}", expected="look, replay or live"
+                    )
         except ReplayMiss as error:  # how far it came is worth a look
             so_far = getattr(error, "trace", None)
             if isinstance(so_far, TraceLog):
@@ -337,8 +341,8 @@ class Inspector(anywidget.AnyWidget):
         record = self.trace.steps[seq].record
         inner = record.trace if isinstance(record, Outcome) else None
         if not isinstance(inner, TraceLog):
-            advice = "open one that is marked as a sub-agent"
-            raise InvalidInput(f"step {seq + 1} holds no sub-agent's trace", advice=advice)
+            advice = "open a step that is marked as a sub-agent"
+            raise InvalidInput(f"step {seq + 1} has no trace of a sub-agent", advice=advice)
         self._push(View(inner), first_error(inner) or 0)
 
     def _push(self, view: View, step: int) -> None:

@@ -1,4 +1,4 @@
-"""The whole of a trace in little: one entry a step, in columns, small enough to be sent at once."""
+"""The overview of a trace: one entry per step, in columns, small enough for one message."""
 
 from __future__ import annotations
 
