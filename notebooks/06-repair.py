@@ -120,8 +120,8 @@ guess.reveal(
 # %% [markdown]
 # ## Rules, guarded
 #
-# `RuleRepair` has two readers, one of its own and `json_repair`. Whatever they propose must pass the guard. `propose` returns text, or None: there is
-# no proposal. It never raises, and its `report` says why.
+# `RuleRepair` reads damaged JSON by rules of its own. Whatever it proposes must pass the guard. `propose` returns text, or None: there is
+# no proposal. It never raises, and its `report` says why. With a weaker guard (`RuleRepair(guard="words")`) `json_repair` may guess, too.
 
 # %%
 from zoolab.repair import RuleRepair

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tools.wrong_answers import wrong_answers
 from zoolab.grading import grade_cells, load_lab
 from zoolab.grading.isolation import shut_in
-from zoolab.grading.mutants import wrong_answers
 
 LUCKY = {
     "l2": ["pops_schema"],

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_grading_own_lab import CASES, GUIDE, MASTER
 
+from tools.wrong_answers import changed, wrong_answers
 from zoolab.errors import InvalidInput
 from zoolab.grading import grade_cells
 from zoolab.grading.building import build_labs
 from zoolab.grading.isolation import shut_in
 from zoolab.grading.labs import load_lab
-from zoolab.grading.mutants import changed, wrong_answers
 
 (EXAMPLE,) = re.findall(r"^```toml\n(.*?)^```$", GUIDE, re.DOTALL | re.MULTILINE)
 TABLE = '[one]\nwhy = "Wrong."\nfails = ["adds_up"]\n'
@@ -58,11 +58,11 @@ def test_an_answer_may_be_a_change_of_a_file_or_code_of_its_own(lab: Path):
     ("text", "said"),
     [
         ("[one", r"wrong\.toml: "),
-        (TABLE, r"\[one\]: it has neither a change nor code"),
-        (f"{TABLE}code = 'x = 1'\nchange = '+x'", "or both"),
+        (TABLE, r"\[one\]: the wrong answer needs either a change or code"),
+        (f"{TABLE}code = 'x = 1'\nchange = '+x'", "either a change or code"),
         (TABLE.replace("why", "because") + "code = 'x'", "unknown key 'because'"),
-        (TABLE.replace("Wrong.", "") + "code = 'x'", "no reason"),
-        (TABLE + "code = 'x'\nfails_only = ['adds_up']", "no verdict, or two"),
+        (TABLE.replace("Wrong.", "") + "code = 'x'", "has no reason"),
+        (TABLE + "code = 'x'\nfails_only = ['adds_up']", "exactly one verdict"),
         (TABLE.replace('"adds_up"', "") + "code = 'x'", "names no case"),
         (
             f"{TABLE}of = 'nothing'\nchange = '-x'",
@@ -83,9 +83,9 @@ def test_what_is_wrong_in_the_file_is_named(lab: Path, text: str, said: str):
     [
         ("-a", r"contains \['a'\] 2 times; expected once; add the line before or after it"),
         ("-c", "does not contain"),
-        (" b", "nothing changes at"),
-        ("+c", "a place has only new lines"),
-        (" a\n-b\n\n-b\n+c", "two places of the change have the line 'b'"),
+        (" b", "the change leaves"),
+        ("+c", "a part of the change has only new lines"),
+        (" a\n-b\n\n-b\n+c", "two parts of the change contain the line 'b'"),
     ],
 )
 def test_a_change_that_does_not_fit_is_named(change: str, said: str):

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from shell import Shell
 
+from tools.wrong_answers import wrong_answers
 from zoolab.grading import load_lab
 from zoolab.grading.labs import labs_folder
-from zoolab.grading.mutants import wrong_answers
 from zoolab.grading.status import POINTS, TROUBLES, Status, status_of, submission_in
 
 LABS = ("l1", "l2", "l3", "l6")

@@ -1,4 +1,6 @@
 """What developers of zoolab run; nothing here is in the wheel.
 
-datasets   makes the data sets and the recordings that zoolab ships: `python -m tools.datasets --help`
+datasets         makes the data sets and the recordings that zoolab ships: `python -m tools.datasets --help`
+notebooks        makes the notebooks from their .py files: `python -m tools.notebooks`
+wrong_answers    the right and wrong answers that the labs are tested with
 """

@@ -9,7 +9,7 @@ onworker.py     what runs on a worker; waiting.py: the time and memory it takes
 isolation.py    the process of a submission; filesystem.py: what it sees of the disk
 channel.py      JSON between the two sides
 worker/         the student's side, with the standard library only
-labs.py         which labs there are; building.py: their notebooks; mutants.py: wrong answers
+labs.py         which labs there are; building.py: their notebooks
 checking.py     `check("l3")`; status.py: how far a student is
 submissions.py  the files that were handed in
 export.py       the labs for otter-grader and nbgrader
