@@ -239,7 +239,7 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "binary prompts": (["record", "r.jsonl", "--scripted", "--prompts", "binary.jsonl"], "not UTF-8 text"),
     "unknown tool to record": (["record", "r.jsonl", "Hi", "--scripted", "--tools", "frob"], "named 'frob'"),
     "no folder to record": (["record", "no/r.jsonl", "Hi", "--scripted"], "cannot write no/r.jsonl"),
-    "empty script": (["record", "r.jsonl", "Hi", "--scripted"], "the script has ended"),
+    "empty script": (["record", "r.jsonl", "Hi", "--scripted"], "the script has no reply to request"),
 }
 
 

@@ -215,13 +215,16 @@ def test_a_variant_may_be_a_function_that_changes_its_setup_in_place():
         ({"cases": []}, "there are no cases"),
         ({"cases": ["a", {"id": "1", "prompt": "b"}]}, "two cases have the id"),
         ({"cases": [3]}, "case 1 is 3"),
-        ({"cases": [{"id": "x"}]}, "asks nothing"),
+        ({"cases": [{"id": "x"}]}, "has no question"),
         ({"models": {}}, "there are no models"),
         ({"models": {"m": 3}}, '"m" cannot be called'),
         ({"repeats": 0}, "repeats is 0"),
         ({"variants": {"v": {"sytem": ""}}}, 'changes "sytem"'),
         ({"variants": {"v": 1}}, "is 1"),
-        ({"variants": {"v": {"limits": {"turn": 1}}}}, 'the variant "v": limits have "turn"'),
+        (
+            {"variants": {"v": {"limits": {"turn": 1}}}},
+            'the variant "v": limits contain the unknown name "turn"',
+        ),
         ({"variants": {"v": {"limits": {"turns": 0}}}}, 'the variant "v": Limits'),
         ({"variants": {"v": {"faults": ["gremlins"]}}}, 'the variant "v": no fault is named "gremlins"'),
         ({"variants": {"v": {"descriptions": {"add": {"text": "x"}}}}}, 'the description of "add"'),
@@ -305,9 +308,9 @@ def test_a_torn_last_line_is_healed(tmp_path, cut):
 def test_a_file_that_is_no_journal_is_left_alone(tmp_path, content):
     path = tmp_path / "notes.txt"
     path.write_text(content)
-    with pytest.raises(InvalidInput, match="holds something else"):
+    with pytest.raises(InvalidInput, match="is a file of another kind"):
         quiet(CASES, None, {"m": adder}, journal=path)
-    with pytest.raises(InvalidInput, match="holds something else"):
+    with pytest.raises(InvalidInput, match="is a file of another kind"):
         quiet(CASES, None, {"m": adder}, cache=path)
     with pytest.raises(InvalidInput, match="is not the journal"):
         Experiment.load(path)
@@ -485,7 +488,7 @@ def test_comparisons_are_made_within_each_model():
         ({"a": "c"}, 'no "c"'),
         ({"a": "a", "b": "a"}, "nothing to compare"),
         ({"metric": "beauty"}, 'no "beauty"'),
-        ({"by": "mood"}, 'by is "mood"'),
+        ({"by": "mood"}, 'the argument by= is "mood"'),
     ],
 )
 def test_a_comparison_that_cannot_be_meant_is_said(given, what):

@@ -115,7 +115,7 @@ def test_pauses_grow_and_are_random():
     failed.__cause__ = ConnectionError()
     assert [patience(failed, attempt, max) for attempt in range(9)] == [0.5, 1, 2, 4, 8, 16, 32, 60, 60]
     assert patience(failed, 3, min) == 0
-    assert patience(ModelError("the script has ended"), 0, max) is None
+    assert patience(ModelError("the script has no reply to request"), 0, max) is None
 
 
 @given(st.dictionaries(st.sampled_from(["retry-after", "retry-after-ms"]), st.text(max_size=30)))

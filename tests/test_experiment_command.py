@@ -147,7 +147,7 @@ def test_a_model_that_nobody_hears_falls_short(zoo, sums):
         ("replies = [[", "name = 'm'\nreplies = [[", 26, 'a model of the kind scripted has "name"'),
         ('kind = "scripted"\n', 'kind = "local"\nname = "nedle"\n#', 25, "nedle"),
         ('kind = "scripted"\nreplies', 'kind = "recording"\npath = "nowhere"\n#', 25, "nowhere"),
-        ('kind = "scripted"\nreplies', 'kind = "scripted"\n#', 23, "without replies"),
+        ('kind = "scripted"\nreplies', 'kind = "scripted"\n#', 23, "has no replies"),
     ],
 )
 def test_every_complaint_names_the_line(zoo, sums, old, new, line, what):

@@ -207,7 +207,7 @@ def unable():
 
 
 def test_a_pool_that_cannot_even_begin_is_an_error():
-    with pytest.raises(InvalidInput, match="end before they do any work"):
+    with pytest.raises(InvalidInput, match="ended before they did any work"):
         experiment(["Hi"], None, {"talk": talk}, executor=lambda: ProcessPoolExecutor(1, initializer=unable))
 
 

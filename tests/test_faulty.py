@@ -321,7 +321,7 @@ def test_an_error_of_the_tool_itself_is_no_fault_and_keeps_its_cause():
 
 
 def test_an_error_of_the_model_itself_is_no_fault():
-    with pytest.raises(ModelError, match="the script has ended") as raised:
+    with pytest.raises(ModelError, match="the script has no reply to request") as raised:
         run("Hi", [], Faulty(Scripted([]), ["dropped_stream"]))
     assert raised.value.trace.fault is None
 

@@ -110,7 +110,7 @@ def test_on_a_terminal_a_bar_moves_and_what_went_wrong_is_said(tmp_path, lab):
     ("more", "said"),
     [
         (["nowhere"], "nowhere does not exist"),
-        ([], "there is no submission"),
+        ([], "no submission was found"),
         (["--csv", "no-such-folder/g.csv"], "there is no folder for no-such-folder/g.csv"),
         (["--jobs", "0"], "the number of workers is 0; expected at least 1"),
         (["--resume", "--again"], "not allowed with argument"),

@@ -360,7 +360,7 @@ def test_a_script_that_would_start_itself_again_is_told_so(tmp_path, lab):
     ran = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
     said = ran.stderr.splitlines()[-1]
     assert said.startswith(
-        "zoolab.errors.InvalidInput: the worker processes end before they do any work; in a script,"
+        "zoolab.errors.InvalidInput: the worker processes ended before they did any work; in a script,"
     )
 
 

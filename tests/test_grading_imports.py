@@ -15,6 +15,7 @@ TRUSTED = {
     "files",
     "jobs",
     "jsontext",
+    "running.interrupts",
     "runs",
     "show.markup",
 }

@@ -78,12 +78,12 @@ def asked(isolation: Isolation, *cells: str, lab: Lab = LAB, ask: Any = None) ->
 @pytest.mark.parametrize(
     ("cell", "words"),
     [
-        ("def f(): return {1, 2}", "`f` returned a value of type set, which is not JSON"),
+        ("def f(): return {1, 2}", "`f` returned a value of type set, which JSON cannot express"),
         ("def f(): return {1: 2}", "`f` returned a dict with the key 1, which is not text"),
         ("def f(): return float('nan')", "`f` returned the number nan"),
         ("def f(): return 'x' * 2_000_000", "`f` returned more than 1,000,000 characters"),
         ("def f(): return 10 ** 500", "`f` returned a number of more than 390 digits"),
-        ("def f(): return '\\ud800'", "`f` returned text with half of a surrogate pair"),
+        ("def f(): return '\\ud800'", "`f` returned text with a lone surrogate"),
         (
             "def f():\n    x = []\n    x.append(x)\n    return x",
             "`f` returned a value nested more than 60 deep",
@@ -194,7 +194,7 @@ def f(ask):
         assert student.call("f", Callback(ask)).value == 1
         while not (told := student.value("told")):
             pass
-        assert told == ["the call that this function was given to has ended"]
+        assert told == ["this function was called after the call that received it had ended"]
 
     assert grade_cells(replace(LAB, cases=(calls,)), [cell], each).points == 1
     assert numbers == [1]
@@ -205,7 +205,10 @@ def test_arguments_come_back_as_they_are_after_the_call(strongest):
     def calls(student: Student, _chance: Random) -> None:
         """Calls with values that are changed."""
         answer = student.call("f", [1], {"a": 1}, kept={"b": [2]})
-        assert answer.args == [[1, "<a value of type set, which is not JSON>"], {"a": 1, "<int 5>": 6}]
+        assert answer.args == [
+            [1, "<a value of type set, which JSON cannot express>"],
+            {"a": 1, "<int 5>": 6},
+        ]
         assert answer.kwargs == {"kept": {"b": [2]}}
 
     cell = "def f(x, y, kept):\n    x.append({3})\n    y[5] = 6"
@@ -299,8 +302,8 @@ def test_late_is_what_used_up_its_time_and_not_what_had_to_wait(strongest):
 
     grade = grade_cells(replace(lab, cases=(sleeps,) * 5), [cell], strongest)
     assert [one.happened for one in grade.cases] == [
-        *["`f` did not come back within 0.5 seconds"] * 3,
-        *["`f` did not come back within 0.1 seconds"] * 2,
+        *["`f` did not return within 0.5 seconds"] * 3,
+        *["`f` did not return within 0.1 seconds"] * 2,
     ]
 
 

@@ -64,7 +64,8 @@ def test_a_master_that_cannot_be_built_is_named(shell, lab):
     ran = shell("labs", "build", lab)
     assert (ran.code, ran.err) == (
         2,
-        f"zoolab: {lab / 'master.py'}: a solution has no end; expected # END SOLUTION; correct its marks\n",
+        f"zoolab: {lab / 'master.py'}: a solution block is not closed; expected # END SOLUTION;"
+        " correct its markers of solutions\n",
     )
     (lab / "master.py").unlink()
     assert "expected the lab's master.py" in shell("labs", "build", lab).err

@@ -228,8 +228,8 @@ def test_a_permission_is_given_in_the_browser(choice: str, said: str) -> None:
 def test_an_error_that_ends_the_walk_is_shown() -> None:
     browser = walking(CALL)
     browser.say({"type": "run"})
-    assert "the script has ended" in browser.inspector.live["error"]
-    assert "the script has ended" in browser.inspector.overview["error"]
+    assert "the script has no reply to request" in browser.inspector.live["error"]
+    assert "the script has no reply to request" in browser.inspector.overview["error"]
 
 
 def test_the_three_verbs_fork_and_the_parent_stays() -> None:

@@ -99,7 +99,7 @@ def test_a_permission_is_waited_for(choice: str, said: str) -> None:
     driver = driven([("wipe", {})], [("wipe", {})], "Done.")
     driver.run()
     assert (driver.waits, last(driver).status) == (True, "pending")
-    with pytest.raises(InvalidInput, match="waits for a permission"):
+    with pytest.raises(InvalidInput, match="is waiting for permission"):
         driver.run()
     driver.decide(choice)
     driver.run()
@@ -109,7 +109,7 @@ def test_a_permission_is_waited_for(choice: str, said: str) -> None:
 
 def test_no_other_word_allows() -> None:
     driver = driven([("wipe", {})], "Done.")
-    with pytest.raises(InvalidInput, match="no step waits for permission"):
+    with pytest.raises(InvalidInput, match="no step is waiting for permission"):
         driver.decide("once")
     driver.run()
     for junk in ("yes", None, 1, ["once"], "pending"):
@@ -134,7 +134,7 @@ def test_an_answer_goes_on_in_the_place_of_the_record() -> None:
 def test_only_the_step_that_waits_can_be_answered() -> None:
     driver = driven(CALL, "Done.")
     driver.until(kind="validate")
-    with pytest.raises(InvalidInput, match="step 3 has gone on already"):
+    with pytest.raises(InvalidInput, match="step 3 has already been continued"):
         driver.answer(2, driver.trace.steps[2].record)
     driver.run()
     with pytest.raises(InvalidInput, match="the walk is over"):
@@ -153,7 +153,7 @@ def test_a_value_may_be_given_in_the_place_of_a_permission() -> None:
     ("replies", "error"),
     [
         ([CALL] * 9, "no answer after 5 turns"),
-        ([CALL], "the script has ended"),
+        ([CALL], "the script has no reply to request"),
         ([lambda _request: 1 / 0], "Zero"),
     ],
 )
@@ -440,7 +440,7 @@ def test_an_unedited_replay_reproduces_the_run(name: str) -> None:
 def test_a_tool_is_allowed_in_a_replay_only_as_it_was() -> None:
     trace = TRACES["allowed"]
     edit = edited(trace.steps[2].record, [{"field": "arguments", "text": '{"disk": "other"}'}])
-    with pytest.raises(ReplayMiss, match="and is not run"):
+    with pytest.raises(ReplayMiss, match="there is no result to replay"):
         forks.replay(trace, 2, edit)
     child = forks.replay(trace, 1, None)
     assert child.options == trace.options

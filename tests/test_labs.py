@@ -208,7 +208,7 @@ def test_a_solution_becomes_its_stub(master: str, student: str, solution: str):
     [
         ("# BEGIN SOLUTION\n# BEGIN SOLUTION", "line 2"),
         ("x\n# END SOLUTION", "line 2"),
-        ("# BEGIN SOLUTION\nx", "has no end"),
+        ("# BEGIN SOLUTION\nx", "is not closed"),
     ],
 )
 def test_marks_that_do_not_pair_are_named(master: str, line: str):

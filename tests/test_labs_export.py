@@ -113,7 +113,7 @@ def test_what_a_teacher_changed_is_kept(tmp_path: Path, shell: Shell):
     notebook.write_text("mine", encoding="utf-8")
     ran = shell(*export)
     assert ran.code == 2
-    assert ran.err.strip().endswith("exists and differs; remove it, or name another folder")
+    assert ran.err.strip().endswith("exists already with other content; remove it, or name another folder")
 
 
 def test_an_unknown_lab_is_named(shell: Shell, tmp_path: Path):

@@ -182,7 +182,7 @@ def test_a_sub_agents_error_names_the_limit_and_whose_it_is():
     parent = Counting(calls("helper"), tokens=10)
     trace = ended("Go.", [helper], parent, limits=Limits(tokens=100))
     [outcome] = [step.record for step in trace.steps if isinstance(step.record, Outcome)]
-    assert "tokens of a calling walk" in outcome.error.message
+    assert "the outer walk has reached its limit of tokens" in outcome.error.message
     assert "130 tokens" in outcome.error.message
     assert "no answer after 130 tokens" in trace.error
     assert (parent.requests, model.requests) == (1, 3)
@@ -205,7 +205,7 @@ def test_a_model_with_tools_of_its_own_is_held_too_and_counted_once():
     inner = Counting(calls("look"), calls("look"), FULL, tokens=10)
     trace = run("Go.", [], with_tools(inner, [look]), limits=Limits(tokens=1000))
     assert trace.to_frame()["tokens_in"].sum() == 30
-    with pytest.raises(ToolLoopLimitReached, match="tokens of a calling walk"):
+    with pytest.raises(ToolLoopLimitReached, match="the outer walk has reached its limit of tokens"):
         run("Go.", [], with_tools(Counting(calls("look"), tokens=10), [look]), limits=Limits(tokens=15))
 
     outer = with_tools(Counting(calls("look"), calls("more"), FULL, FULL, tokens=10), [look])
@@ -244,7 +244,9 @@ def test_cached_input_has_a_price_of_its_own():
 
 def test_a_model_without_a_price_is_an_error_at_its_first_reply():
     model = Counting(calls("no"), tokens=1, name="other")
-    with pytest.raises(InvalidInput, match='no price for "other"; expected m, cheap') as caught:
+    with pytest.raises(
+        InvalidInput, match='needs a price for the model "other"; expected m, cheap'
+    ) as caught:
         run("Go.", [], model, limits=Limits(cost=1, prices=PRICES))
     assert model.requests == 1
     assert "\n" not in str(caught.value)
@@ -282,7 +284,7 @@ def test_an_option_that_makes_no_sense_is_one_clear_line(options):
 
 
 def test_a_cost_needs_prices():
-    with pytest.raises(InvalidInput, match=r"Limits\(cost=1\) has no prices"):
+    with pytest.raises(InvalidInput, match=r"Limits\(cost=1\) needs prices"):
         Limits(cost=1)
 
 

@@ -232,7 +232,7 @@ def test_a_model_that_returns_junk_is_a_model_error(junk):
 
 
 def test_a_script_that_ends_is_a_model_error_with_the_trace():
-    with pytest.raises(ModelError, match="the script has ended") as caught:
+    with pytest.raises(ModelError, match="the script has no reply to request") as caught:
         run("Hi", TOOLS, Watched(CALL))
     check_paired(caught.value.trace.messages)
     assert caught.value.trace.messages[-1]["role"] == "tool"

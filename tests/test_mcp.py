@@ -312,9 +312,7 @@ def test_a_changed_description_is_shown_and_refused_until_it_is_accepted(kiosk: 
         for name in ("ask", "steal"):
             with pytest.raises(UnknownTool):
                 tools.call(name, {"what": "milk"})
-        with pytest.raises(
-            InvalidInput, match="no tool 'buy' is waiting to be accepted; expected one of ask, steal"
-        ):
+        with pytest.raises(InvalidInput, match="no tool 'buy' is new or changed; expected one of ask, steal"):
             tools.accept("buy")
         tools.accept("ask")
         assert (tools.registry.names(), tools.changed) == (["ask", "buy"], ())
@@ -323,7 +321,7 @@ def test_a_changed_description_is_shown_and_refused_until_it_is_accepted(kiosk: 
         assert (tools.registry.names(), len(tools.new)) == (["ask", "buy"], 1)
         tools.accept()
         assert tools.registry.names() == ["ask", "buy", "steal"]
-        with pytest.raises(InvalidInput, match="expected none: all are as they were"):
+        with pytest.raises(InvalidInput, match="expected no name, because no tool is new or changed"):
             tools.accept("ask")
     assert kiosk.calls == ["ask milk"]
 
@@ -367,7 +365,7 @@ def test_a_pin_that_was_tampered_with_is_not_used(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "a.json"
     write_pins(path, "a", [Listed("ls", "List.", {"type": "object"})])
     path.write_text(path.read_text().replace("List.", "Delete."))
-    with pytest.raises(InvalidInput, match="the digest of 'ls' does not fit"):
+    with pytest.raises(InvalidInput, match="the digest of 'ls' does not match its description and schema"):
         read_pins(path, "a")
 
 
@@ -435,7 +433,7 @@ def test_tools_that_cannot_be_used_are_left_out_with_a_reason(rude: MCPTools) ->
     reasons = {name: reason.partition(";")[0] for name, reason in rude.left_out.items()}
     assert reasons == {
         "files_read": "a model cannot tell it from 'files.read': both would be files_read",
-        "remote": 'the schema points outside itself: "http://example.com/schema"',
+        "remote": 'the schema refers to something outside itself: "http://example.com/schema"',
         "wrong": reasons["wrong"],
         "long": "its description has 10,000 characters",
         "": "its name has 0 characters",
@@ -474,14 +472,16 @@ def test_an_error_is_an_error_and_commands_no_terminal(rude: MCPTools) -> None:
     with pytest.raises(ExecutionFailed, match=r"^no such thing \\x1b\[2J\\x9b1mIgnore") as caught:
         rude.call("fails", {})
     assert str(caught.value).isprintable()
-    with pytest.raises(ToolIOError, match="an answer that is not MCP: content: Input should be a valid list"):
+    with pytest.raises(
+        ToolIOError, match="a response that is not valid MCP: content: Input should be a valid list"
+    ):
         rude.call("strange", {})
 
 
 def test_a_call_that_hangs_is_given_up_and_the_server_told_so(tmp_path: Path) -> None:
     with raw(tmp_path, timeout=0.3) as tools:
         with pytest.raises(
-            ToolTimeout, match=r"the MCP server raw did not answer within 0\.3 s; give it longer"
+            ToolTimeout, match=r"the MCP server raw did not answer within 0\.3 s; raise timeout="
         ):
             tools.call("hangs", {})
         assert tools.call("files_read", {}) == "done"
@@ -519,7 +519,9 @@ def test_a_server_that_ends_in_the_middle_says_so_at_every_call(tmp_path: Path, 
         trace = run("Go", tools, Scripted([[(name, {})], [("files_read", {})], "Done."]))
     assert [error.code for error in trace.errors] == ["io_error"] * 2
     assert all(
-        re.match(f"the MCP server raw {told}.*; run its command by hand to see why$", e.message)
+        re.match(
+            f"the MCP server raw {told}.*; run the command of the server in a terminal to see why$", e.message
+        )
         for e in trace.errors
     )
 
@@ -527,16 +529,19 @@ def test_a_server_that_ends_in_the_middle_says_so_at_every_call(tmp_path: Path, 
 @pytest.mark.parametrize(
     ("mode", "told"),
     [
-        ("hangs", r"the MCP server raw did not start within 0\.5 s; run its command by hand"),
+        (
+            "hangs",
+            r"the MCP server raw did not start within 0\.5 s; run the command of the server in a terminal",
+        ),
         (
             "dies",
-            r"ended with exit code 1; its last words: no licence\\x1b.* / buy one; run its command by hand",
+            r"ended with exit code 1; its last words: no licence\\x1b.* / buy one; run the command",
         ),
         (
             "prints",
             r"printed a line that is not an MCP message: Welcome!\\x1b.* \(print to standard error instead\)",
         ),
-        ("pours", "sent a message of more than 4 MiB; run its command by hand"),
+        ("pours", "sent a message of more than 4 MiB; run the command of the server in a terminal"),
         ("many", "lists too many tools; expected at most 512, on at most 100 pages; configure it"),
         ("endless", "lists too many tools"),
     ],
@@ -567,7 +572,7 @@ def test_all_pages_are_listed(tmp_path: Path) -> None:
         (["a\0b"], "a", "cannot start a.*b: .*null"),
         ([], "a", r"the command is \[\]; expected a list"),
         ("python server.py", "a", "the command is 'python server.py'; expected a list"),
-        (["python"], "../a", "'../a' cannot name a server"),
+        (["python"], "../a", "'../a' is not a valid name of a server"),
     ],
 )
 def test_a_server_that_cannot_be_started_is_one_clear_line(command: Any, name: str, told: str) -> None:

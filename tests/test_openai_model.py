@@ -230,7 +230,7 @@ STREAM_FAILURES: dict[str, tuple[Answer, str]] = {
     "empty": (Answer(""), "ended before a reply began"),
     "only usage": (Answer(sse([{**chunk({}), "choices": []}])), "ended before a reply began"),
     "html": (Answer(HTML, 200, "text/html"), "ended before a reply began"),
-    "plain JSON": (Answer(completion("x")), "ended before a reply began; expected events"),
+    "plain JSON": (Answer(completion("x")), "ended before a reply began; expected a stream of events"),
     "garbage": (Answer("data: {not json\n\n"), "not JSON"),
     "not objects": (Answer('data: [1]\n\ndata: "x"\n\ndata: null\n\n'), "ended before a reply began"),
     "dropped": (Answer(sse([chunk({"content": "4"})], done=False), drop=True), "cannot reach|broke off"),
@@ -320,8 +320,8 @@ def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     ("url", "key", "told"),
     [
         ("http://[::1", KEY, "not a URL"),
-        ("http://localhost", f"{KEY}\n", "the API key holds a character"),
-        ("http://localhost", "schlüssel-geheim", "the API key holds a character"),
+        ("http://localhost", f"{KEY}\n", "the API key contains a character"),
+        ("http://localhost", "schlüssel-geheim", "the API key contains a character"),
     ],
 )
 def test_an_address_or_key_that_no_request_could_carry(url: str, key: str, told: str) -> None:

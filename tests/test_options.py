@@ -83,7 +83,7 @@ def test_tools_are_denied_by_name_or_as_themselves(deny):
 
 
 def test_what_is_denied_is_denied_to_call_tool_as_well():
-    with pytest.raises(PermissionDenied, match="take it out of deny"):
+    with pytest.raises(PermissionDenied, match="remove the tool from deny="):
         with_tools(Scripted([]), [add], deny=["add"]).call_tool("add", {"a": 1, "b": 2})
 
 
@@ -151,11 +151,11 @@ def test_arguments_of_execute_are_a_dict(arguments):
 
 
 def test_a_builder_refuses_what_would_fail_at_the_first_call():
-    with pytest.raises(InvalidToolSignature, match="two parameters 'q'"):
+    with pytest.raises(InvalidToolSignature, match="two parameters are named 'q'"):
         Tool.build("f", "F.").param("q", "string").param("q", "string")
-    with pytest.raises(InvalidToolSignature, match="the function does not fit"):
+    with pytest.raises(InvalidToolSignature, match="the function does not accept these parameters"):
         Tool.build("f", "F.").param("q", "string").call(lambda z: z)
-    with pytest.raises(InvalidToolSignature, match="the function does not fit"):
+    with pytest.raises(InvalidToolSignature, match="the function does not accept these parameters"):
         Tool.build("f", "F.").param_opt("q", "string").call(lambda q: q)
     with pytest.raises(InvalidSchema):
         Tool.build("f", "F.").param("q", "strin").call(lambda q: q)

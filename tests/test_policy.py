@@ -112,7 +112,7 @@ def test_what_is_no_rule_is_one_clear_error(rule):
 
 
 def test_one_text_is_no_list_of_rules():
-    with pytest.raises(InvalidInput, match=r"allow is one text; expected a list, as in allow=\['rm'\]"):
+    with pytest.raises(InvalidInput, match=r"allow is a single text; expected a list, as in allow=\['rm'\]"):
         Policy(allow="rm")
 
 

@@ -137,7 +137,7 @@ def test_what_contains_itself_is_refused_and_a_model_that_says_it_is_at_fault():
     deep = []
     for _ in range(100_000):
         deep = [deep]
-    with pytest.raises(ModelError, match="too many levels"):
+    with pytest.raises(ModelError, match="nested too deeply"):
         run("Hi", [], lambda _request: Reply({"role": "assistant", "content": "Hi"}, raw={"x": deep}))
 
 

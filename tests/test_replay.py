@@ -191,7 +191,7 @@ def test_a_miss_shows_no_secret(tmp_path: Path) -> None:
 
 def test_a_failed_request_records_nothing(tmp_path: Path) -> None:
     replay = Replay(tmp_path / "r.jsonl", live=Scripted([]))
-    with pytest.raises(ModelError, match="the script has ended"):
+    with pytest.raises(ModelError, match="the script has no reply to request"):
         replay(HELLO)
     with serving(Answer({"error": {"message": KEY}}, 500)) as server, pytest.raises(ModelError):
         Replay(tmp_path / "live.jsonl", live=live_at(server.url))(HELLO)
@@ -249,16 +249,16 @@ BROKEN: dict[str, tuple[str | bytes, str]] = {
     "empty": ("", "is empty; expected a recording"),
     "binary": (b"\xff\xfe\x00", "it is not UTF-8 text"),
     "prose": ("hello\n", "r.jsonl, line 1, is not JSON"),
-    "foreign": ('{"event": "trace"}\n', "r.jsonl, line 1, does not begin a recording"),
+    "foreign": ('{"event": "trace"}\n', "r.jsonl, line 1, is not the header of a recording"),
     "a list": ("[]\n", r"r.jsonl, line 1, is \[\]; expected an object"),
     "later version": (
         encode({**HEADER, "version": 2}),
-        "line 1, does not begin a recording; expected .*version 1",
+        "line 1, is not the header of a recording; expected .*version 1",
     ),
     "maker unknown": (encode({**HEADER, "made": "guessed"}), "line 1, .*made: recorded or authored"),
-    "odd settings": (encode({**HEADER, "settings": {"client": 1}}), "line 1, has settings"),
-    "settings text": (encode({**HEADER, "settings": "hot"}), "line 1, has settings"),
-    "no header": (encode(PAIR), "line 1, does not begin a recording"),
+    "odd settings": (encode({**HEADER, "settings": {"client": 1}}), "line 1, has the settings"),
+    "settings text": (encode({**HEADER, "settings": "hot"}), "line 1, has the settings"),
+    "no header": (encode(PAIR), "line 1, is not the header of a recording"),
     "truncated": (f"{encode(HEADER)}\n{encode(PAIR)}\n{encode(PAIR)[:60]}", "line 3, is not JSON"),
     "blank line": (f"{encode(HEADER)}\n\n{encode(PAIR)}\n", "line 2, is not JSON"),
     "two in one": (f"{encode(HEADER)}\n{encode(HEADER)}\n", "line 2, is not part of a recording"),

@@ -199,7 +199,7 @@ def test_a_given_world_is_the_one_that_changes():
         ("analytics", "describe_table", {"table_name": "x; DROP"}, ResourceNotFound, "customers, orders"),
         ("analytics", "check_data_quality", {"table_name": "x"}, ResourceNotFound, "customers, orders"),
         ("security", "query_siem", {"query": "a", "time_range": "1y"}, InvalidArguments, "24h"),
-        ("security", "check_ip_reputation", {"ip": "300.1.1.1"}, InvalidArguments, "no IP address"),
+        ("security", "check_ip_reputation", {"ip": "300.1.1.1"}, InvalidArguments, "is not an IP address"),
         ("security", "isolate_host", {"host": "x"}, ResourceNotFound, "laptop7"),
         ("tasks", "add_task", {"content": ""}, InvalidArguments, "blank"),
         ("tasks", "update_task", {"task_id": "task_9", "status": "pending"}, ResourceNotFound, "task_9"),
@@ -463,10 +463,15 @@ def test_what_is_no_text_is_refused(root):
     (root / "zeros").write_bytes(b"a\0b")
     os.mkfifo(root / "pipe")
     tools = file_tools(root)
-    for path, says in (("image", "no text"), ("zeros", "no text"), ("pipe", "regular"), ("src", "folder")):
+    for path, says in (
+        ("image", "is not a text file"),
+        ("zeros", "is not a text file"),
+        ("pipe", "regular"),
+        ("src", "folder"),
+    ):
         with pytest.raises(ToolIOError, match=says):
             tools.execute("read_file", {"path": path})
-    with pytest.raises(InvalidArguments, match="no path"):
+    with pytest.raises(InvalidArguments, match="is not a valid path"):
         tools.execute("read_file", {"path": "a\0b"})
     for name, argument in (("read_file", "path"), ("get_file_tree", "folder")):
         with pytest.raises(ResourceNotFound):
@@ -486,7 +491,7 @@ def test_a_file_of_ten_megabytes_is_read_and_a_larger_one_refused(root):
 def test_a_tree_that_is_too_large_names_its_folders(root):
     for number in range(files.MAX_FILES):
         (root / f"{number}").touch()
-    with pytest.raises(ExecutionFailed, match="name a folder: src"):
+    with pytest.raises(ExecutionFailed, match="list a folder inside it: src"):
         file_tools(root).execute("get_file_tree", {})
     assert file_tools(root).execute("get_file_tree", {"folder": "src"}) == ["src/main.py"]
 
@@ -513,7 +518,7 @@ def test_a_clock_that_stands_still(now):
 
 @pytest.mark.parametrize("now", ["noon", 12])
 def test_a_clock_needs_a_time(now):
-    with pytest.raises(InvalidInput, match="no date and time"):
+    with pytest.raises(InvalidInput, match="is not a date and time"):
         clock_tools(now)
 
 

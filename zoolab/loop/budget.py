@@ -39,7 +39,7 @@ class Budget:
     >>> with inner:
     ...     Budget(Limits())
     Traceback (most recent call last):
-    zoolab.errors.ToolLoopLimitReached: a walk 2 levels inside another one; expected at most 1; ...
+    zoolab.errors.ToolLoopLimitReached: a walk was started 2 levels inside another walk; expected ...
     """
 
     def __init__(self, limits: Limits) -> None:

@@ -135,7 +135,7 @@ def _survey(node: Any, depth: int, draft: str, references: list[str], identifier
                 identifiers.add(child.rstrip("#"))
             elif key == "$schema" and isinstance(child, str) and draft_of(node) != draft:
                 raise InvalidSchema(
-                    f"a schema of draft {draft} contains a schema of draft {draft_of(node)}",
+                    f"a schema of {draft} contains a schema of {draft_of(node)}",
                     expected="one draft for the whole schema",
                 )
             elif key not in _DATA_KEYWORDS and isinstance(child, dict | list):

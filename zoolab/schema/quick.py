@@ -115,7 +115,7 @@ def rs_test(schema: Mapping[str, Any]) -> Callable[[Any], bool]:
     (True, True, False, False)
     >>> rs_test({"multipleOf": 0.1})
     Traceback (most recent call last):
-    zoolab.errors.InvalidSchema: validator="rs" does not judge "multipleOf": 0.1; expected the commonest ...
+    zoolab.errors.InvalidSchema: validator="rs" does not support "multipleOf": 0.1; expected the commonest ...
     """
     try:
         import jsonschema_rs
