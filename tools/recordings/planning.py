@@ -1,0 +1,156 @@
+"""The plan of the recordings, as conversations that can be held one by one."""
+
+from __future__ import annotations
+
+import json
+import random
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from zoolab.datasets.loading import rows_of, selection_tools
+from zoolab.errors import ERROR_CODES, ExecutionFailed, InvalidInput, ToolIOError, ToolTimeout
+from zoolab.models.recording import shipped
+from zoolab.records import Model, Reply, Request
+from zoolab.toolbox.catalog import tools_named
+from zoolab.tools import Tool, ToolRegistry
+
+__all__ = ["Conversation", "FirstByHand", "RecordingPlan", "plan"]
+
+PLAN = Path(__file__).with_name("plan.toml")
+#: A model that goes on calling is stopped.
+TURNS = 6
+_FAILURES = {error.code: error for error in (ToolIOError, ExecutionFailed, ToolTimeout)}
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A prompt with its tools; perhaps the first reply is written by hand."""
+
+    prompt: str
+    tools: ToolRegistry
+    system: str | None = None
+    envelope: Any = "json"
+    turns: int = TURNS
+    first: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingPlan:
+    """What goes into one recording: the settings of its requests, and its conversations."""
+
+    name: str
+    settings: dict[str, Any] = field(default_factory=dict[str, Any])
+    conversations: Sequence[Conversation] = ()
+
+
+class FirstByHand:
+    """A model whose first reply in a conversation was written by hand; the others are its own."""
+
+    def __init__(self, first: dict[str, Any], model: Model) -> None:
+        self._first: dict[str, Any] | None = first
+        self._model = model
+
+    def __call__(self, request: Request) -> Reply:
+        if self._first is None:
+            return self._model(request)
+        call = {"id": "call_1", "type": "function", "function": self._first}
+        self._first = None
+        return Reply({"role": "assistant", "content": None, "tool_calls": [call]}, "tool_calls")
+
+
+def plan(only: Sequence[str] = (), path: Path = PLAN) -> Iterator[RecordingPlan]:
+    """The recordings of the plan, or those of these sets.
+
+    Raises:
+        InvalidInput: No set has this name.
+
+    >>> [each.name for each in plan(["tasks", "corrections"])]
+    ['tasks', 'corrections']
+    """
+    content = tomllib.loads(path.read_text(encoding="utf-8"))
+    names = [each["name"] for each in content["sets"]]
+    unknown = [name for name in only if name not in names]
+    if unknown:
+        raise InvalidInput(f"no set is named {unknown[0]!r}", expected=", ".join(names))
+    for each in content["sets"]:
+        if only and each["name"] not in only:
+            continue
+        system = content["systems"].get(each.get("system", ""))
+        held = tuple(_conversations(each, content, system))
+        settings = each.get("settings", {})
+        if "seeds" not in each:
+            yield RecordingPlan(each["name"], settings, held)
+        for seed in each.get("seeds", ()):
+            yield RecordingPlan(f"{each['name']}-seed{seed}", {**settings, "seed": seed}, held)
+
+
+def _conversations(
+    chosen: dict[str, Any], content: dict[str, Any], system: str | None
+) -> Iterator[Conversation]:
+    for name in chosen.get("tasks", ()):
+        task = content["tasks"][name]
+        for prompt in task["prompts"]:
+            yield Conversation(prompt, tools_named(*task["tools"]), system)
+    if "prompts" in chosen:
+        yield from _of_prompts(chosen["prompts"], system)
+    if "cases" in chosen:
+        yield from _of_cases(chosen["cases"], system)
+    if "corrections" in chosen:
+        yield from (_correction(each, system) for each in content["corrections"])
+    if "injections" in chosen:
+        yield from (_injection(each, system) for each in content["injections"])
+
+
+def _of_prompts(name: str, system: str | None) -> Iterator[Conversation]:
+    path = next(iter(shipped().values())).with_name(f"{name}-prompts.jsonl")
+    for line in path.read_text(encoding="utf-8").splitlines():
+        asked = json.loads(line)
+        yield Conversation(
+            asked["prompt"],
+            tools_named(*asked["tools"]),
+            asked.get("system") or system,
+            asked.get("envelope", "json"),
+        )
+
+
+def _of_cases(count: int, system: str | None) -> Iterator[Conversation]:
+    """Every selection case with so many tools: its own three, and others, the same at each run."""
+    everything = selection_tools()
+    for case in rows_of("selection-cases"):
+        offered = list(case["offered"])
+        others = sorted(set(everything.names()) - set(offered))
+        chance = random.Random(f"{case['id']}/{count}")
+        offered += chance.sample(others, count - len(offered))
+        chance.shuffle(offered)
+        kept = ToolRegistry([everything[name] for name in offered])
+        yield Conversation(case["prompt"], kept, system, turns=1)
+
+
+def _correction(given: dict[str, Any], system: str | None) -> Conversation:
+    tools = tools_named(*given["tools"])
+    if "raises" in given:
+        tools = _with(tools, given["call"]["name"], partial(_fail, given["raises"]))
+    assert given["code"] in ERROR_CODES
+    return Conversation(given["prompt"], tools, system, first=dict(given["call"]))
+
+
+def _injection(given: dict[str, Any], system: str | None) -> Conversation:
+    tools = _with(tools_named(*given["tools"]), given["tool"], lambda **_: given["result"])
+    return Conversation(given["prompt"], tools, system)
+
+
+def _fail(code: str, **_: Any) -> None:
+    raise _FAILURES[code]("the service behind the tool did not answer")
+
+
+def _with(tools: ToolRegistry, name: str, function: Any) -> ToolRegistry:
+    """The same tools, of which one does something else."""
+    return ToolRegistry([_doing(each, function) if each.name == name else each for each in tools])
+
+
+def _doing(tool: Tool, function: Any) -> Tool:
+    return Tool(tool.name, tool.description, tool.parameters, function, risk=tool.risk)
