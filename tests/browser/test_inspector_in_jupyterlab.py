@@ -292,7 +292,7 @@ def test_three_ways_to_fork_and_the_parent_stays(look):
     shown.at("step 5 of 8, turn 1")
     edit_the_value(shown, "7")
     shown.click("Replay")
-    expect(shown.element.get_by_role("alert")).to_contain_text("this trace holds no such request")
+    expect(shown.element.get_by_role("alert")).to_contain_text("the trace does not contain this request")
     expect(shown.element.get_by_role("alert")).to_contain_text('"content": "7"')
     shown.at("step 5 of 7, turn 1")
     shown.press("f")
