@@ -659,5 +659,5 @@ def test_arguments_that_end_where_more_may_follow_are_refused_and_other_texts_ar
     """12 may have been 120: to read it is one thing, to run it another."""
     repair = RuleRepair()
     assert repair.propose(raw, {"type": "object"}) is None
-    assert repair.report[-1].reason == "the text ends where more text could follow"
+    assert repair.report[-1].reason == "the text ends where more may follow"
     assert repair.propose(raw) is not None
