@@ -32,8 +32,7 @@ _COMPUTED: dict[type[ast.operator], type[ast.operator]] = {
     ast.BitOr: ast.BitAnd,
     ast.BitAnd: ast.BitOr,
 }
-
-
+#: Calls whose one argument may take their place.
 _COPIES = {"list", "dict", "set", "sorted", "str", "tuple", "deepcopy"}
 
 
@@ -116,9 +115,7 @@ def _changes(node: ast.AST) -> Iterator[_Change]:
                 yield _without_exception(at)
         case ast.ExceptHandler(type=ast.Name(id="Exception")):
             yield lambda it: _set(it, type=ast.Name("ValueError"))
-        case ast.Call(
-            func=ast.Name(id="list" | "dict" | "set" | "sorted" | "str" | "tuple" | "deepcopy"), args=[_]
-        ):
+        case ast.Call(func=ast.Name(id=called), args=[_]) if called in _COPIES:
             yield lambda it: it.args[0]
         case ast.Call(func=ast.Attribute(), args=[]):
             yield lambda it: it.func.value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import tomllib
 from collections.abc import Iterator, Sequence
@@ -11,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from zoolab.datasets.loading import rows_of, selection_tools
+from zoolab.datasets.loading import read_rows, rows_of, selection_tools
 from zoolab.errors import ERROR_CODES, ExecutionFailed, InvalidInput, ToolIOError, ToolTimeout
 from zoolab.models.recording import shipped
 from zoolab.records import Model, Reply, Request
@@ -107,8 +106,7 @@ def _conversations(
 
 def _of_prompts(name: str, system: str | None) -> Iterator[Conversation]:
     path = next(iter(shipped().values())).with_name(f"{name}-prompts.jsonl")
-    for line in path.read_text(encoding="utf-8").splitlines():
-        asked = json.loads(line)
+    for asked in read_rows(path, "JSONL with a prompt a line"):
         yield Conversation(
             asked["prompt"],
             tools_named(*asked["tools"]),

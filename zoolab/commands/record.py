@@ -6,13 +6,14 @@ import argparse
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from zoolab.commands.models import DEFAULT_TOOLS, add_walk_options, is_live, model_of
 from zoolab.datasets.loading import read_rows
 from zoolab.errors import InvalidInput, LoopError
 from zoolab.jsontext import visible
-from zoolab.loop import walk
+from zoolab.loop import Tools, walk
+from zoolab.loop.options import WalkOptions
 from zoolab.models.replay import Replay
 from zoolab.models.scripted import Scripted
 from zoolab.policy import Policy
@@ -59,8 +60,7 @@ def record(
     """
     policy, short = Policy(ask=() if allow else ("medium", "high")), 0
     for number, asked in enumerate(conversations, 1):
-        trace = Trace()
-        steps = walk(
+        trace = hold(
             asked["prompt"],
             tools_named(*(asked.get("tools") or DEFAULT_TOOLS)),
             Replay(into, live=model or Scripted(asked.get("replies") or [])),
@@ -69,14 +69,23 @@ def record(
             limits=Limits(turns=TURNS),
             envelope=asked.get("envelope", "json"),
         )
-        with suppress(LoopError):
-            Trace.record(steps, into=trace)
         short += trace.answer is None
-        calls = "; ".join(f"{call.name}({call.arguments})" for call in trace.tool_calls) or "no call"
-        print(
-            visible(f"{number:>3}  {asked['prompt']} | {calls} | {trace.answer or trace.error}"), flush=True
-        )
+        print(came_of(number, asked["prompt"], trace), flush=True)
     return 1 if short else 0
+
+
+def hold(prompt: str, tools: Tools, model: Model, **options: Unpack[WalkOptions]) -> Trace:
+    """One conversation, as far as its limits let it go."""
+    trace = Trace()
+    with suppress(LoopError):
+        Trace.record(walk(prompt, tools, model, **options), into=trace)
+    return trace
+
+
+def came_of(number: int, prompt: str, trace: Trace) -> str:
+    """What came of a conversation, in a line."""
+    calls = "; ".join(f"{call.name}({call.arguments})" for call in trace.tool_calls) or "no call"
+    return visible(f"{number:>3}  {prompt} | {calls} | {trace.answer or trace.error}")
 
 
 def _conversations(options: argparse.Namespace) -> Iterator[Mapping[str, Any]]:

@@ -146,6 +146,16 @@ def excerpt(value: Any, limit: int = 80) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
+def one_line(text: str, limit: int) -> str:
+    """Text on one line, cut at `limit` characters.
+
+    >>> one_line("a\\n  b", 9), one_line("long" * 9, 6)
+    ('a b', 'longl…')
+    """
+    line = " ".join(text[: limit + 1].split())
+    return line if len(text) <= limit else line[: limit - 1] + "…"
+
+
 def _short_repr(value: Any) -> str:
     try:
         return str.__str__(repr(value))

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
+from zoolab.jsontext import one_line
 from zoolab.records import Decision, Outcome, Record, Request, Step
 from zoolab.show.block_types import Block, Room
 from zoolab.show.blocks import MAX_BYTES, blocks_of_record
@@ -21,7 +22,6 @@ from zoolab.show.wording import (
     count,
     headline,
     listed,
-    one_line,
     prompt_of,
     totals_of,
 )

@@ -12,7 +12,7 @@ from difflib import SequenceMatcher
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, cast
 
-from zoolab.jsontext import excerpt
+from zoolab.jsontext import excerpt, one_line
 from zoolab.records import Decision, Outcome, Reply, Request, Result, Step, ToolCall, Verdict
 from zoolab.tools import ToolRegistry
 from zoolab.trace.codec import Shown
@@ -224,12 +224,6 @@ def common_ends(one: Sequence[Any], other: Sequence[Any]) -> tuple[int, int]:
     head = next((i for i in range(least) if one[i] != other[i]), least)
     least -= head
     return head, next((i for i in range(least) if one[-1 - i] != other[-1 - i]), least)
-
-
-def one_line(text: str, limit: int) -> str:
-    """Text on one line, cut at `limit` characters."""
-    line = " ".join(text[: limit + 1].split())
-    return line if len(text) <= limit else line[: limit - 1] + "…"
 
 
 def listed(items: list[str], most: int) -> str:

@@ -40,7 +40,7 @@ def fork(trace: T, seq: int, edit: Record | None, model: Any, tools: Any, option
     opening = trace.steps[1].messages.tolist() if len(trace.steps) > 1 else []
     again = walk(None, registry, model, messages=opening, **options)
     answers: _Records = {} if edit is None else {("define", 0, None): edit}
-    return _drive(_child(trace, 0, options | {"model": model}), again, answers)
+    return _drive(child_of(trace, 0, options | {"model": model}), again, answers)
 
 
 def _from_the_turn(
@@ -50,7 +50,7 @@ def _from_the_turn(
     turns, steps = trace.turns, trace.steps
     found = turns[turn_at(turns, seq)]
     turn, request = range(found.seq, found.end), steps[found.seq]
-    child = _child(trace, found.seq, options | {"model": model})
+    child = child_of(trace, found.seq, options | {"model": model})
     if seq != found.seq and found.reply is not None:
         model = _FirstThen(found.reply, model)
     if found is not turns[0] and options.get("tool_choice") != "none":
@@ -101,7 +101,8 @@ def _permissions(
     return permissions
 
 
-def _child(trace: T, until: int, options: dict[str, Any]) -> T:
+def child_of(trace: T, until: int, options: dict[str, Any]) -> T:
+    """A trace of its own with the first `until` steps of `trace`, and a note of where it comes from."""
     child = type(trace)()
     child.meta = {**trace.meta, "parent": trace.run_id, "forked_at": until}
     child.options = options

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from zoolab.jsontext import excerpt
+from zoolab.jsontext import excerpt, one_line
 from zoolab.records import Message, Outcome, Reply, Request, Result, Step, ToolCall, Verdict
 from zoolab.tokens import counted
 
@@ -125,5 +125,4 @@ def _name(call: Any) -> str:
 
 
 def _in_line(value: Any, limit: int) -> str:
-    text = " ".join((value if isinstance(value, str) else excerpt(value, limit))[: limit + 1].split())
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    return one_line(value if isinstance(value, str) else excerpt(value, limit), limit)

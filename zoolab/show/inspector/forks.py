@@ -24,7 +24,7 @@ from zoolab.errors import (
     ToolTimeout,
 )
 from zoolab.faults import marked
-from zoolab.jsontext import canonical, excerpt
+from zoolab.jsontext import canonical, excerpt, one_line
 from zoolab.loop.about import about
 from zoolab.models.local import LocalModel
 from zoolab.models.recording import nearest_difference
@@ -48,11 +48,11 @@ from zoolab.records import (
 )
 from zoolab.show.inspector.edits import changed
 from zoolab.show.moment import tools_of
-from zoolab.show.wording import one_line, pretty
+from zoolab.show.wording import pretty
 from zoolab.steps.tool_call import message_with_calls
 from zoolab.tools import Tool, ToolRegistry, ToolReturn
 from zoolab.trace.codec import Shown
-from zoolab.trace.fork import fork
+from zoolab.trace.fork import child_of, fork
 from zoolab.trace.log import TraceLog
 
 _SOURCE = "in this trace"
@@ -71,13 +71,7 @@ def _key(tool: str, arguments: Mapping[str, Any]) -> _Key:
 
 def look(trace: TraceLog, seq: int, record: Record) -> TraceLog:
     """The trace up to a step that holds `record` instead, and `messages[]` as they would be. Runs nothing."""
-    child = type(trace)()
-    child.meta = {**trace.meta, "parent": trace.run_id, "forked_at": seq}
-    child.options = dict(trace.options)
-    for number in range(seq):
-        child.add(trace.steps[number])
-        child.started[number] = trace.started[number]
-    child.originals.update({n: original for n, original in trace.originals.items() if n < seq})
+    child = child_of(trace, seq, dict(trace.options))
     step = trace.steps[seq]
     call = record if isinstance(record, ToolCall) else step.call
     child.add(step._replace(record=record, messages=_messages_with(trace, step, record), call=call))
