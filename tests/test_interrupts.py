@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,24 @@ def test_nothing_is_lost_at_200_random_moments(tmp_path: Path) -> None:
 def test_nothing_is_lost_at_2000_random_moments(tmp_path: Path) -> None:
     told = struck(2000, int(time.time()), tmp_path)
     assert (told["lost"], told["threads"]) == ([], 0)
+
+
+@posix
+def test_an_interrupt_in_a_callback_whose_errors_python_drops_is_not_lost(tmp_path: Path) -> None:
+    class Watched:
+        pass
+
+    def work() -> str:
+        watched = Watched()
+        callback = weakref.ref(watched, lambda _: signal.raise_signal(signal.SIGINT))
+        del watched
+        return f"{callback()}"
+
+    trace, hook = Trace(), sys.unraisablehook
+    with pytest.raises(KeyboardInterrupt):
+        run("Go", [plain_tool("work", work)], Scripted([[("work", {})], "Done."]), trace=trace)
+    check_whole(trace, tmp_path)
+    assert (trace.outcome, sys.unraisablehook) == ("interrupted", hook)
 
 
 def strike_soon(seconds: float = 0.1, times: int = 1) -> None:

@@ -308,6 +308,7 @@ def test_three_ways_to_fork_and_the_parent_stays(look):
     shown.says("It is 100", side="other")
     shown.says("stale", side="other")
     shown.click("Back")
+    shown.at("step 5 of 8, turn 1")
     shown.press("End")
     shown.says("It is 100")
 

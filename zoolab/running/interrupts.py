@@ -12,6 +12,7 @@ from __future__ import annotations
 # `signal` looks for an enum member in each handler, which takes longer than a whole step of a walk.
 import _signal  # type: ignore[import-not-found]
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -46,7 +47,7 @@ class Hold:
     interrupted
     """
 
-    __slots__ = ("_before", "_entered", "_outer", "is_open", "since", "thread")
+    __slots__ = ("_before", "_entered", "_outer", "_unraisable", "is_open", "since", "thread")
 
     #: The innermost one of the main thread. Only the main thread reads and writes it.
     innermost: ClassVar[Hold | None] = None
@@ -57,6 +58,7 @@ class Hold:
         self.since: float | None = None
         self.thread = threading.get_ident()
         self._before: Any = None
+        self._unraisable: Any = None
         self._outer: Hold | None = None
         self._entered = False
 
@@ -70,11 +72,14 @@ class Hold:
         with suppress(ValueError):  # signals can be handled in the main interpreter only
             _signal.signal(_SIGINT, self._on_signal)
             Hold.innermost, self._entered = self, True
+            self._unraisable, sys.unraisablehook = sys.unraisablehook, self._on_unraisable
 
     def __exit__(self, *_: object) -> None:
         if not self._entered:
             return
         Hold.innermost = self._outer
+        if sys.unraisablehook == self._on_unraisable:
+            sys.unraisablehook = self._unraisable
         if _signal.getsignal(_SIGINT) == self._on_signal:
             _signal.signal(_SIGINT, self._before)
         if self.since is not None:
@@ -92,6 +97,13 @@ class Hold:
             self._before(number, frame)
         elif self.since is None:
             self.since = now
+
+    def _on_unraisable(self, unraisable: Any) -> None:
+        """Keep an interrupt that came in a weak reference's callback or in `__del__`; Python drops those."""
+        if issubclass(unraisable.exc_type, KeyboardInterrupt):
+            self.since = time.monotonic()
+        else:
+            self._unraisable(unraisable)
 
 
 def is_held() -> bool:
