@@ -14,8 +14,7 @@ from test_openai_model import in_pieces, model_at
 from walks import CALL, add, check_paired
 
 from zoolab import Context, Faulty, LocalModel, Replay, Scripted, ToolRegistry, run, tool, walk
-from zoolab.errors import InvalidInput, ModelError, ZoolabError
-from zoolab.faults import Fault
+from zoolab.errors import Fault, InvalidInput, ModelError, ZoolabError
 from zoolab.models.faulty import FAULTS
 from zoolab.models.openai import OpenAIModel
 from zoolab.records import Limits, Outcome, Reply, Request

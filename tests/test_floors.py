@@ -17,9 +17,9 @@ ROOT = Path(zoolab.__file__).parent
 # From the cellar up. A name is a module, or a room whose files may import each other.
 FLOORS = [
     ["lazy"],
-    ["errors", "faults"],
+    ["errors"],
     ["files", "running.interrupts", "jsontext"],
-    ["jobs", "study.statistics", "schema", "secrets", "textcalls", "tokens"],
+    ["running.jobs", "study.statistics", "schema", "secrets", "textcalls", "tokens"],
     ["running", "tools"],
     ["records"],
     ["steps.result"],
@@ -32,7 +32,7 @@ FLOORS = [
     ["trace"],
     ["show"],
     ["runs"],
-    ["datasets", "mcp", "plots", "recordings"],
+    ["datasets", "mcp", "plots"],
     ["study", "grading"],
     ["course"],
     ["__init__"],

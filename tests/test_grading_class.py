@@ -28,7 +28,7 @@ from zoolab.grading.labs import lab_version
 from zoolab.grading.onworker import grade_task
 from zoolab.grading.report import class_page, write_report
 from zoolab.grading.submissions import Handed, find_submissions, hand_in
-from zoolab.jobs import Workers, dask_executor
+from zoolab.running.jobs import Workers, dask_executor
 
 CODES = (RIGHT, HALF, WRONG)
 

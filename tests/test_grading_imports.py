@@ -13,9 +13,9 @@ FILES = sorted((ROOT / "grading").rglob("*.py"))
 TRUSTED = {
     "errors",
     "files",
-    "jobs",
     "jsontext",
     "running.interrupts",
+    "running.jobs",
     "runs",
     "show.markup",
 }

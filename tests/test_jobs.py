@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zoolab.errors import InvalidInput
-from zoolab.jobs import Jobs, Lost, Workers
+from zoolab.running.jobs import Jobs, Lost, Workers
 
 
 class Mortal(Executor):

@@ -17,7 +17,7 @@ from zoolab.secrets import scrub
 from zoolab.toolbox.catalog import tools_named
 from zoolab.toolbox.devops import DevOps, devops_tools
 
-RECORDINGS = Path(zoolab.__file__).parent / "recordings"
+RECORDINGS = Path(zoolab.__file__).parent / "models" / "recordings"
 
 
 def prompts(name: str) -> list[dict[str, Any]]:

@@ -18,7 +18,6 @@ from zoolab.lazy import lazily
 if TYPE_CHECKING:
     from zoolab import datasets as datasets
     from zoolab import errors as errors
-    from zoolab import faults as faults
     from zoolab import grading as grading
     from zoolab import jsontext as jsontext
     from zoolab import lint as lint
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from zoolab import models as models
     from zoolab import plots as plots
     from zoolab import policy as policy
-    from zoolab import recordings as recordings
     from zoolab import records as records
     from zoolab import repair as repair
     from zoolab import retrieval as retrieval

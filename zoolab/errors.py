@@ -28,11 +28,14 @@ A tool may raise any of the `ExecutionFailed` family; the model then sees that c
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+_Error = TypeVar("_Error", bound=BaseException)
 
 
 class ErrorCode(NamedTuple):
@@ -269,3 +272,38 @@ class LockHeld(InvalidInput):
 
 class ReadOnlyRecord(InvalidInput, TypeError):
     """A record, or a dict or list in it, cannot be changed: answer the step, or change a copy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What was broken on purpose: its name, where, and the text before and after.
+
+    >>> print(Fault("trailing_comma", "arguments of add", '{"a": 1}', '{"a": 1,}'))
+    trailing_comma in arguments of add
+    """
+
+    name: str
+    where: str
+    before: str = ""
+    after: str = ""
+    #: The step of the turn that it belongs to.
+    step: Literal["define", "request", "tool_call", "execute"] = "tool_call"
+    #: The call of the reply that it belongs to; None for what concerns all of it.
+    slot: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.name} in {self.where}"
+
+
+#: The fault that is going on in a tool, for whoever gives that tool up before it returns.
+GOING_ON: ContextVar[Fault | None] = ContextVar("zoolab_fault", default=None)
+
+
+def marked(error: _Error, fault: Fault) -> _Error:
+    """The error, with the mark of the fault that it comes from in its attribute `fault`.
+
+    >>> marked(OSError("no disk"), Fault("secret_in_error", "run of add")).fault.name
+    'secret_in_error'
+    """
+    vars(error)["fault"] = fault
+    return error

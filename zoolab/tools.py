@@ -12,6 +12,7 @@ from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeGuard
 
 from zoolab.errors import (
+    Fault,
     InvalidArguments,
     InvalidInput,
     InvalidToolSignature,
@@ -19,7 +20,6 @@ from zoolab.errors import (
     ReadOnlyRecord,
     UnknownTool,
 )
-from zoolab.faults import Fault
 from zoolab.jsontext import excerpt
 from zoolab.jsontext.readonly import plain, read_only
 from zoolab.schema.checker import SchemaChecker, check_schema_bounds

@@ -11,8 +11,8 @@ from pathlib import Path
 from zoolab.errors import InvalidInput
 from zoolab.files import write_whole
 from zoolab.grading.report import guarded
-from zoolab.jobs import dask_executor
 from zoolab.jsontext import encode_line, visible
+from zoolab.running.jobs import dask_executor
 from zoolab.study import Experiment, experiment
 from zoolab.study.comparison import ENDS
 from zoolab.study.config import read_config

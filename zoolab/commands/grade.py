@@ -19,8 +19,8 @@ from zoolab.grading.classes import Progress, grade_class
 from zoolab.grading.gradebook import ClassGrades, Kept, NotGraded
 from zoolab.grading.judge import DEFAULT_SEED
 from zoolab.grading.report import grades_csv, points, summary, write_report
-from zoolab.jobs import dask_executor
 from zoolab.jsontext import visible
+from zoolab.running.jobs import dask_executor
 
 # Of what failed or was passed over, so many are named.
 _NAMED = 4

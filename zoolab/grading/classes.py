@@ -15,7 +15,7 @@ from zoolab.grading.judge import DEFAULT_SEED
 from zoolab.grading.labs import Lab, lab_version, load_lab, place_of
 from zoolab.grading.onworker import grade_task
 from zoolab.grading.submissions import Handed, Submission, find_submissions, hand_in
-from zoolab.jobs import Jobs, Lost, Workers
+from zoolab.running.jobs import Jobs, Lost, Workers
 
 # Seconds until a submission that somebody else grades is looked at again.
 _LATER = 0.05

@@ -14,8 +14,7 @@ from dataclasses import replace
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from zoolab.errors import ExecutionFailed, ToolTimeout
-from zoolab.faults import GOING_ON
+from zoolab.errors import GOING_ON, ExecutionFailed, ToolTimeout
 from zoolab.jsontext.readonly import plain
 from zoolab.records import Context, Failure, Outcome, Reply
 from zoolab.running.interrupts import BRIDGE, CANCEL_GRACE, Done, interruptible

@@ -134,7 +134,7 @@ class Recording:
 
 def shipped() -> dict[str, Path]:
     """The recordings that come with zoolab, by name."""
-    folder = Path(str(files("zoolab.recordings")))
+    folder = Path(str(files("zoolab.models.recordings")))
     return {path.stem: path for path in sorted(folder.glob("*.jsonl")) if not path.stem.endswith("-prompts")}
 
 

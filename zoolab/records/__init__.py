@@ -19,8 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol, cast
 
-from zoolab.errors import CallError, InvalidInput, ModelError, Problem
-from zoolab.faults import Fault
+from zoolab.errors import CallError, Fault, InvalidInput, ModelError, Problem
 from zoolab.jsontext.readonly import ReadOnlyDict, TooDeep, read_only
 from zoolab.jsontext.values import any_json, as_text, is_strict
 from zoolab.records.limits import Limits

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from zoolab.errors import InvalidInput
-from zoolab.jobs import Jobs, Lost, Workers, pickled
 from zoolab.jsontext import excerpt
 from zoolab.loop.about import about
+from zoolab.running.jobs import Jobs, Lost, Workers, pickled
 from zoolab.study.cases import Case, Scorer, cases_in
 from zoolab.study.design import Plan, Task
 from zoolab.study.journal import Journal, Reader, check_begin, heal, make_folder

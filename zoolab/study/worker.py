@@ -9,12 +9,12 @@ from functools import lru_cache
 from typing import Any
 
 from zoolab.errors import InvalidInput, ZoolabError
-from zoolab.jobs import end_with_parent
 from zoolab.jsontext import encode
 from zoolab.jsontext.values import NotJSON, to_json_value
 from zoolab.loop import Walk, walk
 from zoolab.models.faulty import Faulty
 from zoolab.policy import Policy
+from zoolab.running.jobs import end_with_parent
 from zoolab.runs import Trace
 from zoolab.study.cases import UNSAID, Case, Run, Scorer, Setup
 from zoolab.study.design import Task

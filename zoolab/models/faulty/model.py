@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from zoolab.errors import ModelError
-from zoolab.faults import Fault, marked
+from zoolab.errors import Fault, ModelError, marked
 from zoolab.jsontext import encode
 from zoolab.loop.about import about
 from zoolab.models.assembly import completion_of

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import Any, NamedTuple
 
-from zoolab.faults import Fault
+from zoolab.errors import Fault
 from zoolab.jsontext import encode
 from zoolab.models.faulty.arguments import ARGUMENTS, NULL, break_arguments
 from zoolab.models.faulty.kinds import Plan, draw

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from types import CoroutineType
 from typing import Any, NamedTuple
 
-from zoolab.errors import InvalidInput, ToolTimeout
-from zoolab.faults import GOING_ON, Fault, marked
+from zoolab.errors import GOING_ON, Fault, InvalidInput, ToolTimeout, marked
 from zoolab.jsontext import canonical, encode, excerpt
 from zoolab.jsontext.values import NotJSON, to_json_value
 from zoolab.models.faulty.arguments import another

@@ -22,8 +22,8 @@ from zoolab.errors import (
     ResourceNotFound,
     ToolIOError,
     ToolTimeout,
+    marked,
 )
-from zoolab.faults import marked
 from zoolab.jsontext import canonical, excerpt, one_line
 from zoolab.loop.about import about
 from zoolab.models.local import LocalModel
