@@ -1,4 +1,4 @@
-"""What runs look like: one display class a file, each with its numbers as an attribute.
+"""What runs look like: three groups of displays, each with its numbers as an attribute.
 
 StepTimelineDisplay     the six steps of a run, in their order or in seconds
 SequenceDisplay         who said what to whom
@@ -20,14 +20,9 @@ from typing import TYPE_CHECKING
 from zoolab.lazy import lazily
 
 if TYPE_CHECKING:
-    from zoolab.plots.ablation import AblationDisplay
-    from zoolab.plots.error_taxonomy import ErrorTaxonomyDisplay
-    from zoolab.plots.fault_recovery import FaultRecoveryDisplay
-    from zoolab.plots.message_growth import MessageGrowthDisplay
-    from zoolab.plots.retry_waterfall import RetryWaterfallDisplay
-    from zoolab.plots.sequence import SequenceDisplay
-    from zoolab.plots.step_timeline import StepTimelineDisplay
-    from zoolab.plots.tool_confusion import ToolConfusionDisplay
+    from zoolab.plots.calls import RetryWaterfallDisplay, ToolConfusionDisplay
+    from zoolab.plots.runs import AblationDisplay, ErrorTaxonomyDisplay, FaultRecoveryDisplay
+    from zoolab.plots.steps import MessageGrowthDisplay, SequenceDisplay, StepTimelineDisplay
 
 __all__ = [
     "AblationDisplay",
@@ -44,13 +39,8 @@ if not TYPE_CHECKING:  # a type checker would take any name for one of this pack
     __getattr__, __dir__ = lazily(
         __name__,
         {
-            "ablation": "AblationDisplay",
-            "error_taxonomy": "ErrorTaxonomyDisplay",
-            "fault_recovery": "FaultRecoveryDisplay",
-            "message_growth": "MessageGrowthDisplay",
-            "retry_waterfall": "RetryWaterfallDisplay",
-            "sequence": "SequenceDisplay",
-            "step_timeline": "StepTimelineDisplay",
-            "tool_confusion": "ToolConfusionDisplay",
+            "calls": "RetryWaterfallDisplay ToolConfusionDisplay",
+            "runs": "AblationDisplay ErrorTaxonomyDisplay FaultRecoveryDisplay",
+            "steps": "MessageGrowthDisplay SequenceDisplay StepTimelineDisplay",
         },
     )

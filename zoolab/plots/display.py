@@ -6,17 +6,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
+from zoolab.plots.colours import BLUE, GREY, INK, PALE, SMALL
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
-
-# Okabe and Ito's colours, which people with any kind of colour vision can tell apart.
-BLUE, SKY, GREEN, ORANGE, RED, PINK = "#0072B2", "#56B4E9", "#009E73", "#E69F00", "#D55E00", "#CC79A7"
-INK, GREY, PALE = "#222222", "#767676", "#EEEEEE"
-
-SMALL = 8
 
 # How many characters fit in a row of a legend on 6 inches; a handle takes as much as 8.
 _LEGEND_ROOM = 95
@@ -40,8 +35,8 @@ class Display:
     figure_: Figure | SubFigure
     #: What the axes say if there is nothing to draw.
     nothing = ""
-    #: Inches of a figure of its own, which is 6 wide.
-    height = 4.0
+    #: Whether there is nothing to draw.
+    empty: bool
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw on `ax`, or on a figure of its own of 6 x 4 inches; returns the display."""
@@ -50,11 +45,11 @@ class Display:
         if ax is None:
             import matplotlib.pyplot as plt
 
-            ax = plt.subplots(figsize=(6, self.height), layout="constrained")[1]
+            ax = plt.subplots(figsize=(6, 4), layout="constrained")[1]
         if not isinstance(ax, Axes):
             raise InvalidInput(f"ax is {excerpt(ax)}", expected="matplotlib axes, or None for a new figure")
         self.ax_, self.figure_ = ax, ax.figure
-        if self._is_empty():
+        if self.empty:
             ax.set_axis_off()
             said = f"nothing to show: {self.nothing}"
             write(ax, 0.5, 0.5, said, transform=ax.transAxes, fontsize=None, color=GREY, wrap=True)
@@ -64,9 +59,6 @@ class Display:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self._summary()}>"
-
-    def _is_empty(self) -> bool:
-        raise NotImplementedError
 
     def _draw(self, ax: Axes) -> None:
         raise NotImplementedError

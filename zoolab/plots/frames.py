@@ -49,23 +49,21 @@ class GradedDisplay(StepsDisplay):
         frame: pd.DataFrame,
         *,
         summary: pd.DataFrame | None = None,
-        score: str | None = None,
         ax: Axes | None = None,
     ) -> Self:
         """Draw all runs of a frame of steps.
 
         Args:
             frame: The steps; `fault` names the faults of a step, separated by commas.
-            summary: One row a run, with run_id, outcome and the score; by default the frame itself has it.
-                Runs that it does not name are left out.
-            score: The column of the score, from 0 to 1; by default `success`, if there is one.
+            summary: One row a run, with run_id, outcome and, if runs were scored, `success` from 0 to 1; by
+                default the frame itself has them. Runs that it does not name are left out.
             ax: Axes to draw on.
 
         Raises:
             InvalidInput: It is no frame of steps, or the score is not from 0 to 1.
         """
         steps = steps_in(frame, *cls.columns)
-        return cls(steps, graded_runs(steps, score, summary)).plot(ax)
+        return cls(steps, graded_runs(steps, summary)).plot(ax)
 
 
 def check_trace(trace: object) -> TraceLog:
@@ -128,7 +126,7 @@ def _checked_column(values: Any, name: str) -> Any:
     return values
 
 
-def graded_runs(steps: pd.DataFrame, score: str | None, summary: object) -> pd.DataFrame:
+def graded_runs(steps: pd.DataFrame, summary: object) -> pd.DataFrame:
     """One row a run: run_id, case_id, outcome, expected_tool, and `blame`.
 
     `blame` says why the answer is known to be wrong: "" if it is not, None if nobody graded the run. A run
@@ -139,8 +137,6 @@ def graded_runs(steps: pd.DataFrame, score: str | None, summary: object) -> pd.D
     import pandas as pd
 
     source = steps if summary is None else check_frame(summary, "run_id", "outcome")
-    if score is not None:
-        check_frame(source, score)
     known = source.assign(run_id=source["run_id"].map(str)).drop_duplicates("run_id").set_index("run_id")
     known = known[known.index.isin(steps["run_id"])]
     nothing = [None] * len(known)
@@ -149,7 +145,7 @@ def graded_runs(steps: pd.DataFrame, score: str | None, summary: object) -> pd.D
         columns[name] = [value if is_known(value) else None for value in known.get(name, nothing)]
     asked = steps[(steps["step"] == "tool_call") & steps["tool"].notna()]
     called: dict[Any, set[str]] = asked.groupby("run_id")["tool"].agg(set).to_dict()
-    scores = known.get(score or "success", nothing)
+    scores = known.get("success", nothing)
     columns["blame"] = [
         _blame(value, expected, called.get(run, set()))
         for run, expected, value in zip(known.index, columns["expected_tool"], scores, strict=True)

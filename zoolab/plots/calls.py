@@ -1,19 +1,109 @@
-"""The tool that was expected against the tool that was called."""
+"""The calls of many runs: at which attempt they become valid, and which tool was called instead of which."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Self
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
-from zoolab.plots.display import GREY, INK, SMALL, count, finish, plain, write
+from zoolab.plots.colours import BLUE, GREEN, GREY, INK, RED, SMALL
+from zoolab.plots.display import count, finish, percent, plain, write
 from zoolab.plots.frames import StepsDisplay, is_known, steps_in
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+
+_MODELS_FAULT = {"unknown_tool", "invalid_json", "invalid_arguments"}
+_LAST = 6
+_NEVER = 0
+
+
+class RetryWaterfallDisplay(StepsDisplay):
+    """All calls on the left; each bar takes away those that became valid at that attempt.
+
+    A call and its retries are one: in a run, the calls of one tool up to the first that passes
+    validation (a repaired call passes). What is left at the end of the run was never valid: a tool that
+    does not exist never is. Calls that a limit or a rule refused are no attempts.
+
+    `counts_` holds a row for each bar: how many calls became valid there, and how many were left.
+
+    >>> from zoolab import Scripted, run, tool
+    >>> @tool
+    ... def double(a: int) -> int:
+    ...     "Double a number."
+    ...     return 2 * a
+    >>> model = Scripted([[("double", {"a": "2"})], [("double", {"a": 2})], "4"])
+    >>> display = RetryWaterfallDisplay.from_trace(run("2 * 2?", [double], model))
+    >>> display
+    <RetryWaterfallDisplay: 1 call, 0 valid at once, 1 at a retry, 0 never>
+    >>> display.counts_["calls"].to_dict()
+    {'at once': 0, 'attempt 2': 1, 'never': 0}
+    """
+
+    nothing = "no call was validated"
+
+    def __init__(self, attempts: Counter[int]) -> None:
+        import pandas as pd
+
+        last = max([*attempts, 1])
+        names = ["at once", *(f"attempt {n}" for n in range(2, last + 1)), "never"]
+        if last == _LAST:
+            names[-2] += " or later"
+        calls = [attempts[n] for n in (*range(1, last + 1), _NEVER)]
+        self.counts_ = pd.DataFrame({"calls": calls}, index=pd.Index(names, name="valid"))
+        self.counts_["left"] = attempts.total() - self.counts_["calls"].cumsum()
+        self._total = attempts.total()
+        self.empty = not self._total
+
+    @classmethod
+    def from_frame(cls, frame: pd.DataFrame, *, ax: Axes | None = None) -> Self:
+        """Draw the calls of all runs of a frame of steps.
+
+        Raises:
+            InvalidInput: It is no frame of steps.
+        """
+        return cls(_attempts(steps_in(frame, "tool", "error_code"))).plot(ax)
+
+    def _summary(self) -> str:
+        once, *retries, never = self.counts_["calls"]
+        return f"{count(self._total, 'call')}, {once} valid at once, {sum(retries)} at a retry, {never} never"
+
+    def _draw(self, ax: Axes) -> None:
+        total, bars = self._total, self.counts_
+        names = ["all calls", *bars.index]
+        bottoms = [0, *bars["left"][:-1], 0]
+        heights = [total, *bars["calls"]]
+        colours = [BLUE, *[GREEN] * (len(bars) - 1), RED]
+        hatches = ["", "", *["////"] * (len(bars) - 2), "xxxx"]
+        drawn = ax.bar(range(len(names)), heights, bottom=bottoms, color=colours, width=0.7)
+        for bar, hatch in zip(drawn, hatches, strict=True):
+            bar.set(hatch=hatch, edgecolor="white", linewidth=0)
+        labels = [f"{n:,}\n{percent(n / total)}" for n in heights]
+        ax.bar_label(drawn, labels, fontsize=SMALL, color=INK, padding=2)
+        for at, level in enumerate([total, *bars["left"][:-1]]):
+            ax.plot([at - 0.35, at + 1.35], [level, level], color=GREY, lw=0.8, zorder=0)
+        ax.set_xticks(range(len(names)), [name.replace(" or ", "\nor ") for name in names])
+        ax.set_ylim(0, total * 1.16)
+        once, never = bars["calls"].iloc[0] / total, bars["calls"].iloc[-1] / total
+        headline = f"{percent(once)} valid at once, {percent(1 - never)} after retries"
+        finish(ax, headline, y="calls", whole="y")
+
+
+def _attempts(steps: pd.DataFrame) -> Counter[int]:
+    """How many calls became valid at each attempt; `_NEVER` for those that did not."""
+    found, failed = Counter[int](), Counter[tuple[object, object]]()
+    judged = steps[steps["step"] == "validate"]
+    for run, tool, status, code in judged[["run_id", "tool", "status", "error_code"]].itertuples(index=False):
+        if status == "ok":
+            found[min(_LAST, failed.pop((run, tool), 0) + 1)] += 1
+        elif code in _MODELS_FAULT:
+            failed[run, tool] += 1
+    found[_NEVER] = len(failed)
+    return found
+
 
 NONE_NEEDED, NO_CALL, UNKNOWN = _NO_TOOLS = ("none needed", "no call", "unknown")
 
@@ -41,24 +131,13 @@ class ToolConfusionDisplay(StepsDisplay):
     nothing = "no run says which tool was expected"
 
     def __init__(self, matrix: pd.DataFrame) -> None:
-        self.matrix_ = matrix
+        self.matrix_, self.empty = matrix, matrix.empty
 
     @classmethod
     def from_predictions(
-        cls,
-        expected: Iterable[str | None],
-        called: Iterable[str | None],
-        *,
-        tools: Collection[str] | None = None,
-        ax: Axes | None = None,
+        cls, expected: Iterable[str | None], called: Iterable[str | None], *, ax: Axes | None = None
     ) -> Self:
-        """Draw pairs of an expected and a called tool; None or "" is no tool.
-
-        Args:
-            expected: The right tool of each run.
-            called: The tool that was called.
-            tools: The tools that exist; a call of another one is `unknown`. By default all exist.
-            ax: Axes to draw on.
+        """Draw the right tool of each run beside the one that was called; None or "" is no tool.
 
         Raises:
             InvalidInput: They are not equally long, or hold something else than names.
@@ -69,8 +148,6 @@ class ToolConfusionDisplay(StepsDisplay):
                 f"there are {len(rights)} expected tools and {len(calls)} called tools",
                 expected="two lists of the same length",
             )
-        if tools is not None:
-            calls = [name if not name or name in tools else UNKNOWN for name in calls]
         return cls(_matrix(rights, calls)).plot(ax)
 
     @classmethod
@@ -94,9 +171,6 @@ class ToolConfusionDisplay(StepsDisplay):
             for run, turn, slot, tool in calls[[*place, "tool"]].itertuples(index=False, name=None)
         }
         return cls(_matrix(expected.tolist(), [called.get(run, "") for run in expected.index])).plot(ax)
-
-    def _is_empty(self) -> bool:
-        return self.matrix_.empty
 
     def _summary(self) -> str:
         right, total = self._counts()

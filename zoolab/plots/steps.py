@@ -1,0 +1,448 @@
+"""One run, step by step: when each step came, who said what to whom, how `messages[]` grew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+
+from zoolab.errors import InvalidInput
+from zoolab.jsontext import excerpt
+from zoolab.plots.colours import BLUE, GREY, INK, ORANGE, PALE, PINK, RED, SKY, SMALL
+from zoolab.plots.display import Display, count, finish, name_rows, plain, write
+from zoolab.plots.frames import StepsDisplay, check_trace, is_known, steps_in
+from zoolab.records import (
+    KINDS,
+    Decision,
+    Messages,
+    Outcome,
+    Reply,
+    Request,
+    Result,
+    Step,
+    ToolCall,
+    ToolRegistry,
+    Verdict,
+)
+from zoolab.show.wording import as_text
+from zoolab.tokens import CHARACTERS_A_TOKEN, characters_of, characters_of_tool
+from zoolab.trace.frame import to_frame
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from zoolab.trace.log import TraceLog
+
+_COLOURS = {"ok": BLUE, "error": RED, "pending": ORANGE}
+_HATCH = "////"
+_MOST_NAMED = 30
+_MOST_TURNS = 60
+_MOST_EDGED = 200
+_MOST_ABREAST = 10
+
+
+class StepTimelineDisplay(StepsDisplay):
+    """Which step came when: one lane a step, from define down to result.
+
+    A turn is a staircase from request to result; what failed is red with a cross, a retry is hatched, and
+    a triangle marks a step with an injected fault.
+
+    `steps_` holds the steps that are drawn, with `start` and `width` in steps, which count from 1, or in
+    seconds, and `retry`.
+    In seconds, a request lasts until its reply, and an execution ends where its step came.
+
+    >>> from zoolab import Scripted, run
+    >>> trace = run("Hi", [], Scripted(["Hello"]))
+    >>> StepTimelineDisplay.from_trace(trace)
+    <StepTimelineDisplay: 3 steps, 1 turn, 0 retries, by sequence>
+    """
+
+    nothing = "the run has no steps"
+
+    def __init__(self, steps: pd.DataFrame, by: Literal["sequence", "seconds"]) -> None:
+        self.by = by
+        self.steps_ = _placed(steps, by)
+        self.empty = self.steps_.empty
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: pd.DataFrame,
+        *,
+        by: Literal["sequence", "seconds"] = "sequence",
+        ax: Axes | None = None,
+    ) -> Self:
+        """Draw the steps of a frame of one run.
+
+        Raises:
+            InvalidInput: It is no frame of steps, has several runs, or `by` is something else.
+        """
+        if by not in ("sequence", "seconds"):
+            raise InvalidInput(f"by={excerpt(by)}", expected='"sequence" or "seconds"')
+        timed = ("t_start", "duration_ms") if by == "seconds" else ()
+        steps = steps_in(frame, "turn", "slot", "attempt", "tool", "fault", *timed)
+        if steps["run_id"].nunique() > 1:
+            what = f"the frame contains {steps['run_id'].nunique()} runs, but this plot shows one"
+            raise InvalidInput(what, advice='choose one, as in frame[frame["run_id"] == name]')
+        return cls(steps, by).plot(ax)
+
+    def _summary(self) -> str:
+        return f"{self._said('step', 'turn')}, by {self.by}"
+
+    def _said(self, *order: str) -> str:
+        steps = self.steps_
+        sizes = {"step": len(steps), "turn": steps["turn"][steps["turn"] > 0].nunique()}
+        # A retry is a call, however many of its steps are drawn hatched.
+        retries = int((steps["retry"] & (steps["step"] == "validate")).sum())
+        told = [count(sizes[name], name) for name in order]
+        return ", ".join([*told, f"{retries:,} {'retry' if retries == 1 else 'retries'}"])
+
+    def _draw(self, ax: Axes) -> None:
+        self._draw_turns(ax)
+        bars, marks = self._draw_bars(ax), self._draw_marks(ax)
+        if "error" in bars and "error" in marks:
+            marks["error"] = bars["error"], marks["error"]
+        if self.by == "sequence" and len(self.steps_) <= _MOST_NAMED:
+            self._draw_names(ax)
+        name_rows(ax, [*KINDS])
+        ax.set_ylim(len(KINDS) - 0.4, -0.6)
+        label, whole = ("step", "x") if self.by == "sequence" else ("seconds since the run began", "")
+        finish(ax, self._said("turn", "step"), bars | marks, x=label, whole=whole)
+
+    def _draw_turns(self, ax: Axes) -> None:
+        """Every other turn stands on grey, and is named, if there is room."""
+        steps = self.steps_
+        turns = steps[steps["turn"] > 0].groupby("turn")["start"].min()
+        edges = [*turns, float((steps["start"] + steps["width"]).max())]
+        ax.set_xlim(min(steps["start"]), edges[-1])
+        if len(turns) > _MOST_TURNS:
+            return
+        span = edges[-1] - min(steps["start"])
+        for number, left, right in zip(turns.index, edges, edges[1:], strict=False):
+            if number % 2:
+                ax.axvspan(left, right, color=PALE, alpha=0.6, lw=0, zorder=0)
+            room, last = (right - left) / span, right == edges[-1]
+            if room > 1 / 30 or last:
+                # The last turn has fewer steps than others; if they are many, its number stands out a bit.
+                place, ha = ((left + right) / 2, "center") if room > 1 / 30 else (left, "left")
+                said = f"turn {number:.0f}" if room > 1 / 12 else f"{number:.0f}"
+                write(ax, place, -0.58, said, ha=ha, va="top", color=GREY)
+
+    def _draw_bars(self, ax: Axes) -> dict[str, Any]:
+        from matplotlib.collections import PathCollection
+        from matplotlib.patches import Patch
+
+        entries: dict[str, Any] = {}
+        # Thin bars without an edge, not moved to whole pixels: else lanes look like fewer bars than they are.
+        many = len(self.steps_) > _MOST_EDGED
+        fine: dict[str, Any] = {"lw": 0, "snap": False} if many else {"lw": 0.4}
+        groups: Any = self.steps_.groupby(["status", "retry", "step"], sort=False)
+        for (status, retry, kind), rows in groups:
+            colour, hatch = _COLOURS.get(status, GREY), _HATCH if retry else ""
+            # In seconds, what failed may come at the same moment as what did not.
+            order = 2.1 if status == "error" else 2.0
+            style = {"facecolor": colour, "hatch": hatch, "edgecolor": "white", "zorder": order, **fine}
+            bars = _bars(rows[["start", "width"]].to_numpy(), KINDS.index(kind))
+            ax.add_collection(PathCollection([bars], **style), autolim=False)
+            entries.setdefault(plain(status), Patch(color=colour))
+        if self.steps_["retry"].any():
+            entries["retry"] = Patch(facecolor="white", edgecolor=INK, hatch=_HATCH, lw=0.4)
+        return entries
+
+    def _draw_marks(self, ax: Axes) -> dict[str, Any]:
+        steps = self.steps_.assign(
+            middle=self.steps_["start"] + self.steps_["width"] / 2,
+            lane=self.steps_["step"].map(KINDS.index).astype(float),
+        )
+        failed = steps[steps["status"] == "error"]
+        faulty = steps[steps["fault"].map(is_known).astype(bool)]
+        entries: dict[str, Any] = {}
+        if len(failed):
+            style: dict[str, Any] = {"marker": "x", "s": 18, "color": INK, "lw": 1.4, "zorder": 3}
+            entries["error"] = ax.scatter(failed["middle"], failed["lane"], **style)
+        if len(faulty):
+            style = {"marker": "v", "s": 30, "color": INK, "lw": 0, "zorder": 4}
+            entries["injected fault"] = ax.scatter(faulty["middle"], faulty["lane"] - 0.42, **style)
+        return entries
+
+    def _draw_names(self, ax: Axes) -> None:
+        """What the model asked for, below each tool call."""
+        upright = len(self.steps_) > _MOST_ABREAST or self.steps_["slot"].gt(0).any()
+        calls = self.steps_[self.steps_["step"] == "tool_call"]
+        for middle, name in zip(calls["seq"] + 1, calls["tool"], strict=True):
+            text = plain(name, 14) if is_known(name) else "answer"
+            write(ax, middle, 2.36, text, rotation=90 if upright else 0, va="top", fontsize=7)
+
+
+def _placed(steps: pd.DataFrame, by: str) -> pd.DataFrame:
+    """The steps with `start`, `width` and `retry`."""
+    # Only validation counts attempts; the other steps of that call belong to it.
+    places = list(zip(steps["turn"], steps["slot"].map(str), strict=True))
+    retried = {place for place, attempt in zip(places, steps["attempt"], strict=True) if attempt > 1}
+    placed = steps.assign(retry=[place in retried for place in places])
+    if by == "sequence":
+        return placed.assign(start=placed["seq"] + 0.5, width=1.0)  # steps count from 1
+    placed = placed[placed["t_start"].notna()].reset_index(drop=True)
+    seconds = placed["duration_ms"].fillna(0).clip(lower=0) / 1000
+    began = placed["t_start"] - seconds.where(placed["step"] == "execute", 0)
+    # What takes no time would not be seen.
+    least = 0.006 * ((placed["t_start"] + seconds).max() - began.min()) if len(placed) else 0.0
+    return placed.assign(start=began, width=seconds.clip(lower=least or 1e-3))
+
+
+def _bars(spans: Any, lane: int) -> Any:
+    """All bars of a lane as one path: thousands of single ones, hatched, take seconds to draw."""
+    import numpy as np
+    from matplotlib.path import Path
+
+    left, right, low, high = spans[:, 0], spans.sum(axis=1), lane - 0.31, lane + 0.31
+    corners = [(left, low), (right, low), (right, high), (left, high), (left, low)]
+    vertices = np.stack([np.column_stack(np.broadcast_arrays(x, y)) for x, y in corners], axis=1)
+    codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY] * len(spans)
+    return Path(vertices.reshape(-1, 2), codes)
+
+
+LIFELINES = ("User", "App", "Model", "Validator", "Tool")
+
+_TEXT = 7
+# Rows with a label that have room on 4 inches.
+_MOST_ARROWS = 18
+# How many characters fit between two lifelines that stand side by side, on 6 inches.
+_ROOM = 20
+_HEAD = {"boxstyle": "round,pad=0.35", "facecolor": PALE, "edgecolor": GREY, "linewidth": 0.8}
+_LABEL = {"boxstyle": "square,pad=0", "facecolor": "white", "edgecolor": "none"}
+_MARKS = {"error": ("✗ ", RED), "repaired": ("✎ ", ORANGE)}
+
+
+class Arrow(NamedTuple):
+    """One message between two lifelines; to itself, it is something that the app does alone."""
+
+    seq: int
+    source: str
+    target: str
+    text: str
+    status: str = "ok"
+
+
+class SequenceDisplay(Display):
+    """Who said what to whom: User, App, Model, Validator and Tool, from the top down.
+
+    The app stands in the middle of everything: the model only ever asks, and what it asks for is checked
+    before it runs. Answers to the app are dashed; what went wrong is red and begins with a cross, what
+    passed only because it was repaired is orange and begins with a pencil.
+
+    `arrows_` holds a row for each arrow: seq, source, target, text, status (ok, error, pending, repaired).
+
+    >>> from zoolab import Scripted, run
+    >>> trace = run("Hi", [], Scripted(["Hello"]))
+    >>> display = SequenceDisplay.from_trace(trace)
+    >>> display
+    <SequenceDisplay: 5 arrows, 5 drawn>
+    >>> display.arrows_[["source", "target", "text"]].to_numpy().tolist()[-1]
+    ['App', 'User', 'Hello']
+    """
+
+    nothing = "the run has no steps"
+
+    def __init__(self, arrows: pd.DataFrame) -> None:
+        self.arrows_, self.empty = arrows, arrows.empty
+
+    @classmethod
+    def from_trace(cls, trace: TraceLog, *, turn: int | None = None, ax: Axes | None = None) -> Self:
+        """Draw the first 18 arrows of a trace, or of one turn of it; turns count from 1.
+
+        Raises:
+            InvalidInput: It is no trace, or it has no such turn.
+        """
+        import pandas as pd
+
+        steps = list(enumerate(check_trace(trace).steps))
+        if turn is not None:
+            turns = {step.turn for _, step in steps} - {0}
+            if type(turn) is not int or turn not in turns:
+                expected = f"1 to {max(turns)}" if turns else "a trace with turns"
+                raise InvalidInput(f"turn={excerpt(turn)}", expected=expected)
+            steps = [(seq, step) for seq, step in steps if step.turn == turn]
+        arrows = [arrow for seq, step in steps for arrow in _arrows(seq, step)]
+        return cls(pd.DataFrame(arrows, columns=list(Arrow._fields))).plot(ax)
+
+    def _summary(self) -> str:
+        return f"{count(len(self.arrows_), 'arrow')}, {min(_MOST_ARROWS, len(self.arrows_))} drawn"
+
+    def _draw(self, ax: Axes) -> None:
+        drawn = self.arrows_.head(_MOST_ARROWS)
+        rows = len(drawn)
+        ax.set_axis_off()
+        ax.set_xlim(-0.45, len(LIFELINES) - 0.55)
+        ax.set_ylim(max(rows, 11) + 0.6, -1.6)
+        for x, name in enumerate(LIFELINES):
+            ax.plot([x, x], [-0.5, rows], color=GREY, lw=0.8, zorder=1)
+            write(ax, x, -1, name, fontsize=SMALL + 1, bbox=_HEAD)
+        for row, arrow in enumerate(drawn.itertuples(index=False)):
+            _draw_arrow(ax, row + 0.35, arrow)
+        left = len(self.arrows_) - rows
+        if left:
+            said = f"and {count(left, 'more arrow')}"
+            write(ax, 2, rows + 0.4, said, fontsize=_TEXT, color=GREY, va="baseline")
+
+
+def _draw_arrow(ax: Axes, y: float, arrow: Any) -> None:
+    start, end = LIFELINES.index(arrow.source), LIFELINES.index(arrow.target)
+    mark, colour = _MARKS.get(arrow.status, ("", BLUE))
+    text = mark + plain(arrow.text, _ROOM * max(1, abs(end - start)) - len(mark))
+    style: dict[str, Any] = {"fontsize": _TEXT, "bbox": _LABEL, "zorder": 2.5}
+    if start == end:
+        # Above the line of its row: the label of the next arrow comes close below.
+        ax.plot([start], [y - 0.25], marker="o", ms=4, color=colour, zorder=3)
+        write(ax, start + 0.08, y - 0.25, text, ha="left", **style)
+        return
+    dashed = "--" if arrow.source in ("Validator", "Tool") else "-"
+    line = {"arrowstyle": "-|>", "color": colour, "linestyle": dashed, "lw": 1.1, "shrinkA": 0, "shrinkB": 0}
+    ax.annotate("", (end, y), (start, y), arrowprops=line, zorder=2)
+    write(ax, (start + end) / 2, y - 0.08, text, va="bottom", **style)
+
+
+def _arrows(seq: int, step: Step) -> Iterator[Arrow]:
+    def arrow(source: str, target: str, text: Any, status: str = "ok") -> Arrow:
+        return Arrow(seq, source, target, plain(text, 60), status)
+
+    record, name = step.record, step.call.name if step.call else ""
+    match record:
+        case ToolRegistry():
+            yield arrow("App", "App", f"defines {count(len(record), 'tool')}")
+        case Request():
+            asked = [message.get("content") for message in step.new_messages if message.get("role") == "user"]
+            if asked:
+                yield arrow("User", "App", asked[-1])
+            sent = f"{count(len(record.prefix), 'message')}, {count(len(record.tools), 'tool')}"
+            yield arrow("App", "Model", sent)
+        case ToolCall():
+            yield arrow("Model", "App", f"{record.name} {record.arguments}")
+        case Reply():
+            yield arrow("Model", "App", "answer")
+            yield arrow("App", "User", record.text)
+        case Verdict():
+            yield arrow("App", "Validator", f"may {name} run so?")
+            if not record.ok:
+                yield arrow("Validator", "App", record.error_code or "no", "error")
+            elif record.repair is not None and record.repair.accepted:
+                yield arrow("Validator", "App", "yes, repaired", "repaired")
+            else:
+                yield arrow("Validator", "App", "yes")
+        case Decision():
+            yield arrow("App", "User", f"allow {name}?")
+            yield arrow("User", "App", record.choice, step.status)
+        case Outcome():
+            yield arrow("App", "Tool", f"run {name}")
+            said = as_text(record.value) if record.error is None else record.error.code
+            yield arrow("Tool", "App", said, step.status)
+        case Result():
+            yield arrow("App", "App", f"result of {name}", step.status)
+
+
+_STYLES = {
+    "tool schemas": ("#BBBBBB", "...."),
+    "system": (PINK, "||||"),
+    "user": (ORANGE, "\\\\\\\\"),
+    "assistant": (SKY, ""),
+    "tool": (BLUE, "////"),
+    "other": (GREY, "xxxx"),
+}
+#: The roles of messages, as they are named on the wire.
+_ROLES = {"system", "user", "assistant", "tool"}
+
+
+class MessageGrowthDisplay(Display):
+    """How many tokens `messages[]` and the tools' schemas hold after each step, by role.
+
+    Each request, a dashed line, sends all that stands below it once more. Endpoints count whole
+    requests only, so that the share of each role is estimated, with 4 characters a token; where the
+    endpoint did count a request, a diamond shows its number.
+
+    `tokens_` holds a row for each step: seq, step, the estimate for each role, and `counted`, what the
+    endpoint counted for the request that the step is.
+
+    >>> from zoolab import Scripted, run
+    >>> trace = run("What is 42 + 58?", [], Scripted(["It is 100."]))
+    >>> display = MessageGrowthDisplay.from_trace(trace)
+    >>> display
+    <MessageGrowthDisplay: 3 steps, 1 request, about 6 tokens at the end>
+    >>> display.tokens_["user"].tolist()
+    [0.0, 4.0, 4.0]
+    """
+
+    nothing = "the run has no messages"
+
+    def __init__(self, tokens: pd.DataFrame) -> None:
+        self.tokens_ = tokens
+        self._roles = [role for role in _STYLES if tokens[role].any()]
+        self.empty = not self._roles
+        totals = tokens[[*_STYLES]].sum(axis=1)
+        self._grown = float(totals.iloc[-1:].sum())
+        self._requests = tokens.assign(total=totals)[tokens["step"] == "request"]
+
+    @classmethod
+    def from_trace(cls, trace: TraceLog, *, ax: Axes | None = None) -> Self:
+        """Draw the growth of a trace's messages.
+
+        Raises:
+            InvalidInput: It is no trace.
+        """
+        import pandas as pd
+
+        frame = to_frame(check_trace(trace))
+        tokens = pd.DataFrame(list(_held(trace)), columns=[*_STYLES], dtype=float) / CHARACTERS_A_TOKEN
+        tokens.insert(0, "seq", frame["seq"])
+        tokens.insert(1, "step", frame["step"])
+        return cls(tokens.assign(counted=frame["tokens_in"])).plot(ax)
+
+    def _summary(self) -> str:
+        sizes = f"{count(len(self.tokens_), 'step')}, {count(len(self._requests), 'request')}"
+        return f"{sizes}, about {self._grown:.0f} tokens at the end"
+
+    def _draw(self, ax: Axes) -> None:
+        entries, requests = self._draw_roles(ax), self._requests
+        lines = ax.vlines(requests["seq"] + 1, 0, requests["total"], color=INK, lw=1, linestyle="--")
+        if len(requests):
+            entries["request"] = lines
+        counted = requests[requests["counted"].notna()]
+        if len(counted):
+            places = counted["seq"] + 1, counted["counted"].astype(float)
+            style: dict[str, Any] = {"marker": "D", "s": 26, "facecolor": "white", "edgecolor": INK}
+            entries["counted by the endpoint"] = ax.scatter(*places, **style, zorder=4)
+        ax.set_xlim(0.5, len(self.tokens_) + 0.5)
+        ax.set_ylim(bottom=0)
+        sent = f"about {requests['total'].sum():,.0f} in all"
+        if 0 < len(requests) == len(counted):
+            sent = f"{counted['counted'].sum():,.0f} in all as the endpoint counts"
+        said = f"Grows to about {self._grown:,.0f} tokens; {count(len(requests), 'request')}, {sent}"
+        label = "tokens, estimated (characters / 4)"
+        finish(ax, said, entries, x="step", y=label, grid="y", whole="x")
+
+    def _draw_roles(self, ax: Axes) -> dict[str, Any]:
+        # Each step is as wide as one, with its number, from 1, in the middle.
+        rows = [*range(len(self.tokens_)), len(self.tokens_) - 1]
+        edges = [row + 0.5 for row in range(len(rows))]
+        heights = [self.tokens_[role].to_numpy()[rows] for role in self._roles]
+        colours = [_STYLES[role][0] for role in self._roles]
+        areas = ax.stackplot(edges, heights, colors=colours, step="post", lw=0.4, edgecolor="white")
+        for area, role in zip(areas, self._roles, strict=True):
+            area.set_hatch(_STYLES[role][1])
+        return dict(zip(self._roles, areas, strict=True))
+
+
+def _held(trace: TraceLog) -> Iterator[list[int]]:
+    """How many characters each role has after each step."""
+    held, before = dict.fromkeys(_STYLES, 0), Messages()
+    for step in trace.steps:
+        now = step.messages
+        kept = len(before) if now.shares(before) and len(now) >= len(before) else 0
+        if not kept:
+            held |= dict.fromkeys([*_STYLES][1:], 0)
+        if isinstance(step.record, Request):
+            held["tool schemas"] = sum(map(characters_of_tool, step.record.tools))
+        for message in now.since(kept):
+            role = message.get("role")
+            held[role if role in _ROLES else "other"] += characters_of(message)
+        before = now
+        yield [*held.values()]
