@@ -42,13 +42,7 @@ def lab(options: argparse.Namespace) -> int:
 
 
 def lab_command(no_browser: bool, port: int | None, more: Sequence[str]) -> list[str]:
-    """The command that starts JupyterLab; what `more` says of itself is not said twice.
-
-    >>> lab_command(True, None, ["--notebook-dir=work", "--LabApp.news_url=None"])[3:5]
-    ['--notebook-dir=work', '--LabApp.news_url=None']
-    >>> lab_command(True, None, [])[6]
-    '--LabApp.default_url=/lab/tree/notebooks/00-can-it-call-tools.ipynb'
-    """
+    """The command that starts JupyterLab; what `more` says of itself is not said twice."""
     named = [option for option in more if option.endswith(".ipynb") and not option.startswith("-")]
     given = [option for option in more if option not in named]
     own = {option.partition("=")[0] for option in given}

@@ -64,13 +64,7 @@ class ProbeResult:
 
 
 def examine(model: Model, also: Iterable[Probe] = ()) -> Iterator[ProbeResult]:
-    """Put the seven probes to a model, one after the other, and then those of your own.
-
-    >>> from zoolab import Scripted
-    >>> results = list(examine(Scripted(lambda request: "Hello.")))
-    >>> [result.name for result in results if result.ok], can_call_tools(results)
-    (['answers', 'abstains'], False)
-    """
+    """Put the seven probes to a model, one after the other, and then those of your own."""
     as_text = about(model).calls == "text"
     wrong: str | None
     came: Message | None

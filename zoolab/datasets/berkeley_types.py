@@ -24,13 +24,7 @@ CODE = {"simple_java": "Java", "simple_javascript": "JavaScript"}
 
 
 def as_tool(function: Mapping[str, Any], category: str = "") -> dict[str, Any]:
-    """A function of Berkeley's as a tool that OpenAI takes; in Java and JavaScript all values are texts.
-
-    >>> written = {"name": "math.add", "parameters": {"type": "dict", "properties": {"a": {"type": "float"}}}}
-    >>> made = as_tool({**written, "description": "Add."})["function"]
-    >>> made["name"], made["parameters"]["properties"]
-    ('math_add', {'a': {'type': 'number'}})
-    """
+    """A function of Berkeley's as a tool that OpenAI takes; in Java and JavaScript all values are texts."""
     parameters = as_schema(function["parameters"])
     if category in CODE:
         for name, written in function["parameters"]["properties"].items():

@@ -74,20 +74,12 @@ def for_student(master: str) -> str:
 
 
 def solved(master: str) -> str:
-    """A master without its marks.
-
-    >>> print(solved("# BEGIN SOLUTION\\n# STUB: x = None\\nx = 1\\n# END SOLUTION"))
-    x = 1
-    """
+    """A master without its marks."""
     return "\n".join(line for inside, part in parts(master) for line in (solution(part) if inside else part))
 
 
 def parts(master: str) -> Iterator[tuple[bool, list[str]]]:
-    """The lines of a master in turns: outside of a solution, inside with its marks, outside, …
-
-    >>> list(parts("x = 0\\n# BEGIN SOLUTION\\nx = 1\\n# END SOLUTION"))
-    [(False, ['x = 0']), (True, ['# BEGIN SOLUTION', 'x = 1', '# END SOLUTION']), (False, [])]
-    """
+    """The lines of a master in turns: outside of a solution, inside with its marks, outside, …"""
     inside = False
     lines: list[str] = []
     for number, line in enumerate(master.split("\n"), start=1):
@@ -120,15 +112,6 @@ def rendered(text: str) -> str:
     """A notebook as Jupyter saves it, from py:percent text: without outputs, and the same bytes each time.
 
     Raises `InvalidInput` if jupytext is not installed.
-
-    >>> import json
-    >>> markdown, code = json.loads(
-    ...     rendered('# %% [markdown]\\n# # Hello\\n\\n# %% tags=["raises-exception"]\\n1 / 0\\n')
-    ... )["cells"]
-    >>> markdown["id"], markdown["source"]
-    ('0', ['# Hello'])
-    >>> code["id"], code["source"], code["metadata"], code["outputs"]
-    ('1', ['1 / 0'], {'tags': ['raises-exception']}, [])
     """
     try:
         jupytext: Any = import_module("jupytext")

@@ -40,12 +40,6 @@ class Late(Exception):
 class Channel:
     """The trusted end. What comes is untrusted: its length is bounded before it is read, and it is parsed
     strictly.
-
-    >>> here, there = socket.socketpair()
-    >>> Channel(here).send({"do": "stop"})
-    >>> Channel(there).receive(seconds=1)
-    {'do': 'stop'}
-    >>> here.close(); there.close()
     """
 
     socket: socket.socket

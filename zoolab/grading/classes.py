@@ -66,14 +66,6 @@ def grade_class(
 
     Raises:
         InvalidInput: There is no such lab or place, or no submission, or the folder is not to be used.
-
-    >>> import tempfile
-    >>> from concurrent.futures import ThreadPoolExecutor
-    >>> file = Path(tempfile.mkdtemp()) / "anna.py"
-    >>> _ = file.write_text("x = 1")
-    >>> with ThreadPoolExecutor(1) as executor:
-    ...     grade_class("l3", [file], executor=executor).rows[0].points
-    0
     """
     place = place_of(lab.name if isinstance(lab, Lab) else str(lab))
     terms = Terms(place, lab_version(place), seed, faithful)

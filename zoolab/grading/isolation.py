@@ -66,11 +66,6 @@ def shut_in(lab: Lab, kernel: bool = False) -> Iterator[Isolation]:
 
     With `kernel=True`, nbclient runs the cells in a real kernel. This is slower, and needs namespaces;
     raises `InvalidInput` if nbclient or ipykernel is not installed.
-
-    >>> from zoolab.grading import Lab, grade_cells
-    >>> with shut_in(Lab("l0", "Nothing", ())) as isolation:
-    ...     grade_cells(Lab("l0", "Nothing", ()), ["x = 1"], isolation).points
-    0
     """
     with closing(_isolation(lab, kernel)) as isolation:
         yield isolation

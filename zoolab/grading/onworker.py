@@ -21,10 +21,6 @@ def grade_task(terms: Terms, handed: Handed) -> Kept | NotGraded:
 
     The worker of a thread's first submission serves all that follow. If it fails itself, a new one gets a
     second try, so that its end costs no submission anything.
-
-    >>> terms = Terms("l3", lab_version("l3"), "seed")
-    >>> grade_task(terms, Handed("a.py", ".py", b"x = 1")).grade.points
-    0
     """
     try:
         try:

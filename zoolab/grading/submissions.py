@@ -160,13 +160,6 @@ def find_submissions(places: Sequence[Path]) -> Found:
     No two have the same name, and a file that is reached twice is one submission. Checkpoints, links, hidden
     files, archives and files of other kinds are passed over and named. Raises `InvalidInput` for a place
     that does not exist.
-
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> (folder / "anna").mkdir()
-    >>> _ = (folder / "anna" / "l3.py").write_text(""), (folder / "bob.py").write_text("")
-    >>> [each.name for each in find_submissions([folder]).submissions]
-    ['anna/l3.py', 'bob.py']
     """
     bases: dict[Path, Path] = {}
     skipped: list[tuple[str, str]] = []

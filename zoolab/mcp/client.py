@@ -23,14 +23,7 @@ MAX_ERROR = 2_000
 
 
 def value_of(result: CallToolResult) -> Any:
-    """The structured value of a result if it has one, else its text; raises `ExecutionFailed` for an error.
-
-    >>> from mcp_types import CallToolResult, ImageContent, TextContent
-    >>> image = ImageContent(data="R0lGODlh", mime_type="image/gif")
-    >>> print(value_of(CallToolResult(content=[TextContent(text="Look:"), image])))
-    Look:
-    [image of type image/gif, 6 bytes, not shown]
-    """
+    """The structured value of a result, or its text without one; raises `ExecutionFailed` for an error."""
     text = "\n".join(_words(block) for block in result.content)
     if result.is_error:
         raise ExecutionFailed(visible(text[:MAX_ERROR]) or "the server reports an error without a message")

@@ -20,6 +20,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from zoolab import jsontext
 from zoolab.errors import InvalidInput, InvalidSchema
 from zoolab.files import write_whole
 from zoolab.jsontext import canonical, digest, encode_line, is_utf8, visible
@@ -61,13 +62,8 @@ class Listed:
 
 
 def one_line(text: str, limit: int = 300) -> str:
-    """Text of a stranger for an error message: on one line, cut, and without power over a terminal.
-
-    >>> one_line("a\\n\\x1b[2Jb"), one_line("long" * 9, limit=6)
-    ('a \\\\x1b[2Jb', 'longl…')
-    """
-    line = visible(" ".join(text[: 4 * limit].split()))
-    return line if len(line) <= limit else line[: limit - 1] + "…"
+    """Text of a stranger for an error message: on one line, cut, and without power over a terminal."""
+    return jsontext.one_line(visible(text[: 4 * limit]), limit)
 
 
 def tool_name(name: str, prefix: str = "") -> str:
@@ -76,12 +72,7 @@ def tool_name(name: str, prefix: str = "") -> str:
 
 
 def sort_out(listed: Iterable[Listed], prefix: str = "") -> tuple[dict[str, Listed], dict[str, str]]:
-    """The tools that can be used, by the names that a model gets; and of the others, by their own, why not.
-
-    >>> good, bad = sort_out([Listed("a.b", "", {"type": "object"}), Listed("a_b", "", {"type": "object"})])
-    >>> list(good), bad
-    (['a_b'], {'a_b': "a model cannot tell it from 'a.b': both would be a_b"})
-    """
+    """The tools that can be used, by the names that models get; and of the others, by their own, why not."""
     good: dict[str, Listed] = {}
     left_out: dict[str, str] = {}
     for each in listed:
@@ -154,14 +145,7 @@ def read_pins(path: Path, server: str) -> dict[str, Listed] | None:
 
 
 def write_pins(path: Path, server: str, tools: Iterable[Listed]) -> None:
-    """Pin these tools, and no others.
-
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "files.json"
-    >>> write_pins(path, "files", [Listed("ls", "List.", {"type": "object"})])
-    >>> list(read_pins(path, "files"))
-    ['ls']
-    """
+    """Pin these tools, and no others."""
     rows = [
         {"name": tool.name, "digest": tool.digest, "description": tool.description, "schema": tool.schema}
         for tool in tools
@@ -176,20 +160,7 @@ def write_pins(path: Path, server: str, tools: Iterable[Listed]) -> None:
 def compare(
     pinned: Mapping[str, Listed], seen: Mapping[str, Listed]
 ) -> tuple[tuple[Change, ...], tuple[Change, ...]]:
-    """What has changed since it was pinned, and what is new; `seen` has the names that models get.
-
-    >>> old, now = Listed("ls", "List.", {"type": "object"}), Listed("ls", "Delete.", {"type": "object"})
-    >>> changed, new = compare({"ls": old}, {"ls": now})
-    >>> print(changed[0].diff)
-    --- ls, as pinned
-    +++ ls, as it is now
-    @@ -1,4 +1,4 @@
-    -List.
-    +Delete.
-     {
-       "type": "object"
-     }
-    """
+    """What has changed since it was pinned, and what is new; `seen` has the names that models get."""
     changed, new = [], []
     for name, tool in seen.items():
         before = pinned.get(tool.name)

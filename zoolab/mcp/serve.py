@@ -51,13 +51,7 @@ def answer_call(
     name: str,
     arguments: Mapping[str, Any],
 ) -> Answer:
-    """What a client gets for one call: never an exception, and never a call that nobody decided about.
-
-    >>> from zoolab.tools import Tool
-    >>> wipe = Tool("wipe", "Wipe.", {"type": "object"}, lambda: "done", risk="high")
-    >>> print(answer_call(ToolRegistry([wipe]), Permissions(), Runner(), "wipe", {}).text)
-    wipe is of high risk, and nobody is here to ask; the server has to be started with --allow wipe
-    """
+    """What a client gets for one call: never an exception, and never a call that nobody decided about."""
     tool = registry.get(name)
     if tool is None:
         return Answer(f"no tool is named {excerpt(name)}; expected {registry.names_as_text()}", failed=True)

@@ -114,13 +114,6 @@ def finish(
         y: The name of the vertical axis.
         grid: The axis with lines across the plot: "x" or "y".
         whole: The axis that has no ticks between whole numbers: "x" or "y".
-
-    >>> from matplotlib.figure import Figure
-    >>> from matplotlib.patches import Patch
-    >>> ax = Figure().subplots()
-    >>> finish(ax, "3 runs for $2 or $3", {"ok": Patch()})
-    >>> ax.get_title(loc="left"), [text.get_text() for text in ax.get_legend().get_texts()]
-    ('3 runs for $2 or $3', ['ok'])
     """
     from matplotlib.ticker import MaxNLocator
 

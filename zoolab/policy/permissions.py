@@ -51,14 +51,7 @@ def policies_path() -> Path:
 
 
 class PolicyFile:
-    """A policies.json; a file that is missing has no rules.
-
-    >>> import tempfile
-    >>> kept = PolicyFile(Path(tempfile.mkdtemp()) / "policies.json")
-    >>> kept.add("allow", "read_file(/srv/app/**)")
-    >>> kept.read().allow
-    (Rule(text='read_file(/srv/app/**)'),)
-    """
+    """A policies.json; a file that is missing has no rules."""
 
     def __init__(self, path: str | Path) -> None:
         #: Where it really is: a link is followed and stays a link.

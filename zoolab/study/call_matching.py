@@ -85,12 +85,6 @@ def fault_in_calls(
         calls: Names and parsed arguments.
         expected: Names, and the accepted values of each parameter; none at all where no call is needed.
         schemas: The parameters of each tool, as JSON Schema or in Berkeley's own words for types.
-
-    >>> schemas = {"add": {"properties": {"a": {"type": "integer"}}, "required": ["a"]}}
-    >>> fault_in_calls([("add", {"a": "1"})], [("add", {"a": [1]})], schemas)
-    'add: a is "1", expected one of [1]'
-    >>> fault_in_calls([("add", {"a": 1})], [], schemas)
-    'calls: add, expected none'
     """
     if len(calls) != len(expected):
         return f"calls: {_names(calls)}, expected {_names(expected)}"

@@ -119,17 +119,7 @@ def compare_runs(
     metric: str = "success",
     by: str = "variant",
 ) -> Comparisons:
-    """Compare the runs of a summary; see `Experiment.compare`.
-
-    >>> import pandas as pd
-    >>> runs = pd.DataFrame({"case_id": [*range(20)] * 2, "model": "tiny"})
-    >>> runs["variant"] = ["plain"] * 20 + ["repair"] * 20
-    >>> runs["success"] = [False, True] * 10 + [True] * 20
-    >>> print(compare_runs(runs, "plain", "repair")[0].verdict)
-    repair against plain: repair is better than plain
-    >>> print(compare_runs(runs[runs["case_id"] < 4], "plain", "repair")[0].verdict)
-    repair against plain: not decisive
-    """
+    """Compare the runs of a summary; see `Experiment.compare`."""
     if by not in ("variant", "model"):
         raise InvalidInput(f"the argument by= is {excerpt(by)}", expected="variant or model")
     other = "model" if by == "variant" else "variant"

@@ -200,14 +200,6 @@ def read_config(path: Path) -> Config:
 
     Raises:
         InvalidInput: It cannot be read, or is wrong; the message names the line.
-
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "hi.toml"
-    >>> model = '[models.m]\\nkind = "scripted"\\nreplies = ["Hello"]\\n'
-    >>> _ = path.write_text("cases = []\\nrepeats = 0\\n" + model)
-    >>> read_config(path)
-    Traceback (most recent call last):
-    zoolab.errors.InvalidInput: hi.toml, line 2: repeats: expected 1 or more, received 0; correct that line
     """
     text = _read(path, "a TOML file")
     try:

@@ -38,12 +38,7 @@ class Task(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """The runs of an experiment, numbered: those of one case stand side by side.
-
-    >>> plan = Plan([Case("a", "Hi"), Case("b", "Ho")], {"plain": Changes({})}, {"m": None}, repeats=2)
-    >>> len(plan), plan.place(3)
-    (4, Place(case=1, variant='plain', model='m', repeat=1))
-    """
+    """The runs of an experiment, numbered: those of one case stand side by side."""
 
     cases: Sequence[Case]
     variants: Mapping[str, Variant]

@@ -49,14 +49,6 @@ class Journal:
 
     Raises:
         InvalidInput: It is a file of another kind, cannot be opened, or somebody else writes it.
-
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "runs.jsonl"
-    >>> with Journal(path) as journal:
-    ...     journal.append([b'{"event":"run","run":"0000000000000000000000000000"}\\n'])
-    [64]
-    >>> dict(Reader(path).runs())
-    {'0000000000000000000000000000': 64}
     """
 
     def __init__(self, path: Path) -> None:
@@ -107,12 +99,7 @@ class Journal:
 
 
 class Reader:
-    """Reads the runs of a journal, each when it is asked for.
-
-    >>> Reader(Path("no-such-file.jsonl"))
-    Traceback (most recent call last):
-    zoolab.errors.InvalidInput: cannot read no-such-file.jsonl: No such file or directory; expected a journal
-    """
+    """Reads the runs of a journal, each when it is asked for."""
 
     def __init__(self, path: Path, home: object = None) -> None:
         _check_header(path)
@@ -153,13 +140,7 @@ def check_begin(file: BinaryIO, begin: bytes, path: Path) -> None:
 
 
 def heal(file: BinaryIO) -> int:
-    """Cut off a last line that was never finished; returns the length of the file.
-
-    >>> import tempfile
-    >>> file = tempfile.TemporaryFile()
-    >>> file.write(b'{"a":1}\\n{"b'), heal(file)
-    (11, 8)
-    """
+    """Cut off a last line that was never finished; returns the length of the file."""
     end = at = file.seek(0, os.SEEK_END)
     while at > 0:
         begin = max(0, at - _BLOCK)
@@ -207,11 +188,7 @@ def make_folder(folder: Path) -> None:
 
 
 def line_of(trace: Trace, scores: Mapping[str, Any] | None = None) -> bytes:
-    """The line of a run.
-
-    >>> line_of(Trace(run_id="4c"), {"success": True})[:65]
-    b'{"event":"run","run":"4c","scores":{"success":true},"events":[{"e'
-    """
+    """The line of a run."""
     told = {} if scores is None else {"scores": scores}
     line = {"event": "run", "run": trace.run_id, **told, "events": list(events_of(trace))}
     return f"{encode_any(line, MAX_NESTING)}\n".encode()
@@ -236,11 +213,6 @@ def summary_of(line: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises:
         InvalidTrace: The line does not hold a trace.
-
-    >>> from zoolab import Scripted, run
-    >>> summary = summary_of(json.loads(line_of(run("Hi", [], Scripted(["Hello"])))))
-    >>> summary["outcome"], summary["said"], summary["turns"], summary["calls"], summary["tokens_in"]
-    ('answer', 'Hello', 1, 0, None)
     """
     with _reading_a_line():
         events, scores = line["events"], line.get("scores")

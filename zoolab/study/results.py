@@ -25,13 +25,7 @@ _FIRST = ("run_id", "case_id", "variant", "model", "repeat", "seed", "expected_t
 
 
 class Traces(Sequence[Trace]):
-    """The traces of the runs that are done, in the order of the plan; each is read when it is asked for.
-
-    >>> from zoolab import Scripted, experiment
-    >>> traces = experiment(["Hi"], models={"script": Scripted(["Hello"])}, progress=False).traces
-    >>> len(traces), traces[0].answer, traces[traces[0].run_id].answer
-    (1, 'Hello', 'Hello')
-    """
+    """The traces of the runs that are done, in the order of the plan; each is read when it is asked for."""
 
     def __init__(self, reader: Reader, places: Sequence[int]) -> None:
         self._reader, self._places = reader, places

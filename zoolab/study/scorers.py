@@ -51,12 +51,6 @@ def score_answer(run: Run) -> dict[str, Score]:
 
     Raises:
         InvalidInput: The expected answer is neither text nor number, nor a list of them.
-
-    >>> from zoolab import Scripted, run
-    >>> from zoolab.study.cases import Case
-    >>> case = Case("sum-1", "What is 42 + 58?", expected_answer=100)
-    >>> score_answer(Run(case, run(case.prompt, [], Scripted(["It is 100."]))))
-    {'answer': True}
     """
     if run.case.expected_answer is UNSAID:
         return {"answer": None}
@@ -96,17 +90,6 @@ def score_arguments(run: Run) -> dict[str, Score]:
     alone and as it was written, which is what the Berkeley leaderboard looks at. A call that the
     leaderboard accepts and the tool's own schema refuses is right in `first_reply` alone. Where the case
     has no `expected_calls`, both are None; where that is empty, no call is the right answer.
-
-    >>> from zoolab import Scripted, run, tool
-    >>> from zoolab.study.cases import Case
-    >>> @tool
-    ... def double(x: int) -> int:
-    ...     "Double a number."
-    ...     return 2 * x
-    >>> case = Case("double-1", "Twice 21?", [double], expected_calls=[("double", {"x": 21})])
-    >>> model = Scripted([[("double", {"x": "21"})], [("double", {"x": 21})], "42"])
-    >>> score_arguments(Run(case, run(case.prompt, case.tools, model)))
-    {'arguments': True, 'first_reply': False}
     """
     if run.case.expected_calls is UNSAID:
         return {"arguments": None, "first_reply": None}

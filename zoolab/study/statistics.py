@@ -19,6 +19,9 @@ Scores = Mapping[Hashable, Sequence[float]]
 
 #: Random signs are drawn so often, and at most so many signs at once.
 _DRAWS, _MOST_SIGNS = 20_000, 1_000_000
+#: What all intervals hold, and how many standard errors of a normal curve that takes.
+CONFIDENCE = 0.95
+_NORMAL = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 #: With more degrees of freedom, Student's t differs from the normal curve by less than 0.1 %.
 _NEARLY_NORMAL = 1_500
 
@@ -75,7 +78,7 @@ class Difference:
         return f"{' '.join(filter(None, (estimate, self.unit)))} ({low} to {high})"
 
 
-def wilson(successes: float, runs: float, confidence: float = 0.95) -> Interval:
+def wilson(successes: float, runs: float) -> Interval:
     """The rate of successes in independent runs, with Wilson's score interval.
 
     Raises:
@@ -88,7 +91,7 @@ def wilson(successes: float, runs: float, confidence: float = 0.95) -> Interval:
         raise InvalidInput(
             f"{successes:g} successes in {runs:g} runs", expected="0 <= successes <= runs, runs > 0"
         )
-    z, p = _quantile(confidence), successes / runs
+    z, p = _NORMAL, successes / runs
     shrink = 1 + z * z / runs
     middle = p + z * z / (2 * runs)
     half = z * math.sqrt(p * (1 - p) / runs + z * z / (4 * runs * runs))
@@ -96,7 +99,7 @@ def wilson(successes: float, runs: float, confidence: float = 0.95) -> Interval:
     return Interval(p, max(0.0, min(p, (middle - half) / shrink)), min(1.0, max(p, (middle + half) / shrink)))
 
 
-def rate(scores: Scores, confidence: float = 0.95) -> Interval:
+def rate(scores: Scores) -> Interval:
     """The mean score over all runs, with Wilson's interval for the effective number of runs.
 
     Several runs of one case say less than as many cases. How much less shows in how far cases differ: this
@@ -118,11 +121,11 @@ def rate(scores: Scores, confidence: float = 0.95) -> Interval:
         raise InvalidInput(f"a score is {wrong:g}", expected="scores from 0 (wrong) to 1 (right)")
     runs = sum(map(len, checked.values()))
     p = min(1.0, math.fsum(score for case in checked.values() for score in case) / runs)
-    effective = min(runs, max(len(checked), _effective_runs(checked, p, runs, confidence)))
-    return wilson(p * effective, effective, confidence)
+    effective = min(runs, max(len(checked), _effective_runs(checked, p, runs)))
+    return wilson(p * effective, effective)
 
 
-def paired_difference(first: Scores, second: Scores, *, confidence: float = 0.95) -> Difference:
+def paired_difference(first: Scores, second: Scores) -> Difference:
     """The mean over the shared cases of how much more the second variant has, with its interval.
 
     Every case has the same weight, however many runs it has. A case that only one variant has is left out.
@@ -161,7 +164,7 @@ def paired_difference(first: Scores, second: Scores, *, confidence: float = 0.95
     middle = math.fsum(changes) / count
     squares = math.fsum(change * change for change in changes) + usual * added / 2
     variance = max(0.0, squares / count - middle**2) / (count if added else count - 1)
-    half = student_t(max(1, len(changes) - 1), confidence) * math.sqrt(variance)
+    half = student_t(max(1, len(changes) - 1)) * math.sqrt(variance)
     low, high = middle - half, middle + half
     if rated:
         low, high = max(-1.0, low), min(1.0, high)
@@ -170,18 +173,18 @@ def paired_difference(first: Scores, second: Scores, *, confidence: float = 0.95
 
 
 @lru_cache(maxsize=256)
-def student_t(freedom: int, confidence: float = 0.95) -> float:
-    """How many standard errors around 0 hold `confidence` of Student's t (Abramowitz and Stegun, 26.7.3).
+def student_t(freedom: int) -> float:
+    """How many standard errors around 0 hold 95 % of Student's t (Abramowitz and Stegun, 26.7.3).
 
     >>> [round(student_t(freedom), 3) for freedom in (1, 2, 9, 19)]
     [12.706, 4.303, 2.262, 2.093]
     """
     if freedom > _NEARLY_NORMAL:
-        return _quantile(confidence)
+        return _NORMAL
     low, high = 0.0, math.pi / 2
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if _t_within(middle, freedom) < _inside(confidence) else (low, middle)
+        low, high = (middle, high) if _t_within(middle, freedom) < CONFIDENCE else (low, middle)
     return math.sqrt(freedom) * math.tan(low)
 
 
@@ -265,7 +268,7 @@ def _beyond(scores: Mapping[Hashable, list[float]]) -> float | None:
     return next((score for runs in scores.values() for score in runs if not 0 <= score <= 1), None)
 
 
-def _effective_runs(scores: Mapping[Hashable, list[float]], p: float, runs: int, confidence: float) -> float:
+def _effective_runs(scores: Mapping[Hashable, list[float]], p: float, runs: int) -> float:
     """How many independent runs would make the mean as sure as these do."""
     cases = len(scores)
     # Cases that agree on all or nothing do not show how far cases differ.
@@ -273,20 +276,8 @@ def _effective_runs(scores: Mapping[Hashable, list[float]], p: float, runs: int,
         return 0.0
     spread = math.fsum((math.fsum(case) - p * len(case)) ** 2 for case in scores.values())
     variance = spread / runs**2 * cases / (cases - 1)
-    wider = (student_t(cases - 1, confidence) / _quantile(confidence)) ** 2
+    wider = (student_t(cases - 1) / _NORMAL) ** 2
     return p * (1 - p) / variance / wider if variance > 0 else math.inf
-
-
-def _inside(confidence: float) -> float:
-    if not 0 < confidence < 1:
-        raise InvalidInput(
-            f"the confidence is {confidence}", expected="a number between 0 and 1, such as 0.95"
-        )
-    return confidence
-
-
-def _quantile(confidence: float) -> float:
-    return NormalDist().inv_cdf((1 + _inside(confidence)) / 2)
 
 
 def _signed(share: float) -> str:

@@ -26,12 +26,6 @@ def variants_in(given: Any) -> dict[str, Variant]:
 
     Raises:
         InvalidInput: One is neither a function nor a dict, or changes what is not there.
-
-    >>> list(variants_in(None)), list(variants_in({"plain": {}, "strict": {"tool_choice": "required"}}))
-    (['plain'], ['plain', 'strict'])
-    >>> variants_in({"louder": {"sytem": "Shout."}})
-    Traceback (most recent call last):
-    zoolab.errors.InvalidInput: the variant "louder" changes "sytem"; expected ...
     """
     if given is None:
         return {"plain": Changes({})}
@@ -74,13 +68,6 @@ class Changes:
 
     A description is a text, or a dict with `description` and `parameters`, texts by name. Tools that a case
     does not have are left out: cases may offer different tools.
-
-    >>> from zoolab.study.cases import Case
-    >>> tools = ToolRegistry([Tool("now", "The time.", {"type": "object"})])
-    >>> setup = Setup(Case("1", "When?"), "When?", tools, None)
-    >>> changed = Changes({"descriptions": {"now": "The time in UTC."}, "limits": {"turns": 2}})(setup)
-    >>> changed.tools["now"].description, changed.limits.turns
-    ('The time in UTC.', 2)
     """
 
     def __init__(self, changes: Mapping[str, Any]) -> None:

@@ -20,14 +20,7 @@ for _name in __future__.all_feature_names:
 
 
 class Notebook:
-    """The names that the cells define.
-
-    >>> book = Notebook({})
-    >>> book.run(["x = 1", "1 / 0", "y = x + 1"])
-    [(2, ZeroDivisionError('division by zero'))]
-    >>> book.names["y"]
-    2
-    """
+    """The names that the cells define."""
 
     def __init__(self, names: dict[str, Any]) -> None:
         self.names = names

@@ -194,13 +194,7 @@ class _Watch:
 
 
 class Kept:
-    """The first and the last of what was printed, and how much it was.
-
-    >>> kept = Kept(4)
-    >>> kept.add(b"abc"); kept.add(b"defghijk")
-    >>> kept.text()
-    'abcd\\n… 3 bytes left out …\\nhijk'
-    """
+    """The first and the last of what was printed, and how much it was."""
 
     def __init__(self, size: int = KEPT_BYTES) -> None:
         self.size, self.total = size, 0
