@@ -473,7 +473,7 @@ def test_of_many_comparisons_one_that_is_decisive_by_luck_is_not():
     assert not among.decisive
     assert among[0].p_adjusted == pytest.approx(10 * among[0].p)
     assert "not decisive" in among[0].verdict
-    assert len(among.frame) == 10
+    assert len(among) == 10
 
 
 def test_comparisons_are_made_within_each_model():

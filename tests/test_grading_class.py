@@ -22,10 +22,9 @@ from shell import command
 from sums import CASES, HALF, POINTS, RIGHT, WRONG, journal, make_class, make_lab, notebook
 
 from zoolab.errors import InvalidInput
-from zoolab.grading.classes import Progress, grade_all, grade_class
+from zoolab.grading.classes import Progress, grade_all, grade_class, grade_task
 from zoolab.grading.gradebook import NotGraded, Store, Terms, file_name
 from zoolab.grading.labs import lab_version
-from zoolab.grading.onworker import grade_task
 from zoolab.grading.report import class_page, write_report
 from zoolab.grading.submissions import Handed, find_submissions, hand_in
 from zoolab.running.jobs import Workers, dask_executor

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from zoolab.grading.labs import folder_of, lab_names
 
 BEGIN, END, STUB = "# BEGIN SOLUTION", "# END SOLUTION", "# STUB:"
 YOUR_CODE = "...  # your code"
+Marked = Callable[[str, list[str], list[str]], list[str]]
 METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
@@ -63,49 +64,42 @@ def for_student(master: str) -> str:
     def f(x):
         ...  # your code
     """
-    lines: list[str] = []
-    for inside, part in parts(master):
-        if inside:
-            indent = part[0].partition("#")[0]
-            lines += [indent + text for text in stub(part) or [YOUR_CODE]]
-        else:
-            lines += part
-    return "\n".join(lines)
+    return rewritten(master, lambda indent, prompt, _solution: prompt or [indent + YOUR_CODE])
 
 
 def solved(master: str) -> str:
     """A master without its marks."""
-    return "\n".join(line for inside, part in parts(master) for line in (solution(part) if inside else part))
+    return rewritten(master, lambda _indent, _prompt, solution: solution)
 
 
-def parts(master: str) -> Iterator[tuple[bool, list[str]]]:
-    """The lines of a master in turns: outside of a solution, inside with its marks, outside, …"""
-    inside = False
+def rewritten(master: str, marked: Marked) -> str:
+    """A master with what `marked` makes of each solution in its place.
+
+    `marked(indent, prompt, solution)` gets the lines of the lab's own stub, none for the usual one, and those
+    of the solution. Raises `InvalidInput` for marks that do not pair.
+    """
     lines: list[str] = []
+    prompt: list[str] = []
+    solution: list[str] = []
+    inside, indent = False, ""
     for number, line in enumerate(master.split("\n"), start=1):
-        if line.strip() == (BEGIN if inside else END):
-            raise InvalidInput(f"line {number}: {line.strip()}", expected=END if inside else BEGIN)
-        if line.strip() == BEGIN:
-            yield inside, lines
-            inside, lines = True, []
-        lines.append(line)
-        if line.strip() == END:
-            yield inside, lines
-            inside, lines = False, []
+        mark = line.strip()
+        if mark == (BEGIN if inside else END):
+            raise InvalidInput(f"line {number}: {mark}", expected=END if inside else BEGIN)
+        if mark == BEGIN:
+            inside, indent, prompt, solution = True, line.partition("#")[0], [], []
+        elif mark == END:
+            inside = False
+            lines += marked(indent, prompt, solution)
+        elif not inside:
+            lines.append(line)
+        elif mark.startswith(STUB):
+            prompt.append(indent + mark.removeprefix(STUB).removeprefix(" "))
+        else:
+            solution.append(line)
     if inside:
         raise InvalidInput("a solution block is not closed", expected=END)
-    yield inside, lines
-
-
-def stub(part: list[str]) -> list[str]:
-    """What the lab itself puts in place of a solution, without its indent; nothing for the usual stub."""
-    marked = [line.strip() for line in part if line.strip().startswith(STUB)]
-    return [line.removeprefix(STUB).removeprefix(" ") for line in marked]
-
-
-def solution(part: list[str]) -> list[str]:
-    """The lines between the marks of a solution."""
-    return [line for line in part[1:-1] if not line.strip().startswith(STUB)]
+    return "\n".join(lines)
 
 
 def rendered(text: str) -> str:

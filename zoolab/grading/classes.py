@@ -1,20 +1,27 @@
-"""Grade a class: many submissions of one lab, on several processes, into a folder that keeps the grades."""
+"""Grade a class: many submissions of one lab, on several processes, into a folder that keeps the grades.
+
+`grade_task` is what runs where a submission is graded: on this machine or another, always in the same way.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
+from random import Random
 from tempfile import TemporaryDirectory
 from time import sleep
 
 from zoolab.errors import InvalidInput
 from zoolab.grading.gradebook import ClassGrades, Kept, NotGraded, Store, Terms
-from zoolab.grading.judge import DEFAULT_SEED
-from zoolab.grading.labs import Lab, lab_version, load_lab, place_of
-from zoolab.grading.onworker import grade_task
-from zoolab.grading.submissions import Handed, Submission, find_submissions, hand_in
+from zoolab.grading.isolation import Isolation, kept_warm
+from zoolab.grading.judge import DEFAULT_SEED, grade_cells
+from zoolab.grading.labs import Lab, case, lab_version, load_lab, place_of
+from zoolab.grading.student import Student
+from zoolab.grading.submissions import Handed, Submission, cells_of, find_submissions, hand_in
+from zoolab.jsontext import digest
 from zoolab.running.jobs import Jobs, Lost, Workers
 
 # Seconds until a submission that somebody else grades is looked at again.
@@ -44,7 +51,6 @@ def grade_class(
     *,
     executor: Executor | None = None,
     jobs: int | None = None,
-    at_once: int | None = None,
     seed: str = DEFAULT_SEED,
     again: bool = False,
     faithful: bool = False,
@@ -58,7 +64,6 @@ def grade_class(
         folder: Keeps the results as they come; by default they last as long as what is returned.
         executor: Grades them; by default processes of this machine. Its workers need zoolab and the lab.
         jobs: How many processes there are; by default one for each processor.
-        at_once: How many submissions are handed to the executor at a time, by default two for each worker.
         seed: What the values of the cases depend on.
         again: Grade anew what was graded before.
         faithful: Run notebooks in a real kernel.
@@ -79,12 +84,19 @@ def grade_class(
     temporary = TemporaryDirectory(prefix="zoolab-grades-") if folder is None else None
     store = Store(Path(temporary.name if temporary else folder or ""))
     run = _Run(load_lab(place), terms, store, found.submissions, again, watch)
-    run.start(Workers(executor or "processes", jobs), at_once)
-    names = frozenset(each.name for each in found.submissions)
-    failed = tuple(sorted(run.failed, key=lambda each: each.name))
-    skipped, before = found.skipped, run.before
-    grades = ClassGrades(run.lab, terms, (), store, failed, skipped, before, names, temporary=temporary)
-    return grades.up_to_date()
+    with store.claims(), Workers(executor or "processes", jobs) as workers:
+        run.start(workers)
+    return ClassGrades(
+        run.lab,
+        terms,
+        (),
+        store,
+        failed=tuple(sorted(run.failed, key=lambda each: each.name)),
+        skipped=found.skipped,
+        before=run.before,
+        given=frozenset(each.name for each in found.submissions),
+        temporary=temporary,
+    ).up_to_date()
 
 
 def grade_all(
@@ -116,7 +128,7 @@ class _Run:
     done: int = 0
     failed: list[NotGraded] = field(default_factory=list)
 
-    def start(self, workers: Workers, at_once: int | None) -> None:
+    def start(self, workers: Workers) -> None:
         """Grade what is not graded yet; last of all what another grader has begun."""
         for kept in self.store.all():
             if kept.grade.lab != self.lab.name:
@@ -124,11 +136,10 @@ class _Run:
                     f"{self.store.folder} has the grades of {kept.grade.lab}",
                     advice=f"choose another folder for {self.lab.name}",
                 )
-        with self.store.claims(), workers:
-            busy: list[Submission] = []
-            self._keep(grade_all(workers, self.terms, self._claimed(busy), at_once))
-            # One at a time: a grader that waits for another one holds nothing that the other may wait for.
-            self._keep(grade_all(workers, self.terms, self._waited_for(busy), 1))
+        busy: list[Submission] = []
+        self._keep(grade_all(workers, self.terms, self._claimed(busy)))
+        # One at a time: a grader that waits for another one holds nothing that the other may wait for.
+        self._keep(grade_all(workers, self.terms, self._waited_for(busy), 1))
 
     def _keep(self, results: Iterable[Kept | NotGraded]) -> None:
         for result in results:
@@ -174,3 +185,60 @@ class _Run:
         self.before += 1
         self._tell(kept)
         return True
+
+
+def grade_task(terms: Terms, handed: Handed) -> Kept | NotGraded:
+    """Grade one submission; whatever goes wrong on the grader's own side is in what comes back.
+
+    The worker of a thread's first submission serves all that follow. If it fails itself, a new one gets a
+    second try, so that its end costs no submission anything.
+    """
+    try:
+        try:
+            return _graded(terms, handed)
+        except Exception:
+            return _graded(terms, handed)
+    except Exception as error:
+        return NotGraded(handed.name, f"{type(error).__name__}: {error}"[:500])
+
+
+def _graded(terms: Terms, handed: Handed) -> Kept:
+    lab = _lab_in_version(terms.place, terms.version)
+    cells, unreadable = [], handed.unreadable
+    if not unreadable:
+        try:
+            cells = cells_of(handed.data, handed.suffix, handed.name)
+        except InvalidInput as error:
+            unreadable = str(error)
+    empty = "" if cells or unreadable else f"{handed.name} has no code"
+    # Values are drawn for the work: a file's name wins nothing, and loses nothing.
+    work = digest("\0".join(cells)) if cells else ""
+    with kept_warm(lab, terms.faithful) as isolation:
+        found = grade_cells(lab, cells, isolation, terms.seed, work, unreadable=unreadable or empty)
+        if found.points < found.out_of:
+            _check(lab, isolation)
+    cases = tuple(replace(each, walk=()) for each in found.cases)
+    grade = replace(found, submission=handed.name, cases=cases)
+    return Kept(grade, terms.version, terms.faithful, handed.content, bool(unreadable), work)
+
+
+@lru_cache(maxsize=4)
+def _lab_in_version(place: str, version: str) -> Lab:
+    if lab_version(place) != version:
+        raise InvalidInput(
+            f"the lab {place} has another version on this worker", advice="install the same version"
+        )
+    return load_lab(place)
+
+
+def _check(lab: Lab, isolation: Isolation) -> None:
+    """Raise unless a right submission still passes here: what failed must not be the grader's own."""
+
+    @case(points=1, hint="")
+    def lives(student: Student, _random: Random) -> None:
+        """The simplest submission is right."""
+        student.call("lives")
+
+    found = grade_cells(replace(lab, cases=(lives,)), ["def lives():\n    return True\n"], isolation)
+    if not found.cases[0].passed:
+        raise RuntimeError(f"nothing can be graded here: {found.cases[0].happened}")

@@ -11,7 +11,7 @@ from typing import Any
 
 from zoolab.errors import InvalidInput
 from zoolab.files import write_whole
-from zoolab.grading.building import BEGIN, END, METADATA, parts, rendered, solution, stub
+from zoolab.grading.building import BEGIN, END, METADATA, Marked, rendered, rewritten
 from zoolab.grading.labs import Case, Lab, lab_names, labs_folder, load_lab
 
 Files = dict[str, str]
@@ -147,25 +147,14 @@ def _named_lab(name: str) -> Lab:
     return load_lab(name)
 
 
-def _cells(lab: Lab, marked: Callable[[str, list[str], list[str]], list[str]]) -> list[Cell]:
-    """The cells of a lab's master, up to those that call `check`, and a note about the tests.
-
-    `marked(indent, prompt, solution)` gives the lines of one solution. Its prompt is empty if it is the usual
-    one.
-    """
+def _cells(lab: Lab, marked: Marked) -> list[Cell]:
+    """The cells of a lab's master, up to those that call `check`, and a note about the tests."""
     try:
         master = (labs_folder() / lab.name / "master.py").read_text(encoding="utf-8")
     except OSError as error:
         advice = "export from a checkout of zoolab"
         raise InvalidInput(f"{lab.name} has no master: {error.strerror}", advice=advice) from None
-    lines: list[str] = []
-    for inside, part in parts(master):
-        if inside:
-            before = part[0].partition("#")[0]
-            lines += marked(before, [before + line for line in stub(part)], solution(part))
-        else:
-            lines += part
-    cells: list[Cell] = json.loads(rendered("\n".join(lines)))["cells"]
+    cells: list[Cell] = json.loads(rendered(rewritten(master, marked)))["cells"]
     last = next((n for n, cell in enumerate(cells) if _CHECK_IT in "".join(cell["source"])), len(cells))
     return [*cells[:last], _new_cell("markdown", "who-decides", NOTE.format(lab=lab.name))]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import shorten
-from typing import Any, Literal
+from typing import Literal
 
 from zoolab.errors import InvalidInput
 from zoolab.grading.isolation import shut_in
@@ -20,46 +20,40 @@ _LONGEST = 80
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Something to be able to do, or something that goes wrong: decided by public cases of one lab."""
+    """Something to be able to do, decided by public cases of one lab."""
 
     says: str
     lab: str
     cases: tuple[str, ...]
 
 
-#: What a tool of one's own needs, in the order in which it is learned.
-POINTS = (
-    Point(
-        "The description says what the tool does, and the tool is found by it",
-        "l1",
-        ("reads_as_text", "is_found_for_its_words"),
-    ),
-    Point(
-        "The JSON Schema is right: it takes right calls and nothing that is not described",
-        "l1",
-        ("are_tools", "accepts_right_calls", "refuses_extras"),
-    ),
-    Point("What a call cannot do without is in `required`", "l1", ("requires_what_is_needed",)),
-    Point(
-        "Arguments are validated before anything runs",
-        "l2",
-        ("lets_right_calls_run", "knows_the_tools", "reads_json", "misses_required", "refuses_extras"),
-    ),
-    Point("Errors are caught, and the model reads them", "l3", ("errors_go_back",)),
-    Point("Critical tools run after a yes only", "l3", ("critical_calls_are_confirmed",)),
-    Point(
-        "A model calls the tools: the right one, and none where none fits",
-        "l6",
-        ("chooses_for_the_notebook",),
-    ),
-)
-#: What goes wrong in a program if the case fails.
-TROUBLES = (
-    Point("A model makes no call, or the wrong one", "l6", ("chooses_for_the_notebook",)),
-    Point("Broken JSON in the arguments goes unnoticed", "l2", ("reads_json",)),
-    Point("A call of a tool that does not exist goes unnoticed", "l2", ("knows_the_tools",)),
-    Point("Descriptions are too general to tell the tools apart", "l1", ("is_found_for_its_words",)),
-)
+#: What a tool of one's own needs, in the order in which it is learned; below it the cases that decide.
+_CHECKLIST = """
+l1 The description says what the tool does, and the tool is found by it
+reads_as_text is_found_for_its_words
+l1 The JSON Schema is right: it takes right calls and nothing that is not described
+are_tools accepts_right_calls refuses_extras
+l1 What a call cannot do without is in `required`
+requires_what_is_needed
+l2 Arguments are validated before anything runs
+lets_right_calls_run knows_the_tools reads_json misses_required refuses_extras
+l3 Errors are caught, and the model reads them
+errors_go_back
+l3 Critical tools run after a yes only
+critical_calls_are_confirmed
+l6 A model calls the tools: the right one, and none where none fits
+chooses_for_the_notebook
+"""
+
+
+def _points() -> Iterator[Point]:
+    lines = _CHECKLIST.strip().split("\n")
+    for head, cases in zip(lines[::2], lines[1::2], strict=True):
+        lab, says = head.split(" ", 1)
+        yield Point(says, lab, tuple(cases.split()))
+
+
+POINTS = tuple(_points())
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +62,7 @@ class Standing:
 
     point: Point
     submission: Path | None
-    failed: tuple[CaseGrade, ...]
+    failed: tuple[CaseGrade, ...] = ()
     #: The code is the one that students are given; no case was played.
     untouched: bool = False
 
@@ -80,11 +74,6 @@ class Standing:
         return "open" if self.submission is None or self.failed else "earned"
 
     @property
-    def earned(self) -> bool:
-        """Whether there is a submission with which every case passed."""
-        return self.state == "earned"
-
-    @property
     def next(self) -> str:
         """What to do now, in a line; nothing if it is earned."""
         if self.submission is None:
@@ -93,11 +82,6 @@ class Standing:
             return f"Open {self.submission.name}, write your code, and save it."
         return self.failed[0].hint if self.failed else ""
 
-    @property
-    def happened(self) -> str:
-        """What the first case asks that did not pass, and what happened; nothing if none was played."""
-        return f"{self.failed[0].asks} What happened: {self.failed[0].happened}." if self.failed else ""
-
 
 @dataclass(frozen=True, slots=True)
 class Status:
@@ -105,46 +89,11 @@ class Status:
 
     folder: Path
     points: tuple[Standing, ...]
-    troubles: tuple[Standing, ...]
 
     @property
     def earned(self) -> int:
         """How many points are earned."""
-        return sum(standing.earned for standing in self.points)
-
-    @property
-    def done(self) -> bool:
-        """Whether all of them are."""
-        return self.earned == len(self.points)
-
-    @property
-    def open_troubles(self) -> list[str]:
-        """What goes wrong as long as the cases do not pass."""
-        return [standing.point.says for standing in self.troubles if not standing.earned]
-
-    def as_json(self) -> dict[str, Any]:
-        """The same as plain values."""
-        points = [
-            {
-                "point": standing.point.says,
-                "earned": standing.earned,
-                "lab": standing.point.lab,
-                "cases": list(standing.point.cases),
-                "submission": None if standing.submission is None else str(standing.submission),
-                "failed": [case.name for case in standing.failed],
-                "untouched": standing.untouched,
-                "next": standing.next,
-                "happened": standing.happened,
-            }
-            for standing in self.points
-        ]
-        return {
-            "folder": str(self.folder),
-            "earned": self.earned,
-            "out_of": len(points),
-            "points": points,
-            "troubles": self.open_troubles,
-        }
+        return sum(standing.state == "earned" for standing in self.points)
 
     def lines(self) -> Iterator[str]:
         """The status for a terminal."""
@@ -154,13 +103,10 @@ class Status:
         for standing in self.points:
             yield f"{standing.state:<11}{standing.point.says}"
             yield f"    by {standing.point.lab}: {', '.join(standing.point.cases)}"
-            if not standing.earned:
+            if standing.state != "earned":
                 yield f"    next: {shorten(visible(standing.next), _LONGEST, placeholder='…')}"
         if any(standing.failed for standing in self.points):
             yield from ("", "What happened is told by the last cell of a notebook, check(...).")
-        if self.open_troubles:
-            yield from ("", "What goes wrong until then:")
-            yield from (f"    {trouble}" for trouble in self.open_troubles)
 
 
 def status_of(folder: Path | None = None) -> Status:
@@ -175,12 +121,10 @@ def status_of(folder: Path | None = None) -> Status:
         folder = Path() if any(submission_in(Path(), lab) for lab in labs) else labs_folder()
     if not folder.is_dir():
         raise InvalidInput(f"no folder {folder}", expected="a folder with your notebooks")
-    standing: dict[Point, Standing] = {}
+    found: list[Standing] = []
     for lab in labs:
-        decided = [point for point in (*POINTS, *TROUBLES) if point.lab == lab]
-        standing |= {each.point: each for each in _played(lab, submission_in(folder, lab), decided)}
-    points, troubles = (tuple(standing[point] for point in which) for which in (POINTS, TROUBLES))
-    return Status(folder.resolve(), points, troubles)
+        found += _played(lab, submission_in(folder, lab), [point for point in POINTS if point.lab == lab])
+    return Status(folder.resolve(), tuple(found))
 
 
 def submission_in(folder: Path, lab: str) -> Path | None:
@@ -192,9 +136,9 @@ def submission_in(folder: Path, lab: str) -> Path | None:
 def _played(name: str, submission: Path | None, points: list[Point]) -> list[Standing]:
     """How the points of one lab stand."""
     if submission is None:
-        return [Standing(point, None, ()) for point in points]
+        return [Standing(point, None) for point in points]
     if _is_as_given(name, submission):
-        return [Standing(point, submission, (), untouched=True) for point in points]
+        return [Standing(point, submission, untouched=True) for point in points]
     lab, wanted = load_lab(name), {case for point in points for case in point.cases}
     lab = replace(lab, cases=tuple(case for case in lab.cases if case.name in wanted))
     with shut_in(lab) as isolation:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from operator import attrgetter
 from statistics import fmean
 from typing import TYPE_CHECKING
 
@@ -83,13 +82,6 @@ class Comparison:
         return f"{counted}{of} case{'s' * (self.cases != 1)}"
 
 
-_COLUMNS = (
-    *("a", "b", "within", "metric"),
-    *("difference.estimate", "difference.low", "difference.high", "difference.cases"),
-    *("more_a", "more_b", "p", "p_adjusted", "decisive", "verdict", "broken"),
-)
-
-
 class Comparisons(list[Comparison]):
     """All comparisons that were asked for at once; printed, a line each."""
 
@@ -97,14 +89,6 @@ class Comparisons(list[Comparison]):
     def decisive(self) -> bool:
         """Whether any of them is."""
         return any(comparison.decisive for comparison in self)
-
-    @property
-    def frame(self) -> pd.DataFrame:
-        """One row a comparison."""
-        import pandas as pd
-
-        columns = [path.removeprefix("difference.").replace("estimate", "difference") for path in _COLUMNS]
-        return pd.DataFrame(map(attrgetter(*_COLUMNS), self), columns=columns)
 
     def __str__(self) -> str:
         return "\n".join(map(str, self))

@@ -37,88 +37,74 @@ from zoolab.study.variants import check_described, variants_in
 from zoolab.toolbox.catalog import tools_named
 from zoolab.tools import ToolRegistry
 
-_TEXT, _NAMES = {"type": "string"}, {"type": "array", "items": {"type": "string"}}
-_COUNT, _FROM_0 = {"type": "integer", "minimum": 1}, {"type": "integer", "minimum": 0}
-_ABOVE_0 = {"type": "number", "exclusiveMinimum": 0}
+_KINDS: Mapping[str, dict[str, Any]] = {
+    "text": {"type": "string"},
+    "texts": {"type": "array", "items": {"type": "string"}},
+    "flag": {"type": "boolean"},
+    "whole": {"type": "integer"},
+    "count": {"type": "integer", "minimum": 1},
+    "from_0": {"type": "integer", "minimum": 0},
+    "above_0": {"type": "number", "exclusiveMinimum": 0},
+    "list": {"type": "array"},
+    "table": {"type": "object"},
+}
 
 
-def _table(properties: Mapping[str, Any], *required: str) -> dict[str, Any]:
+def _table(keys: str, required: str = "", **more: Any) -> dict[str, Any]:
+    """The schema of a table; `keys` are written as `name:kind`, a kind of `_KINDS`."""
+    known = {name: _KINDS[kind] for name, _, kind in (key.partition(":") for key in keys.split())}
     return {
         "type": "object",
-        "properties": dict(properties),
-        "required": list(required),
+        "properties": {**known, **more},
+        "required": required.split(),
         "additionalProperties": False,
     }
 
 
-CASE: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        **dict.fromkeys(("id", "prompt", "system", "expected_tool"), _TEXT),
-        "tools": _NAMES,
-        "expected_calls": {"type": ["array", "string"]},
-        "expected_answer": {"type": ["string", "number", "array"]},
-    },
-    "required": ["prompt"],
-}
-_LIMITS = _table(
-    {
-        **dict.fromkeys(("turns", "calls_per_turn", "tokens", "result_bytes", "requests"), _COUNT),
-        **dict.fromkeys(("retries", "depth"), _FROM_0),
-        "seconds": _ABOVE_0,
-        "repeats": {"type": "integer", "minimum": 2},
-    }
-)
+def _tables(kind: Mapping[str, Any]) -> dict[str, Any]:
+    """Tables of one kind, by names that the file chooses."""
+    return {"type": "object", "additionalProperties": kind}
+
+
+#: A case may have further keys, for scorers and variants.
+CASE: Mapping[str, Any] = _table(
+    "id:text prompt:text system:text expected_tool:text tools:texts",
+    "prompt",
+    expected_calls={"type": ["array", "string"]},
+    expected_answer={"type": ["string", "number", "array"]},
+) | {"additionalProperties": True}
 _VARIANT = _table(
-    {
-        "system": _TEXT,
-        "prompt": _TEXT,
-        "tool_choice": _TEXT,
-        "tools": _NAMES,
-        "deny": _NAMES,
-        "parallel": {"type": "boolean"},
-        "allow": {"type": "boolean"},
-        "limits": _LIMITS,
-        "descriptions": {"type": "object", "additionalProperties": {"type": ["string", "object"]}},
-        "repair": {"enum": ["rules"]},
-        "retrieve": _COUNT,
-        "calls": {"enum": ["native", "text", "auto"]},
-        "envelope": {"enum": ["json", "plain"]},
-        "faults": {
-            "type": ["array", "object"],
-            "items": {"enum": list(FAULTS)},
-            "propertyNames": {"enum": list(FAULTS)},
-            "additionalProperties": {"type": "number", "minimum": 0, "maximum": 1},
-        },
-    }
+    "system:text prompt:text tool_choice:text tools:texts deny:texts parallel:flag allow:flag retrieve:count",
+    limits=_table(
+        "turns:count calls_per_turn:count tokens:count result_bytes:count requests:count"
+        " retries:from_0 depth:from_0 seconds:above_0",
+        repeats={"type": "integer", "minimum": 2},
+    ),
+    descriptions=_tables({"type": ["string", "object"]}),
+    repair={"enum": ["rules"]},
+    calls={"enum": ["native", "text", "auto"]},
+    envelope={"enum": ["json", "plain"]},
+    faults={
+        "type": ["array", "object"],
+        "items": {"enum": list(FAULTS)},
+        "propertyNames": {"enum": list(FAULTS)},
+        "additionalProperties": {"type": "number", "minimum": 0, "maximum": 1},
+    },
 )
 _MODEL = _table(
-    {
-        "kind": {"enum": ["local", "openai", "recording", "scripted"]},
-        "name": _TEXT,
-        "base_url": _TEXT,
-        "path": _TEXT,
-        "settings": {"type": "object"},
-        "replies": {"type": "array"},
-    },
+    "name:text base_url:text path:text settings:table replies:list",
     "kind",
+    kind={"enum": ["local", "openai", "recording", "scripted"]},
 )
 EXPERIMENT: Mapping[str, Any] = _table(
-    {
-        "title": _TEXT,
-        "repeats": _COUNT,
-        "seed": {"type": "integer"},
-        "tools": _NAMES,
-        "scorers": {"type": "array", "items": {"enum": sorted(SCORERS)}},
-        "cases": {"type": ["string", "array"], "items": CASE},
-        "variants": {"type": "object", "additionalProperties": _VARIANT},
-        "models": {"type": "object", "additionalProperties": _MODEL, "minProperties": 1},
-        "pace": _table({"requests": _ABOVE_0, "tokens": _ABOVE_0, "retries": _FROM_0}),
-        "budget": _table({"requests": _ABOVE_0, "tokens": _ABOVE_0}),
-        "cache": {"type": "boolean"},
-    },
-    "cases",
-    "models",
+    "title:text repeats:count seed:whole tools:texts cache:flag",
+    "cases models",
+    scorers={"type": "array", "items": {"enum": sorted(SCORERS)}},
+    cases={"type": ["string", "array"], "items": CASE},
+    variants=_tables(_VARIANT),
+    models={**_tables(_MODEL), "minProperties": 1},
+    pace=_table("requests:above_0 tokens:above_0 retries:from_0"),
+    budget=_table("requests:above_0 tokens:above_0"),
 )
 
 
@@ -284,20 +270,16 @@ def _cases(
     for number, line in enumerate(_read(path.parent / told, "a file with a case a line").splitlines(), 1):
         if line.strip():
             stands = f"{told}, line {number}"
-            yield _case_in(line, stands), partial("{0}".format, stands)
-
-
-def _case_in(line: str, place: str) -> dict[str, Any]:
-    try:
-        case = json.loads(line)
-    except (ValueError, RecursionError):
-        case = None
-    if not isinstance(case, dict):
-        raise InvalidInput(f"{place}: {excerpt(line)}", expected="one JSON object with a prompt in each line")
-    problems = SchemaChecker(CASE).problems(case)
-    if problems:
-        raise InvalidInput(f"{place}: {said_of(problems[0])[1]}", advice="correct that line")
-    return case
+            try:
+                case = json.loads(line)
+            except (ValueError, RecursionError):
+                case = None
+            if not isinstance(case, dict):
+                expected = "one JSON object with a prompt in each line"
+                raise InvalidInput(f"{stands}: {excerpt(line)}", expected=expected)
+            if problems := SchemaChecker(CASE).problems(case):
+                raise InvalidInput(f"{stands}: {said_of(problems[0])[1]}", advice="correct that line")
+            yield case, partial("{0}".format, stands)
 
 
 def _checked(
