@@ -13,9 +13,10 @@ import pytest
 from zoolab import Tool
 from zoolab.datasets import bfcl, load
 from zoolab.datasets.berkeley import CATEGORIES, WHEEL, data_files, fetch_bfcl, rows_in
-from zoolab.datasets.berkeley_types import as_schema, as_tool, first_answer, tool_name
+from zoolab.datasets.berkeley_types import as_schema, as_tool, first_answer
 from zoolab.errors import InvalidInput
 from zoolab.steps.validate import check_arguments
+from zoolab.tools import sendable_name
 
 #: Answers of Berkeley's own that their schema refuses: an enum without the value, a text for a number.
 INCONSISTENT = 20
@@ -109,7 +110,7 @@ def test_their_types_are_translated_and_nothing_else(written: dict[str, Any], me
 
 
 def test_names_with_dots_are_those_of_a_tool() -> None:
-    assert tool_name("spotify.play") == "spotify_play"
+    assert sendable_name("spotify.play") == "spotify_play"
     java = {"type": "dict", "properties": {"on": {"type": "Boolean", "description": "Whether."}}}
     function = as_tool({"name": "A.set", "description": "Set it.", "parameters": java}, "simple_java")
     on = function["function"]["parameters"]["properties"]["on"]

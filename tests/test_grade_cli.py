@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -56,19 +55,10 @@ def test_what_was_graded_is_not_graded_again_unless_it_is_asked_for(shell, tmp_p
     folder, report = make_class(tmp_path / "class", {"anna.py": RIGHT}), tmp_path / "r"
     asked = "grade", lab, folder, "--jobs", "1", "--report", report
     shell(*asked)
-    assert "sums: 1 submission, 1 of them graded before" in shell(*asked, "--resume").out
+    assert "sums: 1 submission, 1 of them graded before" in shell(*asked, "--report", report).out
     assert journal(report) == ["anna.py"]
     assert "sums: 1 submission\n" in shell(*asked, "--again").out
     assert journal(report) == ["anna.py"] * 2
-
-
-def test_results_for_a_program_are_lines_of_json_in_ascii(shell, tmp_path, lab):
-    folder = make_class(tmp_path / "class", {"ännä.py": f"def add(a, b):\n    raise ValueError({HOSTILE!r})"})
-    ran = shell("grade", lab, folder, "--jobs", "1", "--json", "--seed", "x")
-    assert ran.out.isascii()
-    found, summary = map(json.loads, ran.out.splitlines())
-    assert (found["name"], found["points"], found["seed"]) == ("ännä.py", 0, "x")
-    assert (summary["lab"], summary["mean"], summary["passed"]["adds"]) == ("sums", 0, 0)
 
 
 def test_no_name_commands_the_terminal(shell, tmp_path, lab):
@@ -113,7 +103,6 @@ def test_on_a_terminal_a_bar_moves_and_what_went_wrong_is_said(tmp_path, lab):
         ([], "no submission was found"),
         (["--csv", "no-such-folder/g.csv"], "there is no folder for no-such-folder/g.csv"),
         (["--jobs", "0"], "the number of workers is 0; expected at least 1"),
-        (["--resume", "--again"], "not allowed with argument"),
         (["--dask", "nowhere://x"], "no dask scheduler answers at nowhere://x"),
     ],
 )

@@ -24,8 +24,7 @@ from hypothesis import strategies as st
 from zoolab.errors import InvalidInput
 from zoolab.grading import Callback, Frame, Lab, Student, Wrong, case, grade_cells
 from zoolab.grading.channel import MAX_TOTAL, Channel, Gone, Late
-from zoolab.grading.filesystem import places_for
-from zoolab.grading.isolation import Forking, Isolation, Plain, plan_for, shut_in
+from zoolab.grading.isolation import Forking, Isolation, Plain, places_for, plan_for, shut_in
 from zoolab.grading.waiting import MAX_MEMORY, PATIENCE, Use, Wait
 from zoolab.grading.worker.jail import FORK, LANDLOCK, NAMESPACES
 from zoolab.grading.worker.linux import Refusals
@@ -417,7 +416,7 @@ def test_a_virtual_environment_in_the_checkout_shows_nothing_of_it(tmp_path):
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(checkout / ".venv")], check=True)
     python = checkout / ".venv/bin/python"
     code = (
-        "from zoolab.grading.filesystem import places_for; print(*places_for(('json',)).readable, sep='\\n')"
+        "from zoolab.grading.isolation import places_for; print(*places_for(('json',)).readable, sep='\\n')"
     )
     path = os.pathsep.join(map(str, [ROOT, *filter(None, sys.path)]))
     asked = [str(python), "-c", code]
@@ -432,7 +431,7 @@ def test_a_virtual_environment_in_the_checkout_shows_nothing_of_it(tmp_path):
 def test_packages_in_pythons_own_folder_are_masked(tmp_path):
     """Where zoolab is installed beside the standard library, its folder there is covered."""
     (tmp_path / "site-packages").mkdir()
-    from zoolab.grading.filesystem import _package_folders
+    from zoolab.grading.isolation import _package_folders
 
     assert _package_folders([str(tmp_path)]) == [str(tmp_path / "site-packages")]
 

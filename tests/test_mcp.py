@@ -35,11 +35,11 @@ from zoolab.errors import (
 from zoolab.jsontext.values import to_json_value
 from zoolab.loop.runner import Runner
 from zoolab.mcp import MCPTools, serve
-from zoolab.mcp.listing import Listed, compare, pins_folder, read_pins, sort_out, tool_name, write_pins
+from zoolab.mcp.listing import Listed, compare, pins_folder, read_pins, sort_out, write_pins
 from zoolab.mcp.serve import answer_call
 from zoolab.policy import Permissions
 from zoolab.toolbox.devops import devops_tools
-from zoolab.tools import ToolRegistry
+from zoolab.tools import ToolRegistry, sendable_name
 
 SERVERS = Path(__file__).parent / "mcp_servers"
 IN_PROC = Path("/proc/self/stat").exists()
@@ -408,7 +408,7 @@ def test_true_and_1_are_different_schemas() -> None:
 
 
 def test_a_long_name_is_cut() -> None:
-    assert tool_name("é" * 99) == "_" * 64
+    assert sendable_name("é" * 99) == "_" * 64
 
 
 # Servers that misbehave.

@@ -7,9 +7,10 @@ import pytest
 from berkeley import CATEGORIES, NO_CALL, Berkeley, answers
 
 from zoolab.datasets.berkeley import WHEEL, checked_wheel, fetch_bfcl
-from zoolab.datasets.berkeley_types import as_schema, tool_name
+from zoolab.datasets.berkeley_types import as_schema
 from zoolab.models.weights import cache_folder
 from zoolab.study.call_matching import expected_calls, fault_in_calls
+from zoolab.tools import sendable_name
 
 pytestmark = pytest.mark.slow
 
@@ -35,7 +36,7 @@ def verdicts(package):
     for category in CATEGORIES:
         for row in package.rows(category):
             written = {f["name"]: f["parameters"] for f in row["function"]}
-            usual = {tool_name(name): as_schema(schema) for name, schema in written.items()}
+            usual = {sendable_name(name): as_schema(schema) for name, schema in written.items()}
             wanted = expected_calls(row["ground_truth"])
             for kind, calls in answers(row, random.Random(f"{row['id']} 0")):
                 ours = {not fault_in_calls(calls, wanted, schemas) for schemas in (written, usual)}
@@ -60,4 +61,4 @@ def test_where_no_call_is_right_any_call_is_wrong(package):
             schemas = {f["name"]: f["parameters"] for f in row["function"]}
             assert fault_in_calls([], [], schemas) == ""
             for function in row["function"]:
-                assert fault_in_calls([(tool_name(function["name"]), {})], [], schemas)
+                assert fault_in_calls([(sendable_name(function["name"]), {})], [], schemas)

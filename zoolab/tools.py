@@ -45,6 +45,15 @@ _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 _LETTERS = "1 to 64 letters, digits, _ or -"
 
 
+def sendable_name(name: str) -> str:
+    """A name that every API takes, from any name: 1 to 64 letters, digits, _ or -.
+
+    >>> sendable_name("triangle_properties.get")
+    'triangle_properties_get'
+    """
+    return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64]
+
+
 class Context:
     """What a walk hands to its tools, and the model never sees.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
@@ -18,7 +17,7 @@ from zoolab.files import write_whole
 from zoolab.grading.classes import Progress, grade_class
 from zoolab.grading.gradebook import ClassGrades, Kept, NotGraded
 from zoolab.grading.judge import DEFAULT_SEED
-from zoolab.grading.report import grades_csv, points, summary, write_report
+from zoolab.grading.report import grades_csv, points, write_report
 from zoolab.jsontext import visible
 from zoolab.running.jobs import dask_executor
 
@@ -39,12 +38,7 @@ def add_grade(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", default=DEFAULT_SEED, help="what the values of the cases depend on")
     parser.add_argument("--dask", metavar="ADDRESS", help="grade on the cluster of this dask scheduler")
     parser.add_argument("--faithful", action="store_true", help="run notebooks in a real kernel")
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument(
-        "--resume", action="store_true", help="grade what the report lacks or what has changed (the default)"
-    )
-    which.add_argument("--again", action="store_true", help="grade everything anew")
-    parser.add_argument("--json", action="store_true", help="print results as JSONL, the class last")
+    parser.add_argument("--again", action="store_true", help="grade anew what the report has already")
     parser.set_defaults(run=grade)
 
 
@@ -55,9 +49,7 @@ def grade(options: argparse.Namespace) -> int:
     try:
         with ExitStack() as stack:
             executor = stack.enter_context(dask_executor(options.dask) if options.dask else nullcontext())
-            watch: Callable[[Progress], None] = _print_json if options.json else _print_line
-            if sys.stdout.isatty() and not options.json:
-                watch = stack.enter_context(_bar())
+            watch = stack.enter_context(_bar()) if sys.stdout.isatty() else _print_line
             grades = grade_class(
                 options.lab,
                 options.submissions,
@@ -76,22 +68,9 @@ def grade(options: argparse.Namespace) -> int:
     page = write_report(grades) if options.report else None
     if options.csv:
         write_whole(options.csv, grades_csv(grades))
-    if options.json:
-        more = {"skipped": dict(grades.skipped), "report": None if page is None else str(page)}
-        print(json.dumps(summary(grades) | more))
-    else:
-        for line in _summary(grades, page):
-            print(visible(line))
+    for line in _summary(grades, page):
+        print(visible(line))
     return 1 if grades.failed or any(row.unreadable for row in grades.rows) else 0
-
-
-def _print_json(progress: Progress) -> None:
-    """A line of JSON a submission, in ASCII: no terminal takes any of it for a command."""
-    result = progress.result
-    if isinstance(result, NotGraded):
-        print(json.dumps({"name": result.name, "not_graded": result.why}))
-    else:
-        print(json.dumps(result.to_dict()))
 
 
 def _print_line(progress: Progress) -> None:

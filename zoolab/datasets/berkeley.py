@@ -14,11 +14,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zoolab.datasets.berkeley_types import CODE, as_tool, first_answer, tool_name
+from zoolab.datasets.berkeley_types import CODE, as_tool, first_answer
 from zoolab.datasets.loading import frame_of, lookup
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode
 from zoolab.models.weights import cache_folder, download_wheel
+from zoolab.tools import sendable_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -126,5 +127,5 @@ def _cases(files: Mapping[str, str], category: str) -> Iterator[dict[str, Any]]:
             "made": "authored",
             "category": category,
             "functions": functions,
-            "ground_truth": [{tool_name(name): given for name, given in call.items()} for call in truth],
+            "ground_truth": [{sendable_name(name): given for name, given in call.items()} for call in truth],
         }

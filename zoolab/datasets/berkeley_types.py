@@ -6,9 +6,10 @@ lists for each argument the values that are accepted; "" says that the argument 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from zoolab.tools import sendable_name
 
 #: What JSON Schema calls Berkeley's types. `any` takes every value, and so has no type.
 TYPES = {
@@ -31,16 +32,11 @@ def as_tool(function: Mapping[str, Any], category: str = "") -> dict[str, Any]:
             told = f"{written.get('description', '')} Written as {CODE[category]}, of type {written['type']}."
             parameters["properties"][name] = {"type": "string", "description": told.strip()}
     made = {
-        "name": tool_name(function["name"]),
+        "name": sendable_name(function["name"]),
         "description": function["description"],
         "parameters": parameters,
     }
     return {"type": "function", "function": made}
-
-
-def tool_name(name: str) -> str:
-    """A name that every API takes: `triangle_properties_get` for "triangle_properties.get"."""
-    return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64]
 
 
 def as_schema(written: Mapping[str, Any]) -> dict[str, Any]:
@@ -63,7 +59,7 @@ def first_answer(
 ) -> tuple[str, dict[str, Any]]:
     """The tool and the arguments of the first call that is expected, of each argument the first value."""
     (written, accepted), *_ = truth[0].items()
-    name = tool_name(written)
+    name = sendable_name(written)
     known = (f["function"]["parameters"] for f in functions if f["function"]["name"] == name)
     return name, _first_values(accepted, next(known, {}))
 

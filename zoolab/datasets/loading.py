@@ -132,20 +132,18 @@ def read_rows(path: Path, expected: str = "a data set of zoolab") -> Iterator[Ro
                 number, read = number + 1, read + len(line)
                 if len(line) > MAX_LINE or read > MAX_BYTES:
                     raise InvalidInput(f"{path.name} is too large", expected=f"lines of {MAX_LINE:,} bytes")
-                yield _row(line.decode("utf-8"), f"{path.name}, line {number},")
+                where = f"{path.name}, line {number},"
+                try:
+                    row = parse_json(line.decode("utf-8"))
+                except NotStrictJSON as error:
+                    what = f"{where} is not JSON: {error}"
+                    raise InvalidInput(what, advice="correct or restore the file") from None
+                if not isinstance(row, dict):
+                    raise InvalidInput(f"{where} is {excerpt(row)}", expected="an object")
+                yield row
     except (OSError, EOFError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is damaged, or not UTF-8 text"
         raise InvalidInput(f"cannot read {path}: {reason}", expected=expected) from None
-
-
-def _row(line: str, where: str) -> Row:
-    try:
-        row = parse_json(line)
-    except NotStrictJSON as error:
-        raise InvalidInput(f"{where} is not JSON: {error}", advice="correct or restore the file") from None
-    if not isinstance(row, dict):
-        raise InvalidInput(f"{where} is {excerpt(row)}", expected="an object")
-    return row
 
 
 def load(name: str) -> pd.DataFrame:

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from hashlib import sha256
 from html import escape
 from pathlib import Path
-from typing import Any
 
 from zoolab.files import locked, write_whole
 from zoolab.grading.gradebook import ClassGrades, Kept, Row, file_name
@@ -186,15 +185,7 @@ def guarded(text: str) -> str:
 
 def grades_json(grades: ClassGrades) -> Iterator[str]:
     """The parts of grades.json: the class, and all that is known of each submission, one a line."""
-    yield encode_line(summary(grades))[:-1] + ',"submissions":[\n'
-    for number, row in enumerate(grades.rows):
-        yield ("" if number == 0 else ",\n") + encode_line(grades.grade_of(row.name).to_dict())
-    yield "\n]}\n"
-
-
-def summary(grades: ClassGrades) -> dict[str, Any]:
-    """A class in a few numbers."""
-    return {
+    about = {
         "lab": grades.lab.name,
         "title": grades.lab.title,
         "version": grades.terms.version,
@@ -206,6 +197,10 @@ def summary(grades: ClassGrades) -> dict[str, Any]:
         "passed": grades.passed(),
         "not_graded": {each.name: each.why for each in grades.failed},
     }
+    yield encode_line(about)[:-1] + ',"submissions":[\n'
+    for number, row in enumerate(grades.rows):
+        yield ("" if number == 0 else ",\n") + encode_line(grades.grade_of(row.name).to_dict())
+    yield "\n]}\n"
 
 
 def _page(lab: Lab, title: str, *children: str | None) -> str:

@@ -197,15 +197,12 @@ def _outgoing(value: Any, callbacks: list[Callback]) -> Any:
 
 
 def _incoming(value: Any) -> Any:
-    if isinstance(value, dict) and value.keys() == {"$frame"}:
-        return _frame(value["$frame"])
-    return value
-
-
-def _frame(found: Any) -> Frame:
+    """A value of the submission; a data frame comes as its columns and rows."""
+    if not isinstance(value, dict) or value.keys() != {"$frame"}:
+        return value
     try:
-        columns = tuple(str(name) for name in found["columns"])
-        rows = tuple(tuple(row) for row in found["rows"])
+        columns = tuple(str(name) for name in value["$frame"]["columns"])
+        rows = tuple(tuple(row) for row in value["$frame"]["rows"])
         if len(set(columns)) < len(columns) or any(len(row) != len(columns) for row in rows):
             raise ValueError
     except (TypeError, KeyError, ValueError):

@@ -190,16 +190,7 @@ def require_client() -> None:
 
 
 class Connection:
-    """A server that is running, and the client that speaks with it.
-
-    Args:
-        name: What errors call the server.
-        command: The program and its arguments.
-        env: Variables beside the few that the official client hands down.
-        cwd: The folder that it runs in.
-        patience: Seconds that it has to start.
-        timeout: Seconds that it has for an answer.
-    """
+    """A server that is running, and the client that speaks with it; see `MCPTools` for what it is given."""
 
     def __init__(
         self,

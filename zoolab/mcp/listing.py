@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import difflib
 import json
-import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from zoolab.errors import InvalidInput, InvalidSchema
 from zoolab.files import write_whole
 from zoolab.jsontext import canonical, digest, encode_line, is_utf8, visible
 from zoolab.schema.checker import SchemaChecker
+from zoolab.tools import sendable_name
 
 MAX_TOOLS = 512
 MAX_PAGES = 100
@@ -66,17 +66,12 @@ def one_line(text: str, limit: int = 300) -> str:
     return jsontext.one_line(visible(text[: 4 * limit]), limit)
 
 
-def tool_name(name: str, prefix: str = "") -> str:
-    """A name that models take, from any name: 1 to 64 letters, digits, _ or -."""
-    return re.sub(r"[^A-Za-z0-9_-]", "_", prefix + name)[:64]
-
-
 def sort_out(listed: Iterable[Listed], prefix: str = "") -> tuple[dict[str, Listed], dict[str, str]]:
     """The tools that can be used, by the names that models get; and of the others, by their own, why not."""
     good: dict[str, Listed] = {}
     left_out: dict[str, str] = {}
     for each in listed:
-        name = tool_name(each.name, prefix)
+        name = sendable_name(prefix + each.name)
         reason = _problem(each)
         if not reason and name in good:
             reason = f"a model cannot tell it from {good[name].name!r}: both would be {name}"

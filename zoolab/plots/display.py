@@ -79,11 +79,6 @@ def plain(value: object, limit: int = 24) -> str:
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 
-def count(number: int, noun: str) -> str:
-    """A number of things: "1 run", "5,000 runs"."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 def percent(share: float) -> str:
     """A share in whole percent: "50 %"."""
     return f"{share:.0%}".replace("%", " %")
@@ -104,16 +99,9 @@ def finish(
     grid: str = "",
     whole: str = "",
 ) -> None:
-    """What every plot has around it.
+    """What every plot has around it: a headline, a legend of `entries`, the names `x` and `y` of the axes.
 
-    Args:
-        ax: The axes.
-        headline: What the plot says, in a line above it.
-        entries: Between the two: what colours, hatches and markers mean.
-        x: The name of the horizontal axis.
-        y: The name of the vertical axis.
-        grid: The axis with lines across the plot: "x" or "y".
-        whole: The axis that has no ticks between whole numbers: "x" or "y".
+    `grid` names the axis ("x" or "y") with lines across the plot, `whole` one whose ticks are whole numbers.
     """
     from matplotlib.ticker import MaxNLocator
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from zoolab.errors import ERROR_CODES, InvalidInput
 from zoolab.plots.colours import GREEN, GREY, INK, PINK, RED, SMALL
-from zoolab.plots.display import Display, count, draw_rates, finish, name_rows, percent, plain, rest, write
+from zoolab.plots.display import Display, draw_rates, finish, name_rows, percent, plain, rest, write
 from zoolab.plots.frames import GradedDisplay, check_frame, is_known, score_of
+from zoolab.show.wording import count
 from zoolab.study.statistics import Scores, paired_difference, rate
 
 if TYPE_CHECKING:
@@ -263,8 +264,9 @@ class AblationDisplay(Display):
 
         self.rates_ = rates_of(scores, "variant")
         self.empty = self.rates_.empty
-        self.baseline, *others = scores or [None]
-        found = {name: paired_difference(scores[str(self.baseline)], scores[str(name)]) for name in others}
+        names = [*scores]
+        self.baseline = names[0] if names else None
+        found = {name: paired_difference(scores[names[0]], scores[name]) for name in names[1:]}
         if decisive is None:
             decisive = [name for name, d in found.items() if d.decisive]
         self.differences_ = pd.DataFrame(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
 from zoolab.plots.colours import BLUE, GREY, INK, ORANGE, PALE, PINK, RED, SKY, SMALL
-from zoolab.plots.display import Display, count, finish, name_rows, plain, write
+from zoolab.plots.display import Display, finish, name_rows, plain, write
 from zoolab.plots.frames import StepsDisplay, check_trace, is_known, steps_in
 from zoolab.records import (
     KINDS,
@@ -23,7 +23,7 @@ from zoolab.records import (
     ToolRegistry,
     Verdict,
 )
-from zoolab.show.wording import as_text
+from zoolab.show.wording import as_text, count
 from zoolab.tokens import CHARACTERS_A_TOKEN, characters_of, characters_of_tool
 from zoolab.trace.frame import to_frame
 

@@ -7,12 +7,12 @@ tool and for each parameter the values that will do; "" among them means that it
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
+from zoolab.tools import sendable_name
 
 #: What `Case.expected_calls` says where a call is needed, and any will do.
 ANY_CALL = "any"
@@ -29,7 +29,6 @@ _KINDS: dict[str, type] = {
     **dict.fromkeys(("array", "tuple"), list),
     **dict.fromkeys(("dict", "object"), dict),
 }
-_NO_NAME = re.compile(r"[^A-Za-z0-9_-]")
 _UNHEARD = str.maketrans("'", '"', " ,./-_*^")
 
 
@@ -131,7 +130,7 @@ def is_named(called: str, name: str) -> bool:
     >>> is_named("math_factorial", "math.factorial"), is_named("math_factorial", "factorial")
     (True, False)
     """
-    return called in (name, _NO_NAME.sub("_", name)[:64])
+    return called in (name, sendable_name(name))
 
 
 def _unmatched(fits: Sequence[Sequence[bool]]) -> int | None:

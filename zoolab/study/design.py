@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any, NamedTuple
@@ -45,6 +45,7 @@ class Plan:
     models: Mapping[str, Any]
     repeats: int = 1
     seed: int = 0
+    _digests: dict[int, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if type(self.repeats) is not int or self.repeats < 1:
@@ -77,10 +78,6 @@ class Plan:
         if digest is None:
             digest = self._digests[case] = digest_of(self.cases[case])[:_OF_A_CASE]
         return digest + self._cells[cell][3]
-
-    @cached_property
-    def _digests(self) -> dict[int, str]:
-        return {}
 
     @cached_property
     def _cells(self) -> list[tuple[str, str, int, str]]:

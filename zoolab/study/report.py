@@ -44,13 +44,8 @@ def render_report(
 ) -> str:
     """The page of an experiment, from its summary. Whatever models have said is escaped.
 
-    Args:
-        summary: One row a run.
-        steps: Gives the data frame with one row a step; it is only asked for if it is drawn.
-        title: The heading.
-        subtitle: The sentence below it.
-        missing: The runs that are not done, each as case, variant, model and repeat.
-        why: Why they are not.
+    `steps` gives one row a step, and is only asked for if they are drawn; `missing` are the runs that are not
+    done, each as case, variant, model and repeat.
     """
     sections = [
         f"<h1>{escape(title)}</h1><p>{escape(subtitle)}</p>",

@@ -107,10 +107,6 @@ class Experiment:
             return []
         return [plan.place(number) for number, place in enumerate(self._all) if place < 0]
 
-    def case_id(self, number: int) -> str:
-        """The id of a case of the plan, by its number, as `unfinished` names it."""
-        return self._plan.cases[number].id if self._plan is not None else str(number)
-
     def compare(
         self, a: str | None = None, b: str | None = None, *, metric: str = "success", by: str = "variant"
     ) -> Comparisons:
@@ -151,7 +147,8 @@ class Experiment:
         from zoolab.files import write_whole
         from zoolab.study.report import render_report
 
-        left = [(self.case_id(p.case), p.variant, p.model, p.repeat) for p in self.unfinished]
+        cases = self._plan.cases if self._plan is not None else ()
+        left = [(cases[p.case].id, p.variant, p.model, p.repeat) for p in self.unfinished]
         said = f"{repr(self)[1:-1]}."
         page = render_report(self.summary, lambda: self.frame, title, said, left, self.stopped)
         if path is not None:

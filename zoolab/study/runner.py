@@ -109,7 +109,13 @@ def experiment(
         stopped = ""
         with Workers(executor, workers, preload=["zoolab.study.worker"]) as hired:
             begin = _beginning(hired, plan, scoring, terms)
-            jobs = Jobs(hired, begin, tries=tries, window=window, seconds=_seconds_a_run)
+            jobs = Jobs(
+                hired,
+                begin,
+                tries=tries,
+                window=window,
+                seconds=lambda done: done.seconds / max(1, len(done.lines)),
+            )
             todo = (number for number, place in enumerate(places) if place < 0)
             missing = places.count(-1)
             with following(len(plan), len(plan) - missing, progress) as advance:
@@ -155,10 +161,6 @@ def _beginning(
         return workers.submit(work_in_process, packed, pickled((tasks, light), "the cases"))
 
     return begin
-
-
-def _seconds_a_run(done: Done) -> float:
-    return done.seconds / max(1, len(done.lines))
 
 
 def _crashed(plan: Plan, scorers: Mapping[str, Scorer], lost: Lost[int]) -> bytes:
