@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from base64 import b64encode
 from collections.abc import Iterator
-from hashlib import sha256
 from html import escape
 from pathlib import Path
 
@@ -15,7 +13,7 @@ from zoolab.grading.gradebook import ClassGrades, Kept, Row, file_name
 from zoolab.grading.judge import CaseGrade
 from zoolab.grading.labs import Lab
 from zoolab.jsontext import encode_line
-from zoolab.show.markup import Html, code, facts, join, note, style_sheet, table, tag
+from zoolab.show.markup import Html, code, facts, join, note, page, style_sheet, table, tag
 
 # A spreadsheet takes a cell that begins so for a formula; the wide forms are turned into these by some.
 _FORMULA = tuple("=+-@\t\r\n＝＋－＠")
@@ -29,9 +27,9 @@ def write_report(grades: ClassGrades) -> Path:
     with locked(folder / ".locks" / "report"):
         grades = grades.up_to_date()
         for row in grades.rows:
-            path, page = pages / page_name(row.name), student_page(grades.grade_of(row.name), grades.lab)
-            if not path.is_file() or path.read_bytes() != page.encode():
-                write_whole(path, [page])
+            path, text = pages / page_name(row.name), student_page(grades.grade_of(row.name), grades.lab)
+            if not path.is_file() or path.read_bytes() != text.encode():
+                write_whole(path, [text])
         write_whole(folder / "grades.csv", grades_csv(grades))
         write_whole(folder / "grades.json", grades_json(grades))
         write_whole(folder / "index.html", [class_page(grades)])
@@ -204,22 +202,9 @@ def grades_json(grades: ClassGrades) -> Iterator[str]:
 
 
 def _page(lab: Lab, title: str, *children: str | None) -> str:
-    """A page that runs and fetches nothing; text among the children is escaped."""
     style = style_sheet("zoolab.grading", "report.css")
-    named = b64encode(sha256(style.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{named}'; base-uri 'none'; form-action 'none'"
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        Html(f'<meta http-equiv="Content-Security-Policy" content="{policy}">'),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="referrer", content="no-referrer"),
-        tag("title", f"{lab.name}: {title}"),
-        tag("style", style),
-    )
     header = tag("header", tag("p", f"{lab.name} · {lab.title}", class_="lab"), tag("h1", title))
-    body = tag("body", tag("main", header, *children))
-    return "<!doctype html>\n" + tag("html", head, body, lang="en") + "\n"
+    return page(f"{lab.name}: {title}", style, tag("main", header, *children))
 
 
 def page_name(name: str) -> str:

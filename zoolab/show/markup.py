@@ -7,8 +7,10 @@ element or an attribute that could run or fetch anything cannot be built at all.
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from functools import cache
+from hashlib import sha256
 from html import escape
 from importlib.resources import files
 
@@ -141,6 +143,24 @@ def folded(summary: str, *children: str | None) -> Html:
 def note(*children: str | None) -> Html:
     """A remark of the page itself, as what it leaves out."""
     return tag("p", *children, class_="note")
+
+
+def page(title: str, style: Html, *children: str | None) -> str:
+    """A whole page that runs and fetches nothing: it may use its one style sheet, and pictures within it."""
+    named = b64encode(sha256(style.encode()).digest()).decode()
+    policy = (
+        f"default-src 'none'; style-src 'sha256-{named}'; img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        Html(f'<meta http-equiv="Content-Security-Policy" content="{policy}">'),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="referrer", content="no-referrer"),
+        tag("title", title),
+        tag("style", style),
+    )
+    return "<!doctype html>\n" + tag("html", head, tag("body", *children), lang="en") + "\n"
 
 
 @cache
