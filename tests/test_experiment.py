@@ -24,8 +24,8 @@ from zoolab.records import Reply, Request, Verdict
 from zoolab.study import UNSAID, Case, Experiment, Setup, experiment
 from zoolab.study.cases import cases_in
 from zoolab.study.comparison import compare_runs
+from zoolab.study.design import check_described, variants_in
 from zoolab.study.journal import line_of, summary_of, trace_of
-from zoolab.study.variants import check_described, variants_in
 from zoolab.trace.frame import COLUMNS, frame_of
 
 CASES = [Case(f"sum-{n}", f"What is {n} + 1?", TOOLS, "add", expected_answer=str(n + 1)) for n in range(4)]

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from shell import command
 from sums import CASES, HALF, POINTS, RIGHT, WRONG, journal, make_class, make_lab, notebook
 
-from zoolab.errors import InvalidInput
+from zoolab.errors import InvalidInput, LockHeld
 from zoolab.grading.classes import Progress, grade_all, grade_class, grade_task
 from zoolab.grading.gradebook import NotGraded, Store, Terms, file_name
 from zoolab.grading.labs import lab_version
@@ -295,16 +295,14 @@ def test_a_folder_keeps_the_grades_of_one_lab(tmp_path, lab, executor):
         grade_class(other, [folder], report, executor=executor)
 
 
-def test_a_submission_is_claimed_by_one_grader_at_a_time(tmp_path):
-    one, other = Store(tmp_path), Store(tmp_path)
-    with one.claims():
-        assert one.claim("a.py")
-        assert not other.claim("a.py")
-        assert other.claim("b.py")
-        assert not one.claim("b.py")
-    assert other.claim("a.py")
-    other.give_back("a.py")
-    assert one.claim("a.py")
+def test_one_grader_works_on_a_folder_at_a_time(tmp_path, lab, executor):
+    folder, report = make_class(tmp_path / "class", mixed(1)), tmp_path / "report"
+    with (
+        Store(report).locked(),
+        pytest.raises(LockHeld, match=r"another grader is working on .*report; wait"),
+    ):
+        grade_class(lab, [folder], report, executor=executor)
+    assert len(grade_class(lab, [folder], report, executor=executor).rows) == 1
 
 
 # On whatever executes it
@@ -321,9 +319,10 @@ def test_few_submissions_are_in_memory_at_a_time(lab, executor):
             yield Handed(f"{number}.py", ".py", RIGHT.encode())
 
     terms = Terms(str(lab), lab_version(str(lab)), "seed")
-    for _ in grade_all(Workers(executor), terms, handed(), 3):
+    workers = Workers(executor)
+    for _ in grade_all(workers, terms, handed()):
         out -= 1
-    assert (out, most) == (0, 3)
+    assert (out, most) == (0, workers.window)
 
 
 @pytest.mark.slow
@@ -477,20 +476,6 @@ def test_ctrl_c_ends_everything_and_says_how_to_go_on(tmp_path, lab):
     assert [row.points for row in grades.rows] == [3] * 30
     assert 3 <= grades.before < 30
     assert sorted(journal(report)) == sorted(mixed(30))
-
-
-@pytest.mark.slow
-def test_two_graders_at_once_share_the_work(tmp_path, lab):
-    report = tmp_path / "report"
-    folder = make_class(tmp_path / "class", mixed(16))
-    asked = command("grade", lab, folder, "--report", report, "--jobs", "1")
-    both = [subprocess.Popen(**asked, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    told = [process.communicate(timeout=120)[0] for process in both]
-    assert [process.returncode for process in both] == [0, 0]
-    assert sorted(journal(report)) == sorted(mixed(16))
-    assert all("sums: 16 submissions" in each for each in told)
-    assert len((report / "grades.csv").read_text().splitlines()) == 17
-    assert len(json.loads((report / "grades.json").read_text())["submissions"]) == 16
 
 
 @pytest.mark.slow

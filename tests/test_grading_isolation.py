@@ -23,9 +23,8 @@ from hypothesis import strategies as st
 
 from zoolab.errors import InvalidInput
 from zoolab.grading import Callback, Frame, Lab, Student, Wrong, case, grade_cells
-from zoolab.grading.channel import MAX_TOTAL, Channel, Gone, Late
+from zoolab.grading.channel import MAX_MEMORY, MAX_TOTAL, PATIENCE, Channel, Gone, Late, Use, Wait
 from zoolab.grading.isolation import Forking, Isolation, Plain, places_for, plan_for, shut_in
-from zoolab.grading.waiting import MAX_MEMORY, PATIENCE, Use, Wait
 from zoolab.grading.worker.jail import FORK, LANDLOCK, NAMESPACES
 from zoolab.grading.worker.linux import Refusals
 

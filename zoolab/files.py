@@ -44,6 +44,14 @@ def write_whole(path: Path, parts: Iterable[str], mode: int = 0o666) -> None:
             draft.unlink()
 
 
+def make_folder(folder: Path, mode: int = 0o777, advice: str = "choose another place") -> None:
+    """Make a folder that may be there already. Raises `InvalidInput` where it cannot be made."""
+    try:
+        folder.mkdir(mode=mode, parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInput(f"cannot make {folder}: {error.strerror}", advice=advice) from None
+
+
 def append_text(path: Path, text: str, mode: int = 0o666) -> None:
     """Append with one write, so that the lines of several threads and processes do not mix.
 

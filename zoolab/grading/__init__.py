@@ -5,9 +5,8 @@ its own, and both exchange JSON. `SECURITY.md` says what is trusted. See `labs/`
 
 judge.py        grades one submission; student.py: the submission as the grader sees it
 classes.py      grades a class; gradebook.py: its grades; report.py: pages and tables
-waiting.py      the time and memory that a submission takes
 isolation.py    the process of a submission, and what it sees of the disk
-channel.py      JSON between the two sides
+channel.py      JSON between the two sides, and the time and memory that an answer takes
 worker/         the student's side, with the standard library only
 labs.py         which labs there are; building.py: their notebooks
 checking.py     `check("l3")`; status.py: how far a student is

@@ -12,7 +12,6 @@ from functools import lru_cache
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
-from time import sleep
 
 from zoolab.errors import InvalidInput
 from zoolab.grading.gradebook import ClassGrades, Kept, NotGraded, Store, Terms
@@ -24,8 +23,6 @@ from zoolab.grading.submissions import Handed, Submission, cells_of, find_submis
 from zoolab.jsontext import digest
 from zoolab.running.jobs import Jobs, Lost, Workers
 
-# Seconds until a submission that somebody else grades is looked at again.
-_LATER = 0.05
 # Of what was passed over, so many are named where nothing else is there.
 _NAMED = 4
 # A submission that has ended a worker this often, with no other beside it, is given up.
@@ -84,7 +81,7 @@ def grade_class(
     temporary = TemporaryDirectory(prefix="zoolab-grades-") if folder is None else None
     store = Store(Path(temporary.name if temporary else folder or ""))
     run = _Run(load_lab(place), terms, store, found.submissions, again, watch)
-    with store.claims(), Workers(executor or "processes", jobs) as workers:
+    with store.locked(), Workers(executor or "processes", jobs) as workers:
         run.start(workers)
     return ClassGrades(
         run.lab,
@@ -99,12 +96,10 @@ def grade_class(
     ).up_to_date()
 
 
-def grade_all(
-    workers: Workers, terms: Terms, handed: Iterable[Handed], at_once: int | None = None
-) -> Iterator[Kept | NotGraded]:
-    """Results in the order in which they come; at most `at_once` submissions are in memory."""
+def grade_all(workers: Workers, terms: Terms, handed: Iterable[Handed]) -> Iterator[Kept | NotGraded]:
+    """Results in the order in which they come; at most two submissions a worker are in memory."""
     jobs: Jobs[Handed, Kept | NotGraded] = Jobs(
-        workers, lambda batch: workers.submit(grade_task, terms, batch[0]), tries=_TRIES, window=at_once
+        workers, lambda batch: workers.submit(grade_task, terms, batch[0]), tries=_TRIES
     )
     for found in jobs.run(handed):
         if isinstance(found, Lost):
@@ -129,62 +124,34 @@ class _Run:
     failed: list[NotGraded] = field(default_factory=list)
 
     def start(self, workers: Workers) -> None:
-        """Grade what is not graded yet; last of all what another grader has begun."""
+        """Grade what is not graded yet."""
         for kept in self.store.all():
             if kept.grade.lab != self.lab.name:
                 raise InvalidInput(
                     f"{self.store.folder} has the grades of {kept.grade.lab}",
                     advice=f"choose another folder for {self.lab.name}",
                 )
-        busy: list[Submission] = []
-        self._keep(grade_all(workers, self.terms, self._claimed(busy)))
-        # One at a time: a grader that waits for another one holds nothing that the other may wait for.
-        self._keep(grade_all(workers, self.terms, self._waited_for(busy), 1))
-
-    def _keep(self, results: Iterable[Kept | NotGraded]) -> None:
-        for result in results:
+        for result in grade_all(workers, self.terms, self._missing()):
             if isinstance(result, NotGraded):
                 self.failed.append(result)
             else:
                 self.store.save(result)
-            self.store.give_back(result.name)
             self._tell(result)
+
+    def _missing(self) -> Iterator[Handed]:
+        for submission in self.submissions:
+            handed = hand_in(submission)
+            kept = None if self.again else self.store.find(handed.name)
+            if kept and kept.under(self.terms, self.lab.name) and kept.content == handed.content:
+                self.before += 1
+                self._tell(kept)
+            else:
+                yield handed
 
     def _tell(self, result: Kept | NotGraded) -> None:
         self.done += 1
         if self.watch:
             self.watch(Progress(result, self.done, len(self.submissions)))
-
-    def _claimed(self, busy: list[Submission]) -> Iterator[Handed]:
-        """What is to be graded, and is now this grader's; `busy` gets what others have begun."""
-        for submission in self.submissions:
-            handed = hand_in(submission)
-            if self._is_there(handed):
-                continue
-            if self.store.claim(handed.name):
-                yield from self._unless_done_meanwhile(handed)
-            else:
-                busy.append(submission)
-
-    def _waited_for(self, busy: list[Submission]) -> Iterator[Handed]:
-        for submission in busy:
-            while not self.store.claim(submission.name):
-                sleep(_LATER)
-            yield from self._unless_done_meanwhile(hand_in(submission))
-
-    def _unless_done_meanwhile(self, handed: Handed) -> Iterator[Handed]:
-        if self._is_there(handed):
-            self.store.give_back(handed.name)
-        else:
-            yield handed
-
-    def _is_there(self, handed: Handed) -> bool:
-        kept = None if self.again else self.store.find(handed.name)
-        if kept is None or not kept.under(self.terms, self.lab.name) or kept.content != handed.content:
-            return False
-        self.before += 1
-        self._tell(kept)
-        return True
 
 
 def grade_task(terms: Terms, handed: Handed) -> Kept | NotGraded:

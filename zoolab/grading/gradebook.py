@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Generator, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from zoolab.errors import InvalidInput, LockHeld
-from zoolab.files import append_text, locked, write_whole
+from zoolab.files import append_text, locked, make_folder, write_whole
 from zoolab.grading.judge import CaseGrade, Grade
 from zoolab.grading.labs import Lab
 from zoolab.jsontext import digest, encode_line
@@ -114,19 +114,13 @@ def file_name(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """The folder of a grading. Several graders may work on it at once: each submission is one's only."""
+    """The folder of a grading, which one grader works on at a time."""
 
     folder: Path
-    _claims: dict[str, ExitStack] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in ("results", ".locks"):
-            try:
-                (self.folder / name).mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise InvalidInput(
-                    f"cannot make {self.folder / name}: {error.strerror}", advice="choose another folder"
-                ) from None
+            make_folder(self.folder / name)
 
     def find(self, name: str) -> Kept | None:
         """What is kept of a submission; a file that cannot be read counts for nothing."""
@@ -148,28 +142,15 @@ class Store:
             if kept is not None:
                 yield kept
 
-    def claim(self, name: str) -> bool:
-        """Take a submission for this grader; False if another grader that still runs has it."""
-        stack = ExitStack()
-        try:
-            stack.enter_context(locked(self.folder / ".locks" / file_name(name), seconds=0))
-        except LockHeld:
-            return False
-        self._claims[name] = stack
-        return True
-
-    def give_back(self, name: str) -> None:
-        """Let others have a submission that was claimed."""
-        self._claims.pop(name, ExitStack()).close()
-
     @contextmanager
-    def claims(self) -> Generator[None]:
-        """Whatever was claimed within is given back at the end, however it ends."""
+    def locked(self) -> Generator[None]:
+        """Keep other graders out while this one works on the folder; raise `LockHeld` if there is one."""
         try:
-            yield
-        finally:
-            for name in list(self._claims):
-                self.give_back(name)
+            with locked(self.folder / ".locks" / "grading", seconds=0):
+                yield
+        except LockHeld:
+            advice = "wait until it ends, or choose another folder"
+            raise LockHeld(f"another grader is working on {self.folder}", advice=advice) from None
 
     def _result(self, name: str) -> Path:
         return self.folder / "results" / f"{file_name(name)}.json"
@@ -249,7 +230,7 @@ class ClassGrades:
         return [rows for work, rows in found.items() if work and len(rows) > 1]
 
     def up_to_date(self) -> ClassGrades:
-        """The book with what the folder has now, which another grader may have added to.
+        """The book with what the folder has now.
 
         What could not be graded has no row, not even that of an earlier version.
         """

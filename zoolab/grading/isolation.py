@@ -22,10 +22,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from zoolab.errors import InvalidInput
-from zoolab.grading.channel import Channel
+from zoolab.grading.channel import WHOLE, Channel, Process, Use, used_below
 from zoolab.grading.labs import Lab
 from zoolab.grading.student import cleaned
-from zoolab.grading.waiting import WHOLE, Process, Use, used_below
 from zoolab.grading.worker.jail import NAMESPACES, Bounds, Plan
 from zoolab.grading.worker.kernel import USES as KERNEL_USES
 

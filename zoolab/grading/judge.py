@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from zoolab.errors import InvalidInput
-from zoolab.grading.channel import Closed, Gone, Late
+from zoolab.grading.channel import Closed, Gone, Late, Process, Wait, in_words
 from zoolab.grading.isolation import Isolation
 from zoolab.grading.labs import Case, Lab
 from zoolab.grading.student import Student, Wrong, cleaned
 from zoolab.grading.submissions import read_cells
-from zoolab.grading.waiting import Process, Wait, in_words
 
 DEFAULT_SEED = "zoolab"
 

@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from zoolab.grading.channel import Closed, Gone, Late
-from zoolab.grading.waiting import WHOLE, Process, Wait, in_words
+from zoolab.grading.channel import WHOLE, Closed, Gone, Late, Process, Wait, in_words
 from zoolab.grading.worker.serve import KINDS
 from zoolab.jsontext import visible
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,7 +20,7 @@ from typing import Any
 
 from zoolab import jsontext
 from zoolab.errors import InvalidInput, InvalidSchema
-from zoolab.files import write_whole
+from zoolab.files import make_folder, write_whole
 from zoolab.jsontext import canonical, digest, encode_line, is_utf8, visible
 from zoolab.schema.checker import SchemaChecker
 from zoolab.tools import sendable_name
@@ -145,8 +144,7 @@ def write_pins(path: Path, server: str, tools: Iterable[Listed]) -> None:
         {"name": tool.name, "digest": tool.digest, "description": tool.description, "schema": tool.schema}
         for tool in tools
     ]
-    with suppress(OSError):  # writing says what is wrong
-        path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     write_whole(
         path, [encode_line({"format": FORMAT, "version": VERSION, "server": server, "tools": rows}), "\n"]
     )

@@ -69,9 +69,8 @@ class GradedDisplay(StepsDisplay):
 def check_trace(trace: object) -> TraceLog:
     """The trace, or an `InvalidInput` that says what came instead."""
     if not isinstance(trace, TraceLog):
-        raise InvalidInput(
-            f"found {excerpt(trace)}", expected="a Trace", advice="from_frame takes data frames"
-        )
+        advice = "from_frame takes data frames"
+        raise InvalidInput(f"found {excerpt(trace)}", expected="a Trace", advice=advice)
     return trace
 
 
@@ -80,9 +79,8 @@ def check_frame(frame: object, *columns: str) -> pd.DataFrame:
     import pandas as pd
 
     if not isinstance(frame, pd.DataFrame):
-        raise InvalidInput(
-            f"found {excerpt(frame)}", expected="a data frame", advice="trace.to_frame() makes one"
-        )
+        advice = "trace.to_frame() makes one"
+        raise InvalidInput(f"found {excerpt(frame)}", expected="a data frame", advice=advice)
     names = list(frame.columns)
     missing = [name for name in columns if names.count(name) != 1]
     if missing:

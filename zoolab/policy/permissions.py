@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from zoolab.errors import InvalidInput
-from zoolab.files import append_text, locked, write_whole
+from zoolab.files import append_text, locked, make_folder, write_whole
 from zoolab.jsontext import NotStrictJSON, encode, encode_line, excerpt, is_utf8, parse_json
 from zoolab.policy.rules import BY_RISK, Policy, Rule, Touched, denial, escape
 from zoolab.records import Decision
@@ -95,13 +95,7 @@ class PolicyFile:
         self._change(without_it)
 
     def _change(self, edit: Callable[[Remembered], Remembered]) -> None:
-        try:
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            raise InvalidInput(
-                f"cannot make {self.path.parent}: {error.strerror}",
-                advice="set ZOOLAB_CONFIG to a folder that can be written",
-            ) from None
+        make_folder(self.path.parent, 0o700, "set ZOOLAB_CONFIG to a folder that can be written")
         with locked(self.path.with_name(f"{self.path.name}.lock")):
             known = self.read()
             changed = edit(known)

@@ -6,8 +6,7 @@
 [['1', 'answer', 1]]
 
 cases.py          Case, Setup and Run
-variants.py       what a variant changes
-design.py         which runs there are, and what each is called
+design.py         what a variant changes, which runs there are, and what each is called
 runner.py         experiment()
 worker.py         one run after the other, on a thread or a process
 pacing.py         the cache, the budget, the pace

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from zoolab.errors import InvalidInput, InvalidTrace
-from zoolab.files import locked
+from zoolab.files import locked, make_folder
 from zoolab.jsontext import excerpt
 from zoolab.jsontext.values import encode_any
 from zoolab.records import Reply
@@ -177,14 +177,6 @@ def _check_version(path: Path) -> bool:
             advice="run the experiment again, into another file",
         )
     return bool(known)
-
-
-def make_folder(folder: Path) -> None:
-    """Make a folder that may be there already."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidInput(f"cannot make {folder}: {error.strerror}", advice="choose another place") from None
 
 
 def line_of(trace: Trace, scores: Mapping[str, Any] | None = None) -> bytes:

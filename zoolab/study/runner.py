@@ -14,16 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from zoolab.errors import InvalidInput
+from zoolab.files import make_folder
 from zoolab.jsontext import excerpt
 from zoolab.loop.about import about
 from zoolab.running.jobs import Jobs, Lost, Workers, pickled
 from zoolab.study.cases import Case, Scorer, cases_in
-from zoolab.study.design import Plan, Task
-from zoolab.study.journal import Journal, Reader, check_begin, heal, make_folder
+from zoolab.study.design import Plan, Task, check_described, variants_in
+from zoolab.study.journal import Journal, Reader, check_begin, heal
 from zoolab.study.pacing import Budget, Pace, Terms
 from zoolab.study.results import Experiment
 from zoolab.study.scorers import SCORERS
-from zoolab.study.variants import check_described, variants_in
 from zoolab.study.worker import Done, Kit, Worker, scored_line, trace_for, work_in_process
 
 

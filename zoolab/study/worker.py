@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Any
@@ -11,16 +12,15 @@ from typing import Any
 from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.jsontext import encode
 from zoolab.jsontext.values import NotJSON, to_json_value
-from zoolab.loop import Walk, walk
+from zoolab.loop import walk
 from zoolab.models.faulty import Faulty
 from zoolab.policy import Policy
 from zoolab.running.jobs import end_with_parent
 from zoolab.runs import Trace
 from zoolab.study.cases import UNSAID, Case, Run, Scorer, Setup
-from zoolab.study.design import Task
+from zoolab.study.design import Task, Variant
 from zoolab.study.journal import line_of
 from zoolab.study.pacing import Asker, Asking, BudgetSpent, Terms, maker_of
-from zoolab.study.variants import Variant
 from zoolab.tools import ToolRegistry
 
 #: Objects that are made before the collector looks for cycles, where many runs are done in a row.
@@ -88,11 +88,11 @@ class Worker:
         """Walk to the end, whatever that is; the trace says so."""
         try:
             setup = self._set_up(task, case)
-            if setup.faults:
-                with Faulty(setup.model, setup.faults, task.seed) as model:
-                    Trace.record(self._steps(setup, model), into=trace)
-            else:
-                Trace.record(self._steps(setup, setup.model), into=trace)
+            options: dict[str, Any] = {name: getattr(setup, name) for name in _OPTIONS}
+            options["policy"] = self._policy if setup.policy is None else setup.policy
+            faults, model = setup.faults, setup.model
+            with Faulty(model, faults, task.seed) if faults else nullcontext(model) as asked:
+                Trace.record(walk(setup.prompt, setup.tools, asked, **options), into=trace)
         except BudgetSpent:
             raise
         except ZoolabError as error:
@@ -100,11 +100,6 @@ class Worker:
                 trace.outcome, trace.error = error.code, str(error)
         except (Exception, SystemExit) as error:
             trace.outcome, trace.error = "failed", f"{type(error).__name__}: {error}"
-
-    def _steps(self, setup: Setup, model: Any) -> Walk:
-        policy = self._policy if setup.policy is None else setup.policy
-        options: dict[str, Any] = {name: getattr(setup, name) for name in _OPTIONS}
-        return walk(setup.prompt, setup.tools, model, policy=policy, **options)
 
     def _set_up(self, task: Task, case: Case) -> Setup:
         place = task.place
