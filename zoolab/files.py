@@ -45,7 +45,11 @@ def write_whole(path: Path, parts: Iterable[str], mode: int = 0o666) -> None:
 
 
 def make_folder(folder: Path, mode: int = 0o777, advice: str = "choose another place") -> None:
-    """Make a folder that may be there already. Raises `InvalidInput` where it cannot be made."""
+    """Make a folder that may be there already. Raises `InvalidInput` where it cannot be made.
+
+    >>> import tempfile
+    >>> make_folder(Path(tempfile.mkdtemp()) / "a" / "b")
+    """
     try:
         folder.mkdir(mode=mode, parents=True, exist_ok=True)
     except OSError as error:

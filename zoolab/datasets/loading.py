@@ -122,8 +122,7 @@ def folder() -> Path:
 def read_rows(path: Path, expected: str = "a data set of zoolab") -> Iterator[Row]:
     """The rows of a JSONL file, packed by gzip or not; lines and the unpacked file are bounded.
 
-    Raises:
-        InvalidInput: It cannot be read, or a line is not a strict JSON object; names the line.
+    Raises `InvalidInput` if it cannot be read, or a line is not a strict JSON object; names the line.
     """
     read = number = 0
     try:
@@ -149,8 +148,7 @@ def read_rows(path: Path, expected: str = "a data set of zoolab") -> Iterator[Ro
 def load(name: str) -> pd.DataFrame:
     """A data set as a data frame, one row an item; `zoolab datasets list` names them.
 
-    Raises:
-        InvalidInput: No data set has that name, or its file is missing or damaged.
+    Raises `InvalidInput` if no data set has that name, or its file is missing or damaged.
 
     >>> cases = load("selection-cases")
     >>> len(cases) >= 400, cases.tool.isna().sum() >= 80, cases.tool.nunique()

@@ -185,12 +185,6 @@ def passes(lab: str, case: str, names: dict[str, Any]) -> bool:
     Raises:
         AssertionError: It does not pass. The message has the task, what happened, and the hint.
         InvalidInput: There is no such lab, or no such public case.
-
-    >>> passes("l3", "runs_the_call", {"run_loop": lambda messages, tools, model, limit: 1 / 0})
-    Traceback (most recent call last):
-    AssertionError: A call runs once, with its own arguments; then the model is asked again, until it answers.
-    What happened: `run_loop` raised ZeroDivisionError: division by zero
-    Hint: `arguments` is text: parse it, then `run(**arguments)`; ask the model again.
     """
     found = load_lab(lab)
     public = {each.name: each for each in found.cases if each.public}

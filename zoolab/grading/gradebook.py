@@ -68,23 +68,16 @@ class Kept:
 
     def to_dict(self) -> dict[str, Any]:
         """The record as JSON has it, without what the submission printed."""
-        grade = self.grade
-        cases = [{key: value for key, value in asdict(case).items() if key != "walk"} for case in grade.cases]
+        grade, mine = asdict(self.grade), asdict(self)
+        cases = [{key: value for key, value in case.items() if key != "walk"} for case in grade["cases"]]
         return {
             "format": FORMAT,
             "name": self.name,
-            "lab": grade.lab,
-            "points": grade.points,
-            "out_of": grade.out_of,
-            "unreadable": self.unreadable,
+            "points": self.grade.points,
+            "out_of": self.grade.out_of,
             "cases": cases,
-            "notes": list(grade.notes),
-            "missing": list(grade.missing),
-            "seed": grade.seed,
-            "version": self.version,
-            "faithful": self.faithful,
-            "content": self.content,
-            "work": self.work,
+            **{key: grade[key] for key in ("lab", "notes", "missing", "seed")},
+            **{key: value for key, value in mine.items() if key != "grade"},
         }
 
     @classmethod

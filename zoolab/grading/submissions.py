@@ -30,12 +30,6 @@ def read_cells(path: Path) -> list[str]:
     """The code cells of a submission, `.ipynb` or `.py`, without IPython's magics.
 
     Raises `InvalidInput` or `OSError` if it cannot be read.
-
-    >>> import tempfile
-    >>> file = Path(tempfile.mkdtemp()) / "answer.py"
-    >>> _ = file.write_text("# %%\\nx = 1\\n# %% [markdown]\\n# Words.\\n# %%\\n%time y = 2\\n")
-    >>> read_cells(file)
-    ['x = 1\\n', 'pass  # %time y = 2\\n']
     """
     with path.open("rb") as file:
         return cells_of(file.read(MAX_BYTES + 1), path.suffix, path.name)

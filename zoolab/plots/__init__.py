@@ -13,16 +13,9 @@ They work as scikit-learn's displays do: a class method draws and returns the di
 `figure_`; nothing is shown until the notebook does.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from zoolab.lazy import lazily
-
-if TYPE_CHECKING:
-    from zoolab.plots.calls import RetryWaterfallDisplay, ToolConfusionDisplay
-    from zoolab.plots.runs import AblationDisplay, ErrorTaxonomyDisplay, FaultRecoveryDisplay
-    from zoolab.plots.steps import MessageGrowthDisplay, SequenceDisplay, StepTimelineDisplay
+from zoolab.plots.calls import RetryWaterfallDisplay, ToolConfusionDisplay
+from zoolab.plots.runs import AblationDisplay, ErrorTaxonomyDisplay, FaultRecoveryDisplay
+from zoolab.plots.steps import MessageGrowthDisplay, SequenceDisplay, StepTimelineDisplay
 
 __all__ = [
     "AblationDisplay",
@@ -34,13 +27,3 @@ __all__ = [
     "StepTimelineDisplay",
     "ToolConfusionDisplay",
 ]
-
-if not TYPE_CHECKING:  # a type checker would take any name for one of this package
-    __getattr__, __dir__ = lazily(
-        __name__,
-        {
-            "calls": "RetryWaterfallDisplay ToolConfusionDisplay",
-            "runs": "AblationDisplay ErrorTaxonomyDisplay FaultRecoveryDisplay",
-            "steps": "MessageGrowthDisplay SequenceDisplay StepTimelineDisplay",
-        },
-    )

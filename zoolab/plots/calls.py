@@ -63,8 +63,7 @@ class RetryWaterfallDisplay(StepsDisplay):
     def from_frame(cls, frame: pd.DataFrame, *, ax: Axes | None = None) -> Self:
         """Draw the calls of all runs of a frame of steps.
 
-        Raises:
-            InvalidInput: It is no frame of steps.
+        Raises `InvalidInput` if it is no frame of steps.
         """
         return cls(_attempts(steps_in(frame, "tool", "error_code"))).plot(ax)
 
@@ -140,8 +139,7 @@ class ToolConfusionDisplay(StepsDisplay):
     ) -> Self:
         """Draw the right tool of each run beside the one that was called; None or "" is no tool.
 
-        Raises:
-            InvalidInput: They are not equally long, or hold something else than names.
+        Raises `InvalidInput` if they are not equally long, or hold something else than names.
         """
         rights, calls = _names(expected, "expected"), _names(called, "called")
         if len(rights) != len(calls):
@@ -157,8 +155,7 @@ class ToolConfusionDisplay(StepsDisplay):
 
         `expected_tool` says what each should be, "" if none is needed; runs without it are left out.
 
-        Raises:
-            InvalidInput: It is no frame of steps.
+        Raises `InvalidInput` if it is no frame of steps.
         """
         steps = steps_in(frame, "turn", "slot", "tool", "expected_tool", "error_code")
         steps = steps[steps["expected_tool"].map(is_known).astype(bool)]

@@ -25,11 +25,7 @@ class StepsDisplay(Display):
 
     @classmethod
     def from_trace(cls, trace: TraceLog, **options: Any) -> Self:
-        """Draw one run; takes the options of `from_frame`.
-
-        Raises:
-            InvalidInput: It is not a trace.
-        """
+        """Draw one run; takes the options of `from_frame`; raises `InvalidInput` if it is not a trace."""
         made: Self = cls.from_frame(to_frame(check_trace(trace)), **options)
         return made
 

@@ -40,9 +40,8 @@ class ErrorTaxonomyDisplay(GradedDisplay):
     silently wrong: a run that ended in an answer, showed no error, and is wrong. Where no run was graded,
         the picture says so in place of a number.
 
-    A run is graded if it has a score or if a tool was expected of it. It is wrong if its score is less than
-    0.5, or, if there is no score, if the tool that was expected was not called. It stands as no_tool_call
-    or wrong_tool, if the tool was to blame, and else as wrong_answer.
+    Which runs are graded and wrong is told by `zoolab.plots.frames.graded_runs`; a wrong one stands as
+    no_tool_call or wrong_tool, if the tool was to blame, and else as wrong_answer.
 
     `counts_` holds a row for each code and a column for each of the four.
 
@@ -138,11 +137,10 @@ NO_FAULT = "no fault"
 class FaultRecoveryDisplay(GradedDisplay):
     """For each injected fault, how often the run came to its answer all the same.
 
-    A run recovers if it ends in an answer that was graded and is not wrong: its score is 0.5 or more, or,
-    if there is no score, the tool that was expected was called. A run that nobody graded is left out;
-    if no run is graded, the picture shows how many answered and says that they are not graded. A run
-    with several faults counts for each of them. Below, for comparison, the runs without a fault. Intervals
-    are Wilson's, at 95 % (`zoolab.study.statistics.rate`).
+    A run recovers if it ends in an answer that was graded (`zoolab.plots.frames.graded_runs`) and is right.
+    A run that nobody graded is left out; if no run is graded, the picture shows how many answered and says
+    that they are not graded. A run with several faults counts for each of them. Below, for comparison, the
+    runs without a fault. Intervals are of `zoolab.study.statistics.rate`.
 
     `rates_` holds for each fault recovered (`answered`, if no run is graded), rate, low, high, runs, cases.
 

@@ -74,8 +74,7 @@ class StepTimelineDisplay(StepsDisplay):
     ) -> Self:
         """Draw the steps of a frame of one run.
 
-        Raises:
-            InvalidInput: It is no frame of steps, has several runs, or `by` is something else.
+        Raises `InvalidInput` if it is no frame of steps, has several runs, or `by` is something else.
         """
         if by not in ("sequence", "seconds"):
             raise InvalidInput(f"by={excerpt(by)}", expected='"sequence" or "seconds"')
@@ -251,8 +250,7 @@ class SequenceDisplay(Display):
     def from_trace(cls, trace: TraceLog, *, turn: int | None = None, ax: Axes | None = None) -> Self:
         """Draw the first 18 arrows of a trace, or of one turn of it; turns count from 1.
 
-        Raises:
-            InvalidInput: It is no trace, or it has no such turn.
+        Raises `InvalidInput` if it is no trace, or it has no such turn.
         """
         import pandas as pd
 
@@ -383,11 +381,7 @@ class MessageGrowthDisplay(Display):
 
     @classmethod
     def from_trace(cls, trace: TraceLog, *, ax: Axes | None = None) -> Self:
-        """Draw the growth of a trace's messages.
-
-        Raises:
-            InvalidInput: It is no trace.
-        """
+        """Draw the growth of a trace's messages; raises `InvalidInput` if it is no trace."""
         import pandas as pd
 
         frame = to_frame(check_trace(trace))

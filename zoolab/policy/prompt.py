@@ -42,8 +42,7 @@ def ask_user(step: Step) -> Decision:
     `input`, on a terminal and in a notebook. Session and always hold for what is shown as touched. Where
     nobody can be asked, or three answers make no sense, the call is denied.
 
-    Raises:
-        InvalidInput: The step is not waiting for approval.
+    Raises `InvalidInput` if the step is not waiting for approval.
 
     >>> from zoolab import Scripted, tool, walk
     >>> @tool(risk="high")

@@ -24,8 +24,7 @@ class Pattern:
 
     All else stands for itself, its case included; `\*` and `\\` are a star and a backslash.
 
-    Raises:
-        InvalidInput: It is empty, or a backslash stands before something else.
+    Raises `InvalidInput` if it is empty, or a backslash stands before something else.
 
     >>> Pattern("/srv/*.txt").matches("/srv/a.txt"), Pattern("/srv/*.txt").matches("/srv/x/a.txt")
     (True, False)
@@ -128,15 +127,7 @@ _NOTHING = Touched()
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A tool's name, or a name with a pattern of what it touches; stars may stand in both.
-
-    >>> rule = Rule("read_*(/srv/app/**)")
-    >>> rule.covers("read_file", Touched("/srv/app/a.txt")), rule.covers("read_file", Touched("/etc/passwd"))
-    (True, False)
-    >>> Rule("read_file(")
-    Traceback (most recent call last):
-    zoolab.errors.InvalidInput: "read_file(" is not a rule; expected a tool's name or name(pattern)...
-    """
+    """A tool's name, or a name with a pattern of what it touches; stars may stand in both."""
 
     text: str
     name: Pattern = field(init=False, repr=False, compare=False)

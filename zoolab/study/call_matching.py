@@ -38,8 +38,7 @@ def expected_calls(written: Any) -> list[tuple[str, Accepted]]:
     `("add", {"a": 1})` and `{"name": "add", "arguments": {"a": 1}}` accept these values alone,
     `{"add": {"a": [1, 2, ""]}}` each that it lists, "" for a parameter that may be left out.
 
-    Raises:
-        InvalidInput: It is none of them.
+    Raises `InvalidInput` if it is none of them.
 
     >>> expected_calls([("add", {"a": 1}), {"add": {"a": [1, 2]}}])
     [('add', {'a': [1]}), ('add', {'a': [1, 2]})]

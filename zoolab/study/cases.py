@@ -135,8 +135,7 @@ _ALSO_CALLED = {"case_id": "id", "question": "prompt"}
 def cases_in(given: Any, tools: Any = None) -> list[Case]:
     """The cases of a list or of a data frame, with `tools` where a case brings none.
 
-    Raises:
-        InvalidInput: There are none, one is no case, or two have the same id.
+    Raises `InvalidInput` if there are none, one is no case, or two have the same id.
     """
     rows = given
     if hasattr(given, "to_dict") and hasattr(given, "columns"):
@@ -154,12 +153,7 @@ def cases_in(given: Any, tools: Any = None) -> list[Case]:
 
 
 def as_case(row: Any, number: int = 1) -> Case:
-    """A case; keys of a dict that are no fields of `Case` become its `data`.
-
-    >>> case = as_case({"prompt": "Hi", "expected_tool": None, "level": 2}, 7)
-    >>> case.id, case.expected_tool, dict(case.data)
-    ('7', None, {'level': 2})
-    """
+    """A case; keys of a dict that are no fields of `Case` become its `data`."""
     if isinstance(row, Case):
         return row
     if isinstance(row, str):

@@ -85,11 +85,6 @@ class Comparison:
 class Comparisons(list[Comparison]):
     """All comparisons that were asked for at once; printed, a line each."""
 
-    @property
-    def decisive(self) -> bool:
-        """Whether any of them is."""
-        return any(comparison.decisive for comparison in self)
-
     def __str__(self) -> str:
         return "\n".join(map(str, self))
 

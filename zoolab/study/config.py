@@ -184,8 +184,7 @@ class Config:
 def read_config(path: Path) -> Config:
     """The experiment that a TOML file describes.
 
-    Raises:
-        InvalidInput: It cannot be read, or is wrong; the message names the line.
+    Raises `InvalidInput` if it cannot be read, or is wrong; the message names the line.
     """
     text = _read(path, "a TOML file")
     try:

@@ -30,8 +30,7 @@ _KEPT = 256
 def variants_in(given: Any) -> dict[str, Variant]:
     """The variants by name; without any there is one, `plain`, that changes nothing.
 
-    Raises:
-        InvalidInput: One is neither a function nor a dict, or changes what is not there.
+    Raises `InvalidInput` if one is neither a function nor a dict, or changes what is not there.
     """
     if given is None:
         return {"plain": Changes({})}

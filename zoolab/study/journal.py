@@ -189,8 +189,7 @@ def line_of(trace: Trace, scores: Mapping[str, Any] | None = None) -> bytes:
 def trace_of(line: Mapping[str, Any]) -> Trace:
     """The trace of a line. Safe for lines from strangers.
 
-    Raises:
-        InvalidTrace: The line does not hold a trace.
+    Raises `InvalidTrace` if the line does not hold a trace.
     """
     with _reading_a_line():
         return read_all(Trace(), line["events"])
@@ -203,8 +202,7 @@ def summary_of(line: Mapping[str, Any]) -> dict[str, Any]:
     refused or failed; `duration_ms` is of the whole run; tokens are as the endpoints counted them, those
     of sub-agents too, None if they did not. The scores come last. Safe for lines from strangers.
 
-    Raises:
-        InvalidTrace: The line does not hold a trace.
+    Raises `InvalidTrace` if the line does not hold a trace.
     """
     with _reading_a_line():
         events, scores = line["events"], line.get("scores")

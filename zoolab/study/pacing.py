@@ -98,8 +98,7 @@ class Spent:
     def reserve(self, now: float, tokens: float, pace: Pace, budget: Budget) -> tuple[float, Spent]:
         """When a request of about so many tokens may be made, and what is spent then.
 
-        Raises:
-            BudgetSpent: It may not.
+        Raises `BudgetSpent` if it may not.
         """
         over = ""
         if budget.requests is not None and self.requests + 1 > budget.requests:
@@ -130,11 +129,7 @@ class Ledger:
         self.counts = any((pace.requests, pace.tokens, budget.requests, budget.tokens))
 
     def reserve(self, tokens: float) -> None:
-        """Wait until a request of about so many tokens may be made.
-
-        Raises:
-            BudgetSpent: It may not.
-        """
+        """Wait until a request of about so many tokens may be made; raises `BudgetSpent` if it may not."""
         at = self._change(lambda spent: spent.reserve(time.time(), tokens, self._pace, self._budget))
         time.sleep(max(0.0, at - time.time()))
 

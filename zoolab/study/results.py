@@ -73,8 +73,7 @@ class Experiment:
     def load(cls, path: str | Path) -> Experiment:
         """All runs of a journal, in the order in which they ended; also while it is being written.
 
-        Raises:
-            InvalidInput: It is not the journal of an experiment.
+        Raises `InvalidInput` if it is not the journal of an experiment.
         """
         reader = Reader(Path(path))
         return cls(reader, array("q", dict(reader.runs()).values()), None)
@@ -131,8 +130,7 @@ class Experiment:
 
         What it calls decisive is decisive among all of them, as in `compare`.
 
-        Raises:
-            InvalidInput: No run has that score, or it is none from 0 to 1.
+        Raises `InvalidInput` if no run has that score, or it is none from 0 to 1.
         """
         from zoolab.plots import AblationDisplay
 

@@ -49,8 +49,7 @@ def score_answer(run: Run) -> dict[str, Score]:
     1,234.50 is 1234.5. An answer that names what is right beside what is wrong passes: for more, write
     a scorer of your own.
 
-    Raises:
-        InvalidInput: The expected answer is neither text nor number, nor a list of them.
+    Raises `InvalidInput` if the expected answer is neither text nor number, nor a list of them.
     """
     if run.case.expected_answer is UNSAID:
         return {"answer": None}
@@ -60,8 +59,7 @@ def score_answer(run: Run) -> dict[str, Score]:
 def says(text: str, expected: Any) -> bool:
     """Whether a text names what is expected: a text, a number, or one of a list of them.
 
-    Raises:
-        InvalidInput: It is something else.
+    Raises `InvalidInput` if it is something else.
 
     >>> says("It costs 1,234.50 EUR.", 1234.5), says("It is Paris.", "pari"), says("Yes", ["yes", "no"])
     (True, False, True)

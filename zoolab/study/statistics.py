@@ -44,15 +44,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How much better the second of two variants is, case by case.
-
-    >>> print(Difference(0.25, 0.1, 0.4, 40))
-    +25 points (+10 to +40)
-    >>> print(Difference(0.05, -0.1, 0.2, 40))
-    +5 points (-10 to +20), not decisive
-    >>> print(Difference(120.5, 80.25, 160.75, 40, unit=""))
-    +120 (+80.2 to +161)
-    """
+    """How much better the second of two variants is, case by case."""
 
     estimate: float
     low: float
@@ -81,8 +73,7 @@ class Difference:
 def wilson(successes: float, runs: float) -> Interval:
     """The rate of successes in independent runs, with Wilson's score interval.
 
-    Raises:
-        InvalidInput: There are no runs, or more successes than runs.
+    Raises `InvalidInput` if there are no runs, or more successes than runs.
 
     >>> print(wilson(8, 10))
     80 % (49 to 94)
@@ -108,8 +99,7 @@ def rate(scores: Scores) -> Interval:
     With one run a case this is `wilson`. In simulations with 5 and more cases a 95 % interval covers the
     truth in 93 to 97 % of all samples (tests/test_stats.py).
 
-    Raises:
-        InvalidInput: There are no scores, or one is not between 0 and 1.
+    Raises `InvalidInput` if there are no scores, or one is not between 0 and 1.
 
     >>> print(rate({"a": [1], "b": [0], "c": [1], "d": [1]}))
     75 % (30 to 95)
@@ -141,8 +131,7 @@ def paired_difference(first: Scores, second: Scores) -> Difference:
         this interval                 99.0     97.1     97.1     95.8     95.6     95.6
         bootstrap of whole cases      81.3     89.1     92.7     90.7     92.8     93.1
 
-    Raises:
-        InvalidInput: They have no case in common, or a score is not a finite number.
+    Raises `InvalidInput` if they have no case in common, or a score is not a finite number.
 
     >>> before = {case: [0.0] for case in range(30)}
     >>> after = {case: [float(case < 12)] for case in range(30)}
@@ -174,11 +163,7 @@ def paired_difference(first: Scores, second: Scores) -> Difference:
 
 @lru_cache(maxsize=256)
 def student_t(freedom: int) -> float:
-    """How many standard errors around 0 hold 95 % of Student's t (Abramowitz and Stegun, 26.7.3).
-
-    >>> [round(student_t(freedom), 3) for freedom in (1, 2, 9, 19)]
-    [12.706, 4.303, 2.262, 2.093]
-    """
+    """How many standard errors around 0 hold 95 % of Student's t (Abramowitz and Stegun, 26.7.3)."""
     if freedom > _NEARLY_NORMAL:
         return _NORMAL
     low, high = 0.0, math.pi / 2
