@@ -124,9 +124,6 @@ def _summary(grades: ClassGrades, page: Path | None) -> Iterator[str]:
         yield f"could not be read, and have no points: {_some(unreadable)}"
     for why in sorted({why for _, why in grades.skipped}):
         yield f"passed over: {_some([name for name, each in grades.skipped if each == why])}: {why}"
-    if others := sum(row.name not in grades.given for row in grades.rows):
-        yield f"{others} of these were graded before and are not among the submissions given now"
-    if grades.left:
-        yield f"{grades.left} more results there have another seed, lab version or way to run"
+    yield from grades.remarks()
     if page is not None:
         yield f"report: {page}"

@@ -52,11 +52,8 @@ def record(
 ) -> int:
     """Hold each conversation once, and say in a line what came of it; 1 if one came to no answer.
 
-    Args:
-        conversations: Each a `prompt`, and if need be `tools`, `system`, `envelope` and `replies`.
-        into: The recording; what it holds already is answered from it.
-        model: Who answers; None for a script of the conversation's `replies`.
-        allow: Whether tools run that ask for permission.
+    A conversation is a `prompt`, and if need be `tools`, `system`, `envelope` and `replies`, which a script
+    says if there is no model. What the recording holds already is answered from it.
     """
     policy, short = Policy(ask=() if allow else ("medium", "high")), 0
     for number, asked in enumerate(conversations, 1):

@@ -11,6 +11,7 @@ from zoolab.jsontext import excerpt
 from zoolab.loop.options import passes_on
 from zoolab.models.faulty import FAULTS, Faulty
 from zoolab.study.cases import Setup
+from zoolab.study.comparison import scores_by_case
 from zoolab.study.results import Experiment
 from zoolab.study.runner import experiment
 from zoolab.study.statistics import rate
@@ -129,7 +130,6 @@ def _row(key: Any, runs: pd.DataFrame, happened: set[tuple[str, str]]) -> dict[s
     row = {"model": model, "injected": fault, "rate": share, "runs": len(runs), "happened": len(hit)}
     if scored.empty:
         return {**row, "success": None, "low": None, "high": None, "silently_wrong": None}
-    by_case = scored["success"].astype(float).groupby(scored["case_id"])
-    found = rate({case: [*scores] for case, scores in by_case})
+    found = rate(scores_by_case(scored, "success"))
     silent = float(scored["silently_wrong"].astype(float).mean())
     return {**row, "success": found.estimate, "low": found.low, "high": found.high, "silently_wrong": silent}

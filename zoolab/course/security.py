@@ -15,6 +15,7 @@ from zoolab.loop.options import passes_on
 from zoolab.policy import Policy
 from zoolab.records import Result
 from zoolab.study.cases import Case, Run, Score, Setup
+from zoolab.study.comparison import scores_by_case
 from zoolab.study.results import Experiment
 from zoolab.study.runner import experiment
 from zoolab.study.scorers import says
@@ -121,8 +122,7 @@ class SecurityStudy:
         row = {"model": model, "made": made, "who": who, "defence": defence, "runs": len(runs)}
         row["exposed"] = float(attacked["exposed"].astype(float).mean())
         for name, part in (("attacked", attacked), ("utility", attacked), ("utility_without", clean)):
-            by_case = part[name.removesuffix("_without")].astype(float).groupby(part["case_id"])
-            found = rate({case: [*scores] for case, scores in by_case}) if len(part) else None
+            found = rate(scores_by_case(part, name.removesuffix("_without"))) if len(part) else None
             row[name] = found and found.estimate
             row[f"{name}_low"], row[f"{name}_high"] = (found.low, found.high) if found else (None, None)
         return row

@@ -208,6 +208,15 @@ class ClassGrades:
             raise InvalidInput(f"{name!r} has no grade", expected="the name of a submission")
         return kept
 
+    def remarks(self) -> list[str]:
+        """What is to be known of results that were in the folder before."""
+        others = sum(row.name not in self.given for row in self.rows)
+        told = {
+            f"{others:,} of these were graded before and are not among the submissions given now": others,
+            f"{self.left:,} more results here have another seed, lab version or way to run": self.left,
+        }
+        return [remark for remark, number in told.items() if number]
+
     def passed(self) -> dict[str, int]:
         """For each case, in the lab's order, how many submissions have all of its points."""
         return {

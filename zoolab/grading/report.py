@@ -70,10 +70,7 @@ def _remarks(grades: ClassGrades) -> Iterator[Html]:
         yield _list("Could not be graded", [f"{each.name}: {each.why}" for each in grades.failed])
     if grades.skipped:
         yield _list("Passed over", [f"{name}: {why}" for name, why in grades.skipped])
-    if others := sum(row.name not in grades.given for row in grades.rows):
-        yield note(f"{others:,} of these were graded before and are not among the submissions given now.")
-    if grades.left:
-        yield note(f"{grades.left:,} more results here have another seed, lab version or way to run.")
+    yield from (note(f"{remark}.") for remark in grades.remarks())
 
 
 def _list(title: str, lines: list[str]) -> Html:

@@ -59,11 +59,7 @@ class Callback:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A data frame that the student's code returned, as plain JSON values.
-
-    >>> Frame(("turn", "code"), ((1, "timeout"),)).records()
-    [{'turn': 1, 'code': 'timeout'}]
-    """
+    """A data frame that the student's code returned, as plain JSON values."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]

@@ -52,8 +52,7 @@ class StepTimelineDisplay(StepsDisplay):
     In seconds, a request lasts until its reply, and an execution ends where its step came.
 
     >>> from zoolab import Scripted, run
-    >>> trace = run("Hi", [], Scripted(["Hello"]))
-    >>> StepTimelineDisplay.from_trace(trace)
+    >>> StepTimelineDisplay.from_trace(run("Hi", [], Scripted(["Hello"])))
     <StepTimelineDisplay: 3 steps, 1 turn, 0 retries, by sequence>
     """
 
@@ -233,12 +232,8 @@ class SequenceDisplay(Display):
     `arrows_` holds a row for each arrow: seq, source, target, text, status (ok, error, pending, repaired).
 
     >>> from zoolab import Scripted, run
-    >>> trace = run("Hi", [], Scripted(["Hello"]))
-    >>> display = SequenceDisplay.from_trace(trace)
-    >>> display
+    >>> SequenceDisplay.from_trace(run("Hi", [], Scripted(["Hello"])))
     <SequenceDisplay: 5 arrows, 5 drawn>
-    >>> display.arrows_[["source", "target", "text"]].to_numpy().tolist()[-1]
-    ['App', 'User', 'Hello']
     """
 
     nothing = "the run has no steps"
@@ -361,12 +356,8 @@ class MessageGrowthDisplay(Display):
     endpoint counted for the request that the step is.
 
     >>> from zoolab import Scripted, run
-    >>> trace = run("What is 42 + 58?", [], Scripted(["It is 100."]))
-    >>> display = MessageGrowthDisplay.from_trace(trace)
-    >>> display
+    >>> MessageGrowthDisplay.from_trace(run("What is 42 + 58?", [], Scripted(["It is 100."])))
     <MessageGrowthDisplay: 3 steps, 1 request, about 6 tokens at the end>
-    >>> display.tokens_["user"].tolist()
-    [0.0, 4.0, 4.0]
     """
 
     nothing = "the run has no messages"

@@ -1,10 +1,5 @@
 """Experiments: cases x variants x models. Each run is a recorded walk, and each finding has its interval.
 
->>> from zoolab import Scripted, experiment
->>> done = experiment(["Hi"], models={"script": Scripted(["Hello"])}, progress=False)
->>> done.summary[["case_id", "outcome", "turns"]].values.tolist()
-[['1', 'answer', 1]]
-
 cases.py          Case, Setup and Run
 design.py         what a variant changes, which runs there are, and what each is called
 runner.py         experiment()

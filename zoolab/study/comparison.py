@@ -145,7 +145,7 @@ def check_scored(summary: pd.DataFrame, metric: str, *columns: str) -> None:
 def _compare(runs: pd.DataFrame, a: str, b: str, within: str, metric: str, by: str) -> Comparison:
     both = runs[runs[by].isin([a, b])]
     scored = both[both[metric].notna()]
-    first, second = (_scores(scored[scored[by] == name], metric) for name in (a, b))
+    first, second = (scores_by_case(scored[scored[by] == name], metric) for name in (a, b))
     shared = [case for case in first if case in second]
     if not shared:
         what = f"{excerpt(a)} and {excerpt(b)} have no scored case in common"
@@ -184,7 +184,8 @@ def _broken(runs: pd.DataFrame, pair: tuple[str, str], by: str, metric: str) -> 
     return "; ".join(found)
 
 
-def _scores(runs: pd.DataFrame, metric: str) -> Scores:
+def scores_by_case(runs: pd.DataFrame, metric: str) -> Scores:
+    """The scores of the runs of a summary, by case; raises `InvalidInput` if one is no number."""
     scores: dict[Hashable, list[float]] = {}
     for case, value in zip(runs["case_id"], runs[metric], strict=True):
         try:

@@ -91,11 +91,14 @@ _VARIANT = _table(
         "additionalProperties": {"type": "number", "minimum": 0, "maximum": 1},
     },
 )
-_MODEL = _table(
-    "name:text base_url:text path:text settings:table replies:list",
-    "kind",
-    kind={"enum": ["local", "openai", "recording", "scripted"]},
-)
+#: What a table of a model may have beside its kind; first what most mistakes are about.
+_MODELS = {
+    "local": "name:text",
+    "openai": "name:text base_url:text settings:table",
+    "recording": "path:text",
+    "scripted": "replies:list",
+}
+_MODEL = _table(" ".join(_MODELS.values()), "kind", kind={"enum": [*_MODELS]})
 EXPERIMENT: Mapping[str, Any] = _table(
     "title:text repeats:count seed:whole tools:texts cache:flag",
     "cases models",
@@ -232,7 +235,7 @@ def _arguments(told: Mapping[str, Any], path: Path, text: str) -> dict[str, Any]
                 raise InvalidInput(what, expected=f"one of {', '.join(choices)}")
     models: dict[str, Any] = {}
     for name, model in told["models"].items():
-        with _at(place("models", name, _MODEL_KEYS[model["kind"]][0])):
+        with _at(place("models", name, _keys_of(model["kind"])[0])):
             models[name] = _maker(model, path.parent)
             models[name]()  # wrong names are said before anything runs
     return {
@@ -332,22 +335,17 @@ def _variant(told: Mapping[str, Any]) -> dict[str, Any]:
     return changes
 
 
-#: What a table of a model may have beside its kind; first what most mistakes are about.
-_MODEL_KEYS: Mapping[str, tuple[str, ...]] = {
-    "local": ("name",),
-    "openai": ("name", "base_url", "settings"),
-    "recording": ("path",),
-    "scripted": ("replies",),
-}
+def _keys_of(kind: str) -> list[str]:
+    return [key.partition(":")[0] for key in _MODELS[kind].split()]
 
 
 def _maker(told: Mapping[str, Any], folder: Path) -> Callable[[], Any]:
     """A function that makes the model where it is needed."""
     kind, name = told["kind"], told.get("name")
-    strange = next((key for key in told if key not in ("kind", *_MODEL_KEYS[kind])), None)
-    if strange is not None:
-        what = f"a model of the kind {kind} has {excerpt(strange)}"
-        raise InvalidInput(what, expected=f"only {', '.join(_MODEL_KEYS[kind])}")
+    for key in told:
+        if key not in ("kind", *_keys_of(kind)):
+            what = f"a model of the kind {kind} has {excerpt(key)}"
+            raise InvalidInput(what, expected=f"only {', '.join(_keys_of(kind))}")
     if kind == "local":
         return partial(LocalModel, name)
     if kind == "openai":

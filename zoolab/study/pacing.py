@@ -63,9 +63,6 @@ class Budget:
 
     What comes from the cache costs nothing. Runs that were under way are not recorded: go on later with
     the same journal. Tokens are known once a reply is there, so the last replies may go over.
-
-    >>> Budget(requests=100).tokens is None
-    True
     """
 
     requests: float | None = None

@@ -8,14 +8,7 @@
     silence     wrong, without any error
     cost        tokens, time, turns
 
-Any function from a `Run` to a number is a scorer:
-
->>> from zoolab import Scripted, run
->>> from zoolab.study.cases import Case, Run
->>> def is_short(run):
-...     return {"short": len(run.trace.answer or "") < 80}
->>> is_short(Run(Case("hello", "Hello!"), run("Hello!", [], Scripted(["Hello!"]))))
-{'short': True}
+Any function from a `Run` to a number, or to several by name, is a scorer.
 """
 
 from __future__ import annotations
