@@ -321,7 +321,7 @@ def test_traces_are_read_from_the_journal_when_they_are_asked_for(tmp_path):
     done = quiet(CASES, {"plain": {}}, {"m": adder}, journal=tmp_path / "runs.jsonl")
     assert [trace.answer for trace in done.traces] == done.summary["said"].tolist()
     assert done.traces[-1].run_id == done.summary["run_id"].iloc[-1]
-    assert [trace.run_id for trace in done.traces[1:3]] == done.summary["run_id"].tolist()[1:3]
+    assert [trace.run_id for trace in done.traces] == done.summary["run_id"].tolist()
     with pytest.raises(InvalidInput, match="there is no run"):
         done.traces["nobody"]
 

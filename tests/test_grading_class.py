@@ -56,7 +56,7 @@ def executor() -> Iterator[Executor]:
 
 
 def names_at(*places: Path) -> list[str]:
-    return [each.name for each in find_submissions(places).submissions]
+    return [each.name for each in find_submissions(places)[0]]
 
 
 def test_a_submission_is_called_by_its_path_within_the_folder(tmp_path):
@@ -83,9 +83,9 @@ def test_hidden_files_checkpoints_and_links_are_passed_over_and_named(tmp_path):
     (folder / "all").symlink_to(outside)
     (folder / "x" / "loop").symlink_to(folder)
     os.mkfifo(folder / "pipe.py")
-    found = find_submissions([folder])
-    assert [each.name for each in found.submissions] == ["anna.py", "x/y.py"]
-    assert dict(found.skipped) == {
+    submissions, skipped = find_submissions([folder])
+    assert [each.name for each in submissions] == ["anna.py", "x/y.py"]
+    assert dict(skipped) == {
         ".ipynb_checkpoints": "it is a checkpoint",
         ".secret.py": "it is hidden",
         "all": "it is a link",
@@ -100,7 +100,7 @@ def test_what_might_be_somebody_s_work_is_named_where_it_cannot_be_graded(tmp_pa
         tmp_path / "class", {"anna.py": "", "l3_bob.zip": "", "carla/l3.ipynb.txt": "", "dora/.DS_Store": ""}
     )
     archive, other = "it is an archive: unpack it first", "it is neither a notebook (.ipynb) nor a .py file"
-    assert find_submissions([folder]).skipped == (("carla/l3.ipynb.txt", other), ("l3_bob.zip", archive))
+    assert find_submissions([folder])[1] == (("carla/l3.ipynb.txt", other), ("l3_bob.zip", archive))
     with pytest.raises(InvalidInput, match="unpack it first"):
         find_submissions([folder / "l3_bob.zip"])
     (folder / "anna.py").unlink()
@@ -137,7 +137,7 @@ def test_no_more_of_a_submission_is_read_than_is_graded(tmp_path):
     huge = tmp_path / "huge.py"
     with huge.open("wb") as file:
         file.truncate(200_000_000)
-    handed = hand_in(find_submissions([huge]).submissions[0])
+    handed = hand_in(find_submissions([huge])[0][0])
     assert len(handed.data) == 20_000_001
 
 

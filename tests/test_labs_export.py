@@ -17,12 +17,12 @@ from shell import Shell
 from zoolab.errors import InvalidInput
 from zoolab.grading import lab_names, load_lab
 from zoolab.grading.checking import passes
-from zoolab.grading.export import FORMATS, export_labs, public_cases
+from zoolab.grading.export import FORMATS, export_labs
 from zoolab.grading.labs import labs_folder
 from zoolab.grading.submissions import read_cells
 from zoolab.grading.worker.notebook import Notebook
 
-PUBLIC_POINTS = sum(case.points for case in public_cases(load_lab("l3")))
+PUBLIC_POINTS = sum(case.points for case in load_lab("l3").public)
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def source(cell: dict[str, Any]) -> str:
 def test_the_reference_passes_here_and_the_starter_does_not(lab: str):
     solved = ran(labs_folder() / lab / "solution.ipynb")
     starter = ran(labs_folder() / lab / f"{lab}.ipynb")
-    for case in public_cases(load_lab(lab)):
+    for case in load_lab(lab).public:
         assert passes(lab, case.name, solved)
         with pytest.raises(AssertionError, match=r"What happened: .+\nHint: .+"):
             passes(lab, case.name, starter)
@@ -74,7 +74,7 @@ def test_only_public_cases_can_be_played_here():
 def test_each_lab_has_its_public_cases_and_says_who_decides(lab: str, kind: str):
     (text,) = (text for path, text in FORMATS[kind](lab).items() if path.endswith(".ipynb"))
     found = [source(cell) for cell in cells(text)]
-    for case in public_cases(load_lab(lab)):
+    for case in load_lab(lab).public:
         assert sum(f'passes("{lab}", "{case.name}", ' in cell for cell in found) == 1
     assert any(f"`zoolab grade {lab}` decides elsewhere" in cell for cell in found)
     assert not any(f'check("{lab}")' in cell for cell in found)

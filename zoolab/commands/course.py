@@ -98,8 +98,7 @@ def labs(options: argparse.Namespace) -> int:
             print("These tools decide in the student's process; `zoolab grade` does not.")
         case _:
             for each in map(load_lab, lab_names()):
-                public = sum(case.public for case in each.cases)
-                size = f"{each.points:g} points, {len(each.cases)} cases, {public} of them public"
+                size = f"{each.points:g} points, {len(each.cases)} cases, {len(each.public)} of them public"
                 print(f"{each.name:<4} {each.title:<24} {size}")
     return 0
 

@@ -187,7 +187,7 @@ def passes(lab: str, case: str, names: dict[str, Any]) -> bool:
         InvalidInput: There is no such lab, or no such public case.
     """
     found = load_lab(lab)
-    public = {each.name: each for each in found.cases if each.public}
+    public = {each.name: each for each in found.public}
     if case not in public:
         raise InvalidInput(f"{lab} has no public case {case!r}", expected=f"one of {', '.join(public)}")
     chosen = public[case]

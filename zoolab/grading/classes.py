@@ -72,15 +72,15 @@ def grade_class(
     place = place_of(lab.name if isinstance(lab, Lab) else str(lab))
     terms = Terms(place, lab_version(place), seed, faithful)
     places = [paths] if isinstance(paths, (str, Path)) else paths
-    found = find_submissions([Path(each) for each in places])
-    if not found.submissions:
-        others = "; ".join(f"{name}: {why}" for name, why in found.skipped[:_NAMED])
+    submissions, skipped = find_submissions([Path(each) for each in places])
+    if not submissions:
+        others = "; ".join(f"{name}: {why}" for name, why in skipped[:_NAMED])
         raise InvalidInput(
             "no submission was found", expected="notebooks (.ipynb) or .py files", advice=others
         )
     temporary = TemporaryDirectory(prefix="zoolab-grades-") if folder is None else None
     store = Store(Path(temporary.name if temporary else folder or ""))
-    run = _Run(load_lab(place), terms, store, found.submissions, again, watch)
+    run = _Run(load_lab(place), terms, store, submissions, again, watch)
     with store.locked(), Workers(executor or "processes", jobs) as workers:
         run.start(workers)
     return ClassGrades(
@@ -89,9 +89,9 @@ def grade_class(
         (),
         store,
         failed=tuple(sorted(run.failed, key=lambda each: each.name)),
-        skipped=found.skipped,
+        skipped=skipped,
         before=run.before,
-        given=frozenset(each.name for each in found.submissions),
+        given=frozenset(each.name for each in submissions),
         temporary=temporary,
     ).up_to_date()
 

@@ -80,7 +80,7 @@ def nbgrader_files(name: str) -> Files:
     for number, cell in enumerate(cells):
         if BEGIN in "".join(cell["source"]):
             _tell_nbgrader(cell, f"{name}-{number}", grade=False, solution=True, locked=False)
-    for case in public_cases(lab):
+    for case in lab.public:
         cells.append(_new_cell("code", case.name, _test_of(lab, case, "globals()")))
         about = {"grade": True, "solution": False, "locked": True, "points": case.points}
         _tell_nbgrader(cells[-1], f"{name}-{case.name}", **about)
@@ -99,7 +99,7 @@ def _tell_nbgrader(cell: Cell, name: str, **about: Any) -> None:
 def otter_files(name: str) -> Files:
     """The files of a lab for otter-grader, by their path below the output folder."""
     lab = _named_lab(name)
-    cases = public_cases(lab)
+    cases = lab.public
     points = sum(case.points for case in cases)
     cells = [
         _new_cell("raw", "config", _OTTER.format(lab=name)),
@@ -134,11 +134,6 @@ def _otter_test(lab: Lab, case: Case) -> str:
 
 #: What each format writes for a lab: a path below the output folder, and the text.
 FORMATS: dict[str, Callable[[str], Files]] = {"nbgrader": nbgrader_files, "otter": otter_files}
-
-
-def public_cases(lab: Lab) -> list[Case]:
-    """The cases that students may see."""
-    return [case for case in lab.cases if case.public]
 
 
 def _named_lab(name: str) -> Lab:

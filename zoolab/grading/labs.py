@@ -68,6 +68,11 @@ class Lab:
     cases: tuple[Case, ...] = ()
 
     @property
+    def public(self) -> list[Case]:
+        """The cases that students may see."""
+        return [case for case in self.cases if case.public]
+
+    @property
     def points(self) -> float:
         """What a right submission gets."""
         return sum(case.points for case in self.cases)

@@ -130,14 +130,6 @@ class Handed:
         return sha256(head.encode() + self.data).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The submissions, by name, and what was passed over, each with the reason."""
-
-    submissions: tuple[Submission, ...]
-    skipped: tuple[tuple[str, str], ...] = ()
-
-
 def hand_in(submission: Submission) -> Handed:
     """Read a submission, no more of it than is graded."""
     name, suffix = submission.name, submission.path.suffix.lower()
@@ -148,8 +140,10 @@ def hand_in(submission: Submission) -> Handed:
         return Handed(name, suffix, b"", f"{name} cannot be read: {error.strerror}")
 
 
-def find_submissions(places: Sequence[Path]) -> Found:
-    """The submissions at `places`: files, and folders that are searched for `.ipynb` and `.py`.
+def find_submissions(places: Sequence[Path]) -> tuple[tuple[Submission, ...], tuple[tuple[str, str], ...]]:
+    """The submissions at `places`, by name, and what was passed over, each with the reason.
+
+    Places are files, and folders that are searched for `.ipynb` and `.py`.
 
     No two have the same name, and a file that is reached twice is one submission. Checkpoints, links, hidden
     files, archives and files of other kinds are passed over and named. Raises `InvalidInput` for a place
@@ -169,7 +163,7 @@ def find_submissions(places: Sequence[Path]) -> Found:
             raise InvalidInput(f"{place} is not a submission", expected=wanted, advice=unpack)
         else:
             bases.setdefault(place.resolve(), place.parent.resolve())
-    return Found(
+    return (
         tuple(Submission(name, path) for name, path in sorted(_names(bases).items())),
         tuple((_clean(where), why) for where, why in sorted(skipped)),
     )

@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _FIRST = ("run_id", "case_id", "variant", "model", "repeat", "seed", "expected_tool")
 
 
-class Traces(Sequence[Trace]):
+class Traces:
     """The traces of the runs that are done, in the order of the plan; each is read when it is asked for."""
 
     def __init__(self, reader: Reader, places: Sequence[int]) -> None:
@@ -36,13 +36,7 @@ class Traces(Sequence[Trace]):
     def __iter__(self) -> Iterator[Trace]:
         return map(trace_of, self._reader.at(self._places))
 
-    @overload
-    def __getitem__(self, index: int | str) -> Trace: ...
-    @overload
-    def __getitem__(self, index: slice) -> Traces: ...
-    def __getitem__(self, index: int | str | slice) -> Trace | Traces:
-        if isinstance(index, slice):
-            return Traces(self._reader, self._places[index])
+    def __getitem__(self, index: int | str) -> Trace:
         place = self._of_run.get(index) if isinstance(index, str) else self._places[index]
         if place is None:
             raise InvalidInput(f"there is no run {excerpt(index)}", expected="a run_id of the summary")
