@@ -22,7 +22,7 @@ from shell import command
 from sums import CASES, HALF, POINTS, RIGHT, WRONG, journal, make_class, make_lab, notebook
 
 from zoolab.errors import InvalidInput, LockHeld
-from zoolab.grading.classes import Progress, grade_all, grade_class, grade_task
+from zoolab.grading.classes import grade_all, grade_class, grade_task
 from zoolab.grading.gradebook import NotGraded, Store, Terms, file_name
 from zoolab.grading.labs import lab_version
 from zoolab.grading.report import class_page, write_report
@@ -252,7 +252,7 @@ def test_results_are_stored_as_they_finish(tmp_path, lab, executor):
     folder, report = make_class(tmp_path / "class", mixed(4)), tmp_path / "report"
     stored: list[int] = []
 
-    def watch(_progress: Progress) -> None:
+    def watch(_result: object, _done: int, _total: int) -> None:
         stored.append(len(list((report / "results").glob("*.json"))))
 
     grade_class(lab, [folder], report, executor=executor, watch=watch)
@@ -380,8 +380,8 @@ def test_a_class_is_graded_the_same_however_many_jobs_there_are(tmp_path, lab):
 def test_workers_that_are_killed_lose_nothing_and_nothing_is_graded_twice(tmp_path, lab):
     folder, report = make_class(tmp_path / "class", mixed(24)), tmp_path / "report"
 
-    def watch(progress: Progress) -> None:
-        if progress.done in (3, 11, 12):
+    def watch(_result: object, done: int, _total: int) -> None:
+        if done in (3, 11, 12):
             workers = [
                 each for each in psutil.Process().children() if "spawn_main" in " ".join(each.cmdline())
             ]
@@ -486,8 +486,8 @@ def test_a_cluster_whose_worker_is_killed_grades_every_submission_once(tmp_path,
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, **settings) as local:
         workers = [worker.process.pid for worker in local.workers.values()]
 
-        def watch(progress: Progress) -> None:
-            if progress.done == 5:
+        def watch(_result: object, done: int, _total: int) -> None:
+            if done == 5:
                 os.kill(workers[0], signal.SIGKILL)
 
         with dask_executor(local.scheduler_address) as cluster:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from rich.progress import Progress as Bars
 
 from zoolab.errors import InvalidInput
 from zoolab.files import write_whole
-from zoolab.grading.classes import Progress, grade_class
+from zoolab.grading.classes import Watch, grade_class
 from zoolab.grading.gradebook import ClassGrades, Kept, NotGraded
 from zoolab.grading.judge import DEFAULT_SEED
 from zoolab.grading.report import grades_csv, points, write_report
@@ -73,24 +73,22 @@ def grade(options: argparse.Namespace) -> int:
     return 1 if grades.failed or any(row.unreadable for row in grades.rows) else 0
 
 
-def _print_line(progress: Progress) -> None:
-    width = len(str(progress.total))
-    print(visible(f"{progress.done:>{width}}/{progress.total}  {_line(progress.result)}"), flush=True)
+def _print_line(result: Kept | NotGraded, done: int, total: int) -> None:
+    print(visible(f"{done:>{len(str(total))}}/{total}  {_line(result)}"), flush=True)
 
 
 @contextmanager
-def _bar() -> Iterator[Callable[[Progress], None]]:
+def _bar() -> Iterator[Watch]:
     """Moves a bar, and prints lines only for what went wrong."""
     console = Console(markup=False, emoji=False, highlight=False)
     columns = TextColumn("grading"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     with Bars(*columns, console=console) as bars:
         task = bars.add_task("grading", total=None)
 
-        def watch(progress: Progress) -> None:
-            result = progress.result
+        def watch(result: Kept | NotGraded, done: int, total: int) -> None:
             if isinstance(result, NotGraded) or result.unreadable:
                 bars.print(visible(_line(result)), soft_wrap=True)
-            bars.update(task, completed=progress.done, total=progress.total)
+            bars.update(task, completed=done, total=total)
 
         yield watch
 

@@ -29,16 +29,8 @@ _NAMED = 4
 _TRIES = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """One more result, how many there are now, and how many there will be."""
-
-    result: Kept | NotGraded
-    done: int
-    total: int
-
-
-Watch = Callable[[Progress], None]
+#: Is told one more result, how many there are now, and how many there will be.
+Watch = Callable[[Kept | NotGraded, int, int], None]
 
 
 def grade_class(
@@ -151,7 +143,7 @@ class _Run:
     def _tell(self, result: Kept | NotGraded) -> None:
         self.done += 1
         if self.watch:
-            self.watch(Progress(result, self.done, len(self.submissions)))
+            self.watch(result, self.done, len(self.submissions))
 
 
 def grade_task(terms: Terms, handed: Handed) -> Kept | NotGraded:

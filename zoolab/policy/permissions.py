@@ -11,7 +11,8 @@ from __future__ import annotations
 import os
 import stat
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -74,38 +75,33 @@ class PolicyFile:
         added = Rule(rule)
         if not is_utf8(rule):
             raise InvalidInput(f"{excerpt(rule)} is not a rule", expected="text that UTF-8 can encode")
-
-        def with_it(known: Remembered) -> Remembered:
+        with self._held() as known:
             listed: tuple[Rule, ...] = getattr(known, kind)
-            return known if added in listed else replace(known, **{kind: (*listed, added)})
-
-        self._change(with_it)
+            if added not in listed:
+                self._write(replace(known, **{kind: (*listed, added)}))
 
     def remove(self, rule: str) -> None:
         """Forget a rule, whether it allows or denies. Raises `InvalidInput` if there is no such rule."""
-
-        def without_it(known: Remembered) -> Remembered:
+        with self._held() as known:
             if rule not in [each.text for each in (*known.allow, *known.deny)]:
-                raise InvalidInput(
-                    f"there is no rule {excerpt(rule)} in {self.path}", advice="see zoolab policy list"
-                )
-            allow, deny = (tuple(r for r in listed if r.text != rule) for listed in (known.allow, known.deny))
-            return Remembered(allow, deny)
+                what = f"there is no rule {excerpt(rule)} in {self.path}"
+                raise InvalidInput(what, advice="see zoolab policy list")
+            allow, deny = (tuple(r for r in rules if r.text != rule) for rules in (known.allow, known.deny))
+            self._write(Remembered(allow, deny))
 
-        self._change(without_it)
-
-    def _change(self, edit: Callable[[Remembered], Remembered]) -> None:
+    @contextmanager
+    def _held(self) -> Generator[Remembered]:
+        """The rules as they are; nobody else changes them meanwhile."""
         make_folder(self.path.parent, 0o700, "set ZOOLAB_CONFIG to a folder that can be written")
         with locked(self.path.with_name(f"{self.path.name}.lock")):
-            known = self.read()
-            changed = edit(known)
-            if changed == known:
-                return
-            allow, deny = ([rule.text for rule in listed] for listed in (changed.allow, changed.deny))
-            text = encode({"version": VERSION, "allow": allow, "deny": deny})
-            if len(text.encode()) >= MAX_BYTES or len(allow) + len(deny) > MAX_RULES:
-                raise InvalidInput(f"{self.path} is full", advice="remove rules that you no longer need")
-            write_whole(self.path, [text, "\n"], mode=0o600)
+            yield self.read()
+
+    def _write(self, rules: Remembered) -> None:
+        allow, deny = ([rule.text for rule in listed] for listed in (rules.allow, rules.deny))
+        text = encode({"version": VERSION, "allow": allow, "deny": deny})
+        if len(text.encode()) >= MAX_BYTES or len(allow) + len(deny) > MAX_RULES:
+            raise InvalidInput(f"{self.path} is full", advice="remove rules that you no longer need")
+        write_whole(self.path, [text, "\n"], mode=0o600)
 
     def _bytes(self) -> bytes | None:
         def without_waiting(name: str, flags: int) -> int:  # for the end of a pipe, which is refused
