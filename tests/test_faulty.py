@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 import pytest
-from server import Answer, chunk, completion, serving, sse
-from test_openai_model import in_pieces, model_at
+from server import Answer, chunk, serving, sse
+from test_openai_model import model_at
 from walks import CALL, add, check_paired
 
 from zoolab import Context, Faulty, LocalModel, Replay, Scripted, ToolRegistry, run, tool, walk
@@ -142,7 +142,6 @@ def test_an_unknown_fault_is_refused_and_the_known_ones_are_named(faults):
         ({"slow": 2}, {}),
         ({"slow": "often"}, {}),
         (["slow"], {"times": 0}),
-        ([], {"attempts": 0}),
         ([], {"hang_seconds": float("inf")}),
         ([], {"slow_seconds": -1}),
     ],
@@ -334,23 +333,6 @@ def test_faults_may_be_laid_over_faults():
 def test_a_reply_that_is_broken_already_is_left_alone():
     odd = Reply({"role": "assistant", "content": None, "tool_calls": ["?"]})
     assert Faulty(Scripted(lambda _request: odd), ["trailing_comma"])(Request([])) is odd
-
-
-@pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize("name", ["http_429", "http_500"])
-def test_a_client_that_tries_again_gets_over_a_first_refusal(name, stream):
-    answer = in_pieces({"role": "assistant", "content": "Hello"}, "stop") if stream else completion("Hello")
-    with serving(answer) as server:
-        inner = model_at(server.url, stream)
-        inner.client = inner.client.with_options(max_retries=2)
-        trace = run("Hi", [], Faulty(inner, [name]))
-        assert (trace.answer, len(server.asked)) == ("Hello", 1)
-        assert [(fault.name, fault.after) for fault in marks(trace)] == [(name, "answered at attempt 2")]
-        assert hit(trace)[0][1] == "request"
-        with pytest.raises(ModelError, match=f"{server.url}.* answered {name[-3:]}") as raised:
-            run("Hi", [], Faulty(inner, [name], attempts=3))
-        assert len(server.asked) == 1
-    assert hit(raised.value.trace) == [(1, "request", None, name)]
 
 
 @pytest.mark.parametrize("name", ["http_401", "http_429", "http_500", "dropped_stream"])

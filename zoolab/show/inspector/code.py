@@ -1,4 +1,4 @@
-"""A step as Python code: what a reader runs to do the same with zoolab, from the trace that holds the step."""
+"""A step as Python code: what a reader runs to do the same with zoolab, from the trace on show."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ def code_of(moment: Moment) -> str:
             read = _READ.format(turn=call.turn, text=call.origin == "text", slot=call.slot)
             imported, lines = "from zoolab import read_calls", [f"call = {read}"]
         case Reply():
-            asks_nothing = "assert read_calls(reply.message) == []  # no tool is asked for: this is the answer"
+            asks_nothing = (
+                "assert read_calls(reply.message) == []  # no tool is asked for: this is the answer"
+            )
             imported, lines = "from zoolab import read_calls", ["reply = step.record", asks_nothing]
         case Verdict() as verdict if not by_hand and _is_checked_by_schema(moment, verdict):
             imported, lines = _check(verdict)
@@ -50,7 +52,7 @@ def code_of(moment: Moment) -> str:
         case Outcome() if moment.call.validated is not None:
             lines = [f"arguments = trace.steps[{moment.call.validated}].record.arguments"]
             lines.append("value = tools.execute(step.call.name, arguments)  # tools: with their functions")
-        case Result() as result if (made := _make_result(moment, result)):
+        case Result() as result if made := _make_result(moment, result):
             imported, lines = "from zoolab.steps.result import make_result", made
     begin = f"{imported}\n\n" if imported else ""
     return begin + _STEP.format(seq=moment.seq) + "\n".join(lines) + "\n"
