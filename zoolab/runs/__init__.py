@@ -230,7 +230,7 @@ class Trace(TraceLog):
         """The run as OpenTelemetry spans: invoke_agent, chat and execute_tool, by its GenAI conventions.
 
         Opens no connection and leaves OpenTelemetry's global provider alone. Exported twice, a run has the
-        same times and other ids. The time between steps by hand is left out. Who answered is what the trace was
+        same times. The time between steps by hand is left out. Who answered is what the trace was
         told, `Trace(meta={"provider": "openai"})`, and else `zoolab`.
 
         Args:

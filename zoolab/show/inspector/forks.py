@@ -10,7 +10,7 @@ import functools
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from zoolab.errors import (
@@ -51,6 +51,7 @@ from zoolab.show.moment import tools_of
 from zoolab.show.wording import pretty
 from zoolab.steps.tool_call import message_with_calls
 from zoolab.tools import Tool, ToolRegistry, ToolReturn
+from zoolab.trace.calls import Call
 from zoolab.trace.codec import Shown
 from zoolab.trace.fork import child_of, fork
 from zoolab.trace.log import TraceLog
@@ -222,37 +223,28 @@ def _ran(outcome: Outcome) -> bool:
     return error is None or error.code != "permission_denied" or error.exception is not None
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
-    """A call of a trace that came to an outcome: what it gave, and what was asked and said before that."""
-
-    seq: int
-    key: _Key
-    outcome: Outcome
-    asked: Decision | None = None
-    answer: Record | None = None
-
-    @property
-    def decided(self) -> Decision:
-        """What held for the call, whoever said it."""
-        said, error, ran = self.answer, self.outcome.error, _ran(self.outcome)
-        if isinstance(said, Decision) and said.choice != "pending" and said.allowed == ran:
-            return said
-        if ran or error is None:
-            return Decision("once", "as in the trace")
-        return Decision("deny", error.message.partition(" did not run: ")[2] or error.message)
+def _decided(call: Call) -> Decision:
+    """What held for a call of a trace that came to an outcome, whoever said it."""
+    said, outcome = call.answer, call.outcome
+    error = None if outcome is None else outcome.error
+    ran = outcome is None or _ran(outcome)
+    if isinstance(said, Decision) and said.choice != "pending" and said.allowed == ran:
+        return said
+    if ran or error is None:
+        return Decision("once", "as in the trace")
+    return Decision("deny", error.message.partition(" did not run: ")[2] or error.message)
 
 
 class _Memory:
     """The calls of a trace in order, those after a fork if there are any; the last one again and again."""
 
-    def __init__(self, calls: Iterable[_Call], seq: int) -> None:
-        earlier, later = defaultdict[_Key, list[_Call]](list), defaultdict[_Key, list[_Call]](list)
+    def __init__(self, calls: Iterable[Call], seq: int) -> None:
+        earlier, later = defaultdict[_Key, list[Call]](list), defaultdict[_Key, list[Call]](list)
         for call in calls:
-            (later if call.seq > seq else earlier)[call.key].append(call)
+            (later if (call.ran or 0) > seq else earlier)[_key(call.call.name, call.arguments)].append(call)
         self._calls = earlier | later
 
-    def take(self, tool: str, arguments: Mapping[str, Any]) -> _Call:
+    def take(self, tool: str, arguments: Mapping[str, Any]) -> tuple[Call, Outcome]:
         """The next such call, or `ReplayMiss`; a value that a file keeps in part is as good as none."""
         key = _key(tool, arguments)
         calls = self._calls.get(key)
@@ -264,10 +256,10 @@ class _Memory:
                 difference=nearest_difference(_call_text(key), map(_call_text, self._calls), _SOURCE),
             )
         call = calls.pop(0) if len(calls) > 1 else calls[0]
-        if isinstance(call.outcome.value, Shown):
+        if call.outcome is None or isinstance(call.outcome.value, Shown):
             what = f"the file contains only a part of the result of {tool}, so it cannot be replayed"
             raise ReplayMiss(what, advice=_ADVICE)
-        return call
+        return call, call.outcome
 
 
 def _call_text(key: _Key) -> str:
@@ -281,16 +273,16 @@ class RememberedPermissions(Permissions):
     def __init__(self, memory: _Memory) -> None:
         super().__init__()
         self._memory = memory
-        self._asking: dict[_Key, _Call] = {}
+        self._asking: dict[_Key, Call] = {}
         #: What was said to each decision that was asked for, by its identity.
         self.answers: dict[int, Record] = {}
 
     def decide(self, tool: Tool, arguments: Mapping[str, Any]) -> Decision:
         """As in the trace: pending, if somebody was asked; or what held."""
-        call = self._memory.take(tool.name, arguments)
+        call, _ = self._memory.take(tool.name, arguments)
         if call.asked is None:
-            return call.decided
-        self._asking[call.key] = call
+            return _decided(call)
+        self._asking[_key(tool.name, arguments)] = call
         if call.answer is not None and call.answer is not call.asked:
             self.answers[id(call.asked)] = call.answer
         return call.asked
@@ -300,7 +292,7 @@ class RememberedPermissions(Permissions):
         if decision.choice != "pending":
             return decision
         known = self._asking.pop(_key(tool.name, arguments), None)
-        return (known or self._memory.take(tool.name, arguments)).decided
+        return _decided(known or self._memory.take(tool.name, arguments)[0])
 
 
 class RememberedTools:
@@ -310,13 +302,9 @@ class RememberedTools:
     """
 
     def __init__(self, trace: TraceLog, seq: int) -> None:
-        found = [call for turn in trace.turns for call in turn.calls.values()]
-        calls = [
-            _Call(call.ran, _key(call.call.name, call.arguments), call.outcome, call.asked, call.answer)
-            for call in found
-            if call.verdict is not None and call.outcome is not None and call.ran is not None
-        ]
-        self._given = _Memory((call for call in calls if _ran(call.outcome)), seq)
+        found = (call for turn in trace.turns for call in turn.calls.values())
+        calls = [call for call in found if call.verdict is not None and call.ran is not None]
+        self._given = _Memory((c for c in calls if c.outcome is not None and _ran(c.outcome)), seq)
         self.permissions = RememberedPermissions(_Memory(calls, seq))
         self.registry = self.remembering(tools_of(trace))
 
@@ -327,7 +315,7 @@ class RememberedTools:
     def _remembering(self, tool: Tool) -> Tool:
         def function(**given: Any) -> Any:
             given.pop(tool.context_parameter or "", None)
-            outcome = self._given.take(tool.name, given).outcome
+            _, outcome = self._given.take(tool.name, given)
             if outcome.error is None:
                 return ToolReturn(outcome.value, outcome.trace, outcome.fault)
             kind, name = _FAILURES.get(outcome.error.code, ExecutionFailed), outcome.error.exception or ""

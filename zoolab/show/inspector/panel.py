@@ -10,7 +10,6 @@ from typing import Any
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode, encode_line, is_utf8
-from zoolab.loop.about import about
 from zoolab.records import Record, Reply, Request, Result, ToolCall
 from zoolab.show.block_types import MAX_ROWS, Block, Room, sendable
 from zoolab.show.blocks import blocks
@@ -190,8 +189,11 @@ def _raw_tab(moment: Moment, room: Room) -> Block:
             if size > _MAX_BODY:
                 told = f"The body has {size:,} characters: too many to show. See Full for its end."
                 return room.note("info", told)
-            label, body = _body(moment, request)
-            return room.both_ends(label, pretty(body))
+            reply = moment.reply
+            if reply is None or reply.sent is None:
+                told = "the body of the request; the model adds its name and settings"
+                return room.both_ends(told, pretty(request.body()))
+            return room.both_ends("the body of the request, as sent", pretty(reply.body_sent(request)))
         case ToolRegistry() as tools:
             return room.both_ends("tools, as each request carries them", pretty(tools.schemas()))
         case Result() as result:
@@ -208,18 +210,6 @@ def _raw_tab(moment: Moment, room: Room) -> Block:
             return room.both_ends(label, pretty(reply.message))
         case _:
             return room.note("info", "Nothing is on the wire in this step: it happens in Python.")
-
-
-def _body(moment: Moment, request: Request) -> tuple[str, dict[str, Any]]:
-    """The body as the model sends it, if the model is at hand and says so; it is somebody's code."""
-    make = about(moment.trace.options.get("model")).body
-    try:
-        if make and isinstance(body := make(request), dict):
-            return "the body of the request, as sent", body
-    except Exception as error:
-        failed = f"the model's own form failed ({type(error).__name__})"
-        return f"the body of the request; {failed}", request.body()
-    return "the body of the request; the model adds its name and settings", request.body()
 
 
 def notes_of(trace: TraceLog) -> dict[str, str]:
