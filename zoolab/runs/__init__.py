@@ -216,15 +216,10 @@ class Trace(TraceLog):
         return page
 
     def inspect(
-        self,
-        other: Trace | None = None,
-        *,
-        model: Model | None = None,
-        tools: Any = None,
-        replay: Model | None = None,
+        self, other: Trace | None = None, *, model: Model | None = None, tools: Any = None
     ) -> Inspector:
         """Step through the run in a notebook; the arguments are those of `zoolab.inspect`."""
-        return inspect(self, other, model=model, tools=tools, replay=replay)
+        return inspect(self, other, model=model, tools=tools)
 
     def to_otel(self, provider: TracerProvider | None = None, *, content: bool = False) -> list[ReadableSpan]:
         """The run as OpenTelemetry spans: invoke_agent, chat and execute_tool, by its GenAI conventions.
@@ -322,16 +317,15 @@ def inspect(
     *,
     model: Model | None = None,
     tools: Any = None,
-    replay: Model | None = None,
 ) -> Inspector:
     """Step through a trace, or through a walk that you drive by hand.
 
     Args:
         trace_or_walk: A trace; or a walk, which then runs step by step, as you say.
         other: A trace to compare it with.
-        model: Answers when a fork asks a model; by default the model of the run.
+        model: Answers when a fork asks a model, by default that of the run; a recording (`Replay`) also
+            when a fork is replayed, beside the trace's own replies.
         tools: The tools with their functions, for forks of a trace that was loaded from a file.
-        replay: A recording that answers when a fork is replayed, beside the trace's own replies.
 
     Raises `InvalidInput` for what is neither a trace nor a walk.
 
@@ -351,7 +345,7 @@ def inspect(
     else:
         raise InvalidInput(f"cannot inspect {excerpt(trace_or_walk)}", expected="a trace or a walk")
     view.beside, view.comparing = other, other is not None
-    return Inspector(view, model=model, tools=tools, replay=replay)
+    return Inspector(view, model, tools)
 
 
 def read_conversation(

@@ -101,7 +101,8 @@ def _messages_with(trace: TraceLog, step: Step, record: Record) -> Messages:
 
 
 def replay(trace: TraceLog, seq: int, record: Record | None, recording: Model | None = None) -> TraceLog:
-    """Go on from a step; the model's answers are those that the trace holds itself, or those of `recording`.
+    """Go on from a step; the model's answers are those that the trace holds itself, or else those of
+    `recording`, by default that of the run.
 
     Calls give what they gave and are allowed as they were allowed; nothing runs.
 
@@ -109,9 +110,7 @@ def replay(trace: TraceLog, seq: int, record: Record | None, recording: Model | 
         ReplayMiss: A request or a call comes that the trace does not hold; shows the nearest one. Its
             `trace` is the child so far.
     """
-    model: Any = trace.options.get("model")
-    if recording is None and isinstance(model, Replay) and model.live is None:
-        recording = model
+    recording = recording or as_recording(trace.options.get("model"))
     own, tools = OwnReplies(trace, recording), RememberedTools(trace, seq)
     edit = tools.remembering(record) if isinstance(record, ToolRegistry) else record
     # The limits of the run, less the turns before the fork: it ends when the run ended.
@@ -157,10 +156,15 @@ def live(
     return _fork(trace, seq, record, model, tools)
 
 
-def verbs_of(trace: TraceLog, model: Model | None = None, recording: Model | None = None) -> dict[str, Any]:
+def as_recording(model: object) -> Replay | None:
+    """The model, if it answers from a recording alone."""
+    return model if isinstance(model, Replay) and model.live is None else None
+
+
+def verbs_of(trace: TraceLog, model: Model | None = None) -> dict[str, Any]:
     """Which of the three ways there are, and what the last one costs; `model` answers for the run's."""
     model = model or trace.options.get("model")
-    answered = recording is not None or any(step.reply is not None for step in trace.steps)
+    answered = as_recording(model) is not None or any(step.reply is not None for step in trace.steps)
     return {"look": True, "replay": answered, "live": model is not None, "live_costs": _costs(model)}
 
 
@@ -169,7 +173,7 @@ def _costs(model: Any) -> str:
         return "there is no model to ask"
     if isinstance(model, Scripted):
         return "asks the script again: costs nothing, and it may have ended"
-    if isinstance(model, Replay) and model.live is None:
+    if as_recording(model) is not None:
         return "asks the recording again: costs nothing, and it may hold no such request"
     if isinstance(model, LocalModel):
         return f"asks {one_line(model.name, 80)} on this machine again: takes time"

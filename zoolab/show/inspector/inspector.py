@@ -141,11 +141,9 @@ class Inspector(anywidget.AnyWidget):
     pairs: Any = traitlets.List(None, allow_none=True).tag(sync=True)
     notes = traitlets.Dict().tag(sync=True)
 
-    def __init__(
-        self, view: View, *, model: Model | None = None, tools: Any = None, replay: Model | None = None
-    ) -> None:
+    def __init__(self, view: View, model: Model | None = None, tools: Any = None) -> None:
         self._views = [view]
-        self._model, self._tools, self._replay = model, tools, replay
+        self._model, self._tools = model, tools
         self._reported = 0.0
         self._kept: Any = None
         at = first_error(view.trace) or 0
@@ -190,7 +188,7 @@ class Inspector(anywidget.AnyWidget):
 
     def _state(self) -> dict[str, Any]:
         other, pairs = self.view.compared()
-        verbs = forks.verbs_of(self.trace, self._model, self._replay)
+        verbs = forks.verbs_of(self.trace, self._model)
         return {
             "overview": packed(overview_of(self.trace)),
             "live": sendable(self.view.live(verbs, back=len(self._views) > 1)),
@@ -319,7 +317,7 @@ class Inspector(anywidget.AnyWidget):
                 case "look":
                     child = forks.look(parent, seq, record)
                 case "replay":
-                    child = forks.replay(parent, seq, record, self._replay)
+                    child = forks.replay(parent, seq, record, forks.as_recording(self._model))
                 case "live":
                     child = forks.live(parent, seq, record, self._model, self._tools)
                 case _:
