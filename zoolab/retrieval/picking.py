@@ -50,12 +50,7 @@ def pick_tools(
 
 
 def tool_text(tool: Tool) -> str:
-    """What a retriever compares with the question: name, description, and what the parameters say.
-
-    >>> from zoolab.tools import Tool
-    >>> tool_text(Tool.build("check_disk", "How full?").param("host", "string", "Its name.").call(dict))
-    'check disk How full? host Its name.'
-    """
+    """What a retriever compares with the question: name, description, and what the parameters say."""
     properties = tool.parameters.get("properties")
     parts = [tool.name.replace("_", " ").replace("-", " "), tool.description]
     for name, schema in properties.items() if isinstance(properties, dict) else ():

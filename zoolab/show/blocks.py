@@ -58,12 +58,7 @@ _QUESTIONS = ("the tool exists", "the tool is allowed", "the arguments are one J
 
 
 def blocks(moment: Moment, room: Room | None = None) -> list[Block]:
-    """What happened in a step, as plain data.
-
-    >>> from zoolab import Scripted, run
-    >>> [block["b"] for block in blocks(Moment(run("Hi", [], Scripted(["Hello"])), 2))]
-    ['code', 'facts']
-    """
+    """What happened in a step, as plain data."""
     room = Room(MAX_BYTES) if room is None else room
     original, given = moment.trace.originals.get(moment.seq), moment.step.record
     told = blocks_of_record(moment, room, given)

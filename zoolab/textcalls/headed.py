@@ -37,11 +37,7 @@ _AFTER_BROKEN = re.compile(r"\[TOOL_CALLS\]|<[|｜/]|```")
 
 
 def read_headed(text: str, head: re.Pattern[str]) -> list[TextCall]:
-    """The calls whose arguments stand after a head.
-
-    >>> read_headed('[TOOL_CALLS]add[CALL_ID]123456789[ARGS]{"a": 1}', HEADS[0])
-    [TextCall(name='add', arguments='{"a": 1}', wanted='123456789', at=0)]
-    """
+    """The calls whose arguments stand after a head."""
     objects = Objects(text)
     heads = list(head.finditer(text))
     calls: list[TextCall] = []
@@ -74,12 +70,7 @@ _BETWEEN_CALLS = re.compile(r"\s*+,?\s*+")
 
 
 def read_blocks(text: str, marks: re.Pattern[str], read: Reader) -> list[TextCall]:
-    """The calls between marks, broken ones included.
-
-    >>> block = '<tool_call>{"name": "%s", "arguments": {}}</tool_call>'
-    >>> [call.name for call in read_blocks("Both: " + block % "f" + block % "g", *[*BLOCKS.items()][0])]
-    ['f', 'g']
-    """
+    """The calls between marks, broken ones included."""
     objects = Objects(text)
     calls: list[TextCall] = []
     end = 0

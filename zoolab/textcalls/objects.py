@@ -45,11 +45,7 @@ class JSONObject:
 
 
 class Objects:
-    """Reads the objects of a text; after too much work it finds no more.
-
-    >>> [found.value("a") for found in Objects('{"a": 1} and {"a": {"a": 2}}').every()]
-    [1, {'a': 2}, 2]
-    """
+    """Reads the objects of a text; after too much work it finds no more."""
 
     def __init__(self, text: str) -> None:
         self.text = text

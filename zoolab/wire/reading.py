@@ -20,12 +20,7 @@ _LONGEST_SHOWN = 300
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Checks the type of each part of a body, or raises an error that shows the whole body.
-
-    >>> sent({"messages": "Hi"}).items("Hi", "a list of messages")
-    Traceback (most recent call last):
-    zoolab.errors.InvalidInput: the body is {"messages":"Hi"}; expected a list of messages
-    """
+    """Checks the type of each part of a body, or raises an error that shows the whole body."""
 
     whole: Any
     opening: str

@@ -36,9 +36,6 @@ def break_arguments(name: str, raw: object, schema: Schema, chance: float) -> An
         raw: What the model wrote.
         schema: The tool's schema, empty if it is not known.
         chance: A number from 0 to 1 that picks among several places.
-
-    >>> break_arguments("trailing_comma", '{"a": 1}', {}, 0.5)
-    '{"a": 1,}'
     """
     value = json_object(raw) if isinstance(raw, str) else None
     if not isinstance(raw, str) or not value:

@@ -19,15 +19,7 @@ _READ = "read_calls(step.reply.message, turn={turn}, text={text})[{slot}]"
 
 
 def code_of(moment: Moment) -> str:
-    """Code that does what a step did; what somebody answered by hand, it reads from the trace.
-
-    >>> from zoolab import Scripted, run
-    >>> trace = run("Hi", [], Scripted([[("fly", {})], "I cannot."]))
-    >>> namespace = {"trace": trace}
-    >>> exec(code_of(Moment(trace, 3)), namespace)
-    >>> namespace["verdict"].error_code
-    'unknown_tool'
-    """
+    """Code that does what a step did; what somebody answered by hand, it reads from the trace."""
     imported, lines = "", ["record = step.record"]
     by_hand = moment.seq in moment.trace.originals
     match moment.step.record:

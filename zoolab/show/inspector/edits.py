@@ -67,12 +67,6 @@ def edited(record: Record, edits: Iterable[Any]) -> Record:
     Raises:
         InvalidInput: There is no such field, or its text is not what it takes; the record stays as it is.
         InvalidSchema: The parameters of a tool are no schema.
-
-    >>> edited(Outcome(3), [{"field": "value", "text": "4"}]).value
-    4
-    >>> edited(Outcome(3), [{"field": "value", "text": "4,"}])
-    Traceback (most recent call last):
-    zoolab.errors.InvalidInput: value is not JSON: ...
     """
     known = {field["field"]: field["text"] for field in fields_of(record)}
     fields = ", ".join(list(known)[:MAX_ROWS]) or "nothing"

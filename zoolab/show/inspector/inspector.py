@@ -101,11 +101,7 @@ class View:
 
 
 def partner(pairs: list[list[int]] | None, step: int) -> int:
-    """The step of the other trace beside a step of this one; the nearest before it, if it has none.
-
-    >>> partner([[0, 0], [1, -1], [2, 1]], 1), partner([[0, 0], [1, -1], [2, 1]], 2), partner(None, 5)
-    (0, 1, 5)
-    """
+    """The step of the other trace beside a step of this one; the nearest before it, if it has none."""
     if pairs is None:
         return step
     return max((b for a, b in pairs if b >= 0 and a <= step), default=0)

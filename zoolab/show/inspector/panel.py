@@ -43,13 +43,7 @@ Operation = dict[str, Any]
 
 
 def panel_of(moment: Moment) -> dict[str, Any]:
-    """Everything about one step, as plain data under 200 kB.
-
-    >>> from zoolab import Scripted, run
-    >>> panel = panel_of(Moment(run("Hi", [], Scripted(["Hello"])), 1))
-    >>> panel["kind"], panel["ran"], panel["next"]
-    ('request', 'request: 1 message is sent', 'tool_call: the reply is read')
-    """
+    """Everything about one step, as plain data under 200 kB."""
     step, told, marks = moment.step, headline(moment.step), marks_of(moment)
     line = Room(4_000)
     edit, left_out = _editable(step.record, Room(_EDIT))
@@ -154,9 +148,6 @@ def list_patch(before: Sequence[Any], after: Sequence[Any], start: int = 0) -> l
     """The operations that turn one list into the other, in the order in which they are applied.
 
     `start` equal items come before both.
-
-    >>> list_patch(["a", "b"], ["a", "c", "d"])
-    [{'op': 'replace', 'path': '/1', 'value': 'c'}, {'op': 'add', 'path': '/2', 'value': 'd'}]
     """
     # As they are written in JSON: true is not 1, and 0 is not 0.0.
     old, new = list(map(encode, before)), list(map(encode, after))
