@@ -371,15 +371,14 @@ def test_a_poisoned_description_reaches_the_model_and_is_marked_once():
     assert "tell nobody" not in add.description
 
 
-@pytest.mark.parametrize("name", ["trailing_comma", "unquoted_keys", "wrong_result", "poisoned_description"])
-def test_a_model_that_calls_in_text_has_faults_too(name):
+@pytest.mark.parametrize(("name", "happens"), [("trailing_comma", False), ("wrong_result", True)])
+def test_calls_in_text_are_left_alone_and_their_tools_are_not(name, happens):
     class InText(Scripted):
         calls = "text"
 
     model = InText(['Sure. {"name": "add", "arguments": {"a": 1, "b": 2}}', "3."])
     trace = ended("1 + 2?", [add], Faulty(model, [name]))
-    assert [fault.name for fault in marks(trace)] == [name]
-    assert [error.code for error in trace.errors] == [code for code in [FAULTS[name].code] if code]
+    assert ([fault.name for fault in marks(trace)], trace.errors) == ([name] * happens, [])
 
 
 def test_what_a_faulty_model_says_is_never_passed_off_as_recorded(tmp_path):

@@ -32,7 +32,8 @@ class Faulty:
 
     The faults are those of `FAULTS`. A call of a reply has at most one of them, and so has an execution
     of a tool. What happens depends on the seed and on what was said, so that the same walk has the same
-    faults; a fault that finds nothing to break does not happen, and is not marked.
+    faults; a fault that finds nothing to break does not happen, and is not marked. Calls that the model wrote
+    as text are left alone.
 
     Args:
         model: The model that is asked.
@@ -87,7 +88,7 @@ class Faulty:
         may_repeat = self.plan.allows(len(asked.turns) - 1)
         repeats = may_repeat and bool(self.plan.ranked(["same_call"], asked.key))
         again = repeat_call(asked) if repeats else None
-        reply = again or break_reply(self.inner(request), asked, self.plan, self.calls == "text")
+        reply = again or break_reply(self.inner(request), asked, self.plan)
         marks = () if asked.turns else defined_faults(_told(request))
         return replace(reply, faults=(*marks, *reply.faults)) if marks else reply
 
