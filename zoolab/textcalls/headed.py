@@ -8,8 +8,7 @@ from dataclasses import replace
 from itertools import pairwise, zip_longest
 from types import MappingProxyType
 
-from zoolab.textcalls.calls import Reader, TextCall, by_name, in_tag, read_broken_block
-from zoolab.textcalls.objects import Objects
+from zoolab.textcalls.calls import Objects, Reader, TextCall, by_name, in_tag, read_broken_block
 
 _NAME = r"(?P<name>[A-Za-z_][\w.-]{0,127})"
 #: What stands before the arguments, with the name and, in some families, an id.

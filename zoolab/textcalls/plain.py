@@ -6,8 +6,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from zoolab.textcalls.calls import Reader, TextCall, broken_calls, with_arguments, with_parameters
-from zoolab.textcalls.objects import JSONObject, Objects
+from zoolab.textcalls.calls import (
+    JSONObject,
+    Objects,
+    Reader,
+    TextCall,
+    broken_calls,
+    with_arguments,
+    with_parameters,
+)
 
 _NEAR = 256
 #: What may stand between the beginning of a line and a call, or between two calls.

@@ -10,8 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from zoolab.jsontext import MAX_DEPTH, NotStrictJSON, encode, parse_json
-from zoolab.textcalls.calls import TextCall
-from zoolab.textcalls.objects import Objects
+from zoolab.textcalls.calls import Objects, TextCall
 
 
 def _tags(call: str, key: str, value: str, end: str) -> re.Pattern[str]:
