@@ -12,7 +12,7 @@ from zoolab.loop.about import about
 from zoolab.models.assembly import completion_of
 from zoolab.models.faulty.kinds import FAULTS, SECRET, make_plan
 from zoolab.models.faulty.replies import Asked, break_reply, repeat_call
-from zoolab.models.faulty.tools import FaultyTool, Pace, defined_faults, original_of, rebuilt
+from zoolab.models.faulty.tools import FaultyTool, Pace, defined_faults, original_of
 from zoolab.models.openai import OpenAIModel
 from zoolab.models.request_keys import name_without_ids
 from zoolab.models.transport import chunks_of, client_answered_by
@@ -94,10 +94,10 @@ class Faulty:
 
     def equip(self, registry: ToolRegistry) -> ToolRegistry:
         """The tools of a walk, with the faults that they are to have; the walk asks for it."""
-        bare = rebuilt(registry, original_of)  # a fork begins with tools that have faults already
+        bare = registry.changed(original_of)  # a fork begins with tools that have faults already
         equip = about(self.inner).equip
         tools = bare if equip is None else equip(bare)
-        return rebuilt(tools, lambda tool: FaultyTool.of(tool, self.plan, self._pace))
+        return tools.changed(lambda tool: FaultyTool.of(tool, self.plan, self._pace))
 
     def close(self) -> None:
         """Let go the tools that hang; from now on they time out at once."""

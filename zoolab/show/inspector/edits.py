@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, cast
 
@@ -113,7 +113,7 @@ def _with(record: Record, texts: dict[str, str]) -> Record:
     """The record with other texts in some of its fields."""
     match record:
         case ToolRegistry():
-            return changed(record, lambda tool: _edited_tool(tool, texts))
+            return record.changed(lambda tool: _edited_tool(tool, texts))
         case Request():
             messages = list(record.messages)
             for field, text in texts.items():
@@ -137,15 +137,6 @@ def _with(record: Record, texts: dict[str, str]) -> Record:
             return replace(record, error=replace(error, message=texts["error"]))
         case _:
             return replace(record, **cast("Any", texts))
-
-
-def changed(tools: ToolRegistry, change: Callable[[Tool], Tool]) -> ToolRegistry:
-    """A registry of the changed tools; what was forbidden stays so."""
-    made = ToolRegistry(map(change, tools))
-    for tool in tools:
-        if tools.denies(tool.name):
-            made.deny(tool.name)
-    return made
 
 
 def _edited_tool(tool: Tool, texts: dict[str, str]) -> Tool:

@@ -46,7 +46,6 @@ from zoolab.records import (
     Step,
     ToolCall,
 )
-from zoolab.show.inspector.edits import changed
 from zoolab.show.moment import tools_of
 from zoolab.show.wording import pretty
 from zoolab.steps.tool_call import message_with_calls
@@ -314,7 +313,7 @@ class RememberedTools:
 
     def remembering(self, tools: ToolRegistry) -> ToolRegistry:
         """The same tools, without what they do."""
-        return changed(tools, self._remembering)
+        return tools.changed(self._remembering)
 
     def _remembering(self, tool: Tool) -> Tool:
         def function(**given: Any) -> Any:
