@@ -82,7 +82,6 @@ class Trace(TraceLog):
         walk: Iterable[Step],
         into: Trace | None = None,
         *,
-        path: str | Path | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> Trace:
         """Run a walk to its end and return its trace.
@@ -90,17 +89,15 @@ class Trace(TraceLog):
         Args:
             walk: The walk.
             into: A trace that exists already, to look at while the walk runs or after an interrupt.
-            path: As for `Trace`. A trace that exists already has its own, so not together with `into`.
-            meta: As for `Trace`; not together with `into` either.
+            meta: As for `Trace`. A trace that exists already has its own, so not together with `into`.
 
         Raises:
             ZoolabError: What ended the walk; its `trace` is the trace so far.
-            InvalidInput: `path` or `meta` is given together with `into`.
+            InvalidInput: `meta` is given together with `into`.
         """
-        if into is not None and (path is not None or meta is not None):
-            given = "path" if path is not None else "meta"
-            raise InvalidInput(f"both into= and {given}= are given", advice=f"use Trace({given}=...) instead")
-        trace = cls(path, meta=meta) if into is None else into
+        if into is not None and meta is not None:
+            raise InvalidInput("both into= and meta= are given", advice="use Trace(meta=...) instead")
+        trace = cls(meta=meta) if into is None else into
         trace.record_all(walk)
         return trace
 

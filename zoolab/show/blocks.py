@@ -62,9 +62,9 @@ _NONE: Any = inspect.Parameter.empty
 _BROKEN = (ZoolabError, AttributeError, TypeError, ValueError, LookupError, RecursionError)
 
 
-def blocks(moment: Moment, room: Room | None = None) -> list[Block]:
+def blocks(moment: Moment) -> list[Block]:
     """What happened in a step, as plain data."""
-    room = Room(MAX_BYTES) if room is None else room
+    room = Room(MAX_BYTES)
     original, given = moment.trace.originals.get(moment.seq), moment.step.record
     told = blocks_of_record(moment, room, given)
     if original is None or original is given or isinstance(given, Decision):  # a permission tells it itself
