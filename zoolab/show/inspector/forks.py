@@ -110,20 +110,21 @@ def replay(trace: TraceLog, seq: int, record: Record | None, recording: Model | 
             `trace` is the child so far.
     """
     recording = recording or as_recording(trace.options.get("model"))
-    own, tools = OwnReplies(trace, recording), RememberedTools(trace, seq)
-    edit = tools.remembering(record) if isinstance(record, ToolRegistry) else record
+    own, again = OwnReplies(trace, recording), Remembered(trace, seq)
+    tools = tools_of(trace).changed(again.tool)
+    edit = record.changed(again.tool) if isinstance(record, ToolRegistry) else record
     # The limits of the run, less the turns before the fork: it ends when the run ended.
     limits = trace.options.get("limits") or Limits()
     before = trace.steps[seq].turn - trace.steps[min(1, len(trace.steps) - 1)].turn
     limits = replace(limits, turns=max(1, limits.turns - max(0, before)))
     try:
-        child = _fork(trace, seq, edit, own, tools.registry, policy=tools.permissions, limits=limits)
+        child = _fork(trace, seq, edit, own, tools, policy=again, limits=limits)
     except ReplayMiss as error:
         so_far = getattr(error, "trace", None)
         if isinstance(so_far, TraceLog):
-            _settle(so_far, trace, record, tools.permissions.answers)
+            _settle(so_far, trace, record, again.answers)
         raise
-    return _settle(child, trace, record, tools.permissions.answers)
+    return _settle(child, trace, record, again.answers)
 
 
 def _settle(child: TraceLog, trace: TraceLog, record: Record | None, answers: dict[int, Record]) -> TraceLog:
@@ -270,19 +271,25 @@ def _call_text(key: _Key) -> str:
     return json.dumps({"tool": tool, "arguments": json.loads(arguments)}, ensure_ascii=False, indent=1)
 
 
-class RememberedPermissions(Permissions):
-    """Decides on each call as it was decided in a trace; a call that the trace does not hold is a miss."""
+class Remembered(Permissions):
+    """The decisions and the results of a trace's calls, given again: first those after step `seq`.
 
-    def __init__(self, memory: _Memory) -> None:
+    No tool runs, and a call that the trace does not hold is a miss.
+    """
+
+    def __init__(self, trace: TraceLog, seq: int) -> None:
         super().__init__()
-        self._memory = memory
+        found = (call for turn in trace.turns for call in turn.calls.values())
+        calls = [call for call in found if call.verdict is not None and call.ran is not None]
+        self._decided = _Memory(calls, seq)
+        self._given = _Memory((c for c in calls if c.outcome is not None and _ran(c.outcome)), seq)
         self._asking: dict[_Key, Call] = {}
         #: What was said to each decision that was asked for, by its identity.
         self.answers: dict[int, Record] = {}
 
     def decide(self, tool: Tool, arguments: Mapping[str, Any]) -> Decision:
         """As in the trace: pending, if somebody was asked; or what held."""
-        call, _ = self._memory.take(tool.name, arguments)
+        call, _ = self._decided.take(tool.name, arguments)
         if call.asked is None:
             return _decided(call)
         self._asking[_key(tool.name, arguments)] = call
@@ -295,27 +302,11 @@ class RememberedPermissions(Permissions):
         if decision.choice != "pending":
             return decision
         known = self._asking.pop(_key(tool.name, arguments), None)
-        return _decided(known or self._memory.take(tool.name, arguments)[0])
+        return _decided(known or self._decided.take(tool.name, arguments)[0])
 
+    def tool(self, tool: Tool) -> Tool:
+        """The same tool, which gives again what it gave."""
 
-class RememberedTools:
-    """The tools of a trace, which give again what they gave in it, first what they gave after `seq`.
-
-    They never run.
-    """
-
-    def __init__(self, trace: TraceLog, seq: int) -> None:
-        found = (call for turn in trace.turns for call in turn.calls.values())
-        calls = [call for call in found if call.verdict is not None and call.ran is not None]
-        self._given = _Memory((c for c in calls if c.outcome is not None and _ran(c.outcome)), seq)
-        self.permissions = RememberedPermissions(_Memory(calls, seq))
-        self.registry = self.remembering(tools_of(trace))
-
-    def remembering(self, tools: ToolRegistry) -> ToolRegistry:
-        """The same tools, without what they do."""
-        return tools.changed(self._remembering)
-
-    def _remembering(self, tool: Tool) -> Tool:
         def function(**given: Any) -> Any:
             given.pop(tool.context_parameter or "", None)
             _, outcome = self._given.take(tool.name, given)
