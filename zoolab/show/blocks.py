@@ -420,8 +420,7 @@ def _execute(moment: Moment, room: Room, outcome: Outcome) -> list[Block]:
         permission = _CHOICES.get(decision.choice, decision.choice)
     else:
         permission = "needs none" if asked is None else "not given: a value was, in place of running it"
-    told = [room.code("the Python call", python_call(moment.call.call.name or "tool", moment.call.arguments))]
-    value = outcome.value
+    told, value = [_python_call(moment, room)], outcome.value
     if error is None and isinstance(value, Shown):
         kept = "" if value.size is None else f"; the trace file keeps the beginning of {size(value.size)}"
         told.append(room.code(f"it returned{kept}", value.text))
@@ -448,6 +447,10 @@ def _execute(moment: Moment, room: Room, outcome: Outcome) -> list[Block]:
     return told
 
 
+def _python_call(moment: Moment, room: Room) -> Block:
+    return room.code("the Python call", python_call(moment.call.call.name or "tool", moment.call.arguments))
+
+
 def _decision(moment: Moment, room: Room, decision: Decision) -> list[Block]:
     """A permission that is asked, given or refused: for what, at what risk, touching what."""
     tool, call, recorded = moment.tool, moment.step.call, moment.call.asked or decision
@@ -461,12 +464,7 @@ def _decision(moment: Moment, room: Room, decision: Decision) -> list[Block]:
         "choice": room.line(decision.choice, 20),
         "reason": room.line(decision.reason, 400),
     }
-    return [
-        asked,
-        folded(
-            room.code("the Python call", python_call(moment.call.call.name or "tool", moment.call.arguments))
-        ),
-    ]
+    return [asked, folded(_python_call(moment, room))]
 
 
 def _result(moment: Moment, room: Room, result: Result) -> list[Block]:

@@ -42,12 +42,6 @@ def read_plain(text: str) -> list[TextCall]:
 
     If there are none, the first such object in the prose. An object that holds calls, such as
     `{"tool_calls": [...]}`, gives all of them.
-
-    >>> calls = '{"name": "f", "arguments": {}}\\n{"name": "g", "arguments": {}}'
-    >>> [call.name for call in read_plain(calls)]
-    ['f', 'g']
-    >>> read_plain('I call {"name": "f", "arguments": {}} and {"name": "g", "arguments": {}}.')
-    [TextCall(name='f', arguments='{}', wanted=None, at=7)]
     """
     alone, in_prose = plain_calls(text)
     return alone or (in_prose[0] if in_prose else [])
@@ -73,12 +67,6 @@ def read_llama(text: str) -> list[TextCall]:
     """The objects with `name` and `parameters` that fill their lines, and are not inside of another object.
 
     With other words on its line such an object is data, for many things have a name and parameters.
-
-    >>> written = '<|python_tag|>{"name": "f", "parameters": {"x": 1}}; {"name": "g", "parameters": {}}'
-    >>> [(call.name, call.arguments) for call in read_llama(written)]
-    [('f', '{"x": 1}'), ('g', '{}')]
-    >>> read_llama('Product: {"name": "Widget", "parameters": {"size": "L"}}')
-    []
     """
     if '"parameters"' not in text:
         return []
