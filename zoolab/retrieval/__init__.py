@@ -122,6 +122,7 @@ def _check_k(k: int) -> None:
         raise InvalidInput(f"k={k!r}", expected="a number of tools, at least 1")
 
 
+@dataclass(frozen=True, slots=True)
 class Embeddings:
     """Scores tools by the cosine between the question's and the description's embedding, -1 to 1.
 
@@ -136,19 +137,17 @@ class Embeddings:
     True
     """
 
-    def __init__(self, k: int = 8) -> None:
-        _check_k(k)
-        self.k = k
-        self._embedder = _embedder()
+    k: int = 8
 
-    def __repr__(self) -> str:
-        return f"Embeddings(k={self.k})"
+    def __post_init__(self) -> None:
+        _check_k(self.k)
+        _embedder()  # a missing package is said now, and not at the first question
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
         """One score a text."""
         if not texts:
             return []
-        asked = self._embedder.embed([query[:_MAX_CHARS] or " "], norm=True)[0]
+        asked = _embedder().embed([query[:_MAX_CHARS] or " "], norm=True)[0]
         return [float(score) for score in _vectors(tuple(texts)) @ asked]
 
 

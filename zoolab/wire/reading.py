@@ -28,11 +28,7 @@ class Reading:
 
     def junk(self, expected: str) -> ZoolabError:
         """The error for a part that is not what was expected."""
-        try:
-            shown = excerpt(self.whole, _LONGEST_SHOWN)
-        except RecursionError:
-            shown = "something nested too deeply"
-        return self.error(f"{self.opening} {shown}", expected=expected)
+        return self.error(f"{self.opening} {excerpt(self.whole, _LONGEST_SHOWN)}", expected=expected)
 
     def object(self, value: Any, expected: str) -> dict[str, Any]:
         """`value` as a dict."""
