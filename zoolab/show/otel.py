@@ -193,18 +193,20 @@ class _Walk:
 
     def _window_of(self, call: Call, turn: Turn) -> Window:
         """When a call ran, or else when it was validated or decided on."""
-        # All calls of a turn have run before the first of their outcomes is shown; others are given by hand.
-        ran = {each.ran: each.outcome for each in turn.calls.values() if each.outcome is not each.answer}
-        seq = {"failed": call.validated, "stopped": call.decided}.get(call.fate or "")
-        if seq is None and (call.outcome is None or not ran):
-            seq = call.steps[-1]
-        if seq is not None or call.outcome is None:
-            return self._between((seq or 0) - 1, seq or 0)
-        together = min(each for each in ran if each is not None)
-        window = self._between(together - 1, together)
-        began = [each.started_ms for each in ran.values() if each is not None and each.started_ms > 0]
-        late = max(0, call.outcome.started_ms - min(began, default=0)) * 1_000_000
-        return window.latest(window.start + late, nanoseconds(call.outcome.duration_ms / 1000))
+        if call.fate == "failed" and call.validated is not None:
+            return self._between(call.validated - 1, call.validated)
+        if call.fate == "stopped" and call.decided is not None:
+            return self._between(call.decided - 1, call.decided)
+        # All calls of a turn have run before the first of their outcomes is shown.
+        calls = turn.calls.values()
+        ran = [each for each in calls if each.outcome is not each.answer]  # the others were given by hand
+        outcomes = {each.ran: each.outcome for each in ran if each.ran is not None and each.outcome}
+        if call.outcome is None or not outcomes:
+            return self._between(call.steps[-1] - 1, call.steps[-1])
+        together = self._between(min(outcomes) - 1, min(outcomes))
+        first = min((each.started_ms for each in outcomes.values() if each.started_ms > 0), default=0)
+        late = max(0, call.outcome.started_ms - first) * 1_000_000
+        return together.latest(together.start + late, nanoseconds(call.outcome.duration_ms / 1000))
 
     # What it says
 

@@ -222,10 +222,8 @@ def _code_of(moment: Moment) -> str:
             read = _READ.format(turn=call.turn, text=call.origin == "text", slot=call.slot)
             imported, lines = "from zoolab import read_calls", [f"call = {read}"]
         case Reply():
-            asks_nothing = (
-                "assert read_calls(reply.message) == []  # no tool is asked for: this is the answer"
-            )
-            imported, lines = "from zoolab import read_calls", ["reply = step.record", asks_nothing]
+            lines = ["reply = step.record", "assert read_calls(reply.message) == []  # so this is the answer"]
+            imported = "from zoolab import read_calls"
         case Verdict() as verdict if not by_hand and _is_checked_by_schema(moment, verdict):
             imported, lines = _check(verdict)
         case Decision() as decision:
