@@ -439,7 +439,7 @@ for size in (3, 10, 40):
 
 # %%
 from zoolab.retrieval import Embeddings
-from zoolab.retrieval.picking import tool_text
+from zoolab.retrieval import tool_text
 
 guess = predict(
     "Eight of forty are sent. Who has the right one among them more often?", ["BM25", "Embeddings"]

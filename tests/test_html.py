@@ -338,7 +338,7 @@ def test_a_large_sub_agent_is_bounded() -> None:
     for within in (inner, big, Trace()):
         trace.add(Step("execute", 1, 0, Outcome(1, trace=within), messages))
     page = trace.to_html()
-    assert "more steps, left out here" in read_safely(page).text
+    assert "left out of this page; trace.steps[0].record.trace.steps has them all" in read_safely(page).text
     assert "the page is full" in read_safely(page).text
     assert len(page.encode()) < 1_500_000
 

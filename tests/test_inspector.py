@@ -301,8 +301,10 @@ def test_a_call_with_other_arguments_runs_nothing_in_a_replay() -> None:
 
 
 def test_a_recording_answers_a_replay_that_misses(tmp_path: Path) -> None:
-    recording = Replay(tmp_path / "r.jsonl", live=Scripted(lambda request: request.messages[-1]["content"]))
-    browser = Browser(inspect(gone("Hi", TOOLS, [CALL, "3"], envelope="plain"), replay=recording))
+    trace = gone("Hi", TOOLS, [CALL, "3"], envelope="plain")
+    last = Scripted(lambda request: request.messages[-1]["content"])
+    trace.fork(4, Outcome(9), model=Replay(tmp_path / "r.jsonl", live=last))
+    browser = Browser(inspect(trace, model=Replay(tmp_path / "r.jsonl")))
     browser.say({"type": "fork", "verb": "replay", "seq": 4, "edits": [{"field": "value", "text": "9"}]})
     assert browser.inspector.trace.answer == "9"
 

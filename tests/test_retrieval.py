@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from zoolab import Scripted, Tool, ToolRegistry, Trace, run
 from zoolab.errors import InvalidInput
 from zoolab.records import Request
-from zoolab.retrieval import BM25, Embeddings
-from zoolab.retrieval.picking import pick_tools
+from zoolab.retrieval import BM25, Embeddings, pick_tools
 from zoolab.toolbox.devops import devops_tools
 from zoolab.toolbox.security import security_tools
 from zoolab.toolbox.support import support_tools

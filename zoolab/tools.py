@@ -431,6 +431,12 @@ class ToolRegistry:
         made._tools, made._fixed = dict(self._tools), True
         return made
 
+    def changed(self, change: Callable[[Tool], Tool]) -> ToolRegistry:
+        """A registry of changed tools. `deny` and `allow` act on both."""
+        made = ToolRegistry(map(change, self))
+        made._denied = self._denied
+        return made
+
     def deny(self, name: str) -> None:
         """Forbid a tool from now on, in the middle of a walk, too: the model is told, nothing runs."""
         self._denied.add(self[name].name)

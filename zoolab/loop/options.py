@@ -17,7 +17,7 @@ from zoolab.steps.result import Envelope
 from zoolab.steps.validate import Repairer
 
 if TYPE_CHECKING:
-    from zoolab.retrieval.picking import Retriever
+    from zoolab.retrieval import Retriever
 
 P = ParamSpec("P")
 R = TypeVar("R")

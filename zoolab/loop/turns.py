@@ -308,7 +308,7 @@ class Turns:
         retrieve, choice = self.options.retrieve, self.options.tool_choice
         if retrieve is None:
             return list(self.registry)
-        from zoolab.retrieval.picking import pick_tools
+        from zoolab.retrieval import pick_tools
 
         picked, self.withheld = interruptible(lambda: pick_tools(retrieve, messages, self.registry, choice))
         return picked

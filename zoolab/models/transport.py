@@ -49,9 +49,7 @@ def offline_client(answer: Answer, host: str = "recording") -> openai.OpenAI:
     return client_answered_by(respond, f"http://{host}.invalid/v1")
 
 
-def client_answered_by(
-    respond: Callable[[Any, Any], Any], base_url: Any, max_retries: int = 0
-) -> openai.OpenAI:
+def client_answered_by(respond: Callable[[Any, Any], Any], base_url: Any) -> openai.OpenAI:
     """An `openai.OpenAI` whose transport is a function of the HTTP library and a request."""
     import openai
 
@@ -62,7 +60,7 @@ def client_answered_by(
             return respond(http, request)
 
     client = http.Client(transport=Transport())
-    return openai.OpenAI(api_key="none", base_url=base_url, http_client=client, max_retries=max_retries)
+    return openai.OpenAI(api_key="none", base_url=base_url, http_client=client, max_retries=0)
 
 
 def http_library() -> Any:

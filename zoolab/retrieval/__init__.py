@@ -2,21 +2,23 @@
 
 `BM25` scores by the words that question and description share, `Embeddings` by their meaning, with a small
 static model from a package. The record of a request says which tools were left out and why:
-`Request.withheld`; picking.py picks them.
+`Request.withheld`.
 """
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from zoolab.errors import InvalidInput
+from zoolab.records import Message, Withheld
+from zoolab.tools import Tool, ToolRegistry
 
 __all__ = ["BM25", "Embeddings", "words_of"]
 
@@ -24,6 +26,51 @@ _WORD = re.compile(r"[^\W_]+")
 _ENDINGS = ("ing", "es", "ed", "s")
 #: Longer questions are read up to here.
 _MAX_CHARS = 20_000
+
+
+class Retriever(Protocol):
+    """Compares a question with texts about tools."""
+
+    #: How many tools are sent with a request.
+    k: int
+
+    def scores(self, query: str, texts: Sequence[str]) -> Iterable[float]:
+        """One score a text; the higher, the better it fits."""
+        ...
+
+
+def pick_tools(
+    retriever: Retriever, messages: Sequence[Message], tools: ToolRegistry, tool_choice: str = "auto"
+) -> tuple[list[Tool], tuple[Withheld, ...]]:
+    """The `retriever.k` tools that fit the last thing the user said, and those that were left out.
+
+    A forced tool, and tools that the conversation has called already, are always sent.
+    """
+    everything = list(tools)
+    if len(everything) <= retriever.k:
+        return everything, ()
+    said = (m.get("content") for m in reversed(messages) if m.get("role") == "user")
+    question = str(next(said, ""))
+    scores = [float(score) for score in retriever.scores(question, [*map(tool_text, everything)])]
+    kept = {tool_choice} | {call["function"]["name"] for m in messages for call in m.get("tool_calls") or ()}
+    ranking = sorted(range(len(everything)), key=lambda i: (everything[i].name not in kept, -scores[i], i))
+    sent = set(ranking[: max(retriever.k, sum(tool.name in kept for tool in everything))])
+    why = f"of {len(everything)}, the best {len(sent)} are sent"
+    withheld = tuple(
+        Withheld(everything[i].name, rank, scores[i], f"rank {rank} {why}")
+        for rank, i in enumerate(ranking, 1)
+        if i not in sent
+    )
+    return [everything[i] for i in sorted(sent)], withheld
+
+
+def tool_text(tool: Tool) -> str:
+    """What a retriever compares with the question: name, description, and what the parameters say."""
+    properties = tool.parameters.get("properties")
+    parts = [tool.name.replace("_", " ").replace("-", " "), tool.description]
+    for name, schema in properties.items() if isinstance(properties, dict) else ():
+        parts += [name, str(schema.get("description", "")) if isinstance(schema, dict) else ""]
+    return " ".join(part for part in parts if part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +122,7 @@ def _check_k(k: int) -> None:
         raise InvalidInput(f"k={k!r}", expected="a number of tools, at least 1")
 
 
+@dataclass(frozen=True, slots=True)
 class Embeddings:
     """Scores tools by the cosine between the question's and the description's embedding, -1 to 1.
 
@@ -89,19 +137,17 @@ class Embeddings:
     True
     """
 
-    def __init__(self, k: int = 8) -> None:
-        _check_k(k)
-        self.k = k
-        self._embedder = _embedder()
+    k: int = 8
 
-    def __repr__(self) -> str:
-        return f"Embeddings(k={self.k})"
+    def __post_init__(self) -> None:
+        _check_k(self.k)
+        _embedder()  # a missing package is said now, and not at the first question
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
         """One score a text."""
         if not texts:
             return []
-        asked = self._embedder.embed([query[:_MAX_CHARS] or " "], norm=True)[0]
+        asked = _embedder().embed([query[:_MAX_CHARS] or " "], norm=True)[0]
         return [float(score) for score in _vectors(tuple(texts)) @ asked]
 
 

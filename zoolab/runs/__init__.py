@@ -82,7 +82,6 @@ class Trace(TraceLog):
         walk: Iterable[Step],
         into: Trace | None = None,
         *,
-        path: str | Path | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> Trace:
         """Run a walk to its end and return its trace.
@@ -90,17 +89,15 @@ class Trace(TraceLog):
         Args:
             walk: The walk.
             into: A trace that exists already, to look at while the walk runs or after an interrupt.
-            path: As for `Trace`. A trace that exists already has its own, so not together with `into`.
-            meta: As for `Trace`; not together with `into` either.
+            meta: As for `Trace`. A trace that exists already has its own, so not together with `into`.
 
         Raises:
             ZoolabError: What ended the walk; its `trace` is the trace so far.
-            InvalidInput: `path` or `meta` is given together with `into`.
+            InvalidInput: `meta` is given together with `into`.
         """
-        if into is not None and (path is not None or meta is not None):
-            given = "path" if path is not None else "meta"
-            raise InvalidInput(f"both into= and {given}= are given", advice=f"use Trace({given}=...) instead")
-        trace = cls(path, meta=meta) if into is None else into
+        if into is not None and meta is not None:
+            raise InvalidInput("both into= and meta= are given", advice="use Trace(meta=...) instead")
+        trace = cls(meta=meta) if into is None else into
         trace.record_all(walk)
         return trace
 
@@ -216,21 +213,16 @@ class Trace(TraceLog):
         return page
 
     def inspect(
-        self,
-        other: Trace | None = None,
-        *,
-        model: Model | None = None,
-        tools: Any = None,
-        replay: Model | None = None,
+        self, other: Trace | None = None, *, model: Model | None = None, tools: Any = None
     ) -> Inspector:
         """Step through the run in a notebook; the arguments are those of `zoolab.inspect`."""
-        return inspect(self, other, model=model, tools=tools, replay=replay)
+        return inspect(self, other, model=model, tools=tools)
 
     def to_otel(self, provider: TracerProvider | None = None, *, content: bool = False) -> list[ReadableSpan]:
         """The run as OpenTelemetry spans: invoke_agent, chat and execute_tool, by its GenAI conventions.
 
         Opens no connection and leaves OpenTelemetry's global provider alone. Exported twice, a run has the
-        same ids and times. The time between steps by hand is left out. Who answered is what the trace was
+        same times. The time between steps by hand is left out. Who answered is what the trace was
         told, `Trace(meta={"provider": "openai"})`, and else `zoolab`.
 
         Args:
@@ -322,16 +314,15 @@ def inspect(
     *,
     model: Model | None = None,
     tools: Any = None,
-    replay: Model | None = None,
 ) -> Inspector:
     """Step through a trace, or through a walk that you drive by hand.
 
     Args:
         trace_or_walk: A trace; or a walk, which then runs step by step, as you say.
         other: A trace to compare it with.
-        model: Answers when a fork asks a model; by default the model of the run.
+        model: Answers when a fork asks a model, by default that of the run; a recording (`Replay`) also
+            when a fork is replayed, beside the trace's own replies.
         tools: The tools with their functions, for forks of a trace that was loaded from a file.
-        replay: A recording that answers when a fork is replayed, beside the trace's own replies.
 
     Raises `InvalidInput` for what is neither a trace nor a walk.
 
@@ -351,7 +342,7 @@ def inspect(
     else:
         raise InvalidInput(f"cannot inspect {excerpt(trace_or_walk)}", expected="a trace or a walk")
     view.beside, view.comparing = other, other is not None
-    return Inspector(view, model=model, tools=tools, replay=replay)
+    return Inspector(view, model, tools)
 
 
 def read_conversation(

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import contextvars
 import threading
+from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 from zoolab.loop import Tools, walk
@@ -75,7 +77,8 @@ class AsyncWalk(AsyncIterator["Step"]):
     async def __anext__(self) -> Step:
         if self._bridge is None:
             self._bridge = _Thread()
-        step: Step | None = await self._bridge.call(self._next, self._finish)
+        rest: partial[deque[Step]] = partial(deque, self._steps, 0)
+        step: Step | None = await self._bridge.call(partial(next, self._steps, None), rest)
         if step is None:
             raise StopAsyncIteration
         return step
@@ -87,13 +90,6 @@ class AsyncWalk(AsyncIterator["Step"]):
     async def aclose(self) -> None:
         """End the walk here."""
         self._steps.close()
-
-    def _next(self) -> Step | None:
-        return next(self._steps, None)
-
-    def _finish(self) -> None:
-        for _ in self._steps:
-            pass
 
 
 class _Thread:
@@ -107,7 +103,7 @@ class _Thread:
         self._context = contextvars.copy_context()
         self._context.run(BRIDGE.set, self._bridge)
 
-    async def call(self, function: Callable[[], Any], finish: Callable[[], None] | None = None) -> Any:
+    async def call(self, function: Callable[[], Any], finish: Callable[[], object] | None = None) -> Any:
         """What the function returns. When the task is cancelled, `finish` ends the interrupted walk."""
         import asyncio
 

@@ -35,14 +35,7 @@ _MAX_PIECES = 400
 
 
 class Room:
-    """So many bytes of JSON for the blocks of a panel; each text takes some, and what does not fit is cut.
-
-    >>> room = Room(100)
-    >>> room.text("abcdef", limit=4)
-    {'text': 'abcd', 'cut': 2}
-    >>> room.facts(("id", "call_1"), ("origin", None))
-    [{'b': 'facts', 'rows': [['id', 'call_1']]}]
-    """
+    """So many bytes of JSON for the blocks of a panel; each text takes some, and what does not fit is cut."""
 
     def __init__(self, size: int) -> None:
         self.left = size

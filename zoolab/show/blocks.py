@@ -4,15 +4,16 @@ inspector show these blocks, each in its own form; the kinds of blocks are in `z
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, Any, cast, get_origin
 
-from zoolab.errors import Problem
+from zoolab.errors import Problem, ZoolabError
 from zoolab.jsontext import encode, pointer_to
 from zoolab.jsontext.values import NotJSON, to_json_value
+from zoolab.lint import Finding, lint
 from zoolab.records import Decision, Outcome, Record, Repair, Reply, Request, Result, ToolCall, Verdict
 from zoolab.show.block_types import LINE, MAX_ROWS, Block, Room, folded
-from zoolab.show.definitions import define_blocks, parameters_of
 from zoolab.show.moment import Moment
 from zoolab.show.wording import (
     as_text,
@@ -28,7 +29,7 @@ from zoolab.show.wording import (
     size,
     type_of,
 )
-from zoolab.tokens import counted
+from zoolab.tokens import counted, tokens_in
 from zoolab.tools import Tool, ToolRegistry
 from zoolab.trace.codec import Shown
 from zoolab.trace.log import TraceLog
@@ -55,16 +56,15 @@ _CHOICES = {
 #: The codes of what validation checks before it comes to the schema, in order, and the questions.
 GATES = ("unknown_tool", "permission_denied", "invalid_json", "invalid_arguments")
 _QUESTIONS = ("the tool exists", "the tool is allowed", "the arguments are one JSON object")
+#: Bytes that a tool needs to be shown at all.
+_LEAST = 4_000
+_NONE: Any = inspect.Parameter.empty
+_BROKEN = (ZoolabError, AttributeError, TypeError, ValueError, LookupError, RecursionError)
 
 
-def blocks(moment: Moment, room: Room | None = None) -> list[Block]:
-    """What happened in a step, as plain data.
-
-    >>> from zoolab import Scripted, run
-    >>> [block["b"] for block in blocks(Moment(run("Hi", [], Scripted(["Hello"])), 2))]
-    ['code', 'facts']
-    """
-    room = Room(MAX_BYTES) if room is None else room
+def blocks(moment: Moment) -> list[Block]:
+    """What happened in a step, as plain data."""
+    room = Room(MAX_BYTES)
     original, given = moment.trace.originals.get(moment.seq), moment.step.record
     told = blocks_of_record(moment, room, given)
     if original is None or original is given or isinstance(given, Decision):  # a permission tells it itself
@@ -77,7 +77,7 @@ def blocks_of_record(moment: Moment, room: Room, record: Record) -> list[Block]:
     """The blocks of a step if it holds `record`, as the one that it held before it was answered."""
     match record:
         case ToolRegistry():
-            return define_blocks(room, record)
+            return _define(room, record)
         case Request():
             return _request(moment, room, record)
         case ToolCall():
@@ -92,6 +92,104 @@ def blocks_of_record(moment: Moment, room: Room, record: Record) -> list[Block]:
             return _execute(moment, room, record)
         case Result():
             return _result(moment, room, record)
+
+
+def _define(room: Room, registry: ToolRegistry) -> list[Block]:
+    """The tools of a run: fields, findings and costs of each."""
+    tools = list(registry)
+    if not tools:
+        return [room.note("info", "No tools: the model can only answer.")]
+    total = tokens_in(tools=(tool.schema() for tool in tools))
+    told = room.facts(
+        ("tools", count(len(tools), "tool")),
+        ("cost of all", f"about {total:,} tokens in every request (an estimate: 4 characters a token)"),
+    )
+    shown: list[Tool] = []
+    said: set[Finding] = set()
+    for tool in tools[:MAX_ROWS]:
+        if room.left < _LEAST:
+            break
+        told += _tool(room, tool, forbidden=registry.denies(tool.name))
+        told += _findings(room, tool, said)
+        shown.append(tool)
+    told += room.remaining(len(tools) - len(shown), "tool")
+    return told + _findings(room, shown, said)
+
+
+def _parameters_of(tool: Tool | None) -> list[tuple[str, Any, bool]]:
+    """The parameters that a tool's schema names: name, schema, and whether it is required."""
+    schema = {} if tool is None else tool.parameters
+    properties, required = schema.get("properties"), schema.get("required")
+    known = required if isinstance(required, list) else []
+    return [(n, s, n in known) for n, s in properties.items()] if isinstance(properties, dict) else []
+
+
+def _tool(room: Room, tool: Tool, forbidden: bool) -> list[Block]:
+    signature, parameters = _signature(tool), _parameters_of(tool)
+    python = dict(signature.parameters) if signature is not None else {}
+    written = f"({', '.join(name for name, _, _ in parameters)})" if signature is None else signature
+    named = {name for name, _, _ in parameters}
+    parameters += [(name, None, False) for name in python if name not in named]  # such as the context
+    rows = [_field(room, name, python.get(name), *more) for name, *more in parameters[:MAX_ROWS]]
+    told: list[Block] = [{"b": "fields", "label": room.line(f"{tool.name}{written}", 400), "rows": rows}]
+    told += room.facts(
+        ("description", as_text(tool.description) or "none"),
+        ("cost", f"about {tokens_in(tools=[tool.schema()]):,} tokens (an estimate)"),
+        ("risk", tool.risk if tool.risk != "safe" else None),
+        ("timeout", None if tool.timeout is None else f"{tool.timeout:g} s"),
+        ("strict", "yes" if tool.strict else None),
+        ("allowed", "no: a call is refused" if forbidden else None),
+        ("results", f"untrusted data from {tool.untrusted}" if tool.untrusted else None),
+    )
+    schema = room.code(f"{tool.name}: the schema that the model sees", pretty(tool.parameters), 6_000)
+    return [*told, folded(schema)]
+
+
+def _signature(tool: Tool) -> inspect.Signature | None:
+    """The Python signature, without what `Annotated` adds to a type: that has a column of its own."""
+    function: Any = tool.function
+    for evaluated in (True, False):  # an annotation in quotes may name what is not there
+        try:
+            signature = inspect.signature(function, eval_str=evaluated)
+            each = signature.parameters.values()
+            parameters = [parameter.replace(annotation=_bare(parameter.annotation)) for parameter in each]
+            returns = _bare(signature.return_annotation)
+            return signature.replace(parameters=parameters, return_annotation=returns)
+        except Exception:
+            continue
+    return None
+
+
+def _bare(annotation: Any) -> Any:
+    return annotation.__origin__ if get_origin(annotation) is Annotated else annotation
+
+
+def _field(
+    room: Room, name: str, python: inspect.Parameter | None, schema: Any, required: bool
+) -> dict[str, Any]:
+    """A parameter in Python and in the schema."""
+    said = cast("dict[str, Any]", schema) if isinstance(schema, dict) else {}
+    annotation, default = (python.annotation, python.default) if python is not None else (_NONE, _NONE)
+    return {
+        "name": room.line(name, 80),
+        "annotation": room.line("" if annotation is _NONE else inspect.formatannotation(annotation)),
+        "default": room.line("" if default is _NONE else python_form(default)),
+        "schema": room.line("not shown to the model" if schema is None else type_of(schema)),
+        "description": room.line(said.get("description") or "", 400),
+        "required": required,
+    }
+
+
+def _findings(room: Room, tools: Tool | list[Tool], said: set[Finding]) -> list[Block]:
+    """What `lint` finds in a tool, or in several together, but for what is said already."""
+    try:
+        found = [finding for finding in lint(tools) if finding not in said]
+    except _BROKEN as error:  # of several, it is said at the tool that is to blame
+        told = f"the schema cannot be checked: {error}"
+        return [room.note("error", f"{tools.name}: {told}")] if isinstance(tools, Tool) else []
+    said.update(found)
+    tones = {"error": "error", "warning": "warn"}
+    return [room.note(tones[each.severity], f"{each.rule}: {each}") for each in found[:MAX_ROWS]]
 
 
 def _request(moment: Moment, room: Room, request: Request) -> list[Block]:
@@ -289,7 +387,7 @@ def _schema_rows(room: Room, tool: Tool | None, problems: tuple[Problem, ...] | 
     """
     rows: list[dict[str, Any]] = []
     others = list(problems or ())
-    for name, schema, required in parameters_of(tool)[:MAX_ROWS]:
+    for name, schema, required in _parameters_of(tool)[:MAX_ROWS]:
         pointer = pointer_to([name])
         own = [problem for problem in others if f"{problem.pointer}/".startswith(f"{pointer}/")]
         others = [problem for problem in others if problem not in own]
@@ -322,8 +420,7 @@ def _execute(moment: Moment, room: Room, outcome: Outcome) -> list[Block]:
         permission = _CHOICES.get(decision.choice, decision.choice)
     else:
         permission = "needs none" if asked is None else "not given: a value was, in place of running it"
-    told = [room.code("the Python call", python_call(moment.call.call.name or "tool", moment.call.arguments))]
-    value = outcome.value
+    told, value = [_python_call(moment, room)], outcome.value
     if error is None and isinstance(value, Shown):
         kept = "" if value.size is None else f"; the trace file keeps the beginning of {size(value.size)}"
         told.append(room.code(f"it returned{kept}", value.text))
@@ -350,6 +447,10 @@ def _execute(moment: Moment, room: Room, outcome: Outcome) -> list[Block]:
     return told
 
 
+def _python_call(moment: Moment, room: Room) -> Block:
+    return room.code("the Python call", python_call(moment.call.call.name or "tool", moment.call.arguments))
+
+
 def _decision(moment: Moment, room: Room, decision: Decision) -> list[Block]:
     """A permission that is asked, given or refused: for what, at what risk, touching what."""
     tool, call, recorded = moment.tool, moment.step.call, moment.call.asked or decision
@@ -363,12 +464,7 @@ def _decision(moment: Moment, room: Room, decision: Decision) -> list[Block]:
         "choice": room.line(decision.choice, 20),
         "reason": room.line(decision.reason, 400),
     }
-    return [
-        asked,
-        folded(
-            room.code("the Python call", python_call(moment.call.call.name or "tool", moment.call.arguments))
-        ),
-    ]
+    return [asked, folded(_python_call(moment, room))]
 
 
 def _result(moment: Moment, room: Room, result: Result) -> list[Block]:

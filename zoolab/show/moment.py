@@ -16,11 +16,6 @@ class Moment:
     """A trace at one of its steps.
 
     `turns` are those of the trace, if they are at hand already.
-
-    >>> from zoolab import Scripted, run
-    >>> moment = Moment(run("Hi", [], Scripted(["Hello"])), 2)
-    >>> moment.step.kind, moment.request.tool_choice, moment.reply.text
-    ('tool_call', 'auto', 'Hello')
     """
 
     def __init__(self, trace: TraceLog, seq: int, turns: Sequence[Turn] | None = None) -> None:

@@ -15,7 +15,7 @@ from zoolab.records import Decision, Outcome, Record, Request, Step
 from zoolab.show.block_types import Block, Room
 from zoolab.show.blocks import MAX_BYTES, blocks_of_record
 from zoolab.show.markup import Html, block, clipped, code, facts, folded, join, note, style_sheet, table, tag
-from zoolab.show.moment import Moment, moments_of
+from zoolab.show.moment import Moment
 from zoolab.show.wording import (
     as_text,
     change_as_text,
@@ -132,22 +132,24 @@ def _turns(trace: TraceLog, most: int) -> Iterator[Html]:
         yield tag("section", _heading(title, summary), steps, aria_label=title)
 
 
-def _cards(trace: TraceLog, most: int) -> Iterator[tuple[tuple[int, bool], Moment, Html]]:
+def _cards(
+    trace: TraceLog, most: int, room: int = _MAX_CARDS, name: str = "trace", depth: int = 0
+) -> Iterator[tuple[tuple[int, bool], Moment, Html]]:
     """The items of the list of steps, each with its turn and whether it defines the tools."""
-    room, previous, turns = _MAX_CARDS, -1, trace.turns
+    previous, turns = -1, trace.turns
     for seq in _chosen(trace.steps, most):
         moment, gap = Moment(trace, seq, turns), None
-        shown = _card(moment, "trace", brief=room <= 0)
+        shown = _card(moment, name, room <= 0, depth)
         room -= len(shown.encode())
         if seq > previous + 1:
             which = f"Step {seq:,} is" if seq == previous + 2 else f"Steps {previous + 2:,} to {seq:,} are"
-            left_out = note(f"{which} left out of this page; trace.steps has them all.")
+            left_out = note(f"{which} left out of this page; {name}.steps has them all.")
             gap = tag("li", left_out, class_="gap", value=previous + 2)
         yield (moment.step.turn, moment.step.kind == "define"), moment, join(gap, shown)
         previous = seq
 
 
-def _card(moment: Moment, name: str, brief: bool = False, depth: int = 0) -> Html:
+def _card(moment: Moment, name: str, brief: bool, depth: int) -> Html:
     """The card of one step; a brief one leaves out what the step holds."""
     step, seq = moment.step, moment.seq
     content: list[Html | None] = [note("left out: the page is full")]
@@ -228,14 +230,8 @@ def _sub_agent(moment: Moment, name: str, depth: int) -> Html | None:
     told = f"a sub-agent: {count(len(inner), 'step')}, {count(len(inner.errors), 'error')}, {end}"
     if depth or not len(inner):
         return tag("p", told)
-    cards, room = [], _MAX_INNER_BYTES
-    for each, _ in zip(moments_of(inner), range(_MAX_INNER), strict=False):
-        made = _card(each, name, brief=room <= 0, depth=1)
-        room -= len(made.encode())
-        cards.append(made if room > 0 else _card(each, name, brief=True, depth=1))
-    more = len(inner) - _MAX_INNER
-    left_out = note(f"and {count(more, 'more step')}, left out here") if more > 0 else None
-    return folded(told, tag("ol", *cards, class_="steps"), left_out)
+    cards = (card for _, _, card in _cards(inner, _MAX_INNER, _MAX_INNER_BYTES, name, depth=1))
+    return folded(told, tag("ol", *cards, class_="steps"))
 
 
 def _chosen(steps: list[Step], most: int) -> list[int]:

@@ -28,12 +28,7 @@ _MAX_COMPARED = 500
 
 
 def headline(step: Step) -> str:
-    """What happened in a step, in one line.
-
-    >>> from zoolab import Scripted, walk
-    >>> [headline(step) for step in walk("Hi", [], Scripted(["Hello"]))]
-    ['no tools', '1 message is sent', 'no tool is asked for: this is the answer']
-    """
+    """What happened in a step, in one line."""
     match step.record:
         case ToolRegistry() as tools:
             names = ", ".join(tool.name for tool in tools)
@@ -75,11 +70,7 @@ def count(number: int, noun: str) -> str:
 
 
 def duration(milliseconds: float) -> str:
-    """How long something took.
-
-    >>> [duration(ms) for ms in (0.2, 12, 3_400, 125_000)]
-    ['under 1 ms', '12 ms', '3.4 s', '2 min 5 s']
-    """
+    """How long something took."""
     if not math.isfinite(milliseconds):
         return "unknown"
     if milliseconds < 1_000:
@@ -96,11 +87,7 @@ def size(number: int) -> str:
 
 
 def as_text(value: Any) -> str:
-    """Any value as text: text as it is, JSON if it is JSON, else Python's own form. Never fails.
-
-    >>> as_text("ONLINE"), as_text({"a": 1}), as_text({1})
-    ('ONLINE', '{"a": 1}', '{1}')
-    """
+    """Any value as text: text as it is, JSON if it is JSON, else Python's own form. Never fails."""
     return value if isinstance(value, str) else pretty(value)
 
 
@@ -134,11 +121,7 @@ def python_call(name: str, arguments: Mapping[str, Any]) -> str:
 
 
 def type_of(schema: Any, depth: int = 3) -> str:
-    """What a JSON Schema takes, in a few words.
-
-    >>> type_of({"type": "array", "items": {"type": "string"}}), type_of({"enum": ["on", "off"]})
-    ('array of string', 'one of "on", "off"')
-    """
+    """What a JSON Schema takes, in a few words."""
     if not isinstance(schema, dict) or depth == 0:
         return "anything"
     known = cast("dict[str, Any]", schema)
@@ -177,11 +160,7 @@ def other_fields(message: Message) -> dict[str, Any]:
 
 
 def content_of(message: Message) -> str:
-    """What a message says; empty if it says nothing. Content in parts reads as one text.
-
-    >>> content_of({"role": "user", "content": [{"type": "text", "text": "Hi"}]})
-    'Hi'
-    """
+    """What a message says; empty if it says nothing. Content in parts reads as one text."""
     content = message.get("content")
     if not isinstance(content, list):
         return "" if content is None else as_text(content)

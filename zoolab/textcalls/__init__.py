@@ -7,8 +7,7 @@ gemma.py      call:name{key:value}: FunctionGemma, Gemma 4
 pythonic.py   [get_weather(city="Oslo")], the same as code of Gemma 3 and OLMo 3, name.call(...) of Llama
 plain.py      JSON on lines of its own, or the first object with name and arguments; Llama 3, Cohere
 
-calls.py      a call as it was found in a text, also with arguments that are not JSON
-objects.py    JSON objects inside a text
+calls.py      JSON objects inside a text, and calls as they were found, also with arguments that are not JSON
 """
 
 from __future__ import annotations
@@ -20,10 +19,9 @@ from types import MappingProxyType
 from typing import Any
 
 from zoolab.jsontext import MAX_CHARS
-from zoolab.textcalls.calls import TextCall, broken_calls
+from zoolab.textcalls.calls import Objects, TextCall, broken_calls
 from zoolab.textcalls.gemma import read_gemma
 from zoolab.textcalls.headed import BLOCKS, HEADS, read_blocks, read_headed
-from zoolab.textcalls.objects import Objects
 from zoolab.textcalls.plain import plain_calls, read_llama, read_plain
 from zoolab.textcalls.pythonic import read_built_in, read_pythonic, read_tool_code
 from zoolab.textcalls.tagged import TAGS, read_minimax_m3, read_tagged

@@ -32,13 +32,6 @@ def read_gemma(text: str) -> list[TextCall]:
     """`<|tool_call>call:f{x:1,y:<|"|>a<|"|>}<tool_call|>`, or with `<start_function_call>` and `<escape>`.
 
     Servers may leave out the outer marks; then a call fills its line.
-
-    >>> read_gemma('<|tool_call>call:f{x:1,y:[<|"|>a<|"|>,true]}<tool_call|>')[0].arguments
-    '{"x":1,"y":["a",true]}'
-    >>> read_gemma("<start_function_call>call:f{x:<escape>5<escape>}<end_function_call>")[0].arguments
-    '{"x":"5"}'
-    >>> read_gemma("<|tool_call>call:f{x:<tool_call|>")[0].arguments
-    '{x:'
     """
     calls: list[TextCall] = []
     end = 0

@@ -8,8 +8,7 @@ from dataclasses import replace
 from itertools import pairwise, zip_longest
 from types import MappingProxyType
 
-from zoolab.textcalls.calls import Reader, TextCall, by_name, in_tag, read_broken_block
-from zoolab.textcalls.objects import Objects
+from zoolab.textcalls.calls import Objects, Reader, TextCall, by_name, in_tag, read_broken_block
 
 _NAME = r"(?P<name>[A-Za-z_][\w.-]{0,127})"
 #: What stands before the arguments, with the name and, in some families, an id.
@@ -37,11 +36,7 @@ _AFTER_BROKEN = re.compile(r"\[TOOL_CALLS\]|<[|｜/]|```")
 
 
 def read_headed(text: str, head: re.Pattern[str]) -> list[TextCall]:
-    """The calls whose arguments stand after a head.
-
-    >>> read_headed('[TOOL_CALLS]add[CALL_ID]123456789[ARGS]{"a": 1}', HEADS[0])
-    [TextCall(name='add', arguments='{"a": 1}', wanted='123456789', at=0)]
-    """
+    """The calls whose arguments stand after a head."""
     objects = Objects(text)
     heads = list(head.finditer(text))
     calls: list[TextCall] = []
@@ -74,12 +69,7 @@ _BETWEEN_CALLS = re.compile(r"\s*+,?\s*+")
 
 
 def read_blocks(text: str, marks: re.Pattern[str], read: Reader) -> list[TextCall]:
-    """The calls between marks, broken ones included.
-
-    >>> block = '<tool_call>{"name": "%s", "arguments": {}}</tool_call>'
-    >>> [call.name for call in read_blocks("Both: " + block % "f" + block % "g", *[*BLOCKS.items()][0])]
-    ['f', 'g']
-    """
+    """The calls between marks, broken ones included."""
     objects = Objects(text)
     calls: list[TextCall] = []
     end = 0

@@ -6,8 +6,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from zoolab.textcalls.calls import Reader, TextCall, broken_calls, with_arguments, with_parameters
-from zoolab.textcalls.objects import JSONObject, Objects
+from zoolab.textcalls.calls import (
+    JSONObject,
+    Objects,
+    Reader,
+    TextCall,
+    broken_calls,
+    with_arguments,
+    with_parameters,
+)
 
 _NEAR = 256
 #: What may stand between the beginning of a line and a call, or between two calls.
@@ -35,12 +42,6 @@ def read_plain(text: str) -> list[TextCall]:
 
     If there are none, the first such object in the prose. An object that holds calls, such as
     `{"tool_calls": [...]}`, gives all of them.
-
-    >>> calls = '{"name": "f", "arguments": {}}\\n{"name": "g", "arguments": {}}'
-    >>> [call.name for call in read_plain(calls)]
-    ['f', 'g']
-    >>> read_plain('I call {"name": "f", "arguments": {}} and {"name": "g", "arguments": {}}.')
-    [TextCall(name='f', arguments='{}', wanted=None, at=7)]
     """
     alone, in_prose = plain_calls(text)
     return alone or (in_prose[0] if in_prose else [])
@@ -66,12 +67,6 @@ def read_llama(text: str) -> list[TextCall]:
     """The objects with `name` and `parameters` that fill their lines, and are not inside of another object.
 
     With other words on its line such an object is data, for many things have a name and parameters.
-
-    >>> written = '<|python_tag|>{"name": "f", "parameters": {"x": 1}}; {"name": "g", "parameters": {}}'
-    >>> [(call.name, call.arguments) for call in read_llama(written)]
-    [('f', '{"x": 1}'), ('g', '{}')]
-    >>> read_llama('Product: {"name": "Widget", "parameters": {"size": "L"}}')
-    []
     """
     if '"parameters"' not in text:
         return []

@@ -10,8 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from zoolab.jsontext import MAX_DEPTH, NotStrictJSON, encode, parse_json
-from zoolab.textcalls.calls import TextCall
-from zoolab.textcalls.objects import Objects
+from zoolab.textcalls.calls import Objects, TextCall
 
 
 def _tags(call: str, key: str, value: str, end: str) -> re.Pattern[str]:
@@ -68,14 +67,7 @@ _NO_SCHEMAS: Mapping[str, Any] = MappingProxyType({})
 
 
 def read_tagged(text: str, tags: re.Pattern[str], schemas: Mapping[str, Any] = _NO_SCHEMAS) -> list[TextCall]:
-    """The calls in the tags of a family; JSON may stand in place of parameters.
-
-    >>> said = "<function=f><parameter=a>1</parameter></function>"
-    >>> read_tagged(said, TAGS["<function="])[0].arguments
-    '{"a":1}'
-    >>> read_tagged(said, TAGS["<function="], {"f": {"properties": {"a": {"type": "string"}}}})[0].arguments
-    '{"a":"1"}'
-    """
+    """The calls in the tags of a family; JSON may stand in place of parameters."""
     objects = Objects(text)
     calls: list[TextCall] = []
     at, restarts = 0, 0
@@ -150,9 +142,6 @@ def value_of(written: str, string: str | None, schema: Any) -> Any:
     """The value of a text without quotes: a string, unless it reads as another kind of JSON value.
 
     What may be a string, and besides at most null, reads as no number and no object.
-
-    >>> value_of("5", None, None), value_of("5", None, {"type": "string"})
-    (5, '5')
     """
     if written.strip().startswith(_CDATA) and written.rstrip().endswith("]]>"):
         written = written.strip()[len(_CDATA) : -len("]]>")].replace("]]>" + _CDATA, "")

@@ -87,16 +87,15 @@ def plain_message(message: Message, path: Path, manner: Manner, notes: Notes) ->
     if role == "tool":
         text, code = manner.result(made["content"])
         _note_change(code, (*path, "content"), notes)
-        return _compared(
-            message, {**made, "tool_call_id": message.get("tool_call_id"), "content": text}, path, notes
-        )
+        made |= {"tool_call_id": message.get("tool_call_id"), "content": text}
     if role == "assistant":
         calls = [
             _call(call, (*path, "tool_calls", slot), manner, notes)
             for slot, call in enumerate(raw_calls(message))
         ]
         made |= {**manner.of_message(message), **({"tool_calls": calls} if calls else {})}
-    return _compared(message, made, path, notes)
+    note_fields("message_field", message, made, path, notes)
+    return made
 
 
 def without_empty(placed: list[Placed], notes: Notes) -> list[Placed]:
@@ -143,25 +142,31 @@ def _call(call: Any, path: Path, manner: Manner, notes: Notes) -> dict[str, Any]
     if code is None and given != text:
         code = "arguments_rewritten"
     _note_change(code, (*path, "function", "arguments"), notes)
-    said = _compared(function, {**made["function"], "arguments": text}, (*path, "function"), notes)
-    return _compared(call, {**made, "function": said, **manner.of_call(call)}, path, notes)
-
-
-def _compared(given: Mapping[str, Any], made: dict[str, Any], path: Path, notes: Notes) -> dict[str, Any]:
-    """Notes which fields are left out or filled in, except those with a warning of their own."""
-    for key in given:
-        if key not in made:
-            notes.add("message_field", (*path, str(key)), "there is no place for it here")
-    for key in made:
-        if key in ("role", "content", "tool_calls", "function", "arguments"):
-            continue
-        if key in given:
-            notes.add_if_changed(
-                "message_field", (*path, key), "a part of it is left out", given[key], made[key]
-            )
-        elif key != "tool_call_id":
-            notes.add("message_field", (*path, key), f"it is {excerpt(made[key])} unless given")
+    said = {**made["function"], "arguments": text}
+    note_fields("message_field", function, said, (*path, "function"), notes)
+    made |= {"function": said, **manner.of_call(call)}
+    note_fields("message_field", call, made, path, notes)
     return made
+
+
+#: What is compared by itself, or has a warning of its own.
+_COMPARED_APART = ("role", "content", "tool_calls", "tool_call_id", "function", "arguments")
+
+
+def note_fields(
+    code: str, given: Mapping[str, Any], made: Mapping[str, Any], path: Path, notes: Notes
+) -> None:
+    """Notes which fields of an object are left out, filled in, or have another form."""
+    for key in {**given, **made}:
+        where = (*path, str(key))
+        if key not in made:
+            notes.add(code, where, "there is no place for it here")
+        elif key in _COMPARED_APART:
+            continue
+        elif key not in given:
+            notes.add(code, where, f"it is {excerpt(made[key])} unless given")
+        else:
+            notes.add_if_changed(code, where, "it has another form here", given[key], made[key])
 
 
 def _note_change(code: str | None, path: Path, notes: Notes) -> None:
@@ -191,24 +196,13 @@ def _with_ids(messages: list[Message], notes: Notes) -> list[Message]:
 
 def note_tool(tool: dict[str, Any], back: dict[str, Any], path: Path, notes: Notes) -> None:
     """Note what of a tool comes back otherwise."""
-    for key in {**tool, **back}:
-        if key not in back:
-            notes.add("tool_field", (*path, str(key)), "it has no place here")
-        elif key not in tool or (key != "function" and tool[key] != back[key]):
-            notes.add("tool_field", (*path, str(key)), f"it is {excerpt(back[key])} here")
-    given, made = tool.get("function"), back.get("function")
-    if given is made or not isinstance(given, dict) or not isinstance(made, dict):
-        return
-    for key in {**given, **made}:
-        where = (*path, "function", str(key))
-        if key == "strict" and given.get(key) and key not in made:
-            notes.add("strict", where, "there are no strict tools here")
-        elif key not in made:
-            notes.add("tool_field", where, "it has no place here")
-        elif key not in given:
-            notes.add("tool_field", where, f"it is {excerpt(made[key])} unless given")
-        else:
-            notes.add_if_changed("tool_field", where, "it has another form here", given[key], made[key])
+    note_fields("tool_field", tool, back, path, notes)
+    given, made, within = tool.get("function"), back.get("function"), (*path, "function")
+    if isinstance(given, dict) and isinstance(made, dict):
+        if given.get("strict") and "strict" not in made:
+            notes.add("strict", (*within, "strict"), "there are no strict tools here")
+            given = {key: value for key, value in given.items() if key != "strict"}
+        note_fields("tool_field", given, made, within, notes)
 
 
 def note_settings(

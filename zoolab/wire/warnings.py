@@ -56,13 +56,7 @@ class WireWarning:
 
 
 class Notes:
-    """Collects warnings while a request is read.
-
-    >>> notes = Notes()
-    >>> notes.add("id_made", ("messages", 1), "call_1")
-    >>> notes.warnings[0].pointer
-    '/messages/1'
-    """
+    """Collects warnings while a request is read."""
 
     def __init__(self) -> None:
         self._found: list[WireWarning] = []

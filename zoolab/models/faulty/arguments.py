@@ -29,16 +29,9 @@ Schema = Mapping[str, Any]
 
 
 def break_arguments(name: str, raw: object, schema: Schema, chance: float) -> Any:
-    """The arguments with the fault of that name, as they are on the wire; None if it does not apply.
+    """The arguments with a fault of `ARGUMENTS`, as they are on the wire; None if it does not apply.
 
-    Args:
-        name: A name in `ARGUMENTS`.
-        raw: What the model wrote.
-        schema: The tool's schema, empty if it is not known.
-        chance: A number from 0 to 1 that picks among several places.
-
-    >>> break_arguments("trailing_comma", '{"a": 1}', {}, 0.5)
-    '{"a": 1,}'
+    `schema` is the tool's, empty if it is not known; `chance`, from 0 to 1, picks among several places.
     """
     value = json_object(raw) if isinstance(raw, str) else None
     if not isinstance(raw, str) or not value:

@@ -136,11 +136,6 @@ def make_plan(faults: Iterable[str] | Mapping[str, float], seed: int | str, time
             raise InvalidInput(f"no fault is named {excerpt(name)}", expected="some of " + ", ".join(FAULTS))
         if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 <= rate <= 1:
             raise InvalidInput(f"the rate of {name} is {excerpt(rate)}", expected="a number from 0 to 1")
-    return Plan(rates, seed, None if times is None else check_count("times", times))
-
-
-def check_count(name: str, value: int) -> int:
-    """A number of times, or `InvalidInput`."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InvalidInput(f"{name}={excerpt(value)}", expected="a number of at least 1")
-    return value
+    if times is not None and (isinstance(times, bool) or not isinstance(times, int) or times < 1):
+        raise InvalidInput(f"times={excerpt(times)}", expected="a number of at least 1")
+    return Plan(rates, seed, times)

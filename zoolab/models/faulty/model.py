@@ -10,17 +10,15 @@ from zoolab.errors import Fault, ModelError, marked
 from zoolab.jsontext import encode
 from zoolab.loop.about import about
 from zoolab.models.assembly import completion_of
-from zoolab.models.faulty.kinds import FAULTS, SECRET, check_count, make_plan
+from zoolab.models.faulty.kinds import FAULTS, SECRET, make_plan
 from zoolab.models.faulty.replies import Asked, break_reply, repeat_call
-from zoolab.models.faulty.tools import FaultyTool, Pace, defined_faults, original_of, rebuilt
+from zoolab.models.faulty.tools import FaultyTool, Pace, defined_faults, original_of
 from zoolab.models.openai import OpenAIModel
 from zoolab.models.request_keys import name_without_ids
 from zoolab.models.transport import chunks_of, client_answered_by
 from zoolab.records import Model, Reply, Request
 from zoolab.tools import ToolRegistry
 
-#: Seconds that a refused client is asked to wait before it tries again.
-RETRY_AFTER = 0.05
 _SAYS = {
     401: f"Incorrect API key provided: {SECRET}",
     429: "Too many requests: this endpoint is busy",
@@ -34,7 +32,8 @@ class Faulty:
 
     The faults are those of `FAULTS`. A call of a reply has at most one of them, and so has an execution
     of a tool. What happens depends on the seed and on what was said, so that the same walk has the same
-    faults; a fault that finds nothing to break does not happen, and is not marked.
+    faults; a fault that finds nothing to break does not happen, and is not marked. Calls that the model wrote
+    as text are left alone.
 
     Args:
         model: The model that is asked.
@@ -43,8 +42,6 @@ class Faulty:
         times: A fault of the endpoint or of a reply happens in the first so many replies after a question of
             the user, and as often in one of them at most; a fault of a tool, in the first so many runs of
             the same call. None for as often as it likes.
-        attempts: How many attempts of the client are refused by http_429 and the like. A model with a
-            client that tries again, as that of `OpenAIModel` does, gets over a few.
         slow_seconds: How much longer a slow tool takes.
         hang_seconds: How long a tool hangs, at most. `close` lets it go before.
 
@@ -73,13 +70,11 @@ class Faulty:
         seed: int | str = 0,
         *,
         times: int | None = None,
-        attempts: int = 1,
         slow_seconds: float = 0.5,
         hang_seconds: float = 60.0,
     ) -> None:
         self.inner = model
         self.plan = make_plan(faults, seed, times)
-        self.attempts = check_count("attempts", attempts)
         self._pace = Pace(slow_seconds, hang_seconds)
         said = about(model)
         self.model, self.settings, self.calls = said.name, said.settings, said.calls
@@ -88,21 +83,21 @@ class Faulty:
 
     def __call__(self, request: Request) -> Reply:
         asked = Asked.of(request, name_without_ids(request))
-        passed = self._reach(asked)
+        self._reach(asked)
         # The reply that is repeated is the one before this: it does not count.
         may_repeat = self.plan.allows(len(asked.turns) - 1)
         repeats = may_repeat and bool(self.plan.ranked(["same_call"], asked.key))
         again = repeat_call(asked) if repeats else None
-        reply = again or break_reply(self.inner(request), asked, self.plan, self.calls == "text")
-        marks = (*passed, *(() if asked.turns else defined_faults(_told(request))))
+        reply = again or break_reply(self.inner(request), asked, self.plan)
+        marks = () if asked.turns else defined_faults(_told(request))
         return replace(reply, faults=(*marks, *reply.faults)) if marks else reply
 
     def equip(self, registry: ToolRegistry) -> ToolRegistry:
         """The tools of a walk, with the faults that they are to have; the walk asks for it."""
-        bare = rebuilt(registry, original_of)  # a fork begins with tools that have faults already
+        bare = registry.changed(original_of)  # a fork begins with tools that have faults already
         equip = about(self.inner).equip
         tools = bare if equip is None else equip(bare)
-        return rebuilt(tools, lambda tool: FaultyTool.of(tool, self.plan, self._pace))
+        return tools.changed(lambda tool: FaultyTool.of(tool, self.plan, self._pace))
 
     def close(self) -> None:
         """Let go the tools that hang; from now on they time out at once."""
@@ -114,45 +109,28 @@ class Faulty:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _reach(self, asked: Asked) -> tuple[Fault, ...]:
-        """Get through to the model, or raise the endpoint's error; the mark of what was overcome."""
+    def _reach(self, asked: Asked) -> None:
+        """Get through to the model, or raise the error that a client meets at such an endpoint."""
         wanted = self.plan.ranked(_REQUEST, asked.key) if self.plan.allows(len(asked.turns)) else []
         if not wanted:
-            return ()
-        fault = Fault(wanted[0], "the request", step="request")
+            return
+        name = wanted[0]
         # A stream that drops is that of a reply, so the model is asked.
-        reply = self.inner(asked.request) if fault.name == "dropped_stream" else None
-        try:
-            tried = self._ask_endpoint(fault.name, asked.request, reply)
-        except ModelError as error:
-            raise marked(error, replace(fault, after=error.what)) from None
-        return (replace(fault, after=f"answered at attempt {tried}"),)
-
-    def _ask_endpoint(self, fault: str, request: Request, reply: Reply | None) -> int:
-        """Have a client meet the fault; the number of attempts that it took to get through.
-
-        The client is as patient as the one of the model, if that has one; else it tries once. Raises the
-        `ModelError` that a real endpoint leads to.
-        """
-        tried = 0
+        reply = self.inner(asked.request) if name == "dropped_stream" else None
 
         def respond(http: Any, _request: Any) -> Any:
-            nonlocal tried
-            tried += 1
             if reply is not None:
                 events = {"content-type": "text/event-stream"}
                 return http.Response(200, headers=events, stream=_half_of(reply, http))
-            if tried > self.attempts:
-                return http.Response(200, json=completion_of(Reply({"role": "assistant", "content": ""})))
-            status = int(fault.removeprefix("http_"))
-            said = {"error": {"message": _SAYS[status], "code": status}}
-            return http.Response(status, json=said, headers={"retry-after": str(RETRY_AFTER)})
+            status = int(name.removeprefix("http_"))
+            return http.Response(status, json={"error": {"message": _SAYS[status], "code": status}})
 
-        own = about(self.inner).client
-        url, retries = getattr(own, "base_url", "http://faulty.invalid/v1"), getattr(own, "max_retries", 0)
-        client = client_answered_by(respond, url, retries)
-        OpenAIModel("faulty", client, stream=reply is not None)(request)
-        return tried
+        url = getattr(about(self.inner).client, "base_url", "http://faulty.invalid/v1")
+        endpoint = OpenAIModel("faulty", client_answered_by(respond, url), stream=reply is not None)
+        try:
+            endpoint(asked.request)
+        except ModelError as error:
+            raise marked(error, Fault(name, "the request", step="request", after=error.what)) from None
 
 
 def _half_of(reply: Reply, http: Any) -> Any:

@@ -12,7 +12,6 @@ from zoolab.jsontext import encode
 from zoolab.models.faulty.arguments import ARGUMENTS, NULL, break_arguments
 from zoolab.models.faulty.kinds import Plan, draw
 from zoolab.records import Message, Reply, Request
-from zoolab.steps.tool_call import read_calls
 
 MANY = 20
 MARKUP = "</script><img src=x onerror=\"alert('zoolab')\"><script>alert('zoolab')</script>\x1b[2J"
@@ -40,7 +39,7 @@ class Asked(NamedTuple):
         return cls(request, key, tuple(reversed(turns)))
 
 
-def break_reply(reply: Reply, asked: Asked, plan: Plan, in_text: bool = False) -> Reply:
+def break_reply(reply: Reply, asked: Asked, plan: Plan) -> Reply:
     """The reply with one fault, or with one in each of its calls, and their marks."""
     if not plan.allows(len(asked.turns)):
         return reply
@@ -51,13 +50,10 @@ def break_reply(reply: Reply, asked: Asked, plan: Plan, in_text: bool = False) -
     functions = [tool["function"] for tool in asked.request.tools]
     schemas = {function["name"]: function.get("parameters") or {} for function in functions}
     calls = calls_in(reply.message)
-    if calls:
-        broken, faults = break_calls(calls, schemas, plan, asked.key)
-        return _changed(reply, {**reply.message, "tool_calls": broken}, faults)
-    if in_text:
-        text, faults = _break_text(reply.text, schemas, plan, asked.key)
-        return _changed(reply, {**reply.message, "content": text}, faults)
-    return reply
+    if not calls:
+        return reply
+    broken, faults = break_calls(calls, schemas, plan, asked.key)
+    return _changed(reply, {**reply.message, "tool_calls": broken}, faults)
 
 
 def repeat_call(asked: Asked) -> Reply | None:
@@ -83,27 +79,6 @@ def break_calls(
                 faults.append(_mark(name, call, made, slot))
                 break
     return broken, faults
-
-
-def _break_text(text: str, schemas: Schemas, plan: Plan, key: str) -> tuple[str, list[Fault]]:
-    """The same for calls in text, as far as they are still found there and read as they were broken."""
-
-    def found(text: str) -> list[WireCall]:
-        return [{"function": {"name": call.name, "arguments": call.arguments}} for call in read_calls(text)]
-
-    calls, kept = found(text), list[Fault]()
-    broken, faults = break_calls(calls, schemas, plan, key)
-    for fault in faults:
-        slot = fault.slot or 0
-        old, new, spliced = calls[slot]["function"], broken[slot]["function"], text
-        for part in ("name", "arguments"):
-            if isinstance(new[part], str) and new[part] != old[part]:
-                spliced = spliced.replace(old[part], new[part], 1)
-        expected = [*calls[:slot], broken[slot], *calls[slot + 1 :]]
-        if found(spliced) == expected:
-            text, calls = spliced, expected
-            kept.append(fault)
-    return text, kept
 
 
 def _changed(reply: Reply, message: Message, faults: Sequence[Fault]) -> Reply:

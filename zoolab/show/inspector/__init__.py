@@ -2,7 +2,7 @@
 
 overview.py     the whole trace in little: what the rail, the slider and the ledger show
 panel.py        the panel of a step: its blocks (`zoolab.show.blocks`), what may be edited, and the tabs below
-code.py         a step as Python; edits.py: a record, edited in place
+edits.py        a record, edited in place
 driver.py       a walk, driven by hand
 forks.py        look, replay, live: three ways to go on from an edited step
 compare.py      two traces side by side

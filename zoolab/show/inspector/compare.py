@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import zip_longest
-from typing import Any
+from typing import Any, NamedTuple
 
 from zoolab.jsontext import excerpt
 from zoolab.records import Decision, Outcome, Record, Reply, Request, Result, Step, ToolCall, Verdict
@@ -21,15 +20,13 @@ _NOTHING = -1
 Pair = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Two traces, aligned."""
+class Comparison(NamedTuple):
+    """Two traces, aligned: their steps side by side, the first pair that differs, if one does, and what
+    the first trace has more or less than the second."""
 
-    #: Step numbers side by side, in order; -1 if one trace has no such step.
+    #: -1 if one trace has no such step.
     pairs: list[Pair]
-    #: The first pair that differs; None if none does.
     diverges: Pair | None
-    #: What the first trace has more or less than the second.
     words: str
 
 

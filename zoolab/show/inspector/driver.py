@@ -19,17 +19,7 @@ _CHOICES = ("once", "session", "always", "deny")
 
 
 class Driver:
-    """Drives a walk and records it. What ends the walk is kept in `trace.error`, never raised.
-
-    >>> from zoolab import Scripted, Trace, walk
-    >>> driver = Driver(walk("Hi", [], Scripted(["Hello"])), Trace())
-    >>> driver.step()
-    >>> [step.kind for step in driver.trace.steps], driver.state
-    (['define', 'request'], 'paused')
-    >>> driver.run()
-    >>> driver.trace.answer, driver.state
-    ('Hello', 'done')
-    """
+    """Drives a walk and records it. What ends the walk is kept in `trace.error`, never raised."""
 
     def __init__(self, steps: Iterable[Step], trace: TraceLog) -> None:
         self.trace = trace

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, cast
 
@@ -67,21 +67,24 @@ def edited(record: Record, edits: Iterable[Any]) -> Record:
     Raises:
         InvalidInput: There is no such field, or its text is not what it takes; the record stays as it is.
         InvalidSchema: The parameters of a tool are no schema.
-
-    >>> edited(Outcome(3), [{"field": "value", "text": "4"}]).value
-    4
-    >>> edited(Outcome(3), [{"field": "value", "text": "4,"}])
-    Traceback (most recent call last):
-    zoolab.errors.InvalidInput: value is not JSON: ...
     """
     known = {field["field"]: field["text"] for field in fields_of(record)}
     fields = ", ".join(list(known)[:MAX_ROWS]) or "nothing"
-    texts = _texts(edits, fields)
-    unknown = [field for field in texts if field not in known]
-    if unknown:
-        raise InvalidInput(f"{excerpt(unknown[0])} cannot be edited here", expected=fields)
-    others = {field: text for field, text in texts.items() if _lines(text) != _lines(known[field])}
-    return _with(record, others) if others else record
+    changed_texts: dict[str, str] = {}
+    for edit in edits if isinstance(edits, list | tuple) else [edits]:
+        match edit:
+            case {"field": str() as field, "text": str() as text} if len(text) > _MAX_TEXT:
+                too_long = f"{excerpt(field)} has {len(text):,} characters"
+                raise InvalidInput(too_long, expected=f"at most {_MAX_TEXT:,}")
+            case {"field": str() as field, "text": str()} if field not in known:
+                raise InvalidInput(f"{excerpt(field)} cannot be edited here", expected=fields)
+            case {"field": str() as field, "text": str() as text}:
+                if _lines(text) != _lines(known[field]):
+                    changed_texts[field] = text
+            case _:
+                expected = f'{{"field": ..., "text": ...}}, field one of {fields}'
+                raise InvalidInput(f"an edit is {excerpt(edit)}", expected=expected)
+    return _with(record, changed_texts) if changed_texts else record
 
 
 def _lines(text: str) -> list[str]:
@@ -89,46 +92,28 @@ def _lines(text: str) -> list[str]:
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
-def _texts(edits: Iterable[Any], fields: str) -> dict[str, str]:
-    texts: dict[str, str] = {}
-    for edit in edits if isinstance(edits, list | tuple) else [edits]:
-        match edit:
-            case {"field": str() as field, "text": str() as text} if len(text) <= _MAX_TEXT:
-                texts[field] = text
-            case {"field": str() as field, "text": str() as text}:
-                too_long = f"{excerpt(field)} has {len(text):,} characters"
-                raise InvalidInput(too_long, expected=f"at most {_MAX_TEXT:,}")
-            case _:
-                expected = f'{{"field": ..., "text": ...}}, field one of {fields}'
-                raise InvalidInput(f"an edit is {excerpt(edit)}", expected=expected)
-    return texts
-
-
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=1)
 
 
-def _parsed(field: str, text: str) -> Any:
+def _parsed(field: str, text: str, kind: type = object) -> Any:
+    """The value of a text, of one kind; or `InvalidInput`."""
     try:
-        return parse_json(text)
+        value = parse_json(text)
     except NotStrictJSON as error:
         what = f"{field} is not JSON: expected {error.expected}, received {error.received}"
         raise InvalidInput(what, advice="nothing was changed") from None
-
-
-def _object(field: str, text: str) -> dict[str, Any]:
-    value = _parsed(field, text)
-    if not isinstance(value, dict):
+    if not isinstance(value, kind):
         what = f"{field} is {excerpt(value)}"
         raise InvalidInput(what, expected="a JSON object", advice="nothing was changed")
-    return cast("dict[str, Any]", value)
+    return value
 
 
 def _with(record: Record, texts: dict[str, str]) -> Record:
     """The record with other texts in some of its fields."""
     match record:
         case ToolRegistry():
-            return changed(record, lambda tool: _edited_tool(tool, texts))
+            return record.changed(lambda tool: _edited_tool(tool, texts))
         case Request():
             messages = list(record.messages)
             for field, text in texts.items():
@@ -142,7 +127,7 @@ def _with(record: Record, texts: dict[str, str]) -> Record:
         case Reply():
             return replace(record, message={**record.message, "content": texts["content"]})
         case Verdict():  # what a person writes may run: their word stands in place of the check
-            arguments = _object("arguments", texts["arguments"])
+            arguments = _parsed("arguments", texts["arguments"], dict)
             return replace(record, ok=True, arguments=arguments, problems=())
         case Decision():
             return Outcome(_parsed("value", texts["value"]))
@@ -154,21 +139,12 @@ def _with(record: Record, texts: dict[str, str]) -> Record:
             return replace(record, **cast("Any", texts))
 
 
-def changed(tools: ToolRegistry, change: Callable[[Tool], Tool]) -> ToolRegistry:
-    """A registry of the changed tools; what was forbidden stays so."""
-    made = ToolRegistry(map(change, tools))
-    for tool in tools:
-        if tools.denies(tool.name):
-            made.deny(tool.name)
-    return made
-
-
 def _edited_tool(tool: Tool, texts: dict[str, str]) -> Tool:
     field = f"tools/{tool.name}/parameters"
     described = replace(tool, description=texts.get(f"tools/{tool.name}/description", tool.description))
     if field not in texts:
         return described
-    made = replace(described, parameters=_object(field, texts[field]))
+    made = replace(described, parameters=_parsed(field, texts[field], dict))
     made.checker.compile()  # a wrong schema is said now, and not at the first call
     return made
 

@@ -10,7 +10,7 @@ import functools
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from zoolab.errors import (
@@ -46,11 +46,11 @@ from zoolab.records import (
     Step,
     ToolCall,
 )
-from zoolab.show.inspector.edits import changed
 from zoolab.show.moment import tools_of
 from zoolab.show.wording import pretty
 from zoolab.steps.tool_call import message_with_calls
 from zoolab.tools import Tool, ToolRegistry, ToolReturn
+from zoolab.trace.calls import Call
 from zoolab.trace.codec import Shown
 from zoolab.trace.fork import child_of, fork
 from zoolab.trace.log import TraceLog
@@ -100,7 +100,8 @@ def _messages_with(trace: TraceLog, step: Step, record: Record) -> Messages:
 
 
 def replay(trace: TraceLog, seq: int, record: Record | None, recording: Model | None = None) -> TraceLog:
-    """Go on from a step; the model's answers are those that the trace holds itself, or those of `recording`.
+    """Go on from a step; the model's answers are those that the trace holds itself, or else those of
+    `recording`, by default that of the run.
 
     Calls give what they gave and are allowed as they were allowed; nothing runs.
 
@@ -108,23 +109,22 @@ def replay(trace: TraceLog, seq: int, record: Record | None, recording: Model | 
         ReplayMiss: A request or a call comes that the trace does not hold; shows the nearest one. Its
             `trace` is the child so far.
     """
-    model: Any = trace.options.get("model")
-    if recording is None and isinstance(model, Replay) and model.live is None:
-        recording = model
-    own, tools = OwnReplies(trace, recording), RememberedTools(trace, seq)
-    edit = tools.remembering(record) if isinstance(record, ToolRegistry) else record
+    recording = recording or as_recording(trace.options.get("model"))
+    own, again = OwnReplies(trace, recording), Remembered(trace, seq)
+    tools = tools_of(trace).changed(again.tool)
+    edit = record.changed(again.tool) if isinstance(record, ToolRegistry) else record
     # The limits of the run, less the turns before the fork: it ends when the run ended.
     limits = trace.options.get("limits") or Limits()
     before = trace.steps[seq].turn - trace.steps[min(1, len(trace.steps) - 1)].turn
     limits = replace(limits, turns=max(1, limits.turns - max(0, before)))
     try:
-        child = _fork(trace, seq, edit, own, tools.registry, policy=tools.permissions, limits=limits)
+        child = _fork(trace, seq, edit, own, tools, policy=again, limits=limits)
     except ReplayMiss as error:
         so_far = getattr(error, "trace", None)
         if isinstance(so_far, TraceLog):
-            _settle(so_far, trace, record, tools.permissions.answers)
+            _settle(so_far, trace, record, again.answers)
         raise
-    return _settle(child, trace, record, tools.permissions.answers)
+    return _settle(child, trace, record, again.answers)
 
 
 def _settle(child: TraceLog, trace: TraceLog, record: Record | None, answers: dict[int, Record]) -> TraceLog:
@@ -156,10 +156,15 @@ def live(
     return _fork(trace, seq, record, model, tools)
 
 
-def verbs_of(trace: TraceLog, model: Model | None = None, recording: Model | None = None) -> dict[str, Any]:
+def as_recording(model: object) -> Replay | None:
+    """The model, if it answers from a recording alone."""
+    return model if isinstance(model, Replay) and model.live is None else None
+
+
+def verbs_of(trace: TraceLog, model: Model | None = None) -> dict[str, Any]:
     """Which of the three ways there are, and what the last one costs; `model` answers for the run's."""
     model = model or trace.options.get("model")
-    answered = recording is not None or any(step.reply is not None for step in trace.steps)
+    answered = as_recording(model) is not None or any(step.reply is not None for step in trace.steps)
     return {"look": True, "replay": answered, "live": model is not None, "live_costs": _costs(model)}
 
 
@@ -168,7 +173,7 @@ def _costs(model: Any) -> str:
         return "there is no model to ask"
     if isinstance(model, Scripted):
         return "asks the script again: costs nothing, and it may have ended"
-    if isinstance(model, Replay) and model.live is None:
+    if as_recording(model) is not None:
         return "asks the recording again: costs nothing, and it may hold no such request"
     if isinstance(model, LocalModel):
         return f"asks {one_line(model.name, 80)} on this machine again: takes time"
@@ -222,37 +227,28 @@ def _ran(outcome: Outcome) -> bool:
     return error is None or error.code != "permission_denied" or error.exception is not None
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
-    """A call of a trace that came to an outcome: what it gave, and what was asked and said before that."""
-
-    seq: int
-    key: _Key
-    outcome: Outcome
-    asked: Decision | None = None
-    answer: Record | None = None
-
-    @property
-    def decided(self) -> Decision:
-        """What held for the call, whoever said it."""
-        said, error, ran = self.answer, self.outcome.error, _ran(self.outcome)
-        if isinstance(said, Decision) and said.choice != "pending" and said.allowed == ran:
-            return said
-        if ran or error is None:
-            return Decision("once", "as in the trace")
-        return Decision("deny", error.message.partition(" did not run: ")[2] or error.message)
+def _decided(call: Call) -> Decision:
+    """What held for a call of a trace that came to an outcome, whoever said it."""
+    said, outcome = call.answer, call.outcome
+    error = None if outcome is None else outcome.error
+    ran = outcome is None or _ran(outcome)
+    if isinstance(said, Decision) and said.choice != "pending" and said.allowed == ran:
+        return said
+    if ran or error is None:
+        return Decision("once", "as in the trace")
+    return Decision("deny", error.message.partition(" did not run: ")[2] or error.message)
 
 
 class _Memory:
     """The calls of a trace in order, those after a fork if there are any; the last one again and again."""
 
-    def __init__(self, calls: Iterable[_Call], seq: int) -> None:
-        earlier, later = defaultdict[_Key, list[_Call]](list), defaultdict[_Key, list[_Call]](list)
+    def __init__(self, calls: Iterable[Call], seq: int) -> None:
+        earlier, later = defaultdict[_Key, list[Call]](list), defaultdict[_Key, list[Call]](list)
         for call in calls:
-            (later if call.seq > seq else earlier)[call.key].append(call)
+            (later if (call.ran or 0) > seq else earlier)[_key(call.call.name, call.arguments)].append(call)
         self._calls = earlier | later
 
-    def take(self, tool: str, arguments: Mapping[str, Any]) -> _Call:
+    def take(self, tool: str, arguments: Mapping[str, Any]) -> tuple[Call, Outcome]:
         """The next such call, or `ReplayMiss`; a value that a file keeps in part is as good as none."""
         key = _key(tool, arguments)
         calls = self._calls.get(key)
@@ -264,10 +260,10 @@ class _Memory:
                 difference=nearest_difference(_call_text(key), map(_call_text, self._calls), _SOURCE),
             )
         call = calls.pop(0) if len(calls) > 1 else calls[0]
-        if isinstance(call.outcome.value, Shown):
+        if call.outcome is None or isinstance(call.outcome.value, Shown):
             what = f"the file contains only a part of the result of {tool}, so it cannot be replayed"
             raise ReplayMiss(what, advice=_ADVICE)
-        return call
+        return call, call.outcome
 
 
 def _call_text(key: _Key) -> str:
@@ -275,22 +271,28 @@ def _call_text(key: _Key) -> str:
     return json.dumps({"tool": tool, "arguments": json.loads(arguments)}, ensure_ascii=False, indent=1)
 
 
-class RememberedPermissions(Permissions):
-    """Decides on each call as it was decided in a trace; a call that the trace does not hold is a miss."""
+class Remembered(Permissions):
+    """The decisions and the results of a trace's calls, given again: first those after step `seq`.
 
-    def __init__(self, memory: _Memory) -> None:
+    No tool runs, and a call that the trace does not hold is a miss.
+    """
+
+    def __init__(self, trace: TraceLog, seq: int) -> None:
         super().__init__()
-        self._memory = memory
-        self._asking: dict[_Key, _Call] = {}
+        found = (call for turn in trace.turns for call in turn.calls.values())
+        calls = [call for call in found if call.verdict is not None and call.ran is not None]
+        self._decided = _Memory(calls, seq)
+        self._given = _Memory((c for c in calls if c.outcome is not None and _ran(c.outcome)), seq)
+        self._asking: dict[_Key, Call] = {}
         #: What was said to each decision that was asked for, by its identity.
         self.answers: dict[int, Record] = {}
 
     def decide(self, tool: Tool, arguments: Mapping[str, Any]) -> Decision:
         """As in the trace: pending, if somebody was asked; or what held."""
-        call = self._memory.take(tool.name, arguments)
+        call, _ = self._decided.take(tool.name, arguments)
         if call.asked is None:
-            return call.decided
-        self._asking[call.key] = call
+            return _decided(call)
+        self._asking[_key(tool.name, arguments)] = call
         if call.answer is not None and call.answer is not call.asked:
             self.answers[id(call.asked)] = call.answer
         return call.asked
@@ -300,34 +302,14 @@ class RememberedPermissions(Permissions):
         if decision.choice != "pending":
             return decision
         known = self._asking.pop(_key(tool.name, arguments), None)
-        return (known or self._memory.take(tool.name, arguments)).decided
+        return _decided(known or self._decided.take(tool.name, arguments)[0])
 
+    def tool(self, tool: Tool) -> Tool:
+        """The same tool, which gives again what it gave."""
 
-class RememberedTools:
-    """The tools of a trace, which give again what they gave in it, first what they gave after `seq`.
-
-    They never run.
-    """
-
-    def __init__(self, trace: TraceLog, seq: int) -> None:
-        found = [call for turn in trace.turns for call in turn.calls.values()]
-        calls = [
-            _Call(call.ran, _key(call.call.name, call.arguments), call.outcome, call.asked, call.answer)
-            for call in found
-            if call.verdict is not None and call.outcome is not None and call.ran is not None
-        ]
-        self._given = _Memory((call for call in calls if _ran(call.outcome)), seq)
-        self.permissions = RememberedPermissions(_Memory(calls, seq))
-        self.registry = self.remembering(tools_of(trace))
-
-    def remembering(self, tools: ToolRegistry) -> ToolRegistry:
-        """The same tools, without what they do."""
-        return changed(tools, self._remembering)
-
-    def _remembering(self, tool: Tool) -> Tool:
         def function(**given: Any) -> Any:
             given.pop(tool.context_parameter or "", None)
-            outcome = self._given.take(tool.name, given).outcome
+            _, outcome = self._given.take(tool.name, given)
             if outcome.error is None:
                 return ToolReturn(outcome.value, outcome.trace, outcome.fault)
             kind, name = _FAILURES.get(outcome.error.code, ExecutionFailed), outcome.error.exception or ""

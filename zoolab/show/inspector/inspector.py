@@ -101,11 +101,7 @@ class View:
 
 
 def partner(pairs: list[list[int]] | None, step: int) -> int:
-    """The step of the other trace beside a step of this one; the nearest before it, if it has none.
-
-    >>> partner([[0, 0], [1, -1], [2, 1]], 1), partner([[0, 0], [1, -1], [2, 1]], 2), partner(None, 5)
-    (0, 1, 5)
-    """
+    """The step of the other trace beside a step of this one; the nearest before it, if it has none."""
     if pairs is None:
         return step
     return max((b for a, b in pairs if b >= 0 and a <= step), default=0)
@@ -141,11 +137,9 @@ class Inspector(anywidget.AnyWidget):
     pairs: Any = traitlets.List(None, allow_none=True).tag(sync=True)
     notes = traitlets.Dict().tag(sync=True)
 
-    def __init__(
-        self, view: View, *, model: Model | None = None, tools: Any = None, replay: Model | None = None
-    ) -> None:
+    def __init__(self, view: View, model: Model | None = None, tools: Any = None) -> None:
         self._views = [view]
-        self._model, self._tools, self._replay = model, tools, replay
+        self._model, self._tools = model, tools
         self._reported = 0.0
         self._kept: Any = None
         at = first_error(view.trace) or 0
@@ -190,7 +184,7 @@ class Inspector(anywidget.AnyWidget):
 
     def _state(self) -> dict[str, Any]:
         other, pairs = self.view.compared()
-        verbs = forks.verbs_of(self.trace, self._model, self._replay)
+        verbs = forks.verbs_of(self.trace, self._model)
         return {
             "overview": packed(overview_of(self.trace)),
             "live": sendable(self.view.live(verbs, back=len(self._views) > 1)),
@@ -319,7 +313,7 @@ class Inspector(anywidget.AnyWidget):
                 case "look":
                     child = forks.look(parent, seq, record)
                 case "replay":
-                    child = forks.replay(parent, seq, record, self._replay)
+                    child = forks.replay(parent, seq, record, forks.as_recording(self._model))
                 case "live":
                     child = forks.live(parent, seq, record, self._model, self._tools)
                 case _:

@@ -10,17 +10,17 @@ from typing import Any
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode, encode_line, is_utf8
-from zoolab.loop.about import about
-from zoolab.records import Record, Reply, Request, Result, ToolCall
+from zoolab.records import Decision, Outcome, Record, Reply, Request, Result, ToolCall, Verdict
 from zoolab.show.block_types import MAX_ROWS, Block, Room, sendable
-from zoolab.show.blocks import blocks
-from zoolab.show.inspector.code import code_of
+from zoolab.show.blocks import GATES, blocks
 from zoolab.show.inspector.edits import fields_of
 from zoolab.show.inspector.overview import MARK_WORDS, marks_of
 from zoolab.show.moment import Moment, kind_after
 from zoolab.show.wording import as_text, calls_of, common_ends, content_of, count, headline, pretty
+from zoolab.steps.result import METADATA, make_result
 from zoolab.tokens import counted, tokens_in
 from zoolab.tools import ToolRegistry
+from zoolab.trace.codec import Shown
 from zoolab.trace.log import TraceLog
 from zoolab.trace.summary import MessagesDiff
 
@@ -39,18 +39,17 @@ _COMING = {
     "execute": "Python runs {}",
     "result": "what came of {} goes back to the model",
 }
+_STEP = """\
+# trace: the one that is shown; read a saved one with Trace.load("trace.jsonl")
+step = trace.steps[{seq}]
+"""
+_READ = "read_calls(step.reply.message, turn={turn}, text={text})[{slot}]"
 
 Operation = dict[str, Any]
 
 
 def panel_of(moment: Moment) -> dict[str, Any]:
-    """Everything about one step, as plain data under 200 kB.
-
-    >>> from zoolab import Scripted, run
-    >>> panel = panel_of(Moment(run("Hi", [], Scripted(["Hello"])), 1))
-    >>> panel["kind"], panel["ran"], panel["next"]
-    ('request', 'request: 1 message is sent', 'tool_call: the reply is read')
-    """
+    """Everything about one step, as plain data under 200 kB."""
     step, told, marks = moment.step, headline(moment.step), marks_of(moment)
     line = Room(4_000)
     edit, left_out = _editable(step.record, Room(_EDIT))
@@ -73,7 +72,7 @@ def panel_of(moment: Moment) -> dict[str, Any]:
             "diff": _diff_tab(moment, Room(_DIFF)),
             "full": _full_tab(moment, Room(_FULL)),
             "raw": [_raw_tab(moment, Room(_RAW))],
-            "python": sendable(code_of(moment)),
+            "python": sendable(_code_of(moment)),
             "note": sendable(notes_of(moment.trace).get(str(moment.seq), "")),
         },
     }
@@ -155,9 +154,6 @@ def list_patch(before: Sequence[Any], after: Sequence[Any], start: int = 0) -> l
     """The operations that turn one list into the other, in the order in which they are applied.
 
     `start` equal items come before both.
-
-    >>> list_patch(["a", "b"], ["a", "c", "d"])
-    [{'op': 'replace', 'path': '/1', 'value': 'c'}, {'op': 'add', 'path': '/2', 'value': 'd'}]
     """
     # As they are written in JSON: true is not 1, and 0 is not 0.0.
     old, new = list(map(encode, before)), list(map(encode, after))
@@ -190,8 +186,11 @@ def _raw_tab(moment: Moment, room: Room) -> Block:
             if size > _MAX_BODY:
                 told = f"The body has {size:,} characters: too many to show. See Full for its end."
                 return room.note("info", told)
-            label, body = _body(moment, request)
-            return room.both_ends(label, pretty(body))
+            reply = moment.reply
+            if reply is None or reply.sent is None:
+                told = "the body of the request; the model adds its name and settings"
+                return room.both_ends(told, pretty(request.body()))
+            return room.both_ends("the body of the request, as sent", pretty(reply.body_sent(request)))
         case ToolRegistry() as tools:
             return room.both_ends("tools, as each request carries them", pretty(tools.schemas()))
         case Result() as result:
@@ -210,16 +209,61 @@ def _raw_tab(moment: Moment, room: Room) -> Block:
             return room.note("info", "Nothing is on the wire in this step: it happens in Python.")
 
 
-def _body(moment: Moment, request: Request) -> tuple[str, dict[str, Any]]:
-    """The body as the model sends it, if the model is at hand and says so; it is somebody's code."""
-    make = about(moment.trace.options.get("model")).body
-    try:
-        if make and isinstance(body := make(request), dict):
-            return "the body of the request, as sent", body
-    except Exception as error:
-        failed = f"the model's own form failed ({type(error).__name__})"
-        return f"the body of the request; {failed}", request.body()
-    return "the body of the request; the model adds its name and settings", request.body()
+def _code_of(moment: Moment) -> str:
+    """Code that does what a step did; what somebody answered by hand, it reads from the trace."""
+    imported, lines = "", ["record = step.record"]
+    by_hand = moment.seq in moment.trace.originals
+    match moment.step.record:
+        case ToolRegistry():
+            lines = ["tools = step.record", "schemas = tools.schemas()"]
+        case Request():
+            lines = ["request = step.record", "body = request.body()", "# reply = model(request)"]
+        case ToolCall() as call if moment.step.reply is not None and not by_hand:
+            read = _READ.format(turn=call.turn, text=call.origin == "text", slot=call.slot)
+            imported, lines = "from zoolab import read_calls", [f"call = {read}"]
+        case Reply():
+            lines = ["reply = step.record", "assert read_calls(reply.message) == []  # so this is the answer"]
+            imported = "from zoolab import read_calls"
+        case Verdict() as verdict if not by_hand and _is_checked_by_schema(moment, verdict):
+            imported, lines = _check(verdict)
+        case Decision() as decision:
+            choice = "once" if decision.choice == "pending" else decision.choice
+            answer = f"steps.answer(Decision({choice!r}))  # steps: the walk, which waits at this step"
+            imported, lines = "from zoolab import Decision", [answer]
+        case Outcome() if moment.call.validated is not None:
+            lines = [f"arguments = trace.steps[{moment.call.validated}].record.arguments"]
+            lines.append("value = tools.execute(step.call.name, arguments)  # tools: with their functions")
+        case Result() as result if made := _make_result(moment, result):
+            imported, lines = "from zoolab.steps.result import make_result", made
+    begin = f"{imported}\n\n" if imported else ""
+    return begin + _STEP.format(seq=moment.seq) + "\n".join(lines) + "\n"
+
+
+def _is_checked_by_schema(moment: Moment, verdict: Verdict) -> bool:
+    """Whether the call alone decides, and no person, limit or type of a function gave the verdict."""
+    tool, error = moment.tool, verdict.error_code
+    known = error == "unknown_tool" if tool is None else verdict.ok or tool.bind is None
+    return known and error in (None, *GATES) and isinstance(moment.trace.steps[0].record, ToolRegistry)
+
+
+def _check(verdict: Verdict) -> tuple[str, list[str]]:
+    imported, call = "from zoolab import check_call", "step.call"
+    if verdict.repair is not None and verdict.repair.accepted:
+        imported = f"from dataclasses import replace\n\n{imported}"
+        call = "replace(step.call, arguments=step.record.repair.proposed)"
+    return imported, [f"call = {call}", "verdict = check_call(call, trace.steps[0].record)"]
+
+
+def _make_result(moment: Moment, result: Result) -> list[str]:
+    """`make_result` of the outcome, unless that gives another result, as for an edited one."""
+    outcome, untrusted = moment.call.outcome, moment.tool.untrusted if moment.tool is not None else ""
+    if outcome is None or isinstance(outcome.value, Shown):
+        return []
+    envelope: Any = "json" if METADATA in result.content else "plain"
+    if make_result(outcome, result.tool_call_id, envelope, untrusted) != result:
+        return []
+    made = f"make_result(outcome, step.record.tool_call_id, {envelope!r}, {untrusted!r})"
+    return [f"outcome = trace.steps[{moment.call.ran}].record", f"result = {made}"]
 
 
 def notes_of(trace: TraceLog) -> dict[str, str]:
