@@ -13,7 +13,7 @@ from zoolab.models.assembly import completion_of
 from zoolab.models.local import LocalModel
 from zoolab.models.openai import OpenAIModel
 from zoolab.models.recording import Header, Recording
-from zoolab.models.transport import KEY_HEADER, offline_client
+from zoolab.models.transport import KEY_HEADER, error_body, offline_client
 from zoolab.records import Model, Reply, Request, without
 
 
@@ -55,7 +55,7 @@ class Replay:
                 advice="begin another recording",
             )
         self.live = live
-        self.client = offline_client(self._answer)
+        self.client = offline_client(self._answer, model=header.model)
         self.model, self.calls = header.model, header.calls
         self._asks = OpenAIModel(header.model or "recorded", self.client, stream, **header.settings)
 
@@ -82,8 +82,7 @@ class Replay:
         response = self.recording.response(key or self.recording.key_of(body))
         if response is not None:
             return 200, response
-        miss = {"message": str(self._miss(body)), "type": "replay_miss", "code": "replay_miss"}
-        return 404, {"error": miss}
+        return 404, error_body(str(self._miss(body)), "replay_miss", code="replay_miss")
 
     def _miss(self, body: dict[str, Any]) -> ReplayMiss:
         difference = self.recording.difference(body)
