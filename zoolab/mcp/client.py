@@ -12,12 +12,25 @@ from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import ExecutionFailed, InvalidInput, PermissionDenied, ResourceNotFound
 from zoolab.jsontext import visible
-from zoolab.mcp.connection import Connection
-from zoolab.mcp.listing import Change, Listed, compare, one_line, pins_folder, read_pins, sort_out, write_pins
+from zoolab.mcp.connection import Connection, Process
+from zoolab.mcp.listing import (
+    Change,
+    Listed,
+    Prompt,
+    Resource,
+    compare,
+    one_line,
+    pins_folder,
+    read_pins,
+    sort_out,
+    write_pins,
+)
 from zoolab.tools import Risk, Tool, ToolRegistry
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult
+
+    from zoolab.mcp.endpoint import Endpoint
 
 MAX_ERROR = 2_000
 
@@ -52,14 +65,23 @@ def _words(block: Any) -> str:
     return f"[{what}, {length:,} bytes, not shown]"
 
 
+async def _find(address: str, headers: Mapping[str, str], timeout: float) -> Endpoint:
+    from zoolab.mcp.endpoint import Endpoint
+
+    return Endpoint(address, headers, timeout)
+
+
+_ADDRESS = re.compile(r"https?://[!-~]+\Z")
 _SERVER_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 
 
 class MCPTools:
-    """The tools of an MCP server that runs on this machine and speaks over stdio.
+    """The tools of an MCP server: one that is started here and speaks over stdio, or one at an address.
 
         with MCPTools([sys.executable, "server.py"], "files") as tools:
             trace = run("What is in notes.txt?", tools, model)
+
+        with MCPTools("https://tools.example.org/mcp", "shop") as tools: ...
 
     Nothing that the server says is trusted: its tools are of medium risk, so that a policy asks before
     each call, and what they return is marked as data for the model. The first time that a server is seen
@@ -67,13 +89,15 @@ class MCPTools:
     `new` or `changed` and is refused until you `accept` it. Each call looks again before it is made.
 
     Args:
-        command: The program and its arguments, for instance `["npx", "-y", "some-server"]`.
+        command: The program and its arguments, for instance `["npx", "-y", "some-server"]`; or the address of
+            a server that speaks over streamable HTTP.
         name: What you call the server; its tools are pinned under this name.
         risk: The risk of its tools: one for all, or one by tool name; medium for those that are not named.
         prefix: Begins the names of its tools, by default the name and `_`: so no server can take the name
             of another's tool, and with it what you have allowed that tool to do.
         env: Environment variables for the server, beside PATH and its like. Yours are not passed on.
         cwd: The folder that it runs in.
+        headers: HTTP headers for a server at an address, for instance with a key.
         timeout: Seconds that it has for each answer.
         patience: Seconds that it has to start.
         pins: The file of its pins; by default one by its name in the platform's configuration folder.
@@ -81,20 +105,28 @@ class MCPTools:
 
     def __init__(
         self,
-        command: Sequence[str],
+        command: Sequence[str] | str,
         name: str,
         *,
         risk: Risk | Mapping[str, Risk] = "medium",
         prefix: str | None = None,
         env: Mapping[str, str] | None = None,
         cwd: str | Path | None = None,
+        headers: Mapping[str, str] | None = None,
         timeout: float = 60.0,
         patience: float = 30.0,
         pins: str | Path | None = None,
     ) -> None:
-        if isinstance(command, str) or not command:
+        address = command if isinstance(command, str) else None
+        if not command or (address is not None and not _ADDRESS.match(address)):
             raise InvalidInput(
-                f"the command is {command!r}", expected='a list, for instance ["python", "s.py"]'
+                f"the command is {one_line(repr(command))}",
+                expected='a list, for instance ["python", "s.py"], or an address that begins with http',
+            )
+        if (env or cwd) if address else headers:
+            raise InvalidInput(
+                "headers are for a server at an address, env and cwd for one that is started",
+                advice="leave them out",
             )
         if not _SERVER_NAME.match(name):
             raise InvalidInput(
@@ -107,7 +139,12 @@ class MCPTools:
         self.left_out: Mapping[str, str] = {}
         self._risk = risk
         self._path = pins_folder() / f"{name}.json" if pins is None else Path(pins)
-        self._connect = partial(Connection, name, [*map(str, command)], env or {}, cwd, patience, timeout)
+        reach = (
+            partial(_find, address, headers or {}, timeout)
+            if address
+            else partial(Process.start, [*map(str, command)], env or {}, cwd)
+        )
+        self._connect = partial(Connection, name, reach, patience, timeout)
         self._connection: Connection | None = None
         self._pinned: dict[str, Listed] = {}
         self._listed: list[Listed] | None = None
@@ -179,6 +216,16 @@ class MCPTools:
     def new(self) -> tuple[Change, ...]:
         """The tools that were not there when the server was pinned; refused until accepted."""
         return compare(self._pinned, self._seen)[1]
+
+    def resources(self) -> tuple[Resource, ...]:
+        """The resources that the server lists now: data for an application; no model sees them."""
+        connection = self._running()
+        return tuple(map(Resource.of, connection.portal.call(connection.list_offers, "resources")))
+
+    def prompts(self) -> tuple[Prompt, ...]:
+        """The prompts that the server lists now: templates for people; no model sees them."""
+        connection = self._running()
+        return tuple(map(Prompt.of, connection.portal.call(connection.list_offers, "prompts")))
 
     def accept(self, *names: str) -> None:
         """Pin tools as they are now: those of `changed` and `new` that are named, or all of them."""

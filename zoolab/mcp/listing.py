@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from zoolab.errors import InvalidInput, InvalidSchema
 from zoolab.files import write_whole
@@ -117,6 +117,35 @@ class Change:
 
     name: str
     diff: str
+
+
+class Resource(NamedTuple):
+    """Something to read that a server lists; its texts are bounded and safe to show."""
+
+    uri: str
+    name: str
+    description: str
+
+    @classmethod
+    def of(cls, listed: Any) -> Resource:
+        """From the official package's form."""
+        return cls(one_line(str(listed.uri)), one_line(listed.name), one_line(listed.description or ""))
+
+
+class Prompt(NamedTuple):
+    """A prompt that a server lists; its texts are bounded and safe to show."""
+
+    name: str
+    description: str
+    #: Their names, with a question mark if they may be left out.
+    arguments: tuple[str, ...]
+
+    @classmethod
+    def of(cls, listed: Any) -> Prompt:
+        """From the official package's form."""
+        asked = (listed.arguments or ())[:MAX_LINES]
+        arguments = (one_line(each.name, 80) + ("" if each.required else "?") for each in asked)
+        return cls(one_line(listed.name), one_line(listed.description or ""), tuple(arguments))
 
 
 def pins_folder() -> Path:
