@@ -19,7 +19,7 @@ from shell import ESCAPE, KEY, Shell
 
 from zoolab import Policy, Scripted, run
 from zoolab.errors import ExecutionFailed, InvalidInput, PermissionDenied, ToolIOError, ToolTimeout
-from zoolab.mcp import MCPTools, Prompt
+from zoolab.mcp import MCPTools, Offer
 
 SERVERS = Path(__file__).parent / "mcp_servers"
 sys.path.insert(0, str(SERVERS))
@@ -104,11 +104,13 @@ def test_a_changed_description_is_refused_until_it_is_accepted(
 def test_resources_and_prompts_are_listed_over_both(address: str, reach: Any) -> None:
     for command in (address, [sys.executable, str(SERVERS / "shop.py")]):
         with reach(command) as tools:
-            prices, hours = tools.resources()
+            prices, hours = tools.offers("resources")
             assert (prices.uri, prices.name, prices.description) == ("shop://price", "prices", "")
             assert hours.name == "opening\\x1b[2J hours"
             assert len(hours.description) <= 300
-            assert tools.prompts() == (Prompt("complain", "Complain about a thing.", ("what", "tone?")),)
+            assert tools.offers("prompts") == (
+                Offer("complain", "Complain about a thing.", "", ("what", "tone?")),
+            )
 
 
 def test_a_call_that_takes_too_long_is_given_up_and_the_next_one_answered(address: str, reach: Any) -> None:
@@ -137,7 +139,7 @@ def test_the_command_takes_an_address(
     missing = Shell(capsys)("mcp", "tools", "shop", address, "--key", "NO_KEY")
     assert (missing.code, missing.err) == (
         2,
-        "zoolab: --key NO_KEY: that variable holds no key; set it to the key\n",
+        "zoolab: --key NO_KEY: that variable is not set; set it to the key\n",
     )
 
 
@@ -271,6 +273,7 @@ def test_an_address_where_nobody_listens(reach: Any) -> None:
         ("http://example.org/mcp", {"env": {"A": "b"}}),
         ("http://example.org/mcp", {"cwd": "/"}),
         (["python"], {"headers": {"a": "b"}}),
+        ("http://example.org/mcp", {"headers": {"a": "b\n"}}),
     ],
 )
 def test_what_fits_neither_a_command_nor_an_address_is_refused(command: Any, more: Any) -> None:

@@ -224,13 +224,19 @@ def test_the_words_name_the_setting_if_no_code_does(said: str, name: str, whatev
         assert rejection_of(400, answer) == (name, said, whatever)
 
 
+def rejected(name: str) -> SettingRejected:
+    error = SettingRejected("no")
+    error.setting, error.said = name, "no"
+    return error
+
+
 def test_a_field_within_a_setting_is_left_out_alone() -> None:
     sent: list[dict[str, Any]] = []
 
     def send(body: dict[str, Any]) -> Reply:
         sent.append(body)
         if "effort" in body.get("reasoning", {}):
-            raise SettingRejected("no", setting="reasoning.effort", said="no", whatever=True)
+            raise rejected("reasoning.effort")
         return Reply({"role": "assistant", "content": "Hi"})
 
     reply = without_rejected(send, {"reasoning": {"effort": "low", "summary": "auto"}}, {})
@@ -245,7 +251,7 @@ def test_a_request_goes_out_once_for_each_rejected_setting(has: set[str], reject
     def send(body: dict[str, Any]) -> Reply:
         sent.append(body)
         for name in sorted(rejects & body.keys()):
-            raise SettingRejected("no", setting=name, said="no", whatever=False)
+            raise rejected(name)
         return Reply({"role": "assistant", "content": "Hi"})
 
     known: dict[tuple[str, str], str] = {}

@@ -40,7 +40,10 @@ def mcp(options: argparse.Namespace) -> int:
     """Show the tools of a server, or accept what has changed; 1 if tools wait to be accepted."""
     by_address = len(options.argv) == 1 and "://" in options.argv[0]
     command = options.argv[0] if by_address else options.argv
-    headers = {"Authorization": f"Bearer {_key(options.key)}"} if options.key else None
+    key = os.environ.get(options.key or "", "")
+    if options.key and not key:
+        raise InvalidInput(f"--key {options.key}: that variable is not set", advice="set it to the key")
+    headers = {"Authorization": f"Bearer {key}"} if key else None
     with MCPTools(command, options.server, headers=headers, pins=options.pins) as tools:
         if options.action == "accept":
             _accept(tools, options.server, options.tool)
@@ -51,20 +54,13 @@ def mcp(options: argparse.Namespace) -> int:
             print(f"{tool.name}  {one_line(tool.description, 160)}")
         for name, reason in tools.left_out.items():
             print(f"{name}  left out: {reason}")
-        for resource in tools.resources():
+        for resource in tools.offers("resources"):
             print(f"resource {resource.uri}  {resource.description or resource.name}")
-        for prompt in tools.prompts():
+        for prompt in tools.offers("prompts"):
             print(f"prompt {prompt.name}({', '.join(prompt.arguments)})  {prompt.description}")
         _show(tools.changed, "has changed: refused until accepted")
         _show(tools.new, "is new: refused until accepted")
         return 1 if tools.changed or tools.new else 0
-
-
-def _key(variable: str) -> str:
-    key = os.environ.get(variable, "")
-    if not (key and key.isascii() and key.isprintable()):
-        raise InvalidInput(f"--key {variable}: that variable holds no key", advice="set it to the key")
-    return key
 
 
 def _accept(tools: MCPTools, server: str, names: Sequence[str]) -> None:

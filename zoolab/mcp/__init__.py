@@ -11,7 +11,7 @@ serve.py       a registry as an MCP server
 """
 
 from zoolab.mcp.client import MCPTools
-from zoolab.mcp.listing import Change, Prompt, Resource
+from zoolab.mcp.listing import Change, Offer
 from zoolab.mcp.serve import serve
 
-__all__ = ["Change", "MCPTools", "Prompt", "Resource", "serve"]
+__all__ = ["Change", "MCPTools", "Offer", "serve"]

@@ -8,29 +8,18 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from zoolab.errors import ExecutionFailed, InvalidInput, PermissionDenied, ResourceNotFound
 from zoolab.jsontext import visible
-from zoolab.mcp.connection import Connection, Process
-from zoolab.mcp.listing import (
-    Change,
-    Listed,
-    Prompt,
-    Resource,
-    compare,
-    one_line,
-    pins_folder,
-    read_pins,
-    sort_out,
-    write_pins,
-)
+from zoolab.mcp.connection import Connection
+from zoolab.mcp.listing import Change, Listed, compare, one_line, pins_folder, read_pins, sort_out, write_pins
 from zoolab.tools import Risk, Tool, ToolRegistry
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult
 
-    from zoolab.mcp.endpoint import Endpoint
+    from zoolab.mcp.listing import Offer
 
 MAX_ERROR = 2_000
 
@@ -63,12 +52,6 @@ def _words(block: Any) -> str:
         what, data = f"{block.type} of type {one_line(block.mime_type, 80)}", block.data
     length = len(block.resource.text.encode()) if data is None else len(data) * 3 // 4 - data[-2:].count("=")
     return f"[{what}, {length:,} bytes, not shown]"
-
-
-async def _find(address: str, headers: Mapping[str, str], timeout: float) -> Endpoint:
-    from zoolab.mcp.endpoint import Endpoint
-
-    return Endpoint(address, headers, timeout)
 
 
 _ADDRESS = re.compile(r"https?://[!-~]+\Z")
@@ -117,17 +100,15 @@ class MCPTools:
         patience: float = 30.0,
         pins: str | Path | None = None,
     ) -> None:
-        address = command if isinstance(command, str) else None
-        if not command or (address is not None and not _ADDRESS.match(address)):
-            raise InvalidInput(
-                f"the command is {one_line(repr(command))}",
-                expected='a list, for instance ["python", "s.py"], or an address that begins with http',
-            )
+        address = command if isinstance(command, str) else ""
+        if not command or (address and not _ADDRESS.match(address)):
+            a_command = 'a list, for instance ["python", "s.py"], or an address that begins with http'
+            raise InvalidInput(f"the command is {one_line(repr(command))}", expected=a_command)
         if (env or cwd) if address else headers:
-            raise InvalidInput(
-                "headers are for a server at an address, env and cwd for one that is started",
-                advice="leave them out",
-            )
+            who = "headers are for a server at an address, env and cwd for one that is started"
+            raise InvalidInput(who, advice="leave them out")
+        if not all(word.isascii() and word.isprintable() for word in (headers or {}).values()):
+            raise InvalidInput("a header holds a character that HTTP does not allow", advice="check the key")
         if not _SERVER_NAME.match(name):
             raise InvalidInput(
                 f"{name!r} is not a valid name of a server", expected="1 to 64 letters, digits, _ or -"
@@ -139,12 +120,8 @@ class MCPTools:
         self.left_out: Mapping[str, str] = {}
         self._risk = risk
         self._path = pins_folder() / f"{name}.json" if pins is None else Path(pins)
-        reach = (
-            partial(_find, address, headers or {}, timeout)
-            if address
-            else partial(Process.start, [*map(str, command)], env or {}, cwd)
-        )
-        self._connect = partial(Connection, name, reach, patience, timeout)
+        how = (address or [*map(str, command)], env or {}, cwd, headers or {}, patience, timeout)
+        self._connect = partial(Connection, name, *how)
         self._connection: Connection | None = None
         self._pinned: dict[str, Listed] = {}
         self._listed: list[Listed] | None = None
@@ -217,15 +194,10 @@ class MCPTools:
         """The tools that were not there when the server was pinned; refused until accepted."""
         return compare(self._pinned, self._seen)[1]
 
-    def resources(self) -> tuple[Resource, ...]:
-        """The resources that the server lists now: data for an application; no model sees them."""
+    def offers(self, kind: Literal["resources", "prompts"]) -> tuple[Offer, ...]:
+        """The resources or the prompts that the server lists now; no model sees them."""
         connection = self._running()
-        return tuple(map(Resource.of, connection.portal.call(connection.list_offers, "resources")))
-
-    def prompts(self) -> tuple[Prompt, ...]:
-        """The prompts that the server lists now: templates for people; no model sees them."""
-        connection = self._running()
-        return tuple(map(Prompt.of, connection.portal.call(connection.list_offers, "prompts")))
+        return tuple(connection.portal.call(connection.list_offers, kind))
 
     def accept(self, *names: str) -> None:
         """Pin tools as they are now: those of `changed` and `new` that are named, or all of them."""

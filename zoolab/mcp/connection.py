@@ -15,13 +15,13 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from zoolab.errors import ExecutionFailed, InvalidInput, ToolIOError, ToolTimeout
-from zoolab.mcp.listing import MAX_PAGES, MAX_TOOLS, Listed, one_line
+from zoolab.mcp.listing import MAX_PAGES, MAX_TOOLS, Listed, Offer, one_line
 
 if TYPE_CHECKING:
     from mcp.client.session import ClientSession
@@ -218,27 +218,24 @@ def require_client() -> None:
 
 
 class Connection:
-    """A server that is running, and the client that speaks with it.
-
-    Args:
-        name: What errors call the server.
-        reach: Starts the server, or finds it.
-        patience: Seconds that it has to start.
-        timeout: Seconds that it has for an answer.
-    """
+    """A server that is running, and the client that speaks with it; see `MCPTools` for what it is given."""
 
     def __init__(
         self,
         name: str,
-        reach: Callable[[], Awaitable[Process | Endpoint]],
+        command: Sequence[str] | str,
+        env: Mapping[str, str],
+        cwd: str | Path | None,
+        headers: Mapping[str, str],
         patience: float,
         timeout: float,
     ) -> None:
-        """Reach the server and shake hands with it; raises `InvalidInput` if that fails."""
+        """Start or find the server and shake hands with it; raises `InvalidInput` if that fails."""
         require_client()
         from anyio.from_thread import start_blocking_portal
 
-        self.name, self._reach, self._patience, self._timeout = name, reach, patience, timeout
+        self.name, self._command, self._env, self._cwd = name, command, env, cwd
+        self._headers, self._patience, self._timeout = headers, patience, timeout
         options: dict[str, Any] = {}
         if sys.platform == "win32":  # Jupyter may have chosen a kind of loop that starts no processes
             options = {"loop_factory": asyncio.ProactorEventLoop}
@@ -261,10 +258,10 @@ class Connection:
         tools = await self._in_time(self._all_pages("tools"))
         return [Listed(each.name, each.description or "", each.input_schema) for each in tools]
 
-    async def list_offers(self, kind: Literal["resources", "prompts"]) -> list[Any]:
+    async def list_offers(self, kind: Literal["resources", "prompts"]) -> list[Offer]:
         """All resources or all prompts that the server lists; none if it says that it has none."""
         offers = getattr(self._session.server_capabilities, kind, None) is not None
-        return await self._in_time(self._all_pages(kind)) if offers else []
+        return [Offer.of(each) for each in await self._in_time(self._all_pages(kind))] if offers else []
 
     async def call_tool(self, name: str, arguments: Mapping[str, Any]) -> CallToolResult:
         """What the server answers to one call; cancelling the wait tells the server so."""
@@ -351,6 +348,13 @@ class Connection:
                 task_status.started(session)
                 await anyio.sleep_forever()
         raise InvalidInput(f"the MCP server {self.name} {problem}", advice=server.advice)
+
+    async def _reach(self) -> Process | Endpoint:
+        if not isinstance(self._command, str):
+            return await Process.start(self._command, self._env, self._cwd)
+        from zoolab.mcp.endpoint import Endpoint
+
+        return Endpoint(self._command, self._headers, self._timeout)
 
     async def _greet(self, session: ClientSession) -> str:
         """Why the handshake fails, if it does. Nothing is raised: the session would wrap it in a group."""

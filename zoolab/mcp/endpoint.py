@@ -68,50 +68,44 @@ class BoundedClient(httpx2.AsyncClient):
         if request.method == "GET" and LAST_EVENT_ID not in request.headers:
             return httpx2.Response(405, request=request)
         try:
-            response = await super().send(request, **options)
-            try:
-                return await self._checked(response)
-            except BaseException:
-                await response.aclose()
-                raise
+            return await self._checked(await super().send(request, **options))
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.SSEError) as error:
             fault = one_line(str(error)) or type(error).__name__
             said = {"jsonrpc": "2.0", "id": None, "error": {"code": CONNECTION_CLOSED, "message": fault}}
             return httpx2.Response(502, json=said, request=request)
 
-    async def _checked(self, response: httpx2.Response) -> httpx2.Response:
-        status, kind = response.status_code, response.headers.get("content-type", "").lower()
-        if response.headers.get("content-encoding", "identity") != "identity":
-            raise httpx2.SSEError("sent a compressed answer, which was not requested")
-        self.session = response.headers.get(MCP_SESSION_ID, self.session)
-        made = {"status_code": status, "headers": response.headers, "request": response.request}
-        if status < 300 and kind.startswith("text/event-stream"):
-            return httpx2.Response(**made, stream=_Events(response))
-        content = b"".join([part async for part in _bounded(response, MAX_MESSAGE)])
-        if status >= 300 and not (kind.startswith("application/json") and b'"jsonrpc"' in content):
-            said = one_line(content[:400].decode(errors="replace"), 80)
-            raise httpx2.SSEError(f"answered {status} {response.reason_phrase}: {said}")
-        return httpx2.Response(**made, content=content)
+    async def _checked(self, came: httpx2.Response) -> httpx2.Response:
+        self.session = came.headers.get(MCP_SESSION_ID, self.session)
+        events = came.is_success and came.headers.get("content-type", "").startswith("text/event-stream")
+        stream = _Bounded(came, MAX_UNASKED if events else MAX_MESSAGE)
+        checked = httpx2.Response(came.status_code, headers=came.headers, stream=stream, request=came.request)
+        try:
+            if "content-encoding" in came.headers:
+                raise httpx2.SSEError("sent a compressed answer, which was not requested")
+            if not (events or came.is_success or b'"jsonrpc"' in await checked.aread()):
+                said = one_line(checked.text[:400], 80)
+                raise httpx2.SSEError(f"answered {came.status_code} {came.reason_phrase}: {said}")
+            if not events:
+                await checked.aread()
+        except BaseException:
+            await checked.aclose()
+            raise
+        return checked
 
 
-class _Events(httpx2.AsyncByteStream):
-    def __init__(self, response: httpx2.Response) -> None:
-        self._response = response
+class _Bounded(httpx2.AsyncByteStream):
+    """The bytes of a response, up to a limit; raises an error that the official transport passes on."""
+
+    def __init__(self, response: httpx2.Response, limit: int) -> None:
+        self._response, self._limit = response, limit
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for part in _bounded(self._response, MAX_UNASKED):
+        size = 0
+        async for part in self._response.aiter_raw():
+            size += len(part)
+            if size > self._limit:
+                raise httpx2.SSEError(f"sent an answer of more than {self._limit >> 20} MiB")
             yield part
 
     async def aclose(self) -> None:
         await self._response.aclose()
-
-
-async def _bounded(response: httpx2.Response, limit: int) -> AsyncIterator[bytes]:
-    """The bytes of a response, up to a limit; raises an error that the official transport passes on."""
-    size = 0
-    async for part in response.aiter_raw():
-        size += len(part)
-        if size > limit:
-            raise httpx2.SSEError(f"sent an answer of more than {limit >> 20} MiB")
-        yield part
-    await response.aclose()

@@ -119,33 +119,23 @@ class Change:
     diff: str
 
 
-class Resource(NamedTuple):
-    """Something to read that a server lists; its texts are bounded and safe to show."""
-
-    uri: str
-    name: str
-    description: str
-
-    @classmethod
-    def of(cls, listed: Any) -> Resource:
-        """From the official package's form."""
-        return cls(one_line(str(listed.uri)), one_line(listed.name), one_line(listed.description or ""))
-
-
-class Prompt(NamedTuple):
-    """A prompt that a server lists; its texts are bounded and safe to show."""
+class Offer(NamedTuple):
+    """A resource or a prompt that a server lists; its texts are bounded and safe to show."""
 
     name: str
     description: str
-    #: Their names, with a question mark if they may be left out.
-    arguments: tuple[str, ...]
+    #: Where a resource is; empty for a prompt.
+    uri: str = ""
+    #: The arguments of a prompt, with a question mark after those that may be left out.
+    arguments: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, listed: Any) -> Prompt:
-        """From the official package's form."""
-        asked = (listed.arguments or ())[:MAX_LINES]
-        arguments = (one_line(each.name, 80) + ("" if each.required else "?") for each in asked)
-        return cls(one_line(listed.name), one_line(listed.description or ""), tuple(arguments))
+    def of(cls, listed: Any) -> Offer:
+        """From the official package's form of either."""
+        asked = (getattr(listed, "arguments", None) or ())[:MAX_LINES]
+        arguments = tuple(one_line(each.name, 80) + ("" if each.required else "?") for each in asked)
+        uri = one_line(str(getattr(listed, "uri", "")))
+        return cls(one_line(listed.name), one_line(listed.description or ""), uri, arguments)
 
 
 def pins_folder() -> Path:

@@ -6,6 +6,8 @@ OpenAI names the setting beside a code, and other providers only in the message:
                "type": "invalid_request_error", "param": "temperature", "code": "unsupported_value"}}
     {"error": {"message": "Unsupported parameter: 'max_tokens' is not supported with this model. ...",
                "type": "invalid_request_error", "param": "max_tokens", "code": "unsupported_parameter"}}
+    {"error": {"message": "Encrypted content is not supported with this model.",
+               "type": "invalid_request_error", "param": "include", "code": null}}
     {"type": "error", "error": {"type": "invalid_request_error",
                                 "message": "`temperature` is deprecated for this model."}}
 """
@@ -31,7 +33,8 @@ _LONGEST_MESSAGE = 2_000
 _CODES = {"unsupported_parameter": True, "unsupported_value": False}
 _IN_WORDS = re.compile(
     r"Unsupported (?P<kind>parameter|value): '(?P<quoted>[\w.]+)"
-    r"|(?P<bare>[a-z]\w*)[`'\"]? is (?:deprecated|not supported|unsupported) (?:for|with|by) this model"
+    r"|(?P<bare>[a-z]\w*)[`'\"]? (?:is (?:deprecated|not supported|unsupported) (?:for|with|by) this model"
+    r"|may only be set to )"
 )
 #: These are the request itself and how its reply is read; whoever leaves them out asks something else.
 _NEVER = frozenset(
@@ -44,7 +47,7 @@ _NEVER = frozenset(
 
 
 class Rejection(NamedTuple):
-    """A setting that an endpoint rejects, its words, and whether it does so whatever the value is."""
+    """What `SettingRejected` says."""
 
     setting: str
     said: str
@@ -69,7 +72,8 @@ def rejection_of(status: int, answer: object) -> Rejection | None:
         return Rejection(param, said, _CODES[code])
     if found is None:
         return None
-    return Rejection(found["quoted"] or found["bare"], said, found["kind"] != "value")
+    named = param if isinstance(param, str) and param else found["quoted"] or found["bare"]
+    return Rejection(named, said, found["kind"] != "value")
 
 
 def rejection_in(error: Exception) -> Rejection | None:
@@ -91,14 +95,8 @@ def left_out_of(body: Body, rejections: Rejections) -> dict[str, str]:
 def without_rejected(send: Callable[[Body], Reply], body: Body, rejections: Rejections) -> Reply:
     """The reply to a body, sent without the settings that the endpoint rejects.
 
-    Args:
-        send: Sends a body; raises `SettingRejected` if the endpoint rejects a setting by name.
-        body: The body with all settings.
-        rejections: What is known to be rejected; what is rejected now is added, so that later requests
-            leave it out at once.
-
-    Raises:
-        SettingRejected: What is rejected is not a setting, or was not sent.
+    `send` raises `SettingRejected`; what that names is added to `rejections`, so that later requests leave it
+    out at once. The error goes on if what is rejected is not a setting, or was not sent.
     """
     while True:
         left_out = left_out_of(body, rejections)
