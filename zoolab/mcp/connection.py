@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from zoolab.errors import ExecutionFailed, InvalidInput, ToolIOError, ToolTimeout
-from zoolab.mcp.listing import MAX_PAGES, MAX_TOOLS, Listed, Offer, one_line
+from zoolab.mcp.listing import GRACE, MAX_MESSAGE, MAX_PAGES, MAX_TOOLS, MAX_UNASKED, Listed, Offer, one_line
 
 if TYPE_CHECKING:
     from mcp.client.session import ClientSession
@@ -29,14 +29,8 @@ if TYPE_CHECKING:
 
     from zoolab.mcp.endpoint import Endpoint
 
-#: Bytes of one message; the rest of a longer one is never read.
-MAX_MESSAGE = 4 << 20
 MAX_COMPLAINT = 2_000
-#: Bytes that a server may send unasked between two answers; each message counts for a little more.
-MAX_UNASKED = 16 << 20
 _EACH = 1_000
-#: Seconds that a server has to end by itself once its input is closed, and then once more when told to.
-GRACE = 2.0
 _POLL = 0.01
 
 

@@ -18,8 +18,7 @@ from mcp.client.streamable_http import LAST_EVENT_ID, MCP_SESSION_ID, streamable
 from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED
 
-from zoolab.mcp.connection import GRACE, MAX_MESSAGE, MAX_UNASKED
-from zoolab.mcp.listing import one_line
+from zoolab.mcp.listing import GRACE, MAX_MESSAGE, MAX_UNASKED, one_line
 
 
 class Endpoint:

@@ -25,6 +25,12 @@ from zoolab.files import write_whole
 from zoolab.jsontext import canonical, digest, encode_line, is_utf8, visible
 from zoolab.schema.checker import SchemaChecker
 
+#: Bytes of one message; the rest of a longer one is never read.
+MAX_MESSAGE = 4 << 20
+#: Bytes that a server may send unasked between two answers; each message counts for a little more.
+MAX_UNASKED = 16 << 20
+#: Seconds that a server has to end by itself once its input is closed, and then once more when told to.
+GRACE = 2.0
 MAX_TOOLS = 512
 MAX_PAGES = 100
 MAX_DESCRIPTION = 8_192
