@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import NotStrictJSON, encode, excerpt, parse_json
-from zoolab.records import Failure, Message, Outcome, Reply, Request
+from zoolab.records import Failure, Message, Outcome, Reply, without
 from zoolab.show.moment import tools_of
 from zoolab.tokens import counted
 from zoolab.trace.calls import Call, Turn
@@ -241,7 +241,7 @@ class _Walk:
         attributes: Attributes = {
             "gen_ai.operation.name": "chat",
             "gen_ai.provider.name": self._export.name,
-            **_of_settings(request),
+            **_of_settings(without(request.settings, reply.left_out if reply else ())),
             "gen_ai.request.model": model,
             **(_of_reply(reply) if reply is not None else {}),
             "zoolab.step": "request",
@@ -298,8 +298,8 @@ def _error_of(call: Call) -> Failure | None:
     return Failure(result.error_code, result.content) if result and result.error_code else None
 
 
-def _of_settings(request: Request) -> Attributes:
-    settings, stop = request.settings, request.settings.get("stop")
+def _of_settings(settings: Mapping[str, Any]) -> Attributes:
+    stop = settings.get("stop")
     numbers = {name: as_number(settings.get(name), kind) for name, (_, kind) in _SETTINGS.items()}
     stops = stop[:_MOST_STOPS] if isinstance(stop, list) else [stop]
     return {
