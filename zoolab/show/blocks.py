@@ -65,9 +65,8 @@ _BROKEN = (ZoolabError, AttributeError, TypeError, ValueError, LookupError, Recu
 def blocks(moment: Moment) -> list[Block]:
     """What happened in a step, as plain data."""
     room = Room(MAX_BYTES)
-    original, given = moment.trace.originals.get(moment.seq), moment.step.record
-    told = blocks_of_record(moment, room, given)
-    if original is None or original is given or isinstance(given, Decision):  # a permission tells it itself
+    told, original = blocks_of_record(moment, room, moment.step.record), moment.original
+    if original is None or isinstance(moment.step.record, Decision):  # a permission tells it itself
         return told
     before = headline(moment.step._replace(record=original))
     return [room.note("info", f"Answered by hand. Before that it was: {before}"), *told]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from zoolab.records import Decision, Kind, Outcome, Reply, Request, Result, Step, ToolCall, Verdict
+from zoolab.records import Decision, Kind, Outcome, Record, Reply, Request, Result, Step, ToolCall, Verdict
 from zoolab.tools import Tool, ToolRegistry
 from zoolab.trace.calls import Call, Turn, turn_at
+from zoolab.trace.codec import encode_record
 from zoolab.trace.log import TraceLog
 from zoolab.trace.summary import MessagesDiff
 
@@ -26,6 +27,16 @@ class Moment:
         #: The turn of the step; None before the first request.
         self.turn = self.turns[position] if position >= 0 else None
         self._before = self.turns[position - 1] if position > 0 else None
+
+    @property
+    def original(self) -> Record | None:
+        """What the step held before it was answered with something else; None if it was not."""
+        original, record = self.trace.originals.get(self.seq), self.step.record
+        if original is None or original is record:
+            return None
+        if isinstance(record, Request):  # its messages are no part of what is encoded
+            return original
+        return None if encode_record(original) == encode_record(record) else original
 
     @property
     def call(self) -> Call:

@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Any
 
 from zoolab.jsontext import one_line
-from zoolab.records import Decision, Outcome, Record, Request, Step
+from zoolab.records import Decision, Outcome, Record, Step
 from zoolab.show.block_types import Block, Room
 from zoolab.show.blocks import MAX_BYTES, blocks_of_record
 from zoolab.show.markup import Html, block, clipped, code, facts, folded, join, note, style_sheet, table, tag
@@ -25,7 +25,6 @@ from zoolab.show.wording import (
     prompt_of,
     totals_of,
 )
-from zoolab.trace.codec import encode_record
 from zoolab.trace.log import TraceLog
 
 #: Up to so many steps are all shown; of more, the first half, a quarter at the end, and those with an error.
@@ -153,7 +152,7 @@ def _card(moment: Moment, name: str, brief: bool, depth: int) -> Html:
     """The card of one step; a brief one leaves out what the step holds."""
     step, seq = moment.step, moment.seq
     content: list[Html | None] = [note("left out: the page is full")]
-    original = None if brief else _original(moment)
+    original = None if brief else moment.original
     if not brief:
         size = MAX_BYTES if depth == 0 else MAX_BYTES // 4
         content = [render_blocks(blocks_of_record(moment, Room(size), step.record))]
@@ -207,16 +206,6 @@ def _header(moment: Moment, original: Record | None) -> Html:
 def _lead(step: Step, limit: int) -> Html:
     text = headline(step)
     return tag("p", clipped(text[:1].upper() + text[1:], limit), class_="lead")
-
-
-def _original(moment: Moment) -> Record | None:
-    """What a step held before it was answered with something else; None if it was not."""
-    original, record = moment.trace.originals.get(moment.seq), moment.step.record
-    if original is None or original is record:
-        return None
-    if isinstance(record, Request):  # its messages are no part of what is encoded
-        return original
-    return None if encode_record(original) == encode_record(record) else original
 
 
 def _sub_agent(moment: Moment, name: str, depth: int) -> Html | None:
