@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import CoroutineType
-from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, TypeGuard
 
 from zoolab.errors import (
     Fault,
@@ -22,10 +22,11 @@ from zoolab.errors import (
 )
 from zoolab.jsontext import excerpt
 from zoolab.jsontext.readonly import plain, read_only
-from zoolab.schema.checker import SchemaChecker, check_schema_bounds
 from zoolab.schema.formats import TOOL_FORMATS, from_openapi
 
 if TYPE_CHECKING:
+    from zoolab.schema.checker import SchemaChecker
+
     # With defaults, so that a bare `Tool` in an annotation is `Tool[..., Any]`.
     from typing_extensions import ParamSpec, TypeVar
 
@@ -59,8 +60,7 @@ class Context:
         self.data = data
 
 
-@dataclass(frozen=True, slots=True)
-class ToolReturn:
+class ToolReturn(NamedTuple):
     """A tool's value, with what the trace shall keep beside it. The model sees the value alone."""
 
     value: Any
@@ -137,6 +137,8 @@ class Tool(Generic[P, R_co]):
             )
         if self.risk not in ("safe", "medium", "high"):
             raise InvalidToolSignature(f"{named} has risk {self.risk!r}", expected="safe, medium or high")
+        from zoolab.schema.checker import check_schema_bounds
+
         check_schema_bounds(self.parameters)
         object.__setattr__(self, "parameters", read_only(self.parameters))
 
@@ -161,6 +163,8 @@ class Tool(Generic[P, R_co]):
     @cached_property
     def checker(self) -> SchemaChecker:
         """The compiled schema; compiled at the first use."""
+        from zoolab.schema.checker import SchemaChecker
+
         return SchemaChecker(self.parameters)
 
     def schema(self, format: Format = "openai") -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Integral
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
@@ -55,6 +54,8 @@ class Limits:
     requests: int | None = None
 
     def __post_init__(self) -> None:
+        from numbers import Integral
+
         for name, (least, optional) in _WHOLE.items():
             value = getattr(self, name)
             missing = optional and value is None

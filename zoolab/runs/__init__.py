@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from itertools import zip_longest
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Never, Unpack
 
 from zoolab.errors import InvalidInput
@@ -19,6 +18,8 @@ from zoolab.tools import ToolRegistry
 from zoolab.trace.log import TraceLog, drive
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
     from opentelemetry.sdk.trace import ReadableSpan
     from opentelemetry.trace import TracerProvider
@@ -66,6 +67,8 @@ class Trace(TraceLog):
             refuse_unknown("Trace", [name], ("path", "run_id", "meta"), advice)
         super().__init__(run_id=run_id, meta=meta)
         if path is not None:
+            from pathlib import Path
+
             from zoolab.trace.events import EventStream
             from zoolab.trace.log import cannot_write
 
@@ -106,6 +109,8 @@ class Trace(TraceLog):
 
     def save(self, path: str | Path) -> Path:
         """Write the trace to a JSONL file, one event a line; returns its path."""
+        from pathlib import Path
+
         from zoolab.files import write_whole
         from zoolab.trace.events import events_of, line_of
 
@@ -121,6 +126,8 @@ class Trace(TraceLog):
             InvalidInput: There is no such file.
             InvalidTrace: It is no trace; the message names the line.
         """
+        from pathlib import Path
+
         from zoolab.trace.events import read_into
 
         trace = cls()
@@ -206,6 +213,8 @@ class Trace(TraceLog):
 
         `interactive` makes it a page to step through: one script, its own, and no connection to anything.
         """
+        from pathlib import Path
+
         from zoolab.files import write_whole
         from zoolab.show.inspector.static_page import render_interactive_page
         from zoolab.show.page import render_page

@@ -7,9 +7,8 @@ from array import array
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from time import perf_counter, time
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from zoolab.errors import InvalidInput, Recording, ZoolabError
 from zoolab.jsontext import excerpt
@@ -22,6 +21,9 @@ from zoolab.steps.result import Envelope, make_result
 from zoolab.trace.calls import Turn, turns_of
 from zoolab.trace.journal import Journal, Revision
 from zoolab.trace.summary import LoggedError, MessagesDiff, errors_of, ignored_choices
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 T = TypeVar("T", bound="TraceLog")
 
