@@ -74,7 +74,7 @@ class _MessagesField:
 
     def __set__(self, request: Request, messages: Iterable[Message] | Messages) -> None:
         given = messages if isinstance(messages, Messages) else Messages(messages)
-        request.__dict__["prefix"] = given
+        _set(request, "_moment", given)
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,9 @@ class Request:
     #: The tools that a retriever left out of this request, best first.
     withheld: tuple[Withheld, ...] = ()
 
+    if TYPE_CHECKING:
+        _moment: ClassVar[Messages]
+
     def __post_init__(self) -> None:
         if self.tool_choice in SYNONYMS:
             _refuse_synonym(self.tool_choice, self.tools)
@@ -109,7 +112,7 @@ class Request:
     @property
     def prefix(self) -> Messages:
         """The messages as a view that costs nothing; `messages` makes a list."""
-        return cast("Messages", self.__dict__["prefix"])
+        return self._moment
 
     def body(self, **settings: Any) -> dict[str, Any]:
         """The body of the HTTP request, with `settings` such as `model` and `temperature` added."""

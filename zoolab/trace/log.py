@@ -19,7 +19,7 @@ from zoolab.steps.define import as_registry
 from zoolab.steps.execute import INTERRUPTED, said
 from zoolab.steps.result import Envelope, make_result
 from zoolab.trace.calls import Turn, turns_of
-from zoolab.trace.journal import Journal, Revision
+from zoolab.trace.journal import Journal
 from zoolab.trace.summary import LoggedError, MessagesDiff, errors_of, ignored_choices
 
 if TYPE_CHECKING:
@@ -45,7 +45,6 @@ class TraceLog(Recording):
         self.meta = dict(meta or {})
         self.steps: list[Step] = []
         self.journal = Journal()
-        self.revisions: list[Revision] = []
         #: What a step held before it was answered with something else, by the step's number.
         self.originals: dict[int, Record] = {}
         #: When each step came: seconds since the trace began, the time between steps by hand left out.
@@ -163,14 +162,13 @@ class TraceLog(Recording):
 
     def add(self, step: Step) -> None:
         """Append a step: all of it, or nothing if an error is raised."""
-        journal, count = self.journal, len(self.steps)
+        count = len(self.steps)
         try:
-            unchanged = step.messages is journal.latest
-            self.revisions.append(journal.revision if unchanged else journal.commit(step.messages))
+            self.journal.commit(step.messages)
             self.started.append(perf_counter() - self._zero)
             self.steps.append(step)
         except BaseException:
-            del self.revisions[count:], self.started[count:], self.steps[count:]
+            del self.started[count:], self.steps[count:]
             raise
         if self._stream is not None:
             self._write("change", count, "step")
@@ -200,7 +198,7 @@ class TraceLog(Recording):
         >>> [len(trace.messages_at(seq)) for seq in range(3)]
         [0, 1, 2]
         """
-        return self.journal.rebuild(self.revisions[self.index(step)])
+        return self.journal.rebuild(self.steps[self.index(step)].messages)
 
     def diff(self, a: int | Step, b: int | Step) -> MessagesDiff:
         """How `messages[]` changed from step `a` to step `b`.
@@ -210,9 +208,9 @@ class TraceLog(Recording):
         >>> print(trace.diff(1, 2))
         1 -> 2 messages: + assistant "Hello"
         """
-        old, new = (self.revisions[self.index(step)] for step in (a, b))
+        old, new = (self.steps[self.index(step)].messages for step in (a, b))
         kept = self.journal.common(old, new)
-        removed, added = (tuple(self.journal.rebuild(revision, kept)) for revision in (old, new))
+        removed, added = (tuple(self.journal.rebuild(messages, kept)) for messages in (old, new))
         return MessagesDiff(kept, removed, added)
 
     def index(self, step: int | Step) -> int:
@@ -267,7 +265,8 @@ class TraceLog(Recording):
 
     def _settle(self, answer: Record | Step, before_next: Messages) -> None:
         """Once the walk has gone on, an answered step shows what it was answered with."""
-        seq, revision = len(self.steps) - 1, self.journal.commit(before_next)
+        self.journal.commit(before_next)
+        seq = len(self.steps) - 1
         given = answer.record if isinstance(answer, Step) else answer
         step = self.steps[seq]
         if step.kind == "define":
@@ -275,7 +274,6 @@ class TraceLog(Recording):
         self.originals.setdefault(seq, step.record)
         call = given if isinstance(given, ToolCall) else step.call
         self.steps[seq] = step._replace(record=given, call=call, messages=before_next)
-        self.revisions[seq] = revision
         self._write("change", seq, "edit")
 
 
