@@ -74,7 +74,7 @@ class _MessagesField:
 
     def __set__(self, request: Request, messages: Iterable[Message] | Messages) -> None:
         given = messages if isinstance(messages, Messages) else Messages(messages)
-        _set(request, "_moment", given)
+        _set(request, "prefix", given)
 
 
 @dataclass(frozen=True)
@@ -95,9 +95,8 @@ class Request:
     settings: Mapping[str, Any] = field(default_factory=lambda: _NO_SETTINGS)
     #: The tools that a retriever left out of this request, best first.
     withheld: tuple[Withheld, ...] = ()
-
-    if TYPE_CHECKING:
-        _moment: ClassVar[Messages]
+    #: The messages as a view that costs nothing; `messages` makes a list.
+    prefix: Messages = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.tool_choice in SYNONYMS:
@@ -108,11 +107,6 @@ class Request:
                 break
         if type(self.settings) is not ReadOnlyDict:
             _set(self, "settings", read_only(dict(self.settings)))
-
-    @property
-    def prefix(self) -> Messages:
-        """The messages as a view that costs nothing; `messages` makes a list."""
-        return self._moment
 
     def body(self, **settings: Any) -> dict[str, Any]:
         """The body of the HTTP request, with `settings` such as `model` and `temperature` added."""
