@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import CoroutineType
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeGuard
 
 from zoolab.errors import (
     Fault,
@@ -60,7 +60,8 @@ class Context:
         self.data = data
 
 
-class ToolReturn(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ToolReturn:
     """A tool's value, with what the trace shall keep beside it. The model sees the value alone."""
 
     value: Any

@@ -27,18 +27,18 @@ class Journal:
         #: The JSON that is written already, by the id of its message, which is kept so that it stays the same.
         self._written: dict[int, tuple[Message, str]] = {}
         #: What was committed last.
-        self._latest = Messages()
+        self.latest = Messages()
 
     def commit(self, messages: Messages) -> None:
         """Record `messages[]` as it is now.
 
         What is not JSON in a message gets the form that `zoolab.jsontext.values` documents.
         """
-        known = len(self._latest) if messages.shares(self._latest) else 0
+        known = len(self.latest) if messages.shares(self.latest) else 0
         for message in messages.since(known):
             if not is_strict(message):
                 self._json(message)
-        self._latest = messages
+        self.latest = messages
 
     def rebuild(self, messages: Messages, start: int = 0) -> list[Message]:
         """The messages from `start` on, exactly as they were recorded."""

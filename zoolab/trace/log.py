@@ -164,7 +164,8 @@ class TraceLog(Recording):
         """Append a step: all of it, or nothing if an error is raised."""
         count = len(self.steps)
         try:
-            self.journal.commit(step.messages)
+            if step.messages is not self.journal.latest:
+                self.journal.commit(step.messages)
             self.started.append(perf_counter() - self._zero)
             self.steps.append(step)
         except BaseException:
