@@ -25,10 +25,10 @@ from zoolab.jsontext.readonly import plain, read_only
 from zoolab.schema.formats import TOOL_FORMATS, from_openapi
 
 if TYPE_CHECKING:
-    from zoolab.schema.checker import SchemaChecker
-
     # With defaults, so that a bare `Tool` in an annotation is `Tool[..., Any]`.
     from typing_extensions import ParamSpec, TypeVar
+
+    from zoolab.schema.checker import SchemaChecker
 
     P = ParamSpec("P", default=...)
     R_co = TypeVar("R_co", covariant=True, default=Any)

@@ -24,7 +24,7 @@ class Journal:
     """
 
     def __init__(self) -> None:
-        #: The JSON that is written already, by the id of its message, which is kept so that it stays the same.
+        #: The JSON that is written already, by the id of its message; the message is kept, and so its id.
         self._written: dict[int, tuple[Message, str]] = {}
         #: What was committed last.
         self.latest = Messages()

@@ -18,12 +18,13 @@ from zoolab.running.interrupts import Hold, interruptible
 from zoolab.steps.define import as_registry
 from zoolab.steps.execute import INTERRUPTED, said
 from zoolab.steps.result import Envelope, make_result
-from zoolab.trace.calls import Turn, turns_of
 from zoolab.trace.journal import Journal
 from zoolab.trace.summary import LoggedError, MessagesDiff, errors_of, ignored_choices
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from zoolab.trace.calls import Turn
 
 T = TypeVar("T", bound="TraceLog")
 
@@ -247,6 +248,8 @@ class TraceLog(Recording):
         >>> [call.fate for turn in trace.turns for call in turn.calls.values()]
         ['failed']
         """
+        from zoolab.trace.calls import turns_of
+
         return turns_of(self.steps, self.originals)
 
     @property
