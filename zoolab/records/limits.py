@@ -54,12 +54,10 @@ class Limits:
     requests: int | None = None
 
     def __post_init__(self) -> None:
-        from numbers import Integral
-
         for name, (least, optional) in _WHOLE.items():
             value = getattr(self, name)
             missing = optional and value is None
-            if not missing and not (isinstance(value, Integral) and is_number(value, least)):
+            if not missing and not (hasattr(value, "__index__") and is_number(value, least)):
                 raise _refused(name, value, f"a whole number of at least {least}", optional)
         for name in ("seconds", "cost"):
             value = getattr(self, name)

@@ -15,7 +15,7 @@ from zoolab.loop import Tools, walk
 from zoolab.loop.options import WalkOptions, passes_on, refuse_unknown
 from zoolab.records import Message, Model, Record, Step
 from zoolab.tools import ToolRegistry
-from zoolab.trace.log import TraceLog, drive
+from zoolab.trace.log import TraceLog, cannot_write, drive
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,17 +67,14 @@ class Trace(TraceLog):
             refuse_unknown("Trace", [name], ("path", "run_id", "meta"), advice)
         super().__init__(run_id=run_id, meta=meta)
         if path is not None:
-            from pathlib import Path
-
             from zoolab.trace.events import EventStream
-            from zoolab.trace.log import cannot_write
 
             try:
-                self._stream = EventStream(self, Path(path))
+                self._stream = EventStream(self, path)
             except InvalidInput:
                 raise
             except (OSError, TypeError, ValueError) as error:
-                raise cannot_write(Path(path), error) from error
+                raise cannot_write(path, error) from error
 
     @classmethod
     def record(
@@ -109,14 +106,10 @@ class Trace(TraceLog):
 
     def save(self, path: str | Path) -> Path:
         """Write the trace to a JSONL file, one event a line; returns its path."""
-        from pathlib import Path
-
         from zoolab.files import write_whole
         from zoolab.trace.events import events_of, line_of
 
-        target = Path(path)
-        write_whole(target, map(line_of, events_of(self)))
-        return target
+        return write_whole(path, map(line_of, events_of(self)))
 
     @classmethod
     def load(cls, path: str | Path) -> Trace:
@@ -126,12 +119,10 @@ class Trace(TraceLog):
             InvalidInput: There is no such file.
             InvalidTrace: It is no trace; the message names the line.
         """
-        from pathlib import Path
-
         from zoolab.trace.events import read_into
 
         trace = cls()
-        read_into(trace, Path(path))
+        read_into(trace, path)
         return trace
 
     @passes_on(walk, without=("messages", "system", "first_turn"))
@@ -213,15 +204,13 @@ class Trace(TraceLog):
 
         `interactive` makes it a page to step through: one script, its own, and no connection to anything.
         """
-        from pathlib import Path
-
         from zoolab.files import write_whole
         from zoolab.show.inspector.static_page import render_interactive_page
         from zoolab.show.page import render_page
 
         page = render_interactive_page(self) if interactive else render_page(self)
         if path is not None:
-            write_whole(Path(path), [page])
+            write_whole(path, [page])
         return page
 
     def inspect(

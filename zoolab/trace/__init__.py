@@ -16,17 +16,6 @@ conversation.py  the messages of somebody else's loop as steps
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from zoolab.lazy import lazily
 
-if TYPE_CHECKING:
-    from zoolab.trace.calls import Call, Turn
-    from zoolab.trace.log import TraceLog
-    from zoolab.trace.summary import LoggedError, MessagesDiff
-
-__all__ = ["Call", "LoggedError", "MessagesDiff", "TraceLog", "Turn"]
-
-if not TYPE_CHECKING:  # a type checker would take any name for one of this package
-    _homes = {"calls": "Call Turn", "log": "TraceLog", "summary": "LoggedError MessagesDiff"}
-    __getattr__, __dir__ = lazily(__name__, _homes)
+__getattr__, __dir__ = lazily(__name__)

@@ -61,11 +61,11 @@ def as_read(event: Event) -> Event:
 class EventStream:
     """Appends the events of a trace to a file while the trace grows; each line is whole once it is there."""
 
-    def __init__(self, trace: TraceLog, path: Path) -> None:
+    def __init__(self, trace: TraceLog, path: str | Path) -> None:
         self._trace, self._changes = trace, _Changes(trace)
-        self.path = path
+        self.path = Path(path)
         try:
-            self._file = path.open("w", encoding="utf-8")
+            self._file = self.path.open("w", encoding="utf-8")
         except OSError as error:
             raise InvalidInput(
                 f"cannot write {path}: {error.strerror}", advice="choose another place"
@@ -181,8 +181,9 @@ def _end(trace: TraceLog) -> Event:
     return end if trace.fault is None else {**end, "fault": encode_plain(trace.fault)}
 
 
-def read_into(trace: TraceLog, path: Path) -> None:
+def read_into(trace: TraceLog, path: str | Path) -> None:
     """Fill an empty trace from a file."""
+    path = Path(path)
     reader = _Reader(trace)
     for number, event in read_events(path):
         try:

@@ -296,7 +296,7 @@ def _attach(error: BaseException, trace: TraceLog) -> None:
         error.trace = trace  # type: ignore[attr-defined]
 
 
-def cannot_write(path: Path, error: Exception) -> InvalidInput:
+def cannot_write(path: str | Path, error: Exception) -> InvalidInput:
     """The error for a file that cannot be written."""
     why = error.strerror if isinstance(error, OSError) and error.strerror else said(error)
     return InvalidInput(

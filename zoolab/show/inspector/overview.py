@@ -111,7 +111,7 @@ def _branches(trace: TraceLog) -> list[int]:
     branches: list[int] = []
     branch, before = 0, Messages()
     for step in trace.steps:
-        branch += trace.journal.common(before, step.messages) < min(len(before), len(step.messages))
+        branch += trace.journal.common(before, step.messages) < len(before)
         branches.append(branch)
         before = step.messages
     return branches
