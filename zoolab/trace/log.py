@@ -270,9 +270,8 @@ class TraceLog(Recording):
     def _settle(self, answer: Record | Step, before_next: Messages) -> None:
         """Once the walk has gone on, an answered step shows what it was answered with."""
         self.journal.commit(before_next)
-        seq = len(self.steps) - 1
+        seq, step = len(self.steps) - 1, self.steps[-1]
         given = answer.record if isinstance(answer, Step) else answer
-        step = self.steps[seq]
         if step.kind == "define":
             given = as_registry(given).fixed()  # type: ignore[arg-type]
         self.originals.setdefault(seq, step.record)
