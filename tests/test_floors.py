@@ -198,11 +198,16 @@ def test_the_steps_are_modules_even_once_every_name_is_loaded(step):
     assert isinstance(getattr(zoolab.steps, step), ModuleType)
 
 
-def loaded_by(code: str) -> set[str]:
-    """The packages that are loaded after `code` has run in a fresh interpreter."""
-    code += "\nimport sys, json\nprint(json.dumps(sorted({name.partition('.')[0] for name in sys.modules})))"
+def modules_of(code: str) -> set[str]:
+    """The modules that are loaded after `code` has run in a fresh interpreter."""
+    code += "\nimport sys, json\nprint(json.dumps(sorted(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+def loaded_by(code: str) -> set[str]:
+    """The packages of these modules."""
+    return {name.partition(".")[0] for name in modules_of(code)}
 
 
 WALK = """
@@ -220,6 +225,13 @@ assert trace.answer == "4" and not trace.errors, trace.errors
 
 def test_import_zoolab_loads_nothing_heavy():
     assert loaded_by("import zoolab").isdisjoint(HEAVY)
+
+
+def test_the_names_of_a_first_cell_load_only_what_defines_them():
+    loaded = modules_of("from zoolab import tool, walk, run, Trace, Scripted") - modules_of("pass")
+    late = {"policy", "schema.functions", "schema.checker", "trace.calls"}
+    assert loaded.isdisjoint({"datetime", "ipaddress", "pathlib", "signal", "urllib.parse"})
+    assert loaded.isdisjoint({f"zoolab.{name}" for name in late})
 
 
 def test_a_recorded_walk_with_a_plain_tool_loads_nothing_heavy():

@@ -39,7 +39,7 @@ def plain_tool(name: str, function: Any, timeout: float | None = None) -> Tool:
 def check_whole(trace: Trace, folder: Path) -> None:
     """What holds of every trace, however its walk ended."""
     check_paired(trace.messages)
-    assert len(trace.steps) == len(trace.revisions) == len(trace.started)
+    assert len(trace.steps) == len(trace.started)
     for seq, step in enumerate(trace.steps):
         assert trace.messages_at(seq) == step.messages.tolist()
     assert Trace.load(trace.save(folder / "trace.jsonl")) == trace
@@ -514,7 +514,7 @@ def test_add_appends_a_step_whole_or_not_at_all() -> None:
     last = trace.steps[-1]
     with pytest.raises(AttributeError):
         trace.add(last._replace(messages=None))  # type: ignore[arg-type]
-    assert len(trace.steps) == len(trace.revisions) == len(trace.started) == 3
+    assert len(trace.steps) == len(trace.started) == 3
     trace.add(last)
     assert trace.messages_at(3) == trace.messages_at(2)
 

@@ -115,6 +115,20 @@ def test_a_file_can_be_read_at_every_step_and_is_the_saved_one_at_the_end(tmp_pa
     assert Trace.load(path) == Trace.load(trace.save(path.with_name("saved.jsonl")))
 
 
+def test_a_message_that_is_no_json_stays_as_it_was_recorded():
+    data = bytearray(b"a")
+    opening = [{"role": "user", "content": "x", "data": data}]
+    trace = Trace()
+    steps = trace.follow(walk("Hi", [], Scripted(["Hello"]), messages=opening))
+    for step in steps:
+        if step.kind == "request":
+            data += b"b"
+            steps.answer(replace(step.record, messages=[*step.messages, {"role": "user", "content": "more"}]))
+    found = [messages[0]["data"] for messages in map(trace.messages_at, range(1, len(trace)))]
+    assert set(found) == {"bytearray(b'a')"}
+    assert len(trace.messages) == 4
+
+
 def test_an_interrupted_run_keeps_its_steps():
     @tool
     def interrupt() -> None:

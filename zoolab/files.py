@@ -15,16 +15,17 @@ from zoolab.errors import InvalidInput, LockHeld
 LOCK_SECONDS = 30.0
 
 
-def write_whole(path: Path, parts: Iterable[str], mode: int = 0o666) -> None:
+def write_whole(path: str | Path, parts: Iterable[str], mode: int = 0o666) -> Path:
     """Write a file that is there whole or not at all: another name first, synced and renamed.
 
-    `mode` are its permissions, as far as the process's umask grants them. Raises `InvalidInput` where
-    it cannot be written.
+    Returns its path. `mode` are its permissions, as far as the process's umask grants them. Raises
+    `InvalidInput` where it cannot be written.
 
-    >>> write_whole(Path("no-such-folder") / "page.html", ["..."])
+    >>> write_whole("no-such-folder/page.html", ["..."])
     Traceback (most recent call last):
     zoolab.errors.InvalidInput: cannot write no-such-folder/page.html: ...
     """
+    path = Path(path)
     if path.is_dir():
         raise InvalidInput(f"cannot write {path}: it is a directory", advice="give the path of a file")
     draft = path.with_name(f".{path.name}.{os.urandom(6).hex()}")
@@ -42,6 +43,7 @@ def write_whole(path: Path, parts: Iterable[str], mode: int = 0o666) -> None:
     finally:
         with suppress(OSError):
             draft.unlink()
+    return path
 
 
 def make_folder(folder: Path, mode: int = 0o777, advice: str = "choose another place") -> None:

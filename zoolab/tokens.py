@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any
 
 from zoolab.errors import InvalidInput
@@ -86,6 +85,8 @@ class Price:
 
 def is_number(value: Any, least: float) -> bool:
     """Whether a value is a finite number, no boolean, and at least `least`."""
+    from numbers import Integral, Real
+
     if isinstance(value, bool) or not isinstance(value, Real):
         return False
     number: Any = value

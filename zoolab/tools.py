@@ -22,12 +22,13 @@ from zoolab.errors import (
 )
 from zoolab.jsontext import excerpt
 from zoolab.jsontext.readonly import plain, read_only
-from zoolab.schema.checker import SchemaChecker, check_schema_bounds
 from zoolab.schema.formats import TOOL_FORMATS, from_openapi
 
 if TYPE_CHECKING:
     # With defaults, so that a bare `Tool` in an annotation is `Tool[..., Any]`.
     from typing_extensions import ParamSpec, TypeVar
+
+    from zoolab.schema.checker import SchemaChecker
 
     P = ParamSpec("P", default=...)
     R_co = TypeVar("R_co", covariant=True, default=Any)
@@ -146,6 +147,8 @@ class Tool(Generic[P, R_co]):
             )
         if self.risk not in ("safe", "medium", "high"):
             raise InvalidToolSignature(f"{named} has risk {self.risk!r}", expected="safe, medium or high")
+        from zoolab.schema.checker import check_schema_bounds
+
         check_schema_bounds(self.parameters)
         object.__setattr__(self, "parameters", read_only(self.parameters))
 
@@ -170,6 +173,8 @@ class Tool(Generic[P, R_co]):
     @cached_property
     def checker(self) -> SchemaChecker:
         """The compiled schema; compiled at the first use."""
+        from zoolab.schema.checker import SchemaChecker
+
         return SchemaChecker(self.parameters)
 
     def schema(self, format: Format = "openai") -> dict[str, Any]:

@@ -21,21 +21,21 @@ def conversation() -> list[dict[str, Any]]:
     return [{"role": "user", "content": f"{number:04d}" + "x" * (LENGTH - 4)} for number in range(MESSAGES)]
 
 
-def journalled(log: list[dict[str, Any]]) -> Journal:
+def journalled(log: list[dict[str, Any]]) -> tuple[Journal, Messages]:
     """Commit after each message."""
     journal, messages = Journal(), Messages()
     for message in log:
         messages = messages.with_next(message)
         journal.commit(messages)
-    return journal
+    return journal, messages
 
 
 def rows(effort: Effort) -> Iterator[Row]:
     """Every revision can be rebuilt exactly, as from the copies, of which only a sample is made."""
     log = conversation()
-    journal = journalled(log)
+    journal, messages = journalled(log)
     for length in range(0, MESSAGES, SAMPLE):
-        assert journal.rebuild(journal.revision._replace(length=length)) == log[:length]
+        assert journal.rebuild(messages.first(length)) == log[:length]
     lengths = range(SAMPLE, MESSAGES + 1, SAMPLE)
     pairs = interleaved(
         partial(journalled, log),

@@ -107,6 +107,8 @@ def plain(value: Any) -> Any:
     >>> mine
     {'a': [1, 2]}
     """
+    if type(value) is ReadOnlyDict and value._levels == 1:
+        return dict(value)  # no dict or list is in it
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items()}
     return [plain(item) for item in value] if isinstance(value, list) else value
@@ -144,16 +146,23 @@ def _frozen(value: Any, level: int) -> Any:
             if type(item) not in _FINISHED:
                 item = _frozen(item, level + 1)
                 _set(made, key, item)
-            levels = json_levels(item)
+            levels = item._levels if type(item) is ReadOnlyDict else json_levels(item)
             if levels > inside:
                 inside = levels
         made._levels = inside + 1
         return made
     if kind is list:
-        items = [item if type(item) in _FINISHED else _frozen(item, level + 1) for item in value]
+        items = []
+        for item in value:
+            if type(item) not in _FINISHED:
+                item = _frozen(item, level + 1)
+            items.append(item)
+            levels = item._levels if type(item) is ReadOnlyDict else json_levels(item)
+            if levels > inside:
+                inside = levels
         listed = _new_list(ReadOnlyList)
         _fill_list(listed, items)
-        listed._levels = max(map(json_levels, items), default=0) + 1
+        listed._levels = inside + 1
         return listed
     return _frozen_other(value, level)
 

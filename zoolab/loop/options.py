@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypedDict, TypeVar
 
 from zoolab.errors import InvalidInput, UnknownOption
 from zoolab.jsontext import excerpt
-from zoolab.policy import Permissions, Policy
 from zoolab.records import Limits, Message
-from zoolab.schema.checker import Validator
 from zoolab.steps.result import Envelope
 from zoolab.steps.validate import Repairer
 
 if TYPE_CHECKING:
+    from zoolab.policy import Permissions, Policy
     from zoolab.retrieval import Retriever
+    from zoolab.schema.checker import Validator
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -42,7 +42,7 @@ class WalkOptions(TypedDict, total=False):
     validator: Validator
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Options:
     """The options of one walk, checked. `walk` says what each one means.
 
@@ -137,8 +137,14 @@ def _has(given: object, method: str) -> bool:
     return not isinstance(given, type) and callable(getattr(given, method, None))
 
 
+def _is_policy(given: object) -> bool:
+    from zoolab.policy import Permissions, Policy
+
+    return isinstance(given, Policy | Permissions)
+
+
 _WANTED: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "policy": (lambda it: it is None or isinstance(it, Policy | Permissions), "a Policy, or Permissions"),
+    "policy": (lambda it: it is None or _is_policy(it), "a Policy, or Permissions"),
     "repair": (lambda it: it is None or _has(it, "propose"), "something with propose(), as RuleRepair()"),
     "retrieve": (lambda it: it is None or _has(it, "scores"), "something with scores(), as BM25(k=8)"),
     "limits": (lambda it: it is None or isinstance(it, Limits), "Limits, as Limits(turns=5)"),

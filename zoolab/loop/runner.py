@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from zoolab.errors import GOING_ON, ExecutionFailed, ToolTimeout
 from zoolab.jsontext.readonly import plain
 from zoolab.records import Context, Failure, Outcome, Reply
-from zoolab.running.interrupts import BRIDGE, CANCEL_GRACE, Done, interruptible
+from zoolab.running.interrupts import BRIDGE, CANCEL_GRACE, Bridge, Done, interruptible
 from zoolab.running.printed import STAGE
 from zoolab.steps.execute import INTERRUPTED, RunsOn, outcome_of
 
@@ -62,8 +62,9 @@ class Runner:
 
         On `KeyboardInterrupt` the outcomes so far are raised as `Interrupted`.
         """
-        self._callers = _callers_loop()
-        alone = len(jobs) == 1 and jobs[0].timeout is None and BRIDGE.get() is None
+        bridge = BRIDGE.get()
+        self._callers = _callers_loop(bridge)
+        alone = len(jobs) == 1 and jobs[0].timeout is None and bridge is None
         works = [] if alone else [_Work(job, self._call) for job in jobs]
         STAGE.enter()
         try:
@@ -80,8 +81,9 @@ class Runner:
 
     def ask(self, model: Model, request: Request) -> Any:
         """What the model replies; an async model is awaited. An interrupt ends the waiting."""
-        self._callers = _callers_loop()
-        if BRIDGE.get() is None:
+        bridge = BRIDGE.get()
+        self._callers = _callers_loop(bridge)
+        if bridge is None:
             reply: Any = interruptible(model, request)
         else:
             reply = _in_a_thread(lambda: model(request))
@@ -239,9 +241,8 @@ def _is_async(function: object) -> bool:
     return code is not None and bool(code.co_flags & inspect.CO_COROUTINE)
 
 
-def _callers_loop() -> asyncio.AbstractEventLoop | None:
+def _callers_loop(bridge: Bridge | None) -> asyncio.AbstractEventLoop | None:
     """The loop that awaits this walk; None if this very thread is the one that the loop runs in."""
-    bridge = BRIDGE.get()
     if bridge is None:
         return None
     import asyncio

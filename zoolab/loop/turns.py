@@ -18,7 +18,6 @@ from zoolab.jsontext import excerpt
 from zoolab.loop.budget import Budget
 from zoolab.loop.options import Options
 from zoolab.loop.runner import Interrupted, Job, Runner
-from zoolab.policy import Permissions
 from zoolab.records import (
     Context,
     Decision,
@@ -71,6 +70,8 @@ class Turns:
         self.limits = options.limits or Limits()
         self.calls = calls
         self.denied = denied
+        from zoolab.policy import Permissions
+
         policy, context = options.policy, options.context
         self.permissions = policy if isinstance(policy, Permissions) else Permissions(policy)
         self.runner = Runner(

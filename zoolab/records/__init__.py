@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, Protocol, cast
+from typing import Any, Literal, NamedTuple, Protocol
 
 from zoolab.errors import CallError, Fault, InvalidInput, ModelError, Problem
 from zoolab.jsontext.readonly import ReadOnlyDict, TooDeep, read_only
@@ -75,7 +75,7 @@ class _MessagesField:
 
     def __set__(self, request: Request, messages: Iterable[Message] | Messages) -> None:
         given = messages if isinstance(messages, Messages) else Messages(messages)
-        request.__dict__["prefix"] = given
+        _set(request, "prefix", given)
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,8 @@ class Request:
     settings: Mapping[str, Any] = field(default_factory=lambda: _NO_SETTINGS)
     #: The tools that a retriever left out of this request, best first.
     withheld: tuple[Withheld, ...] = ()
+    #: The messages as a view that costs nothing; `messages` makes a list.
+    prefix: Messages = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.tool_choice in SYNONYMS:
@@ -106,11 +108,6 @@ class Request:
                 break
         if type(self.settings) is not ReadOnlyDict:
             _set(self, "settings", read_only(dict(self.settings)))
-
-    @property
-    def prefix(self) -> Messages:
-        """The messages as a view that costs nothing; `messages` makes a list."""
-        return cast("Messages", self.__dict__["prefix"])
 
     def body(self, **settings: Any) -> dict[str, Any]:
         """The body of the HTTP request, with `settings` such as `model` and `temperature` added."""
@@ -195,19 +192,16 @@ class Reply:
         try:
             message = read_only(self.message)
             _set(self, "message", message if is_strict(message) else read_only(any_json(message)))
-            for name in ("usage", "raw", "sent"):
-                given = getattr(self, name)
+            for name, given in (("usage", self.usage), ("raw", self.raw), ("sent", self.sent)):
                 if given is not None:
-                    given = dict(given) if isinstance(given, Mapping) else None
-                    _set(self, name, read_only(given))
+                    _set(self, name, read_only(dict(given) if isinstance(given, Mapping) else None))
             if self.pieces or type(self.pieces) is not tuple:
                 _set(self, "pieces", read_only(_only(dict, self.pieces)))
         except TooDeep as error:
             raise ModelError(f"the model replied with {error.what}", expected=error.expected) from None
-        for name in ("finish_reason", "model"):
-            given = getattr(self, name)
-            if given is not None and type(given) is not str:
-                _set(self, name, as_text(given))
+        for name, word in (("finish_reason", self.finish_reason), ("model", self.model)):
+            if word is not None and type(word) is not str:
+                _set(self, name, as_text(word))
         if self.faults or type(self.faults) is not tuple:
             _set(self, "faults", _only(Fault, self.faults))
         if type(self.left_out) is not ReadOnlyDict:
@@ -408,7 +402,8 @@ class Result:
     def message(self) -> Message:
         """The message as it is on the wire."""
         own = {"role": "tool", "tool_call_id": self.tool_call_id, "content": self.content}
-        return cast("Message", read_only(own))
+        message: Message = read_only(own)
+        return message
 
     @property
     def truncated(self) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Integral
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
@@ -58,7 +57,7 @@ class Limits:
         for name, (least, optional) in _WHOLE.items():
             value = getattr(self, name)
             missing = optional and value is None
-            if not missing and not (isinstance(value, Integral) and is_number(value, least)):
+            if not missing and not (hasattr(value, "__index__") and is_number(value, least)):
                 raise _refused(name, value, f"a whole number of at least {least}", optional)
         for name in ("seconds", "cost"):
             value = getattr(self, name)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 # `signal` looks for an enum member in each handler, which takes longer than a whole step of a walk.
 import _signal  # type: ignore[import-not-found]
-import signal
 import sys
 import threading
 import time
@@ -28,14 +27,13 @@ PATIENCE = 2.0
 #: Seconds that an `async def` tool has to be cancelled, before it counts as running on.
 CANCEL_GRACE = 0.2
 
-_SIGINT = int(signal.SIGINT)
-
 _T = TypeVar("_T")
 
 
 class Hold:
     """Holds SIGINT back in the main thread; in other threads, which receive no signals, it does nothing.
 
+    >>> import signal
     >>> with Hold():
     ...     try:
     ...         signal.raise_signal(signal.SIGINT)
@@ -65,12 +63,12 @@ class Hold:
     def __enter__(self) -> None:
         if self.thread != threading.main_thread().ident:
             return
-        outer, before = Hold.innermost, _signal.getsignal(_SIGINT)
+        outer, before = Hold.innermost, _signal.getsignal(_signal.SIGINT)
         if (outer is not None and not outer.is_open) or not callable(before):
             return
         self._outer, self._before = outer, before
         with suppress(ValueError):  # signals can be handled in the main interpreter only
-            _signal.signal(_SIGINT, self._on_signal)
+            _signal.signal(_signal.SIGINT, self._on_signal)
             Hold.innermost, self._entered = self, True
             self._unraisable, sys.unraisablehook = sys.unraisablehook, self._on_unraisable
 
@@ -80,15 +78,15 @@ class Hold:
         Hold.innermost = self._outer
         if sys.unraisablehook == self._on_unraisable:
             sys.unraisablehook = self._unraisable
-        if _signal.getsignal(_SIGINT) == self._on_signal:
-            _signal.signal(_SIGINT, self._before)
+        if _signal.getsignal(_signal.SIGINT) == self._on_signal:
+            _signal.signal(_signal.SIGINT, self._before)
         if self.since is not None:
             self.deliver()
 
     def deliver(self) -> None:
         """Hand the interrupt on to the handler that was there before; most raise `KeyboardInterrupt`."""
         self.since = None
-        self._before(signal.SIGINT, None)
+        self._before(_signal.SIGINT, None)
 
     def _on_signal(self, number: int, frame: Any) -> None:
         now = time.monotonic()

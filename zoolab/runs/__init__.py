@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from itertools import zip_longest
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Never, Unpack
 
 from zoolab.errors import InvalidInput
@@ -16,9 +15,11 @@ from zoolab.loop import Tools, walk
 from zoolab.loop.options import WalkOptions, passes_on, refuse_unknown
 from zoolab.records import Message, Model, Record, Step
 from zoolab.tools import ToolRegistry
-from zoolab.trace.log import TraceLog, drive
+from zoolab.trace.log import TraceLog, cannot_write, drive
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
     from opentelemetry.sdk.trace import ReadableSpan
     from opentelemetry.trace import TracerProvider
@@ -67,14 +68,13 @@ class Trace(TraceLog):
         super().__init__(run_id=run_id, meta=meta)
         if path is not None:
             from zoolab.trace.events import EventStream
-            from zoolab.trace.log import cannot_write
 
             try:
-                self._stream = EventStream(self, Path(path))
+                self._stream = EventStream(self, path)
             except InvalidInput:
                 raise
             except (OSError, TypeError, ValueError) as error:
-                raise cannot_write(Path(path), error) from error
+                raise cannot_write(path, error) from error
 
     @classmethod
     def record(
@@ -106,9 +106,7 @@ class Trace(TraceLog):
         from zoolab.files import write_whole
         from zoolab.trace.events import events_of, line_of
 
-        target = Path(path)
-        write_whole(target, map(line_of, events_of(self)))
-        return target
+        return write_whole(path, map(line_of, events_of(self)))
 
     @classmethod
     def load(cls, path: str | Path) -> Trace:
@@ -121,7 +119,7 @@ class Trace(TraceLog):
         from zoolab.trace.events import read_into
 
         trace = cls()
-        read_into(trace, Path(path))
+        read_into(trace, path)
         return trace
 
     @passes_on(walk, without=("messages", "system", "first_turn"))
@@ -209,7 +207,7 @@ class Trace(TraceLog):
 
         page = render_interactive_page(self) if interactive else render_page(self)
         if path is not None:
-            write_whole(Path(path), [page])
+            write_whole(path, [page])
         return page
 
     def inspect(

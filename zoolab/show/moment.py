@@ -69,8 +69,8 @@ class Moment:
         """How many messages of this request the request before it sent already."""
         if self._before is None:
             return 0
-        revisions = self.trace.revisions
-        return self.trace.journal.common(revisions[self._before.seq], revisions[self.seq])
+        before = self.trace.steps[self._before.seq].messages
+        return self.trace.journal.common(before, self.step.messages)
 
     @property
     def change(self) -> MessagesDiff:

@@ -11,8 +11,6 @@ from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
 
 from zoolab.errors import InvalidInput, InvalidToolSignature
 from zoolab.jsontext import excerpt
-from zoolab.schema.functions import read_function, target_of, with_field_defaults
-from zoolab.schema.strict import make_strict
 from zoolab.tools import Context, Resource, Risk, Tool, ToolRegistry, from_callable_tool, is_callable_tool
 
 P = ParamSpec("P")
@@ -93,6 +91,9 @@ def tool(
     3
     """
 
+    from zoolab.schema.functions import read_function, target_of, with_field_defaults
+    from zoolab.schema.strict import make_strict
+
     def make(function: Callable[..., Any], /) -> Tool:
         if is_callable_tool(function):
             return from_callable_tool(function)
@@ -100,7 +101,7 @@ def tool(
             raise InvalidToolSignature(f"{excerpt(function)} is a tool already", expected="a function")
         reading = read_function(function, param_names, Context)
         parameters = reading.parameters
-        named = name or _name_of(function)
+        named = name or _name_of(target_of(function))
         return Tool(
             name=named,
             description=reading.description if description is None else description,
@@ -145,8 +146,7 @@ def _as_tool(member: Any) -> Any:
     return tool(member)
 
 
-def _name_of(function: Any) -> str:
-    target = target_of(function)
+def _name_of(target: Any) -> str:
     name: str = getattr(target, "__name__", type(target).__name__)
     if name == "<lambda>":
         raise InvalidToolSignature("a lambda needs a name", advice='give it one: tool(..., name="add")')

@@ -15,10 +15,10 @@ from zoolab.jsontext import NotStrictJSON, excerpt, parse_json
 from zoolab.jsontext.readonly import read_only
 from zoolab.records import Repair, ToolCall, Verdict
 from zoolab.running.interrupts import interruptible
-from zoolab.schema.checker import Validator
 from zoolab.tools import Bound
 
 if TYPE_CHECKING:
+    from zoolab.schema.checker import Validator
     from zoolab.tools import Tool, ToolRegistry
 
 

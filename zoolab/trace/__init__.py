@@ -1,7 +1,7 @@
 """The record of a walk: its steps, and every change of `messages[]`. It knows none of its views.
 
 log.py           TraceLog: what was recorded, and what can be asked of it
-journal.py       every message once, every revision of messages[]
+journal.py       the JSON of each message, as it was when it was recorded
 calls.py         the steps by turn and by call: what became of each call
 summary.py       the errors of a trace, how messages[] changed, the tokens that were used
 codec.py         a record as JSON, and back
@@ -16,8 +16,6 @@ conversation.py  the messages of somebody else's loop as steps
 
 from __future__ import annotations
 
-from zoolab.trace.calls import Call, Turn
-from zoolab.trace.log import TraceLog
-from zoolab.trace.summary import LoggedError, MessagesDiff
+from zoolab.lazy import lazily
 
-__all__ = ["Call", "LoggedError", "MessagesDiff", "TraceLog", "Turn"]
+__getattr__, __dir__ = lazily(__name__)

@@ -14,7 +14,7 @@ from zoolab.records import Decision, Outcome, Record, Reply, Request, Result, St
 _REJECTED = ("invalid_arguments", "invalid_json", "loop_limit", "permission_denied", "unknown_tool")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Call:
     """One call of a reply, and what became of it; of records of the same kind, the last one.
 
@@ -60,7 +60,7 @@ class Call:
         return (self.verdict.arguments if self.verdict is not None else None) or {}
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Turn:
     """One turn: a request, the reply, and the calls of the reply by slot."""
 

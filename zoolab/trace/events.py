@@ -25,7 +25,6 @@ from zoolab.jsontext import decode_line, excerpt
 from zoolab.jsontext.values import any_json, as_text, encode_any
 from zoolab.records import KINDS, Fault, Message, Messages, Outcome, Record, Reply, Step, ToolCall
 from zoolab.trace.codec import decode_plain, decode_record, encode_plain, encode_record
-from zoolab.trace.journal import Revision
 from zoolab.trace.log import TraceLog
 
 FORMAT = "zoolab-trace"
@@ -62,11 +61,11 @@ def as_read(event: Event) -> Event:
 class EventStream:
     """Appends the events of a trace to a file while the trace grows; each line is whole once it is there."""
 
-    def __init__(self, trace: TraceLog, path: Path) -> None:
+    def __init__(self, trace: TraceLog, path: str | Path) -> None:
         self._trace, self._changes = trace, _Changes(trace)
-        self.path = path
+        self.path = Path(path)
         try:
-            self._file = path.open("w", encoding="utf-8")
+            self._file = self.path.open("w", encoding="utf-8")
         except OSError as error:
             raise InvalidInput(
                 f"cannot write {path}: {error.strerror}", advice="choose another place"
@@ -116,15 +115,15 @@ class _Changes:
     def __init__(self, trace: TraceLog) -> None:
         self._trace = trace
         self._known: dict[str, str] = {}
-        self._before = Revision(0, 0)
+        self._before = Messages()
 
     def of(self, seq: int, event: str) -> Iterator[Event]:
         """The new messages that a step needs, then the step."""
-        trace, step, revision = self._trace, self._trace.steps[seq], self._trace.revisions[seq]
-        kept = trace.journal.common(self._before, revision)
-        self._before = revision
+        trace, step = self._trace, self._trace.steps[seq]
+        kept = trace.journal.common(self._before, step.messages)
+        self._before = step.messages
         names: list[str] = []
-        for text in trace.journal.frozen(revision, kept):
+        for text in trace.journal.frozen(step.messages, kept):
             if text not in self._known:
                 self._known[text] = str(len(self._known))
                 yield {"event": "message", "id": self._known[text], "message": json.loads(text)}
@@ -182,8 +181,9 @@ def _end(trace: TraceLog) -> Event:
     return end if trace.fault is None else {**end, "fault": encode_plain(trace.fault)}
 
 
-def read_into(trace: TraceLog, path: Path) -> None:
+def read_into(trace: TraceLog, path: str | Path) -> None:
     """Fill an empty trace from a file."""
+    path = Path(path)
     reader = _Reader(trace)
     for number, event in read_events(path):
         try:
@@ -274,7 +274,7 @@ class _Reader:
             case "edit":
                 seq = trace.index(_whole(event["seq"]))
                 trace.steps[seq] = step = self._step(event)
-                trace.revisions[seq] = trace.journal.commit(step.messages)
+                trace.journal.commit(step.messages)
                 self._original(seq, event)
             case "end":
                 self._end(event)

@@ -100,7 +100,7 @@ def _frame(traces: Sequence[TraceLog]) -> pd.DataFrame:
         "status": statuses,
         "error_code": codes,
         "error_type": list(map(_TYPES.get, codes)),
-        "n_messages": np.array([at.length for trace in traces for at in trace.revisions], dtype=np.int64),
+        "n_messages": np.array([len(step.messages) for step in steps], dtype=np.int64),
         "t_start": started,
         "duration_ms": durations,
         "fault": _faults(traces) if faulty else [None] * len(steps),

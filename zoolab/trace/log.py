@@ -7,9 +7,8 @@ from array import array
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from time import perf_counter, time
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from zoolab.errors import InvalidInput, Recording, ZoolabError
 from zoolab.jsontext import excerpt
@@ -19,9 +18,13 @@ from zoolab.running.interrupts import Hold, interruptible
 from zoolab.steps.define import as_registry
 from zoolab.steps.execute import INTERRUPTED, said
 from zoolab.steps.result import Envelope, make_result
-from zoolab.trace.calls import Turn, turns_of
-from zoolab.trace.journal import Journal, Revision
+from zoolab.trace.journal import Journal
 from zoolab.trace.summary import LoggedError, MessagesDiff, errors_of, ignored_choices
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from zoolab.trace.calls import Turn
 
 T = TypeVar("T", bound="TraceLog")
 
@@ -43,7 +46,6 @@ class TraceLog(Recording):
         self.meta = dict(meta or {})
         self.steps: list[Step] = []
         self.journal = Journal()
-        self.revisions: list[Revision] = []
         #: What a step held before it was answered with something else, by the step's number.
         self.originals: dict[int, Record] = {}
         #: When each step came: seconds since the trace began, the time between steps by hand left out.
@@ -161,14 +163,14 @@ class TraceLog(Recording):
 
     def add(self, step: Step) -> None:
         """Append a step: all of it, or nothing if an error is raised."""
-        journal, count = self.journal, len(self.steps)
+        count = len(self.steps)
         try:
-            unchanged = step.messages is journal.latest
-            self.revisions.append(journal.revision if unchanged else journal.commit(step.messages))
+            if step.messages is not self.journal.latest:
+                self.journal.commit(step.messages)
             self.started.append(perf_counter() - self._zero)
             self.steps.append(step)
         except BaseException:
-            del self.revisions[count:], self.started[count:], self.steps[count:]
+            del self.started[count:], self.steps[count:]
             raise
         if self._stream is not None:
             self._write("change", count, "step")
@@ -198,7 +200,7 @@ class TraceLog(Recording):
         >>> [len(trace.messages_at(seq)) for seq in range(3)]
         [0, 1, 2]
         """
-        return self.journal.rebuild(self.revisions[self.index(step)])
+        return self.journal.rebuild(self.steps[self.index(step)].messages)
 
     def diff(self, a: int | Step, b: int | Step) -> MessagesDiff:
         """How `messages[]` changed from step `a` to step `b`.
@@ -208,9 +210,9 @@ class TraceLog(Recording):
         >>> print(trace.diff(1, 2))
         1 -> 2 messages: + assistant "Hello"
         """
-        old, new = (self.revisions[self.index(step)] for step in (a, b))
+        old, new = (self.steps[self.index(step)].messages for step in (a, b))
         kept = self.journal.common(old, new)
-        removed, added = (tuple(self.journal.rebuild(revision, kept)) for revision in (old, new))
+        removed, added = (tuple(self.journal.rebuild(messages, kept)) for messages in (old, new))
         return MessagesDiff(kept, removed, added)
 
     def index(self, step: int | Step) -> int:
@@ -246,6 +248,8 @@ class TraceLog(Recording):
         >>> [call.fate for turn in trace.turns for call in turn.calls.values()]
         ['failed']
         """
+        from zoolab.trace.calls import turns_of
+
         return turns_of(self.steps, self.originals)
 
     @property
@@ -265,15 +269,14 @@ class TraceLog(Recording):
 
     def _settle(self, answer: Record | Step, before_next: Messages) -> None:
         """Once the walk has gone on, an answered step shows what it was answered with."""
-        seq, revision = len(self.steps) - 1, self.journal.commit(before_next)
+        self.journal.commit(before_next)
+        seq, step = len(self.steps) - 1, self.steps[-1]
         given = answer.record if isinstance(answer, Step) else answer
-        step = self.steps[seq]
         if step.kind == "define":
             given = as_registry(given).fixed()  # type: ignore[arg-type]
         self.originals.setdefault(seq, step.record)
         call = given if isinstance(given, ToolCall) else step.call
         self.steps[seq] = step._replace(record=given, call=call, messages=before_next)
-        self.revisions[seq] = revision
         self._write("change", seq, "edit")
 
 
@@ -292,7 +295,7 @@ def _attach(error: BaseException, trace: TraceLog) -> None:
         error.trace = trace  # type: ignore[attr-defined]
 
 
-def cannot_write(path: Path, error: Exception) -> InvalidInput:
+def cannot_write(path: str | Path, error: Exception) -> InvalidInput:
     """The error for a file that cannot be written."""
     why = error.strerror if isinstance(error, OSError) and error.strerror else said(error)
     return InvalidInput(

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from zoolab.jsontext import excerpt, one_line
 from zoolab.records import Message, Outcome, Reply, Request, Result, Step, ToolCall, Verdict
 from zoolab.tokens import counted
 
 
-@dataclass(frozen=True, slots=True)
-class LoggedError:
+class LoggedError(NamedTuple):
     """One thing that went wrong in a run: at which step (None: the end of the run), and what."""
 
     seq: int | None
@@ -22,8 +20,7 @@ class LoggedError:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class MessagesDiff:
+class MessagesDiff(NamedTuple):
     """How `messages[]` changed from one step to another.
 
     >>> print(MessagesDiff(2, (), ({"role": "assistant", "content": "Hi"},)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Any
 
-from zoolab.records import KINDS, Decision, Outcome, Step, Verdict
+from zoolab.records import KINDS, Decision, Messages, Outcome, Step, Verdict
 from zoolab.show.block_types import sendable
 from zoolab.show.moment import Moment
 from zoolab.show.wording import prompt_of, totals_of
@@ -25,7 +25,7 @@ _MAX_LEDGER = 8_000
 
 def overview_of(trace: TraceLog, stale_from: int | None = None) -> dict[str, Any]:
     """What the rail, the slider and the ledger show. The steps from `stale_from` on are out of date."""
-    steps, revisions = trace.steps, trace.revisions
+    steps, branches = trace.steps, _branches(trace)
     tools, named = _tools(steps)
     wrong = {error.seq for error in errors_of(steps)}
     stale = len(steps) if stale_from is None else stale_from
@@ -44,9 +44,9 @@ def overview_of(trace: TraceLog, stale_from: int | None = None) -> dict[str, Any
         "marks": marks,
         "tool": named,
         "tools": tools,
-        "length": [revision.length for revision in revisions],
-        "branch": [revision.branch for revision in revisions],
-        "ledger": _ledgers(trace),
+        "length": [len(step.messages) for step in steps],
+        "branch": branches,
+        "ledger": _ledgers(trace, branches),
         "parent": {"run_id": _short(parent, 80), "forked_at": at} if isinstance(parent, str) else None,
         "totals": totals_of(trace),
     }
@@ -106,25 +106,34 @@ def _tools(steps: list[Step]) -> tuple[list[str], list[int]]:
     return [_short(name, 64) for name in numbers], named
 
 
-def _ledgers(trace: TraceLog) -> list[dict[str, Any]]:
+def _branches(trace: TraceLog) -> list[int]:
+    """The branch of each step: an edit of `messages[]` begins another one."""
+    branches: list[int] = []
+    branch, before = 0, Messages()
+    for step in trace.steps:
+        branch += trace.journal.common(before, step.messages) < len(before)
+        branches.append(branch)
+        before = step.messages
+    return branches
+
+
+def _ledgers(trace: TraceLog, branches: list[int]) -> list[dict[str, Any]]:
     """What is known of each message, by branch; the latest branches first, as far as there is room."""
-    longest: dict[int, tuple[int, int]] = {}  # of each branch, its length and a step that has it whole
-    for seq, revision in enumerate(trace.revisions):
-        if revision.length > longest.get(revision.branch, (-1, 0))[0]:
-            longest[revision.branch] = revision.length, seq
+    longest: dict[int, Messages] = {}
+    for branch, step in zip(branches, trace.steps, strict=True):
+        if branch not in longest or len(step.messages) > len(longest[branch]):
+            longest[branch] = step.messages
     nothing: dict[str, Any] = {"role": "", "id": [], "size": []}
     ledgers = [nothing] * (max(longest, default=0) + 1)
     room = _MAX_LEDGER
     for branch in sorted(longest, reverse=True):
-        length, seq = longest[branch]
-        room -= length
+        messages = longest[branch]
+        room -= len(messages)
         if room >= 0:
-            messages = trace.steps[seq].messages.tolist()
-            frozen = trace.journal.frozen(trace.revisions[seq])
             ledgers[branch] = {
                 "role": "".join(_ROLES.get(str(message.get("role")), "?") for message in messages),
                 "id": [_short(message.get("tool_call_id") or "", 32) for message in messages],
-                "size": [len(text.encode("utf-8", "replace")) for text in frozen],
+                "size": [len(text.encode("utf-8", "replace")) for text in trace.journal.frozen(messages)],
             }
     return ledgers
 

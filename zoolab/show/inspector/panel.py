@@ -182,7 +182,7 @@ def _raw_tab(moment: Moment, room: Room) -> Block:
     step = moment.step
     match step.record:
         case Request() as request:
-            size = sum(map(len, moment.trace.journal.frozen(moment.trace.revisions[moment.seq])))
+            size = sum(map(len, moment.trace.journal.frozen(step.messages)))
             if size > _MAX_BODY:
                 told = f"The body has {size:,} characters: too many to show. See Full for its end."
                 return room.note("info", told)
