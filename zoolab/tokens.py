@@ -10,12 +10,12 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
 
-__all__ = ["Price", "tokens_in"]
+__all__ = ["Price", "Tokens", "tokens_in"]
 
 CHARACTERS_A_TOKEN = 4
 _TOO_MANY = 1 << 50
@@ -52,6 +52,52 @@ def counted(usage: Mapping[str, Any] | None, name: str) -> int | None:
     return value if type(value) is int and 0 <= value < _TOO_MANY else None
 
 
+class Tokens(NamedTuple):
+    """The tokens of a reply as the endpoint counted them; None for a number that it did not give.
+
+    `cached` are those of `input` that the endpoint had in its cache, `reasoning` those of `output` that
+    the model thought with.
+
+    >>> Tokens.of({"input_tokens": 5, "cache_read_input_tokens": 95, "output_tokens": 7})
+    Tokens(input=100, cached=95, output=7, reasoning=None)
+    """
+
+    input: int | None = None
+    cached: int | None = None
+    output: int | None = None
+    reasoning: int | None = None
+
+    @classmethod
+    def of(cls, usage: Mapping[str, Any] | None) -> Tokens:
+        """What a `usage` says, in the words of Chat Completions, Responses or Anthropic."""
+        usage = usage if isinstance(usage, Mapping) else {}
+        sent, read = counted(usage, "prompt_tokens"), counted(usage, "cache_read_input_tokens")
+        if sent is None and (sent := counted(usage, "input_tokens")) is not None:
+            # Anthropic counts here only what its cache neither had nor received.
+            sent += (read or 0) + (counted(usage, "cache_creation_input_tokens") or 0)
+        details = [usage.get(f"{name}_tokens_details") for name in ("prompt", "input")]
+        cached = _first(*(counted(part, "cached_tokens") for part in details), read)
+        received = _first(*(counted(usage, name) for name in ("completion_tokens", "output_tokens")))
+        details = [usage.get(f"{name}_tokens_details") for name in ("completion", "output")]
+        return cls(sent, cached, received, _first(*(counted(part, "reasoning_tokens") for part in details)))
+
+    @classmethod
+    def total(cls, usages: Iterable[Mapping[str, Any] | None]) -> Tokens:
+        """The sums over many replies; None for a number that no reply has."""
+        columns = zip(*map(cls.of, usages), strict=True)
+        known = ([count for count in column if count is not None] for column in columns)
+        return cls(*(sum(counts) if counts else None for counts in known))
+
+    @property
+    def known(self) -> int | None:
+        """Tokens sent and received together; None if the endpoint counted none."""
+        return None if self.input is None and self.output is None else (self.input or 0) + (self.output or 0)
+
+
+def _first(*counts: int | None) -> int | None:
+    return next((count for count in counts if count is not None), None)
+
+
 @dataclass(frozen=True, slots=True)
 class Price:
     """What a model costs, in money for a million tokens.
@@ -77,10 +123,10 @@ class Price:
 
     def of(self, usage: Mapping[str, Any]) -> float:
         """What the tokens of one reply cost; tokens that `usage` does not name cost nothing."""
-        sent = counted(usage, "prompt_tokens") or 0
-        cached = min(sent, counted(usage.get("prompt_tokens_details"), "cached_tokens") or 0)
+        tokens = Tokens.of(usage)
+        sent, received = tokens.input or 0, tokens.output or 0
+        cached = min(sent, tokens.cached or 0)
         cached_price = self.input if self.cached is None else self.cached
-        received = counted(usage, "completion_tokens") or 0
         return ((sent - cached) * self.input + cached * cached_price + received * self.output) / 1e6
 
 

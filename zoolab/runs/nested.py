@@ -140,7 +140,12 @@ class ToolEnabled:
 
 def _usage_of(steps: list[Step], last: Reply) -> Mapping[str, Any] | None:
     """The tokens of all requests that led to the last reply."""
-    sent, received = tokens_used(steps)
-    if sum(step.kind == "request" for step in steps) == 1 or (sent is None and received is None):
+    tokens = tokens_used(steps)
+    if sum(step.kind == "request" for step in steps) == 1 or tokens.known is None:
         return last.usage
-    return {"prompt_tokens": sent or 0, "completion_tokens": received or 0}
+    return {
+        "prompt_tokens": tokens.input or 0,
+        "completion_tokens": tokens.output or 0,
+        "prompt_tokens_details": {"cached_tokens": tokens.cached},
+        "completion_tokens_details": {"reasoning_tokens": tokens.reasoning},
+    }

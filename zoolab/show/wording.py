@@ -243,11 +243,11 @@ def prompt_of(trace: TraceLog) -> str:
 def totals_of(trace: TraceLog) -> dict[str, Any]:
     """Tokens as the endpoints counted them, with those of sub-agents; time, errors, turns, calls."""
     steps = trace.steps
-    sent, received = tokens_used(steps)
+    tokens = tokens_used(steps)
     ms = round(trace.started[-1] * 1000, 1) if steps else 0
     return {
-        "tokens_in": sent,
-        "tokens_out": received,
+        "tokens_in": tokens.input,
+        "tokens_out": tokens.output,
         "ms": ms,
         "time": duration(ms),
         "errors": sum(1 for _ in errors_of(steps)),
