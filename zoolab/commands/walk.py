@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any, TextIO
@@ -28,7 +28,7 @@ from zoolab.secrets import scrub
 from zoolab.show.inspector.static_page import render_interactive_page
 from zoolab.show.moment import Moment, moments_of
 from zoolab.show.text import details
-from zoolab.show.wording import change_as_text, headline
+from zoolab.show.wording import calls_of, change_as_text, headline
 from zoolab.toolbox.catalog import tools_named
 from zoolab.trace.events import events_of
 from zoolab.trace.log import drive
@@ -62,9 +62,13 @@ def _walk(options: argparse.Namespace) -> int:
     """Walk, showing each step as it comes; the trace is kept whatever happens."""
     trace = Trace()
     model, tools, permissions = model_of(options), tools_named(*options.tools), Permissions.of_user()
-    show = None if options.json else _printer(sys.stdout)
+    screen = sys.stdout
+    show = None if options.json else _printer(screen)
+    live = options.stream and show is not None and screen.isatty()
 
     def answer(step: Step) -> Decision | None:
+        if live and step.kind == "tool_call" and not step.slot:
+            print(file=screen)
         if show is not None:
             show(Moment(trace, len(trace.steps) - 1))
         return _decide(step, options.yes) if step.status == "pending" else None
@@ -74,7 +78,12 @@ def _walk(options: argparse.Namespace) -> int:
             print(visible(_who(model, options)))
         # What a tool prints must not mix with the steps: standard output is the walk's.
         with redirect_stdout(sys.stderr):
-            steps = walk(options.prompt, tools, model, system=options.system, policy=permissions)
+            on_delta = (
+                (lambda delta: print(text_of(delta), end="", flush=True, file=screen)) if live else None
+            )
+            steps = walk(
+                options.prompt, tools, model, system=options.system, policy=permissions, on_delta=on_delta
+            )
             drive(trace, steps, answer)
     except ReplayMiss as miss:
         advice = "see zoolab walk --list, or ask a model with --local or --live"
@@ -125,6 +134,18 @@ def _decide(step: Step, yes: bool) -> Decision:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return Decision("deny", "nobody was there to allow it; --yes allows")
     return ask_user(step)
+
+
+def text_of(delta: Mapping[str, Any]) -> str:
+    """What a delta adds: text, the name of a call, a part of its arguments.
+
+    >>> text_of({"content": "Hi"}), text_of({"tool_calls": [{"function": {"arguments": '{"a": '}}]})
+    ('Hi', '{"a": ')
+    """
+    added = [delta.get(key) for key in ("reasoning_content", "content")]
+    for name, _, arguments in calls_of(dict(delta)):
+        added += [f"\n{name} " if name else "", arguments]
+    return visible("".join(text for text in added if isinstance(text, str)))
 
 
 def _keep(trace: Trace, options: argparse.Namespace) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Unpack
 from zoolab.errors import InvalidInput
 from zoolab.jsontext.readonly import read_only
 from zoolab.loop.about import about
+from zoolab.loop.deltas import Heard
 from zoolab.loop.options import Options, WalkOptions, check_model, passes_on
 from zoolab.loop.turns import Turns
 from zoolab.records import Message, Messages, Model, Record, Step
@@ -125,6 +126,8 @@ def walk(prompt: str | None, tools: Tools, model: Model, **options: Unpack[WalkO
         envelope: "json" wraps results with success, error and measures; "plain" sends them alone.
         first_turn: The number of the first turn, where a conversation is continued.
         validator: What judges arguments; "rs" is faster and refuses some schemas (`zoolab.schema.quick`).
+        on_delta: Receives each delta of a streamed reply when it arrives, as `Reply.pieces` keeps it; the
+            message of a reply that is not streamed comes as one delta.
 
     Yields:
         The steps define, then request, tool_call, validate, execute, result for each turn.
@@ -156,7 +159,8 @@ def walk(prompt: str | None, tools: Tools, model: Model, **options: Unpack[WalkO
     turns = Turns(chosen, chosen.calls or said.calls, denied)
     check_tool_choice(chosen.tool_choice, registry)
     kept = {name: value for name, value in options.items() if name not in ("messages", "first_turn")}
-    return Walk(_steps(turns, registry, model, prompt, opening), {"model": model, **kept})
+    asked = model if chosen.on_delta is None else Heard(model, chosen.on_delta)
+    return Walk(_steps(turns, registry, asked, prompt, opening), {"model": model, **kept})
 
 
 def _steps(

@@ -17,6 +17,7 @@ from zoolab.steps.result import Envelope
 from zoolab.steps.validate import Repairer
 
 if TYPE_CHECKING:
+    from zoolab.loop.deltas import OnDelta
     from zoolab.retrieval.picking import Retriever
 
 P = ParamSpec("P")
@@ -40,6 +41,7 @@ class WalkOptions(TypedDict, total=False):
     envelope: Envelope
     first_turn: int
     validator: Validator
+    on_delta: OnDelta | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +67,7 @@ class Options:
     envelope: Envelope = "json"
     first_turn: int = 1
     validator: Validator = "jsonschema"
+    on_delta: OnDelta | None = None
 
     def __post_init__(self) -> None:
         for name, (fits, wanted) in _WANTED.items():
@@ -144,5 +147,6 @@ _WANTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "limits": (lambda it: it is None or isinstance(it, Limits), "Limits, as Limits(turns=5)"),
     "calls": (lambda it: it in (None, "native", "text", "auto"), "native, text or auto"),
     "envelope": (lambda it: it in ("json", "plain"), "json or plain"),
+    "on_delta": (lambda it: it is None or callable(it), "a function that takes a delta, a dict"),
     "validator": (lambda it: it in ("jsonschema", "rs"), "jsonschema or rs"),
 }
