@@ -126,6 +126,8 @@ def walk(prompt: str | None, tools: Tools, model: Model, **options: Unpack[WalkO
         envelope: "json" wraps results with success, error and measures; "plain" sends them alone.
         first_turn: The number of the first turn, where a conversation is continued.
         validator: What judges arguments; "rs" is faster and refuses some schemas (`zoolab.schema.quick`).
+        condense: Called before each request but the first with the messages so far; returns those that go on,
+            for instance without the oldest. Each call stays with its results. Every revision is in the trace.
         on_delta: Receives each delta of a streamed reply when it arrives, as `Reply.pieces` keeps it; the
             message of a reply that is not streamed comes as one delta.
 

@@ -17,6 +17,7 @@ from zoolab.steps.result import Envelope
 from zoolab.steps.validate import Repairer
 
 if TYPE_CHECKING:
+    from zoolab.loop.condensing import Condense
     from zoolab.loop.deltas import OnDelta
     from zoolab.retrieval.picking import Retriever
 
@@ -41,6 +42,7 @@ class WalkOptions(TypedDict, total=False):
     envelope: Envelope
     first_turn: int
     validator: Validator
+    condense: Condense | None
     on_delta: OnDelta | None
 
 
@@ -67,6 +69,7 @@ class Options:
     envelope: Envelope = "json"
     first_turn: int = 1
     validator: Validator = "jsonschema"
+    condense: Condense | None = None
     on_delta: OnDelta | None = None
 
     def __post_init__(self) -> None:
@@ -147,6 +150,7 @@ _WANTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "limits": (lambda it: it is None or isinstance(it, Limits), "Limits, as Limits(turns=5)"),
     "calls": (lambda it: it in (None, "native", "text", "auto"), "native, text or auto"),
     "envelope": (lambda it: it in ("json", "plain"), "json or plain"),
+    "condense": (lambda it: it is None or callable(it), "a function from messages to messages"),
     "on_delta": (lambda it: it is None or callable(it), "a function that takes a delta, a dict"),
     "validator": (lambda it: it in ("jsonschema", "rs"), "jsonschema or rs"),
 }

@@ -123,6 +123,10 @@ class Turns:
         self.budget.begin_request()
         self.turn += 1
         first, choice = self.turn == self.options.first_turn, self.options.tool_choice
+        if self.options.condense is not None and not first:
+            from zoolab.loop.condensing import condensed
+
+            self.messages = condensed(self.options.condense, self.messages)
         if self.options.retrieve is not None and self.calls != "text":
             self.offered = tuple(tool.sent for tool in self._pick(self.messages))
         request = make_request(self.messages, self.offered, choice, first, self.withheld)

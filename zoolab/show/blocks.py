@@ -106,6 +106,10 @@ def _request(moment: Moment, room: Room, request: Request) -> list[Block]:
         ("settings", encode(dict(request.settings)) if request.settings else None),
         ("tokens", f"{counted_tokens:,}, counted by the endpoint" if counted_tokens is not None else None),
     )
+    removed = moment.change.removed if moment.seq not in moment.trace.originals else ()
+    if removed:
+        gone = f"{count(len(removed), 'message')} left out or changed"
+        told.append(room.note("info", f"messages[] was condensed before this request: {gone}."))
     tools = _tools_of_turn(moment, room)
     first = max(0, len(sent) - MAX_ROWS)
     rows = [(message, index >= known) for index, message in enumerate(sent.since(first), first)]

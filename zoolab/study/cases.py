@@ -103,6 +103,7 @@ class Setup:
     calls: Literal["native", "text", "auto"] | None = None
     envelope: Literal["json", "plain"] = "json"
     validator: Literal["jsonschema", "rs"] = "jsonschema"
+    condense: Any = None
     faults: Iterable[str] | Mapping[str, float] = ()
 
 

@@ -15,6 +15,7 @@ from zoolab.errors import InvalidInput, Recording, ZoolabError
 from zoolab.jsontext import excerpt
 from zoolab.loop import Steps, Walk
 from zoolab.records import Fault, Message, Messages, Record, Reply, Step, ToolCall
+from zoolab.records.messages import Condensed
 from zoolab.running.interrupts import Hold, interruptible
 from zoolab.steps.define import as_registry
 from zoolab.steps.execute import INTERRUPTED, said
@@ -105,7 +106,7 @@ class TraceLog(Recording):
                     self._end_with_answer()
                     return Messages(self.messages)
                 if answer is not None:
-                    self._settle(answer, step.messages.first(len(step.messages) - step.appended))
+                    self._settle(answer, _before(step))
                     answer = None
                 self.add(step)
                 send = getattr(steps, "send", send)
@@ -275,6 +276,13 @@ class TraceLog(Recording):
         self.steps[seq] = step._replace(record=given, call=call, messages=before_next)
         self.revisions[seq] = revision
         self._write("change", seq, "edit")
+
+
+def _before(step: Step) -> Messages:
+    """`messages[]` before a step, and before it was condensed for it."""
+    if isinstance(step.messages, Condensed):
+        return step.messages.before
+    return step.messages.first(len(step.messages) - step.appended)
 
 
 def _thrown(steps: Walk, interrupt: KeyboardInterrupt, _answer: object) -> Step:
