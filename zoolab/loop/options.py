@@ -42,6 +42,8 @@ class WalkOptions(TypedDict, total=False):
     envelope: Envelope
     first_turn: int
     validator: Validator
+    find_tools: bool
+    answer_schema: Any
     condense: Condense | None
     on_delta: OnDelta | None
 
@@ -69,6 +71,8 @@ class Options:
     envelope: Envelope = "json"
     first_turn: int = 1
     validator: Validator = "jsonschema"
+    find_tools: bool = False
+    answer_schema: Any = None
     condense: Condense | None = None
     on_delta: OnDelta | None = None
 

@@ -276,13 +276,20 @@ def _validate(moment: Moment, room: Room, verdict: Verdict) -> list[Block]:
         ("attempt", f"{moment.step.attempt}" if moment.step.attempt > 1 else None),
         ("problems", count(len(verdict.problems), "problem") if verdict.problems else None),
     )
-    told.append(_checklist(room, f"the arguments, {_as_they_came(moment)}", tool, first))
+    of_call = moment.step.call is not None
+    if of_call:
+        told.append(_checklist(room, f"the arguments, {_as_they_came(moment)}", tool, first))
+    elif first:
+        rows = [room.check("bad", problem.code, problem) for problem in first[:MAX_ROWS]]
+        told.append({"b": "checks", "label": "the answer, as the model wrote it", "rows": rows})
     if repair is not None:
         told += _repair(room, repair, tool)
     if verdict.arguments is not None:
-        told.append(room.code("the arguments, parsed", pretty(verdict.arguments)))
+        what = "the arguments, parsed" if of_call else "the value, trace.value"
+        told.append(room.code(what, pretty(verdict.arguments)))
     elif not verdict.ok:
-        told.append(room.note("error", "The call does not run, and the model is told why."))
+        what = "The call does not run" if of_call else "The answer is not accepted"
+        told.append(room.note("error", f"{what}, and the model is told why."))
     return told
 
 

@@ -53,7 +53,8 @@ def headline(step: Step) -> str:
             return "no tool is asked for: this is the answer"
         case Verdict() as verdict:
             repaired = " after repair" if verdict.repair and verdict.repair.accepted else ""
-            return f"may run{repaired}" if verdict.ok else f"refused: {verdict.error_code}"
+            may = "may run" if step.call is not None else "the answer meets its schema"
+            return f"{may}{repaired}" if verdict.ok else f"refused: {verdict.error_code}"
         case Decision(choice="pending") as decision:
             return f"waits for permission: {decision.reason}"
         case Decision() as decision:

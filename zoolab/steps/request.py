@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode, excerpt
-from zoolab.records import Message, Messages, Request, Withheld, advice_on
+from zoolab.records import NO_SETTINGS, Message, Messages, Request, Withheld, advice_on
 from zoolab.tools import ToolRegistry
 
 if TYPE_CHECKING:
@@ -69,11 +69,12 @@ def make_request(
     tool_choice: str,
     first: bool,
     withheld: tuple[Withheld, ...] = (),
+    settings: Mapping[str, Any] = NO_SETTINGS,
 ) -> Request:
     """The next request. A forced tool choice holds for the first one alone, or no walk would end."""
     forced = tool_choice not in ("auto", "none")
     choice = "auto" if forced and not first else tool_choice
-    return Request(messages, tools, choice, withheld=withheld)
+    return Request(messages, tools, choice, settings, withheld)
 
 
 def deny_names(deny: object, tools: ToolRegistry) -> frozenset[str]:

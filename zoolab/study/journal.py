@@ -248,16 +248,16 @@ def summary_of(line: Mapping[str, Any]) -> dict[str, Any]:
         records = [step["record"] for step in steps]
         kinds = Counter(step["kind"] for step in steps)
         end, tokens = events[-1], Tokens.total(_usages(steps))
-        last = records[-1] if records else {}
+        said = [record for record in records[-2:] if record.get("type") == "reply"]
         return {
             "run_id": line.get("run"),
             **events[0]["meta"],
             "outcome": end["outcome"],
             "error": end["error"],
-            "said": Reply(last["message"]).text if last.get("type") == "reply" else None,
+            "said": Reply(said[-1]["message"]).text if said else None,
             "turns": kinds["request"],
             "steps": len(steps),
-            "calls": kinds["validate"],
+            "calls": sum(step["kind"] == "validate" and step.get("slot") is not None for step in steps),
             "errors": sum(record.get("ok") is False or bool(record.get("error")) for record in records),
             "duration_ms": None if end["t"] is None else round(end["t"] * 1e3, 3),
             "tokens_in": tokens.input,

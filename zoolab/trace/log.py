@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from zoolab.errors import InvalidInput, Recording, ZoolabError
 from zoolab.jsontext import excerpt
 from zoolab.loop import Steps, Walk
-from zoolab.records import Fault, Message, Messages, Record, Reply, Step, ToolCall
+from zoolab.records import Fault, Message, Messages, Record, Reply, Step, ToolCall, Verdict
 from zoolab.records.messages import Condensed
 from zoolab.running.interrupts import Hold, interruptible
 from zoolab.steps.define import as_registry
@@ -230,8 +230,23 @@ class TraceLog(Recording):
     @property
     def answer(self) -> str | None:
         """The model's final text; None if the run did not come to one."""
-        last = self.steps[-1] if self.steps else None
-        return last.record.text if last is not None and isinstance(last.record, Reply) else None
+        if not self.steps:
+            return None
+        last = self.steps[-1 if self.value is None else -2].record
+        return last.text if isinstance(last, Reply) else None
+
+    @property
+    def value(self) -> dict[str, Any] | None:
+        """The final answer as JSON values, if the walk had an `answer_schema`; None if there is none.
+
+        >>> from zoolab import Scripted, run
+        >>> schema = {"type": "object", "properties": {"sum": {"type": "integer"}}}
+        >>> run("1 + 2?", [], Scripted(['{"sum": 3}']), answer_schema=schema).value["sum"]
+        3
+        """
+        step = self.steps[-1] if self.steps else None
+        verdict = step.record if step is not None and step.call is None else None
+        return verdict.arguments if isinstance(verdict, Verdict) and verdict.ok else None
 
     @property
     def tool_calls(self) -> list[ToolCall]:
