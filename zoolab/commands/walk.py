@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any, TextIO
@@ -22,13 +22,13 @@ from zoolab.loop.about import about
 from zoolab.models.recording import Recording
 from zoolab.policy import Permissions, ask_user
 from zoolab.policy.permissions import PolicyFile, policies_path
-from zoolab.records import KINDS, Decision, Step
+from zoolab.records import KINDS, Decision, Message, Step
 from zoolab.runs import Trace
 from zoolab.secrets import scrub
 from zoolab.show.inspector.static_page import render_interactive_page
 from zoolab.show.moment import Moment, moments_of
 from zoolab.show.text import details
-from zoolab.show.wording import calls_of, change_as_text, headline
+from zoolab.show.wording import calls_of, change_as_text, content_of, headline
 from zoolab.toolbox.catalog import tools_named
 from zoolab.trace.events import events_of
 from zoolab.trace.log import drive
@@ -73,14 +73,18 @@ def _walk(options: argparse.Namespace) -> int:
             show(Moment(trace, len(trace.steps) - 1))
         return _decide(step, options.yes) if step.status == "pending" else None
 
+    def type_out(delta: Message) -> None:
+        parts = [content_of(delta)]
+        for name, _, arguments in calls_of(delta):
+            parts += [f"\n{name} " if name else "", arguments]
+        print(visible("".join(parts)), end="", flush=True, file=screen)
+
     try:
         if not options.json:
             print(visible(_who(model, options)))
         # What a tool prints must not mix with the steps: standard output is the walk's.
         with redirect_stdout(sys.stderr):
-            on_delta = (
-                (lambda delta: print(text_of(delta), end="", flush=True, file=screen)) if live else None
-            )
+            on_delta = type_out if live else None
             steps = walk(
                 options.prompt, tools, model, system=options.system, policy=permissions, on_delta=on_delta
             )
@@ -134,18 +138,6 @@ def _decide(step: Step, yes: bool) -> Decision:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return Decision("deny", "nobody was there to allow it; --yes allows")
     return ask_user(step)
-
-
-def text_of(delta: Mapping[str, Any]) -> str:
-    """What a delta adds: text, the name of a call, a part of its arguments.
-
-    >>> text_of({"content": "Hi"}), text_of({"tool_calls": [{"function": {"arguments": '{"a": '}}]})
-    ('Hi', '{"a": ')
-    """
-    added = [delta.get(key) for key in ("reasoning_content", "content")]
-    for name, _, arguments in calls_of(dict(delta)):
-        added += [f"\n{name} " if name else "", arguments]
-    return visible("".join(text for text in added if isinstance(text, str)))
 
 
 def _keep(trace: Trace, options: argparse.Namespace) -> None:

@@ -9,7 +9,6 @@ from typing import Any, Unpack
 from zoolab.errors import InvalidInput
 from zoolab.jsontext.readonly import read_only
 from zoolab.loop.about import about
-from zoolab.loop.deltas import Heard
 from zoolab.loop.options import Options, WalkOptions, check_model, passes_on
 from zoolab.loop.turns import Turns
 from zoolab.records import Message, Messages, Model, Record, Step
@@ -168,7 +167,11 @@ def walk(prompt: str | None, tools: Tools, model: Model, **options: Unpack[WalkO
     registry = turns.searchable(registry) if chosen.find_tools else registry
     check_tool_choice(chosen.tool_choice, registry)
     kept = {name: value for name, value in options.items() if name not in ("messages", "first_turn")}
-    asked = model if chosen.on_delta is None else Heard(model, chosen.on_delta)
+    asked = model
+    if chosen.on_delta is not None:
+        from zoolab.loop.deltas import Heard
+
+        asked = Heard(model, chosen.on_delta)
     return Walk(_steps(turns, registry, asked, prompt, opening), {"model": model, **kept})
 
 

@@ -21,7 +21,6 @@ from zoolab.loop.options import Options
 from zoolab.loop.runner import Interrupted, Job, Runner
 from zoolab.policy import Permissions
 from zoolab.records import (
-    NO_SETTINGS,
     Context,
     Decision,
     Limits,
@@ -103,7 +102,7 @@ class Turns:
         self.looping: Result | None = None
         self.system = options.system
         #: Further fields of each request.
-        self.settings: Mapping[str, Any] = NO_SETTINGS
+        self.settings: Mapping[str, Any] = read_only({})
         #: What the final answer has to be; None for any text.
         self.answers: AnswerSchema | None = None
         if options.answer_schema is not None:

@@ -59,8 +59,7 @@ KINDS: tuple[Kind, ...] = ("define", "request", "tool_call", "validate", "execut
 
 _set = object.__setattr__
 _CHOICES = ("once", "session", "always", "deny", "pending")
-#: The settings of a request that has none.
-NO_SETTINGS: Mapping[str, Any] = read_only({})
+_NO_SETTINGS: Mapping[str, Any] = read_only({})
 #: Words of other systems, and what zoolab calls the same. They are refused, so that nothing is rewritten.
 SYNONYMS: Mapping[str, str] = {"any": "required", "remember": "always"}
 
@@ -93,7 +92,7 @@ class Request:
     messages: _MessagesField = _MessagesField()
     tools: tuple[dict[str, Any], ...] = ()
     tool_choice: str = "auto"
-    settings: Mapping[str, Any] = field(default_factory=lambda: NO_SETTINGS)
+    settings: Mapping[str, Any] = field(default_factory=lambda: _NO_SETTINGS)
     #: The tools that a retriever left out of this request, best first.
     withheld: tuple[Withheld, ...] = ()
 
