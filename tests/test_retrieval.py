@@ -163,7 +163,7 @@ def test_the_model_itself_asks_for_more_tools(retriever, envelope, tmp_path):
     assert "restart_service" in third
     assert trace.tool_calls[0].name == "find_tools"
     found = next(step.record.value for step in trace.steps if step.kind == "execute")
-    assert [set(each) for each in found] == [{"name", "description"}] * 2
+    assert [set(each) for each in found] == [{"name", "description", "parameters"}] * 2
     assert "restart_service" in [each["name"] for each in found]
     loaded = Trace.load(trace.save(tmp_path / "t.jsonl"))
     assert loaded == trace
@@ -190,7 +190,7 @@ def test_tools_that_replace_the_others_are_searched():
     assert found[0]["name"] in {tool.name for tool in support_tools()}
 
 
-def test_a_model_that_calls_in_text_finds_the_schemas_too():
+def test_a_model_that_calls_in_text_finds_them_too():
     asks = '{"name": "find_tools", "arguments": {"query": "restart a service"}}'
     calls = '{"name": "restart_service", "arguments": {"service": "nginx", "host": "db01"}}'
     options = {"retrieve": BM25(k=1), "find_tools": True, "calls": "text"}

@@ -70,16 +70,16 @@ class Tokens(NamedTuple):
     @classmethod
     def of(cls, usage: Mapping[str, Any] | None) -> Tokens:
         """What a `usage` says, in the words of Chat Completions, Responses or Anthropic."""
-        usage = usage if isinstance(usage, Mapping) else {}
-        sent, read = counted(usage, "prompt_tokens"), counted(usage, "cache_read_input_tokens")
-        if sent is None and (sent := counted(usage, "input_tokens")) is not None:
-            # Anthropic counts here only what its cache neither had nor received.
-            sent += (read or 0) + (counted(usage, "cache_creation_input_tokens") or 0)
-        details = [usage.get(f"{name}_tokens_details") for name in ("prompt", "input")]
-        cached = _first(*(counted(part, "cached_tokens") for part in details), read)
-        received = _first(*(counted(usage, name) for name in ("completion_tokens", "output_tokens")))
-        details = [usage.get(f"{name}_tokens_details") for name in ("completion", "output")]
-        return cls(sent, cached, received, _first(*(counted(part, "reasoning_tokens") for part in details)))
+        told = usage if isinstance(usage, Mapping) else {}
+        chat = "prompt_tokens" in told or "completion_tokens" in told
+        names = ("prompt_tokens", "completion_tokens") if chat else ("input_tokens", "output_tokens")
+        sent, received = (counted(told, name) for name in names)
+        cached = counted(told.get(f"{names[0]}_details"), "cached_tokens")
+        if not chat and sent is not None and cached is None:
+            # Anthropic counts as input only what its cache neither had nor received.
+            cached = counted(told, "cache_read_input_tokens")
+            sent += (cached or 0) + (counted(told, "cache_creation_input_tokens") or 0)
+        return cls(sent, cached, received, counted(told.get(f"{names[1]}_details"), "reasoning_tokens"))
 
     @classmethod
     def total(cls, usages: Iterable[Mapping[str, Any] | None]) -> Tokens:
@@ -92,10 +92,6 @@ class Tokens(NamedTuple):
     def known(self) -> int | None:
         """Tokens sent and received together; None if the endpoint counted none."""
         return None if self.input is None and self.output is None else (self.input or 0) + (self.output or 0)
-
-
-def _first(*counts: int | None) -> int | None:
-    return next((count for count in counts if count is not None), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -167,12 +167,7 @@ def walk(prompt: str | None, tools: Tools, model: Model, **options: Unpack[WalkO
     registry = turns.searchable(registry) if chosen.find_tools else registry
     check_tool_choice(chosen.tool_choice, registry)
     kept = {name: value for name, value in options.items() if name not in ("messages", "first_turn")}
-    asked = model
-    if chosen.on_delta is not None:
-        from zoolab.loop.deltas import Heard
-
-        asked = Heard(model, chosen.on_delta)
-    return Walk(_steps(turns, registry, asked, prompt, opening), {"model": model, **kept})
+    return Walk(_steps(turns, registry, model, prompt, opening), {"model": model, **kept})
 
 
 def _steps(

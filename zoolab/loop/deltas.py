@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -10,7 +9,6 @@ from typing import Any
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext.readonly import read_only
-from zoolab.loop.about import Wrapper
 from zoolab.records import Model, Reply, Request
 from zoolab.steps.execute import said
 
@@ -68,25 +66,10 @@ def tell_delta(delta: dict[str, Any]) -> None:
             _LISTENERS.reset(token)
 
 
-class Heard(Wrapper):
-    """A model whose deltas go to `on_delta`; a reply that is not streamed goes there as one delta."""
-
-    def __init__(self, inner: Model, on_delta: OnDelta) -> None:
-        super().__init__(inner)
-        self._on_delta = on_delta
-
-    def __call__(self, request: Request) -> Any:
-        with listening(self._on_delta):
-            reply: Any = self._inner(request)
-            if not inspect.isawaitable(reply):
-                return self._whole(reply)
-        return self._awaited(reply)
-
-    async def _awaited(self, reply: Any) -> Any:
-        with listening(self._on_delta):
-            return self._whole(await reply)
-
-    def _whole(self, reply: Any) -> Any:
+def ask_heard(on_delta: OnDelta, ask: Callable[[Model, Request], Any], model: Model, request: Request) -> Any:
+    """What the model replies; a reply that is not streamed goes to `on_delta` as one delta."""
+    with listening(on_delta):
+        reply = ask(model, request)
         if isinstance(reply, Reply) and not reply.pieces:
             tell_delta(reply.message)
-        return reply
+    return reply

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import (
@@ -82,6 +83,11 @@ class Turns:
         self.runner = Runner(
             context if isinstance(context, Context) else Context(context), parallel=options.parallel
         )
+        self.asks: Callable[[Model, Request], Any] = self.runner.ask
+        if options.on_delta is not None:
+            from zoolab.loop.deltas import ask_heard
+
+            self.asks = partial(ask_heard, options.on_delta, self.runner.ask)
         self.budget = Budget(self.limits)
         self.turn = options.first_turn - 1
         self.registry = ToolRegistry()
@@ -132,7 +138,7 @@ class Turns:
         """The tools, with one that searches them."""
         from zoolab.retrieval.picking import with_search
 
-        return with_search(registry, self.options.retrieve, whole=self.calls == "text")
+        return with_search(registry, self.options.retrieve)
 
     def told_in_text(self, prompt: str | None, messages: list[Message]) -> Iterable[Tool]:
         """The tools that the system prompt describes, where they are not sent with the requests."""
@@ -315,7 +321,7 @@ class Turns:
 
     def _reply(self, model: Model, request: Request) -> Reply:
         try:
-            reply = self.runner.ask(model, request)
+            reply = self.asks(model, request)
         except ZoolabError:
             raise
         except Exception as error:

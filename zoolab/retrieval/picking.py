@@ -61,23 +61,19 @@ def pick_tools(
 
 
 class ToolSearch:
-    """What `find_tools` calls: a search among the tools of a walk.
+    """What `find_tools` calls: a search among the tools of a walk."""
 
-    `whole` gives the schemas of the parameters too, for models that never see them in a request.
-    """
-
-    def __init__(self, retriever: Retriever, tools: Iterable[Tool], whole: bool = False) -> None:
-        self._retriever, self._tools, self._whole = retriever, list(tools), whole
+    def __init__(self, retriever: Retriever, tools: Iterable[Tool]) -> None:
+        self._retriever, self._tools = retriever, list(tools)
 
     def __call__(self, query: str) -> list[dict[str, Any]]:
         tools = self._tools
         scores = [float(score) for score in self._retriever.scores(query, [*map(tool_text, tools)])]
         best = sorted(range(len(tools)), key=lambda i: (-scores[i], i))[: self._retriever.k]
-        fields = ("name", "description", "parameters")[: 3 if self._whole else 2]
-        return [{field: getattr(tools[i], field) for field in fields} for i in best]
+        return [tools[i].sent["function"] for i in best]
 
 
-def with_search(tools: ToolRegistry, retriever: Retriever | None, whole: bool = False) -> ToolRegistry:
+def with_search(tools: ToolRegistry, retriever: Retriever | None) -> ToolRegistry:
     """The tools and `find_tools`, with which the model itself looks for more of them.
 
     Raises:
@@ -86,15 +82,15 @@ def with_search(tools: ToolRegistry, retriever: Retriever | None, whole: bool = 
     >>> from zoolab.retrieval import BM25
     >>> from zoolab.tools import Tool
     >>> tools = ToolRegistry([Tool(name, "", {}) for name in ("ping_host", "list_disks")])
-    >>> with_search(tools, BM25(k=1)).execute("find_tools", {"query": "ping"})
-    [{'name': 'ping_host', 'description': ''}]
+    >>> with_search(tools, BM25(k=1)).execute("find_tools", {"query": "ping"})[0]["name"]
+    'ping_host'
     """
     if retriever is None:
         raise InvalidInput("find_tools needs retrieve", advice="give retrieve=BM25(k=8)")
     own = tools.get(FIND_TOOLS)
     if own is not None and not _is_search(own):
         raise InvalidInput("a tool is named find_tools already", advice="rename it, or leave out find_tools=")
-    search = ToolSearch(retriever, (tool for tool in tools if tool is not own), whole)
+    search = ToolSearch(retriever, (tool for tool in tools if tool is not own))
     made = Tool.build(FIND_TOOLS, _FIND).param("query", "string", "What the tool has to do.").call(search)
     return tools.fixed(made)
 

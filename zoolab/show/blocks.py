@@ -221,12 +221,7 @@ def _reply(moment: Moment, room: Room, reply: Reply) -> list[Block]:
 
 
 def arriving_blocks(room: Room, reply: Reply) -> list[Block]:
-    """What there is of a reply that still arrives: its text, and the arguments of its calls.
-
-    >>> reply = Reply({"role": "assistant", "content": "Hi"})
-    >>> [block["label"] for block in arriving_blocks(Room(100), reply)]
-    ['the text, as it arrives']
-    """
+    """What there is of a reply that still arrives: its text, and the arguments of its calls."""
     told = [room.both_ends("the text, as it arrives", reply.text)] if reply.text else []
     for name, _, arguments in calls_of(reply.message)[:MAX_ROWS]:
         told.append(room.both_ends(f"the arguments of {room.line(name, 80)}, as they arrive", arguments))
