@@ -37,6 +37,7 @@ from zoolab.errors import (
     ToolRetriesExhausted,
 )
 from zoolab.models.strict import check_conversation
+from zoolab.plots import RetryWaterfallDisplay
 from zoolab.repair import RuleRepair
 from zoolab.show.text import to_markdown
 from zoolab.show.wording import headline
@@ -203,6 +204,21 @@ def test_forks_replays_and_answers_by_hand(tmp_path: Any) -> None:
 
     refused = drive(Trace(), walk("?", [], Scripted([RIGHT, RIGHT]), **options), refuse)
     assert (refused.value, len(refused.messages)) == ({"sum": 3, "note": "as asked"}, 4)
+
+
+def test_a_strangers_trace_may_end_with_any_verdict(tmp_path: Any) -> None:
+    trace = run("?", [], Scripted([WRONG, RIGHT]), answer_schema=SCHEMA)
+    for steps, answer, value in [((6,), None, trace.value), ((3,), None, None), ((2, 6), WRONG, trace.value)]:
+        odd = Trace()
+        for seq in steps:
+            odd.add(trace.steps[seq])
+        loaded = Trace.load(odd.save(tmp_path / "odd.jsonl"))
+        assert (loaded.answer, loaded.value) == (answer, value)
+
+
+def test_answers_are_no_calls_in_the_plot_of_retries() -> None:
+    trace = run("?", [add], Scripted([CALL, WRONG, RIGHT]), answer_schema=SCHEMA)
+    assert RetryWaterfallDisplay.from_trace(trace).counts_["calls"].sum() == 1
 
 
 def test_all_views_tell_it() -> None:

@@ -131,6 +131,21 @@ def test_an_error_of_the_callback_is_one_line_and_the_reply_is_read_whole() -> N
         run("Hi", [], streamed, on_delta="print")
 
 
+def test_a_delta_that_is_nested_too_deeply_is_refused_with_the_reply() -> None:
+    deep: Any = "x"
+    for _ in range(3_000):
+        deep = [deep]
+    heard: list[Any] = []
+    with pytest.raises(ModelError, match="nested"):
+        run(
+            "Hi",
+            [],
+            lambda _: assemble([chunk({"content": "Hi"}), chunk({"x": deep})]),
+            on_delta=heard.append,
+        )
+    assert heard == [{"content": "Hi"}]
+
+
 def test_a_listener_that_asks_a_model_does_not_hear_itself() -> None:
     heard: list[Any] = []
 

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from zoolab.errors import InvalidInput
-from zoolab.jsontext.readonly import read_only
+from zoolab.jsontext.readonly import TooDeep, read_only
 from zoolab.records import Model, Reply, Request
 from zoolab.steps.execute import said
 
@@ -60,8 +60,11 @@ def tell_delta(delta: dict[str, Any]) -> None:
     if listeners:
         token = _LISTENERS.set(())
         try:
+            told = read_only(delta)
             for hear in listeners:
-                hear(read_only(delta))
+                hear(told)
+        except TooDeep:
+            pass  # the reply is refused for the same reason
         finally:
             _LISTENERS.reset(token)
 

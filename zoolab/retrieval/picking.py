@@ -101,12 +101,12 @@ def _is_search(tool: Tool | None) -> bool:
 
 def _found(messages: Iterable[Message]) -> set[str]:
     """The names of the tools that `find_tools` found, as its results in the conversation say."""
-    asked: set[str] = set()
+    asked: set[Any] = set()
     names: set[str] = set()
     for message in messages:
         for call in message.get("tool_calls") or ():
             if call["function"]["name"] == FIND_TOOLS:
-                asked.add(call["id"])
+                asked.add(call.get("id"))
         if message.get("role") == "tool" and message.get("tool_call_id") in asked:
             with suppress(ValueError, LookupError, TypeError, RecursionError):
                 said = json.loads(message["content"])

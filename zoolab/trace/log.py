@@ -230,10 +230,8 @@ class TraceLog(Recording):
     @property
     def answer(self) -> str | None:
         """The model's final text; None if the run did not come to one."""
-        if not self.steps:
-            return None
-        last = self.steps[-1 if self.value is None else -2].record
-        return last.text if isinstance(last, Reply) else None
+        last = self.steps[-1:] if self.value is None else self.steps[-2:-1]
+        return next((step.record.text for step in last if isinstance(step.record, Reply)), None)
 
     @property
     def value(self) -> dict[str, Any] | None:
