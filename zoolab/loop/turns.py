@@ -136,7 +136,7 @@ class Turns:
 
     def searchable(self, registry: ToolRegistry) -> ToolRegistry:
         """The tools, with one that searches them."""
-        from zoolab.retrieval.picking import with_search
+        from zoolab.retrieval.search import with_search
 
         return with_search(registry, self.options.retrieve)
 
@@ -369,7 +369,10 @@ class Turns:
             return list(self.registry)
         from zoolab.retrieval.picking import pick_tools
 
-        picked, self.withheld = interruptible(lambda: pick_tools(retrieve, messages, self.registry, choice))
+        pick = pick_tools
+        if self.options.find_tools:
+            from zoolab.retrieval.search import pick_with_search as pick
+        picked, self.withheld = interruptible(lambda: pick(retrieve, messages, self.registry, choice))
         return picked
 
     def _timeout(self, tool: Tool) -> float | None:

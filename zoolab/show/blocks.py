@@ -28,7 +28,7 @@ from zoolab.show.wording import (
     size,
     type_of,
 )
-from zoolab.tokens import Tokens
+from zoolab.tokens import counted
 from zoolab.tools import Tool, ToolRegistry
 from zoolab.trace.codec import Shown
 from zoolab.trace.log import TraceLog
@@ -98,7 +98,7 @@ def _request(moment: Moment, room: Room, request: Request) -> list[Block]:
     """The payload: messages, tools, tool_choice, settings."""
     sent, known = request.prefix, moment.known
     reply = moment.reply
-    counted_tokens = None if reply is None else Tokens.of(reply.usage).input
+    counted_tokens = None if reply is None else counted(reply.usage, "prompt_tokens")
     told = room.facts(
         ("messages", f"{len(sent):,}, {len(sent) - known:,} of them new"),
         ("tools", count(len(request.tools), "tool") if request.tools else "none"),
@@ -231,8 +231,8 @@ def arriving_blocks(room: Room, reply: Reply) -> list[Block]:
 def _reply_facts(reply: Reply | None) -> list[tuple[str, Any]]:
     if reply is None:
         return []
-    tokens = Tokens.of(reply.usage)
-    told = f"{tokens.input or 0:,} sent, {tokens.output or 0:,} received, counted by the endpoint"
+    sent, received = (counted(reply.usage, f"{name}_tokens") for name in ("prompt", "completion"))
+    told = f"{sent or 0:,} sent, {received or 0:,} received, counted by the endpoint"
     known = {"prompt_tokens", "completion_tokens", "total_tokens"}
     usage = {name: value for name, value in (reply.usage or {}).items() if name not in known}
     return [
@@ -240,9 +240,7 @@ def _reply_facts(reply: Reply | None) -> list[tuple[str, Any]]:
         ("model", reply.model),
         ("note", "; ".join(reply.notes) or None),
         ("streamed", f"in {count(len(reply.pieces), 'piece')}" if reply.pieces else None),
-        ("tokens", None if tokens.known is None else told),
-        ("tokens from the cache", tokens.cached),
-        ("tokens of reasoning", tokens.reasoning),
+        ("tokens", None if sent is None and received is None else told),
         ("more on usage", pretty(usage) if usage else None),
     ]
 

@@ -25,7 +25,6 @@ from zoolab.errors import InvalidInput
 from zoolab.jsontext import NotStrictJSON, encode, excerpt, parse_json
 from zoolab.records import Failure, Message, Outcome, Reply, Request
 from zoolab.show.moment import tools_of
-from zoolab.tokens import Tokens
 from zoolab.trace.calls import Call, Turn
 from zoolab.trace.frame import faults_by_step
 from zoolab.trace.log import TraceLog
@@ -55,13 +54,13 @@ _SETTINGS: dict[str, tuple[str, type[int] | type[float]]] = {
     "temperature": ("gen_ai.request.temperature", float),
     "top_p": ("gen_ai.request.top_p", float),
 }
-# The fields of `Tokens`, and the attributes that they become.
-_USAGE = {
-    "input": "gen_ai.usage.input_tokens",
-    "output": "gen_ai.usage.output_tokens",
-    "cached": "gen_ai.usage.cache_read.input_tokens",
-    "reasoning": "gen_ai.usage.reasoning.output_tokens",
-}
+# A count of the endpoint's, the group of counts that it is in, and the attribute that it becomes.
+_USAGE = (
+    ("prompt_tokens", "", "gen_ai.usage.input_tokens"),
+    ("completion_tokens", "", "gen_ai.usage.output_tokens"),
+    ("cached_tokens", "prompt_tokens_details", "gen_ai.usage.cache_read.input_tokens"),
+    ("reasoning_tokens", "completion_tokens_details", "gen_ai.usage.reasoning.output_tokens"),
+)
 _OF_THE_RUN = ("case_id", "variant", "seed", "expected_tool")
 # What came of a call: the verb of its span, and the step that the span stands for.
 _FATES = {
@@ -256,13 +255,14 @@ def _of_settings(request: Request) -> Attributes:
 
 
 def _of_reply(reply: Reply) -> Attributes:
-    tokens, reason = Tokens.of(reply.usage), as_name(reply.finish_reason)
+    usage, reason = reply.usage or {}, as_name(reply.finish_reason)
+    groups = {"": usage, **{group: member(usage, group) for _, group, _ in _USAGE if group}}
     return {
         "gen_ai.request.stream": True if reply.pieces else None,
         "gen_ai.response.model": as_name(reply.model),
         "gen_ai.response.id": as_name((reply.raw or {}).get("id")),
         "gen_ai.response.finish_reasons": None if reason is None else [reason],
-        **{attribute: getattr(tokens, name) for name, attribute in _USAGE.items()},
+        **{attribute: as_number(groups[group].get(name), int) for name, group, attribute in _USAGE},
     }
 
 
