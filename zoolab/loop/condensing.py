@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from zoolab.errors import InvalidInput
@@ -12,11 +12,8 @@ from zoolab.records.messages import Condensed
 from zoolab.running.interrupts import interruptible
 from zoolab.wire.pairing import check_conversation
 
-#: Takes the messages so far, and returns those that the next request carries.
-Condense = Callable[[list[Message]], Sequence[Message]]
 
-
-def condensed(condense: Condense, messages: Messages) -> Messages:
+def condensed(condense: Callable[[list[Message]], Iterable[Message]], messages: Messages) -> Messages:
     """What `condense` makes of a conversation.
 
     Raises:

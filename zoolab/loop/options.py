@@ -17,8 +17,6 @@ from zoolab.steps.result import Envelope
 from zoolab.steps.validate import Repairer
 
 if TYPE_CHECKING:
-    from zoolab.loop.condensing import Condense
-    from zoolab.loop.deltas import OnDelta
     from zoolab.retrieval.picking import Retriever
 
 P = ParamSpec("P")
@@ -44,8 +42,8 @@ class WalkOptions(TypedDict, total=False):
     validator: Validator
     find_tools: bool
     answer_schema: Any
-    condense: Condense | None
-    on_delta: OnDelta | None
+    condense: Callable[[list[Message]], Iterable[Message]] | None
+    on_delta: Callable[[dict[str, Any]], object] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,8 +71,8 @@ class Options:
     validator: Validator = "jsonschema"
     find_tools: bool = False
     answer_schema: Any = None
-    condense: Condense | None = None
-    on_delta: OnDelta | None = None
+    condense: Callable[[list[Message]], Iterable[Message]] | None = None
+    on_delta: Callable[[dict[str, Any]], object] | None = None
 
     def __post_init__(self) -> None:
         for name, (fits, wanted) in _WANTED.items():
