@@ -246,3 +246,15 @@ def test_without_a_file_the_command_says_where_to_get_one(zoo):
     done = zoo("experiment")
     assert done.code == 2
     assert "zoolab experiment --example prints one" in done.err
+
+
+def test_a_file_may_ask_for_a_search_of_tools_and_a_structured_answer(tmp_path):
+    variant = (
+        '[variants.plain]\nretrieve = 1\nfind_tools = true\n[variants.plain.answer_schema]\ntype = "object"\n'
+    )
+    path = tmp_path / "sums.toml"
+    path.write_text(SUMS.replace("[variants.plain]\n", variant).replace("=It is 100.", '{\\"sum\\": 100}'))
+    done = experiment(**read_config(path).arguments, progress=False)
+    traces = [trace for trace in done.traces if trace.meta["variant"] == "plain"]
+    assert [trace.value for trace in traces] == [{"sum": 100}] * len(traces)
+    assert all("find_tools" in trace.steps[0].record for trace in traces)

@@ -74,7 +74,8 @@ CASE: Mapping[str, Any] = _table(
     expected_answer={"type": ["string", "number", "array"]},
 ) | {"additionalProperties": True}
 _VARIANT = _table(
-    "system:text prompt:text tool_choice:text tools:texts deny:texts parallel:flag allow:flag retrieve:count",
+    "system:text prompt:text tool_choice:text tools:texts deny:texts parallel:flag allow:flag"
+    " retrieve:count find_tools:flag answer_schema:table",
     limits=_table(
         "turns:count calls_per_turn:count tokens:count result_bytes:count requests:count"
         " retries:from_0 depth:from_0 seconds:above_0",
