@@ -120,12 +120,17 @@ def make_client(base_url: str | None = None, api_key: str | None = None) -> open
         ) from None
     except (http_library().InvalidURL, ValueError):
         raise ModelError("the address of the endpoint is not a URL", advice=_ADDRESS_ADVICE) from None
-    if not (client.api_key.isascii() and client.api_key.isprintable()):
+    check_key(client.api_key, "OPENAI_API_KEY")
+    return client
+
+
+def check_key(key: str, variable: str) -> None:
+    """Raise `ModelError` if a key cannot be sent; `variable` is where it usually comes from."""
+    if not (key.isascii() and key.isprintable()):
         raise ModelError(
             "the API key contains a character that is not allowed in an HTTP header",
-            advice="check OPENAI_API_KEY",
+            advice=f"check {variable}",
         )
-    return client
 
 
 def explain(error: Exception, base_url: str, key: object = "") -> ModelError:
@@ -172,8 +177,8 @@ _SHORTEST_KEY = 6
 _LONGEST_LINE = 400
 _ADDRESS_ADVICE = "check that the address is right; most end in /v1"
 _STATUS_ADVICE = {
-    401: "check the API key (OPENAI_API_KEY)",
+    401: "check the API key",
     403: "this key may not use that model",
-    404: "check the model's name and that the address ends in /v1",
+    404: "check the model's name and the address; of most endpoints it ends in /v1",
     429: "too many requests: wait, or check your quota",
 }
