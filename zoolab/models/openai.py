@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from openai._types import RequestOptions
 
 PATH = "/chat/completions"
-_NOT_JSON = (ValueError, RecursionError)
+NOT_JSON = (ValueError, RecursionError)
 _STREAMED = {"stream": True, "stream_options": {"include_usage": True}}
 
 
@@ -83,7 +83,7 @@ class OpenAIModel:
         http = http_library()
         try:
             return self._streamed(body, options) if self.stream else self._plain(body, options)
-        except (ModelError, openai.OpenAIError, http.HTTPError, http.InvalidURL, *_NOT_JSON) as error:
+        except (ModelError, openai.OpenAIError, http.HTTPError, http.InvalidURL, *NOT_JSON) as error:
             # What the client raised may repeat the key: it does not go into the traceback.
             raise explain(error, str(self.client.base_url), self.client.api_key) from None
 
@@ -167,7 +167,7 @@ def _what_and_advice(error: Exception, base_url: str) -> tuple[str, str]:
         return f"{base_url} answered {error.status_code}: {text}", _STATUS_ADVICE.get(error.status_code, "")
     if isinstance(error, UnicodeEncodeError):
         return "the request holds text that cannot be sent as UTF-8", "take lone surrogates out of it"
-    if isinstance(error, _NOT_JSON):
+    if isinstance(error, NOT_JSON):
         return f"{base_url} answered text that is not JSON", _ADDRESS_ADVICE
     return f"the model did not answer: {error}", ""
 

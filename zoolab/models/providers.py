@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 from zoolab.errors import ModelError
 from zoolab.jsontext import canonical, digest
-from zoolab.models.openai import check_key, explain
+from zoolab.models.openai import NOT_JSON, check_key, explain
 from zoolab.models.transport import http_library
 from zoolab.records import Message, Reply, Request
 from zoolab.wire import wire_format
@@ -28,7 +28,6 @@ __all__ = ["AnthropicModel", "GeminiModel", "OllamaModel", "ProviderModel", "Res
 Body = dict[str, Any]
 MAX_BYTES = 64 * 1024 * 1024
 MAX_SECONDS = 600.0
-_NOT_JSON = (ValueError, RecursionError)
 
 
 class ProviderModel:
@@ -93,12 +92,12 @@ class ProviderModel:
         try:
             answer = self._ask(body, pieces)
             message = wire_format(self.format).from_response(answer)
-        except (ModelError, openai.OpenAIError, http.HTTPError, http.InvalidURL, *_NOT_JSON) as error:
+        except (ModelError, openai.OpenAIError, http.HTTPError, http.InvalidURL, *NOT_JSON) as error:
             # What the client raised may repeat the key: it does not go into the traceback.
             raise explain(error, self.base_url, self._key) from None
-        model = answer.get("model") or answer.get("modelVersion")
-        finish = self._finish_reason(answer, message)
-        return Reply(message, finish, self._usage(answer), model, tuple(pieces), raw=answer, sent=body)
+        finish, usage = self._finish_reason(answer, message), self._usage(answer)
+        model, told = answer.get("model") or answer.get("modelVersion"), tuple(filter(None, pieces))
+        return Reply(message, finish, usage, model, told, raw=answer, sent=body)
 
     def body(self, request: Request) -> Body:
         """The body of the HTTP request, as it is sent."""
@@ -116,14 +115,7 @@ class ProviderModel:
                 raise _refusal(response, b"".join(parts))
             if not self.stream:
                 return without_error(json.loads(b"".join(parts)))
-            stream = STREAMS[self.format](events_in(parts))
-            while True:
-                try:
-                    delta = next(stream)
-                except StopIteration as end:
-                    return as_dict(end.value)
-                if delta:
-                    pieces.append(delta)
+            return STREAMS[self.format](events_in(parts), pieces.append)
 
     def _finish_reason(self, answer: Body, message: Message) -> Any:
         """Why the answer ended, in the words of Chat Completions."""
@@ -136,17 +128,11 @@ class ProviderModel:
         usage: Body = {}
         for name, paths in self._tokens.items():
             counts = [count for path in paths if isinstance(count := _at(answer, path), int)]
+            outer, _, inner = name.partition(".")
             if counts:
-                usage[name] = sum(counts)
-        if not usage:
-            return None
-        cached, reasoning = usage.pop("cached_tokens", None), usage.pop("reasoning_tokens", None)
-        usage["total_tokens"] = sum(usage.values())
-        if cached is not None:
-            usage["prompt_tokens_details"] = {"cached_tokens": cached}
-        if reasoning is not None:
-            usage["completion_tokens_details"] = {"reasoning_tokens": reasoning}
-        return usage
+                usage[outer] = {inner: sum(counts)} if inner else sum(counts)
+        both = usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0)
+        return {**usage, "total_tokens": both} if usage else None
 
 
 class ResponsesModel(ProviderModel):
@@ -170,8 +156,8 @@ class ResponsesModel(ProviderModel):
     _tokens: ClassVar[dict[str, tuple[str, ...]]] = {
         "prompt_tokens": ("usage.input_tokens",),
         "completion_tokens": ("usage.output_tokens",),
-        "cached_tokens": ("usage.input_tokens_details.cached_tokens",),
-        "reasoning_tokens": ("usage.output_tokens_details.reasoning_tokens",),
+        "prompt_tokens_details.cached_tokens": ("usage.input_tokens_details.cached_tokens",),
+        "completion_tokens_details.reasoning_tokens": ("usage.output_tokens_details.reasoning_tokens",),
     }
 
     def __call__(self, request: Request) -> Reply:
@@ -222,7 +208,7 @@ class AnthropicModel(ProviderModel):
             "usage.cache_creation_input_tokens",
         ),
         "completion_tokens": ("usage.output_tokens",),
-        "cached_tokens": ("usage.cache_read_input_tokens",),
+        "prompt_tokens_details.cached_tokens": ("usage.cache_read_input_tokens",),
     }
 
 
@@ -244,8 +230,8 @@ class GeminiModel(ProviderModel):
     _tokens: ClassVar[dict[str, tuple[str, ...]]] = {
         "prompt_tokens": ("usageMetadata.promptTokenCount", "usageMetadata.toolUsePromptTokenCount"),
         "completion_tokens": ("usageMetadata.candidatesTokenCount", "usageMetadata.thoughtsTokenCount"),
-        "cached_tokens": ("usageMetadata.cachedContentTokenCount",),
-        "reasoning_tokens": ("usageMetadata.thoughtsTokenCount",),
+        "prompt_tokens_details.cached_tokens": ("usageMetadata.cachedContentTokenCount",),
+        "completion_tokens_details.reasoning_tokens": ("usageMetadata.thoughtsTokenCount",),
     }
 
 
@@ -300,7 +286,7 @@ def _refusal(response: Any, content: bytes) -> Exception:
 
     try:
         said = json.loads(content)
-    except _NOT_JSON:
+    except NOT_JSON:
         said = content.decode(errors="replace")
     return openai.APIStatusError("", response=response, body=as_dict(said).get("error") or said)
 

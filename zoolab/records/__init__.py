@@ -166,8 +166,9 @@ class Reply:
     raw: dict[str, Any] | None = None
     #: What was broken on purpose, on the way to the model and back.
     faults: tuple[Fault, ...] = ()
-    #: What the model class sent, if that is more or something else than the request. With `messages` it is
-    #: the whole body; without, the fields that were added to the request's own, such as model and seed.
+    #: What the model class sent, if that is more or something else than the request. With `messages` (`input`
+    #: in Responses, `contents` in Gemini) it is the whole body, in the form of the API that was asked;
+    #: without, the fields that were added to the request's own, such as model and seed.
     sent: Mapping[str, Any] | None = None
 
     def body_sent(self, request: Request) -> dict[str, Any]:
@@ -177,7 +178,8 @@ class Reply:
     @property
     def sent_instead(self) -> Mapping[str, Any] | None:
         """The body that was sent in place of the request; None if the request was sent."""
-        return self.sent if self.sent is not None and "messages" in self.sent else None
+        whole = self.sent is not None and not self.sent.keys().isdisjoint(("messages", "input", "contents"))
+        return self.sent if whole else None
 
     def __post_init__(self) -> None:
         """Endpoints send fields of any type; what is not JSON gets the form that `any_json` documents."""

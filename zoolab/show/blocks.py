@@ -123,12 +123,24 @@ def _sent(room: Room, reply: Reply | None) -> list[Block]:
     fields = {key: value for key, value in reply.sent.items() if key != "messages"}
     if reply.sent_instead is None:
         return [room.code("sent with the request, by the model class", pretty(fields))]
-    listed = reply.sent_instead["messages"]
-    rows = [(m, True) for m in listed if isinstance(m, dict)] if isinstance(listed, list) else []
+    listed = reply.sent_instead.get("messages")
+    rows = [(m, True) for m in listed if _is_chat(m)] if isinstance(listed, list) else []
+    if not rows or len(rows) < len(listed):
+        told = "The request above is what zoolab made. This API was sent it in its own form:"
+        return [room.note("info", told), room.both_ends("what was sent instead", pretty(reply.sent_instead))]
     told = "The request above is what zoolab made. What was sent instead is another conversation:"
     instead = [room.note("warn", told), room.messages(0, rows)]
     instead += room.remaining(len(rows) - MAX_ROWS, "message")
     return [*instead, room.code("what was sent instead, but for the messages", pretty(fields))]
+
+
+def _is_chat(message: Any) -> bool:
+    """Whether a message has the form of Chat Completions: text, and calls whose arguments are text."""
+    try:
+        texts = [call["function"]["arguments"] for call in message.get("tool_calls") or ()]
+        return all(isinstance(text, str) for text in (message.get("content") or "", *texts))
+    except (AttributeError, KeyError, TypeError):
+        return False
 
 
 def _tools_of_turn(moment: Moment, room: Room, chosen: str | None = None) -> list[Block]:

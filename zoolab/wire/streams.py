@@ -1,15 +1,15 @@
 """A streamed answer of each API, put together from its events: pure, nothing is received here.
 
-An event is a dict: the data of a server-sent event, or a line of Ollama's. Each function of `STREAMS` yields
-what an event adds to the message, as a delta of Chat Completions, and returns the answer in the form that the
-same API gives without streaming; `WireFormat.from_response` reads that. It raises `ModelError` if an event
-says that the request failed, or if the stream ends too early.
+An event is a dict: the data of a server-sent event, or a line of Ollama's. Each function of `STREAMS` tells
+what an event adds to the message, as a delta of Chat Completions (empty if it adds nothing), and returns the
+answer in the form that the same API gives without streaming, for `WireFormat.from_response`. It raises
+`ModelError` if the stream ends too early.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, cast
 
@@ -19,7 +19,7 @@ from zoolab.records import Message
 from zoolab.wire.chat import arguments_object
 
 Body = dict[str, Any]
-Pieces = Generator[Message, None, Body]
+Tell = Callable[[Message], None]
 
 
 def events_in(parts: Iterable[bytes]) -> Iterator[Body]:
@@ -59,7 +59,7 @@ def without_error(answer: Any) -> Body:
     return whole
 
 
-def _anthropic(events: Iterable[Body]) -> Pieces:
+def _anthropic(events: Iterable[Body], tell: Tell) -> Body:
     """Messages: blocks that grow, by index."""
     answer: Body = {}
     blocks: dict[str, Body] = {}
@@ -73,13 +73,13 @@ def _anthropic(events: Iterable[Body]) -> Pieces:
                 blocks[place] = {**block}
                 if block.get("type") == "tool_use":
                     whole = encode(block["input"]) if block.get("input") else ""
-                    yield calls.begin(place, block, whole)
+                    tell(calls.begin(place, block, whole))
             case {"type": "content_block_delta", "delta": dict(delta)}:
                 block = blocks.setdefault(place, {})
                 for key, text in delta.items():
                     if key != "type" and isinstance(text, str):
                         block[key] = f"{block.get(key) or ''}{text}"
-                yield _text(delta.get("text")) or calls.more(place, delta.get("partial_json"))
+                tell(_text(delta.get("text")) or calls.more(place, delta.get("partial_json")))
             case {"type": "message_delta"}:
                 usage = {**as_dict(answer.get("usage")), **as_dict(event.get("usage"))}
                 answer |= {**as_dict(event.get("delta")), "usage": usage}
@@ -88,7 +88,7 @@ def _anthropic(events: Iterable[Body]) -> Pieces:
     raise _too_early()
 
 
-def _responses(events: Iterable[Body]) -> Pieces:
+def _responses(events: Iterable[Body], tell: Tell) -> Body:
     """Responses: the last event holds the whole answer, or its items came before."""
     items: list[Body] = []
     calls = _Calls()
@@ -96,23 +96,23 @@ def _responses(events: Iterable[Body]) -> Pieces:
         item, place = as_dict(event.get("item")), str(event.get("output_index"))
         match event.get("type"), item.get("type"):
             case "response.output_text.delta" | "response.refusal.delta", _:
-                yield _text(event.get("delta"))
+                tell(_text(event.get("delta")))
             case "response.function_call_arguments.delta", _:
-                yield calls.more(place, event.get("delta"))
+                tell(calls.more(place, event.get("delta")))
             case "response.output_item.added", "function_call":
-                yield calls.begin(place, {**item, "id": item.get("call_id")})
+                tell(calls.begin(place, {**item, "id": item.get("call_id")}))
             case "response.output_item.done", kind:
                 items.append(item)
                 if kind == "custom_tool_call":
                     whole = encode({"input": item.get("input")})
-                    yield calls.begin(place, {**item, "id": item.get("call_id")}, whole)
+                    tell(calls.begin(place, {**item, "id": item.get("call_id")}, whole))
             case "response.completed" | "response.incomplete", _:
                 answer = as_dict(event.get("response"))
                 return {**answer, "output": answer.get("output") or items}
     raise _too_early()
 
 
-def _gemini(events: Iterable[Body]) -> Pieces:
+def _gemini(events: Iterable[Body], tell: Tell) -> Body:
     """generateContent: each event is a response with further parts."""
     answer: Body = {}
     candidate: Body = {}
@@ -121,20 +121,19 @@ def _gemini(events: Iterable[Body]) -> Pieces:
     for event in events:
         candidates = event.get("candidates")
         found = as_dict(candidates[0] if isinstance(candidates, list) and candidates else None)
-        added = _dicts(as_dict(found.get("content")).get("parts"))
         answer, candidate = {**answer, **event}, {**candidate, **found}
-        for part in added:
-            _join(parts, part)
+        for part in dicts_in(as_dict(found.get("content")).get("parts")):
+            parts.append(part)
             call = as_dict(part.get("functionCall"))
-            yield calls.whole(call, "args") if call else _text(part.get("text"), part.get("thought"))
-    if candidate.get("finishReason"):
-        return {**answer, "candidates": [{**candidate, "content": {"role": "model", "parts": parts}}]}
-    if answer.get("promptFeedback"):
-        return answer
+            tell(calls.whole(call, "args") if call else _text(part.get("text"), part.get("thought")))
+    if "content" in candidate:
+        candidate["content"] = {"role": "model", "parts": parts}
+    if candidate.get("finishReason") or answer.get("promptFeedback"):
+        return {**answer, "candidates": [candidate]}
     raise _too_early()
 
 
-def _ollama(events: Iterable[Body]) -> Pieces:
+def _ollama(events: Iterable[Body], tell: Tell) -> Body:
     """/api/chat: each line is a response with a further piece of the message."""
     message: Body = {"role": "assistant", "content": ""}
     calls = _Calls()
@@ -143,17 +142,17 @@ def _ollama(events: Iterable[Body]) -> Pieces:
         for key in ("content", "thinking"):
             if isinstance(text := added.get(key), str) and text:
                 message[key] = message.get(key, "") + text
-        yield _text(added.get("content"))
-        for call in _dicts(added.get("tool_calls")):
+        tell(_text(added.get("content")))
+        for call in dicts_in(added.get("tool_calls")):
             message.setdefault("tool_calls", []).append(call)
-            yield calls.whole({**as_dict(call.get("function")), "id": call.get("id")}, "arguments")
+            tell(calls.whole({**as_dict(call.get("function")), "id": call.get("id")}, "arguments"))
         if event.get("done"):
             return {**event, "message": message}
     raise _too_early()
 
 
 #: What puts the events of an API together, by the name of its format.
-STREAMS: Mapping[str, Callable[[Iterable[Body]], Pieces]] = MappingProxyType(
+STREAMS: Mapping[str, Callable[[Iterable[Body], Tell], Body]] = MappingProxyType(
     {"responses": _responses, "anthropic": _anthropic, "gemini": _gemini, "ollama": _ollama}
 )
 
@@ -187,7 +186,8 @@ def as_dict(value: object) -> Body:
     return cast("Body", value) if isinstance(value, dict) else {}
 
 
-def _dicts(value: object) -> list[Body]:
+def dicts_in(value: object) -> list[Body]:
+    """The dicts in `value` if it is a list, else none."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
@@ -199,15 +199,6 @@ def _with_input(block: Body) -> Body:
     """A content block whose input came as pieces of JSON; what is not JSON goes under `_raw`."""
     text = block.pop("partial_json", None)
     return {**block, "input": arguments_object(text)} if text else block
-
-
-def _join(parts: list[Body], part: Body) -> None:
-    """Add a part; a text that came in pieces becomes one part."""
-    last = parts[-1] if parts else {}
-    if "text" in last and isinstance(part.get("text"), str) and {**part, "text": last["text"]} == last:
-        parts[-1] = {**last, "text": last["text"] + part["text"]}
-    else:
-        parts.append(part)
 
 
 def _too_early() -> ModelError:
