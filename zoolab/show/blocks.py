@@ -124,8 +124,8 @@ def _sent(room: Room, reply: Reply | None) -> list[Block]:
     if reply.sent_instead is None:
         return [room.code("sent with the request, by the model class", pretty(fields))]
     listed = reply.sent_instead.get("messages")
-    rows = [(m, True) for m in listed if _is_chat(m)] if isinstance(listed, list) else []
-    if not rows or len(rows) < len(listed):
+    rows = [(m, True) for m in listed] if isinstance(listed, list) and all(map(_is_chat, listed)) else []
+    if not rows:
         told = "The request above is what zoolab made. This API was sent it in its own form:"
         return [room.note("info", told), room.both_ends("what was sent instead", pretty(reply.sent_instead))]
     told = "The request above is what zoolab made. What was sent instead is another conversation:"
