@@ -126,14 +126,14 @@ guess
 # %%
 import pandas as pd
 
-from zoolab.course.doctor import can_call_tools, examine
+from zoolab.course.doctor import SUMMARIES, can_call_tools, examine
 
 results = list(examine(model))
 table = pd.DataFrame([{"probe": r.name, "passed": r.ok, "verdict": r.verdict} for r in results])
 table.style.hide(axis="index")
 
 # %%
-print("it can call tools" if can_call_tools(results) else "it cannot call tools")
+print(SUMMARIES[can_call_tools(results)])
 
 # %% jupyter={"source_hidden": true}
 guess.reveal(

@@ -64,8 +64,9 @@ def test_a_model_that_fails_is_a_finding_and_not_the_end():
 
     results = list(examine(broken))
     assert {(result.ok, result.verdict, result.advice, result.came) for result in results} == {
-        (False, "no answer", "start it", None)
+        (False, "could not be asked: no answer", "start it", None)
     }
+    assert can_call_tools(results) is None
 
 
 def test_a_model_without_native_calls_is_asked_in_text():

@@ -52,6 +52,13 @@ def test_a_broken_one_is_refused_with_400(name):
     assert caught.value.body["type"] == "invalid_request_error"
 
 
+def test_several_replies_are_refused_and_the_model_is_listed():
+    client = strict_client(Scripted(["never"]))
+    with pytest.raises(openai.BadRequestError, match="n is 2; expected 1"):
+        client.chat.completions.create(model="m", messages=[{"role": "user", "content": "Hi"}], n=2)
+    assert [model.id for model in client.models.list()] == ["Scripted"]
+
+
 def test_every_walk_is_whole():
     tools = starter_tools("add", "ping")
     replies = [[("add", {"a": 1}), ("nobody", {}), ("ping", "{")], [("add", {"a": 1, "b": 2})] * 3, "Done."]

@@ -134,6 +134,34 @@ def test_needle_sees_the_system_message_the_last_question_and_the_tools(load: Lo
     assert json.loads(asked["tools"]) == [ADD["function"]]
 
 
+def test_a_developer_message_is_a_system_message(load: Load) -> None:
+    engine = Canned("[]")
+    messages: list[Any] = [{"role": "system", "content": "Be brief."}]
+    messages += [{"role": "developer", "content": "Answer in French."}, *user("x")]
+    load(engine).client().chat.completions.create(model="needle3", messages=messages)
+    assert engine.asked[0]["system"] == "Be brief.\nAnswer in French."
+
+
+def test_a_named_tool_is_the_only_one_that_may_be_called(load: Load) -> None:
+    engine = Canned("[]")
+    tools: list[Any] = starter_tools("ping", "add").schemas()
+    choice: Any = {"type": "function", "function": {"name": "ping"}}
+    load(engine).client().chat.completions.create(
+        model="needle3", messages=user("x"), tools=tools, tool_choice=choice
+    )
+    assert [tool["name"] for tool in json.loads(engine.asked[0]["tools"])] == ["ping"]
+
+
+def test_the_client_of_an_engine_knows_its_model_and_no_other(load: Load) -> None:
+    client = load(Canned("[]")).client()
+    assert client.models.retrieve("needle3").id == "needle3"
+    assert [model.id for model in client.models.list()] == ["needle3"]
+    with pytest.raises(openai.NotFoundError, match="there is no /models/gpt here"):
+        client.models.retrieve("gpt")
+    with pytest.raises(openai.NotFoundError, match="there is no /embeddings here"):
+        client.embeddings.create(model="needle3", input="x")
+
+
 def test_settings_reach_the_engine_and_raw_is_unconstrained(load: Load) -> None:
     engine = Canned(None, stop_reason="MaxTokens")
     client = load(engine).client()
@@ -164,6 +192,9 @@ def test_the_same_request_gives_the_same_reply(load: Load) -> None:
         ({"max_tokens": "9"}, "max_tokens"),
         ({"temperature": -1}, "temperature"),
         ({"seed": True}, "seed"),
+        ({"n": 2}, "n is 2; expected 1"),
+        ({"tools": [ADD], "tool_choice": "required"}, "cannot be made to call a tool"),
+        ({"tools": [ADD], "tool_choice": {"type": "function", "function": {"name": "rm"}}}, "tool_choice"),
     ],
 )
 def test_a_malformed_request_is_a_400_that_says_why(load: Load, more: dict[str, Any], said: str) -> None:

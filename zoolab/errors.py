@@ -16,7 +16,8 @@
     │   ├── ToolRetriesExhausted
     │   └── ToolLoopLimitReached
     ├── ModelError                no usable reply came from the model
-    │   └── ReplayMiss            a recording holds no such request
+    │   ├── ReplayMiss            a recording holds no such request
+    │   └── SettingRejected       the endpoint rejects a setting of the request by name
     ├── InvalidTrace              a trace file that cannot be read
     └── InvalidInput              a wrong argument, a missing file, an unknown name; also a ValueError
         ├── UnknownOption         a keyword argument that a function does not take; a TypeError too
@@ -248,6 +249,28 @@ class ReplayMiss(ModelError):
         super().__init__(what, expected=expected, advice=advice)
         #: A unified diff from the nearest recorded request to the one that was made.
         self.difference = difference
+
+
+class SettingRejected(ModelError):
+    """The endpoint rejects a setting of the request by name, such as temperature."""
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        expected: str = "",
+        advice: str = "",
+        setting: str = "",
+        said: str = "",
+        whatever: bool = True,
+    ) -> None:
+        super().__init__(what, expected=expected, advice=advice)
+        #: The name of the setting, as the endpoint gives it.
+        self.setting = setting
+        #: The endpoint's own words.
+        self.said = said
+        #: Whether the setting is rejected whatever its value is.
+        self.whatever = whatever
 
 
 class InvalidTrace(ZoolabError):

@@ -7,7 +7,7 @@ import os
 import sys
 from typing import Any
 
-from zoolab.course.doctor import ProbeResult, can_call_tools, examine, what_is_known
+from zoolab.course.doctor import SUMMARIES, ProbeResult, can_call_tools, examine, what_is_known
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode, excerpt, visible
 from zoolab.loop.about import about
@@ -117,16 +117,19 @@ def doctor(options: argparse.Namespace) -> int:
         print(encode(found) if options.json else visible(_as_text(result)), flush=True)
     able = can_call_tools(results)
     if not options.json:
-        print("it can call tools" if able else "it cannot be relied on for tool calls")
+        for line in dict.fromkeys(line for result in results for line in result.omissions):
+            print(visible(line))
+        print(SUMMARIES[able])
     return 0 if able else 1
 
 
 def _as_text(result: ProbeResult) -> str:
-    question, came = result.sent["messages"][-1].get("content"), "nothing"
+    question, came, mark = result.sent["messages"][-1].get("content"), "nothing", "?"
     if result.came is not None:
         came = excerpt(result.came.get("tool_calls") or result.came.get("content"), 160)
+        mark = "ok" if result.ok else "FAIL"
     lines = [
-        f"{'ok  ' if result.ok else 'FAIL'} {result.name:<10} {result.asks} {result.verdict}",
+        f"{mark:<4} {result.name:<10} {result.asks} {result.verdict}",
         f"     sent {excerpt(question)}; came {came}",
     ]
     return "\n".join([*lines, f"     {result.advice}"] if result.advice else lines)

@@ -59,8 +59,10 @@ class ProbeResult:
     verdict: str
     advice: str
     sent: dict[str, Any]
-    #: The message that came; None where the model failed.
+    #: The message that came; None if the model could not be asked, which says nothing of its abilities.
     came: Message | None
+    #: The settings that the endpoint rejects, so that they were not sent; each in one line.
+    omissions: tuple[str, ...] = ()
 
 
 def examine(model: Model, also: Iterable[Probe] = ()) -> Iterator[ProbeResult]:
@@ -72,24 +74,42 @@ def examine(model: Model, also: Iterable[Probe] = ()) -> Iterator[ProbeResult]:
     (['answers', 'abstains'], False)
     """
     as_text = about(model).calls == "text"
-    wrong: str | None
-    came: Message | None
     for probe in (*probes(as_text), *also):
         try:
             reply = model(probe.request)
         except ModelError as error:
-            came, wrong, advice = None, error.what, error.advice or probe.advice
-        else:
-            came, advice = reply.message, probe.advice
-            wrong = probe.judge(reply, read_calls(came, text=as_text))
-        ok = wrong is None
-        sent = probe.request.body()
-        yield ProbeResult(probe.name, probe.asks, ok, wrong or "yes", "" if ok else advice, sent, came)
+            failed, sent = f"could not be asked: {error.what}", probe.request.body()
+            yield ProbeResult(probe.name, probe.asks, False, failed, error.advice, sent, None)
+            continue
+        wrong = probe.judge(reply, read_calls(reply.message, text=as_text))
+        yield ProbeResult(
+            probe.name,
+            probe.asks,
+            wrong is None,
+            wrong or "yes",
+            probe.advice if wrong else "",
+            reply.body_sent(probe.request),
+            reply.message,
+            reply.omissions,
+        )
 
 
-def can_call_tools(results: Iterable[ProbeResult]) -> bool:
-    """Whether a model that was examined so can serve in a loop of tool calls."""
-    return all(result.ok for result in results if result.name in ESSENTIAL)
+def can_call_tools(results: Iterable[ProbeResult]) -> bool | None:
+    """Whether a model that was examined so can serve in a loop of tool calls.
+
+    None if nothing is known, because an essential probe could not be asked, and no other one failed.
+    """
+    essential = [result for result in results if result.name in ESSENTIAL]
+    asked = [result.ok for result in essential if result.came is not None]
+    return None if len(asked) < len(essential) and all(asked) else all(asked)
+
+
+#: What to say of a model, for each answer of `can_call_tools`.
+SUMMARIES = {
+    True: "it can call tools",
+    False: "it cannot be relied on for tool calls",
+    None: "whether it can call tools is not known: it could not be asked",
+}
 
 
 def what_is_known(model_name: str) -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import InvalidInput
 from zoolab.models import needle, weights
-from zoolab.models.transport import offline_client
+from zoolab.models.transport import error_body, offline_client
 
 if TYPE_CHECKING:
     import openai
@@ -40,7 +40,7 @@ class Engine:
 
     def client(self) -> openai.OpenAI:
         """A client of its own for each user; a bad request is a 400, a failing engine a 500."""
-        return offline_client(self._answer, host=self.model.lower())
+        return offline_client(self._answer, self.model.lower(), self.model)
 
     def close(self) -> None:
         """Let the model go, after the request that it is busy with."""
@@ -53,10 +53,10 @@ class Engine:
         body = read()
         try:
             answer = self._worker.submit(lambda: self._answers[0](body)).result()
-        except InvalidInput as problem:
-            answer = _error(400, "invalid_request_error", str(problem))
+        except InvalidInput:
+            raise
         except Exception as error:
-            answer = _error(500, "server_error", f"the engine failed: {type(error).__name__}")
+            answer = error_body(f"the engine failed: {type(error).__name__}", "server_error", code=500)
         first = answer[0] if isinstance(answer, list) and answer else answer
         if isinstance(first, dict) and "error" in first:
             return int(first["error"].get("code", 500)), first
@@ -135,7 +135,3 @@ def _ask_llama(server: Any, body: dict[str, Any]) -> Any:
     chunks: list[dict[str, Any]] = []
     server.handle_chat_completions(body, chunks.append)
     return chunks
-
-
-def _error(status: int, kind: str, message: str) -> dict[str, Any]:
-    return {"error": {"message": message, "type": kind, "param": None, "code": status}}

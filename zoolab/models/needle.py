@@ -16,8 +16,10 @@ from typing import Any
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import canonical, digest, encode, excerpt, is_utf8
+from zoolab.models.transport import expect_one_reply
+from zoolab.records import Request
 from zoolab.wire import FORMATS
-from zoolab.wire.chat import function_in, text_of
+from zoolab.wire.chat import function_in, role_of, text_of
 
 __all__ = ["complete", "cut_calls"]
 
@@ -35,6 +37,7 @@ def complete(body: Mapping[str, Any], engine: Any) -> dict[str, Any]:
     `engine` is a `needle_rs.V3Engine`, or has its method `generate`.
     """
     request = FORMATS["openai"].from_body(body)
+    expect_one_reply(request.settings)
     asked = [message for message in request.messages if message["role"] == "user"]
     if not asked or asked[-1].get("content") is None:
         raise InvalidInput(
@@ -44,9 +47,8 @@ def complete(body: Mapping[str, Any], engine: Any) -> dict[str, Any]:
     if not isinstance(model, str) or not _SERVED.fullmatch(model):
         raise InvalidInput(f"the model is {excerpt(model)}", expected="needle3 or needle3-raw")
     question = text_of(asked[-1])
-    system = "\n".join(text_of(message) for message in request.messages if message["role"] == "system")
-    offered = () if request.tool_choice == "none" else request.tools
-    tools = encode([function_in(tool, "a tool") for tool in offered])
+    system = "\n".join(text_of(message) for message in request.messages if role_of(message) == "system")
+    tools = encode(_offered(request))
     if not is_utf8(question + tools + system):
         raise InvalidInput("the request holds half a character", expected="text without lone surrogates")
     limit = body.get("max_completion_tokens") or body.get("max_tokens")
@@ -76,6 +78,21 @@ def complete(body: Mapping[str, Any], engine: Any) -> dict[str, Any]:
         },
         "needle": {"raw": made["text"], "stop_reason": made.get("stop_reason")},
     }
+
+
+def _offered(request: Request) -> list[dict[str, Any]]:
+    """The tools that may be called. With one tool to choose from, Needle calls that one or none."""
+    functions = [function_in(tool, "a tool") for tool in request.tools]
+    choice = request.tool_choice
+    if choice in ("auto", "none"):
+        return functions if choice == "auto" else []
+    named = [function for function in functions if function["name"] == choice]
+    if not named:
+        raise InvalidInput(
+            f"tool_choice is {excerpt(choice)}, and Needle cannot be made to call a tool",
+            expected="auto, none or the name of a tool of the request",
+        )
+    return named
 
 
 def cut_calls(text: str) -> list[tuple[str, str]]:

@@ -13,10 +13,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from zoolab.errors import ModelError
+from zoolab.errors import ModelError, SettingRejected
 from zoolab.models.assembly import assemble, reply_from
+from zoolab.models.rejected import Rejections, left_out_of, rejection_in, without_rejected
 from zoolab.models.transport import http_library
-from zoolab.records import Reply, Request
+from zoolab.records import Reply, Request, without
 from zoolab.secrets import HIDDEN, scrub
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ class OpenAIModel:
         client: An `openai.OpenAI`; by default one made from `OPENAI_API_KEY` and `OPENAI_BASE_URL`.
         stream: Whether the reply is streamed; its deltas are then in `Reply.pieces`.
         settings: Further fields of each request; `temperature` is 0 unless given.
+
+    A setting that the endpoint rejects by name is left out from then on, as `Reply.left_out` says.
 
     Raises:
         ModelError: No model is named, no key is there, or the endpoint does not answer as it should.
@@ -62,9 +65,11 @@ class OpenAIModel:
         self.client = client or make_client()
         self.stream = stream
         self.settings = {"temperature": 0, **settings}
+        self._rejections: Rejections = {}
 
     def __call__(self, request: Request) -> Reply:
-        return replace(self.ask(self.body(request)), sent=self.added(request))
+        reply = self.ask(request.body(**self.settings, model=self.model))
+        return replace(reply, sent=without(self.added(request), reply.left_out))
 
     def added(self, request: Request) -> dict[str, Any]:
         """The fields of the body that the request does not have itself, as `Reply.sent` keeps them."""
@@ -73,13 +78,18 @@ class OpenAIModel:
 
     def body(self, request: Request) -> dict[str, Any]:
         """The body of the HTTP request, as it is sent."""
-        return request.body(**self.settings, model=self.model)
+        body = request.body(**self.settings, model=self.model)
+        return without(body, left_out_of(body, self._rejections))
 
     def ask(self, body: dict[str, Any], headers: Mapping[str, str] | None = None) -> Reply:
         """The reply to a body that is made already."""
+        options: RequestOptions = {"headers": headers} if headers else {}
+        body = {**body, **_STREAMED} if self.stream else body
+        return without_rejected(lambda sent: self._send(sent, options), body, self._rejections)
+
+    def _send(self, body: dict[str, Any], options: RequestOptions) -> Reply:
         import openai
 
-        options: RequestOptions = {"headers": headers} if headers else {}
         http = http_library()
         try:
             return self._streamed(body, options) if self.stream else self._plain(body, options)
@@ -94,7 +104,6 @@ class OpenAIModel:
     def _streamed(self, body: dict[str, Any], options: RequestOptions) -> Reply:
         from openai import Stream
 
-        body = {**body, **_STREAMED}
         with self.client.post(
             PATH, cast_to=object, body=body, options=options, stream=True, stream_cls=Stream[object]
         ) as chunks:
@@ -136,11 +145,20 @@ def check_key(key: str, variable: str) -> None:
 def explain(error: Exception, base_url: str, key: object = "") -> ModelError:
     """What the client says, as one line with something to do; no key is ever repeated."""
     what, advice = _what_and_advice(error, base_url)
+    rejection = rejection_in(error)
+    if rejection is not None:
+        setting, said, whatever = rejection
+        what, said = _one_line(what, key), _one_line(said, key)
+        return SettingRejected(what, setting=setting, said=said, whatever=whatever, advice=advice)
+    expected = error.expected if isinstance(error, ModelError) else ""
+    return ModelError(_one_line(what, key), expected=expected, advice=advice)
+
+
+def _one_line(text: str, key: object) -> str:
     if isinstance(key, str) and len(key) >= _SHORTEST_KEY:
-        what = what.replace(key, HIDDEN)
-    line = " ".join("".join(c if c.isprintable() else " " for c in scrub(what)).split())
-    line = line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 1] + "…"
-    return ModelError(line, expected=error.expected if isinstance(error, ModelError) else "", advice=advice)
+        text = text.replace(key, HIDDEN)
+    line = " ".join("".join(c if c.isprintable() else " " for c in scrub(text)).split())
+    return line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 1] + "…"
 
 
 def _what_and_advice(error: Exception, base_url: str) -> tuple[str, str]:

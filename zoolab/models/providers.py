@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 from zoolab.errors import ModelError
 from zoolab.jsontext import canonical, digest
 from zoolab.models.openai import NOT_JSON, check_key, explain
+from zoolab.models.rejected import Rejections, without_rejected
 from zoolab.models.transport import http_library
 from zoolab.records import Message, Reply, Request
 from zoolab.wire import wire_format
@@ -40,7 +41,7 @@ class ProviderModel:
         client: A client of the HTTP library (httpx), for instance with a proxy or other timeouts.
         stream: Whether the reply is streamed; its deltas are then in `Reply.pieces`.
         settings: Further fields of each request, under OpenAI's names or the API's own; `temperature` is 0
-            unless given.
+            unless given. One that the API rejects by name is left out from then on (`Reply.left_out`).
 
     Raises:
         ModelError: There is no key, or the API does not answer as it should.
@@ -73,6 +74,7 @@ class ProviderModel:
     ) -> None:
         self.model, self.stream = model, stream
         self.settings = {"temperature": 0, **settings}
+        self._rejections: Rejections = {}
         address = base_url or os.environ.get(self._address_from) or self._address
         if "://" not in address:  # OLLAMA_HOST is often a host alone
             address = f"http://{address}" + ("" if ":" in address else ":11434")
@@ -85,10 +87,17 @@ class ProviderModel:
         self.http = client or http_library().Client(timeout=MAX_SECONDS)
 
     def __call__(self, request: Request) -> Reply:
+        return without_rejected(self._send, self.body(request), self._rejections)
+
+    def body(self, request: Request) -> Body:
+        """The body of the HTTP request, as it is sent."""
+        streamed = {"stream": True} if self.stream else {}
+        return wire_format(self.format).to_body(request, self.model, **{**self.settings, **streamed})
+
+    def _send(self, body: Body) -> Reply:
         import openai
 
-        http, body = http_library(), self.body(request)
-        pieces: list[Message] = []
+        http, pieces = http_library(), list[Message]()
         try:
             answer = self._ask(body, pieces)
             message = wire_format(self.format).from_response(answer)
@@ -98,11 +107,6 @@ class ProviderModel:
         finish, usage = self._finish_reason(answer, message), self._usage(answer)
         model, told = answer.get("model") or answer.get("modelVersion"), tuple(filter(None, pieces))
         return Reply(message, finish, usage, model, told, raw=answer, sent=body)
-
-    def body(self, request: Request) -> Body:
-        """The body of the HTTP request, as it is sent."""
-        streamed = {"stream": True} if self.stream else {}
-        return wire_format(self.format).to_body(request, self.model, **{**self.settings, **streamed})
 
     def _ask(self, body: Body, pieces: list[Message]) -> Body:
         path = self._stream_path if self.stream and self._stream_path else self._path

@@ -13,8 +13,8 @@ from zoolab.models.assembly import completion_of
 from zoolab.models.local import LocalModel
 from zoolab.models.openai import OpenAIModel
 from zoolab.models.recording import Header, Recording
-from zoolab.models.transport import KEY_HEADER, offline_client
-from zoolab.records import Model, Reply, Request
+from zoolab.models.transport import KEY_HEADER, error_body, offline_client
+from zoolab.records import Model, Reply, Request, without
 
 
 class Replay:
@@ -55,7 +55,7 @@ class Replay:
                 advice="begin another recording",
             )
         self.live = live
-        self.client = offline_client(self._answer)
+        self.client = offline_client(self._answer, model=header.model)
         self.model, self.calls = header.model, header.calls
         self._asks = OpenAIModel(header.model or "recorded", self.client, stream, **header.settings)
 
@@ -67,8 +67,11 @@ class Replay:
                 raise self._miss(body)
             self.recording.add(body, _response_of(self.live(request)))
         reply = self._asks.ask(body, {KEY_HEADER: key})
-        instead = (self.recording.response(key) or {}).get("sent")
-        return replace(reply, sent=instead if isinstance(instead, dict) else self._asks.added(request))
+        kept = self.recording.response(key) or {}
+        instead, left_out = kept.get("sent"), kept.get("left_out")
+        reply = replace(reply, left_out=left_out if isinstance(left_out, dict) else {})
+        sent = instead if isinstance(instead, dict) else without(self._asks.added(request), reply.left_out)
+        return replace(reply, sent=sent)
 
     def body(self, request: Request) -> dict[str, Any]:
         """The body of the HTTP request, as the recording knows it."""
@@ -79,8 +82,7 @@ class Replay:
         response = self.recording.response(key or self.recording.key_of(body))
         if response is not None:
             return 200, response
-        miss = {"message": str(self._miss(body)), "type": "replay_miss", "code": "replay_miss"}
-        return 404, {"error": miss}
+        return 404, error_body(str(self._miss(body)), "replay_miss", code="replay_miss")
 
     def _miss(self, body: dict[str, Any]) -> ReplayMiss:
         difference = self.recording.difference(body)
@@ -104,7 +106,9 @@ def _response_of(reply: Reply) -> dict[str, Any]:
     if not reply.message:
         raise ModelError("a reply without a message cannot be recorded", expected="an assistant message")
     response = reply.raw if reply.raw and "choices" in reply.raw else completion_of(reply)
-    return response if reply.sent_instead is None else {**response, "sent": dict(reply.sent_instead)}
+    instead = {} if reply.sent_instead is None else {"sent": dict(reply.sent_instead)}
+    left_out = {"left_out": dict(reply.left_out)} if reply.left_out else {}
+    return {**response, **instead, **left_out}
 
 
 def model_for(live: str | None, recording: str | Path = "starter", stream: bool = False) -> Model:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import Problem
 from zoolab.jsontext import excerpt
+from zoolab.loop.about import about
 from zoolab.models.assembly import completion_of
-from zoolab.models.transport import offline_client
+from zoolab.models.transport import error_body, expect_one_reply, offline_client
 from zoolab.records import Model
 from zoolab.wire import FORMATS
 
@@ -119,8 +120,8 @@ def strict_client(model: Model) -> openai.OpenAI:
         problems = check_conversation(body.get("messages") or [])
         if problems:
             said, param = problems[0].message, problems[0].pointer.strip("/").replace("/", ".")
-            refusal = {"message": said, "type": "invalid_request_error", "param": param, "code": None}
-            return 400, {"error": refusal}
+            return 400, error_body(said, param=param)
+        expect_one_reply(body)
         return 200, completion_of(model(FORMATS["openai"].from_body(body)))
 
-    return offline_client(answer)
+    return offline_client(answer, model=about(model).name)

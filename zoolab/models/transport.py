@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from zoolab.jsontext import encode
+from zoolab.errors import InvalidInput
+from zoolab.jsontext import encode, excerpt
 
 if TYPE_CHECKING:
     import openai
@@ -27,16 +28,23 @@ Answer = Callable[[Callable[[], Body], str | None], tuple[int, Body | list[Body]
 PIECE = 6
 
 
-def offline_client(answer: Answer, host: str = "recording") -> openai.OpenAI:
-    """An `openai.OpenAI` whose requests are answered by a function.
+def offline_client(answer: Answer, host: str = "recording", model: str = "") -> openai.OpenAI:
+    """An `openai.OpenAI` whose chat completions are answered by a function.
 
-    A request for a stream gets the chunks of the answer; one that came whole is cut. `host` is how errors
-    name the endpoint.
+    A request for a stream gets the chunks of the answer; one that came whole is cut. An `InvalidInput` of
+    the function is a 400. `host` is how errors name the endpoint, `model` the one model that it lists.
     """
 
     def respond(http: Any, request: Any) -> Any:
+        path = request.url.path.removeprefix("/v1")
+        if path != "/chat/completions":
+            status, listed = _models(path, model)
+            return http.Response(status, json=listed)
         content = request.read()
-        status, response = answer(lambda: json.loads(content or b"{}"), request.headers.get(KEY_HEADER))
+        try:
+            status, response = answer(lambda: json.loads(content or b"{}"), request.headers.get(KEY_HEADER))
+        except InvalidInput as problem:
+            status, response = 400, error_body(str(problem))
         # The body is parsed for this only if the words are there at all.
         streams = b'"stream":' in content and json.loads(content).get("stream") is True
         if status == 200 and (isinstance(response, list) or streams):
@@ -47,6 +55,27 @@ def offline_client(answer: Answer, host: str = "recording") -> openai.OpenAI:
         return http.Response(status, json=response)
 
     return client_answered_by(respond, f"http://{host}.invalid/v1")
+
+
+def _models(path: str, model: str) -> tuple[int, Body]:
+    """The answer to `GET /models` and `GET /models/NAME`; a 404 for whatever else is asked."""
+    known = {"id": model, "object": "model", "created": 0, "owned_by": "zoolab"}
+    if path == "/models":
+        return 200, {"object": "list", "data": [known]}
+    if path == f"/models/{model}":
+        return 200, known
+    return 404, error_body(f"there is no {path} here; expected /chat/completions, /models or /models/{model}")
+
+
+def error_body(said: str, kind: str = "invalid_request_error", param: str = "", code: Any = None) -> Body:
+    """An error in the form of OpenAI's API."""
+    return {"error": {"message": said, "type": kind, "param": param or None, "code": code}}
+
+
+def expect_one_reply(body: Mapping[str, Any]) -> None:
+    """Raise `InvalidInput` if a request asks for several replies: a model here gives one."""
+    if body.get("n") not in (None, 1):
+        raise InvalidInput(f"n is {excerpt(body['n'])}", expected="1, or no n: ask again for another reply")
 
 
 def client_answered_by(

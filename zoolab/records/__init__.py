@@ -50,6 +50,7 @@ __all__ = [
     "ToolRegistry",
     "Verdict",
     "Withheld",
+    "without",
 ]
 
 Kind = Literal["define", "request", "tool_call", "validate", "execute", "result"]
@@ -170,10 +171,22 @@ class Reply:
     #: in Responses, `contents` in Gemini) it is the whole body, in the form of the API that was asked;
     #: without, the fields that were added to the request's own, such as model and seed.
     sent: Mapping[str, Any] | None = None
+    #: The settings that were not sent, because the endpoint rejects them by name, and the endpoint's words.
+    left_out: Mapping[str, str] = field(default_factory=lambda: _NO_SETTINGS)
 
     def body_sent(self, request: Request) -> dict[str, Any]:
         """The body that was sent for a request, as far as the model class told."""
-        return dict(self.sent or {}) if self.sent_instead else {**(self.sent or {}), **request.body()}
+        if self.sent_instead:
+            return dict(self.sent_instead)
+        return without({**(self.sent or {}), **request.body()}, self.left_out)
+
+    @property
+    def omissions(self) -> tuple[str, ...]:
+        """The settings that were not sent, and why, each in one line."""
+        return tuple(
+            f"{name} was not sent, because the endpoint rejects it: {said}"
+            for name, said in self.left_out.items()
+        )
 
     @property
     def sent_instead(self) -> Mapping[str, Any] | None:
@@ -201,6 +214,9 @@ class Reply:
                 _set(self, name, as_text(given))
         if self.faults or type(self.faults) is not tuple:
             _set(self, "faults", _only(Fault, self.faults))
+        if type(self.left_out) is not ReadOnlyDict:
+            texts = {as_text(name): as_text(said) for name, said in self.left_out.items()}
+            _set(self, "left_out", read_only(texts))
 
     @property
     def text(self) -> str:
@@ -217,6 +233,22 @@ class Reply:
         from zoolab.textcalls import notes
 
         return () if self.message.get("tool_calls") else notes(self.text)
+
+
+def without(body: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """A body without some of its settings.
+
+    >>> without({"seed": 1, "reasoning": {"effort": "low", "summary": "auto"}}, ["seed", "reasoning.effort"])
+    {'reasoning': {'summary': 'auto'}}
+    """
+    kept = dict(body)
+    for name in names:
+        outer, dot, inner = name.partition(".")
+        if not dot:
+            kept.pop(name, None)
+        elif isinstance(kept.get(outer), dict):
+            kept[outer] = without(kept[outer], [inner])
+    return kept
 
 
 def _only(kind: type, items: object) -> tuple[Any, ...]:

@@ -10,7 +10,18 @@ from typing import Any
 from zoolab.errors import Problem
 from zoolab.jsontext import encode, pointer_to
 from zoolab.jsontext.values import NotJSON, to_json_value
-from zoolab.records import Decision, Outcome, Record, Repair, Reply, Request, Result, ToolCall, Verdict
+from zoolab.records import (
+    Decision,
+    Outcome,
+    Record,
+    Repair,
+    Reply,
+    Request,
+    Result,
+    ToolCall,
+    Verdict,
+    without,
+)
 from zoolab.show.block_types import LINE, MAX_ROWS, Block, Room, folded
 from zoolab.show.definitions import define_blocks, parameters_of
 from zoolab.show.moment import Moment
@@ -111,26 +122,30 @@ def _request(moment: Moment, room: Room, request: Request) -> list[Block]:
     rows = [(message, index >= known) for index, message in enumerate(sent.since(first), first)]
     told += room.remaining(first, "earlier message")
     told += [room.messages(first, rows, old_limit=600), *tools]
-    body = {key: value for key, value in request.body().items() if key != "messages"}
+    body = without(request.body(), ["messages", *(reply.left_out if reply is not None else ())])
     told.append(folded(room.code("the body, but for the messages", pretty(body))))
     return told + [folded(block) for block in _sent(room, reply)]  # the reply says it, too
 
 
 def _sent(room: Room, reply: Reply | None) -> list[Block]:
-    """What the model class sent instead of the request, or added to it; nothing if it is not known."""
-    if reply is None or not reply.sent:
+    """What the model class sent instead of the request, added to it or left out, as far as it is known."""
+    if reply is None:
         return []
+    told = [room.note("warn", line) for line in reply.omissions]
+    if not reply.sent:
+        return told
     fields = {key: value for key, value in reply.sent.items() if key != "messages"}
     if reply.sent_instead is None:
-        return [room.code("sent with the request, by the model class", pretty(fields))]
+        return [*told, room.code("sent with the request, by the model class", pretty(fields))]
     listed = reply.sent_instead.get("messages")
-    rows = [(m, True) for m in listed] if isinstance(listed, list) and all(map(_is_chat, listed)) else []
-    if not rows:
-        told = "The request above is what zoolab made. This API was sent it in its own form:"
-        return [room.note("info", told), room.both_ends("what was sent instead", pretty(reply.sent_instead))]
-    told = "The request above is what zoolab made. What was sent instead is another conversation:"
-    instead = [room.note("warn", told), room.messages(0, rows)]
-    instead += room.remaining(len(rows) - MAX_ROWS, "message")
+    if not (isinstance(listed, list) and all(map(_is_chat, listed))):
+        told.append(
+            room.note("info", "The request above is what zoolab made. This API has a form of its own.")
+        )
+        return [*told, room.both_ends("what was sent instead", pretty(reply.sent_instead))]
+    made = "The request above is what zoolab made. What was sent instead is another conversation:"
+    instead = [*told, room.note("warn", made), room.messages(0, [(message, True) for message in listed])]
+    instead += room.remaining(len(listed) - MAX_ROWS, "message")
     return [*instead, room.code("what was sent instead, but for the messages", pretty(fields))]
 
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import NotStrictJSON, encode, excerpt, parse_json
-from zoolab.records import Failure, Message, Outcome, Reply, Request
+from zoolab.records import Failure, Message, Outcome, Reply, without
 from zoolab.show.moment import tools_of
 from zoolab.trace.calls import Call, Turn
 from zoolab.trace.frame import faults_by_step
@@ -185,7 +185,7 @@ class _Walk:
         attributes: Attributes = {
             "gen_ai.operation.name": "chat",
             "gen_ai.provider.name": self._exporter.provider,
-            **_of_settings(request),
+            **_of_settings(without(request.settings, reply.left_out if reply is not None else ())),
             "gen_ai.request.model": model,
             **(_of_reply(reply) if reply is not None else {}),
             "zoolab.step": "request",
@@ -244,8 +244,8 @@ class _Walk:
         }
 
 
-def _of_settings(request: Request) -> Attributes:
-    settings, stop = request.settings, request.settings.get("stop")
+def _of_settings(settings: Mapping[str, Any]) -> Attributes:
+    stop = settings.get("stop")
     numbers = {name: as_number(settings.get(name), kind) for name, (_, kind) in _SETTINGS.items()}
     stops = stop[:_MOST_STOPS] if isinstance(stop, list) else [stop]
     return {

@@ -92,6 +92,7 @@ def to_markdown(trace: TraceLog) -> str:
             sent = request.body() if reply is None else reply.body_sent(request)
             told.append(f"### Request\n\n{_block(sent)}")
         if reply is not None:
+            told += [_inline(line) for line in reply.omissions]
             told.append(f"### Reply\n\n{_block(reply.message)}")
         steps = trace.steps[turn.seq + 1 : turn.end]
         if steps:

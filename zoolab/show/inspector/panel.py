@@ -211,7 +211,9 @@ def _raw_tab(moment: Moment, room: Room) -> Block:
 
 
 def _body(moment: Moment, request: Request) -> tuple[str, dict[str, Any]]:
-    """The body as the model sends it, if the model is at hand and says so; it is somebody's code."""
+    """The body that was sent; before the reply is there, as the model says, which is somebody's code."""
+    if moment.reply is not None and moment.reply.sent:
+        return "the body of the request, as sent", moment.reply.body_sent(request)
     make = about(moment.trace.options.get("model")).body
     try:
         if make and isinstance(body := make(request), dict):

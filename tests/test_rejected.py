@@ -1,0 +1,333 @@
+"""An endpoint that rejects a setting by name is asked again without it, and everything says so."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import openai
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from server import Answer, Asked, TestServer, call, calling, completion
+from shell import ESCAPE, KEY, Shell
+from test_openai_model import in_pieces
+
+from zoolab import Replay, Trace, run
+from zoolab.course.doctor import can_call_tools, examine
+from zoolab.errors import ModelError, SettingRejected
+from zoolab.models.openai import OpenAIModel
+from zoolab.models.rejected import rejection_of, without_rejected
+from zoolab.records import Reply, Request
+from zoolab.show.inspector.panel import panel_of
+from zoolab.show.moment import Moment, moments_of
+from zoolab.show.text import details
+from zoolab.toolbox.starter import starter_tools
+
+HELLO = Request([{"role": "user", "content": "Hello"}])
+TOOLS = starter_tools("add")
+WORDS = (
+    "Unsupported value: '{0}' does not support 0 with this model. Only the default (1) value is supported."
+)
+
+
+def unsupported(name: str, code: str = "unsupported_value", words: str = WORDS) -> Answer:
+    """An error as api.openai.com gives it."""
+    error = {"message": words.format(name), "type": "invalid_request_error", "param": name, "code": code}
+    return Answer({"error": error}, 400)
+
+
+def deprecated(name: str) -> Answer:
+    """An error as api.anthropic.com gives it."""
+    said = {"type": "invalid_request_error", "message": f"`{name}` is deprecated for this model."}
+    return Answer({"type": "error", "error": said, "request_id": "req_011"}, 400)
+
+
+class Refusing(TestServer):
+    """Refuses each of some settings if it is there, else answers as a capable model would."""
+
+    def __init__(self, names: Sequence[str], refuse: Any = unsupported, only: Any = None) -> None:
+        super().__init__([])
+        self.names, self.refuse, self.only = names, refuse, only
+
+    def next_answer(self, asked: Asked) -> Answer:
+        self.asked.append(asked)
+        for name in self.names:
+            if name in asked.body and (self.only is None or asked.body[name] == self.only):
+                return self.refuse(name)
+        message = capable(asked.body)
+        if asked.body.get("stream"):
+            return Answer(in_pieces({"content": None, **message}, "stop"))
+        return Answer(completion(message))
+
+    @property
+    def answered(self) -> list[dict[str, Any]]:
+        """The bodies that were not refused."""
+        refused = [any(name in body for name in self.names) for body in self.bodies]
+        return [body for body, no in zip(self.bodies, refused, strict=True) if not no]
+
+
+def capable(body: dict[str, Any]) -> dict[str, Any]:
+    """What a model that does what each probe asks for says."""
+    asked = body["messages"][-1]["content"]
+    arguments = {
+        "What is 42 + 58?": ("add", '{"a": 42, "b": 58}'),
+        "Is nginx running?": ("check_status", '{"service": "nginx"}'),
+        "What is the weather in Paris in fahrenheit?": (
+            "get_weather",
+            '{"city": "Paris", "unit": "fahrenheit"}',
+        ),
+        "What is 1 + 2?": ("ping", '{"host": "a"}'),
+    }
+    if asked in arguments:
+        return calling(call(*arguments[asked]))
+    return {"role": "assistant", "content": "It is 100." if "100" in asked else "Hello."}
+
+
+@contextmanager
+def refusing(*names: str, **more: Any) -> Iterator[Refusing]:
+    server = Refusing(names, **more)
+    try:
+        yield server
+    finally:
+        server.close()
+
+
+def model_at(server: TestServer, stream: bool = False, **more: Any) -> OpenAIModel:
+    client = openai.OpenAI(base_url=server.url, api_key=KEY, max_retries=0, timeout=5)
+    return OpenAIModel("gpt-5", client, stream, **more)
+
+
+def texts(trace: Trace) -> dict[str, str]:
+    """What each view shows of the first reply."""
+    views = {"html": trace.to_html(), "markdown": trace.to_markdown()}
+    views["lines"] = "\n".join(line for moment in moments_of(trace) for line in details(moment))
+    views |= {f"panel {seq}": json.dumps(panel_of(Moment(trace, seq))) for seq in (1, 2)}
+    return views
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("refuse", [unsupported, deprecated])
+def test_the_request_goes_out_once_more_and_later_ones_leave_it_out(stream: bool, refuse: Any) -> None:
+    with refusing("temperature", refuse=refuse) as server:
+        model = model_at(server, stream)
+        trace = run("What is 42 + 58?", TOOLS, model)
+        assert trace.answer == "It is 100."
+        assert ["temperature" in body for body in server.bodies] == [True, False, False]
+        assert "temperature" not in model.body(HELLO)
+    for turn, body in zip(trace.turns, server.answered, strict=True):
+        assert turn.reply is not None
+        assert list(turn.reply.left_out) == ["temperature"]
+        assert turn.reply.body_sent(turn.request) == body
+
+
+def test_each_view_says_it_also_after_saving(tmp_path: Path) -> None:
+    with refusing("temperature", "seed") as server:
+        trace = run("What is 42 + 58?", TOOLS, model_at(server, seed=7))
+        assert len(server.bodies) == 4
+    loaded = Trace.load(trace.save(tmp_path / "t.jsonl"))
+    assert [turn.reply for turn in loaded.turns] == [turn.reply for turn in trace.turns]
+    for each in (trace, loaded):
+        for name, text in texts(each).items():
+            for setting in ("temperature", "seed"):
+                assert (
+                    f"{setting} was not sent, because the endpoint rejects it: Unsupported"
+                    in text.replace("\\", "")
+                ), (name, setting)
+        raw = json.dumps(panel_of(Moment(each, 1))["tabs"]["raw"])
+        assert '\\"seed\\"' not in raw
+        assert "gpt-5" in raw
+
+
+def test_a_setting_of_the_request_itself_is_left_out_and_not_shown_as_sent() -> None:
+    with refusing("top_p") as server:
+        request = Request(HELLO.prefix, settings={"top_p": 0.5})
+        reply = model_at(server)(request)
+        assert reply.body_sent(request) == server.answered[0]
+        assert "top_p" not in server.answered[0]
+
+
+def test_a_value_is_rejected_and_another_one_is_sent() -> None:
+    with refusing("effort", only="minimal") as server:
+        model = model_at(server)
+        for effort in ("minimal", "low", "minimal"):
+            model(Request(HELLO.prefix, settings={"effort": effort}))
+        assert [body.get("effort") for body in server.bodies] == ["minimal", None, "low", None]
+
+
+def test_a_parameter_is_rejected_whatever_its_value() -> None:
+    def refuse(name: str) -> Answer:
+        return unsupported(name, "unsupported_parameter", "Unsupported parameter: '{0}' is not supported.")
+
+    with refusing("max_tokens", refuse=refuse) as server:
+        model = model_at(server)
+        for size in (10, 20):
+            reply = model(Request(HELLO.prefix, settings={"max_tokens": size}))
+            assert "is not supported" in reply.left_out["max_tokens"]
+        assert [body.get("max_tokens") for body in server.bodies] == [10, None, None]
+
+
+def test_who_refuses_always_is_asked_no_more_than_twice() -> None:
+    server = TestServer([unsupported("temperature")])
+    model = model_at(server)
+    with pytest.raises(SettingRejected, match="answered 400: Unsupported value"):
+        model(HELLO)
+    assert len(server.bodies) == 2
+    server.close()
+
+
+@pytest.mark.parametrize(
+    "name", ["messages", "messages[0].role", "messages.0.content", "tools", "tools[0].type", "tool_choice"]
+)
+def test_what_is_no_setting_is_never_left_out(name: str) -> None:
+    server = TestServer([unsupported(name)])
+    with pytest.raises(ModelError, match="answered 400"):
+        model_at(server)(Request(HELLO.prefix, tuple(TOOLS.schemas())))
+    assert len(server.bodies) == 1
+    server.close()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer({"error": {"message": "Unknown parameter: 'temperature'.", "param": "temperature"}}, 400),
+        Answer({"error": {"message": "no", "param": "temperature", "code": "invalid_value"}}, 400),
+        Answer({"error": {"message": WORDS.format("temperature")}}, 403),
+        Answer({"error": {"message": ["temperature"], "param": 3, "code": []}}, 400),
+        Answer([1, 2], 400),
+        Answer("`temperature`", 400, "text/plain"),
+    ],
+)
+def test_another_error_is_an_error_at_once(answer: Answer) -> None:
+    server = TestServer([answer])
+    with pytest.raises(ModelError, match="answered 40"):
+        model_at(server)(HELLO)
+    assert len(server.bodies) == 1
+    server.close()
+
+
+@pytest.mark.parametrize(
+    ("said", "name", "whatever"),
+    [
+        (WORDS.format("temperature"), "temperature", False),
+        ("Unsupported parameter: 'max_tokens' is not supported with this model. Use 'x'", "max_tokens", True),
+        ("`temperature` is deprecated for this model.", "temperature", True),
+        ("temperature is deprecated for this model.", "temperature", True),
+        ('{"message":"`top_p` is not supported by this model."}', "top_p", True),
+    ],
+)
+def test_the_words_name_the_setting_if_no_code_does(said: str, name: str, whatever: bool) -> None:
+    for answer in ({"error": {"message": said}}, {"message": said}, said):
+        assert rejection_of(400, answer) == (name, said, whatever)
+
+
+def test_a_field_within_a_setting_is_left_out_alone() -> None:
+    sent: list[dict[str, Any]] = []
+
+    def send(body: dict[str, Any]) -> Reply:
+        sent.append(body)
+        if "effort" in body.get("reasoning", {}):
+            raise SettingRejected("no", setting="reasoning.effort", said="no", whatever=True)
+        return Reply({"role": "assistant", "content": "Hi"})
+
+    reply = without_rejected(send, {"reasoning": {"effort": "low", "summary": "auto"}}, {})
+    assert (sent[-1], reply.left_out) == ({"reasoning": {"summary": "auto"}}, {"reasoning.effort": "no"})
+
+
+@given(st.sets(st.sampled_from("abcdef")), st.sets(st.sampled_from("abcdefgh")))
+@settings(max_examples=30, deadline=None)
+def test_a_request_goes_out_once_for_each_rejected_setting(has: set[str], rejects: set[str]) -> None:
+    sent = []
+
+    def send(body: dict[str, Any]) -> Reply:
+        sent.append(body)
+        for name in sorted(rejects & body.keys()):
+            raise SettingRejected("no", setting=name, said="no", whatever=False)
+        return Reply({"role": "assistant", "content": "Hi"})
+
+    known: dict[tuple[str, str], str] = {}
+    for tries in (1 + len(has & rejects), 1):
+        sent.clear()
+        reply = without_rejected(send, dict.fromkeys(has, 0), known)
+        assert len(sent) == tries
+        assert (sent[-1].keys(), reply.left_out.keys()) == (has - rejects, has & rejects)
+
+
+def test_a_recording_keeps_what_was_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    with refusing("temperature") as server:
+        first = Replay(path, live=model_at(server))(HELLO)
+    again = Replay(path)(HELLO)
+    assert first.left_out == again.left_out != {}
+    assert again.sent == {"model": "gpt-5"}
+
+
+def test_what_the_endpoint_says_is_bounded_and_keeps_no_key(tmp_path: Path) -> None:
+    def refuse(name: str) -> Answer:
+        return unsupported(name, words=f"{ESCAPE}[2J {KEY} " + "x" * 9_000)
+
+    with refusing("temperature", refuse=refuse) as server:
+        trace = run("Hello", (), model_at(server))
+    reply = trace.turns[0].reply
+    assert reply is not None
+    assert len(reply.left_out["temperature"]) <= 400
+    saved = trace.save(tmp_path / "t.jsonl").read_text()
+    for text in (*texts(trace).values(), saved):
+        assert KEY not in text
+        assert ESCAPE not in text
+
+
+@pytest.fixture
+def zoo(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Shell:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("ZOOLAB_CONFIG", str(tmp_path / "config"))
+    monkeypatch.chdir(tmp_path)
+    return Shell(capsys)
+
+
+def test_the_doctor_passes_and_says_once_what_is_left_out(zoo: Shell) -> None:
+    with refusing("temperature") as server:
+        ran = zoo("doctor", "--live", "--base-url", server.url, "--model", "gpt-5")
+        assert len(server.bodies) == 8
+        as_json = zoo("doctor", "--live", "--base-url", server.url, "--model", "gpt-5", "--json")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.count("temperature was not sent, because the endpoint rejects it") == 1
+    assert ran.out.endswith("it can call tools\n")
+    for line in map(json.loads, as_json.out.splitlines()):
+        assert line["omissions"][0].startswith("temperature was not sent")
+        assert "temperature" not in line["sent"]
+
+
+@pytest.mark.parametrize("answer", [unsupported("messages"), Answer({"error": {"message": "off"}}, 500)])
+def test_an_http_error_is_no_verdict_on_the_model(zoo: Shell, answer: Answer) -> None:
+    server = TestServer([answer])
+    model = model_at(server)
+    assert can_call_tools(list(examine(model))) is None
+    ran = zoo("doctor", "--live", "--base-url", server.url.replace("/v1", "/v1/"), "--model", "gpt-5")
+    server.close()
+    assert ran.code == 1
+    assert ran.out.count("could not be asked: http://127.0.0.1") == 7
+    assert "FAIL" not in ran.out
+    assert "cannot" not in ran.out
+    assert ran.out.endswith("whether it can call tools is not known: it could not be asked\n")
+
+
+def test_one_probe_that_fails_is_a_verdict_whatever_the_others_say() -> None:
+    def answer(request: Request) -> Reply:
+        if request.messages[-1].get("role") == "tool":
+            raise ModelError("off")
+        return Reply({"role": "assistant", "content": "Hello."})
+
+    assert can_call_tools(list(examine(answer))) is False
+
+
+@pytest.mark.parametrize("options", [[], ["--stream"]])
+def test_the_walk_of_the_command_line(zoo: Shell, options: list[str]) -> None:
+    with refusing("temperature", "stream_options") as server:
+        ran = zoo("walk", "--live", "--base-url", server.url, "--model", "gpt-5", *options)
+    assert (ran.code, ran.err) == (0, "")
+    assert "temperature was not sent, because the endpoint rejects it: Unsupported value" in ran.out
+    assert "It is 100." in ran.out
