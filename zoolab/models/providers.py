@@ -27,8 +27,6 @@ from zoolab.wire.streams import STREAMS, as_dict, events_in, without_error
 __all__ = ["AnthropicModel", "GeminiModel", "OllamaModel", "ProviderModel", "ResponsesModel"]
 
 Body = dict[str, Any]
-MAX_BYTES = 64 * 1024 * 1024
-MAX_SECONDS = 600.0
 
 
 class ProviderModel:
@@ -49,6 +47,9 @@ class ProviderModel:
 
     #: What a recording of this model says of itself.
     made = "recorded"
+    #: How long an answer may be, and how long it may take.
+    max_bytes: ClassVar[int] = 64 * 1024 * 1024
+    max_seconds: ClassVar[float] = 600.0
     #: The name of the format in `zoolab.wire.FORMATS`.
     format: ClassVar[str]
     _address: ClassVar[str]
@@ -84,7 +85,7 @@ class ProviderModel:
         if self._key_from and not self._key and self.base_url == self._address:
             raise ModelError("no API key", advice=f"set {self._key_from[0]}, or use a recording")
         check_key(self._key, " or ".join(self._key_from) or "api_key")
-        self.http = client or http_library().Client(timeout=MAX_SECONDS)
+        self.http = client or http_library().Client(timeout=self.max_seconds)
 
     def __call__(self, request: Request) -> Reply:
         return without_rejected(self._send, self.body(request), self._rejections)
@@ -114,12 +115,22 @@ class ProviderModel:
         key = f"Bearer {self._key}" if self._key_header == "authorization" else self._key
         headers = {**self._headers, **({self._key_header: key} if self._key else {})}
         with self.http.stream("POST", url, json=body, headers=headers) as response:
-            parts = _bounded(response.iter_bytes())
+            parts = self._bounded(response.iter_bytes())
             if not response.is_success:
                 raise _refusal(response, b"".join(parts))
             if not self.stream:
                 return without_error(json.loads(b"".join(parts)))
             return STREAMS[self.format](events_in(parts), pieces.append)
+
+    def _bounded(self, parts: Iterable[bytes]) -> Iterator[bytes]:
+        """The bytes of an answer, as long as they are not too many and come in time."""
+        size, end = 0, time.monotonic() + self.max_seconds
+        for part in parts:
+            size += len(part)
+            if size > self.max_bytes or time.monotonic() > end:
+                limits = f"at most {self.max_bytes:,} bytes in {self.max_seconds:g} seconds"
+                raise ModelError("the answer does not end", expected=limits)
+            yield part
 
     def _finish_reason(self, answer: Body, message: Message) -> Any:
         """Why the answer ended, in the words of Chat Completions."""
@@ -179,7 +190,7 @@ class ResponsesModel(ProviderModel):
         whole = super().body(request)
         if not whole.get("store"):
             return {"store": False, "include": ["reasoning.encrypted_content"], **whole}
-        messages = request.messages
+        messages = list(request.messages)
         while messages and messages[-1].get("role") != "assistant":
             messages.pop()
         kept = as_dict(extra(messages[-1], "openai", "response") if messages else None)
@@ -271,17 +282,6 @@ def _at(answer: Any, path: str) -> Any:
         in_list = isinstance(answer, list) and answer
         answer = answer[int(key)] if in_list else as_dict(answer).get(key)
     return answer
-
-
-def _bounded(parts: Iterable[bytes]) -> Iterator[bytes]:
-    """The bytes of an answer, as long as they are not too many and come in time."""
-    size, end = 0, time.monotonic() + MAX_SECONDS
-    for part in parts:
-        size += len(part)
-        if size > MAX_BYTES or time.monotonic() > end:
-            limits = f"at most {MAX_BYTES:,} bytes in {MAX_SECONDS:.0f} seconds"
-            raise ModelError("the answer does not end", expected=limits)
-        yield part
 
 
 def _refusal(response: Any, content: bytes) -> Exception:

@@ -52,7 +52,7 @@ def without_error(answer: Any) -> Body:
     whole = as_dict(answer)
     error = whole.get("error") or as_dict(whole.get("response")).get("error")
     if error or whole.get("type") in ("error", "response.failed"):
-        said = as_dict(error).get("message") or error or whole
+        said = as_dict(error).get("message") or error or whole.get("message") or whole
         raise ModelError(
             f"the answer ended with an error: {said if isinstance(said, str) else excerpt(said)}"
         )
