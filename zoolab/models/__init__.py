@@ -24,18 +24,8 @@ if TYPE_CHECKING:
     from zoolab.models.replay import Replay, model_for
     from zoolab.models.scripted import Scripted
 
-__all__ = [
-    "AnthropicModel",
-    "Faulty",
-    "GeminiModel",
-    "LocalModel",
-    "OllamaModel",
-    "OpenAIModel",
-    "Replay",
-    "ResponsesModel",
-    "Scripted",
-    "model_for",
-]
+__all__ = ["AnthropicModel", "Faulty", "GeminiModel", "LocalModel", "OllamaModel", "OpenAIModel"]
+__all__ += ["Replay", "ResponsesModel", "Scripted", "model_for"]
 
 if not TYPE_CHECKING:  # a type checker would take any name for one of this package
     __getattr__, __dir__ = lazily(

@@ -59,9 +59,6 @@ class ProviderModel:
     _key_from: ClassVar[tuple[str, ...]] = ()
     _key_header: ClassVar[str] = "authorization"
     _headers: ClassVar[dict[str, str]] = {}
-    #: Where an answer says why it ended, and of which counts OpenAI's numbers of tokens are the sums.
-    _reasons: ClassVar[tuple[str, ...]]
-    _tokens: ClassVar[dict[str, tuple[str, ...]]]
 
     def __init__(
         self,
@@ -73,6 +70,8 @@ class ProviderModel:
         stream: bool = False,
         **settings: Any,
     ) -> None:
+        if not model:
+            raise ModelError("no model is named", advice="give its name")
         self.model, self.stream = model, stream
         self.settings = {"temperature": 0, **settings}
         self._rejections: Rejections = {}
@@ -105,7 +104,7 @@ class ProviderModel:
         except (ModelError, openai.OpenAIError, http.HTTPError, http.InvalidURL, *NOT_JSON) as error:
             # What the client raised may repeat the key: it does not go into the traceback.
             raise explain(error, self.base_url, self._key) from None
-        finish, usage = self._finish_reason(answer, message), self._usage(answer)
+        finish, usage = _finish_reason(answer, message), _usage(answer)
         model, told = answer.get("model") or answer.get("modelVersion"), tuple(filter(None, pieces))
         return Reply(message, finish, usage, model, told, raw=answer, sent=body)
 
@@ -132,23 +131,6 @@ class ProviderModel:
                 raise ModelError("the answer does not end", expected=limits)
             yield part
 
-    def _finish_reason(self, answer: Body, message: Message) -> Any:
-        """Why the answer ended, in the words of Chat Completions."""
-        reason = next((said for path in self._reasons if (said := _at(answer, path))), None)
-        known = _ENDS.get(reason, reason) if isinstance(reason, str) else None
-        return "tool_calls" if known == "stop" and message.get("tool_calls") else known
-
-    def _usage(self, answer: Body) -> Body | None:
-        """The tokens as the provider counted them, under the names of Chat Completions."""
-        usage: Body = {}
-        for name, paths in self._tokens.items():
-            counts = [count for path in paths if isinstance(count := _at(answer, path), int)]
-            outer, _, inner = name.partition(".")
-            if counts:
-                usage[outer] = {inner: sum(counts)} if inner else sum(counts)
-        both = usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0)
-        return {**usage, "total_tokens": both} if usage else None
-
 
 class ResponsesModel(ProviderModel):
     """A model behind OpenAI's Responses API.
@@ -167,13 +149,6 @@ class ResponsesModel(ProviderModel):
     _address_from = "OPENAI_BASE_URL"
     _path = "/responses"
     _key_from = ("OPENAI_API_KEY",)
-    _reasons = ("incomplete_details.reason", "status")
-    _tokens: ClassVar[dict[str, tuple[str, ...]]] = {
-        "prompt_tokens": ("usage.input_tokens",),
-        "completion_tokens": ("usage.output_tokens",),
-        "prompt_tokens_details.cached_tokens": ("usage.input_tokens_details.cached_tokens",),
-        "completion_tokens_details.reasoning_tokens": ("usage.output_tokens_details.reasoning_tokens",),
-    }
 
     def __call__(self, request: Request) -> Reply:
         reply = super().__call__(request)
@@ -215,25 +190,10 @@ class AnthropicModel(ProviderModel):
     _key_from = ("ANTHROPIC_API_KEY",)
     _key_header = "x-api-key"
     _headers: ClassVar[dict[str, str]] = {"anthropic-version": "2023-06-01"}
-    _reasons = ("stop_reason",)
-    _tokens: ClassVar[dict[str, tuple[str, ...]]] = {
-        "prompt_tokens": (
-            "usage.input_tokens",
-            "usage.cache_read_input_tokens",
-            "usage.cache_creation_input_tokens",
-        ),
-        "completion_tokens": ("usage.output_tokens",),
-        "prompt_tokens_details.cached_tokens": ("usage.cache_read_input_tokens",),
-    }
 
 
 class GeminiModel(ProviderModel):
-    """A model behind Gemini's generateContent; thought signatures go back.
-
-    >>> model = GeminiModel("gemini-2.5-flash", api_key="none", base_url="http://127.0.0.1:9")
-    >>> model.body(Request([{"role": "user", "content": "Hi"}]))["contents"]
-    [{'role': 'user', 'parts': [{'text': 'Hi'}]}]
-    """
+    """A model behind Gemini's generateContent; thought signatures go back."""
 
     format = "gemini"
     _address = "https://generativelanguage.googleapis.com"
@@ -241,39 +201,65 @@ class GeminiModel(ProviderModel):
     _stream_path = "/v1beta/models/{model}:streamGenerateContent?alt=sse"
     _key_from = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
     _key_header = "x-goog-api-key"
-    _reasons = ("candidates.0.finishReason", "promptFeedback.blockReason")
-    _tokens: ClassVar[dict[str, tuple[str, ...]]] = {
-        "prompt_tokens": ("usageMetadata.promptTokenCount", "usageMetadata.toolUsePromptTokenCount"),
-        "completion_tokens": ("usageMetadata.candidatesTokenCount", "usageMetadata.thoughtsTokenCount"),
-        "prompt_tokens_details.cached_tokens": ("usageMetadata.cachedContentTokenCount",),
-        "completion_tokens_details.reasoning_tokens": ("usageMetadata.thoughtsTokenCount",),
-    }
 
 
 class OllamaModel(ProviderModel):
-    """A model behind Ollama's own API; no key is needed.
-
-    >>> OllamaModel("qwen3", base_url="http://127.0.0.1:9").body(Request([]))["options"]
-    {'temperature': 0}
-    """
+    """A model behind Ollama's own API; no key is needed."""
 
     format = "ollama"
     _address = "http://127.0.0.1:11434"
     _address_from = "OLLAMA_HOST"
     _path = "/api/chat"
-    _reasons = ("done_reason",)
-    _tokens: ClassVar[dict[str, tuple[str, ...]]] = {
-        "prompt_tokens": ("prompt_eval_count",),
-        "completion_tokens": ("eval_count",),
-    }
 
 
-#: Why answers end, in the words of Chat Completions.
+#: The classes, by the names of their formats.
+PROVIDERS: dict[str, type[ProviderModel]] = {
+    each.format: each for each in (AnthropicModel, GeminiModel, OllamaModel, ResponsesModel)
+}
+#: Why answers end, in the words of Chat Completions, and where the four say it.
 _ENDS = {
     **dict.fromkeys(("completed", "end_turn", "stop_sequence", "tool_use", "STOP"), "stop"),
     **dict.fromkeys(("max_output_tokens", "max_tokens", "MAX_TOKENS"), "length"),
     **dict.fromkeys(("refusal", "SAFETY"), "content_filter"),
 }
+_REASONS = ("incomplete_details.reason", "status", "stop_reason", "candidates.0.finishReason", "done_reason")
+#: The counts of Chat Completions, and the counts of the four whose sums they are.
+_TOKENS = {
+    "prompt_tokens": (
+        *("usage.input_tokens", "usage.cache_read_input_tokens", "usage.cache_creation_input_tokens"),
+        *("usageMetadata.promptTokenCount", "usageMetadata.toolUsePromptTokenCount", "prompt_eval_count"),
+    ),
+    "completion_tokens": (
+        *("usage.output_tokens", "usageMetadata.candidatesTokenCount", "usageMetadata.thoughtsTokenCount"),
+        "eval_count",
+    ),
+    "prompt_tokens_details.cached_tokens": (
+        *("usage.input_tokens_details.cached_tokens", "usage.cache_read_input_tokens"),
+        "usageMetadata.cachedContentTokenCount",
+    ),
+    "completion_tokens_details.reasoning_tokens": (
+        *("usage.output_tokens_details.reasoning_tokens", "usageMetadata.thoughtsTokenCount"),
+    ),
+}
+
+
+def _finish_reason(answer: Body, message: Message) -> Any:
+    """Why an answer ended, in the words of Chat Completions."""
+    reason = next((said for path in _REASONS if isinstance(said := _at(answer, path), str)), "")
+    known = _ENDS.get(reason, reason) or None
+    return "tool_calls" if known == "stop" and message.get("tool_calls") else known
+
+
+def _usage(answer: Body) -> Body | None:
+    """The tokens as the provider counted them, under the names of Chat Completions."""
+    usage: Body = {}
+    for name, paths in _TOKENS.items():
+        counts = [count for path in paths if isinstance(count := _at(answer, path), int)]
+        outer, _, inner = name.partition(".")
+        if counts:
+            usage[outer] = {inner: sum(counts)} if inner else sum(counts)
+    both = usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0)
+    return {**usage, "total_tokens": both} if usage else None
 
 
 def _at(answer: Any, path: str) -> Any:

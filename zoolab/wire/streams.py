@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from types import MappingProxyType
+from itertools import chain
 from typing import Any, cast
 
 from zoolab.errors import ModelError
@@ -30,21 +30,15 @@ def events_in(parts: Iterable[bytes]) -> Iterator[Body]:
     >>> list(events_in([b'event: ping\\ndata: {"a":', b' 1}\\n\\ndata: [DONE]\\n', b'\\n{"done": true}\\n']))
     [{'a': 1}, {'done': True}]
     """
-    for line in _lines(parts):
-        data = line.removeprefix(b"data:").strip()
-        if data.startswith(b"{"):
-            yield without_error(json.loads(data))
-
-
-def _lines(parts: Iterable[bytes]) -> Iterator[bytes]:
     waiting: list[bytes] = []
-    for part in parts:
+    for part in chain(parts, [b"\n"]):
         first, *others = part.split(b"\n")
-        for begun in others:
-            yield b"".join([*waiting, first])
-            waiting, first = [], begun
         waiting.append(first)
-    yield b"".join(waiting)
+        for begun in others:
+            line = b"".join(waiting).removeprefix(b"data:").strip()
+            waiting = [begun]
+            if line.startswith(b"{"):
+                yield without_error(json.loads(line))
 
 
 def without_error(answer: Any) -> Body:
@@ -53,9 +47,8 @@ def without_error(answer: Any) -> Body:
     error = whole.get("error") or as_dict(whole.get("response")).get("error")
     if error or whole.get("type") in ("error", "response.failed"):
         said = as_dict(error).get("message") or error or whole.get("message") or whole
-        raise ModelError(
-            f"the answer ended with an error: {said if isinstance(said, str) else excerpt(said)}"
-        )
+        told = said if isinstance(said, str) else excerpt(said)
+        raise ModelError(f"the answer ended with an error: {told}")
     return whole
 
 
@@ -152,9 +145,12 @@ def _ollama(events: Iterable[Body], tell: Tell) -> Body:
 
 
 #: What puts the events of an API together, by the name of its format.
-STREAMS: Mapping[str, Callable[[Iterable[Body], Tell], Body]] = MappingProxyType(
-    {"responses": _responses, "anthropic": _anthropic, "gemini": _gemini, "ollama": _ollama}
-)
+STREAMS: Mapping[str, Callable[[Iterable[Body], Tell], Body]] = {
+    "responses": _responses,
+    "anthropic": _anthropic,
+    "gemini": _gemini,
+    "ollama": _ollama,
+}
 
 
 class _Calls:
