@@ -24,6 +24,7 @@ from provider_bodies import (
     sse,
 )
 from server import Answer, TestServer, serving
+from shell import Shell
 from test_floors import HEAVY, loaded_by
 from test_sent import shown
 
@@ -509,3 +510,32 @@ def test_what_is_shown_as_sent_is_what_was_sent(name: str, word: str) -> None:
 def test_nothing_heavy_is_loaded_before_a_model_is_made() -> None:
     loaded = loaded_by("from zoolab.models import AnthropicModel, GeminiModel, OllamaModel, ResponsesModel")
     assert loaded.isdisjoint({*HEAVY, "httpx", "httpx2"})
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_commands_ask_a_provider(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    zoo = Shell(capsys)
+    monkeypatch.setenv("ZOOLAB_CONFIG", str(tmp_path))
+    with serving(*answers(PROVIDERS[name], True)) as server:
+        url = server.url.removesuffix("/v1")
+        asked = ["--provider", name, "--model", "test-model", "--base-url", url]
+        ran = zoo("walk", "Add.", *asked, "--tools", "add", "--stream")
+    assert ran.code == 0, ran.err
+    assert ran.out.splitlines()[0] == f"live: test-model at {url}"
+    assert DONE in ran.out
+    with serving(failing(*FAILURES[name])) as server:
+        found = zoo("doctor", *asked[:4], "--base-url", server.url)
+    assert found.code == 1
+    assert f"answered {FAILURES[name][1]}: " in found.out
+    assert "cannot be relied on" not in found.out
+
+
+def test_a_provider_is_asked_for_a_model_by_name(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ZOOLAB_MODEL", raising=False)
+    ran = Shell(capsys)("walk", "--provider", "ollama")
+    assert ran.code == 2
+    assert "no model is named" in ran.err
