@@ -33,6 +33,9 @@ from zoolab.errors import ModelError
 from zoolab.models import AnthropicModel, GeminiModel, OllamaModel, ResponsesModel, providers
 from zoolab.models.assembly import assemble
 from zoolab.records import Message, Request
+from zoolab.show.inspector.panel import panel_of
+from zoolab.show.moment import Moment
+from zoolab.study.pacing import patience
 from zoolab.wire.streams import STREAMS, events_in
 
 KEY = "secret-Zq81TestTest"
@@ -271,6 +274,7 @@ def test_an_error_of_http_is_one_line_without_the_key(name: str, stream: bool) -
     with serving(failing(body, status)) as server, pytest.raises(ModelError) as caught:
         model_at(name, server, stream)(HELLO)
     assert f"answered {status}: " in caught.value.what
+    assert (patience(caught.value, 0, lambda _low, high: high) is not None) == (status == 529)
     assert "\n" not in str(caught.value)
     assert KEY not in "".join(traceback.format_exception(caught.value))
 
@@ -505,6 +509,20 @@ def test_what_is_shown_as_sent_is_what_was_sent(name: str, word: str) -> None:
     for view, text in told.items():
         assert word in text, view
         assert "sent instead" in text, view
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_panel_of_a_request_holds_the_whole_body(name: str) -> None:
+    trace, bodies = walked(name, False)
+    panel = panel_of(Moment(trace, trace.turns[1].seq))
+    (block,) = [found for found in blocks_in(panel) if found.get("label") == "what was sent instead"]
+    assert json.loads(block["text"]) == bodies[1]
+
+
+def blocks_in(value: Any) -> list[dict[str, Any]]:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    own = [value] if isinstance(value, dict) and "b" in value else []
+    return own + [found for each in inner for found in blocks_in(each)]
 
 
 def test_nothing_heavy_is_loaded_before_a_model_is_made() -> None:
