@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator
@@ -63,7 +64,7 @@ class TestServer:
         self.asked: list[Asked] = []
         self.ending = threading.Event()
         self._lock = threading.Lock()
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler_of(self))
+        self._http = _Quiet(("127.0.0.1", 0), _handler_of(self))
         self._http.daemon_threads = True
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True)
         self._thread.start()
@@ -86,6 +87,13 @@ class TestServer:
         self._http.shutdown()
         self._http.server_close()
         self._thread.join()
+
+
+class _Quiet(ThreadingHTTPServer):
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Nothing is printed about a client that has heard enough."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 def _handler_of(server: TestServer) -> type[BaseHTTPRequestHandler]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,14 @@ from server import Answer, Asked, TestServer, call, calling, completion
 from shell import ESCAPE, KEY, Shell
 from test_openai_model import in_pieces
 
-from zoolab import Replay, Trace, run
+from zoolab import Replay, Trace, run, walk
 from zoolab.course.doctor import can_call_tools, examine
 from zoolab.errors import ModelError, SettingRejected
 from zoolab.models.openai import OpenAIModel
 from zoolab.models.rejected import rejection_of, without_rejected
-from zoolab.records import Reply, Request
+from zoolab.models.replay import model_for
+from zoolab.records import Reply, Request, Step
+from zoolab.runs import drive
 from zoolab.show.inspector.panel import panel_of
 from zoolab.show.moment import Moment, moments_of
 from zoolab.show.text import details
@@ -150,6 +153,25 @@ def test_a_setting_of_the_request_itself_is_left_out_and_not_shown_as_sent() -> 
         assert "top_p" not in server.answered[0]
 
 
+def test_a_span_does_not_claim_what_was_not_sent() -> None:
+    def settled(step: Step) -> Any:
+        return replace(step.record, settings={"top_p": 0.5, "seed": 4}) if step.kind == "request" else None
+
+    with refusing("top_p") as server:
+        drive(trace := Trace(), walk("Hello", (), model_at(server)), settled)
+    names = {name for span in trace.to_otel() for name in span.attributes}
+    assert "gen_ai.request.seed" in names
+    assert "gen_ai.request.top_p" not in names
+
+
+def test_the_switch_of_a_notebook_asks_such_an_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
+    with refusing("temperature") as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("ZOOLAB_MODEL", "gpt-5")
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        assert run("What is 42 + 58?", TOOLS, model_for("endpoint")).answer == "It is 100."
+
+
 def test_a_value_is_rejected_and_another_one_is_sent() -> None:
     with refusing("effort", only="minimal") as server:
         model = model_at(server)
@@ -224,13 +246,19 @@ def test_the_words_name_the_setting_if_no_code_does(said: str, name: str, whatev
         assert rejection_of(400, answer) == (name, said, whatever)
 
 
+def rejected(name: str) -> SettingRejected:
+    error = SettingRejected("no")
+    error.setting, error.said = name, "no"
+    return error
+
+
 def test_a_field_within_a_setting_is_left_out_alone() -> None:
     sent: list[dict[str, Any]] = []
 
     def send(body: dict[str, Any]) -> Reply:
         sent.append(body)
         if "effort" in body.get("reasoning", {}):
-            raise SettingRejected("no", setting="reasoning.effort", said="no", whatever=True)
+            raise rejected("reasoning.effort")
         return Reply({"role": "assistant", "content": "Hi"})
 
     reply = without_rejected(send, {"reasoning": {"effort": "low", "summary": "auto"}}, {})
@@ -245,7 +273,7 @@ def test_a_request_goes_out_once_for_each_rejected_setting(has: set[str], reject
     def send(body: dict[str, Any]) -> Reply:
         sent.append(body)
         for name in sorted(rejects & body.keys()):
-            raise SettingRejected("no", setting=name, said="no", whatever=False)
+            raise rejected(name)
         return Reply({"role": "assistant", "content": "Hi"})
 
     known: dict[tuple[str, str], str] = {}
@@ -308,7 +336,7 @@ def test_an_http_error_is_no_verdict_on_the_model(zoo: Shell, answer: Answer) ->
     assert can_call_tools(list(examine(model))) is None
     ran = zoo("doctor", "--live", "--base-url", server.url.replace("/v1", "/v1/"), "--model", "gpt-5")
     server.close()
-    assert ran.code == 1
+    assert ran.code == 2
     assert ran.out.count("could not be asked: http://127.0.0.1") == 7
     assert "FAIL" not in ran.out
     assert "cannot" not in ran.out

@@ -254,23 +254,8 @@ class ReplayMiss(ModelError):
 class SettingRejected(ModelError):
     """The endpoint rejects a setting of the request by name, such as temperature."""
 
-    def __init__(
-        self,
-        what: str,
-        *,
-        expected: str = "",
-        advice: str = "",
-        setting: str = "",
-        said: str = "",
-        whatever: bool = True,
-    ) -> None:
-        super().__init__(what, expected=expected, advice=advice)
-        #: The name of the setting, as the endpoint gives it.
-        self.setting = setting
-        #: The endpoint's own words.
-        self.said = said
-        #: Whether the setting is rejected whatever its value is.
-        self.whatever = whatever
+    #: The name of the setting and the endpoint's words; whether it is rejected whatever its value is.
+    setting, said, whatever = "", "", True
 
 
 class InvalidTrace(ZoolabError):

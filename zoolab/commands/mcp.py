@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import inspect
+import os
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
@@ -27,14 +28,23 @@ def add_mcp(parser: argparse.ArgumentParser) -> None:
     accepting.add_argument("--tool", action="append", default=[], metavar="NAME", help="by default all")
     for each in (listing, accepting):
         each.add_argument("server", metavar="SERVER", help="what you call the server")
-        each.add_argument("argv", nargs="+", metavar="COMMAND", help="-- and then what starts the server")
+        each.add_argument(
+            "argv", nargs="+", metavar="COMMAND", help="its address, or -- and then what starts it"
+        )
+        each.add_argument("--key", metavar="VARIABLE", help="the environment variable with its key")
         each.add_argument("--pins", metavar="FILE", help="where its tools are pinned")
     parser.set_defaults(run=mcp)
 
 
 def mcp(options: argparse.Namespace) -> int:
     """Show the tools of a server, or accept what has changed; 1 if tools wait to be accepted."""
-    with MCPTools(options.argv, options.server, pins=options.pins) as tools:
+    by_address = len(options.argv) == 1 and "://" in options.argv[0]
+    command = options.argv[0] if by_address else options.argv
+    key = os.environ.get(options.key or "", "")
+    if options.key and not key:
+        raise InvalidInput(f"--key {options.key}: that variable is not set", advice="set it to the key")
+    headers = {"Authorization": f"Bearer {key}"} if key else None
+    with MCPTools(command, options.server, headers=headers, pins=options.pins) as tools:
         if options.action == "accept":
             _accept(tools, options.server, options.tool)
             return 0
@@ -44,6 +54,10 @@ def mcp(options: argparse.Namespace) -> int:
             print(f"{tool.name}  {one_line(tool.description, 160)}")
         for name, reason in tools.left_out.items():
             print(f"{name}  left out: {reason}")
+        for resource in tools.offers("resources"):
+            print(f"resource {resource.uri}  {resource.description or resource.name}")
+        for prompt in tools.offers("prompts"):
+            print(f"prompt {prompt.name}({', '.join(prompt.arguments)})  {prompt.description}")
         _show(tools.changed, "has changed: refused until accepted")
         _show(tools.new, "is new: refused until accepted")
         return 1 if tools.changed or tools.new else 0

@@ -105,7 +105,7 @@ def add_doctor(parser: argparse.ArgumentParser) -> None:
 
 
 def doctor(options: argparse.Namespace) -> int:
-    """Put the probes to a model, and say of each what came and what to do."""
+    """Put the probes to a model, and say of each what came and what to do; 2 if it could not be asked."""
     model: Any = model_of(options, "doctor")
     if options.record:
         model = Replay(options.record, live=model)
@@ -125,7 +125,7 @@ def doctor(options: argparse.Namespace) -> int:
         for line in dict.fromkeys(line for result in results for line in result.omissions):
             print(visible(line))
         print(SUMMARIES[able])
-    return 0 if able else 1
+    return {True: 0, False: 1, None: 2}[able]
 
 
 def _as_text(result: ProbeResult) -> str:

@@ -78,20 +78,13 @@ def examine(model: Model, also: Iterable[Probe] = ()) -> Iterator[ProbeResult]:
         try:
             reply = model(probe.request)
         except ModelError as error:
-            failed, sent = f"could not be asked: {error.what}", probe.request.body()
-            yield ProbeResult(probe.name, probe.asks, False, failed, error.advice, sent, None)
+            found = (False, f"could not be asked: {error.what}", error.advice, probe.request.body(), None)
+            yield ProbeResult(probe.name, probe.asks, *found)
             continue
         wrong = probe.judge(reply, read_calls(reply.message, text=as_text))
-        yield ProbeResult(
-            probe.name,
-            probe.asks,
-            wrong is None,
-            wrong or "yes",
-            probe.advice if wrong else "",
-            reply.body_sent(probe.request),
-            reply.message,
-            reply.omissions,
-        )
+        judged = (wrong is None, wrong or "yes", probe.advice if wrong else "")
+        sent = reply.body_sent(probe.request)
+        yield ProbeResult(probe.name, probe.asks, *judged, sent, reply.message, reply.omissions)
 
 
 def can_call_tools(results: Iterable[ProbeResult]) -> bool | None:

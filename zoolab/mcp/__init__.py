@@ -1,4 +1,4 @@
-"""The Model Context Protocol, over stdio: a server's tools in a walk, and a registry as a server.
+"""The Model Context Protocol, over stdio and HTTP: a server's tools in a walk, and a registry as a server.
 
 Needs the extra `mcp`. Nothing that a server says is trusted: it is bounded, escaped and pinned, and a policy
 asks about each call.
@@ -6,11 +6,12 @@ asks about each call.
 client.py      MCPTools: the tools of a server, for a walk
 listing.py     a server's tools, checked, named for the model, and pinned
 connection.py  the server's process, its messages, and the official client
+endpoint.py    a server at an address
 serve.py       a registry as an MCP server
 """
 
 from zoolab.mcp.client import MCPTools
-from zoolab.mcp.listing import Change
+from zoolab.mcp.listing import Change, Offer
 from zoolab.mcp.serve import serve
 
-__all__ = ["Change", "MCPTools", "serve"]
+__all__ = ["Change", "MCPTools", "Offer", "serve"]

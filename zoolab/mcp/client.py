@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from zoolab.errors import ExecutionFailed, InvalidInput, PermissionDenied, ResourceNotFound
 from zoolab.jsontext import visible
@@ -18,6 +18,8 @@ from zoolab.tools import Risk, Tool, ToolRegistry
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult
+
+    from zoolab.mcp.listing import Offer
 
 MAX_ERROR = 2_000
 
@@ -52,14 +54,17 @@ def _words(block: Any) -> str:
     return f"[{what}, {length:,} bytes, not shown]"
 
 
+_ADDRESS = re.compile(r"https?://[!-~]+\Z")
 _SERVER_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 
 
 class MCPTools:
-    """The tools of an MCP server that runs on this machine and speaks over stdio.
+    """The tools of an MCP server: one that is started here and speaks over stdio, or one at an address.
 
         with MCPTools([sys.executable, "server.py"], "files") as tools:
             trace = run("What is in notes.txt?", tools, model)
+
+        with MCPTools("https://tools.example.org/mcp", "shop") as tools: ...
 
     Nothing that the server says is trusted: its tools are of medium risk, so that a policy asks before
     each call, and what they return is marked as data for the model. The first time that a server is seen
@@ -67,13 +72,15 @@ class MCPTools:
     `new` or `changed` and is refused until you `accept` it. Each call looks again before it is made.
 
     Args:
-        command: The program and its arguments, for instance `["npx", "-y", "some-server"]`.
+        command: The program and its arguments, for instance `["npx", "-y", "some-server"]`; or the address of
+            a server that speaks over streamable HTTP.
         name: What you call the server; its tools are pinned under this name.
         risk: The risk of its tools: one for all, or one by tool name; medium for those that are not named.
         prefix: Begins the names of its tools, by default the name and `_`: so no server can take the name
             of another's tool, and with it what you have allowed that tool to do.
         env: Environment variables for the server, beside PATH and its like. Yours are not passed on.
         cwd: The folder that it runs in.
+        headers: HTTP headers for a server at an address, for instance with a key.
         timeout: Seconds that it has for each answer.
         patience: Seconds that it has to start.
         pins: The file of its pins; by default one by its name in the platform's configuration folder.
@@ -81,21 +88,27 @@ class MCPTools:
 
     def __init__(
         self,
-        command: Sequence[str],
+        command: Sequence[str] | str,
         name: str,
         *,
         risk: Risk | Mapping[str, Risk] = "medium",
         prefix: str | None = None,
         env: Mapping[str, str] | None = None,
         cwd: str | Path | None = None,
+        headers: Mapping[str, str] | None = None,
         timeout: float = 60.0,
         patience: float = 30.0,
         pins: str | Path | None = None,
     ) -> None:
-        if isinstance(command, str) or not command:
-            raise InvalidInput(
-                f"the command is {command!r}", expected='a list, for instance ["python", "s.py"]'
-            )
+        address = command if isinstance(command, str) else ""
+        if not command or (address and not _ADDRESS.match(address)):
+            a_command = 'a list, for instance ["python", "s.py"], or an address that begins with http'
+            raise InvalidInput(f"the command is {one_line(repr(command))}", expected=a_command)
+        if (env or cwd) if address else headers:
+            who = "headers are for a server at an address, env and cwd for one that is started"
+            raise InvalidInput(who, advice="leave them out")
+        if not all(word.isascii() and word.isprintable() for word in (headers or {}).values()):
+            raise InvalidInput("a header holds a character that HTTP does not allow", advice="check the key")
         if not _SERVER_NAME.match(name):
             raise InvalidInput(
                 f"{name!r} is not a valid name of a server", expected="1 to 64 letters, digits, _ or -"
@@ -107,7 +120,8 @@ class MCPTools:
         self.left_out: Mapping[str, str] = {}
         self._risk = risk
         self._path = pins_folder() / f"{name}.json" if pins is None else Path(pins)
-        self._connect = partial(Connection, name, [*map(str, command)], env or {}, cwd, patience, timeout)
+        how = (address or [*map(str, command)], env or {}, cwd, headers or {}, patience, timeout)
+        self._connect = partial(Connection, name, *how)
         self._connection: Connection | None = None
         self._pinned: dict[str, Listed] = {}
         self._listed: list[Listed] | None = None
@@ -179,6 +193,11 @@ class MCPTools:
     def new(self) -> tuple[Change, ...]:
         """The tools that were not there when the server was pinned; refused until accepted."""
         return compare(self._pinned, self._seen)[1]
+
+    def offers(self, kind: Literal["resources", "prompts"]) -> tuple[Offer, ...]:
+        """The resources or the prompts that the server lists now; no model sees them."""
+        connection = self._running()
+        return tuple(connection.portal.call(connection.list_offers, kind))
 
     def accept(self, *names: str) -> None:
         """Pin tools as they are now: those of `changed` and `new` that are named, or all of them."""

@@ -3,7 +3,8 @@
 The thread makes it work inside a notebook, whose own loop is busy. Messages are bounded lines, and each is
 checked before the client gets it. Only answers and requests go on: the client declines the requests, and
 nothing here needs the notifications, so they are dropped. The official transport has no such bounds, and it
-leaves what the server has started if the server itself ends in time.
+leaves what the server has started if the server itself ends in time. A server behind an address is in
+endpoint.py.
 """
 
 from __future__ import annotations
@@ -14,31 +15,30 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Coroutine, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from zoolab.errors import ExecutionFailed, InvalidInput, ToolIOError, ToolTimeout
-from zoolab.mcp.listing import MAX_PAGES, MAX_TOOLS, Listed, one_line
+from zoolab.mcp.listing import GRACE, MAX_MESSAGE, MAX_PAGES, MAX_TOOLS, MAX_UNASKED, Listed, Offer, one_line
 
 if TYPE_CHECKING:
     from mcp.client.session import ClientSession
     from mcp_types import CallToolResult
 
-#: Bytes of one message; the rest of a longer one is never read.
-MAX_MESSAGE = 4 << 20
+    from zoolab.mcp.endpoint import Endpoint
+
 MAX_COMPLAINT = 2_000
-#: Bytes that a server may send unasked between two answers; each message counts for a little more.
-MAX_UNASKED = 16 << 20
 _EACH = 1_000
-#: Seconds that a server has to end by itself once its input is closed, and then once more when told to.
-GRACE = 2.0
 _POLL = 0.01
 
 
-class Server:
+class Process:
     """A server that runs, in a process group of its own, and what is said to it and by it."""
+
+    #: What to do if it fails. The command is not repeated: it may hold keys, and the model may read this.
+    advice = "run the command of the server in a terminal to see why"
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdin is not None
@@ -53,8 +53,11 @@ class Server:
         self.fault = ""
 
     @classmethod
-    async def start(cls, command: Sequence[str], env: Mapping[str, str], cwd: str | Path | None) -> Server:
+    async def start(cls, command: Sequence[str], env: Mapping[str, str], cwd: str | Path | None) -> Process:
         """Start a command; raises `InvalidInput` if that fails."""
+        from mcp.client.stdio import get_default_environment
+
+        env = {**get_default_environment(), **env}
         program = shutil.which(command[0], path=env.get("PATH")) or command[0]
         own_group: dict[str, Any] = {"start_new_session": True}
         if sys.platform == "win32":
@@ -66,7 +69,7 @@ class Server:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env=dict(env),
+                env=env,
                 cwd=cwd,
                 limit=MAX_MESSAGE,
                 **own_group,
@@ -77,6 +80,28 @@ class Server:
                 advice="check the command, its folder, and that the program is on PATH",
             ) from None
         return cls(process)
+
+    @asynccontextmanager
+    async def speaking(self) -> AsyncIterator[tuple[Any, Any]]:
+        """The streams of messages from the server and to it; then the server is stopped."""
+        import anyio
+
+        arriving, inbox = anyio.create_memory_object_stream[Any](0)
+        outbox, leaving = anyio.create_memory_object_stream[Any](0)
+        pumps = [asyncio.create_task(self.receive(arriving)), asyncio.create_task(self.send(leaving))]
+        try:
+            yield inbox, outbox
+        finally:
+            for pump in pumps:
+                pump.cancel()
+            for stream in (arriving, inbox, outbox, leaving):
+                stream.close()
+            with anyio.CancelScope(shield=True):
+                await self.stop()
+
+    def fault_in(self, _error: Exception) -> str:
+        """What is wrong with the server, if an error of the client comes from that; else empty."""
+        return self.fault
 
     async def receive(self, arriving: Any) -> None:
         """Hand on what the server says, until there is no more, or it is not fit to be handed on."""
@@ -172,9 +197,6 @@ class Server:
             os.killpg(pid, signal.SIGTERM if gently else signal.SIGKILL)
 
 
-#: The command is not repeated: it may hold keys, and the model may read the error.
-_BY_HAND = "run the command of the server in a terminal to see why"
-
 _T = TypeVar("_T")
 
 
@@ -190,33 +212,24 @@ def require_client() -> None:
 
 
 class Connection:
-    """A server that is running, and the client that speaks with it.
-
-    Args:
-        name: What errors call the server.
-        command: The program and its arguments.
-        env: Variables beside the few that the official client hands down.
-        cwd: The folder that it runs in.
-        patience: Seconds that it has to start.
-        timeout: Seconds that it has for an answer.
-    """
+    """A server that is running, and the client that speaks with it; see `MCPTools` for what it is given."""
 
     def __init__(
         self,
         name: str,
-        command: Sequence[str],
+        command: Sequence[str] | str,
         env: Mapping[str, str],
         cwd: str | Path | None,
+        headers: Mapping[str, str],
         patience: float,
         timeout: float,
     ) -> None:
-        """Start the server and shake hands with it; raises `InvalidInput` if that fails."""
+        """Start or find the server and shake hands with it; raises `InvalidInput` if that fails."""
         require_client()
         from anyio.from_thread import start_blocking_portal
 
         self.name, self._command, self._env, self._cwd = name, command, env, cwd
-        self._patience, self._timeout = patience, timeout
-        self._server: Server | None = None
+        self._headers, self._patience, self._timeout = headers, patience, timeout
         options: dict[str, Any] = {}
         if sys.platform == "win32":  # Jupyter may have chosen a kind of loop that starts no processes
             options = {"loop_factory": asyncio.ProactorEventLoop}
@@ -236,7 +249,13 @@ class Connection:
 
     async def list_tools(self) -> list[Listed]:
         """All tools that the server lists, whatever they are; at most `MAX_TOOLS`."""
-        return await self._in_time(self._all_pages())
+        tools = await self._in_time(self._all_pages("tools"))
+        return [Listed(each.name, each.description or "", each.input_schema) for each in tools]
+
+    async def list_offers(self, kind: Literal["resources", "prompts"]) -> list[Offer]:
+        """All resources or all prompts that the server lists; none if it says that it has none."""
+        offers = getattr(self._session.server_capabilities, kind, None) is not None
+        return [Offer.of(each) for each in await self._in_time(self._all_pages(kind))] if offers else []
 
     async def call_tool(self, name: str, arguments: Mapping[str, Any]) -> CallToolResult:
         """What the server answers to one call; cancelling the wait tells the server so."""
@@ -247,23 +266,28 @@ class Connection:
         answer: CallToolResult = await self._in_time(asked)
         return answer
 
-    async def _all_pages(self) -> list[Listed]:
+    async def _all_pages(self, kind: Literal["tools", "resources", "prompts"]) -> list[Any]:
         import mcp_types as types
 
-        found: list[Listed] = []
+        asks, answers = {
+            "tools": (types.ListToolsRequest, types.ListToolsResult),
+            "resources": (types.ListResourcesRequest, types.ListResourcesResult),
+            "prompts": (types.ListPromptsRequest, types.ListPromptsResult),
+        }[kind]
+        found: list[Any] = []
         cursor: str | None = None
         for _ in range(MAX_PAGES):
             page = types.PaginatedRequestParams(cursor=cursor) if cursor else None
             # Not `session.list_tools`: that keeps output schemas, and checks results against them unbounded.
-            reply = await self._ask(types.ListToolsRequest(params=page), types.ListToolsResult)
-            found += [Listed(each.name, each.description or "", each.input_schema) for each in reply.tools]
+            reply = await self._ask(asks(params=page), answers)
+            found += getattr(reply, kind)
             cursor = reply.next_cursor
             if len(found) > MAX_TOOLS:
                 break
             if not cursor:
                 return found
         raise ToolIOError(
-            f"the MCP server {self.name} lists too many tools",
+            f"the MCP server {self.name} lists too many {kind}",
             expected=f"at most {MAX_TOOLS}, on at most {MAX_PAGES} pages",
             advice="configure it to offer fewer",
         )
@@ -288,8 +312,8 @@ class Connection:
         try:
             return await self._session.send_request(request, kind)
         except MCPError as error:
-            if self._server and self._server.fault:
-                raise ToolIOError(f"{who} {self._server.fault}", advice=_BY_HAND) from None
+            if fault := self._server.fault_in(error):
+                raise ToolIOError(f"{who} {fault}", advice=self._server.advice) from None
             raise ExecutionFailed(
                 f"{who} refused: {one_line(error.message)}", advice="give what the tool's schema asks for"
             ) from None
@@ -305,31 +329,28 @@ class Connection:
         """Start the server and speak with it until this is cancelled."""
         import anyio
         from mcp.client.session import ClientSession
-        from mcp.client.stdio import get_default_environment
         from mcp_types import Implementation
 
-        env = {**get_default_environment(), **self._env}
-        self._server = server = await Server.start(self._command, env, self._cwd)
-        arriving, inbox = anyio.create_memory_object_stream[Any](0)
-        outbox, leaving = anyio.create_memory_object_stream[Any](0)
-        pumps = [asyncio.create_task(server.receive(arriving)), asyncio.create_task(server.send(leaving))]
-        try:
-            us = Implementation(name="zoolab", version="")
-            async with ClientSession(inbox, outbox, client_info=us) as session:
-                problem = await self._greet(session, server)
-                if not problem:
-                    task_status.started(session)
-                    await anyio.sleep_forever()
-        finally:
-            for pump in pumps:
-                pump.cancel()
-            for stream in (arriving, inbox, outbox, leaving):
-                stream.close()
-            with anyio.CancelScope(shield=True):
-                await server.stop()
-        raise InvalidInput(f"the MCP server {self.name} {problem}", advice=_BY_HAND)
+        self._server = server = await self._reach()
+        us = Implementation(name="zoolab", version="")
+        async with (
+            server.speaking() as (inbox, outbox),
+            ClientSession(inbox, outbox, client_info=us) as session,
+        ):
+            problem = await self._greet(session)
+            if not problem:
+                task_status.started(session)
+                await anyio.sleep_forever()
+        raise InvalidInput(f"the MCP server {self.name} {problem}", advice=server.advice)
 
-    async def _greet(self, session: ClientSession, server: Server) -> str:
+    async def _reach(self) -> Process | Endpoint:
+        if not isinstance(self._command, str):
+            return await Process.start(self._command, self._env, self._cwd)
+        from zoolab.mcp.endpoint import Endpoint
+
+        return Endpoint(self._command, self._headers, self._timeout)
+
+    async def _greet(self, session: ClientSession) -> str:
         """Why the handshake fails, if it does. Nothing is raised: the session would wrap it in a group."""
         import anyio
         from mcp.shared.exceptions import MCPError
@@ -346,5 +367,5 @@ class Connection:
         except TimeoutError:
             return f"did not start within {self._patience:g} s"
         except Exception as error:
-            return server.fault or f"did not complete the handshake: {one_line(str(error))}"
+            return self._server.fault_in(error) or f"did not complete the handshake: {one_line(str(error))}"
         return ""

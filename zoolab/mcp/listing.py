@@ -18,13 +18,19 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from zoolab.errors import InvalidInput, InvalidSchema
 from zoolab.files import write_whole
 from zoolab.jsontext import canonical, digest, encode_line, is_utf8, visible
 from zoolab.schema.checker import SchemaChecker
 
+#: Bytes of one message; the rest of a longer one is never read.
+MAX_MESSAGE = 4 << 20
+#: Bytes that a server may send unasked between two answers; each message counts for a little more.
+MAX_UNASKED = 16 << 20
+#: Seconds that a server has to end by itself once its input is closed, and then once more when told to.
+GRACE = 2.0
 MAX_TOOLS = 512
 MAX_PAGES = 100
 MAX_DESCRIPTION = 8_192
@@ -117,6 +123,25 @@ class Change:
 
     name: str
     diff: str
+
+
+class Offer(NamedTuple):
+    """A resource or a prompt that a server lists; its texts are bounded and safe to show."""
+
+    name: str
+    description: str
+    #: Where a resource is; empty for a prompt.
+    uri: str = ""
+    #: The arguments of a prompt, with a question mark after those that may be left out.
+    arguments: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, listed: Any) -> Offer:
+        """From the official package's form of either."""
+        asked = (getattr(listed, "arguments", None) or ())[:MAX_LINES]
+        arguments = tuple(one_line(each.name, 80) + ("" if each.required else "?") for each in asked)
+        uri = one_line(str(getattr(listed, "uri", "")))
+        return cls(one_line(listed.name), one_line(listed.description or ""), uri, arguments)
 
 
 def pins_folder() -> Path:

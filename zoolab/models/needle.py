@@ -84,15 +84,15 @@ def _offered(request: Request) -> list[dict[str, Any]]:
     """The tools that may be called. With one tool to choose from, Needle calls that one or none."""
     functions = [function_in(tool, "a tool") for tool in request.tools]
     choice = request.tool_choice
-    if choice in ("auto", "none"):
-        return functions if choice == "auto" else []
-    named = [function for function in functions if function["name"] == choice]
-    if not named:
+    if choice == "none":
+        return []
+    offered = [function for function in functions if choice in ("auto", function["name"])]
+    if functions and not offered:
         raise InvalidInput(
             f"tool_choice is {excerpt(choice)}, and Needle cannot be made to call a tool",
             expected="auto, none or the name of a tool of the request",
         )
-    return named
+    return offered
 
 
 def cut_calls(text: str) -> list[tuple[str, str]]:

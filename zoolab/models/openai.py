@@ -147,9 +147,10 @@ def explain(error: Exception, base_url: str, key: object = "") -> ModelError:
     what, advice = _what_and_advice(error, base_url)
     rejection = rejection_in(error)
     if rejection is not None:
-        setting, said, whatever = rejection
-        what, said = _one_line(what, key), _one_line(said, key)
-        return SettingRejected(what, setting=setting, said=said, whatever=whatever, advice=advice)
+        rejected = SettingRejected(_one_line(what, key), advice=advice)
+        rejected.setting, rejected.whatever = rejection.setting, rejection.whatever
+        rejected.said = _one_line(rejection.said, key)
+        return rejected
     expected = error.expected if isinstance(error, ModelError) else ""
     return ModelError(_one_line(what, key), expected=expected, advice=advice)
 

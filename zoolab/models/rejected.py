@@ -47,7 +47,7 @@ _NEVER = frozenset(
 
 
 class Rejection(NamedTuple):
-    """A setting that an endpoint rejects, its words, and whether it does so whatever the value is."""
+    """What `SettingRejected` says."""
 
     setting: str
     said: str
@@ -95,14 +95,8 @@ def left_out_of(body: Body, rejections: Rejections) -> dict[str, str]:
 def without_rejected(send: Callable[[Body], Reply], body: Body, rejections: Rejections) -> Reply:
     """The reply to a body, sent without the settings that the endpoint rejects.
 
-    Args:
-        send: Sends a body; raises `SettingRejected` if the endpoint rejects a setting by name.
-        body: The body with all settings.
-        rejections: What is known to be rejected; what is rejected now is added, so that later requests
-            leave it out at once.
-
-    Raises:
-        SettingRejected: What is rejected is not a setting, or was not sent.
+    `send` raises `SettingRejected`; what that names is added to `rejections`, so that later requests leave it
+    out at once. The error goes on if what is rejected is not a setting, or was not sent.
     """
     while True:
         left_out = left_out_of(body, rejections)

@@ -183,10 +183,8 @@ class Reply:
     @property
     def omissions(self) -> tuple[str, ...]:
         """The settings that were not sent, and why, each in one line."""
-        return tuple(
-            f"{name} was not sent, because the endpoint rejects it: {said}"
-            for name, said in self.left_out.items()
-        )
+        because = "was not sent, because the endpoint rejects it"
+        return tuple(f"{name} {because}: {said}" for name, said in self.left_out.items())
 
     @property
     def sent_instead(self) -> Mapping[str, Any] | None:

@@ -10,18 +10,7 @@ from typing import Any
 from zoolab.errors import Problem
 from zoolab.jsontext import encode, pointer_to
 from zoolab.jsontext.values import NotJSON, to_json_value
-from zoolab.records import (
-    Decision,
-    Outcome,
-    Record,
-    Repair,
-    Reply,
-    Request,
-    Result,
-    ToolCall,
-    Verdict,
-    without,
-)
+from zoolab.records import Decision, Outcome, Record, Repair, Reply, Request, Result, ToolCall, Verdict
 from zoolab.show.block_types import LINE, MAX_ROWS, Block, Room, folded
 from zoolab.show.definitions import define_blocks, parameters_of
 from zoolab.show.moment import Moment
@@ -122,7 +111,8 @@ def _request(moment: Moment, room: Room, request: Request) -> list[Block]:
     rows = [(message, index >= known) for index, message in enumerate(sent.since(first), first)]
     told += room.remaining(first, "earlier message")
     told += [room.messages(first, rows, old_limit=600), *tools]
-    body = without(request.body(), ["messages", *(reply.left_out if reply is not None else ())])
+    unsent = {"messages", *(reply.left_out if reply is not None else ())}
+    body = {key: value for key, value in request.body().items() if key not in unsent}
     told.append(folded(room.code("the body, but for the messages", pretty(body))))
     return told + [folded(block) for block in _sent(room, reply)]  # the reply says it, too
 
