@@ -15,7 +15,7 @@ from zoolab.show.wording import totals_of
 from zoolab.study.cases import Case, Run
 from zoolab.study.journal import line_of, summary_of
 from zoolab.study.scorers import measure_cost
-from zoolab.tokens import Price
+from zoolab.tokens import Price, Tokens
 
 FULL = {"role": "assistant", "content": "Done."}
 
@@ -240,6 +240,53 @@ def test_cached_input_has_a_price_of_its_own():
     usage = {"prompt_tokens": 10, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 8}}
     assert price.of(usage) == pytest.approx((2 * 2.0 + 8 * 0.5 + 10.0) / 1e6)
     assert Price(2.0, 10.0).of(usage) == pytest.approx((10 * 2.0 + 10.0) / 1e6)
+
+
+USAGES = {
+    "chat completions": {
+        "prompt_tokens": 100,
+        "completion_tokens": 30,
+        "prompt_tokens_details": {"cached_tokens": 80},
+        "completion_tokens_details": {"reasoning_tokens": 20},
+    },
+    "responses": {
+        "input_tokens": 100,
+        "output_tokens": 30,
+        "input_tokens_details": {"cached_tokens": 80},
+        "output_tokens_details": {"reasoning_tokens": 20},
+    },
+    "anthropic": {
+        "input_tokens": 15,
+        "cache_read_input_tokens": 80,
+        "cache_creation_input_tokens": 5,
+        "output_tokens": 30,
+        "output_tokens_details": {"reasoning_tokens": 20},
+    },
+}
+
+
+@pytest.mark.parametrize("api", USAGES)
+def test_tokens_are_counted_in_the_words_of_each_provider(api):
+    usage = USAGES[api]
+    trace = run("Go.", [], lambda _: Reply(FULL, usage=usage))
+    asked = trace.to_frame().query("step == 'request'").iloc[0]
+    names = ("tokens_in", "tokens_cached", "tokens_out", "tokens_reasoning")
+    assert [int(asked[name]) for name in names] == [100, 80, 30, 20]
+    assert Tokens.of(usage) == (100, 80, 30, 20)
+
+    def model(_: Request) -> Reply:
+        return Reply(calls("no"), usage=usage, model="m")
+
+    assert "no answer after 260 tokens" in ended("Go.", [], model, limits=Limits(tokens=150)).error
+    prices = {"m": Price(input=1e6, output=1e6, cached=1e5)}  # 20 + 80 / 10 + 30 a reply
+    trace = ended("Go.", [], model, limits=Limits(cost=100, prices=prices))
+    assert "no answer after a cost of 116" in trace.error
+
+
+def test_counts_that_no_endpoint_gave_are_missing_and_add_up():
+    assert Tokens.of(None) == Tokens.of({"prompt_tokens": "7", "prompt_tokens_details": 3}) == Tokens()
+    assert Tokens.total([]).known is None
+    assert Tokens.total([USAGES["anthropic"], None, {"completion_tokens": 1}]) == (100, 80, 31, 20)
 
 
 def test_a_model_without_a_price_is_an_error_at_its_first_reply():

@@ -220,6 +220,14 @@ def test_junk_in_a_stream_is_a_model_error_or_an_answer(name: str, events: list[
         return
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_deltas_are_told_while_they_arrive(name: str) -> None:
+    came: list[Any] = []
+    with serving(*answers(PROVIDERS[name], True)) as server:
+        trace = run("Add.", [add], model_at(name, server, True), on_delta=came.append)
+    assert came == [delta for turn in trace.turns for delta in turn.reply.pieces]
+
+
 def test_only_calls_for_us_count_as_calls() -> None:
     search = {"type": "server_tool_use", "id": "srv_1", "name": "web_search", "input": {"query": "sums"}}
     call = {"type": "tool_use", "id": "toolu_1", "name": "add", "input": {"a": 1, "b": 2}}
@@ -545,7 +553,7 @@ def test_the_commands_ask_a_provider(
     assert DONE in ran.out
     with serving(failing(*FAILURES[name])) as server:
         found = zoo("doctor", *asked[:4], "--base-url", server.url)
-    assert found.code == 1
+    assert found.code == 2
     assert f"answered {FAILURES[name][1]}: " in found.out
     assert "cannot be relied on" not in found.out
 

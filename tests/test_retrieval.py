@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zoolab import Scripted, Tool, ToolRegistry, Trace, run
+from zoolab import Outcome, Scripted, Tool, ToolRegistry, Trace, run, walk
 from zoolab.errors import InvalidInput
 from zoolab.records import Request
 from zoolab.retrieval import BM25, Embeddings
@@ -17,6 +17,7 @@ from zoolab.retrieval.picking import pick_tools
 from zoolab.toolbox.devops import devops_tools
 from zoolab.toolbox.security import security_tools
 from zoolab.toolbox.support import support_tools
+from zoolab.trace.log import drive
 
 TOOLS = ToolRegistry([*devops_tools(), *support_tools(), *security_tools()])
 SCHEMA = {"type": "object", "properties": {}}
@@ -144,3 +145,74 @@ except InvalidInput as error:
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "Embeddings needs the package wordllama; pip install wordllama\n"
+
+
+ASKS = [("find_tools", {"query": "restart a service"})]
+CALLS = [("restart_service", {"service": "nginx", "host": "db01"})]
+
+
+@pytest.mark.parametrize("envelope", ["json", "plain"])
+@pytest.mark.parametrize("retriever", [BM25(k=2), Embeddings(k=2)])
+def test_the_model_itself_asks_for_more_tools(retriever, envelope, tmp_path):
+    options = {"retrieve": retriever, "find_tools": True, "envelope": envelope}
+    trace = run("Ping the host db01.", TOOLS, Scripted([ASKS, CALLS, "Done."]), **options)
+    first, second, third = map(offered, requests(trace))
+    assert (len(first), "find_tools" in first, "restart_service" in first) == (3, True, False)
+    assert {*first, "restart_service"} <= set(second)
+    assert len(second) <= 5
+    assert "restart_service" in third
+    assert trace.tool_calls[0].name == "find_tools"
+    found = next(step.record.value for step in trace.steps if step.kind == "execute")
+    assert [set(each) for each in found] == [{"name", "description", "parameters"}] * 2
+    assert "restart_service" in [each["name"] for each in found]
+    loaded = Trace.load(trace.save(tmp_path / "t.jsonl"))
+    assert loaded == trace
+    assert requests(loaded)[1].withheld == requests(trace)[1].withheld
+
+
+def test_a_fork_and_an_edited_result_offer_what_the_result_says():
+    options = {"retrieve": BM25(k=1), "find_tools": True, "envelope": "plain"}
+    trace = run("Ping the host db01.", TOOLS, Scripted([ASKS, "Done."]), **options)
+    seq = next(seq for seq, step in enumerate(trace.steps) if step.kind == "execute")
+    for edit, more in ([{"name": "check_disk_usage"}], {"check_disk_usage"}), ("broken", set()):
+        child = trace.fork(seq, Outcome(edit), model=Scripted(["Done."]))
+        assert set(offered(requests(child)[1])) == {"ping", "find_tools", *more}
+    again = trace.fork(0, model=Scripted([ASKS, "Done."]))
+    assert [offered(one) for one in requests(again)] == [offered(one) for one in requests(trace)]
+
+
+def test_tools_that_replace_the_others_are_searched():
+    steps = walk("Hi", TOOLS, Scripted([ASKS, "Done."]), retrieve=BM25(k=1), find_tools=True)
+    trace = drive(
+        Trace(), steps, lambda step: ToolRegistry(support_tools()) if step.kind == "define" else None
+    )
+    found = next(step.record.value for step in trace.steps if step.kind == "execute")
+    assert found[0]["name"] in {tool.name for tool in support_tools()}
+
+
+def test_a_model_that_calls_in_text_finds_them_too():
+    asks = '{"name": "find_tools", "arguments": {"query": "restart a service"}}'
+    calls = '{"name": "restart_service", "arguments": {"service": "nginx", "host": "db01"}}'
+    options = {"retrieve": BM25(k=1), "find_tools": True, "calls": "text"}
+    trace = run("Ping the host db01.", TOOLS, Scripted([asks, calls, "Done."]), **options)
+    found = next(step.record.value for step in trace.steps if step.kind == "execute")
+    assert found[0]["parameters"] == TOOLS["restart_service"].parameters
+    assert "find_tools" in trace.messages[0]["content"]
+
+
+def test_a_search_that_cannot_be_is_refused_and_without_it_nothing_changes():
+    with pytest.raises(InvalidInput, match="find_tools needs retrieve"):
+        walk("Hi", TOOLS, Scripted([]), find_tools=True)
+    own = ToolRegistry([Tool("find_tools", "Mine.", SCHEMA, lambda: [{"name": "ping"}]), *TOOLS])
+    with pytest.raises(InvalidInput, match="a tool is named find_tools already"):
+        walk("Hi", own, Scripted([]), retrieve=BM25(k=1), find_tools=True)
+    trace = run("Refund it.", own, Scripted([[("find_tools", {})], "Done."]), retrieve=BM25(k=1))
+    assert "ping" not in offered(requests(trace)[1]), "another tool of that name offers nothing"
+
+
+def test_a_tool_is_denied_in_the_middle_of_a_walk_with_a_search_too():
+    tools = ToolRegistry(devops_tools())
+    steps = walk("Ping.", tools, Scripted([CALLS, "Done."]), retrieve=BM25(k=1), find_tools=True)
+    next(steps)
+    tools.deny("restart_service")
+    assert "permission_denied" in [step.error_code for step in steps]

@@ -181,7 +181,7 @@ def test_errors_and_tool_calls():
 COLUMNS = [
     *("run_id", "case_id", "variant", "model", "seed", "turn", "seq", "step", "slot", "call_id", "attempt"),
     *("tool", "expected_tool", "status", "error_code", "error_type", "outcome", "fault", "t_start"),
-    *("duration_ms", "n_messages", "tokens_in", "tokens_out"),
+    *("duration_ms", "n_messages", "tokens_in", "tokens_out", "tokens_cached", "tokens_reasoning"),
 ]
 
 

@@ -10,12 +10,12 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
 
-__all__ = ["Price", "tokens_in"]
+__all__ = ["Price", "Tokens", "tokens_in"]
 
 CHARACTERS_A_TOKEN = 4
 _TOO_MANY = 1 << 50
@@ -52,6 +52,48 @@ def counted(usage: Mapping[str, Any] | None, name: str) -> int | None:
     return value if type(value) is int and 0 <= value < _TOO_MANY else None
 
 
+class Tokens(NamedTuple):
+    """The tokens of a reply as the endpoint counted them; None for a number that it did not give.
+
+    `cached` are those of `input` that the endpoint had in its cache, `reasoning` those of `output` that
+    the model thought with.
+
+    >>> Tokens.of({"input_tokens": 5, "cache_read_input_tokens": 95, "output_tokens": 7})
+    Tokens(input=100, cached=95, output=7, reasoning=None)
+    """
+
+    input: int | None = None
+    cached: int | None = None
+    output: int | None = None
+    reasoning: int | None = None
+
+    @classmethod
+    def of(cls, usage: Mapping[str, Any] | None) -> Tokens:
+        """What a `usage` says, in the words of Chat Completions, Responses or Anthropic."""
+        told = usage if isinstance(usage, Mapping) else {}
+        chat = "prompt_tokens" in told or "completion_tokens" in told
+        names = ("prompt_tokens", "completion_tokens") if chat else ("input_tokens", "output_tokens")
+        sent, received = (counted(told, name) for name in names)
+        cached = counted(told.get(f"{names[0]}_details"), "cached_tokens")
+        if not chat and sent is not None and cached is None:
+            # Anthropic counts as input only what its cache neither had nor received.
+            cached = counted(told, "cache_read_input_tokens")
+            sent += (cached or 0) + (counted(told, "cache_creation_input_tokens") or 0)
+        return cls(sent, cached, received, counted(told.get(f"{names[1]}_details"), "reasoning_tokens"))
+
+    @classmethod
+    def total(cls, usages: Iterable[Mapping[str, Any] | None]) -> Tokens:
+        """The sums over many replies; None for a number that no reply has."""
+        columns = zip(*map(cls.of, usages), strict=True)
+        known = ([count for count in column if count is not None] for column in columns)
+        return cls(*(sum(counts) if counts else None for counts in known))
+
+    @property
+    def known(self) -> int | None:
+        """Tokens sent and received together; None if the endpoint counted none."""
+        return None if self.input is None and self.output is None else (self.input or 0) + (self.output or 0)
+
+
 @dataclass(frozen=True, slots=True)
 class Price:
     """What a model costs, in money for a million tokens.
@@ -77,10 +119,10 @@ class Price:
 
     def of(self, usage: Mapping[str, Any]) -> float:
         """What the tokens of one reply cost; tokens that `usage` does not name cost nothing."""
-        sent = counted(usage, "prompt_tokens") or 0
-        cached = min(sent, counted(usage.get("prompt_tokens_details"), "cached_tokens") or 0)
+        tokens = Tokens.of(usage)
+        sent, received = tokens.input or 0, tokens.output or 0
+        cached = min(sent, tokens.cached or 0)
         cached_price = self.input if self.cached is None else self.cached
-        received = counted(usage, "completion_tokens") or 0
         return ((sent - cached) * self.input + cached * cached_price + received * self.output) / 1e6
 
 

@@ -414,12 +414,15 @@ class ToolRegistry:
     def __repr__(self) -> str:
         return f"ToolRegistry({', '.join(self._tools)})"
 
-    def fixed(self) -> ToolRegistry:
-        """A registry of the same tools, to which none can be added. `deny` and `allow` act on both."""
-        if self._fixed:
+    def fixed(self, *more: Tool) -> ToolRegistry:
+        """A registry of the same tools, to which none can be added. `deny` and `allow` act on both.
+
+        `more` are further tools; one of the same name takes the place of the other.
+        """
+        if self._fixed and not more:
             return self
         made = copy.copy(self)
-        made._tools, made._fixed = dict(self._tools), True
+        made._tools, made._fixed = self._tools | {tool.name: tool for tool in more}, True
         return made
 
     def deny(self, name: str) -> None:

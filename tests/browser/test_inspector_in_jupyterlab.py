@@ -49,6 +49,20 @@ run("What is 2 + 2?", [add], Scripted(replies)).inspect()
     "walk": 'inspect(walk("What is 1 + 2?", [add], Scripted([[("add", {"a": 1, "b": 2})], "Done."])))',
     "allow": 'inspect(walk("Wipe it.", [wipe], Scripted([[("wipe", {})], [("wipe", {})], "Done."])))',
     "deny": 'inspect(walk("Wipe it.", [wipe], Scripted([[("wipe", {})], "It stays."])))',
+    "arriving": """
+import time
+from zoolab.models.assembly import assemble
+
+def slowly(request):
+    def chunks():
+        for part in ('{"a": 42', ', "b": 5', '8}', ' ', ' '):
+            function = {"name": "add", "arguments": part}
+            yield {"choices": [{"delta": {"tool_calls": [{"index": 0, "id": "c", "function": function}]}}]}
+            time.sleep(1)
+    return assemble(chunks())
+
+inspect(walk("What is 42 + 58?", [add], slowly))
+""",
     "fork": 'run("What is 42 + 58?", [add], Scripted(answer), envelope="plain").inspect()',
     "two": """
 short = run("What is 1 + 2?", [add], Scripted(["3"]))
@@ -280,6 +294,19 @@ def test_a_permission_is_denied(look):
     shown.click("Run to end")
     shown.says("It stays.")
     expect(shown.inside(".zl-rail .zl-is-error")).not_to_have_count(0)
+
+
+def test_the_arguments_of_a_call_fill_in_while_they_arrive(look):
+    shown = look("arriving")
+    shown.click("Step")
+    shown.at("step 2 of 2, turn 1")
+    shown.click("Step")
+    expect(shown.find(".zl-arriving")).to_contain_text("the arguments of add, as they arrive")
+    expect(shown.find(".zl-arriving pre")).to_have_text('{"a": 42, "b": 5')
+    expect(shown.find(".zl-state")).to_have_text("running…")
+    shown.at("step 3 of 3, turn 1")
+    expect(shown.find(".zl-arriving")).to_be_hidden()
+    shown.says("58}")
 
 
 def test_three_ways_to_fork_and_the_parent_stays(look):

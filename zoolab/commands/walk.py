@@ -22,13 +22,13 @@ from zoolab.loop.about import about
 from zoolab.models.recording import Recording
 from zoolab.policy import Permissions, ask_user
 from zoolab.policy.permissions import PolicyFile, policies_path
-from zoolab.records import KINDS, Decision, Step
+from zoolab.records import KINDS, Decision, Message, Step
 from zoolab.runs import Trace
 from zoolab.secrets import scrub
 from zoolab.show.inspector.static_page import render_interactive_page
 from zoolab.show.moment import Moment, moments_of
 from zoolab.show.text import details
-from zoolab.show.wording import change_as_text, headline
+from zoolab.show.wording import calls_of, change_as_text, content_of, headline
 from zoolab.toolbox.catalog import tools_named
 from zoolab.trace.events import events_of
 from zoolab.trace.log import drive
@@ -62,19 +62,32 @@ def _walk(options: argparse.Namespace) -> int:
     """Walk, showing each step as it comes; the trace is kept whatever happens."""
     trace = Trace()
     model, tools, permissions = model_of(options), tools_named(*options.tools), Permissions.of_user()
-    show = None if options.json else _printer(sys.stdout)
+    screen = sys.stdout
+    show = None if options.json else _printer(screen)
+    live = options.stream and show is not None and screen.isatty()
 
     def answer(step: Step) -> Decision | None:
+        if live and step.kind == "tool_call" and not step.slot:
+            print(file=screen)
         if show is not None:
             show(Moment(trace, len(trace.steps) - 1))
         return _decide(step, options.yes) if step.status == "pending" else None
+
+    def type_out(delta: Message) -> None:
+        parts = [content_of(delta)]
+        for name, _, arguments in calls_of(delta):
+            parts += [f"\n{name} " if name else "", arguments]
+        print(visible("".join(parts)), end="", flush=True, file=screen)
 
     try:
         if not options.json:
             print(visible(_who(model, options)))
         # What a tool prints must not mix with the steps: standard output is the walk's.
         with redirect_stdout(sys.stderr):
-            steps = walk(options.prompt, tools, model, system=options.system, policy=permissions)
+            on_delta = type_out if live else None
+            steps = walk(
+                options.prompt, tools, model, system=options.system, policy=permissions, on_delta=on_delta
+            )
             drive(trace, steps, answer)
     except ReplayMiss as miss:
         advice = "see zoolab walk --list, or ask a model with --local or --live"

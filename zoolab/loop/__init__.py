@@ -125,6 +125,16 @@ def walk(prompt: str | None, tools: Tools, model: Model, **options: Unpack[WalkO
         envelope: "json" wraps results with success, error and measures; "plain" sends them alone.
         first_turn: The number of the first turn, where a conversation is continued.
         validator: What judges arguments; "rs" is faster and refuses some schemas (`zoolab.schema.quick`).
+        find_tools: Whether the model gets a tool `find_tools(query)` that searches all tools with `retrieve`;
+            what it finds is offered from the next request on.
+        answer_schema: What the final answer has to be: a JSON Schema of an object, or a type that describes
+            one, such as a pydantic model or a dataclass. The answer is validated as a call is, with the same
+            repair and retries; `trace.value` holds it. Requests carry the schema as `response_format`; if the
+            calls are in the text, the system prompt does.
+        condense: Called before each request but the first with the messages so far; returns those that go on,
+            for instance without the oldest. Each call stays with its results. Every revision is in the trace.
+        on_delta: Receives each delta of a streamed reply when it arrives, as `Reply.pieces` keeps it; the
+            message of a reply that is not streamed comes as one delta.
 
     Yields:
         The steps define, then request, tool_call, validate, execute, result for each turn.
@@ -154,6 +164,7 @@ def walk(prompt: str | None, tools: Tools, model: Model, **options: Unpack[WalkO
     for tool in registry if chosen.validator == "rs" else ():
         tool.checker.compile("rs")
     turns = Turns(chosen, chosen.calls or said.calls, denied)
+    registry = turns.searchable(registry) if chosen.find_tools else registry
     check_tool_choice(chosen.tool_choice, registry)
     kept = {name: value for name, value in options.items() if name not in ("messages", "first_turn")}
     return Walk(_steps(turns, registry, model, prompt, opening), {"model": model, **kept})
@@ -166,12 +177,14 @@ def _steps(
     try:
         yield from turns.define(registry)
         in_text = turns.told_in_text(prompt, messages)
-        turns.open(opening_messages(prompt, options.system, messages, in_text, options.tool_choice))
+        turns.open(opening_messages(prompt, turns.system, messages, in_text, options.tool_choice))
         while True:
             reply = yield from turns.ask(model)
             asked = yield from turns.read(reply)
             if not asked:
-                return turns.messages
+                if turns.answers is None or (yield from turns.conclude(turns.answers, reply)):
+                    return turns.messages
+                continue
             verdicts = yield from turns.validate(asked, cut=reply.finish_reason == "length")
             outcomes = yield from turns.execute(asked, verdicts)
             yield from turns.answer(asked, outcomes)

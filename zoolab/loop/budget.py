@@ -19,7 +19,7 @@ from zoolab.jsontext import excerpt
 from zoolab.loop.about import about
 from zoolab.records import Reply, Request
 from zoolab.records.limits import Limits
-from zoolab.tokens import Price, counted, tokens_in
+from zoolab.tokens import Price, Tokens, tokens_in
 
 #: The walk whose tools, or whose model, are running.
 _CALLER: ContextVar[Budget | None] = ContextVar("the walk that is calling", default=None)
@@ -103,15 +103,15 @@ class Budget:
         if not self._counts:
             return
         usage = reply.usage or {}
-        sent, received = (counted(usage, name) for name in ("prompt_tokens", "completion_tokens"))
-        estimated = sent is None and received is None
-        if estimated:
+        took = Tokens.of(usage).known
+        estimated = took is None
+        if took is None:
             sent, received = tokens_in(request.prefix, request.tools), tokens_in([reply.message])
-            usage = {"prompt_tokens": sent, "completion_tokens": received}
+            took, usage = sent + received, {"prompt_tokens": sent, "completion_tokens": received}
         names = [name for name in (reply.model, about(model).model) if isinstance(name, str)]
         with self._lock:
             for owner in self.chain:
-                owner.tokens += (sent or 0) + (received or 0)
+                owner.tokens += took
                 owner.estimated |= estimated
                 if owner.limits.cost is not None:
                     owner._pay(usage, names)

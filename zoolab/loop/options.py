@@ -40,6 +40,10 @@ class WalkOptions(TypedDict, total=False):
     envelope: Envelope
     first_turn: int
     validator: Validator
+    find_tools: bool
+    answer_schema: Any
+    condense: Callable[[list[Message]], Iterable[Message]] | None
+    on_delta: Callable[[dict[str, Any]], object] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +69,10 @@ class Options:
     envelope: Envelope = "json"
     first_turn: int = 1
     validator: Validator = "jsonschema"
+    find_tools: bool = False
+    answer_schema: Any = None
+    condense: Callable[[list[Message]], Iterable[Message]] | None = None
+    on_delta: Callable[[dict[str, Any]], object] | None = None
 
     def __post_init__(self) -> None:
         for name, (fits, wanted) in _WANTED.items():
@@ -144,5 +152,7 @@ _WANTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "limits": (lambda it: it is None or isinstance(it, Limits), "Limits, as Limits(turns=5)"),
     "calls": (lambda it: it in (None, "native", "text", "auto"), "native, text or auto"),
     "envelope": (lambda it: it in ("json", "plain"), "json or plain"),
+    "condense": (lambda it: it is None or callable(it), "a function from messages to messages"),
+    "on_delta": (lambda it: it is None or callable(it), "a function that takes a delta, a dict"),
     "validator": (lambda it: it in ("jsonschema", "rs"), "jsonschema or rs"),
 }

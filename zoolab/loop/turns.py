@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import (
     InvalidInput,
@@ -15,6 +16,7 @@ from zoolab.errors import (
     ZoolabError,
 )
 from zoolab.jsontext import excerpt
+from zoolab.jsontext.readonly import read_only
 from zoolab.loop.budget import Budget
 from zoolab.loop.options import Options
 from zoolab.loop.runner import Interrupted, Job, Runner
@@ -51,9 +53,14 @@ from zoolab.steps.tool_call import (
 from zoolab.steps.validate import check_call, check_with_repair, refusal
 from zoolab.tools import Bound, Tool, ToolRegistry
 
+if TYPE_CHECKING:
+    from zoolab.loop.answers import AnswerSchema
+
 Ask = Generator[Step, Record | Step | None, Any]
 
 _BY_HAND = Decision("pending", "this tool has no function here: send its Outcome")
+#: The name of the final answer's budget of retries; no tool can have it.
+ANSWER = "the final answer"
 _MODELS_FAULT = ("unknown_tool", "invalid_json", "invalid_arguments")
 
 
@@ -76,6 +83,11 @@ class Turns:
         self.runner = Runner(
             context if isinstance(context, Context) else Context(context), parallel=options.parallel
         )
+        self.asks: Callable[[Model, Request], Any] = self.runner.ask
+        if options.on_delta is not None:
+            from zoolab.loop.deltas import ask_heard
+
+            self.asks = partial(ask_heard, options.on_delta, self.runner.ask)
         self.budget = Budget(self.limits)
         self.turn = options.first_turn - 1
         self.registry = ToolRegistry()
@@ -94,13 +106,39 @@ class Turns:
         #: What came while calls were pending: they are answered first, then it goes up.
         self.interrupt: KeyboardInterrupt | None = None
         self.looping: Result | None = None
+        self.system = options.system
+        #: Further fields of each request.
+        self.settings: Mapping[str, Any] = read_only({})
+        #: What the final answer has to be; None for any text.
+        self.answers: AnswerSchema | None = None
+        if options.answer_schema is not None:
+            self._ask_for(options)
+
+    def _ask_for(self, options: Options) -> None:
+        """Ask for a final answer with a schema."""
+        from zoolab.loop.answers import AnswerSchema
+
+        self.answers = AnswerSchema(options)
+        if self.calls == "native":
+            self.settings = read_only(self.answers.settings)
+        else:  # a response_format would forbid calls in the text
+            parts = (options.system, self.answers.instruction)
+            self.system = "\n\n".join(part for part in parts if part)
 
     def define(self, registry: ToolRegistry) -> Ask:
         """Show the tools; those that come back are the tools of the walk."""
         registry = registry.fixed()
         answer = yield Step("define", self.turn, None, registry, self.messages)
         self.registry = as_registry(_settled(answer, registry)).fixed()
+        if answer is not None and self.options.find_tools:
+            self.registry = self.searchable(self.registry)
         self.offered = () if self.calls == "text" else tuple(tool.sent for tool in self.registry)
+
+    def searchable(self, registry: ToolRegistry) -> ToolRegistry:
+        """The tools, with one that searches them."""
+        from zoolab.retrieval.search import with_search
+
+        return with_search(registry, self.options.retrieve)
 
     def told_in_text(self, prompt: str | None, messages: list[Message]) -> Iterable[Tool]:
         """The tools that the system prompt describes, where they are not sent with the requests."""
@@ -123,9 +161,13 @@ class Turns:
         self.budget.begin_request()
         self.turn += 1
         first, choice = self.turn == self.options.first_turn, self.options.tool_choice
+        if self.options.condense is not None and not first:
+            from zoolab.loop.condensing import condensed
+
+            self.messages = condensed(self.options.condense, self.messages)
         if self.options.retrieve is not None and self.calls != "text":
             self.offered = tuple(tool.sent for tool in self._pick(self.messages))
-        request = make_request(self.messages, self.offered, choice, first, self.withheld)
+        request = make_request(self.messages, self.offered, choice, first, self.withheld, self.settings)
         new = len(self.messages) if first else 0
         answer = yield Step("request", self.turn, None, request, self.messages, new)
         if answer is not None:
@@ -167,6 +209,22 @@ class Turns:
             calls[-1] = _settled(answer, last)
             self._replace_last(self._with_calls(reply.message, calls))
         return calls
+
+    def conclude(self, answers: AnswerSchema, reply: Reply) -> Ask:
+        """Show the verdict on the final answer; returns whether it is accepted."""
+        before, failed = self.messages, self.failures.get(ANSWER, 0)
+        text = Reply(before[-1]).text
+        verdict = answers.check(text, self.turn, cut=reply.finish_reason == "length")
+        self.messages = before if verdict.ok else before.with_next(answers.complaint(verdict))
+        said = len(self.messages) - len(before)
+        answer = yield Step("validate", self.turn, None, verdict, self.messages, said, None, None, failed + 1)
+        if answer is not None:
+            verdict = _settled(answer, verdict)
+            self.messages = before if verdict.ok else before.with_next(answers.complaint(verdict))
+        if not verdict.ok:
+            self.failures[ANSWER] = failed + 1
+            self.end()
+        return verdict.ok
 
     def validate(self, calls: list[ToolCall], cut: bool) -> Ask:
         """Show the verdict on each call, and return them."""
@@ -244,8 +302,9 @@ class Turns:
             raise KeyboardInterrupt from self.interrupt
         for budget, failed in self.failures.items():
             if failed > self.limits.retries:
+                what = ANSWER if budget == ANSWER else f"calls of {budget or 'tools that do not exist'}"
                 raise ToolRetriesExhausted(
-                    f"calls of {budget or 'tools that do not exist'} failed validation in {failed} turns",
+                    f"{what} failed validation in {failed} turns",
                     expected=f"at most {self.limits.retries}",
                     advice="read trace.errors, then the tool's description",
                 )
@@ -262,7 +321,7 @@ class Turns:
 
     def _reply(self, model: Model, request: Request) -> Reply:
         try:
-            reply = self.runner.ask(model, request)
+            reply = self.asks(model, request)
         except ZoolabError:
             raise
         except Exception as error:
@@ -310,7 +369,10 @@ class Turns:
             return list(self.registry)
         from zoolab.retrieval.picking import pick_tools
 
-        picked, self.withheld = interruptible(lambda: pick_tools(retrieve, messages, self.registry, choice))
+        pick = pick_tools
+        if self.options.find_tools:
+            from zoolab.retrieval.search import pick_with_search as pick
+        picked, self.withheld = interruptible(lambda: pick(retrieve, messages, self.registry, choice))
         return picked
 
     def _timeout(self, tool: Tool) -> float | None:

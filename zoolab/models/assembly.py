@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from zoolab.errors import ModelError
 from zoolab.jsontext import encode, excerpt
+from zoolab.loop.deltas import tell_delta
 from zoolab.records import Message, Reply
 from zoolab.wire.streams import as_dict, dicts_in
 
@@ -46,7 +47,7 @@ def completion_of(reply: Reply) -> dict[str, Any]:
 
 
 def assemble(chunks: Iterable[object]) -> Reply:
-    """Put the chunks of a streamed reply together, calls by slot.
+    """Put the chunks of a streamed reply together, calls by slot, and tell each delta when it arrives.
 
     A delta without an index goes on with the call that has its id, or with the last one; a delta with
     a new id, or with a name where no id and no index say whose it is, begins another call.
@@ -62,6 +63,7 @@ def assemble(chunks: Iterable[object]) -> Reply:
         if choice:
             delta = as_dict(choice.get("delta"))
             pieces.append(delta)
+            tell_delta(delta)
             _add_text(message, delta)
             for part in dicts_in(delta.get("tool_calls")):
                 calls.add(part)

@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, ClassVar
 
 from zoolab.errors import ModelError
 from zoolab.jsontext import canonical, digest
+from zoolab.loop.deltas import tell_delta
 from zoolab.models.openai import NOT_JSON, check_key, explain
 from zoolab.models.rejected import Rejections, without_rejected
 from zoolab.models.transport import http_library
@@ -98,17 +99,23 @@ class ProviderModel:
         import openai
 
         http, pieces = http_library(), list[Message]()
+
+        def tell(delta: Message) -> None:
+            if delta:
+                pieces.append(delta)
+                tell_delta(delta)
+
         try:
-            answer = self._ask(body, pieces)
+            answer = self._ask(body, tell)
             message = wire_format(self.format).from_response(answer)
         except (ModelError, openai.OpenAIError, http.HTTPError, http.InvalidURL, *NOT_JSON) as error:
             # What the client raised may repeat the key: it does not go into the traceback.
             raise explain(error, self.base_url, self._key) from None
         finish, usage = _finish_reason(answer, message), _usage(answer)
-        model, told = answer.get("model") or answer.get("modelVersion"), tuple(filter(None, pieces))
-        return Reply(message, finish, usage, model, told, raw=answer, sent=body)
+        model = answer.get("model") or answer.get("modelVersion")
+        return Reply(message, finish, usage, model, tuple(pieces), raw=answer, sent=body)
 
-    def _ask(self, body: Body, pieces: list[Message]) -> Body:
+    def _ask(self, body: Body, tell: Callable[[Message], None]) -> Body:
         path = self._stream_path if self.stream and self._stream_path else self._path
         url = self.base_url + path.replace("{model}", self.model.removeprefix("models/"))
         key = f"Bearer {self._key}" if self._key_header == "authorization" else self._key
@@ -119,7 +126,7 @@ class ProviderModel:
                 raise _refusal(response, b"".join(parts))
             if not self.stream:
                 return without_error(json.loads(b"".join(parts)))
-            return STREAMS[self.format](events_in(parts), pieces.append)
+            return STREAMS[self.format](events_in(parts), tell)
 
     def _bounded(self, parts: Iterable[bytes]) -> Iterator[bytes]:
         """The bytes of an answer, as long as they are not too many and come in time."""

@@ -2,104 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from zoolab.errors import Problem
-from zoolab.jsontext import excerpt
 from zoolab.loop.about import about
 from zoolab.models.assembly import completion_of
 from zoolab.models.transport import error_body, expect_one_reply, offline_client
 from zoolab.records import Model
 from zoolab.wire import FORMATS
+from zoolab.wire.pairing import check_conversation
 
 if TYPE_CHECKING:
     import openai
 
-ROLES = ("system", "developer", "user", "assistant", "tool")
-
-
-def check_conversation(messages: Sequence[Any]) -> tuple[Problem, ...]:
-    """Everything that an endpoint would refuse a conversation for, each with where and what.
-
-    - every message has a role of `ROLES`, and what its role needs;
-    - an assistant message has text or calls; each call has an id of its own, a name and arguments as text;
-    - after a message with calls come the tool messages, one for each id, before anything else;
-    - no tool message answers a call that nobody made, or one that was answered already.
-
-    >>> call = {"id": "c1", "type": "function", "function": {"name": "add", "arguments": "{}"}}
-    >>> asked = [{"role": "user", "content": "Add."}, {"role": "assistant", "tool_calls": [call]}]
-    >>> for problem in check_conversation(asked): print(problem)
-    /messages/1/tool_calls/0: expected a tool message with tool_call_id "c1", received none
-    >>> check_conversation([*asked, {"role": "tool", "tool_call_id": "c1", "content": "3"}])
-    ()
-    """
-    if not messages:
-        return (_problem("/messages", "at least one message", "none"),)
-    return (*_each_alone(messages), *_calls_and_results(messages))
-
-
-def _problem(pointer: str, expected: str, received: str) -> Problem:
-    return Problem("invalid_input", pointer, expected, received)
-
-
-def _each_alone(messages: Iterable[Any]) -> Iterator[Problem]:
-    for index, message in enumerate(messages):
-        where = f"/messages/{index}"
-        if not isinstance(message, dict):
-            yield _problem(where, "an object", excerpt(message, 30))
-        elif message.get("role") not in ROLES:
-            yield _problem(f"{where}/role", " or ".join(ROLES), excerpt(message.get("role"), 30))
-        elif message["role"] == "assistant":
-            yield from _assistant(message, where)
-        elif not isinstance(message.get("content"), str | list):
-            yield _problem(f"{where}/content", "text", excerpt(message.get("content"), 30))
-
-
-def _assistant(message: dict[str, Any], where: str) -> Iterator[Problem]:
-    calls = message.get("tool_calls")
-    if calls is None:
-        if not isinstance(message.get("content"), str | list):
-            yield _problem(where, "content or tool_calls", "neither")
-        return
-    if not isinstance(calls, list) or not calls:
-        yield _problem(f"{where}/tool_calls", "an array of one call or more", excerpt(calls, 30))
-        return
-    seen: set[str] = set()
-    for slot, call in enumerate(calls):
-        place = f"{where}/tool_calls/{slot}"
-        function = call.get("function") if isinstance(call, dict) else None
-        if not isinstance(function, dict) or not isinstance(function.get("name"), str):
-            yield _problem(f"{place}/function", "an object with a name", excerpt(function, 30))
-            continue
-        arguments, id = function.get("arguments"), call.get("id")
-        if not isinstance(arguments, str):
-            yield _problem(f"{place}/function/arguments", "text that holds JSON", excerpt(arguments, 30))
-        if not isinstance(id, str) or not id or id in seen:
-            yield _problem(f"{place}/id", "an id that no other call of this message has", excerpt(id, 30))
-        else:
-            seen.add(id)
-
-
-def _calls_and_results(messages: Iterable[Any]) -> Iterator[Problem]:
-    waiting: dict[str, str] = {}
-    for index, message in enumerate([*messages, {}]):
-        if not isinstance(message, dict):
-            continue
-        if message.get("role") == "tool":
-            answered = str(message.get("tool_call_id"))
-            if waiting.pop(answered, None) is None:
-                where = f"/messages/{index}/tool_call_id"
-                yield _problem(where, "the id of a call that waits for its result", excerpt(answered, 30))
-            continue
-        for id, where in waiting.items():
-            yield _problem(where, f"a tool message with tool_call_id {excerpt(id, 30)}", "none")
-        made = message.get("tool_calls") if message.get("role") == "assistant" else None
-        waiting = {
-            str(call["id"]): f"/messages/{index}/tool_calls/{slot}"
-            for slot, call in enumerate(made if isinstance(made, list) else ())
-            if isinstance(call, dict) and isinstance(call.get("id"), str)
-        }
+__all__ = ["check_conversation", "strict_client"]
 
 
 def strict_client(model: Model) -> openai.OpenAI:

@@ -97,7 +97,7 @@ class RetryWaterfallDisplay(StepsDisplay):
 def _attempts(steps: pd.DataFrame) -> Counter[int]:
     """How many calls became valid at each attempt; `_NEVER` for those that did not."""
     found, failed = Counter[int](), Counter[tuple[object, object]]()
-    judged = steps[steps["step"] == "validate"]
+    judged = steps[(steps["step"] == "validate") & steps["tool"].notna()]  # final answers are no calls
     for run, tool, status, code in judged[["run_id", "tool", "status", "error_code"]].itertuples(index=False):
         if status == "ok":
             found[min(_LAST, failed.pop((run, tool), 0) + 1)] += 1

@@ -84,3 +84,13 @@ class Messages(Sequence[Message]):
     def shares(self, other: Messages) -> bool:
         """Whether both are moments of the same growing list."""
         return self._log is other._log
+
+
+class Condensed(Messages):
+    """`messages[]` after it was condensed; `before` is what it was condensed from."""
+
+    __slots__ = ("before",)
+
+    def __init__(self, messages: Iterable[Message], before: Messages) -> None:
+        super().__init__(messages)
+        self.before = before

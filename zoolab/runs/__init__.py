@@ -195,7 +195,8 @@ class Trace(TraceLog):
         """The steps as a table, one row each.
 
         Columns: run_id case_id variant model seed turn seq step slot call_id attempt tool expected_tool
-        status error_code error_type outcome fault t_start (s) duration_ms n_messages tokens_in tokens_out.
+        status error_code error_type outcome fault t_start (s) duration_ms n_messages tokens_in tokens_out
+        tokens_cached (of tokens_in) tokens_reasoning (of tokens_out).
         """
         from zoolab.trace.frame import to_frame
 

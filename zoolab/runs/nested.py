@@ -26,9 +26,9 @@ from zoolab.trace.summary import tokens_used
 def as_tool(name: str, description: str, tools: Tools, model: Model, **options: Unpack[RunOptions]) -> Tool:
     """A whole walk as one tool: a sub-agent that is given a task and returns its answer.
 
-    `options` are those of `run`. The trace of each task is kept in the parent's: `Outcome.trace`. What
-    the parent allows or denies does not reach in: give `policy=`, `deny=` and `ask=` of its own, or one
-    `Permissions` to both.
+    `options` are those of `run`; with `answer_schema=` the tool returns an object. The trace of each task is
+    kept in the parent's: `Outcome.trace`. What the parent allows or denies does not reach in: give `policy=`,
+    `deny=` and `ask=` of its own, or one `Permissions` to both.
 
     A tool of your own that calls `run` is held to the limits of its caller, too. For its trace and tokens to
     count in the caller's trace, return `ToolReturn(answer, trace)` (in `zoolab.tools`).
@@ -46,7 +46,7 @@ def as_tool(name: str, description: str, tools: Tools, model: Model, **options: 
 
     def delegate(task: str) -> ToolReturn:
         trace = run(task, tools, model, **options)
-        return ToolReturn(trace.answer or "", trace)
+        return ToolReturn(trace.value or trace.answer or "", trace)
 
     built = Tool.build(name, description).param("task", "string", "What the sub-agent shall do, in full.")
     return built.call(delegate)
@@ -110,8 +110,8 @@ class ToolEnabled:
         options = {"tool_choice": choice, **self._options}
         for step in walk(None, self.tools, self.inner, messages=request.messages, **options):
             self.steps.append(step)
-        last = self.steps[-1].record
-        if not isinstance(last, Reply):
+        last = next((step.reply for step in reversed(self.steps) if step.reply is not None), None)
+        if last is None:
             raise ModelError("the model gave no answer", advice="look at .steps to see what happened before")
         return replace(last, usage=_usage_of(self.steps, last))
 
@@ -140,7 +140,12 @@ class ToolEnabled:
 
 def _usage_of(steps: list[Step], last: Reply) -> Mapping[str, Any] | None:
     """The tokens of all requests that led to the last reply."""
-    sent, received = tokens_used(steps)
-    if sum(step.kind == "request" for step in steps) == 1 or (sent is None and received is None):
+    tokens = tokens_used(steps)
+    if sum(step.kind == "request" for step in steps) == 1 or tokens.known is None:
         return last.usage
-    return {"prompt_tokens": sent or 0, "completion_tokens": received or 0}
+    return {
+        "prompt_tokens": tokens.input or 0,
+        "completion_tokens": tokens.output or 0,
+        "prompt_tokens_details": {"cached_tokens": tokens.cached},
+        "completion_tokens_details": {"reasoning_tokens": tokens.reasoning},
+    }

@@ -106,6 +106,10 @@ def _request(moment: Moment, room: Room, request: Request) -> list[Block]:
         ("settings", encode(dict(request.settings)) if request.settings else None),
         ("tokens", f"{counted_tokens:,}, counted by the endpoint" if counted_tokens is not None else None),
     )
+    removed = moment.change.removed if moment.seq not in moment.trace.originals else ()
+    if removed:
+        gone = f"{count(len(removed), 'message')} left out or changed"
+        told.append(room.note("info", f"messages[] was condensed before this request: {gone}."))
     tools = _tools_of_turn(moment, room)
     first = max(0, len(sent) - MAX_ROWS)
     rows = [(message, index >= known) for index, message in enumerate(sent.since(first), first)]
@@ -226,6 +230,14 @@ def _reply(moment: Moment, room: Room, reply: Reply) -> list[Block]:
     return told + room.facts(*_reply_facts(reply)) + _sent(room, reply)
 
 
+def arriving_blocks(room: Room, reply: Reply) -> list[Block]:
+    """What there is of a reply that still arrives: its text, and the arguments of its calls."""
+    told = [room.both_ends("the text, as it arrives", reply.text)] if reply.text else []
+    for name, _, arguments in calls_of(reply.message)[:MAX_ROWS]:
+        told.append(room.both_ends(f"the arguments of {room.line(name, 80)}, as they arrive", arguments))
+    return told
+
+
 def _reply_facts(reply: Reply | None) -> list[tuple[str, Any]]:
     if reply is None:
         return []
@@ -267,13 +279,20 @@ def _validate(moment: Moment, room: Room, verdict: Verdict) -> list[Block]:
         ("attempt", f"{moment.step.attempt}" if moment.step.attempt > 1 else None),
         ("problems", count(len(verdict.problems), "problem") if verdict.problems else None),
     )
-    told.append(_checklist(room, f"the arguments, {_as_they_came(moment)}", tool, first))
+    of_call = moment.step.call is not None
+    if of_call:
+        told.append(_checklist(room, f"the arguments, {_as_they_came(moment)}", tool, first))
+    elif first:
+        rows = [room.check("bad", problem.code, problem) for problem in first[:MAX_ROWS]]
+        told.append({"b": "checks", "label": "the answer, as the model wrote it", "rows": rows})
     if repair is not None:
         told += _repair(room, repair, tool)
     if verdict.arguments is not None:
-        told.append(room.code("the arguments, parsed", pretty(verdict.arguments)))
+        what = "the arguments, parsed" if of_call else "the value, trace.value"
+        told.append(room.code(what, pretty(verdict.arguments)))
     elif not verdict.ok:
-        told.append(room.note("error", "The call does not run, and the model is told why."))
+        what = "The call does not run" if of_call else "The answer is not accepted"
+        told.append(room.note("error", f"{what}, and the model is told why."))
     return told
 
 

@@ -98,9 +98,11 @@ def kind_after(moment: Moment) -> Kind | None:
         case Request():
             return "tool_call"
         case Reply():
-            return None
+            return None if moment.trace.options.get("answer_schema") is None else "validate"
         case ToolCall():
             return "validate" if step.appended else "tool_call"
+        case Verdict() if step.call is None:  # of the final answer
+            return None if step.record.ok else "request"
         case Verdict() if more:
             return "validate"
         case Verdict():

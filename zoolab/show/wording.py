@@ -53,7 +53,8 @@ def headline(step: Step) -> str:
             return "no tool is asked for: this is the answer"
         case Verdict() as verdict:
             repaired = " after repair" if verdict.repair and verdict.repair.accepted else ""
-            return f"may run{repaired}" if verdict.ok else f"refused: {verdict.error_code}"
+            may = "may run" if step.call is not None else "the answer meets its schema"
+            return f"{may}{repaired}" if verdict.ok else f"refused: {verdict.error_code}"
         case Decision(choice="pending") as decision:
             return f"waits for permission: {decision.reason}"
         case Decision() as decision:
@@ -243,11 +244,11 @@ def prompt_of(trace: TraceLog) -> str:
 def totals_of(trace: TraceLog) -> dict[str, Any]:
     """Tokens as the endpoints counted them, with those of sub-agents; time, errors, turns, calls."""
     steps = trace.steps
-    sent, received = tokens_used(steps)
+    tokens = tokens_used(steps)
     ms = round(trace.started[-1] * 1000, 1) if steps else 0
     return {
-        "tokens_in": sent,
-        "tokens_out": received,
+        "tokens_in": tokens.input,
+        "tokens_out": tokens.output,
         "ms": ms,
         "time": duration(ms),
         "errors": sum(1 for _ in errors_of(steps)),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode, excerpt
+from zoolab.jsontext.readonly import read_only
 from zoolab.records import Message, Messages, Request, Withheld, advice_on
 from zoolab.tools import ToolRegistry
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from zoolab.tools import Tool
 
 
+_NO_SETTINGS: Mapping[str, Any] = read_only({})
 TEXT_PROTOCOL = (
     "You can call these tools:\n{tools}\n\n"
     "To call a tool, reply with only one JSON object and nothing else:\n"
@@ -69,11 +71,12 @@ def make_request(
     tool_choice: str,
     first: bool,
     withheld: tuple[Withheld, ...] = (),
+    settings: Mapping[str, Any] = _NO_SETTINGS,
 ) -> Request:
     """The next request. A forced tool choice holds for the first one alone, or no walk would end."""
     forced = tool_choice not in ("auto", "none")
     choice = "auto" if forced and not first else tool_choice
-    return Request(messages, tools, choice, withheld=withheld)
+    return Request(messages, tools, choice, settings, withheld)
 
 
 def deny_names(deny: object, tools: ToolRegistry) -> frozenset[str]:

@@ -103,6 +103,9 @@ class Setup:
     calls: Literal["native", "text", "auto"] | None = None
     envelope: Literal["json", "plain"] = "json"
     validator: Literal["jsonschema", "rs"] = "jsonschema"
+    find_tools: bool = False
+    answer_schema: Any = None
+    condense: Any = None
     faults: Iterable[str] | Mapping[str, float] = ()
 
 

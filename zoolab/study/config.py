@@ -82,6 +82,8 @@ _VARIANT = _table(
         "descriptions": {"type": "object", "additionalProperties": {"type": ["string", "object"]}},
         "repair": {"enum": ["rules"]},
         "retrieve": _COUNT,
+        "find_tools": {"type": "boolean"},
+        "answer_schema": {"type": "object"},
         "calls": {"enum": ["native", "text", "auto"]},
         "envelope": {"enum": ["json", "plain"]},
         "faults": {

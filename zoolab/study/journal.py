@@ -28,7 +28,7 @@ from zoolab.jsontext import excerpt
 from zoolab.jsontext.values import encode_any
 from zoolab.records import Reply
 from zoolab.runs import Trace
-from zoolab.tokens import counted
+from zoolab.tokens import Tokens
 from zoolab.trace.events import MAX_NESTING, events_of, read_all
 
 FORMAT, VERSION = "zoolab-experiment", 5
@@ -247,21 +247,21 @@ def summary_of(line: Mapping[str, Any]) -> dict[str, Any]:
         steps = [event for event in events if event["event"] == "step"]
         records = [step["record"] for step in steps]
         kinds = Counter(step["kind"] for step in steps)
-        end, usages = events[-1], list(_usages(steps))
-        last = records[-1] if records else {}
+        end, tokens = events[-1], Tokens.total(_usages(steps))
+        said = [record for record in records[-2:] if record.get("type") == "reply"]
         return {
             "run_id": line.get("run"),
             **events[0]["meta"],
             "outcome": end["outcome"],
             "error": end["error"],
-            "said": Reply(last["message"]).text if last.get("type") == "reply" else None,
+            "said": Reply(said[-1]["message"]).text if said else None,
             "turns": kinds["request"],
             "steps": len(steps),
-            "calls": kinds["validate"],
+            "calls": sum(step["kind"] == "validate" and step.get("slot") is not None for step in steps),
             "errors": sum(record.get("ok") is False or bool(record.get("error")) for record in records),
             "duration_ms": None if end["t"] is None else round(end["t"] * 1e3, 3),
-            "tokens_in": _total(usages, "prompt_tokens"),
-            "tokens_out": _total(usages, "completion_tokens"),
+            "tokens_in": tokens.input,
+            "tokens_out": tokens.output,
             **(scores if isinstance(scores, dict) else {}),
         }
 
@@ -274,11 +274,6 @@ def _usages(steps: list[Any]) -> Iterator[Any]:
             yield (step.get("reply") or record).get("usage")
         if record.get("trace"):
             yield from _usages([event for event in record["trace"] if event["event"] == "step"])
-
-
-def _total(usages: list[Any], name: str) -> int | None:
-    counts = [count for usage in usages if (count := counted(usage, name)) is not None]
-    return sum(counts) if counts else None
 
 
 @contextmanager

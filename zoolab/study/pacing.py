@@ -25,7 +25,7 @@ from zoolab.models.request_keys import RequestKeys
 from zoolab.models.scripted import Scripted
 from zoolab.records import Reply, Request
 from zoolab.study.cases import Case
-from zoolab.tokens import counted, tokens_in
+from zoolab.tokens import Tokens, tokens_in
 from zoolab.trace.codec import decode_plain, encode_plain
 
 _KEY = re.compile(rb'\{"key":"([^"]*)"')
@@ -304,10 +304,9 @@ class Asker:
         thought = tokens_in(request.prefix, request.tools)
         self._ledger.reserve(thought)
         reply = model(request)
-        counts = [counted(reply.usage, name) for name in ("prompt_tokens", "completion_tokens")]
-        known = [count for count in counts if count is not None]
-        # As the endpoint counted, or as they are estimated.
-        took = sum(known) if known else thought + tokens_in([reply.message])
+        took = Tokens.of(reply.usage).known
+        if took is None:  # the endpoint did not count
+            took = thought + tokens_in([reply.message])
         self._ledger.settle(took - thought)
         return reply
 

@@ -214,7 +214,7 @@ def measure_cost(run: Run, prices: Mapping[str, Price] | None = None) -> dict[st
     Seconds are None for a run that did not end.
     """
     trace = run.trace
-    sent, received = tokens_used(trace.steps)
+    tokens = tokens_used(trace.steps)
     costs: dict[str, Score] = {}
     if prices is not None:
         known = [(prices.get(reply.model or ""), reply.usage) for reply in replies_of(trace.steps)]
@@ -222,8 +222,8 @@ def measure_cost(run: Run, prices: Mapping[str, Price] | None = None) -> dict[st
         costs["cost"] = None if None in each else math.fsum(cost for cost in each if cost is not None)
     return {
         **costs,
-        "tokens_in": sent,
-        "tokens_out": received,
+        "tokens_in": tokens.input,
+        "tokens_out": tokens.output,
         "seconds": trace.ended,
         "turns": len(trace.turns),
         "calls": len(trace.tool_calls),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from zoolab.jsontext import excerpt
 from zoolab.lint import lint
-from zoolab.records import Reply, Request, ToolCall, Verdict
+from zoolab.records import Reply, Request, Verdict
 from zoolab.steps.tool_call import read_calls
 from zoolab.tools import ToolRegistry
 from zoolab.trace.log import TraceLog
@@ -125,9 +125,9 @@ def _named_in(text: str, tools: ToolRegistry) -> list[str]:
 def _refused(trace: TraceLog, *codes: str) -> list[tuple[int, str, Verdict]]:
     """The verdicts with these codes: step number, name of the tool, verdict."""
     return [
-        (seq, step.call.name if isinstance(step.call, ToolCall) else "", step.record)
+        (seq, step.call.name, step.record)
         for seq, step in enumerate(trace.steps)
-        if isinstance(step.record, Verdict) and not step.record.ok and step.record.error_code in codes
+        if isinstance(step.record, Verdict) and step.call is not None and step.record.error_code in codes
     ]
 
 

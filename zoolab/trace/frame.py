@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from zoolab.errors import ERROR_CODES
 from zoolab.jsontext import excerpt
 from zoolab.records import Decision, Fault, Outcome, Request, Result, Step, Verdict
-from zoolab.tokens import counted
+from zoolab.tokens import Tokens
 from zoolab.trace.log import TraceLog
 from zoolab.trace.summary import tokens_used
 
@@ -21,7 +21,7 @@ COLUMNS = [
     *("run_id", "case_id", "variant", "model", "seed"),
     *("turn", "seq", "step", "slot", "call_id", "attempt", "tool", "expected_tool"),
     *("status", "error_code", "error_type", "outcome", "fault"),
-    *("t_start", "duration_ms", "n_messages", "tokens_in", "tokens_out"),
+    *("t_start", "duration_ms", "n_messages", "tokens_in", "tokens_out", "tokens_cached", "tokens_reasoning"),
 ]
 
 _OF_THE_RUN = ("case_id", "variant", "model", "seed", "expected_tool")
@@ -62,7 +62,7 @@ def _frame(traces: Sequence[TraceLog]) -> pd.DataFrame:
     durations = _waits(kinds, started, sizes)
     codes: list[str | None] = [None] * len(steps)
     statuses = ["ok"] * len(steps)
-    sent, received = np.full((2, len(steps)), -1, dtype=np.int64)
+    tokens = np.full((len(steps), 4), -1, dtype=np.int64)
     faulty, request = any(trace.fault for trace in traces), 0
     for seq, (record, reply) in enumerate(zip(records, replies, strict=True)):
         kind, code = type(record), None
@@ -77,7 +77,7 @@ def _frame(traces: Sequence[TraceLog]) -> pd.DataFrame:
             code = record.error.code if record.error else None
             faulty = faulty or record.fault is not None
             if record.trace is not None:  # all that a sub-agent took, in the row of the step that ran it
-                sent[seq], received[seq] = map(_count, tokens_used(record.trace.steps))
+                tokens[seq] = [*map(_count, tokens_used(record.trace.steps))]
         elif kind is Decision:
             code = "permission_denied" if record.choice == "deny" else None
             statuses[seq] = "pending" if record.choice == "pending" else "ok"
@@ -86,8 +86,8 @@ def _frame(traces: Sequence[TraceLog]) -> pd.DataFrame:
         if reply is not None:
             faulty = faulty or bool(reply.faults)
             if reply.usage:  # what each request took, in its row
-                sent[request] = _count(counted(reply.usage, "prompt_tokens"))
-                received[request] = _count(counted(reply.usage, "completion_tokens"))
+                tokens[request] = [*map(_count, Tokens.of(reply.usage))]
+    sent, cached, received, reasoning = tokens.T
     columns = {
         **_of_runs(traces, sizes),
         "seq": np.concatenate([np.empty(0, dtype=np.int64), *map(np.arange, sizes)]),
@@ -106,6 +106,8 @@ def _frame(traces: Sequence[TraceLog]) -> pd.DataFrame:
         "fault": _faults(traces) if faulty else [None] * len(steps),
         "tokens_in": whole(sent),
         "tokens_out": whole(received),
+        "tokens_cached": whole(cached),
+        "tokens_reasoning": whole(reasoning),
     }
     return pd.DataFrame(columns, index=pd.RangeIndex(len(steps)), columns=COLUMNS)
 

@@ -14,7 +14,8 @@ from typing import Any, TypeVar
 from zoolab.errors import InvalidInput, Recording, ZoolabError
 from zoolab.jsontext import excerpt
 from zoolab.loop import Steps, Walk
-from zoolab.records import Fault, Message, Messages, Record, Reply, Step, ToolCall
+from zoolab.records import Fault, Message, Messages, Record, Reply, Step, ToolCall, Verdict
+from zoolab.records.messages import Condensed
 from zoolab.running.interrupts import Hold, interruptible
 from zoolab.steps.define import as_registry
 from zoolab.steps.execute import INTERRUPTED, said
@@ -105,7 +106,7 @@ class TraceLog(Recording):
                     self._end_with_answer()
                     return Messages(self.messages)
                 if answer is not None:
-                    self._settle(answer, step.messages.first(len(step.messages) - step.appended))
+                    self._settle(answer, _before(step))
                     answer = None
                 self.add(step)
                 send = getattr(steps, "send", send)
@@ -229,8 +230,21 @@ class TraceLog(Recording):
     @property
     def answer(self) -> str | None:
         """The model's final text; None if the run did not come to one."""
-        last = self.steps[-1] if self.steps else None
-        return last.record.text if last is not None and isinstance(last.record, Reply) else None
+        last = self.steps[-1:] if self.value is None else self.steps[-2:-1]
+        return next((step.record.text for step in last if isinstance(step.record, Reply)), None)
+
+    @property
+    def value(self) -> dict[str, Any] | None:
+        """The final answer as JSON values, if the walk had an `answer_schema`; None if there is none.
+
+        >>> from zoolab import Scripted, run
+        >>> schema = {"type": "object", "properties": {"sum": {"type": "integer"}}}
+        >>> run("1 + 2?", [], Scripted(['{"sum": 3}']), answer_schema=schema).value["sum"]
+        3
+        """
+        step = self.steps[-1] if self.steps else None
+        verdict = step.record if step is not None and step.call is None else None
+        return verdict.arguments if isinstance(verdict, Verdict) and verdict.ok else None
 
     @property
     def tool_calls(self) -> list[ToolCall]:
@@ -275,6 +289,13 @@ class TraceLog(Recording):
         self.steps[seq] = step._replace(record=given, call=call, messages=before_next)
         self.revisions[seq] = revision
         self._write("change", seq, "edit")
+
+
+def _before(step: Step) -> Messages:
+    """`messages[]` before a step, and before it was condensed for it."""
+    if isinstance(step.messages, Condensed):
+        return step.messages.before
+    return step.messages.first(len(step.messages) - step.appended)
 
 
 def _thrown(steps: Walk, interrupt: KeyboardInterrupt, _answer: object) -> Step:

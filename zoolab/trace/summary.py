@@ -8,7 +8,7 @@ from typing import Any
 
 from zoolab.jsontext import excerpt, one_line
 from zoolab.records import Message, Outcome, Reply, Request, Result, Step, ToolCall, Verdict
-from zoolab.tokens import counted
+from zoolab.tokens import Tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +69,9 @@ def replies_of(steps: Iterable[Step]) -> Iterator[Reply]:
     yield from replies.values()
 
 
-def tokens_used(steps: Iterable[Step]) -> tuple[int | None, int | None]:
-    """Tokens sent and received, with those of sub-agents, as the endpoints counted them; None if none did."""
-    usages = [reply.usage for reply in replies_of(steps)]
-    counts = ([counted(usage, name) for usage in usages] for name in ("prompt_tokens", "completion_tokens"))
-    sent, received = ([count for count in known if count is not None] for known in counts)
-    return sum(sent) if sent else None, sum(received) if received else None
+def tokens_used(steps: Iterable[Step]) -> Tokens:
+    """Tokens of the replies, with those of sub-agents, as the endpoints counted them; None if none did."""
+    return Tokens.total(reply.usage for reply in replies_of(steps))
 
 
 def ignored_choices(steps: Sequence[Step]) -> Iterator[LoggedError]:

@@ -14,6 +14,7 @@ changes nothing, and a named warning for each change that this took (warnings.py
 chat.py       reads a request in OpenAI's form
 normalise.py  makes a request plain
 reading.py    reads what somebody else wrote
+pairing.py    what endpoints refuse in OpenAI's form: a call without its result, for instance
 """
 
 from __future__ import annotations

@@ -1049,7 +1049,8 @@ class LiveBar {
     this.driving = h("div", { class: "zl-driving" }, this.step, this.run, h("span", { class: "zl-until" }, this.until, this.target));
     this.asking = h("div", { class: "zl-asking", role: "group", "aria-label": "A permission waits", tabindex: "-1" }, this.decisions());
     this.state = h("p", { class: "zl-state", role: "status" });
-    this.el = h("div", { class: "zl-live", role: "group", "aria-label": "Drive the walk" }, this.driving, this.asking, this.state);
+    this.arriving = h("div", { class: "zl-arriving" });
+    this.el = h("div", { class: "zl-live", role: "group", "aria-label": "Drive the walk" }, this.driving, this.asking, this.state, this.arriving);
   }
 
   decisions() {
@@ -1081,6 +1082,7 @@ class LiveBar {
     for (const element of this.el.querySelectorAll("button")) enable(element, this.ready);
     this.drawTargets(live);
     this.drawState(live, busy);
+    this.arriving.replaceChildren(...(live.arriving ?? []).map((data) => block(data, NO_PANEL, this.app)));
     if (held && !document.activeElement?.offsetParent) (waits ? this.asking : this.step).focus();
   }
 

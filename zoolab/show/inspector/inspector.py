@@ -13,8 +13,11 @@ import traitlets
 
 from zoolab.errors import InvalidInput, ReplayMiss, ZoolabError
 from zoolab.jsontext import excerpt
+from zoolab.loop.deltas import listening
+from zoolab.models.assembly import assemble
 from zoolab.records import KINDS, Model, Outcome, Record
 from zoolab.show.block_types import Room, sendable
+from zoolab.show.blocks import arriving_blocks
 from zoolab.show.inspector import forks
 from zoolab.show.inspector.compare import compare
 from zoolab.show.inspector.driver import Driver
@@ -33,6 +36,8 @@ _MAX_TOOLS = 40
 _MESSAGES = "get, step, run, until, answer, decide, fork, open, back, note, compare with parent or none"
 #: Seconds between two reports of a walk that runs.
 _REPORT = 0.25
+#: Bytes of a reply that arrives, as it is shown.
+_ARRIVING = 16_000
 
 
 @dataclass
@@ -147,6 +152,9 @@ class Inspector(anywidget.AnyWidget):
         self._views = [view]
         self._model, self._tools, self._replay = model, tools, replay
         self._reported = 0.0
+        #: The deltas of the reply that is arriving, and after how many steps it does.
+        self._deltas: list[dict[str, Any]] = []
+        self._arriving = 0
         self._kept: Any = None
         at = first_error(view.trace) or 0
         state = self._state()
@@ -288,7 +296,8 @@ class Inspector(anywidget.AnyWidget):
             raise InvalidInput("this trace has no running walk", advice=advice)
         last = len(self.trace) - 1
         try:
-            go(driver)
+            with listening(self._heard):
+                go(driver)
         finally:
             self._show(max(0, last), len(self.trace) - 1)
 
@@ -298,6 +307,20 @@ class Inspector(anywidget.AnyWidget):
             self._reported = time.monotonic()
             self.live = {**(self.live or {}), "state": "running"}
             self.overview = packed(overview_of(self.trace))
+
+    def _heard(self, delta: dict[str, Any]) -> None:
+        """While a reply arrives, show now and then what there is of it."""
+        driven = self.view.driver
+        if driven is None or driven.trace.steps[-1].kind != "request":
+            return  # it is a sub-agent's
+        if self._arriving != len(driven.trace):
+            self._deltas, self._arriving = [], len(driven.trace)
+        self._deltas.append(delta)
+        if time.monotonic() - self._reported > _REPORT:
+            self._reported = time.monotonic()
+            reply = assemble({"choices": [{"delta": each}]} for each in self._deltas)
+            arriving = sendable(arriving_blocks(Room(_ARRIVING), reply))
+            self.live = {**(self.live or {}), "state": "running", "arriving": arriving}
 
     def _answer(self, then: object, seq: int, record: Record) -> None:
         if then not in ("step", "run", None):

@@ -1,0 +1,90 @@
+"""A final answer with a schema: it is described to the model, and validated as arguments are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from zoolab.errors import InvalidInput, InvalidToolSignature
+from zoolab.jsontext import encode, excerpt
+from zoolab.loop.options import Options
+from zoolab.records import Message, ToolCall, Verdict
+from zoolab.schema.fragments import resolved
+from zoolab.schema.functions import BindingError, binder
+from zoolab.schema.hints import Describer
+from zoolab.schema.strict import make_strict
+from zoolab.steps.validate import check_with_repair, refusal
+from zoolab.tools import Tool, ToolRegistry
+
+_TOLD = "Your final answer has to be one JSON object and nothing else. It has to meet this JSON Schema:\n"
+_AGAIN = "This is not the final answer that was asked for:\n{problems}\n" + _TOLD
+
+
+class AnswerSchema:
+    """What the final answer has to be: a JSON Schema, or a type such as a pydantic model.
+
+    >>> asked = AnswerSchema(Options(answer_schema={"type": "object", "required": ["sum"]}))
+    >>> asked.check("It is 3.", turn=1).problems[0].code, asked.check('{"sum": 3}', turn=1).arguments
+    ('invalid_json', {'sum': 3})
+    """
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._tool = _tool_of(options.answer_schema)
+        self._tools = ToolRegistry([self._tool])
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The fields of the request that ask an endpoint for such an answer."""
+        try:
+            strict = make_strict(self._tool.parameters, "answer_schema") == self._tool.parameters
+        except InvalidToolSignature:
+            strict = False
+        described = {"name": self._tool.name, "schema": self._tool.parameters, "strict": strict}
+        return {"response_format": {"type": "json_schema", "json_schema": described}}
+
+    @property
+    def instruction(self) -> str:
+        """The same as a part of the system prompt, for models that write their calls as text."""
+        return _TOLD + encode(self._tool.parameters)
+
+    def check(self, text: str, turn: int, cut: bool = False) -> Verdict:
+        """Judge an answer; `cut` says that the reply was cut off by length."""
+        if not text.strip():
+            return refusal("invalid_json", "one JSON object", "an empty answer")
+        call, options = ToolCall(turn, 0, "", self._tool.name, text), self._options
+        return check_with_repair(call, self._tools, options.repair, cut=cut, validator=options.validator)
+
+    def complaint(self, verdict: Verdict) -> Message:
+        """The message that tells the model what is wrong with its answer."""
+        problems = "\n".join(f"- {replace(one, pointer=one.pointer or 'answer')}" for one in verdict.problems)
+        text = _AGAIN.format(problems=problems) + encode(self._tool.parameters)
+        return {"role": "user", "content": text}
+
+
+def _tool_of(given: Any) -> Tool:
+    """The tool whose parameters are the fields of the answer."""
+    if isinstance(given, Mapping):
+        tool, definitions = (
+            Tool.from_schema("answer", "The final answer.", dict(given)),
+            given.get("$defs", {}),
+        )
+    else:
+        describer = Describer()
+        shape, definitions = describer.describe(given, "answer_schema"), describer.definitions
+        parameters = {**shape.schema, "$defs": definitions} if definitions else shape.schema
+        bind = binder({"answer": given}) if shape.binds else None
+
+        def check(answer: dict[str, Any]) -> dict[str, Any]:
+            try:
+                return answer if bind is None else bind({"answer": answer})
+            except BindingError as error:
+                found = error.problems
+            raise BindingError(replace(one, pointer=one.pointer.removeprefix("/answer")) for one in found)
+
+        tool = Tool("answer", "The final answer.", parameters, bind=check)
+    kind = resolved(tool.parameters, definitions).get("type", "object")
+    if kind != "object":
+        raise InvalidInput(f"answer_schema describes {excerpt(kind)}", expected="an object with named fields")
+    return tool

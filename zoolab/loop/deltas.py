@@ -1,0 +1,78 @@
+"""The deltas of a streamed reply, told to whoever listens while they arrive."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from zoolab.errors import InvalidInput
+from zoolab.jsontext.readonly import TooDeep, read_only
+from zoolab.records import Model, Reply, Request
+from zoolab.steps.execute import said
+
+#: Takes a delta of Chat Completions, as `Reply.pieces` keeps it.
+OnDelta = Callable[[dict[str, Any]], object]
+
+_LISTENERS: ContextVar[tuple[OnDelta, ...]] = ContextVar("who listens to the deltas of models", default=())
+
+
+@contextmanager
+def listening(on_delta: OnDelta) -> Iterator[None]:
+    """Inside, `on_delta` receives the deltas of models; after an error of its own it receives no more.
+
+    >>> came = []
+    >>> with listening(came.append):
+    ...     tell_delta({"content": "He"})
+    >>> tell_delta({"content": "llo"})
+    >>> came
+    [{'content': 'He'}]
+
+    Raises:
+        InvalidInput: `on_delta` raised an error. It comes at the end, so that the reply is read whole.
+    """
+    failed: list[Exception] = []
+
+    def hear(delta: dict[str, Any]) -> None:
+        if not failed:
+            try:
+                on_delta(delta)
+            except Exception as error:
+                failed.append(error)
+
+    token = _LISTENERS.set((*_LISTENERS.get(), hear))
+    try:
+        yield
+    finally:
+        _LISTENERS.reset(token)
+    for error in failed:
+        advice = "its traceback is the __cause__ of this error"
+        raise InvalidInput(f"on_delta raised {said(error)}", advice=advice) from error
+
+
+def tell_delta(delta: dict[str, Any]) -> None:
+    """Tell a delta that has just arrived; a model that streams calls this for each one.
+
+    What a listener reads from a model itself is not told.
+    """
+    listeners = _LISTENERS.get()
+    if listeners:
+        token = _LISTENERS.set(())
+        try:
+            told = read_only(delta)
+            for hear in listeners:
+                hear(told)
+        except TooDeep:
+            pass  # the reply is refused for the same reason
+        finally:
+            _LISTENERS.reset(token)
+
+
+def ask_heard(on_delta: OnDelta, ask: Callable[[Model, Request], Any], model: Model, request: Request) -> Any:
+    """What the model replies; a reply that is not streamed goes to `on_delta` as one delta."""
+    with listening(on_delta):
+        reply = ask(model, request)
+        if isinstance(reply, Reply) and not reply.pieces:
+            tell_delta(reply.message)
+    return reply
