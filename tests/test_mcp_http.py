@@ -114,8 +114,8 @@ def test_resources_and_prompts_are_listed_over_both(address: str, reach: Any) ->
 
 
 def test_a_call_that_takes_too_long_is_given_up_and_the_next_one_answered(address: str, reach: Any) -> None:
-    with reach(address, timeout=0.5) as tools:
-        with pytest.raises(ToolTimeout, match=r"did not answer within 0.5 s"):
+    with reach(address, timeout=2) as tools:
+        with pytest.raises(ToolTimeout, match="did not answer within 2 s"):
             tools.call("ask", {"what": "patience"})
         assert tools.call("ask", {"what": "milk"}).startswith("milk")
 
