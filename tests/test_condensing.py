@@ -108,6 +108,7 @@ def test_a_bad_result_is_one_clear_error(condense: Any, said: str) -> None:
         run("Add.", [add], Scripted(sums(1)), condense=5)
 
 
+@pytest.mark.filterwarnings("ignore:about to condense")
 @pytest.mark.parametrize("answer", sorted(path.stem for path in LAB.glob("*.py")))
 def test_the_answers_of_lab_4_plug_in(answer: str) -> None:
     condense = runpy.run_path(str(LAB / f"{answer}.py"))["condense"]
