@@ -31,7 +31,7 @@ Body = dict[str, Any]
 
 
 class ProviderModel:
-    """What the four have in common; a subclass says where its API is, and where its answers tell what.
+    """What the four have in common; a subclass says where its API is, and how it takes the key.
 
     Args:
         model: The name of the model.
