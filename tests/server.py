@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
 from typing import Any
 
 
@@ -18,7 +19,8 @@ class Answer:
     """One scripted response: `body` is sent as JSON if it is no text.
 
     `delay` is waited for before the response; `hang` after it, before the connection ends. With `drop`
-    the connection ends without the end of the response.
+    the connection ends without the end of the response. With `cuts`, the response comes in chunks that end
+    at these bytes, with a pause after each.
     """
 
     body: Any = ""
@@ -28,6 +30,8 @@ class Answer:
     hang: float = 0.0
     drop: bool = False
     headers: dict[str, str] = field(default_factory=dict)
+    cuts: tuple[int, ...] = ()
+    pause: float = 0.0
 
     @property
     def content(self) -> bytes:
@@ -112,12 +116,17 @@ def _handler_of(server: TestServer) -> type[BaseHTTPRequestHandler]:
         def _send(self, answer: Answer) -> None:
             self.send_response(answer.status)
             self.send_header("content-type", answer.kind)
-            self.send_header("content-length", str(len(answer.content) + (1000 if answer.drop else 0)))
+            if answer.cuts:
+                self.send_header("transfer-encoding", "chunked")
+            else:
+                self.send_header("content-length", str(len(answer.content) + (1000 if answer.drop else 0)))
             for name, value in answer.headers.items():
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(answer.content)
-            self.wfile.flush()
+            for part in in_chunks(answer.content, answer.cuts) if answer.cuts else [answer.content]:
+                self.wfile.write(part)
+                self.wfile.flush()
+                server.ending.wait(answer.pause)
             server.ending.wait(answer.hang)
             self.close_connection = answer.drop
 
@@ -125,6 +134,13 @@ def _handler_of(server: TestServer) -> type[BaseHTTPRequestHandler]:
             """Nothing: what was asked is in `asked`."""
 
     return Handler
+
+
+def in_chunks(content: bytes, cuts: Iterable[int]) -> list[bytes]:
+    """A response body in HTTP's chunked form, cut at these bytes."""
+    edges = sorted({0, len(content), *(cut for cut in cuts if 0 < cut < len(content))})
+    parts = [content[start:end] for start, end in pairwise(edges)]
+    return [*(b"%x\r\n%s\r\n" % (len(part), part) for part in parts), b"0\r\n\r\n"]
 
 
 @contextmanager

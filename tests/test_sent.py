@@ -31,11 +31,11 @@ class Wrapping:
         return replace(reply, sent={"model": "small", "seed": 7, "messages": OTHER})
 
 
-def shown(trace: Trace) -> dict[str, str]:
-    """What each view shows of the request and of the reply."""
+def shown(trace: Trace, first: int = 1) -> dict[str, str]:
+    """What each view shows of a request, by its step, and of the reply to it."""
     views = {"html": trace.to_html(), "markdown": trace.to_markdown()}
     views["lines"] = "\n".join(line for moment in moments_of(trace) for line in details(moment))
-    for step in (1, 2):
+    for step in (first, first + 1):
         views[f"panel {trace.steps[step].kind}"] = json.dumps(panel_of(Moment(trace, step)))
     return views
 

@@ -30,7 +30,19 @@ OBJECTS = st.dictionaries(st.sampled_from(["a", "b", "_raw", "output", "error"])
 JSON_TEXTS = st.builds(
     json.dumps, OBJECTS, separators=st.sampled_from([(",", ":"), (", ", ": ")]), ensure_ascii=st.booleans()
 )
-BROKEN = ['{"a": ', "[1]", "", " ", "null", '{"a":1,"a":2}', "NaN", '{"_raw":"{}"}', '{"_raw":"x"}', "()"]
+BROKEN = [
+    '{"input":"x"}',
+    '{"a": ',
+    "[1]",
+    "",
+    " ",
+    "null",
+    '{"a":1,"a":2}',
+    "NaN",
+    '{"_raw":"{}"}',
+    '{"_raw":"x"}',
+    "()",
+]
 ARGUMENTS = st.sampled_from(BROKEN) | JSON_TEXTS
 TEXTS = JSON_TEXTS | st.sampled_from(
     ["", "Hi", "ERROR: late", '{"output":"x"}', '{"error":"ERROR: x"}', "[1]"]
@@ -41,8 +53,13 @@ CONTENTS = st.one_of(
 IDS = st.sampled_from(["c1", "c2", "call_1", ""])
 SIGNED = {"google": {"thought_signature": "Cv=="}}
 REASONED = {"openai": {"reasoning": [{"type": "reasoning", "id": "rs_1", "summary": []}]}}
+THOUGHTS = [
+    {"type": "thinking", "thinking": "Hm", "signature": "Eq=="},
+    {"type": "redacted_thinking", "data": "x"},
+]
+KEPT = [SIGNED, REASONED, {"anthropic": {"thinking": THOUGHTS}}, {"openai": {"custom": True}}]
 EXTRA = st.sampled_from(
-    [{}] * 4 + [{"name": "ada"}, {"extra_content": SIGNED}, {"extra_content": REASONED}, {"index": 0}]
+    [{}] * 6 + [{"name": "ada"}, {"index": 0}, *({"extra_content": kept} for kept in KEPT)]
 )
 
 

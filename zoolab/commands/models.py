@@ -14,6 +14,7 @@ from zoolab.loop.about import about
 from zoolab.models import weights
 from zoolab.models.local import LocalModel
 from zoolab.models.openai import OpenAIModel, make_client
+from zoolab.models.providers import PROVIDERS
 from zoolab.models.replay import Replay
 from zoolab.records import Model
 
@@ -24,6 +25,7 @@ DEFAULT_TOOLS = ("add", "get_weather", "check_status")
 def add_model_options(parser: argparse.ArgumentParser) -> None:
     """Which model is asked."""
     parser.add_argument("--live", action="store_true", help="ask the endpoint of OPENAI_BASE_URL")
+    parser.add_argument("--provider", choices=PROVIDERS, help="ask the API of this provider in its own form")
     parser.add_argument("--model", help="its model, by default ZOOLAB_MODEL")
     parser.add_argument("--base-url", help="another endpoint")
     parser.add_argument("--local", nargs="?", const="", metavar="NAME", help="ask a model on this machine")
@@ -46,7 +48,7 @@ def add_walk_options(parser: argparse.ArgumentParser) -> None:
 
 def is_live(options: argparse.Namespace) -> bool:
     """Whether an endpoint is asked."""
-    return bool(options.live or options.model or options.base_url)
+    return bool(options.live or options.model or options.base_url or options.provider)
 
 
 def model_of(options: argparse.Namespace, default: str = DEFAULT_RECORDING) -> Model:
@@ -56,6 +58,9 @@ def model_of(options: argparse.Namespace, default: str = DEFAULT_RECORDING) -> M
         raise InvalidInput("more than one model is asked", advice="choose --live, --local or --recording")
     if options.local is not None:
         return LocalModel(options.local or None, stream=options.stream)
+    if options.provider:
+        name = options.model or os.environ.get("ZOOLAB_MODEL") or ""
+        return PROVIDERS[options.provider](name, base_url=options.base_url, stream=options.stream)
     if is_live(options):
         return OpenAIModel(options.model, make_client(options.base_url), options.stream)
     return Replay(recording or default, stream=options.stream)

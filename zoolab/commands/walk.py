@@ -127,7 +127,8 @@ def _who(model: Any, options: argparse.Namespace) -> str:
         cut = "; the pieces are cut by zoolab" if options.stream else ""
         return f"{recording.header.made}: {recording.header.who} ({recording.path.name}{cut})"
     if is_live(options):
-        return f"live: {model.model} at {scrub(str(model.client.base_url))}"
+        address = model.base_url if options.provider else model.client.base_url
+        return f"live: {model.model} at {scrub(str(address))}"
     return f"live: {model.name} on this machine"
 
 

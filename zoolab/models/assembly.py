@@ -13,13 +13,14 @@ from zoolab.errors import ModelError
 from zoolab.jsontext import encode, excerpt
 from zoolab.loop.deltas import tell_delta
 from zoolab.records import Message, Reply
+from zoolab.wire.streams import as_dict, dicts_in
 
 _LONGEST_EXCERPT = 4_000
 
 
 def reply_from(body: object) -> Reply:
     """The reply in a chat completion; raises `ModelError` if there is none."""
-    whole = _dict(body)
+    whole = as_dict(body)
     choice = _first(whole.get("choices"))
     message = choice.get("message")
     if not isinstance(message, dict):
@@ -30,7 +31,7 @@ def reply_from(body: object) -> Reply:
     return Reply(
         {"role": "assistant", **cast("Message", message)},
         choice.get("finish_reason"),
-        _dict(whole.get("usage")) or None,
+        as_dict(whole.get("usage")) or None,
         whole.get("model"),
         raw=whole,
     )
@@ -55,17 +56,17 @@ def assemble(chunks: Iterable[object]) -> Reply:
     calls = _CallsBySlot()
     pieces: list[dict[str, Any]] = []
     finish, usage, model = None, None, None
-    for chunk in map(_dict, chunks):
-        usage, model = _dict(chunk.get("usage")) or usage, chunk.get("model") or model
+    for chunk in map(as_dict, chunks):
+        usage, model = as_dict(chunk.get("usage")) or usage, chunk.get("model") or model
         choice = _first(chunk.get("choices"))
         finish = choice.get("finish_reason") or finish
         if choice:
-            delta = _dict(choice.get("delta"))
+            delta = as_dict(choice.get("delta"))
             pieces.append(delta)
             tell_delta(delta)
             _add_text(message, delta)
-            for part in _list(delta.get("tool_calls")):
-                calls.add(_dict(part))
+            for part in dicts_in(delta.get("tool_calls")):
+                calls.add(part)
     if calls.calls:
         message["tool_calls"] = calls.calls
     if not pieces:
@@ -84,8 +85,10 @@ class _CallsBySlot:
 
     def add(self, part: dict[str, Any]) -> None:
         call = self._call_of(part)
-        function, given = call["function"], _dict(part.get("function"))
+        function, given = call["function"], as_dict(part.get("function"))
         call["id"] = call["id"] or part.get("id")
+        if "extra_content" in part:
+            call["extra_content"] = part["extra_content"]
         name, arguments = given.get("name") or "", given.get("arguments")
         if name != function["name"]:
             function["name"] += str(name)
@@ -108,7 +111,7 @@ class _CallsBySlot:
 
 def _begins_another(part: dict[str, Any], call: dict[str, Any], indexed: bool) -> bool:
     """Whether a delta is the first of a call other than the one it seems to belong to."""
-    own, name = part.get("id"), _dict(part.get("function")).get("name")
+    own, name = part.get("id"), as_dict(part.get("function")).get("name")
     if own and call["id"] and own != call["id"]:
         return bool(name) or not indexed
     identified = indexed or bool(own and call["id"])
@@ -122,16 +125,10 @@ def _add_text(message: Message, delta: dict[str, Any]) -> None:
     for key in ("content", "refusal", "reasoning_content", "reasoning"):
         if isinstance(delta.get(key), str):
             message[key] = (message.get(key) or "") + delta[key]
+    if "extra_content" in delta:
+        message["extra_content"] = delta["extra_content"]
 
 
 def _first(choices: object) -> dict[str, Any]:
     """The first choice; if several were asked for, chunks of the others come between."""
-    return next((choice for choice in map(_dict, _list(choices)) if not choice.get("index")), {})
-
-
-def _dict(value: object) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
+    return next((choice for choice in dicts_in(choices) if not choice.get("index")), {})

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from openai._types import RequestOptions
 
 PATH = "/chat/completions"
-_NOT_JSON = (ValueError, RecursionError)
+NOT_JSON = (ValueError, RecursionError)
 _STREAMED = {"stream": True, "stream_options": {"include_usage": True}}
 
 
@@ -93,7 +93,7 @@ class OpenAIModel:
         http = http_library()
         try:
             return self._streamed(body, options) if self.stream else self._plain(body, options)
-        except (ModelError, openai.OpenAIError, http.HTTPError, http.InvalidURL, *_NOT_JSON) as error:
+        except (ModelError, openai.OpenAIError, http.HTTPError, http.InvalidURL, *NOT_JSON) as error:
             # What the client raised may repeat the key: it does not go into the traceback.
             raise explain(error, str(self.client.base_url), self.client.api_key) from None
 
@@ -129,12 +129,17 @@ def make_client(base_url: str | None = None, api_key: str | None = None) -> open
         ) from None
     except (http_library().InvalidURL, ValueError):
         raise ModelError("the address of the endpoint is not a URL", advice=_ADDRESS_ADVICE) from None
-    if not (client.api_key.isascii() and client.api_key.isprintable()):
+    check_key(client.api_key, "OPENAI_API_KEY")
+    return client
+
+
+def check_key(key: str, variable: str) -> None:
+    """Raise `ModelError` if a key cannot be sent; `variable` is where it usually comes from."""
+    if not (key.isascii() and key.isprintable()):
         raise ModelError(
             "the API key contains a character that is not allowed in an HTTP header",
-            advice="check OPENAI_API_KEY",
+            advice=f"check {variable}",
         )
-    return client
 
 
 def explain(error: Exception, base_url: str, key: object = "") -> ModelError:
@@ -181,7 +186,7 @@ def _what_and_advice(error: Exception, base_url: str) -> tuple[str, str]:
         return f"{base_url} answered {error.status_code}: {text}", _STATUS_ADVICE.get(error.status_code, "")
     if isinstance(error, UnicodeEncodeError):
         return "the request holds text that cannot be sent as UTF-8", "take lone surrogates out of it"
-    if isinstance(error, _NOT_JSON):
+    if isinstance(error, NOT_JSON):
         return f"{base_url} answered text that is not JSON", _ADDRESS_ADVICE
     return f"the model did not answer: {error}", ""
 
@@ -191,8 +196,8 @@ _SHORTEST_KEY = 6
 _LONGEST_LINE = 400
 _ADDRESS_ADVICE = "check that the address is right; most end in /v1"
 _STATUS_ADVICE = {
-    401: "check the API key (OPENAI_API_KEY)",
+    401: "check the API key",
     403: "this key may not use that model",
-    404: "check the model's name and that the address ends in /v1",
+    404: "check the model's name and the address; of most endpoints it ends in /v1",
     429: "too many requests: wait, or check your quota",
 }

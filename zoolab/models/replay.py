@@ -102,10 +102,10 @@ def _header_of(live: Model) -> Header:
 
 
 def _response_of(reply: Reply) -> dict[str, Any]:
-    """The response as it came, or one in the same form if the model gave none."""
+    """The response as it came, if it is a chat completion; else one that says the same."""
     if not reply.message:
         raise ModelError("a reply without a message cannot be recorded", expected="an assistant message")
-    response = completion_of(reply) if reply.raw is None else reply.raw
+    response = reply.raw if reply.raw and "choices" in reply.raw else completion_of(reply)
     instead = {} if reply.sent_instead is None else {"sent": dict(reply.sent_instead)}
     left_out = {"left_out": dict(reply.left_out)} if reply.left_out else {}
     return {**response, **instead, **left_out}

@@ -120,7 +120,8 @@ def _deltas(message: dict[str, Any], piece: int) -> Iterator[dict[str, Any]]:
     def cut(text: str) -> Iterator[str]:
         return (text[start : start + piece] for start in range(0, len(text), piece))
 
-    yield {"role": "assistant", "content": "" if message.get("content") == "" else None}
+    own = {"extra_content": message["extra_content"]} if "extra_content" in message else {}
+    yield {"role": "assistant", "content": "" if message.get("content") == "" else None, **own}
     for key, text in message.items():
         if key != "role" and isinstance(text, str):
             yield from ({key: part} for part in cut(text))
@@ -129,7 +130,8 @@ def _deltas(message: dict[str, Any], piece: int) -> Iterator[dict[str, Any]]:
         arguments = function.get("arguments")
         text = arguments if isinstance(arguments, str) else ""
         named = {"name": function.get("name"), "arguments": "" if text else arguments}
-        head = {"index": index, "id": call.get("id"), "type": "function", "function": named}
+        own = {key: call[key] for key in ("id", "extra_content") if key in call}
+        head = {"index": index, **own, "type": "function", "function": named}
         yield {"tool_calls": [head]}
         for part in cut(text):
             yield {"tool_calls": [{"index": index, "function": {"arguments": part}}]}

@@ -164,8 +164,9 @@ class Reply:
     raw: dict[str, Any] | None = None
     #: What was broken on purpose, on the way to the model and back.
     faults: tuple[Fault, ...] = ()
-    #: What the model class sent, if that is more or something else than the request. With `messages` it is
-    #: the whole body; without, the fields that were added to the request's own, such as model and seed.
+    #: What the model class sent, if that is more or something else than the request. With `messages` (`input`
+    #: in Responses, `contents` in Gemini) it is the whole body, in the form of the API that was asked;
+    #: without, the fields that were added to the request's own, such as model and seed.
     sent: Mapping[str, Any] | None = None
     #: The settings that were not sent, because the endpoint rejects them by name, and the endpoint's words.
     left_out: Mapping[str, str] = field(default_factory=lambda: _NO_SETTINGS)
@@ -185,7 +186,8 @@ class Reply:
     @property
     def sent_instead(self) -> Mapping[str, Any] | None:
         """The body that was sent in place of the request; None if the request was sent."""
-        return self.sent if self.sent is not None and "messages" in self.sent else None
+        whole = self.sent is not None and not self.sent.keys().isdisjoint(("messages", "input", "contents"))
+        return self.sent if whole else None
 
     def __post_init__(self) -> None:
         """Endpoints send fields of any type; what is not JSON gets the form that `any_json` documents."""

@@ -228,12 +228,18 @@ def _sent(room: Room, reply: Reply | None) -> list[Block]:
     fields = {key: value for key, value in reply.sent.items() if key != "messages"}
     if reply.sent_instead is None:
         return [*told, room.code("sent with the request, by the model class", pretty(fields))]
-    listed = reply.sent_instead["messages"]
-    rows = [(m, True) for m in listed if isinstance(m, dict)] if isinstance(listed, list) else []
-    made = "The request above is what zoolab made. What was sent instead is another conversation:"
-    instead = [*told, room.note("warn", made), room.messages(0, rows)]
-    instead += room.remaining(len(rows) - MAX_ROWS, "message")
+    told.append(room.note("info", "The request above is what zoolab made. This was sent instead:"))
+    listed = reply.sent_instead.get("messages")
+    if not (isinstance(listed, list) and all(map(_is_text, listed))):
+        return [*told, room.both_ends("what was sent instead", pretty(reply.sent_instead))]
+    instead = [*told, room.messages(0, [(message, True) for message in listed])]
+    instead += room.remaining(len(listed) - MAX_ROWS, "message")
     return [*instead, room.code("what was sent instead, but for the messages", pretty(fields))]
+
+
+def _is_text(message: Any) -> bool:
+    """Whether a message of any API is a text alone: then it is the same in all of them."""
+    return isinstance(message, dict) and isinstance(message.get("content"), str) and len(message) == 2
 
 
 def _tools_of_turn(moment: Moment, room: Room, chosen: str | None = None) -> list[Block]:

@@ -13,8 +13,9 @@ What differs from OpenAI's form, and is made plain on the way:
     max_tokens         required; 1024 unless given
 
 What is read from a body or a response of others, and comes back otherwise: texts of one turn are joined,
-and stand before its calls; a text between results is a user's message; thinking, the calls that the API
-answers itself, and `cache_control` are left out; `is_error` is an `ERROR: ` before the text.
+and stand before its calls; a text between results is a user's message; the calls that the API answers itself,
+and `cache_control`, are left out; `is_error` is an `ERROR: ` before the text. Thinking goes back, signed as
+it came, before the text and the calls of its message; it is kept under `extra_content.anthropic.thinking`.
 """
 
 from __future__ import annotations
@@ -26,20 +27,23 @@ from typing import Any, ClassVar
 from zoolab.jsontext import excerpt
 from zoolab.records import Message, Request
 from zoolab.schema.formats import NO_PARAMETERS
-from zoolab.wire.chat import calls_of, is_error, text_of, turns_of
+from zoolab.wire.chat import calls_of, is_error, kept_as, objects_kept, text_of, turns_of
 from zoolab.wire.format import Fields, WireFormat
-from zoolab.wire.normalise import Placed, system_apart
+from zoolab.wire.normalise import Manner, Placed, system_apart
 from zoolab.wire.reading import Reading, joined_texts, reply_message
 from zoolab.wire.warnings import Notes
 
 MAX_TOKENS = 1024
 _CHOICES = {"auto": "auto", "required": "any", "none": "none"}
+#: Where a message keeps its thinking.
+_THINKING = ("anthropic", "thinking")
 
 
 class Anthropic(WireFormat):
     """Anthropic's Messages."""
 
     name = "anthropic"
+    _manner = Manner(of_message=lambda message: kept_as(_THINKING, _thinking_of(message)))
     _system = "system"
     _renamed: ClassVar[dict[str, str]] = {
         "stop": "stop_sequences",
@@ -128,18 +132,30 @@ def _turn(messages: list[Message]) -> Message:
     role = messages[0]["role"]
     if role == "tool":
         return {"role": "user", "content": [_result_block(message) for message in messages]}
-    content = _blocks_of(messages[0]) if messages[0].get("tool_calls") else messages[0]["content"]
-    return {"role": role, "content": content}
+    structured = messages[0].keys() & {"tool_calls", "extra_content"}
+    return {"role": role, "content": _blocks_of(messages[0]) if structured else messages[0]["content"]}
 
 
 def _blocks_of(message: Message) -> list[dict[str, Any]]:
-    """The blocks of an assistant's turn: its text, then its calls."""
+    """The blocks of an assistant's turn: its thinking, its text, then its calls."""
     text = text_of(message)
-    blocks: list[dict[str, Any]] = [{"type": "text", "text": text}] if text else []
+    blocks = _thinking_of(message)
+    if text:
+        blocks.append({"type": "text", "text": text})
     for id, name, arguments in calls_of(message):
         own = {"id": id} if id else {}
         blocks.append({"type": "tool_use", **own, "name": name, "input": arguments})
     return blocks
+
+
+def _thinking_of(message: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [block for block in objects_kept(message, _THINKING) if _is_thinking(block)]
+
+
+def _is_thinking(block: dict[str, Any]) -> bool:
+    """Whether a block is thinking that can go back: without its signature, the API refuses it."""
+    kind = block.get("type")
+    return kind == "redacted_thinking" or (kind == "thinking" and isinstance(block.get("signature"), str))
 
 
 def _result_block(message: Message) -> dict[str, Any]:
@@ -170,13 +186,12 @@ def _messages_in(turn: dict[str, Any], reading: Reading) -> list[Message]:
 
 
 def _assistant_in(blocks: list[dict[str, Any]], reading: Reading) -> Message:
-    """The assistant's message that blocks make; those that are neither text nor call are left out."""
+    """The assistant's message that blocks make; the calls that the API answers itself are left out."""
     texts = [reading.text(block.get("text")) for block in blocks if block.get("type") == "text"]
     calls = [block for block in blocks if block.get("type") == "tool_use"]
-    return reply_message(
-        "".join(texts),
-        [reading.call(call.get("id"), call.get("name"), call.get("input")) for call in calls],
-    )
+    made = [reading.call(call.get("id"), call.get("name"), call.get("input")) for call in calls]
+    thinking = list(filter(_is_thinking, blocks))
+    return {**reply_message("".join(texts), made), **kept_as(_THINKING, thinking)}
 
 
 def _joined_text(content: Any, reading: Reading, between: str) -> str:

@@ -114,6 +114,18 @@ def extra(item: Mapping[str, Any], vendor: str, field: str) -> Any:
     return found
 
 
+def kept_as(place: tuple[str, str], value: Any) -> dict[str, Any]:
+    """The field of a message or a call that keeps what only one API has; no field if there is nothing."""
+    vendor, field = place
+    return {"extra_content": {vendor: {field: value}}} if value else {}
+
+
+def objects_kept(message: Mapping[str, Any], place: tuple[str, str]) -> list[dict[str, Any]]:
+    """The objects in the list that a message keeps at a place."""
+    items = extra(message, *place)
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+
+
 def arguments_object(text: str) -> dict[str, Any]:
     """Arguments as an object; blank is `{}`, and text that is not a strict JSON object goes under `_raw`."""
     parsed = json_object(text)

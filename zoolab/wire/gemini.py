@@ -17,7 +17,7 @@ What differs from OpenAI's form, and is made plain on the way:
 What is read from a body or a response of others, and comes back otherwise: names in snake_case, as the
 API takes them too; `parameters` in OpenAPI's words (`STRING`, `nullable`), which come back as JSON Schema;
 calls and results without ids, which are paired by name and place; texts of one turn are joined, and stand
-before its calls; thoughts are left out, a thought signature stays with its call.
+before its calls; thoughts are left out, a thought signature stays with its call, or with the text.
 """
 
 from __future__ import annotations
@@ -30,13 +30,15 @@ from zoolab.jsontext import encode, excerpt
 from zoolab.records import Message
 from zoolab.schema.formats import from_openapi
 from zoolab.schema.fragments import subschemas
-from zoolab.wire.chat import calls_of, extra, is_error, json_object, raw_calls, text_of, turns_of
+from zoolab.wire.chat import calls_of, extra, is_error, json_object, kept_as, raw_calls, text_of, turns_of
 from zoolab.wire.format import Fields, Tools, WireFormat
 from zoolab.wire.normalise import Manner, Placed, system_apart
 from zoolab.wire.reading import Reading, joined_texts, paired_by_place, reply_message
 from zoolab.wire.warnings import Notes, Path
 
 _A_MODE = "a functionCallingConfig of mode AUTO, NONE, or ANY with at most one name"
+#: Where a message or a call keeps its thought signature.
+_SIGNATURE = ("google", "thought_signature")
 _MODES = {"auto": "AUTO", "required": "ANY", "none": "NONE"}
 # fmt: off
 _PROMISED = frozenset((
@@ -52,7 +54,11 @@ class Gemini(WireFormat):
     """Gemini's generateContent."""
 
     name = "gemini"
-    _manner = Manner(result=lambda text: _result_and_back(text), of_call=lambda call: _signature_of(call))
+    _manner = Manner(
+        result=lambda text: _result_and_back(text),
+        of_message=lambda message: _keeping(_signed(message)),
+        of_call=lambda call: _keeping(_signed(call)),
+    )
     _system = "systemInstruction"
     _conversation = "contents"
     _choice = "toolConfig"
@@ -76,7 +82,7 @@ class Gemini(WireFormat):
         return {"candidates": [{"content": content, "finishReason": "STOP", "index": 0}]}
 
     def _read_reply(self, body: Any, reading: Reading) -> Message:
-        """The first candidate; a thought signature, which newer models want back, stays with its call."""
+        """The first candidate; thought signatures, which newer models want back, stay with what they sign."""
         expected = "a candidate with content"
         candidates = reading.items(reading.object(body, expected).get("candidates"), expected)
         candidate = reading.object(candidates[0] if candidates else None, expected)
@@ -172,13 +178,11 @@ def _turn(messages: list[tuple[Message, str]]) -> dict[str, Any]:
 
 def _parts_of(message: Message) -> list[dict[str, Any]]:
     """The parts of a message: its text, then its calls."""
-    text = text_of(message)
-    parts: list[dict[str, Any]] = [{"text": text}] if text else []
+    text, signed = text_of(message), _signed(message)
+    parts: list[dict[str, Any]] = [{"text": text, **signed}] if text or signed else []
     for call, (id, name, arguments) in zip(raw_calls(message), calls_of(message), strict=True):
         own = {"id": id} if id else {}
-        signature = extra(call, "google", "thought_signature")
-        signed = {"thoughtSignature": signature} if isinstance(signature, str) else {}
-        parts.append({"functionCall": {**own, "name": name, "args": arguments}, **signed})
+        parts.append({"functionCall": {**own, "name": name, "args": arguments}, **_signed(call)})
     return parts
 
 
@@ -196,11 +200,16 @@ def _result_and_back(text: str) -> tuple[str, str | None]:
     return back, None if back == text else "result_rewritten"
 
 
-def _signature_of(call: Mapping[str, Any]) -> dict[str, Any]:
-    """What is kept of a call's further fields: its thought signature."""
-    signature = extra(call, "google", "thought_signature")
-    signed = {"extra_content": {"google": {"thought_signature": signature}}}
-    return signed if isinstance(signature, str) else {}
+def _signed(item: Mapping[str, Any]) -> dict[str, Any]:
+    """The field of a part with the thought signature that a message or a call keeps."""
+    signature = extra(item, *_SIGNATURE)
+    return {"thoughtSignature": signature} if isinstance(signature, str) and signature else {}
+
+
+def _keeping(part: Mapping[str, Any]) -> dict[str, Any]:
+    """The field of a message or a call that keeps the thought signature of a part."""
+    signature = part.get("thoughtSignature")
+    return kept_as(_SIGNATURE, signature if isinstance(signature, str) else None)
 
 
 def _parts_in(content: dict[str, Any], reading: Reading) -> list[dict[str, Any]]:
@@ -229,9 +238,11 @@ def _messages_in(turn: dict[str, Any], reading: Reading) -> list[Message]:
 
 def _assistant_in(parts: list[dict[str, Any]], reading: Reading) -> Message:
     """The assistant's message that parts make; thoughts, and what is neither text nor call, are left out."""
-    texts = [reading.text(part["text"]) for part in parts if "text" in part and not part.get("thought")]
+    said = [part for part in parts if "text" in part and not part.get("thought")]
     calls = [_call_in(part, reading) for part in parts if "functionCall" in part]
-    return reply_message("".join(texts), calls)
+    signatures = [kept for part in said if (kept := _keeping(part))]
+    text = "".join(reading.text(part["text"]) for part in said)
+    return {**reply_message(text, calls), **(signatures[-1] if signatures else {})}
 
 
 def _text_in(part: dict[str, Any], reading: Reading) -> str:
@@ -260,10 +271,7 @@ def _wrapped(response: dict[str, Any]) -> str | None:
 
 def _call_in(part: dict[str, Any], reading: Reading) -> dict[str, Any]:
     call = reading.object(part["functionCall"], "a functionCall that is an object")
-    made = reading.call(call.get("id"), call.get("name"), call.get("args"))
-    if isinstance(signature := part.get("thoughtSignature"), str):
-        made["extra_content"] = {"google": {"thought_signature": signature}}
-    return made
+    return {**reading.call(call.get("id"), call.get("name"), call.get("args")), **_keeping(part)}
 
 
 def _result_in(result: Any, reading: Reading) -> Message:

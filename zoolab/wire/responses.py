@@ -14,8 +14,9 @@ What differs from OpenAI's Chat Completions, and is made plain on the way:
 
 What is read from a body or a response of others, and comes back otherwise: an `input` of one text is a
 user's message; the parts of a message are one text; ids and states of items are left out. Reasoning goes
-back with the message that it led to, where it is kept under `extra_content.openai.reasoning`. A tool
-without `strict` has `strict: None` in Chat's form, and goes without again.
+back with the message that it led to, where it is kept under `extra_content.openai.reasoning`. The call of
+a custom tool has its text as the argument `input`, and goes back as it came. A tool without `strict` has
+`strict: None` in Chat's form, and goes without again.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from zoolab.jsontext import excerpt
+from zoolab.jsontext import encode, excerpt
 from zoolab.records import Message
-from zoolab.wire.chat import extra, raw_calls
+from zoolab.wire.chat import extra, json_object, kept_as, objects_kept, raw_calls
 from zoolab.wire.format import Fields, WireFormat
 from zoolab.wire.normalise import Manner, Placed, kept, without_empty
 from zoolab.wire.reading import Reading, reply_message
@@ -33,6 +34,11 @@ from zoolab.wire.warnings import Notes
 
 _CHOICES = ("auto", "required", "none")
 _A_CHOICE = "tool_choice auto, required, none or a function with a name"
+#: Where a message keeps its reasoning.
+_REASONING = ("openai", "reasoning")
+#: Marks the call of a custom tool.
+_CUSTOM = ("openai", "custom")
+_CALLS = ("function_call", "custom_tool_call")
 _TEXTS = ("input_text", "output_text", "text")
 
 
@@ -41,7 +47,10 @@ class Responses(WireFormat):
 
     name = "responses"
     _manner = Manner(
-        arguments=kept, roles=("developer",), of_message=lambda message: _reasoned(_reasoning_of(message))
+        arguments=kept,
+        roles=("developer",),
+        of_message=lambda message: kept_as(_REASONING, _reasoning_of(message)),
+        of_call=lambda call: kept_as(_CUSTOM, _custom_input(call) is not None),
     )
     _system = "instructions"
     _conversation = "input"
@@ -86,12 +95,17 @@ class Responses(WireFormat):
             raise reading.junk(expected)
         items = reading.objects(output, expected)
         texts = [_text_in(item.get("content"), reading) for item in items if item.get("type") == "message"]
-        calls = [_call_in(item, reading) for item in items if item.get("type") == "function_call"]
+        calls = [_call_in(item, reading) for item in items if item.get("type") in _CALLS]
         reasoning = [item for item in items if item.get("type") == "reasoning"]
-        return {**reply_message("".join(texts), calls), **_reasoned(reasoning)}
+        return {**reply_message("".join(texts), calls), **kept_as(_REASONING, reasoning)}
 
     def _turns(self, messages: list[Message]) -> list[dict[str, Any]]:
-        return [item for message in messages for item in _items_of(message)]
+        items = [item for message in messages for item in _items_of(message)]
+        custom = {item.get("call_id") for item in items if item.get("type") == "custom_tool_call"}
+        for item in items:
+            if item.get("type") == "function_call_output" and item["call_id"] in custom:
+                item["type"] = "custom_tool_call_output"
+        return items
 
     def _turns_in(self, turns: Any, reading: Reading) -> list[Message]:
         items = [{"role": "user", "content": turns}] if isinstance(turns, str) else turns
@@ -157,7 +171,11 @@ def _items_of(message: Message) -> list[dict[str, Any]]:
         items.append({"role": message["role"], "content": message["content"]})
     for call in raw_calls(message):
         own = {"call_id": call["id"]} if "id" in call else {}
-        items.append({"type": "function_call", **own, **call["function"]})
+        text = _custom_input(call)
+        if text is None:
+            items.append({"type": "function_call", **own, **call["function"]})
+        else:
+            items.append({"type": "custom_tool_call", **own, "name": call["function"]["name"], "input": text})
     return items
 
 
@@ -165,7 +183,7 @@ def _output_item(item: dict[str, Any], id: str) -> dict[str, Any]:
     """An item as it is in a response: with an id, and a message in parts."""
     if item.get("type") == "reasoning":
         return item
-    if item.get("type") == "function_call":
+    if item.get("type") in _CALLS:
         return {**item, "id": id, "status": "completed"}
     part = {"type": "output_text", "text": item["content"], "annotations": []}
     return {"id": id, "type": "message", "role": "assistant", "status": "completed", "content": [part]}
@@ -186,19 +204,23 @@ def _text_in(content: Any, reading: Reading) -> str:
 
 def _call_in(item: dict[str, Any], reading: Reading) -> dict[str, Any]:
     """The call that an item is."""
-    return reading.call(item.get("call_id"), item.get("name"), item.get("arguments"))
+    custom = item.get("type") == "custom_tool_call"
+    arguments = {"input": reading.text(item.get("input"))} if custom else item.get("arguments")
+    return {**reading.call(item.get("call_id"), item.get("name"), arguments), **kept_as(_CUSTOM, custom)}
 
 
-def _reasoned(reasoning: list[dict[str, Any]]) -> dict[str, Any]:
-    """The field of a message that keeps the reasoning that led to it."""
-    return {"extra_content": {"openai": {"reasoning": reasoning}}} if reasoning else {}
+def _custom_input(call: Mapping[str, Any]) -> str | None:
+    """The text that the call of a custom tool came with; None for another call, or if it was changed."""
+    arguments = call["function"].get("arguments")
+    if extra(call, *_CUSTOM) is not True or not isinstance(arguments, str):
+        return None
+    text = (json_object(arguments) or {}).get("input")
+    return text if isinstance(text, str) and encode({"input": text}) == arguments else None
 
 
 def _reasoning_of(message: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The reasoning that led to a message."""
-    items = extra(message, "openai", "reasoning")
-    found = items if isinstance(items, list) else []
-    return [item for item in found if isinstance(item, dict) and item.get("type") == "reasoning"]
+    return [item for item in objects_kept(message, _REASONING) if item.get("type") == "reasoning"]
 
 
 def _joins(before: Message, message: Message) -> bool:
@@ -211,7 +233,7 @@ def _joins(before: Message, message: Message) -> bool:
 def _joined(before: Message, message: Message) -> Message:
     calls = [*raw_calls(before), *raw_calls(message)]
     reasoning = [*_reasoning_of(before), *_reasoning_of(message)]
-    return {**reply_message(before["content"] or message["content"], calls), **_reasoned(reasoning)}
+    return {**reply_message(before["content"] or message["content"], calls), **kept_as(_REASONING, reasoning)}
 
 
 def _message_in(item: dict[str, Any], reading: Reading) -> Message:
@@ -220,11 +242,11 @@ def _message_in(item: dict[str, Any], reading: Reading) -> Message:
             text = _text_in(item.get("content"), reading)
             said = {"role": item["role"], "content": text}
             return reply_message(text, []) if item["role"] == "assistant" else said
-        case "function_call":
+        case "function_call" | "custom_tool_call":
             return reply_message(None, [_call_in(item, reading)])
-        case "function_call_output":
+        case "function_call_output" | "custom_tool_call_output":
             id = reading.text(item.get("call_id"), "each output with a call_id")
             return {"role": "tool", "content": _text_in(item.get("output"), reading), "tool_call_id": id}
         case "reasoning":
-            return {**reply_message(None, []), **_reasoned([item])}
+            return {**reply_message(None, []), **kept_as(_REASONING, [item])}
     raise reading.junk(f"messages and function calls, not {excerpt(item.get('type'))}")
