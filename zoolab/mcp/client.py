@@ -197,9 +197,8 @@ class MCPTools:
         waiting = {change.name for change in (*self.changed, *self.new)}
         unknown = [name for name in names if name not in waiting]
         if unknown:
-            expected = (
-                f"one of {', '.join(sorted(waiting))}" if waiting else "no name: no tool is new or changed"
-            )
+            names_of = f"one of {', '.join(sorted(waiting))}"
+            expected = names_of if waiting else "no name, because no tool is new or changed"
             raise InvalidInput(f"no tool {unknown[0]!r} is new or changed", expected=expected)
         wanted = names or waiting
         self._pinned |= {tool.name: tool for name, tool in self._seen.items() if name in wanted}
