@@ -47,7 +47,7 @@ def outcome(row: Damaged, proposed: str | None) -> str:
     return "right" if encode(value) == encode(row.meant) else "wrong"
 
 
-def careless(row: Damaged) -> dict[str, Any]:
+def careless(row: Damaged) -> Any:
     """What was meant, with one thing wrong."""
     chance = random.Random(row.id)
     places = list(_places(row.meant))

@@ -6,7 +6,6 @@ their nesting may not, and no text is completed. A proposal is validated again i
 
 wrapping.py   what stands around an object: fences, quotes, talk
 reading.py    the one value that a badly written text can stand for
-one_mark.py   the objects that a text becomes by one mark more or less
 guards.py     what a repair may change, and whether a proposal keeps to it
 repairs.py    the repair by rules and the repair by a model
 """

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
-from difflib import SequenceMatcher
+from contextlib import suppress
+from difflib import get_close_matches
+from math import isfinite
 from typing import Any, Literal
 
+from zoolab.errors import InvalidSchema
 from zoolab.jsontext import NotStrictJSON, encode, excerpt, parse_json
-from zoolab.repair.reading import WORD, read, read_word
+from zoolab.repair.reading import read, read_word
 from zoolab.repair.wrapping import Refused, unwrapped
 from zoolab.schema.checker import SchemaChecker
 
@@ -17,13 +21,10 @@ from zoolab.schema.checker import SchemaChecker
 Guard = Literal["strict", "words", "schema"] | None
 Schema = dict[str, Any] | None
 
+#: Words and numbers: all that is not white space, a quote or a mark of JSON.
 _WORD = re.compile(r"""[^\s{}\[\],:"'“”‘’`\\]+""")
-_ESCAPE = re.compile(r"""\\(?:u[0-9a-fA-F]{4}|["'\\/bfnrt])""")
 #: A value that is changed to another is at most so many words long.
 _MAX_WORDS = 8
-#: What a text must have in common with the nearest choice.
-_SIMILAR = 0.6
-_BOOLEANS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 
 def keeps_intent(raw: str, proposed: str) -> bool:
@@ -72,17 +73,15 @@ def check(guard: Guard, raw: str, proposed: Any, schema: Schema) -> None:
     if guard is None:
         return
     try:
-        written, may_go_on = read(raw, lambda value: not problem_of(value, schema))
-        _check_same(written, proposed)
-        if may_go_on:
-            raise Refused("the text ends where more may follow")
+        _check_same(read_all(raw, schema, "strict"), proposed)
     except Refused:
         if guard == "strict":
             raise
-        nearest_too = guard == "schema"
-        inner = unwrapped(raw)
-        texts = (inner, _ESCAPE.sub(_unescaped, inner))
-        if not any(_says_all(_words_of(text), proposed, schema, nearest_too) for text in texts):
+        words, reached = _WORD.findall(unwrapped(raw)), {0}
+        for leaf, known in _leaves(proposed, schema):
+            choices = known if guard == "schema" else None
+            reached = {end for start in reached for end in _ends(words, start, leaf, choices)}
+        if len(words) not in reached:
             raise Refused("a word of the text is lost, added or moved") from None
 
 
@@ -90,24 +89,6 @@ def problem_of(value: Any, schema: Schema) -> str:
     """The first thing that is wrong with a value; empty if it meets the schema."""
     problems = SchemaChecker(schema or {}).problems(value)
     return problems[0].message if problems else ""
-
-
-def _unescaped(found: re.Match[str]) -> str:
-    return str(parse_json(f'"{found[0]}"')) if found[0] != "\\'" else "'"
-
-
-def _words_of(text: str) -> list[str]:
-    """The words and numbers of a text: all that is not white space, a quote or a mark of JSON."""
-    return [word for word in _WORD.findall(text) if word not in ("=", "=>")]
-
-
-def _says_all(words: list[str], proposed: Any, schema: Schema, nearest_too: bool) -> bool:
-    """Whether keys and values say the words, one after the other, each once."""
-    reached = {0}
-    for leaf, known in _leaves(proposed, schema):
-        choices = known if nearest_too else None
-        reached = {end for start in reached for end in _ends(words, start, leaf, choices)}
-    return len(words) in reached
 
 
 def _leaves(value: Any, schema: Any) -> Iterator[tuple[Any, Schema]]:
@@ -132,9 +113,10 @@ def _inner(schema: Any, key: str | None = None) -> Any:
 def _ends(words: list[str], start: int, leaf: Any, choices: Schema) -> Iterator[int]:
     """Where the words end that a key or a value stands for."""
     if isinstance(leaf, str):
-        said = _words_of(leaf)
-        if words[start : start + len(said)] == said:
-            yield start + len(said)
+        for written in (leaf, encode(leaf), json.dumps(leaf)):  # `\n` may be written as such, or as an escape
+            said = _WORD.findall(written)
+            if words[start : start + len(said)] == said:
+                yield start + len(said)
     elif start < len(words) and _same_value(read_word(words[start]), leaf):
         yield start + 1
     for end in range(start + 1, min(start + _MAX_WORDS, len(words)) + 1) if choices else ():
@@ -157,44 +139,21 @@ def nearest(value: Any, schema: Any) -> Any:
     >>> nearest(120, {"type": "integer", "maximum": 100}), nearest("nine", {"type": "integer"})
     (100, 'nine')
     """
-    if not isinstance(schema, dict) or isinstance(value, dict | list):
-        return value
-    if isinstance(choices := schema.get("enum"), list):
-        return value if value in choices else _most_similar(str(value), choices)
-    types = types_of(schema)
-    if "string" in types:
+    if not isinstance(schema, dict):
         return value
     said = read_word(value) if isinstance(value, str) else value
-    if isinstance(said, str) and "boolean" in types:
-        return _BOOLEANS.get(said.casefold(), value)
-    if type(said) not in (int, float) or not types & {"integer", "number"}:
-        return said if said is None or isinstance(said, bool) else value
-    for bound, choose in (("minimum", max), ("maximum", min)):
-        limit = schema.get(bound)
-        said = choose(said, limit) if type(limit) in (int, float) else said
-    return said if "number" in types else round(said)
-
-
-def _most_similar(said: str, choices: list[Any]) -> Any:
-    """The one choice that a text is like; the text itself if it is like none, or like two."""
-    matched = {
-        choice: SequenceMatcher(None, said.casefold(), choice.casefold()).ratio()
-        for choice in choices
-        if isinstance(choice, str)
-    }
-    best = max(matched.values(), default=0)
-    found = [choice for choice, ratio in matched.items() if ratio == best]
-    return found[0] if best >= _SIMILAR and len(found) == 1 else said
-
-
-def types_of(schema: dict[str, Any]) -> set[str]:
-    """The types that a schema names; "string" as well, if it may take anything."""
-    branches = schema.get("anyOf", schema.get("oneOf"))
-    if isinstance(branches, list) and branches and all(isinstance(branch, dict) for branch in branches):
-        return set().union(*map(types_of, branches))
-    named = schema.get("type")
-    names = {named} if isinstance(named, str) else set(named) if isinstance(named, list) else set()
-    return names or {"string"}
+    near = [value, said]
+    if isinstance(choices := schema.get("enum"), list):
+        folded = {each.casefold(): each for each in choices if isinstance(each, str)}
+        word = str(value).casefold()
+        similar = [word] if word in folded else get_close_matches(word, folded, n=2)
+        near += [folded[each] for each in similar] if len(similar) == 1 else []
+    if type(said) in (int, float) and isfinite(said):
+        bounds = [each for each in map(schema.get, ("minimum", "maximum")) if type(each) in (int, float)]
+        near += [round(said), *sorted(bounds, key=lambda bound: abs(bound - said))]
+    with suppress(InvalidSchema, StopIteration):
+        return next(each for each in near if not problem_of(each, schema))
+    return value
 
 
 def fitted(value: Any, schema: Any, guard: Guard) -> Any:
@@ -203,19 +162,40 @@ def fitted(value: Any, schema: Any, guard: Guard) -> Any:
         return {key: fitted(item, _inner(schema, key), guard) for key, item in value.items()}
     if isinstance(value, list):
         return [fitted(item, _inner(schema), guard) for item in value]
-    if not isinstance(schema, dict):
-        return value
-    if guard not in ("strict", "words"):
-        return nearest(value, schema)
-    types = types_of(schema)
-    if guard == "words" and type(value) is float and "integer" in types and not types & {"number", "string"}:
-        return int(value) if value.is_integer() else value
-    if not isinstance(value, str) or "string" in types or not WORD.fullmatch(value):
-        return value
-    if types <= {"boolean", "null"} and value in ("true", "false"):
-        return value == "true"
-    if types <= {"integer", "number", "null"} and types & {"integer", "number"}:
-        number = read_word(value)
-        exact = type(number) is int or (type(number) is float and "number" in types)
-        return number if exact and encode(number) == value else value
+    near = nearest(value, schema)
+    written = isinstance(value, str) and near is not None and encode(near) == value
+    if guard in ("schema", None) or written or (guard == "words" and _same_value(near, value)):
+        return near
     return value
+
+
+def fits(value: Any, schema: Schema, guard: Guard) -> bool:
+    """Whether a value meets the schema, as far as the guard lets it."""
+    return not problem_of(fitted(value, schema, guard), schema)
+
+
+def read_all(raw: str, schema: Schema, guard: Guard) -> Any:
+    """The one value that a text stands for, fitted. If the schema asks for an object, it is one and whole."""
+    value, unclosed, is_cut = read(raw, lambda value: fits(value, schema, guard))
+    asked = isinstance(schema, dict) and (schema.get("type") == "object" or "properties" in schema)
+    if asked and (_has_room(one_object(value), schema, unclosed) or is_cut):
+        raise Refused("the text ends where more may follow")
+    return fitted(value, schema, guard)
+
+
+def one_object(value: Any) -> dict[str, Any]:
+    """The value; raises `Refused` if it is not an object."""
+    if not isinstance(value, dict):
+        raise Refused(f"not one object: {excerpt(value)}")
+    return value
+
+
+def _has_room(value: Any, schema: Any, levels: int) -> bool:
+    """Whether more can follow in a list or an object that is not closed, or in one around it."""
+    if not levels or isinstance(value, list):
+        return levels > 0
+    known = schema.get("properties") if isinstance(schema, dict) else None
+    last = next(reversed(value), None)
+    return bool(known and known.keys() - value.keys()) or (
+        last is not None and _has_room(value[last], _inner(schema, last), levels - 1)
+    )

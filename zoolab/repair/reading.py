@@ -38,11 +38,8 @@ _LITERALS = {
     **dict.fromkeys(("false", "False", "FALSE"), False),
     **dict.fromkeys(("null", "None", "NULL"), None),
 }
-#: Words that are hardly ever meant as text.
-_NO_TEXT = {
-    *("true", "false", "yes", "no", "on", "off"),
-    *("null", "none", "nil", "undefined", "nan", "inf", "infinity"),
-}
+#: Words that are hardly ever meant as text; in `truetrue`, a comma is missing.
+_NO_TEXT = re.compile(r"(?i)true|false|null|(?:yes|no|on|off|none|nil|undefined|nan|inf|infinity)\Z")
 #: A word that is one item of a list without commas; three digits may be the rest of `1 000`.
 _LISTED = re.compile(r"(?!\d{3}(?!\d))\d|(?i:true|false|null|none)\b", re.ASCII)
 _INTEGER = re.compile(r"[+-]?(?:0|[1-9]\d*+(?:_\d++)*+)\.?", re.ASCII)
@@ -98,19 +95,16 @@ def _read_escape(text: str, at: int) -> tuple[str, int, Literal["known", "contro
     return chr(int(unit, 16)), found.end(), "control"
 
 
-def read(raw: str, fits: Callable[[Any], bool] = lambda _: True) -> tuple[Any, bool]:
-    """The value that a text stands for, and whether the text ends where more may follow: 12 may be 120.
+def read(raw: str, fits: Callable[[Any], bool] = lambda _: True) -> tuple[Any, int, bool]:
+    """The value that a text stands for, how many brackets are open at its end, and if it may be cut.
 
-    If a bracket is missing that could stand in two places, `fits` decides; it is told of each value.
+    12 may be 120. If a missing bracket could stand in two places, `fits` decides between the values.
 
     >>> read("{$: 1, to: 'Ada', n: [1 2"), read('{"to": "Ada"}')
-    (({'$': 1, 'to': 'Ada', 'n': [1, 2]}, True), ({'to': 'Ada'}, False))
+    (({'$': 1, 'to': 'Ada', 'n': [1, 2]}, 2, True), ({'to': 'Ada'}, 0, False))
     >>> read('{"to": "Ad')
     Traceback (most recent call last):
     zoolab.repair.wrapping.Refused: a string is not closed
-    >>> read('{"to": {"name": "Ada", "n": 1}')
-    Traceback (most recent call last):
-    zoolab.repair.wrapping.Refused: a bracket is missing, and could stand in two places
     """
     try:
         value = parse_json(raw)
@@ -118,32 +112,31 @@ def read(raw: str, fits: Callable[[Any], bool] = lambda _: True) -> tuple[Any, b
         return _read_sloppily(unwrapped(raw), fits)
     if isinstance(value, str) and value.lstrip()[:1] in ("{", '"', "`"):
         with suppress(Refused):
-            inner, may_go_on = read(value.strip(), fits)
-            if isinstance(inner, dict):  # it was encoded twice
-                return inner, may_go_on
-    return value, False
+            inner = read(value.strip(), fits)
+            if isinstance(inner[0], dict):  # it was encoded twice
+                return inner
+    return value, 0, False
 
 
-def _read_sloppily(text: str, fits: Callable[[Any], bool]) -> tuple[Any, bool]:
+def _read_sloppily(text: str, fits: Callable[[Any], bool]) -> tuple[Any, int, bool]:
     reader = _Reader(text)
     value = reader.whole()
     if not reader.missing or text.rstrip()[-1:] not in ("}", "]"):
-        return value, reader.may_go_on
+        return value, reader.unclosed, reader.may_go_on
     places = [found.start() for found in _BETWEEN.finditer(text)]
     if len(text) * len(places) > _MAX_WORK:
         raise Refused("a bracket is missing, and could stand in too many places")
-    values = {encode(value): value}
+    readings = {encode(value): (value, reader.unclosed, reader.may_go_on)}
     for place, bracket in product(places, "}]"):
         other = _Reader(text[:place] + bracket + text[place:])
         with suppress(Refused):
             value = other.whole()
             if other.missing < reader.missing:
-                values[encode(value)] = value
-    if len(values) > 1:
-        values = {text: value for text, value in values.items() if fits(value)}
-    if len(values) != 1:
+                readings[encode(value)] = (value, other.unclosed, other.may_go_on)
+    found = [each for each in readings.values() if len(readings) == 1 or fits(each[0])]
+    if len(found) != 1:
         raise Refused("a bracket is missing, and could stand in two places")
-    return next(iter(values.values())), reader.may_go_on
+    return found[0]
 
 
 class _Reader:
@@ -154,8 +147,8 @@ class _Reader:
         self.at = 0
         #: How many brackets are open.
         self.depth = 0
-        #: How many were not closed by one of their own.
-        self.missing = 0
+        #: How many were not closed by one of their own; how many of these the text ends in.
+        self.missing = self.unclosed = 0
         self.may_go_on = False
         self._skipped = ""
 
@@ -164,8 +157,8 @@ class _Reader:
         value = self._value("")
         self._next()
         rest = self.text[self.at :]
-        if isinstance(value, (dict, list)):
-            rest = rest.lstrip(" \t\r\n}];`")
+        if isinstance(value, (dict, list)):  # a bracket too many is one of the same kind
+            rest = rest.lstrip(" \t\r\n;`" + ("}" if isinstance(value, dict) else "]"))
         if rest and not (isinstance(value, dict) and is_prose(rest)):
             raise Refused(f"{'more than one object' if rest[0] in '{[' else 'more text'}: {excerpt(rest)}")
         return value
@@ -207,7 +200,7 @@ class _Reader:
 
     def _text_without_quotes(self, after: str) -> str:
         found = _TEXT.match(self.text, self.at)
-        if not found or found[0].lower() in _NO_TEXT or _read_last_word(found[0]) != found[0]:
+        if not found or _NO_TEXT.match(found[0]) or _read_last_word(found[0]) != found[0]:
             raise self._unexpected("a value")
         self.at = found.end()
         if self._next() not in tuple(after):
@@ -273,9 +266,8 @@ class _Reader:
                 return comma
             if not filled or before in "\"'”’}]" or found in tuple("\"'“‘{["):
                 return ""
-            if mark == "]" and _LISTED.match(self.text, self.at):
-                return " "
-            if mark == "}" and self._skipped and _NEXT_KEY.match(self.text, self.at):
+            follows = _LISTED if mark == "]" else _NEXT_KEY
+            if self._skipped and follows.match(self.text, self.at):
                 return " "
             raise self._unexpected("a comma")
         last_line = self._skipped.rpartition("\n")[2]
@@ -288,6 +280,7 @@ class _Reader:
         self.may_go_on |= not found and (bool(comma) or not filled)
         self.at += found == mark
         self.missing += found != mark
+        self.unclosed += not found
         self.depth -= 1
         return None
 
@@ -306,7 +299,9 @@ class _Reader:
                 self.at += 1
             elif joint := _JOINT.match(self.text, self.at + 1):
                 closing, self.at = self.text[joint.end()], joint.end() + 1
-            elif quotation := _QUOTATION.match(self.text, self.at) or self._attribute(parts):
+            elif quotation := _QUOTATION.match(self.text, self.at) or (
+                _OPEN_TAG.search("".join(parts)) and _ATTRIBUTE.match(self.text, self.at)
+            ):
                 parts.append(quotation[0])
                 self.at = quotation.end()
             else:
@@ -319,8 +314,3 @@ class _Reader:
         if self.text[self.at : self.at + 1] in _CLOSING:
             raise Refused(f"two quotes in a row, at character {self.at}")
         return "".join(parts)
-
-    def _attribute(self, parts: list[str]) -> re.Match[str] | None:
-        """The value of an attribute in quotes, if a tag is open in the string so far."""
-        found = _ATTRIBUTE.match(self.text, self.at)
-        return found if found and _OPEN_TAG.search("".join(parts)) else None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -9,12 +11,13 @@ from typing import Any, Literal, get_args
 from zoolab.errors import InvalidInput, InvalidSchema
 from zoolab.jsontext import NotStrictJSON, encode, excerpt, parse_json
 from zoolab.records import Model, Request
-from zoolab.repair.guards import Guard, Schema, check, fitted, problem_of
-from zoolab.repair.one_mark import one_mark_away
-from zoolab.repair.reading import read
+from zoolab.repair.guards import Guard, Schema, check, fits, fitted, one_object, read_all
 from zoolab.repair.wrapping import Refused, check_size, unwrapped
 
-#: Characters times marks: json-repair is quadratic, and beyond this it takes seconds.
+_MARKS = '{}[]":,'
+#: A word may begin or end in a place where a mark is missing; within a word none is.
+_PLACES = re.compile(r'(?=[{}\[\]":,\s])|(?<=[{}\[\]":,\s])|\A|\Z')
+#: Characters times places: beyond this it takes seconds.
 _MAX_WORK = 4_000_000
 
 
@@ -34,7 +37,7 @@ class _Repair:
 
     _reason = ""
 
-    def __init__(self, guard: Guard) -> None:
+    def __init__(self, guard: Guard = "strict") -> None:
         if guard not in (*get_args(get_args(Guard)[0]), None):
             raise InvalidInput(f"no guard is named {guard!r}", expected="strict, words, schema or None")
         self.guard = guard
@@ -70,8 +73,8 @@ class RuleRepair(_Repair):
     letters of `true`, `false` and `null`. A pair that is written twice is one if it says the same both
     times. A string, a key or a pair that stops in the middle is refused, and so are two objects. With the
     schema of a tool, `"58"` becomes a number if one is asked for, and a text that ends in a number or
-    a comma is refused: more may have followed. What these rules refuse, a weaker `guard` lets the library
-    json-repair guess.
+    a comma is refused: more may have followed. With a weaker `guard`, a text
+    becomes what one mark more, one less or another makes of it, if that is one object; with None, the first.
 
     >>> repair = RuleRepair()
     >>> repair.propose("{'city': 'Oslo', 'days': 3, 'snow': True,}")
@@ -86,52 +89,49 @@ class RuleRepair(_Repair):
 
     _reason = "the same, well written"
 
-    def __init__(self, guard: Guard = "strict") -> None:
-        super().__init__(guard)
-
     def _mended(self, raw: str, schema: Schema) -> Any:
-        def fits(value: Any) -> bool:
-            return not problem_of(fitted(value, schema, self.guard), schema)
-
         try:
-            said, may_go_on = read(raw, fits)
-            if isinstance(schema, dict) and (schema.get("type") == "object" or "properties" in schema):
-                _one_object(said)
-                if may_go_on:
-                    raise Refused("the text ends where more may follow")
-            return fitted(said, schema, self.guard)
+            return read_all(raw, schema, self.guard)
         except Refused:
             if self.guard == "strict":
                 raise
-        text = unwrapped(raw)
-        objects = one_mark_away(text)
-        objects = list(filter(fits, objects)) or objects
-        if len(objects) > 1:
-            raise Refused("a mark of JSON is missing, and could stand in two places")
-        guessed = fitted(objects[0] if objects else _guessed(text), schema, self.guard)
+        objects = one_mark_away(unwrapped(raw))
+        for guard in ("words", self.guard):
+            objects = [each for each in objects if fits(each, schema, guard)] or objects
+        if not objects:
+            raise Refused("more than one mark is wrong")
+        if len(objects) > 1 and self.guard:
+            raise Refused("a mark is missing, and could stand in two places")
+        guessed = fitted(objects[0], schema, self.guard)
         check(self.guard, raw, guessed, schema)
         return guessed
 
 
-def _one_object(value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise Refused(f"not one object: {excerpt(value)}")
-    return value
+def one_mark_away(text: str) -> list[dict[str, Any]]:
+    """The different objects that a text becomes if one mark is put in; else, if one is taken out or replaced.
 
-
-def _guessed(text: str) -> dict[str, Any]:
-    """What json-repair takes a text for."""
-    if len(text) * sum(map(text.count, "{}[],:\"'")) > _MAX_WORK:
-        raise Refused("too many brackets and quotes for json-repair")
-    import json_repair
-
-    try:
-        guessed = encode(json_repair.loads(text, skip_json_loads=True))
-        return _one_object(parse_json(guessed.encode("utf-16", "surrogatepass").decode("utf-16")))
-    except NotStrictJSON as error:
-        raise Refused(str(error)) from None
-    except Exception as error:
-        raise Refused(f"json-repair failed: {excerpt(f'{type(error).__name__}: {error}')}") from None
+    >>> one_mark_away('{"service": "nginx}'), one_mark_away('{"a": [1, 2}}')
+    ([{'service': 'nginx'}], [{'a': [1, 2]}])
+    >>> one_mark_away('{"to": {"name": "Ada", "n": 1}')
+    [{'to': {'name': 'Ada'}, 'n': 1}, {'to': {'name': 'Ada', 'n': 1}}]
+    """
+    places = [found.start() for found in _PLACES.finditer(text)]
+    if len(text) * len(places) > _MAX_WORK:
+        raise Refused("too many places for one mark")
+    more = (text[:place] + mark + text[place:] for place in places for mark in _MARKS)
+    marks = [place for place in places if text[place : place + 1] in tuple(_MARKS)]
+    other = (text[:place] + mark + text[place + 1 :] for place in marks for mark in ("", *_MARKS))
+    for texts in (more, other):
+        found = {}
+        for candidate in texts:
+            with suppress(NotStrictJSON, ValueError, RecursionError):
+                json.loads(candidate)  # quick, and refuses most
+                value = parse_json(candidate)
+                if isinstance(value, dict):
+                    found[encode(value)] = value
+        if found:
+            return list(found.values())
+    return []
 
 
 _INSTRUCTION = (
@@ -175,7 +175,7 @@ class LLMRepair(_Repair):
             raise Refused(f"the model failed: {excerpt(f'{type(error).__name__}: {error}')}") from None
         if cut:
             raise Refused("the model's answer was cut off by length")
-        said = _one_object(parse_json(unwrapped(text)))
+        said = one_object(parse_json(unwrapped(text)))
         check(self.guard, raw, said, schema)
         return said
 
