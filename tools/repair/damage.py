@@ -143,7 +143,7 @@ def _like(chance: random.Random, schema: dict[str, Any], value: Any) -> Any:
 _MARK = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]')
 
 
-def _marks(text: str, wanted: str) -> list[int]:
+def marks(text: str, wanted: str) -> list[int]:
     """Where a text has a mark of its structure: outside strings, or at the ends of one."""
     places: list[int] = []
     for found in _MARK.finditer(text):
@@ -158,7 +158,7 @@ def _replaced(wanted: str, by: str, last: bool = False) -> Damage:
     """One mark becomes something else."""
 
     def damage(chance: random.Random, text: str, *_: Any) -> str:
-        places = _marks(text, wanted)[-1:] if last else _marks(text, wanted)
+        places = marks(text, wanted)[-1:] if last else marks(text, wanted)
         if not places:
             return ""
         place = chance.choice(places)
@@ -184,9 +184,7 @@ _PYTHON = {"true": "True", "false": "False", "null": "None"}
 
 
 def _bare_key_without_comma(chance: random.Random, text: str, *_: Any) -> str:
-    places = [
-        found.start() for found in re.finditer(r', ?"\w+":', text) if found.start() in _marks(text, ",")
-    ]
+    places = [found.start() for found in re.finditer(r', ?"\w+":', text) if found.start() in marks(text, ",")]
     if not places:
         return ""
     place = chance.choice(places)
