@@ -114,21 +114,17 @@ def _ends(words: list[str], start: int, leaf: Any, choices: Schema) -> Iterator[
     """Where the words end that a key or a value stands for."""
     if isinstance(leaf, str):
         for written in (leaf, encode(leaf), json.dumps(leaf)):  # `\n` may be written as such, or as an escape
-            said = _WORD.findall(written)
-            if words[start : start + len(said)] == said:
-                yield start + len(said)
-    elif start < len(words) and _same_value(read_word(words[start]), leaf):
-        yield start + 1
+            own = _WORD.findall(written)
+            if words[start : start + len(own)] == own:
+                yield start + len(own)
+    elif start < len(words):
+        said = read_word(words[start])  # 7.0 says the same as 7, and true not the same as 1
+        if said == leaf and isinstance(said, bool) == isinstance(leaf, bool):
+            yield start + 1
     for end in range(start + 1, min(start + _MAX_WORDS, len(words)) + 1) if choices else ():
         near = nearest(" ".join(words[start:end]), choices)
         if near == leaf and type(near) is type(leaf):
             yield end
-
-
-def _same_value(one: Any, other: Any) -> bool:
-    """Whether two values are the same; 7.0 and 7 are."""
-    numbers = {type(one), type(other)} <= {int, float}
-    return bool(one == other) and (numbers or type(one) is type(other))
 
 
 def nearest(value: Any, schema: Any) -> Any:
@@ -164,7 +160,7 @@ def fitted(value: Any, schema: Any, guard: Guard) -> Any:
         return [fitted(item, _inner(schema), guard) for item in value]
     near = nearest(value, schema)
     written = isinstance(value, str) and near is not None and encode(near) == value
-    if guard in ("schema", None) or written or (guard == "words" and _same_value(near, value)):
+    if guard in ("schema", None) or written or (guard == "words" and near == value):
         return near
     return value
 

@@ -30,8 +30,8 @@ _OPEN_TAG = re.compile(r"<\w[^<>]*\Z")
 _NEXT_KEY = re.compile(r"[^\W\d]\w*\s*:")
 #: Between two items: a bracket that is missing may stand before it.
 _BETWEEN = re.compile(r"\s*+[,;]|\s++")
-#: Characters times places: to try a bracket at more of them takes seconds.
-_MAX_WORK = 2_000_000
+#: Characters times places: to try a mark at more of them takes seconds.
+MAX_WORK = 2_000_000
 _CLOSING = {'"': '"', "'": "'", "“": "”", "‘": "’"}
 _LITERALS = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
@@ -124,7 +124,7 @@ def _read_sloppily(text: str, fits: Callable[[Any], bool]) -> tuple[Any, int, bo
     if not reader.missing or text.rstrip()[-1:] not in ("}", "]"):
         return value, reader.unclosed, reader.may_go_on
     places = [found.start() for found in _BETWEEN.finditer(text)]
-    if len(text) * len(places) > _MAX_WORK:
+    if len(text) * len(places) > MAX_WORK:
         raise Refused("a bracket is missing, and could stand in too many places")
     readings = {encode(value): (value, reader.unclosed, reader.may_go_on)}
     for place, bracket in product(places, "}]"):

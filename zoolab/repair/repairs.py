@@ -12,13 +12,12 @@ from zoolab.errors import InvalidInput, InvalidSchema
 from zoolab.jsontext import NotStrictJSON, encode, excerpt, parse_json
 from zoolab.records import Model, Request
 from zoolab.repair.guards import Guard, Schema, check, fits, fitted, one_object, read_all
+from zoolab.repair.reading import MAX_WORK
 from zoolab.repair.wrapping import Refused, check_size, unwrapped
 
 _MARKS = '{}[]":,'
 #: A word may begin or end in a place where a mark is missing; within a word none is.
 _PLACES = re.compile(r'(?=[{}\[\]":,\s])|(?<=[{}\[\]":,\s])|\A|\Z')
-#: Characters times places: beyond this it takes seconds.
-_MAX_WORK = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,22 +115,20 @@ def one_mark_away(text: str) -> list[dict[str, Any]]:
     [{'to': {'name': 'Ada'}, 'n': 1}, {'to': {'name': 'Ada', 'n': 1}}]
     """
     places = [found.start() for found in _PLACES.finditer(text)]
-    if len(text) * len(places) > _MAX_WORK:
+    if len(text) * len(places) > MAX_WORK:
         raise Refused("too many places for one mark")
     more = (text[:place] + mark + text[place:] for place in places for mark in _MARKS)
     marks = [place for place in places if text[place : place + 1] in tuple(_MARKS)]
     other = (text[:place] + mark + text[place + 1 :] for place in marks for mark in ("", *_MARKS))
+    found: dict[str, dict[str, Any]] = {}
     for texts in (more, other):
-        found = {}
-        for candidate in texts:
+        for candidate in texts if not found else ():
             with suppress(NotStrictJSON, ValueError, RecursionError):
                 json.loads(candidate)  # quick, and refuses most
                 value = parse_json(candidate)
                 if isinstance(value, dict):
                     found[encode(value)] = value
-        if found:
-            return list(found.values())
-    return []
+    return list(found.values())
 
 
 _INSTRUCTION = (
