@@ -121,7 +121,7 @@ guess.reveal(
 # ## Rules, guarded
 #
 # `RuleRepair` reads damaged JSON by rules of its own. Whatever it proposes must pass the guard. `propose` returns text, or None: there is
-# no proposal. It never raises, and its `report` says why. With a weaker guard (`RuleRepair(guard="words")`) `json_repair` may guess, too.
+# no proposal. It never raises, and its `report` says why. With a weaker guard (`RuleRepair(guard="words")`) one missing mark may be put in, too.
 
 # %%
 from zoolab.repair import RuleRepair

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tools.repair.damage import marks
 from zoolab.errors import InvalidInput, ModelError
 from zoolab.loop import walk
 from zoolab.models.scripted import Scripted
@@ -52,6 +53,32 @@ TABLE = [
     ('{"a": [1, 2}', {"a": [1, 2]}),
     ('{"a": [[]', {"a": [[]]}),
     ('{"a": 1}}', {"a": 1}),
+    # One mark of another language, or in a place where it says nothing.
+    ('{,"a": 1}', {"a": 1}),
+    ("{,}", None),
+    ('{"a": [,1]}', None),
+    ('{"a": 1; "b": [2; 3];}', {"a": 1, "b": [2, 3]}),
+    ('{"a": [1,5; 2,5]}', None),
+    ('{"a": TRUE, "b": [FALSE, NULL]}', {"a": True, "b": [False, None]}),
+    ('{"a": 1 b: "x" c_d: [true] e: 2}', {"a": 1, "b": "x", "c_d": [True], "e": 2}),
+    ("{&quot;a&quot;: &quot;x &lt; y &amp;quot; &#x27;&quot;}", {"a": "x < y &quot; '"}),
+    ("{&quot;a&quot;: &quot;?b=1&c=2&quot;}", None),
+    (
+        '{"a": "see <a href="x.html" id="b">this</a>, or <br class="c"/> no", "b": 1}',
+        {
+            "a": 'see <a href="x.html" id="b">this</a>, or <br class="c"/> no',
+            "b": 1,
+        },
+    ),
+    ('{"a": "b="c" d"}', None),
+    # A bracket could stand in two places.
+    ('{"contact": {"name": "Bob", "email": "b@x.org", "hours": 2.5}', None),
+    ('{"a": [[1, 2]}', None),
+    ('{"a": [[1], 2}', {"a": [[1], 2]}),
+    ('{"a": {"b": 1, "c": 2, "d": 3}', None),
+    ('{"a": {"b": 1}, "c": {"d": 2}', {"a": {"b": 1}, "c": {"d": 2}}),
+    ('{"a": 1, "b": 2]}', None),
+    ('{"a": [truetrue, false]}', None),
     ('{"a": 1};', {"a": 1}),
     ('{{"a": 1}}', {"a": 1}),
     ("{$: 1, _: 2}", {"$": 1, "_": 2}),
@@ -637,13 +664,12 @@ def test_a_weaker_guard_lets_more_through(raw, answer, lets_through):
         assert proposed is None or json.loads(proposed) == json.loads(answer)
 
 
-def test_rules_with_a_weaker_guard_take_what_a_library_guesses():
-    cut, moved = '{"service": "nginx}', '{"a": "x", y, "n": 5}'
-    assert RuleRepair().propose(cut) is None
-    assert RuleRepair(guard="words").propose(cut) == '{"service":"nginx"}'
-    assert RuleRepair(guard="words").propose(moved, NUMBERS) is None
-    assert RuleRepair(guard=None).propose(moved, NUMBERS) is not None
+def test_rules_with_a_weaker_guard_put_in_one_mark():
+    lost, moved = '{"service": "nginx}', '{"a": "x", y, "n": 5}'
+    assert RuleRepair().propose(lost) is None
+    assert RuleRepair(guard="words").propose(lost) == '{"service":"nginx"}'
     for guard in ("words", "schema", None):
+        assert RuleRepair(guard=guard).propose(moved, NUMBERS) is None
         assert RuleRepair(guard=guard).propose("I do not know.", {"type": 3}) is None
         assert RuleRepair(guard=guard).propose('{"' * (MAX_CHARS // 2)) is None
     with pytest.raises(InvalidInput, match="no guard is named 'loose'"):
@@ -661,3 +687,114 @@ def test_arguments_that_end_where_more_may_follow_are_refused_and_other_texts_ar
     assert repair.propose(raw, {"type": "object"}) is None
     assert repair.report[-1].reason == "the text ends where more may follow"
     assert repair.propose(raw) is not None
+
+
+CONTACT = '{"contact": {"name": "Bob", "email": "b@x.org", "hours": 2.5}'
+
+
+def schema_of(*inner, outer=("contact",)):
+    contact = {"type": "object", "properties": {key: {} for key in inner}, "additionalProperties": False}
+    properties = {key: {} for key in outer} | {"contact": contact}
+    return {"type": "object", "properties": properties, "additionalProperties": False}
+
+
+def test_a_bracket_that_could_stand_in_two_places_stands_where_the_schema_has_room():
+    within, around = (
+        schema_of("name", "email", "hours"),
+        schema_of("name", "email", outer=("contact", "hours")),
+    )
+    either = schema_of("name", "email", "hours", outer=("contact", "hours"))
+    contact = {"name": "Bob", "email": "b@x.org"}
+    repair = RuleRepair()
+    assert json.loads(repair.propose(CONTACT, within)) == {"contact": {**contact, "hours": 2.5}}
+    assert json.loads(repair.propose(CONTACT, around)) == {"contact": contact, "hours": 2.5}
+    assert repair.propose(CONTACT, either) is repair.propose(CONTACT) is None
+    assert "two places" in repair.report[-1].reason
+    assert RuleRepair(guard="words").propose(CONTACT) is None
+    assert json.loads(RuleRepair(guard=None).propose(CONTACT))["contact"]["name"] == "Bob"
+
+
+def test_a_text_that_is_not_closed_is_whole_only_if_the_schema_has_nothing_more():
+    assert RuleRepair().propose('{"contact": {"name": "Bob"', schema_of("name")) is not None
+    for schema in (schema_of("name", "email"), schema_of("name", outer=("contact", "note"))):
+        assert RuleRepair().propose('{"contact": {"name": "Bob"', schema) is None
+    tags = {"type": "object", "properties": {"tags": {"type": "array"}}}
+    assert RuleRepair().propose('{"tags": ["a"', tags) is None
+    assert RuleRepair().propose('{"tags": ["a"]', tags) == '{"tags":["a"]}'
+
+
+WANTED = {
+    "type": "object",
+    "properties": {
+        "unit": {"enum": ["celsius", "fahrenheit"]},
+        "n": {"type": "integer", "minimum": 0, "maximum": 100},
+        "to": {"type": "string"},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("raw", "answer", "accepts"),
+    [
+        ('{"to": "nginx}', {"to": "nginx"}, {"words", "schema"}),
+        ('"to": "nginx"}', {"to": "nginx"}, {"words", "schema"}),
+        ('{"n": 7.0}', {"n": 7}, {"words", "schema"}),
+        ('{"unit": "Celsius"}', {"unit": "celsius"}, {"schema"}),
+        ('{"unit": "Celsius"}', {"unit": "fahrenheit"}, set()),
+        ('{"unit": "kelvin"}', {"unit": "celsius"}, set()),
+        ('{"n": 120}', {"n": 100}, {"schema"}),
+        ('{"n": 120}', {"n": 0}, set()),
+        ('{"n": 120}', {"n": 12}, set()),
+        ('{"n": 7.2}', {"n": 7}, {"schema"}),
+        ('{"n": -5', {"n": 5}, set()),
+        ('{"to": "a\nb}', {"to": "a\nb"}, {"words", "schema"}),
+        ('{"to": "a\\nb}', {"to": "a\nb"}, {"words", "schema"}),
+        ('{"to": "v1.10}', {"to": "v1.1"}, set()),
+        ('{"to": "rm -rf /tmp}', {"to": "rm -rf / tmp"}, set()),
+    ],
+)
+def test_a_guard_accepts_what_it_promises_and_no_more(raw, answer, accepts):
+    for guard in ("strict", "words", "schema"):
+        proposed = LLMRepair(Scripted([json.dumps(answer)]), guard=guard).propose(raw, WANTED)
+        assert (guard in accepts) == (proposed is not None), guard
+
+
+WORDS = st.sampled_from(["Ada", "7", "7.5", "-7", "true", "null", "x-1", "Oslo", "it's", "a=b", "é\n2"])
+SAID = st.recursive(
+    WORDS | st.sampled_from([7, 7.5, -7, True, None]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=3),
+    max_leaves=4,
+)
+
+
+def spoken(value):
+    """All words and numbers of a value, keys included, in order."""
+    if isinstance(value, dict):
+        return [word for pair in value.items() for item in pair for word in spoken(item)]
+    if isinstance(value, list):
+        return [word for item in value for word in spoken(item)]
+    return re.findall(r"[\w.-]+", value if isinstance(value, str) else json.dumps(value))
+
+
+@given(
+    meant=st.dictionaries(WORDS, SAID, max_size=3),
+    answer=st.dictionaries(WORDS, SAID, max_size=3),
+    data=st.data(),
+)
+def test_no_model_brings_a_word_in_or_takes_one_away(meant, answer, data):
+    raw = json.dumps(meant, ensure_ascii=False)
+    place = data.draw(st.integers(0, len(raw) - 1))
+    raw = raw[:place] + raw[place + 1 :] if raw[place] in '{}[]":,' else raw
+    for said in (meant, answer):
+        for guard in ("strict", "words"):
+            proposed = LLMRepair(Scripted([json.dumps(said)]), guard=guard).propose(raw)
+            assert proposed is None or spoken(json.loads(proposed)) == spoken(meant)
+
+
+@given(value=OBJECTS, data=st.data())
+def test_an_object_that_lost_one_mark_comes_back_as_itself_or_not_at_all(value, data):
+    text = json.dumps(value)
+    place = data.draw(st.sampled_from(marks(text, '{}[]":,')))
+    known = {"type": "object", "properties": {key: {} for key in value}, "additionalProperties": False}
+    proposed = RuleRepair().propose(text[:place] + text[place + 1 :], known)
+    assert proposed is None or json.loads(proposed) == value

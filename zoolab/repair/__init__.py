@@ -6,12 +6,14 @@ their nesting may not, and no text is completed. A proposal is validated again i
 
 wrapping.py   what stands around an object: fences, quotes, talk
 reading.py    the one value that a badly written text can stand for
-repairs.py    the guards, the repair by rules and the repair by a model
+guards.py     what a repair may change, and whether a proposal keeps to it
+repairs.py    the repair by rules and the repair by a model
 """
 
 from __future__ import annotations
 
-from zoolab.repair.repairs import LLMRepair, RepairReport, RuleRepair, keeps_intent
+from zoolab.repair.guards import keeps_intent
+from zoolab.repair.repairs import LLMRepair, RepairReport, RuleRepair
 from zoolab.repair.wrapping import MAX_CHARS
 
 __all__ = ["MAX_CHARS", "LLMRepair", "RepairReport", "RuleRepair", "keeps_intent"]

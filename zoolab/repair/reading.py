@@ -7,13 +7,15 @@ values, or ends in the middle of one, it is refused.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from contextlib import suppress
+from itertools import product
 from typing import Any, Literal
 
 from zoolab.jsontext import MAX_DEPTH, MAX_DIGITS, NotStrictJSON, encode, excerpt, parse_json
 from zoolab.repair.wrapping import SPACE, Refused, is_prose, unwrapped
 
-WORD = re.compile(r"""[^\s,:{}\[\]"'“”‘’/#<]+""")
+WORD = re.compile(r"""[^\s,;:{}\[\]"'“”‘’/#<]+""")
 _KEY = re.compile(r"""[^\s,:={}\[\]"'“”‘’«»„`\\#/<]+""")
 _COLON = re.compile(r":|=>?")
 _TEXT = re.compile(r"[^\W\d]\w*(?:[ .-]\w+)*")
@@ -21,15 +23,25 @@ _TEXT = re.compile(r"[^\W\d]\w*(?:[ .-]\w+)*")
 _JOINT = re.compile(r"""\s*+\+\s*+(?=["'])""")
 #: Words in quotes within a string, as in `"say "hi" to me"`.
 _QUOTATION = re.compile(r"""(?<=\s)(["'])\w[^"'“”‘’\\,:{}\[\]\n]*\1(?!\s*(?:[,:}\]]|\Z))""")
+#: The value of an attribute, within a string that holds a tag: `<a href="x">`.
+_ATTRIBUTE = re.compile(r"""(?<=\w=)(["'])[^"'\\<>{}\[\]\n]*\1(?=\s*/?>|\s+[\w-]+=)""")
+_OPEN_TAG = re.compile(r"<\w[^<>]*\Z")
+#: A key without quotes, after a pair without a comma.
+_NEXT_KEY = re.compile(r"[^\W\d]\w*\s*:")
+#: Between two items: a bracket that is missing may stand before it.
+_BETWEEN = re.compile(r"\s*+[,;]|\s++")
+#: Characters times places: to try a mark at more of them takes seconds.
+MAX_WORK = 2_000_000
 _CLOSING = {'"': '"', "'": "'", "“": "”", "‘": "’"}
-_LITERALS = {"true": True, "True": True, "false": False, "False": False, "null": None, "None": None}
-#: Words that are hardly ever meant as text.
-_NO_TEXT = {
-    *("true", "false", "yes", "no", "on", "off"),
-    *("null", "none", "nil", "undefined", "nan", "inf", "infinity"),
+_LITERALS = {
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+    **dict.fromkeys(("null", "None", "NULL"), None),
 }
+#: Words that are hardly ever meant as text; in `truetrue`, a comma is missing.
+_NO_TEXT = re.compile(r"(?i)true|false|null|(?:yes|no|on|off|none|nil|undefined|nan|inf|infinity)\Z")
 #: A word that is one item of a list without commas; three digits may be the rest of `1 000`.
-_LISTED = re.compile(r"(?!\d{3}(?!\d))\d|(?:[tT]rue|[fF]alse|null|None)\b", re.ASCII)
+_LISTED = re.compile(r"(?!\d{3}(?!\d))\d|(?i:true|false|null|none)\b", re.ASCII)
 _INTEGER = re.compile(r"[+-]?(?:0|[1-9]\d*+(?:_\d++)*+)\.?", re.ASCII)
 _HEX = re.compile(r"[+-]?0[xX][0-9a-fA-F]{1,16}")
 _FLOAT = re.compile(r"[+-]?(?=\.?\d)(?:0|[1-9]\d*)?(?:\.\d*)?(?:[eE][+-]?\d+)?", re.ASCII)
@@ -83,11 +95,13 @@ def _read_escape(text: str, at: int) -> tuple[str, int, Literal["known", "contro
     return chr(int(unit, 16)), found.end(), "control"
 
 
-def read(raw: str) -> tuple[Any, bool]:
-    """The value that a text stands for, and whether the text ends where more may follow: 12 may be 120.
+def read(raw: str, fits: Callable[[Any], bool] = lambda _: True) -> tuple[Any, int, bool]:
+    """The value that a text stands for, how many brackets are open at its end, and if it may be cut.
+
+    12 may be 120. If a missing bracket could stand in two places, `fits` decides between the values.
 
     >>> read("{$: 1, to: 'Ada', n: [1 2"), read('{"to": "Ada"}')
-    (({'$': 1, 'to': 'Ada', 'n': [1, 2]}, True), ({'to': 'Ada'}, False))
+    (({'$': 1, 'to': 'Ada', 'n': [1, 2]}, 2, True), ({'to': 'Ada'}, 0, False))
     >>> read('{"to": "Ad')
     Traceback (most recent call last):
     zoolab.repair.wrapping.Refused: a string is not closed
@@ -95,14 +109,34 @@ def read(raw: str) -> tuple[Any, bool]:
     try:
         value = parse_json(raw)
     except NotStrictJSON:
-        reader = _Reader(unwrapped(raw))
-        return reader.whole(), reader.may_go_on
+        return _read_sloppily(unwrapped(raw), fits)
     if isinstance(value, str) and value.lstrip()[:1] in ("{", '"', "`"):
         with suppress(Refused):
-            inner, may_go_on = read(value.strip())
-            if isinstance(inner, dict):  # it was encoded twice
-                return inner, may_go_on
-    return value, False
+            inner = read(value.strip(), fits)
+            if isinstance(inner[0], dict):  # it was encoded twice
+                return inner
+    return value, 0, False
+
+
+def _read_sloppily(text: str, fits: Callable[[Any], bool]) -> tuple[Any, int, bool]:
+    reader = _Reader(text)
+    value = reader.whole()
+    if not reader.missing or text.rstrip()[-1:] not in ("}", "]"):
+        return value, reader.unclosed, reader.may_go_on
+    places = [found.start() for found in _BETWEEN.finditer(text)]
+    if len(text) * len(places) > MAX_WORK:
+        raise Refused("a bracket is missing, and could stand in too many places")
+    readings = {encode(value): (value, reader.unclosed, reader.may_go_on)}
+    for place, bracket in product(places, "}]"):
+        other = _Reader(text[:place] + bracket + text[place:])
+        with suppress(Refused):
+            value = other.whole()
+            if other.missing < reader.missing:
+                readings[encode(value)] = (value, other.unclosed, other.may_go_on)
+    found = [each for each in readings.values() if len(readings) == 1 or fits(each[0])]
+    if len(found) != 1:
+        raise Refused("a bracket is missing, and could stand in two places")
+    return found[0]
 
 
 class _Reader:
@@ -113,6 +147,8 @@ class _Reader:
         self.at = 0
         #: How many brackets are open.
         self.depth = 0
+        #: How many were not closed by one of their own; how many of these the text ends in.
+        self.missing = self.unclosed = 0
         self.may_go_on = False
         self._skipped = ""
 
@@ -121,8 +157,8 @@ class _Reader:
         value = self._value("")
         self._next()
         rest = self.text[self.at :]
-        if isinstance(value, (dict, list)):
-            rest = rest.lstrip(" \t\r\n}];`")
+        if isinstance(value, (dict, list)):  # a bracket too many is one of the same kind
+            rest = rest.lstrip(" \t\r\n;`" + ("}" if isinstance(value, dict) else "]"))
         if rest and not (isinstance(value, dict) and is_prose(rest)):
             raise Refused(f"{'more than one object' if rest[0] in '{[' else 'more text'}: {excerpt(rest)}")
         return value
@@ -164,7 +200,7 @@ class _Reader:
 
     def _text_without_quotes(self, after: str) -> str:
         found = _TEXT.match(self.text, self.at)
-        if not found or found[0].lower() in _NO_TEXT or _read_last_word(found[0]) != found[0]:
+        if not found or _NO_TEXT.match(found[0]) or _read_last_word(found[0]) != found[0]:
             raise self._unexpected("a value")
         self.at = found.end()
         if self._next() not in tuple(after):
@@ -200,12 +236,12 @@ class _Reader:
             raise self._unexpected("a colon")
 
     def _list(self) -> list[Any]:
-        """Read what is in a list. If blanks part words then no comma does: `1,5 2` may be 1.5 and 2."""
+        """Read what is in a list. Marks of one kind part them: `1,5 2` may be 1.5 and 2."""
         items: list[Any] = []
         separators = set()
         while (separator := self._separator("]", bool(items))) is not None:
             separators.add(separator)
-            if separators >= {",", " "}:
+            if len(separators - {""}) > 1:
                 raise self._unexpected("a comma")
             items.append(self._value(",]"))
         return items
@@ -218,19 +254,20 @@ class _Reader:
         """
         before = self.text[self.at - 1]
         found = self._next()
-        comma = filled and found == ","
+        comma = found if found and found in ",;" and (filled or (mark == "}" and found == ",")) else ""
         if comma:
             self.at += 1
             found = self._next()
-            while mark == "}" and found == ",":  # in a list, an item may have been left out
+            while mark == "}" and filled and found == ",":  # in a list, an item may have been left out
                 self.at += 1
                 found = self._next()
         if found not in ("", "}", "]"):
             if comma:
-                return ","
+                return comma
             if not filled or before in "\"'”’}]" or found in tuple("\"'“‘{["):
                 return ""
-            if mark == "]" and _LISTED.match(self.text, self.at):
+            follows = _LISTED if mark == "]" else _NEXT_KEY
+            if self._skipped and follows.match(self.text, self.at):
                 return " "
             raise self._unexpected("a comma")
         last_line = self._skipped.rpartition("\n")[2]
@@ -238,10 +275,12 @@ class _Reader:
             raise Refused("the text ends in a comment")
         if mark == "}" and not filled and (found == "]" or (not found and self.depth == 1)):
             raise Refused("an empty object that is not closed")
-        if found not in ("", mark) and comma:
-            raise self._unexpected(mark)
-        self.may_go_on |= not found and (comma or not filled)
+        if comma and (found not in ("", mark) or not filled):
+            raise self._unexpected(mark if filled else "a key")
+        self.may_go_on |= not found and (bool(comma) or not filled)
         self.at += found == mark
+        self.missing += found != mark
+        self.unclosed += not found
         self.depth -= 1
         return None
 
@@ -260,7 +299,9 @@ class _Reader:
                 self.at += 1
             elif joint := _JOINT.match(self.text, self.at + 1):
                 closing, self.at = self.text[joint.end()], joint.end() + 1
-            elif quotation := _QUOTATION.match(self.text, self.at):
+            elif quotation := _QUOTATION.match(self.text, self.at) or (
+                _OPEN_TAG.search("".join(parts)) and _ATTRIBUTE.match(self.text, self.at)
+            ):
                 parts.append(quotation[0])
                 self.at = quotation.end()
             else:

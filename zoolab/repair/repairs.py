@@ -1,7 +1,8 @@
-"""The two repairs, by rules and by a model; the guard at which both end; the report of each proposal."""
+"""The two repairs, by rules and by a model, and the report of each proposal. Both end at a guard."""
 
 from __future__ import annotations
 
+import json
 import re
 from contextlib import suppress
 from dataclasses import dataclass
@@ -10,19 +11,13 @@ from typing import Any, Literal, get_args
 from zoolab.errors import InvalidInput, InvalidSchema
 from zoolab.jsontext import NotStrictJSON, encode, excerpt, parse_json
 from zoolab.records import Model, Request
-from zoolab.repair.reading import WORD, read, read_word
+from zoolab.repair.guards import Guard, Schema, check, fits, fitted, one_object, read_all
+from zoolab.repair.reading import MAX_WORK
 from zoolab.repair.wrapping import Refused, check_size, unwrapped
-from zoolab.schema.checker import SchemaChecker
 
-#: What a repair may change. strict: no value, and nothing is completed; words: quotes, marks and brackets,
-#: but no letter and no digit; schema: whatever meets the tool's schema; None: anything.
-Guard = Literal["strict", "words", "schema"] | None
-Schema = dict[str, Any] | None
-
-_WORDS = re.compile(r"\w+")
-_PYTHON = {"True": "true", "False": "false", "None": "null"}
-#: Characters times marks: json-repair is quadratic, and beyond this it takes seconds.
-_MAX_WORK = 4_000_000
+_MARKS = '{}[]":,'
+#: A word may begin or end in a place where a mark is missing; within a word none is.
+_PLACES = re.compile(r'(?=[{}\[\]":,\s])|(?<=[{}\[\]":,\s])|\A|\Z')
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,62 +31,12 @@ class RepairReport:
     reason: str
 
 
-def keeps_intent(raw: str, proposed: str) -> bool:
-    """Whether `raw` is a sloppy way to write the JSON `proposed`: no word is lost, added or moved.
-
-    A number or a boolean may stand in quotes in `raw`, a pair may stand there twice, and brackets may be
-    missing at its end. Strings that are not closed, and more than one object, keep nothing. Never raises.
-
-    >>> keeps_intent("{'to': 'Ada', 'n': '58'", '{"to": "Ada", "n": 58}')
-    True
-    >>> keeps_intent('{"to": "Ada"', '{"to": "Bob"}'), keeps_intent('{"to": "Ad', '{"to": "Ad"}')
-    (False, False)
-    """
-    try:
-        _check_same(read(raw)[0], parse_json(proposed))
-    except (Refused, NotStrictJSON):
-        return False
-    return True
-
-
-def _check_same(written: Any, proposed: Any) -> None:
-    if isinstance(written, dict) and isinstance(proposed, dict) and list(written) == list(proposed):
-        for key in written:
-            _check_same(written[key], proposed[key])
-        return
-    if isinstance(written, list) and isinstance(proposed, list) and len(written) == len(proposed):
-        for one, other in zip(written, proposed, strict=True):
-            _check_same(one, other)
-        return
-    if isinstance(written, str) and isinstance(proposed, bool | int | float):
-        written = read_word(written)
-    if isinstance(proposed, dict | list) or type(written) is not type(proposed) or written != proposed:
-        raise Refused(f"{excerpt(proposed)} is not what stands in the text: {excerpt(written)}")
-
-
-def _check(guard: Guard, raw: str, proposed: dict[str, Any], schema: Schema) -> None:
-    """Raise what the guard has against a proposal."""
-    if guard == "strict":
-        written, may_go_on = read(raw)
-        _check_same(written, proposed)
-        if may_go_on:
-            raise Refused("the text ends where more may follow")
-    if guard == "words":
-        written, meant = (
-            [_PYTHON.get(w, w) for w in _WORDS.findall(t)] for t in (unwrapped(raw), encode(proposed))
-        )
-        if written != meant:
-            raise Refused("a word of the text is lost, added or moved")
-    if guard == "schema" and (problems := SchemaChecker(schema or {}).problems(proposed)):
-        raise Refused(problems[0].message)
-
-
 class _Repair:
     """What ends at a guard, and reports."""
 
     _reason = ""
 
-    def __init__(self, guard: Guard) -> None:
+    def __init__(self, guard: Guard = "strict") -> None:
         if guard not in (*get_args(get_args(Guard)[0]), None):
             raise InvalidInput(f"no guard is named {guard!r}", expected="strict, words, schema or None")
         self.guard = guard
@@ -127,8 +72,8 @@ class RuleRepair(_Repair):
     letters of `true`, `false` and `null`. A pair that is written twice is one if it says the same both
     times. A string, a key or a pair that stops in the middle is refused, and so are two objects. With the
     schema of a tool, `"58"` becomes a number if one is asked for, and a text that ends in a number or
-    a comma is refused: more may have followed. What these rules refuse, a weaker `guard` lets the library
-    json-repair guess.
+    a comma is refused: more may have followed. With a weaker `guard`, a text
+    becomes what one mark more, one less or another makes of it, if that is one object; with None, the first.
 
     >>> repair = RuleRepair()
     >>> repair.propose("{'city': 'Oslo', 'days': 3, 'snow': True,}")
@@ -143,76 +88,47 @@ class RuleRepair(_Repair):
 
     _reason = "the same, well written"
 
-    def __init__(self, guard: Guard = "strict") -> None:
-        super().__init__(guard)
-
     def _mended(self, raw: str, schema: Schema) -> Any:
         try:
-            said, may_go_on = read(raw)
-            if isinstance(schema, dict) and (schema.get("type") == "object" or "properties" in schema):
-                _one_object(said)
-                if may_go_on:
-                    raise Refused("the text ends where more may follow")
-            return _retyped(said, schema)
+            return read_all(raw, schema, self.guard)
         except Refused:
             if self.guard == "strict":
                 raise
-        guessed = _retyped(_one_object(_guessed(unwrapped(raw))), schema)
-        _check(self.guard, raw, guessed, schema)
+        objects = one_mark_away(unwrapped(raw))
+        for guard in ("words", self.guard):
+            objects = [each for each in objects if fits(each, schema, guard)] or objects
+        if not objects:
+            raise Refused("more than one mark is wrong")
+        if len(objects) > 1 and self.guard:
+            raise Refused("a mark is missing, and could stand in two places")
+        guessed = fitted(objects[0], schema, self.guard)
+        check(self.guard, raw, guessed, schema)
         return guessed
 
 
-def _one_object(value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise Refused(f"not one object: {excerpt(value)}")
-    return value
+def one_mark_away(text: str) -> list[dict[str, Any]]:
+    """The different objects that a text becomes if one mark is put in; else, if one is taken out or replaced.
 
-
-def _guessed(text: str) -> Any:
-    """What json-repair takes a text for."""
-    if len(text) * sum(map(text.count, "{}[],:\"'")) > _MAX_WORK:
-        raise Refused("too many brackets and quotes for json-repair")
-    import json_repair
-
-    try:
-        guessed = encode(json_repair.loads(text, skip_json_loads=True))
-        return parse_json(guessed.encode("utf-16", "surrogatepass").decode("utf-16"))
-    except NotStrictJSON as error:
-        raise Refused(str(error)) from None
-    except Exception as error:
-        raise Refused(f"json-repair failed: {excerpt(f'{type(error).__name__}: {error}')}") from None
-
-
-def _retyped(value: Any, schema: Any) -> Any:
-    """The value with numbers and booleans out of their quotes, if the schema takes nothing else."""
-    if not isinstance(schema, dict):
-        return value
-    if isinstance(value, dict):
-        known = schema.get("properties")
-        known = known if isinstance(known, dict) else {}
-        return {key: _retyped(item, known.get(key)) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_retyped(item, schema.get("items")) for item in value]
-    types = _types(schema)
-    if not isinstance(value, str) or "string" in types or not WORD.fullmatch(value):
-        return value
-    if types <= {"boolean", "null"} and value in ("true", "false"):
-        return value == "true"
-    if types <= {"integer", "number", "null"} and types & {"integer", "number"}:
-        number = read_word(value)
-        exact = type(number) is int or (type(number) is float and "number" in types)
-        return number if exact and encode(number) == value else value
-    return value
-
-
-def _types(schema: dict[str, Any]) -> set[str]:
-    """The types that a schema names; "string" as well, if it may take anything."""
-    branches = schema.get("anyOf", schema.get("oneOf"))
-    if isinstance(branches, list) and branches and all(isinstance(branch, dict) for branch in branches):
-        return set().union(*map(_types, branches))
-    named = schema.get("type")
-    names = {named} if isinstance(named, str) else set(named) if isinstance(named, list) else set()
-    return names or {"string"}
+    >>> one_mark_away('{"service": "nginx}'), one_mark_away('{"a": [1, 2}}')
+    ([{'service': 'nginx'}], [{'a': [1, 2]}])
+    >>> one_mark_away('{"to": {"name": "Ada", "n": 1}')
+    [{'to': {'name': 'Ada'}, 'n': 1}, {'to': {'name': 'Ada', 'n': 1}}]
+    """
+    places = [found.start() for found in _PLACES.finditer(text)]
+    if len(text) * len(places) > MAX_WORK:
+        raise Refused("too many places for one mark")
+    more = (text[:place] + mark + text[place:] for place in places for mark in _MARKS)
+    marks = [place for place in places if text[place : place + 1] in tuple(_MARKS)]
+    other = (text[:place] + mark + text[place + 1 :] for place in marks for mark in ("", *_MARKS))
+    found: dict[str, dict[str, Any]] = {}
+    for texts in (more, other):
+        for candidate in texts if not found else ():
+            with suppress(NotStrictJSON, ValueError, RecursionError):
+                json.loads(candidate)  # quick, and refuses most
+                value = parse_json(candidate)
+                if isinstance(value, dict):
+                    found[encode(value)] = value
+    return list(found.values())
 
 
 _INSTRUCTION = (
@@ -256,8 +172,8 @@ class LLMRepair(_Repair):
             raise Refused(f"the model failed: {excerpt(f'{type(error).__name__}: {error}')}") from None
         if cut:
             raise Refused("the model's answer was cut off by length")
-        said = _one_object(parse_json(unwrapped(text)))
-        _check(self.guard, raw, said, schema)
+        said = one_object(parse_json(unwrapped(text)))
+        check(self.guard, raw, said, schema)
         return said
 
     def request(self, raw: str, schema: Schema = None) -> Request:

@@ -1,0 +1,197 @@
+"""The guards: what a repair may change, and whether a proposal keeps to it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from difflib import get_close_matches
+from math import isfinite
+from typing import Any, Literal
+
+from zoolab.errors import InvalidSchema
+from zoolab.jsontext import NotStrictJSON, encode, excerpt, parse_json
+from zoolab.repair.reading import read, read_word
+from zoolab.repair.wrapping import Refused, unwrapped
+from zoolab.schema.checker import SchemaChecker
+
+#: What a repair may change. strict: no value, and nothing is completed; words: JSON's own marks, but no word
+#: and no number; schema: as words, and a value to the nearest that the schema allows; None: anything.
+Guard = Literal["strict", "words", "schema"] | None
+Schema = dict[str, Any] | None
+
+#: Words and numbers: all that is not white space, a quote or a mark of JSON.
+_WORD = re.compile(r"""[^\s{}\[\],:"'“”‘’`\\]+""")
+#: A value that is changed to another is at most so many words long.
+_MAX_WORDS = 8
+
+
+def keeps_intent(raw: str, proposed: str) -> bool:
+    """Whether `raw` is a sloppy way to write the JSON `proposed`: no word is lost, added or moved.
+
+    A number or a boolean may stand in quotes in `raw`, a pair may stand there twice, and brackets may be
+    missing at its end. Strings that are not closed, and more than one object, keep nothing. Never raises.
+
+    >>> keeps_intent("{'to': 'Ada', 'n': '58'", '{"to": "Ada", "n": 58}')
+    True
+    >>> keeps_intent('{"to": "Ada"', '{"to": "Bob"}'), keeps_intent('{"to": "Ad', '{"to": "Ad"}')
+    (False, False)
+    """
+    try:
+        _check_same(read(raw)[0], parse_json(proposed))
+    except (Refused, NotStrictJSON):
+        return False
+    return True
+
+
+def _check_same(written: Any, proposed: Any) -> None:
+    if isinstance(written, dict) and isinstance(proposed, dict) and list(written) == list(proposed):
+        for key in written:
+            _check_same(written[key], proposed[key])
+        return
+    if isinstance(written, list) and isinstance(proposed, list) and len(written) == len(proposed):
+        for one, other in zip(written, proposed, strict=True):
+            _check_same(one, other)
+        return
+    if isinstance(written, str) and isinstance(proposed, bool | int | float):
+        written = read_word(written)
+    if isinstance(proposed, dict | list) or type(written) is not type(proposed) or written != proposed:
+        raise Refused(f"{excerpt(proposed)} is not what stands in the text: {excerpt(written)}")
+
+
+def check(guard: Guard, raw: str, proposed: Any, schema: Schema) -> None:
+    """Raise `Refused` with what the guard has against a proposal. What a guard accepts, weaker ones do.
+
+    >>> check("words", '{"to": Ada Lovelace"}', {"to": "Ada Lovelace"}, None)
+    >>> check("words", '{"n": 7', {"n": 8}, None)
+    Traceback (most recent call last):
+    zoolab.repair.wrapping.Refused: a word of the text is lost, added or moved
+    """
+    if guard == "schema" and (problem := problem_of(proposed, schema)):
+        raise Refused(problem)
+    if guard is None:
+        return
+    try:
+        _check_same(read_all(raw, schema, "strict"), proposed)
+    except Refused:
+        if guard == "strict":
+            raise
+        words, reached = _WORD.findall(unwrapped(raw)), {0}
+        for leaf, known in _leaves(proposed, schema):
+            choices = known if guard == "schema" else None
+            reached = {end for start in reached for end in _ends(words, start, leaf, choices)}
+        if len(words) not in reached:
+            raise Refused("a word of the text is lost, added or moved") from None
+
+
+def problem_of(value: Any, schema: Schema) -> str:
+    """The first thing that is wrong with a value; empty if it meets the schema."""
+    problems = SchemaChecker(schema or {}).problems(value)
+    return problems[0].message if problems else ""
+
+
+def _leaves(value: Any, schema: Any) -> Iterator[tuple[Any, Schema]]:
+    """Keys and plain values in order, values with their schemas."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield key, None
+            yield from _leaves(item, _inner(schema, key))
+    elif isinstance(value, list):
+        for item in value:
+            yield from _leaves(item, _inner(schema))
+    else:
+        yield value, schema if isinstance(schema, dict) else None
+
+
+def _inner(schema: Any, key: str | None = None) -> Any:
+    """The schema of a property, or of the items of a list; None if there is none."""
+    inner = schema.get("items" if key is None else "properties") if isinstance(schema, dict) else None
+    return inner.get(key) if key is not None and isinstance(inner, dict) else inner
+
+
+def _ends(words: list[str], start: int, leaf: Any, choices: Schema) -> Iterator[int]:
+    """Where the words end that a key or a value stands for."""
+    if isinstance(leaf, str):
+        for written in (leaf, encode(leaf), json.dumps(leaf)):  # `\n` may be written as such, or as an escape
+            own = _WORD.findall(written)
+            if words[start : start + len(own)] == own:
+                yield start + len(own)
+    elif start < len(words):
+        said = read_word(words[start])  # 7.0 says the same as 7, and true not the same as 1
+        if said == leaf and isinstance(said, bool) == isinstance(leaf, bool):
+            yield start + 1
+    for end in range(start + 1, min(start + _MAX_WORDS, len(words)) + 1) if choices else ():
+        near = nearest(" ".join(words[start:end]), choices)
+        if near == leaf and type(near) is type(leaf):
+            yield end
+
+
+def nearest(value: Any, schema: Any) -> Any:
+    """The nearest that a schema allows to a plain value; the value itself if nothing is near.
+
+    >>> nearest("Celsius", {"enum": ["celsius", "kelvin"]}), nearest("7.2", {"type": "integer"})
+    ('celsius', 7)
+    >>> nearest(120, {"type": "integer", "maximum": 100}), nearest("nine", {"type": "integer"})
+    (100, 'nine')
+    """
+    if not isinstance(schema, dict):
+        return value
+    said = read_word(value) if isinstance(value, str) else value
+    near = [value, said]
+    if isinstance(choices := schema.get("enum"), list):
+        folded = {each.casefold(): each for each in choices if isinstance(each, str)}
+        word = str(value).casefold()
+        similar = [word] if word in folded else get_close_matches(word, folded, n=2)
+        near += [folded[each] for each in similar] if len(similar) == 1 else []
+    if type(said) in (int, float) and isfinite(said):
+        bounds = [each for each in map(schema.get, ("minimum", "maximum")) if type(each) in (int, float)]
+        near += [round(said), *sorted(bounds, key=lambda bound: abs(bound - said))]
+    with suppress(InvalidSchema, StopIteration):
+        return next(each for each in near if not problem_of(each, schema))
+    return value
+
+
+def fitted(value: Any, schema: Any, guard: Guard) -> Any:
+    """The value with each plain value in it as near to the schema as the guard allows."""
+    if isinstance(value, dict):
+        return {key: fitted(item, _inner(schema, key), guard) for key, item in value.items()}
+    if isinstance(value, list):
+        return [fitted(item, _inner(schema), guard) for item in value]
+    near = nearest(value, schema)
+    written = isinstance(value, str) and near is not None and encode(near) == value
+    if guard in ("schema", None) or written or (guard == "words" and near == value):
+        return near
+    return value
+
+
+def fits(value: Any, schema: Schema, guard: Guard) -> bool:
+    """Whether a value meets the schema, as far as the guard lets it."""
+    return not problem_of(fitted(value, schema, guard), schema)
+
+
+def read_all(raw: str, schema: Schema, guard: Guard) -> Any:
+    """The one value that a text stands for, fitted. If the schema asks for an object, it is one and whole."""
+    value, unclosed, is_cut = read(raw, lambda value: fits(value, schema, guard))
+    asked = isinstance(schema, dict) and (schema.get("type") == "object" or "properties" in schema)
+    if asked and (_has_room(one_object(value), schema, unclosed) or is_cut):
+        raise Refused("the text ends where more may follow")
+    return fitted(value, schema, guard)
+
+
+def one_object(value: Any) -> dict[str, Any]:
+    """The value; raises `Refused` if it is not an object."""
+    if not isinstance(value, dict):
+        raise Refused(f"not one object: {excerpt(value)}")
+    return value
+
+
+def _has_room(value: Any, schema: Any, levels: int) -> bool:
+    """Whether more can follow in a list or an object that is not closed, or in one around it."""
+    if not levels or isinstance(value, list):
+        return levels > 0
+    known = schema.get("properties") if isinstance(schema, dict) else None
+    last = next(reversed(value), None)
+    return bool(known and known.keys() - value.keys()) or (
+        last is not None and _has_room(value[last], _inner(schema, last), levels - 1)
+    )
