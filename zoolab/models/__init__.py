@@ -3,7 +3,7 @@
 Scripted      says what a script tells it
 OpenAIModel   asks any OpenAI-compatible endpoint
 Replay        answers from a recording, through the real openai client
-LocalModel    runs small models on this machine
+LocalModel    runs models on this machine
 Faulty        wraps any of them and injects faults
 model_for     one of these, as a notebook's LIVE switch says
 """
