@@ -86,10 +86,10 @@ def local(options: argparse.Namespace) -> int:
 
 
 def _report(what: str, done: int, total: int) -> None:
-    share = f"{100 * done / total:3.0f} %" if total else ""
+    share = f" {done / 1e6:6.1f} MB {100 * done / total:3.0f} %" if total else ""
     end = "\r" if sys.stderr.isatty() and done < total else "\n"
     if sys.stderr.isatty() or done >= total:
-        print(f"{what} {done / 1e6:6.1f} MB {share}  ", end=end, file=sys.stderr, flush=True)
+        print(f"{what}{share}  ", end=end, file=sys.stderr, flush=True)
 
 
 def add_doctor(parser: argparse.ArgumentParser) -> None:

@@ -3,7 +3,9 @@
     {"recording": "zoolab", "version": 1, "made": "recorded", "model": ..., "settings": {...}, "who": ...}
     {"request": {...}, "response": {...}, "date": "2026-11-22", "answered_by": "needle3"}
 
-`made` is `recorded` (a real model answered) or `authored` (written by hand, for teaching).
+`made` is `recorded` (a real model answered) or `authored` (written by hand, for teaching). A recording that
+comes with zoolab goes by its name. Recordings in the folder that the environment variable `ZOOLAB_RECORDINGS`
+names come before those: so a whole course answers as another model did.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from zoolab.models.request_keys import DELIVERY, RequestKeys
 from zoolab.secrets import scrub_json
 
 VERSION = 1
+OWN_RECORDINGS = "ZOOLAB_RECORDINGS"
 #: Of a difference, so many lines are shown.
 _MAX_LINES = 24
 _NO_SETTINGS = {"model", "messages", "client", "stream", "self"}
@@ -39,6 +42,8 @@ class Header:
     who: str = ""
     settings: dict[str, Any] = field(default_factory=dict[str, Any])
     calls: Literal["native", "text", "auto"] = "native"
+    #: The day on which the recording was begun.
+    date: str = ""
 
 
 class Recording:
@@ -53,10 +58,7 @@ class Recording:
     """
 
     def __init__(self, path: str | Path, header: Header | None = None) -> None:
-        # A recording that comes with zoolab goes by its name.
-        self.path = Path(path)
-        if header is None and not self.path.exists():
-            self.path = shipped().get(str(path), self.path)
+        self.path = _place_of(path, begins=header is not None)
         #: The recorded pairs, by the names of their requests.
         self._entries: dict[str, dict[str, Any]] = {}
         self._keys = RequestKeys()
@@ -65,7 +67,8 @@ class Recording:
             self.header = self._load()
         else:
             self.header = header
-            self._write({"recording": "zoolab", "version": VERSION, **asdict(header)}, mode="x")
+            begun = {**asdict(header), "date": header.date or _today()}
+            self._write({"recording": "zoolab", "version": VERSION, **begun}, mode="x")
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -88,7 +91,7 @@ class Recording:
         entry = {
             "request": scrub_json({key: value for key, value in body.items() if key not in DELIVERY}),
             "response": scrub_json(response),
-            "date": datetime.now(UTC).date().isoformat(),
+            "date": _today(),
             "answered_by": response.get("model"),
         }
         with self._lock:
@@ -132,6 +135,24 @@ class Recording:
             ) from None
 
 
+def _today() -> str:
+    return datetime.now(UTC).date().isoformat()
+
+
+def _place_of(path: str | Path, begins: bool) -> Path:
+    """The file of a path, or of a name: in the user's own folder, else among those that come with zoolab."""
+    if Path(path).exists() or Path(path).name != str(path) or Path(path).suffix:
+        return Path(path)
+    if own := os.environ.get(OWN_RECORDINGS):
+        folder = Path(own).expanduser()
+        if not folder.is_dir():
+            raise InvalidInput(f"{OWN_RECORDINGS} is {own}", expected="a folder of recordings")
+        kept = folder / f"{path}.jsonl"
+        if begins or kept.exists():
+            return kept
+    return Path(path) if begins else shipped().get(str(path), Path(path))
+
+
 def shipped() -> dict[str, Path]:
     """The recordings that come with zoolab, by name."""
     folder = Path(str(files("zoolab.models.recordings")))
@@ -173,8 +194,8 @@ def _header(line: str, where: str) -> Header:
         )
     if not isinstance(settings, dict) or _NO_SETTINGS & settings.keys():
         raise InvalidInput(f"{where} has the settings {excerpt(settings)}", expected="fields of a request")
-    model, who = (str(entry.get(name) or "") for name in ("model", "who"))
-    return Header(made, model, who, settings, calls if calls in ("text", "auto") else "native")
+    model, who, date = (str(entry.get(name) or "") for name in ("model", "who", "date"))
+    return Header(made, model, who, settings, calls if calls in ("text", "auto") else "native", date)
 
 
 def nearest_difference(wanted: str, known: Iterable[str], source: str) -> str:

@@ -16,6 +16,9 @@ from zoolab.models.recording import Header, Recording
 from zoolab.models.transport import KEY_HEADER, offline_client
 from zoolab.records import Model, Reply, Request
 
+#: Before the name of a model: it answers what is not recorded.
+RECORD = "record:"
+
 
 class Replay:
     """Answers each request as it was answered when it was recorded.
@@ -111,9 +114,9 @@ def model_for(live: str | None, recording: str | Path = "starter", stream: bool 
     """The model that a notebook's `LIVE` switch names.
 
     Args:
-        live: None answers from the recording; "local" asks the models on this machine, "needle" or another
-            of their names one of them; "endpoint" asks OPENAI_BASE_URL; "record" answers from the recording
-            and has the local models answer, and adds, what it lacks.
+        live: None answers from the recording; "local" asks the small models on this machine, "qwen" or
+            another of their names one of them; "endpoint" asks OPENAI_BASE_URL; "record:endpoint" and the
+            like answer from the recording, and have that model answer what it lacks, and add it.
         recording: The name or path of the recording.
         stream: Whether replies come in pieces.
 
@@ -124,12 +127,13 @@ def model_for(live: str | None, recording: str | Path = "starter", stream: bool 
     """
     if live is None:
         return Replay(recording, stream=stream)
-    if live == "record":
-        return Replay(recording, live=LocalModel(), stream=stream)
+    if isinstance(live, str) and live.startswith(RECORD):
+        return Replay(recording, live=model_for(live.removeprefix(RECORD)), stream=stream)
     if live == "endpoint":
         return OpenAIModel(stream=stream)
     if live == "local":
         return LocalModel(stream=stream)
     if isinstance(live, str):
         return LocalModel(live, stream=stream)
-    raise InvalidInput(f"LIVE is {live!r}", expected='None, "local", "endpoint", or a local model\'s name')
+    expected = 'None, "local", "endpoint", a local model\'s name, or "record:" before one of these'
+    raise InvalidInput(f"LIVE is {live!r}", expected=expected)
