@@ -138,7 +138,7 @@ def capable(body: dict[str, Any]) -> dict[str, Any] | str:
     if last["role"] == "tool":
         return f"The result is {last['content']}."
     question = str(last["content"])
-    words = set(re.findall(r"add|[a-z]{4,}", question.lower().replace("+", "add")))
+    words = set(re.findall(r"add|[a-z]{4,}", re.sub(r"\+|sum", "add", question.lower())))
     functions = [tool["function"] for tool in body.get("tools", ())]
     if not functions or body.get("tool_choice") == "none":
         return "Hello. There is nothing to call."

@@ -14,7 +14,7 @@ from typing import Any, Unpack
 
 from zoolab.commands.course import CHECKOUT, FIRST
 from zoolab.commands.models import DEFAULT_TOOLS, add_walk_options, is_live, model_of
-from zoolab.course.notebooks import Amount, amounts, ask_openings, record_notebook, recordings_of
+from zoolab.course.notebooks import amount_of, ask_openings, record_notebook, recordings_of
 from zoolab.datasets.loading import read_rows
 from zoolab.errors import InvalidInput, LoopError
 from zoolab.jsontext import visible
@@ -98,12 +98,11 @@ def record_course(options: argparse.Namespace) -> int:
 
 
 def _say_how_much(names: Iterable[str]) -> int:
-    counted = list(amounts(names))
-    requests, sent, received = (sum(column) for column in zip(*(each[1:] for each in counted), strict=True))
-    for each in [*counted, Amount("in all about", requests, sent, received)]:
-        print(
-            f"{each.name:<12} {each.requests:>4} requests: {each.sent:>7,} tokens, {each.received:>6,} back"
-        )
+    line = "{:<12} {:>4} requests: {:>7,} tokens, {:>6,} back"
+    counted = {name: amount_of(name) for name in names}
+    for name, amount in counted.items():
+        print(line.format(name, *amount))
+    print(line.format("in all about", *map(sum, zip(*counted.values(), strict=True))))
     print("A model that calls more often than the recorded ones is asked more.")
     return 0
 

