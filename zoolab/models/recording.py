@@ -1,4 +1,5 @@
-"""Recordings: pairs of request and response in a JSONL file, each found again by what was asked.
+"""Recordings: pairs of request and response in a JSONL file, each found again by what was asked. It may be
+compressed by gzip (`.jsonl.gz`); such a one is only read.
 
     {"recording": "zoolab", "version": 1, "made": "recorded", "model": ..., "settings": {...}, "who": ...}
     {"request": {...}, "response": {...}, "date": "2026-11-22", "answered_by": "needle3"}
@@ -10,9 +11,11 @@ names come before those: so a whole course answers as another model did.
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import threading
+import zlib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -114,9 +117,10 @@ class Recording:
 
     def _load(self) -> Header:
         try:
-            text = self.path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+            data = self.path.read_bytes()
+            text = (gzip.decompress(data) if self.path.suffix == ".gz" else data).decode("utf-8")
+        except (OSError, UnicodeDecodeError, EOFError, zlib.error) as error:
+            reason = getattr(error, "strerror", None) or "it is not UTF-8 text, or not whole"
             raise InvalidInput(f"cannot read {self.path}: {reason}", expected="a recording") from None
         if not text:
             raise InvalidInput(f"{self.path} is empty", expected="a recording")
@@ -129,6 +133,8 @@ class Recording:
         return header
 
     def _write(self, entry: dict[str, Any], mode: str) -> None:
+        if self.path.suffix == ".gz":
+            raise InvalidInput(f"{self.path.name} is compressed", advice="unpack it to add to it")
         try:
             with self.path.open(mode, encoding="utf-8") as file:
                 file.write(encode_line(entry) + "\n")
@@ -161,7 +167,8 @@ def _place_of(path: str | Path, begins: bool) -> Path:
 def shipped() -> dict[str, Path]:
     """The recordings that come with zoolab, by name."""
     folder = Path(str(files("zoolab.models.recordings")))
-    return {path.stem: path for path in sorted(folder.glob("*.jsonl")) if not path.stem.endswith("-prompts")}
+    paths = sorted((*folder.glob("*.jsonl"), *folder.glob("*.jsonl.gz")))
+    return {path.name.partition(".")[0]: path for path in paths if not path.stem.endswith("-prompts")}
 
 
 def _parse(line: str, where: str) -> dict[str, Any]:
