@@ -6,6 +6,7 @@
     python3 start.py test [options]  lint, type-check and run every test; options go to pytest;
                                      --complete downloads the models' weights and data that some need
     python3 start.py bench [options] run the benchmarks; --peers, --quick, --markdown
+    python3 start.py walk ...        any command of zoolab: walk, inspect, doctor, grade and so on
     python3 start.py --help          print this page
 
 The first start needs the network; later ones do not. To start over, delete .venv.
@@ -42,6 +43,11 @@ LOG = VENV / "zoolab-install.log"
 LOCK = HERE / ".venv.lock"
 VERSION = f"{sys.version_info[0]}.{sys.version_info[1]}"
 
+# The commands of zoolab, known before it is installed.
+COMMANDS = (
+    *("lab", "walk", "inspect", "policy", "record", "local", "doctor", "mcp", "serve-tools"),
+    *("labs", "datasets", "grade", "experiment"),
+)
 # What a user may have set for other projects and what would lead an installer away from .venv.
 MISLEADING = ("PYTHONDONTWRITEBYTECODE", "PYTHONHOME", "PYTHONPATH")
 # Of an installer's settings only those count that say where packages are and how to get there.
@@ -279,7 +285,6 @@ def hand_over(*arguments: str) -> int:
     """Become Python in .venv, so that signals and the exit code are its own."""
     if os.name == "nt":
         return foreground(*arguments)
-    os.chdir(HERE)
     return os.execve(PYTHON, [str(PYTHON), *arguments], environment())
 
 
@@ -307,15 +312,20 @@ def main(arguments: list[str]) -> int:
     if command in ("-h", "--help", "help"):
         print((__doc__ or "").strip())
         return 0
-    if command not in ("lab", "test", "bench"):
-        raise CannotStart(f"unknown command {command!r}; there are lab, test, bench and --help")
-    prepare("" if command == "lab" else "dev")
+    if command not in (*COMMANDS, "test", "bench"):
+        raise CannotStart(
+            f"unknown command {command!r}; there are {', '.join(COMMANDS)}, test, bench, --help"
+        )
+    prepare("dev" if command in ("test", "bench") else "")
     if command == "test":
         return test(rest)
+    if command in ("lab", "bench"):
+        os.chdir(HERE)
     if command == "bench":
         return hand_over("tests/bench/run.py", *rest)
-    say("starting JupyterLab")
-    return hand_over("-m", "zoolab", "lab", *rest)
+    if command == "lab":
+        say("starting JupyterLab")
+    return hand_over("-P", "-m", "zoolab", command, *rest)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -320,3 +323,28 @@ def test_the_local_models_are_listed(zoo: Shell) -> None:
 
 def test_every_starter_tool_can_be_offered(zoo: Shell, hundred: TestServer) -> None:
     assert zoo("walk", *live(hundred), "--tools", ",".join(tool.name for tool in TOOLS)).code == 0
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="a process becomes another one only on POSIX")
+def test_what_ends_the_command_ends_jupyterlab(tmp_path):
+    command = [
+        sys.executable,
+        "-m",
+        "zoolab",
+        "lab",
+        "--no-browser",
+        "--ServerApp.token=",
+        f"--ServerApp.root_dir={tmp_path}",
+    ]
+    lab = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    lines = []
+    for line in lab.stderr:
+        lines.append(line)
+        if "http://127.0.0.1" in line:
+            break
+    port = int(re.search(r"127\.0\.0\.1:(\d+)", line)[1])
+    lab.terminate()
+    lab.communicate(timeout=60)
+    with socket.socket() as probe:
+        assert probe.connect_ex(("127.0.0.1", port)) != 0

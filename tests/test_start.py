@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from zoolab.commands.cli import COMMANDS
+
 START = Path(__file__).parents[1] / "start.py"
 INSTALLING = "zoolab: installing"
 POSIX = os.name == "posix"
@@ -354,14 +356,29 @@ def test_a_wrong_command_is_one_line_and_2(tmp_path: Path):
     folder = write_project(tmp_path / "project")
     done = start(folder, "nonsense")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "zoolab: unknown command 'nonsense'; there are lab, test, bench and --help\n"
+    names = ", ".join(["lab", *(name for name in COMMANDS if name != "lab")])
+    assert done.stderr == f"zoolab: unknown command 'nonsense'; there are {names}, test, bench, --help\n"
     assert not (folder / ".venv").exists()
+
+
+def test_any_command_of_zoolab_is_passed_on_and_runs_in_the_callers_folder(project: Path, tmp_path: Path):
+    (tmp_path / "zoolab.py").write_text("raise SystemExit('a stranger')", encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, str(project / "start.py"), "walk", "2 + 2?", "--save", "a b"],
+        cwd=tmp_path,
+        env=offline(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("zoolab runs walk 2 + 2? --save a b\n")
 
 
 def test_help_names_every_command(tmp_path: Path):
     done = start(write_project(tmp_path / "project"), "--help")
     assert done.returncode == 0
-    assert all(f"start.py {command}" in done.stdout for command in ("lab", "test", "bench", "--help"))
+    assert all(f"start.py {command}" in done.stdout for command in ("lab", "test", "bench", "walk", "--help"))
 
 
 def test_an_incomplete_folder_is_one_line(tmp_path: Path):

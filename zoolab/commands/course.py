@@ -36,8 +36,10 @@ def add_lab(parser: argparse.ArgumentParser) -> None:
 
 
 def lab(options: argparse.Namespace) -> int:
-    """Start JupyterLab, and return its exit code."""
+    """Become JupyterLab, so that what ends this process ends it; on Windows wait for it."""
     command = lab_command(options.no_browser, options.port, options.more)
+    if os.name != "nt":
+        os.execv(command[0], command)
     return subprocess.run(command, check=False).returncode
 
 
