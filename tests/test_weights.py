@@ -316,6 +316,15 @@ def test_parts_that_came_are_not_fetched_again(index: Path) -> None:
     assert fetch(weights).read_bytes() == CONTENT
 
 
+@pytest.mark.parametrize("damage", [b"", b"x", CONTENT[:9]])
+def test_weights_that_came_whole_and_were_not_checked_are_checked(index: Path, damage: bytes) -> None:
+    make_parts(index, [3])
+    weights = large("http://127.0.0.1:9/large.gguf")
+    weights.begun.parent.mkdir(parents=True)
+    weights.begun.write_bytes(CONTENT + damage)
+    assert fetch(weights).read_bytes() == CONTENT
+
+
 def test_a_broken_part_is_unpacked_anew(index: Path) -> None:
     make_parts(index)
     weights = large("http://127.0.0.1:9/large.gguf")

@@ -21,7 +21,7 @@ from zoolab.jsontext import visible
 from zoolab.loop import Tools, walk
 from zoolab.loop.options import WalkOptions
 from zoolab.models.recording import Recording, shipped
-from zoolab.models.replay import RECORD, Replay
+from zoolab.models.replay import Replay
 from zoolab.models.scripted import Scripted
 from zoolab.policy import Policy
 from zoolab.records import Limits, Model
@@ -84,7 +84,7 @@ def record_course(options: argparse.Namespace) -> int:
     live = "endpoint" if options.local is None else options.local or "local"
     short = 0
     for notebook in notebooks:
-        wrong = record_notebook(notebook, f"{RECORD}{live}", folder, environment)
+        wrong = record_notebook(notebook, f"record:{live}", folder, environment)
         short += bool(wrong)
         print(visible(f"{notebook.stem}: {wrong or 'recorded'}"), flush=True)
     for name in names:

@@ -47,11 +47,13 @@ def amount_of(name: str) -> tuple[int, int, int]:
     """About what a model will be asked: the requests of a recording that comes with zoolab, and the tokens of
     these and of the replies, at four characters each.
     """
-    entries = Recording(shipped()[name]).entries
-    bodies = [entry["request"] for entry in entries]
-    replies = [entry["response"]["choices"][0]["message"] for entry in entries]
-    sent = sum(tokens_in(body["messages"], body.get("tools", ())) for body in bodies)
-    return len(entries), sent, tokens_in(replies)
+    recording = Recording(shipped()[name])
+    sent = received = 0
+    for body in recording.requests:
+        response = recording.response(recording.key_of(body)) or {}
+        sent += tokens_in(body["messages"], body.get("tools", ()))
+        received += tokens_in([response["choices"][0]["message"]])
+    return len(recording), sent, received
 
 
 def record_notebook(notebook: Path, live: str, folder: Path, environment: dict[str, str]) -> str:
@@ -73,8 +75,7 @@ def record_notebook(notebook: Path, live: str, folder: Path, environment: dict[s
 def ask_openings(name: str, live: Model, folder: Path) -> None:
     """Put to a model what a recording of zoolab's asks before any tool ran: exercises ask it, too."""
     replay = Replay(folder / f"{name}.jsonl", live=live)
-    for entry in Recording(shipped()[name]).entries:
-        body = entry["request"]
+    for body in Recording(shipped()[name]).requests:
         if all(message["role"] != "tool" for message in body["messages"]):
             choice = body.get("tool_choice", "auto")
             named = choice["function"]["name"] if isinstance(choice, dict) else choice

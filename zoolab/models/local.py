@@ -21,10 +21,10 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from zoolab.errors import InvalidInput
-from zoolab.jsontext import NotStrictJSON, parse_json
 from zoolab.models import weights
 from zoolab.models.engines import SHARED, Engines
 from zoolab.records import Message, Reply, Request
+from zoolab.wire.chat import json_object
 
 if TYPE_CHECKING:
     from zoolab.models.openai import OpenAIModel
@@ -178,26 +178,18 @@ def words_request(request: Request) -> Request:
 
 
 def _with_broken_calls_as_text(request: Request) -> Request:
-    """The same request, if no earlier call has arguments that are not a JSON object."""
-    if not any(map(_has_broken_calls, request.messages)):
-        return request
-    sent = [_as_text(message) if _has_broken_calls(message) else message for message in request.messages]
-    return replace(request, messages=sent)
+    """The same request, if the arguments of all earlier calls are JSON objects."""
+    messages = request.messages
+    sent = [_with_calls_as_text(message) if _has_broken_calls(message) else message for message in messages]
+    return request if sent == messages else replace(request, messages=sent)
 
 
 def _has_broken_calls(message: Message) -> bool:
-    for call in message.get("tool_calls") or ():
-        arguments = call["function"]["arguments"]
-        try:
-            value = parse_json(arguments) if isinstance(arguments, str) else arguments
-        except NotStrictJSON:
-            return True
-        if not isinstance(value, dict):
-            return True
-    return False
+    calls = message.get("tool_calls") or ()
+    return any(json_object(call["function"]["arguments"]) is None for call in calls)
 
 
-def _as_text(message: Message) -> Message:
+def _with_calls_as_text(message: Message) -> Message:
     """A message with its calls written as the model itself writes them: fenced JSON."""
     parts = [message["content"]] if message.get("content") else []
     for call in message["tool_calls"]:

@@ -77,11 +77,6 @@ class Recording:
         return len(self._entries)
 
     @property
-    def entries(self) -> list[dict[str, Any]]:
-        """All recorded pairs, in order: `request`, `response`, `date` and `answered_by`."""
-        return list(self._entries.values())
-
-    @property
     def requests(self) -> list[dict[str, Any]]:
         """The bodies of all recorded requests, in order."""
         return [entry["request"] for entry in self._entries.values()]

