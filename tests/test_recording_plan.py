@@ -10,9 +10,11 @@ from server import capable, playing
 from tools.recordings.__main__ import run as main
 from tools.recordings.holding import hold_all, left_of
 from tools.recordings.planning import Conversation, RecordingPlan, plan
-from zoolab import Scripted
+from zoolab import Replay, Scripted
+from zoolab.datasets.loading import rows_of
 from zoolab.errors import InvalidInput
 from zoolab.models.recording import Recording, shipped
+from zoolab.repair import LLMRepair
 from zoolab.toolbox.catalog import tools_named
 
 PLAN_OF_SUMS = """
@@ -80,6 +82,20 @@ def test_the_command_records_a_plan_says_what_is_left_and_goes_on(tmp_path, monk
     )
     assert main(["cats", "--left", "--into", str(tmp_path)]) == 2
     assert "no set is named 'cats'" in capsys.readouterr().err
+
+
+def test_what_is_recorded_of_repairs_answers_the_repair_itself(tmp_path):
+    [repairs] = plan(["repairs"])
+    asked = repairs.conversations[:2]
+    hold_all(
+        RecordingPlan("repairs", {}, asked), Scripted(["{}", "{}"]), tmp_path / "r.jsonl", lambda _: None
+    )
+    rows = [row for row in rows_of("broken-arguments") if row["recoverable"]]
+    row = rows[0]
+    repair = LLMRepair(Replay(tmp_path / "r.jsonl"))
+    repair.propose(row["raw"], {**row["schema"], "title": row["tool"]})
+    assert len(repair.report) == 1
+    assert len(repairs.conversations) == len({(row["tool"], row["raw"]) for row in rows})
 
 
 @pytest.mark.parametrize("name", QWEN)

@@ -31,14 +31,7 @@ _NAMED = re.compile(r'\bmodel_for\([^)]*\bLIVE, "([\w-]+)"')
 
 
 def recordings_of(notebooks: Iterable[Path]) -> list[str]:
-    """The names of the recordings whose model the switch of these notebooks can replace.
-
-    >>> import tempfile
-    >>> notebook = Path(tempfile.mkdtemp()) / "1.py"
-    >>> _ = notebook.write_text('LIVE = None\\nmodel = model_for(LIVE, "course-02")')
-    >>> recordings_of([notebook])
-    ['course-02']
-    """
+    """The names of the recordings whose model the switch of these notebooks can replace."""
     named = (name for path in notebooks for cell in read_cells(path) for name in _NAMED.findall(cell))
     return list(dict.fromkeys(named))
 
