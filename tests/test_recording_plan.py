@@ -91,10 +91,8 @@ def test_what_is_recorded_of_repairs_answers_the_repair_itself(tmp_path):
         RecordingPlan("repairs", {}, asked), Scripted(["{}", "{}"]), tmp_path / "r.jsonl", lambda _: None
     )
     rows = [row for row in rows_of("broken-arguments") if row["recoverable"]]
-    row = rows[0]
-    repair = LLMRepair(Replay(tmp_path / "r.jsonl"))
-    repair.propose(row["raw"], {**row["schema"], "title": row["tool"]})
-    assert len(repair.report) == 1
+    asked = LLMRepair(Scripted([])).request(rows[0]["raw"], {**rows[0]["schema"], "title": rows[0]["tool"]})
+    assert Replay(tmp_path / "r.jsonl")(asked).text == "{}"
     assert len(repairs.conversations) == len({(row["tool"], row["raw"]) for row in rows})
 
 

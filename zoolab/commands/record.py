@@ -51,11 +51,12 @@ def add_record(parser: argparse.ArgumentParser) -> None:
 
 def record_conversations(options: argparse.Namespace) -> int:
     """Hold the conversations that the options name, or record the course."""
-    if options.into == "course":
+    course = options.into == "course"
+    unneeded = options.dry_run if course else options.scripted
+    if options.local is None and not (is_live(options) or unneeded):
+        raise InvalidInput("no model is named", advice="give --local, --live, --model or --scripted")
+    if course:
         return record_course(options)
-    if options.local is None and not is_live(options) and not options.scripted:
-        advice = "give --local, --live, --model, --base-url or --scripted"
-        raise InvalidInput("no model is named", advice=advice)
     if not (options.prompt or options.prompts):
         raise InvalidInput("nothing to record", advice="give a prompt, or --prompts FILE")
     model = None if options.scripted else model_of(options)
@@ -65,19 +66,17 @@ def record_conversations(options: argparse.Namespace) -> int:
 def record_course(options: argparse.Namespace) -> int:
     """Ask a model for all that the notebooks need, or say how much that is; 1 if a notebook fell short.
 
-    What the folder holds already is not asked again, so a course that broke off goes on.
+    A model that calls more often than those of zoolab's recordings is asked more. What the folder holds
+    already is not asked again, so a course that broke off goes on.
     """
-    named = [Path(name) for name in options.prompt]
-    notebooks = named or sorted((CHECKOUT / FIRST).parent.glob("[0-9]*.ipynb"))
+    notebooks = [Path(name) for name in options.prompt]
+    notebooks = notebooks or sorted((CHECKOUT / FIRST).parent.glob("[0-9]*.ipynb"))
     names = recordings_of(notebooks)
     if not names:
         raise InvalidInput("there is no notebook to record", advice="name its .ipynb file")
     if options.dry_run:
         return _say_how_much(names)
-    if options.local is None and not is_live(options):
-        raise InvalidInput("no model is named", advice="give --local, --live, --model or --base-url")
-    model = model_of(options)
-    folder = Path(options.folder)
+    model, folder = model_of(options), Path(options.folder)
     folder.mkdir(parents=True, exist_ok=True)
     endpoint = {"ZOOLAB_MODEL": options.model, "OPENAI_BASE_URL": options.base_url}
     environment = {name: value for name, value in endpoint.items() if value}
@@ -102,8 +101,7 @@ def _say_how_much(names: Iterable[str]) -> int:
     counted = {name: amount_of(name) for name in names}
     for name, amount in counted.items():
         print(line.format(name, *amount))
-    print(line.format("in all about", *map(sum, zip(*counted.values(), strict=True))))
-    print("A model that calls more often than the recorded ones is asked more.")
+    print(line.format("about in all", *map(sum, zip(*counted.values(), strict=True))))
     return 0
 
 

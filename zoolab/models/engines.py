@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["SHARED", "Engine", "Engines", "load"]
 
-#: How much llama.cpp keeps room for.
 _CONTEXT_TOKENS = {"smollm2": 4096, "qwen": 8192}
 
 #: What a model says to the body of a request: a chat completion, or the chunks of one.

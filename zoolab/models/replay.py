@@ -132,5 +132,4 @@ def model_for(live: str | None, recording: str | Path = "starter", stream: bool 
         return LocalModel(stream=stream)
     if isinstance(live, str):
         return LocalModel(live, stream=stream)
-    expected = 'None, "local", "endpoint", a local model\'s name, or "record:" before one of these'
-    raise InvalidInput(f"LIVE is {live!r}", expected=expected)
+    raise InvalidInput(f"LIVE is {live!r}", expected='None, "local", "endpoint", or a local model\'s name')

@@ -71,7 +71,6 @@ _NEEDLE = re.compile(r"needle(?:-L(?P<layers>[1-9][0-9]?))?(?P<raw>-raw)?")
 
 _CHUNK = 1 << 20
 _STALE_SECONDS = 3600
-#: What weights are called that are not complete.
 _BEGUN = ".begun"
 
 
@@ -191,7 +190,7 @@ _TABLE = {
         ),
     )
 }
-#: What `zoolab local fetch` fetches if it is not told what: all that the course can use.
+#: What `zoolab local fetch` fetches if it is not told what.
 SMALL = ("needle", "smollm2")
 
 
