@@ -9,6 +9,7 @@ import pytest
 from server import completion
 
 from zoolab import Replay, run
+from zoolab.course.doctor import examine, what_is_known
 from zoolab.errors import InvalidInput
 from zoolab.models import weights
 from zoolab.models.engines import Engine, Engines
@@ -92,9 +93,17 @@ def test_fenced_calls_in_its_text_are_read() -> None:
     assert trace.answer == "It is 42."
 
 
+def test_the_doctor_reads_fenced_calls_too() -> None:
+    said = ["Hello.", '```json\n{"name": "add", "arguments": {"a": 42, "b": 58}}\n```', *["No."] * 5]
+    with LocalModel("qwen", engines=Standing(*said)) as model:
+        assert [result.name for result in examine(model) if result.ok] == ["answers", "calls", "abstains"]
+
+
 def test_it_says_which_file_answers() -> None:
     who = LocalModel("qwen").who
     assert "Qwen2.5-Coder-1.5B-Instruct (Q4_K_M), qwen2.5-coder-1.5b-instruct-q4_k_m.gguf" in who
+    assert "as JSON in its text" in what_is_known("qwen")
+    assert what_is_known("Qwen2.5-7B-Instruct") == "Qwen 2.5 and later are trained for tool calls"
     assert "SHA-256 cc324af070c2, run by xllamacpp" in who
 
 

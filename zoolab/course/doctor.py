@@ -27,6 +27,7 @@ _FAMILIES = (
     (r"llama[-_ ]?3\.[1-9]|llama[-_ ]?4", "Llama 3.1 and later are trained for tool calls"),
     (r"llama", "Llama before 3.1 was not trained for tool calls"),
     (r"qwen[-_ ]?(2\.5|[3-9])", "Qwen 2.5 and later are trained for tool calls"),
+    (r"^qwen$", "writes calls as JSON in its text; calls='auto' reads them"),
     (r"command-?r", "Command R and R+ are trained for tool calls"),
     (r"mistral|mixtral", "the Instruct versions with function calling are trained for tool calls"),
     (r"needle", "chooses calls and nothing else: it never sees a result"),
@@ -71,7 +72,8 @@ def examine(model: Model, also: Iterable[Probe] = ()) -> Iterator[ProbeResult]:
     >>> [result.name for result in results if result.ok], can_call_tools(results)
     (['answers', 'abstains'], False)
     """
-    as_text = about(model).calls == "text"
+    calls = about(model).calls
+    as_text = calls == "text"
     wrong: str | None
     came: Message | None
     for probe in (*probes(as_text), *also):
@@ -81,7 +83,7 @@ def examine(model: Model, also: Iterable[Probe] = ()) -> Iterator[ProbeResult]:
             came, wrong, advice = None, error.what, error.advice or probe.advice
         else:
             came, advice = reply.message, probe.advice
-            wrong = probe.judge(reply, read_calls(came, text=as_text))
+            wrong = probe.judge(reply, read_calls(came, text=calls != "native"))
         ok = wrong is None
         sent = probe.request.body()
         yield ProbeResult(probe.name, probe.asks, ok, wrong or "yes", "" if ok else advice, sent, came)
