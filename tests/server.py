@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -147,6 +148,72 @@ def in_chunks(content: bytes, cuts: Iterable[int]) -> list[bytes]:
 def serving(*answers: Answer | dict[str, Any] | str) -> Iterator[TestServer]:
     """A server for the length of a `with`."""
     server = TestServer(answers)
+    try:
+        yield server
+    finally:
+        server.close()
+
+
+def capable(body: dict[str, Any]) -> dict[str, Any] | str:
+    """What a capable model might say: a call of the tool that shares most words with the question, and
+    arguments that meet its schema, and after its result a sentence with it.
+    """
+    last = body["messages"][-1]
+    if last["role"] == "tool":
+        return f"The result is {last['content']}."
+    question = str(last["content"])
+    words = set(re.findall(r"add|[a-z]{4,}", re.sub(r"\+|sum", "add", question.lower())))
+    functions = [tool["function"] for tool in body.get("tools", ())]
+    if not functions or body.get("tool_choice") == "none":
+        return "Hello. There is nothing to call."
+
+    def shared(function: dict[str, Any]) -> int:
+        return len(
+            words & set(re.findall(r"[a-z]+", f"{function['name']} {function.get('description')}".lower()))
+        )
+
+    chosen = max(functions, key=shared)
+    if isinstance(body.get("tool_choice"), dict):
+        chosen = body["tool_choice"]["function"]
+        chosen = next(each for each in functions if each["name"] == chosen["name"])
+    elif not shared(chosen):
+        return "I need no tool for that."
+    numbers = iter([*map(int, re.findall(r"\d+", question)), *range(1, 99)])
+    names = iter([*re.findall(r"(?<!^)\b[A-Z]\w+", question), *question.split()[-1:], *["nginx"] * 99])
+    properties = chosen["parameters"].get("properties", {})
+    required = chosen["parameters"].get("required", [])
+    arguments = {name: fitting(properties[name], numbers, names) for name in required}
+    return calling(call(chosen["name"], json.dumps(arguments)))
+
+
+def fitting(schema: dict[str, Any], numbers: Iterator[int], names: Iterator[str]) -> Any:
+    """A value that meets a simple schema."""
+    if "enum" in schema:
+        return schema["enum"][0]
+    match schema.get("type"):
+        case "integer" | "number":
+            return next(numbers)
+        case "boolean":
+            return True
+        case "array":
+            return [fitting(schema.get("items", {}), numbers, names)]
+        case "object":
+            inner = schema.get("properties", {})
+            return {name: fitting(inner[name], numbers, names) for name in schema.get("required", inner)}
+    return next(names).strip("?.!")
+
+
+@contextmanager
+def playing(says: Callable[[dict[str, Any]], dict[str, Any] | str]) -> Iterator[TestServer]:
+    """A server for the length of a `with`, whose answers are what a function says to a request's body."""
+
+    class Playing(TestServer):
+        def next_answer(self, asked: Asked) -> Answer:
+            super().next_answer(asked)
+            said = completion(says(asked.body), model=asked.body["model"])
+            return Answer(said)
+
+    server = Playing([""])
     try:
         yield server
     finally:

@@ -317,7 +317,7 @@ def test_every_option_is_documented(zoo: Shell) -> None:
 
 def test_the_local_models_are_listed(zoo: Shell) -> None:
     ran = zoo("local", "list")
-    assert [line.split()[0] for line in ran.out.splitlines()] == ["needle", "smollm2"]
+    assert [line.split()[0] for line in ran.out.splitlines()] == ["needle", "smollm2", "qwen"]
     assert all(re.search(r"\d MB", line) for line in ran.out.splitlines())
 
 

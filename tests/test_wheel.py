@@ -30,7 +30,7 @@ def installed(tmp_path_factory) -> Path:
 @pytest.mark.parametrize(
     "name",
     [
-        *("py.typed", "recordings/starter.jsonl", "recordings/authored.jsonl"),
+        *("py.typed", "models/recordings/starter.jsonl", "models/recordings/qwen-tasks.jsonl.gz"),
         *("show/story.css", "show/ground.css", "loop/__init__.py"),
     ],
 )

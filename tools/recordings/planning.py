@@ -13,7 +13,9 @@ from typing import Any
 from zoolab.datasets.loading import read_rows, rows_of, selection_tools
 from zoolab.errors import ERROR_CODES, ExecutionFailed, InvalidInput, ToolIOError, ToolTimeout
 from zoolab.models.recording import shipped
+from zoolab.models.scripted import Scripted
 from zoolab.records import Model, Reply, Request
+from zoolab.repair import LLMRepair
 from zoolab.toolbox.catalog import tools_named
 from zoolab.tools import Tool, ToolRegistry
 
@@ -98,6 +100,8 @@ def _conversations(
         yield from _of_prompts(chosen["prompts"], system)
     if "cases" in chosen:
         yield from _of_cases(chosen["cases"], system)
+    if "repairs" in chosen:
+        yield from _repairs()
     if "corrections" in chosen:
         yield from (_correction(each, system) for each in content["corrections"])
     if "injections" in chosen:
@@ -126,6 +130,15 @@ def _of_cases(count: int, system: str | None) -> Iterator[Conversation]:
         chance.shuffle(offered)
         kept = ToolRegistry([everything[name] for name in offered])
         yield Conversation(case["prompt"], kept, system, turns=1)
+
+
+def _repairs() -> Iterator[Conversation]:
+    """Every recoverable broken text once, put as `LLMRepair` puts it; no tools are offered."""
+    repair = LLMRepair(Scripted([]))
+    rows = {(row["tool"], row["raw"]): row for row in rows_of("broken-arguments") if row["recoverable"]}
+    for (tool, raw), row in rows.items():
+        system, asked = repair.request(raw, {**row["schema"], "title": tool}).messages
+        yield Conversation(asked["content"], ToolRegistry([]), system["content"], turns=1)
 
 
 def _correction(given: dict[str, Any], system: str | None) -> Conversation:

@@ -70,18 +70,19 @@ def add_local(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     actions.add_parser("list", help="what there is, and what is here")
     fetch = actions.add_parser("fetch", help="fetch and check the weights")
-    fetch.add_argument("models", nargs="*", metavar="NAME", help="by default all")
+    fetch.add_argument("models", nargs="*", metavar="NAME", help="by default the two small ones")
     parser.set_defaults(run=local)
 
 
 def local(options: argparse.Namespace) -> int:
-    """List the models, or fetch the weights of those that are named, or of all."""
-    table = weights.table()
+    """List the models, or fetch the weights of those that are named, or of the small ones."""
     if options.action == "fetch":
-        for name in [weights.lookup(name).name for name in options.models] or [row["name"] for row in table]:
-            print(f"{name}: {weights.fetch(name, _report)}")
+        for wanted in [weights.lookup(name) for name in options.models or weights.SMALL]:
+            size = f"{wanted.size_bytes / 1e6:,.0f} MB"
+            print(f"{wanted.name}: {wanted.title}, {size}, licence {wanted.licence}", flush=True)
+            print(weights.fetch(wanted, _report))
         return 0
-    for row in table:
+    for row in weights.table():
         here = "here" if row["present"] else f"zoolab local fetch {row['name']}"
         runtime = "" if row["runtime_installed"] else "; runtime missing: pip install 'zoolab[local]'"
         size = f"{row['size_bytes'] / 1e6:.0f} MB"
@@ -90,10 +91,10 @@ def local(options: argparse.Namespace) -> int:
 
 
 def _report(what: str, done: int, total: int) -> None:
-    share = f"{100 * done / total:3.0f} %" if total else ""
+    share = f" {done / 1e6:6.1f} MB {100 * done / total:3.0f} %" if total else ""
     end = "\r" if sys.stderr.isatty() and done < total else "\n"
     if sys.stderr.isatty() or done >= total:
-        print(f"{what} {done / 1e6:6.1f} MB {share}  ", end=end, file=sys.stderr, flush=True)
+        print(f"{what}{share}  ", end=end, file=sys.stderr, flush=True)
 
 
 def add_doctor(parser: argparse.ArgumentParser) -> None:

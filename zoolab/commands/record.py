@@ -1,4 +1,8 @@
-"""`zoolab record`: keeps conversations with a model in a recording, wrong and broken replies included."""
+"""`zoolab record`: keeps conversations with a model in a recording, wrong and broken replies included.
+
+`zoolab record course --model NAME` asks a model for all that the notebooks need, and keeps a folder of
+recordings.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +12,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Unpack
 
+from zoolab.commands.course import CHECKOUT, FIRST
 from zoolab.commands.models import DEFAULT_TOOLS, add_walk_options, is_live, model_of
+from zoolab.course.notebooks import amount_of, ask_openings, record_notebook, recordings_of
 from zoolab.datasets.loading import read_rows
 from zoolab.errors import InvalidInput, LoopError
 from zoolab.jsontext import visible
 from zoolab.loop import Tools, walk
 from zoolab.loop.options import WalkOptions
+from zoolab.models.recording import Recording, shipped
 from zoolab.models.replay import Replay
 from zoolab.models.scripted import Scripted
 from zoolab.policy import Policy
@@ -26,25 +33,76 @@ TURNS = 3
 
 
 def add_record(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("into", metavar="recording", help="the recording to begin or to add to")
-    parser.add_argument("prompt", nargs="*", help="what to ask")
+    parser.add_argument(
+        "into",
+        metavar="recording",
+        help="the recording to begin or to add to; course: all that the notebooks ask",
+    )
+    parser.add_argument("prompt", nargs="*", help="what to ask; for the course its notebooks, by default all")
     parser.add_argument("--prompts", metavar="FILE", help="JSONL with prompt, tools, system and replies")
     parser.add_argument(
         "--scripted", action="store_true", help="take the replies of --prompts: an authored recording"
     )
     add_walk_options(parser)
+    parser.add_argument("--folder", metavar="DIR", default="recordings", help="where the course is recorded")
+    parser.add_argument("--dry-run", action="store_true", help="only say how much the course asks")
     parser.set_defaults(run=record_conversations)
 
 
 def record_conversations(options: argparse.Namespace) -> int:
-    """Hold the conversations that the options name."""
-    if options.local is None and not is_live(options) and not options.scripted:
-        advice = "give --local, --live, --model, --base-url or --scripted"
-        raise InvalidInput("no model is named", advice=advice)
+    """Hold the conversations that the options name, or record the course."""
+    course = options.into == "course"
+    unneeded = options.dry_run if course else options.scripted
+    if options.local is None and not (is_live(options) or unneeded):
+        raise InvalidInput("no model is named", advice="give --local, --live, --model or --scripted")
+    if course:
+        return record_course(options)
     if not (options.prompt or options.prompts):
         raise InvalidInput("nothing to record", advice="give a prompt, or --prompts FILE")
     model = None if options.scripted else model_of(options)
     return record(_conversations(options), options.into, model, allow=options.yes)
+
+
+def record_course(options: argparse.Namespace) -> int:
+    """Ask a model for all that the notebooks need, or say how much that is; 1 if a notebook fell short.
+
+    A model that calls more often than those of zoolab's recordings is asked more. What the folder holds
+    already is not asked again, so a course that broke off goes on.
+    """
+    notebooks = [Path(name) for name in options.prompt]
+    notebooks = notebooks or sorted((CHECKOUT / FIRST).parent.glob("[0-9]*.ipynb"))
+    names = recordings_of(notebooks)
+    if not names:
+        raise InvalidInput("there is no notebook to record", advice="name its .ipynb file")
+    if options.dry_run:
+        return _say_how_much(names)
+    model, folder = model_of(options), Path(options.folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    endpoint = {"ZOOLAB_MODEL": options.model, "OPENAI_BASE_URL": options.base_url}
+    environment = {name: value for name, value in endpoint.items() if value}
+    live = "endpoint" if options.local is None else options.local or "local"
+    short = 0
+    for notebook in notebooks:
+        wrong = record_notebook(notebook, f"record:{live}", folder, environment)
+        short += bool(wrong)
+        print(visible(f"{notebook.stem}: {wrong or 'recorded'}"), flush=True)
+    for name in names:
+        prompts = shipped()[name].with_name(f"{name}-prompts.jsonl")
+        if prompts.exists():
+            record(read_rows(prompts), folder / f"{name}.jsonl", model, allow=True)
+        ask_openings(name, model, folder)
+        print(f"{name}: {len(Recording(folder / f'{name}.jsonl'))} requests", flush=True)
+    print(f"to answer from it: set ZOOLAB_RECORDINGS to {visible(str(folder.absolute()))}")
+    return 1 if short else 0
+
+
+def _say_how_much(names: Iterable[str]) -> int:
+    line = "{:<12} {:>4} requests: {:>7,} tokens, {:>6,} back"
+    counted = {name: amount_of(name) for name in names}
+    for name, amount in counted.items():
+        print(line.format(name, *amount))
+    print(line.format("about in all", *map(sum, zip(*counted.values(), strict=True))))
+    return 0
 
 
 def record(

@@ -27,6 +27,7 @@ _FAMILIES = (
     (r"llama[-_ ]?3\.[1-9]|llama[-_ ]?4", "Llama 3.1 and later are trained for tool calls"),
     (r"llama", "Llama before 3.1 was not trained for tool calls"),
     (r"qwen[-_ ]?(2\.5|[3-9])", "Qwen 2.5 and later are trained for tool calls"),
+    (r"^qwen$", "writes calls as JSON in its text; calls='auto' reads them"),
     (r"command-?r", "Command R and R+ are trained for tool calls"),
     (r"mistral|mixtral", "the Instruct versions with function calling are trained for tool calls"),
     (r"needle", "chooses calls and nothing else: it never sees a result"),
@@ -67,7 +68,8 @@ class ProbeResult:
 
 def examine(model: Model, also: Iterable[Probe] = ()) -> Iterator[ProbeResult]:
     """Put the seven probes to a model, one after the other, and then those of your own."""
-    as_text = about(model).calls == "text"
+    calls = about(model).calls
+    as_text = calls == "text"
     for probe in (*probes(as_text), *also):
         try:
             reply = model(probe.request)
@@ -75,7 +77,7 @@ def examine(model: Model, also: Iterable[Probe] = ()) -> Iterator[ProbeResult]:
             found = (False, f"could not be asked: {error.what}", error.advice, probe.request.body(), None)
             yield ProbeResult(probe.name, probe.asks, *found)
             continue
-        wrong = probe.judge(reply, read_calls(reply.message, text=as_text))
+        wrong = probe.judge(reply, read_calls(reply.message, text=calls != "native"))
         judged = (wrong is None, wrong or "yes", probe.advice if wrong else "")
         sent = reply.body_sent(probe.request)
         yield ProbeResult(probe.name, probe.asks, *judged, sent, reply.message, reply.omissions)

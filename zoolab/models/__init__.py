@@ -5,7 +5,7 @@ OpenAIModel   asks any OpenAI-compatible endpoint
 ResponsesModel, AnthropicModel, GeminiModel, OllamaModel
               ask these APIs in their own forms
 Replay        answers from a recording, through the real openai client
-LocalModel    runs small models on this machine
+LocalModel    runs models on this machine
 Faulty        wraps any of them and injects faults
 model_for     one of these, as a notebook's LIVE switch says
 """

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SHARED", "Engine", "Engines", "load"]
 
-_CONTEXT_TOKENS = 4096
+_CONTEXT_TOKENS = {"smollm2": 4096, "qwen": 8192}
 
 #: What a model says to the body of a request: a chat completion, or the chunks of one.
 Answers = Callable[[dict[str, Any]], dict[str, Any] | list[dict[str, Any]]]
@@ -106,7 +106,7 @@ def load(name: str) -> Engine:
             advice="run: pip install 'zoolab[local]'",
         ) from None
     path = str(weights.find(record))
-    if record.name == "smollm2":
+    if record.name in _CONTEXT_TOKENS:
         return Engine(name, partial(_ask_llama, _llama(runtime, path, name)))
     layers = weights.read_name(name).layers
     load_all, load_some = runtime.V3Engine.load, runtime.V3Engine.load_with_depth
@@ -119,7 +119,7 @@ def _llama(runtime: Any, path: str, name: str) -> Any:
     parameters.model.path, parameters.model_alias = path, [name]
     # llama.cpp listens in any case: on loopback, with a random key that nobody is told.
     parameters.hostnames, parameters.port, parameters.api_keys = ["127.0.0.1"], 0, [token_urlsafe(24)]
-    parameters.n_ctx, parameters.n_parallel = _CONTEXT_TOKENS, 1
+    parameters.n_ctx, parameters.n_parallel = _CONTEXT_TOKENS[name], 1
     # One thread: on a busy two-core machine two were thirty times slower.
     parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = 1
     # Earlier prompts are not reused: with reuse, 3 of 4 requests got another answer by what came before.

@@ -1,11 +1,15 @@
-"""Two small real models that answer on this machine, offline and without a key.
+"""Real models that answer on this machine, offline and without a key.
 
-`LocalModel()` uses each for what it can do. Needle chooses calls; it sees the tools and the last question,
-never a result. SmolLM2 writes words: its chat template knows no tools, and drops a call and where a result
-came from. So once there is a result, SmolLM2 gets the question and the results as a plain conversation with
-six worked examples; `LocalModel.sent` shows it, and so does `reply.sent`.
+`LocalModel()` uses two small ones, each for what it can do. Needle chooses calls; it sees the tools and the
+last question, never a result. SmolLM2 writes words: its chat template knows no tools, and drops a call and
+where a result came from. So once there is a result, SmolLM2 gets the question and the results as a plain
+conversation with six worked examples; `LocalModel.sent` shows it, and so does `reply.sent`.
 
 They are small, and wrong often. That is what they are good for here: their mistakes are real ones.
+
+`LocalModel("qwen")` is a larger one. It gets the whole conversation with its tools, so nothing is rewritten,
+reads results and calls again. It writes calls as fenced JSON in its text. Only a call of an earlier message
+whose arguments are not a JSON object is sent as such text, too: llama.cpp's template fails on it.
 """
 
 from __future__ import annotations
@@ -19,7 +23,8 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from zoolab.errors import InvalidInput
 from zoolab.models import weights
 from zoolab.models.engines import SHARED, Engines
-from zoolab.records import Reply, Request
+from zoolab.records import Message, Reply, Request
+from zoolab.wire.chat import json_object
 
 if TYPE_CHECKING:
     from zoolab.models.openai import OpenAIModel
@@ -27,7 +32,8 @@ if TYPE_CHECKING:
 __all__ = ["LocalModel", "words_request"]
 
 SEED = 42
-_SAMPLING: dict[str, Any] = {"seed": SEED, "max_tokens": 160}
+_MAX_TOKENS = {"qwen": 256}
+_CALLS: dict[str, Literal["text", "auto"]] = {"smollm2": "text", "qwen": "auto"}
 
 # Chosen by reading the answers to 17 results, of which it gets 13 right; tuned on those, so expect fewer
 # right on others. The order of the examples changes answers.
@@ -50,18 +56,23 @@ class LocalModel:
 
     Args:
         name: "needle" chooses calls, also at a lower depth ("needle-L8") or without its guard ("needle-raw");
-            "smollm2" writes text; "needle-L8+smollm2" and by default "needle+smollm2": both work together.
+            "smollm2" writes text; "needle-L8+smollm2" and by default "needle+smollm2": both work together;
+            "qwen" does both.
         stream: Whether replies are streamed; needle's are cut into pieces after they are complete.
         engines: What runs the models; by default all local models of the process share their engines.
+        settings: Fields of each request: by default `temperature` 0, `seed` 42, and a `max_tokens`.
 
-    The weights have to be fetched once: `zoolab local fetch`. Temperature 0 and a fixed seed: the same
-    request gives the same reply. A model is loaded at its first request and let go by `close`.
+    The weights have to be fetched once: `zoolab local fetch`, or `zoolab local fetch qwen`. The seed is
+    fixed, so the same request gives the same reply. A model is loaded at its first request and let go by
+    `close`.
 
     Raises:
         InvalidInput: No such model; at the first request: its weights or its runtime are not here.
 
     >>> LocalModel().name, LocalModel().calls, LocalModel("smollm2").calls
     ('needle+smollm2', 'native', 'text')
+    >>> LocalModel("qwen", temperature=0.8, seed=1).settings
+    {'temperature': 0.8, 'seed': 1, 'max_tokens': 256}
     """
 
     #: What a recording of this model says of itself.
@@ -70,16 +81,23 @@ class LocalModel:
     deterministic = True
 
     def __init__(
-        self, name: str | None = None, *, stream: bool = False, engines: Engines | None = None
+        self,
+        name: str | None = None,
+        *,
+        stream: bool = False,
+        engines: Engines | None = None,
+        **settings: Any,
     ) -> None:
         #: The name of the model, or of both; a recording keeps it as `model`.
         self.name = self.model = name or "needle+smollm2"
-        #: The settings of every request.
-        self.settings: dict[str, Any] = {"temperature": 0, **_SAMPLING}
         #: Who chooses calls, and who writes words: often the same.
         self._caller, self._writer = _caller_and_writer(self.name)
-        #: Where the calls are: in `tool_calls`, or in the text because the template of the model drops tools.
-        self.calls: Literal["native", "text"] = "text" if self._caller == "smollm2" else "native"
+        longest = _MAX_TOKENS.get(self._caller, 160)
+        #: The settings of every request.
+        self.settings: dict[str, Any] = {"temperature": 0, "seed": SEED, "max_tokens": longest, **settings}
+        #: Where the calls are: in `tool_calls`; in the text, because the template of the model drops tools;
+        #: or in either.
+        self.calls: Literal["native", "text", "auto"] = _CALLS.get(self._caller, "native")
         self._stream, self._engines = stream, engines or SHARED
         self._models: dict[str, OpenAIModel] = {}
         self._lock = threading.Lock()
@@ -100,9 +118,12 @@ class LocalModel:
         return self._caller if choosing else self._writer
 
     def sent(self, request: Request) -> Request:
-        """The request as it is really sent; another one only if both models work together."""
-        together = self._caller != self._writer and _ends_in_result(request)
-        return words_request(request) if together else request
+        """The request as it is really sent: another one only if both models work together, and to Qwen after
+        a call with broken arguments.
+        """
+        if self._caller != self._writer and _ends_in_result(request):
+            return words_request(request)
+        return _with_broken_calls_as_text(request) if self._caller == "qwen" else request
 
     def close(self) -> None:
         """Let the models go, unless another local model uses them; a later request loads them again."""
@@ -124,7 +145,7 @@ class LocalModel:
                 from zoolab.models.openai import OpenAIModel
 
                 engine = self._engines.take(name)
-                self._models[name] = OpenAIModel(engine.model, engine.client(), self._stream, **_SAMPLING)
+                self._models[name] = OpenAIModel(engine.model, engine.client(), self._stream, **self.settings)
             return self._models[name]
 
 
@@ -154,6 +175,27 @@ def words_request(request: Request) -> Request:
         words += [("user", question), ("assistant", answer)]
     words.append(("user", "\n".join(lines)))
     return Request([{"role": role, "content": text} for role, text in words], settings=request.settings)
+
+
+def _with_broken_calls_as_text(request: Request) -> Request:
+    """The same request, if the arguments of all earlier calls are JSON objects."""
+    messages = request.messages
+    sent = [_with_calls_as_text(message) if _has_broken_calls(message) else message for message in messages]
+    return request if sent == messages else replace(request, messages=sent)
+
+
+def _has_broken_calls(message: Message) -> bool:
+    calls = message.get("tool_calls") or ()
+    return any(json_object(call["function"]["arguments"]) is None for call in calls)
+
+
+def _with_calls_as_text(message: Message) -> Message:
+    """A message with its calls written as the model itself writes them: fenced JSON."""
+    parts = [message["content"]] if message.get("content") else []
+    for call in message["tool_calls"]:
+        name, arguments = json.dumps(call["function"]["name"]), call["function"]["arguments"]
+        parts.append(f'```json\n{{"name": {name}, "arguments": {arguments}}}\n```')
+    return {"role": "assistant", "content": "\n".join(parts)}
 
 
 def _caller_and_writer(name: str) -> tuple[str, str]:

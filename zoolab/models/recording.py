@@ -1,16 +1,21 @@
-"""Recordings: pairs of request and response in a JSONL file, each found again by what was asked.
+"""Recordings: pairs of request and response in a JSONL file, each found again by what was asked. It may be
+compressed by gzip (`.jsonl.gz`); such a one is only read.
 
     {"recording": "zoolab", "version": 1, "made": "recorded", "model": ..., "settings": {...}, "who": ...}
     {"request": {...}, "response": {...}, "date": "2026-11-22", "answered_by": "needle3"}
 
-`made` is `recorded` (a real model answered) or `authored` (written by hand, for teaching).
+`made` is `recorded` (a real model answered) or `authored` (written by hand, for teaching). A recording that
+comes with zoolab goes by its name. Recordings in the folder that the environment variable `ZOOLAB_RECORDINGS`
+names come before those: so a whole course answers as another model did.
 """
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import threading
+import zlib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -25,6 +30,7 @@ from zoolab.models.request_keys import DELIVERY, RequestKeys
 from zoolab.secrets import scrub_json
 
 VERSION = 1
+OWN_RECORDINGS = "ZOOLAB_RECORDINGS"
 #: Of a difference, so many lines are shown.
 _MAX_LINES = 24
 _NO_SETTINGS = {"model", "messages", "client", "stream", "self"}
@@ -39,6 +45,8 @@ class Header:
     who: str = ""
     settings: dict[str, Any] = field(default_factory=dict[str, Any])
     calls: Literal["native", "text", "auto"] = "native"
+    #: The day on which the recording was begun.
+    date: str = ""
 
 
 class Recording:
@@ -53,10 +61,7 @@ class Recording:
     """
 
     def __init__(self, path: str | Path, header: Header | None = None) -> None:
-        # A recording that comes with zoolab goes by its name.
-        self.path = Path(path)
-        if header is None and not self.path.exists():
-            self.path = shipped().get(str(path), self.path)
+        self.path = _place_of(path, begins=header is not None)
         #: The recorded pairs, by the names of their requests.
         self._entries: dict[str, dict[str, Any]] = {}
         self._keys = RequestKeys()
@@ -65,7 +70,8 @@ class Recording:
             self.header = self._load()
         else:
             self.header = header
-            self._write({"recording": "zoolab", "version": VERSION, **asdict(header)}, mode="x")
+            begun = {**asdict(header), "date": header.date or _today()}
+            self._write({"recording": "zoolab", "version": VERSION, **begun}, mode="x")
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -88,7 +94,7 @@ class Recording:
         entry = {
             "request": scrub_json({key: value for key, value in body.items() if key not in DELIVERY}),
             "response": scrub_json(response),
-            "date": datetime.now(UTC).date().isoformat(),
+            "date": _today(),
             "answered_by": response.get("model"),
         }
         with self._lock:
@@ -106,9 +112,10 @@ class Recording:
 
     def _load(self) -> Header:
         try:
-            text = self.path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+            data = self.path.read_bytes()
+            text = (gzip.decompress(data) if self.path.suffix == ".gz" else data).decode("utf-8")
+        except (OSError, UnicodeDecodeError, EOFError, zlib.error) as error:
+            reason = getattr(error, "strerror", None) or "it is not UTF-8 text, or not whole"
             raise InvalidInput(f"cannot read {self.path}: {reason}", expected="a recording") from None
         if not text:
             raise InvalidInput(f"{self.path} is empty", expected="a recording")
@@ -121,6 +128,8 @@ class Recording:
         return header
 
     def _write(self, entry: dict[str, Any], mode: str) -> None:
+        if self.path.suffix == ".gz":
+            raise InvalidInput(f"{self.path.name} is compressed", advice="unpack it to add to it")
         try:
             with self.path.open(mode, encoding="utf-8") as file:
                 file.write(encode_line(entry) + "\n")
@@ -132,10 +141,29 @@ class Recording:
             ) from None
 
 
+def _today() -> str:
+    return datetime.now(UTC).date().isoformat()
+
+
+def _place_of(path: str | Path, begins: bool) -> Path:
+    """The file of a path, or of a name: in the user's own folder, else among those that come with zoolab."""
+    if Path(path).exists() or Path(path).name != str(path) or Path(path).suffix:
+        return Path(path)
+    if own := os.environ.get(OWN_RECORDINGS):
+        folder = Path(own).expanduser()
+        if not folder.is_dir():
+            raise InvalidInput(f"{OWN_RECORDINGS} is {own}", expected="a folder of recordings")
+        kept = folder / f"{path}.jsonl"
+        if begins or kept.exists():
+            return kept
+    return Path(path) if begins else shipped().get(str(path), Path(path))
+
+
 def shipped() -> dict[str, Path]:
     """The recordings that come with zoolab, by name."""
     folder = Path(str(files("zoolab.models.recordings")))
-    return {path.stem: path for path in sorted(folder.glob("*.jsonl")) if not path.stem.endswith("-prompts")}
+    paths = sorted((*folder.glob("*.jsonl"), *folder.glob("*.jsonl.gz")))
+    return {path.name.partition(".")[0]: path for path in paths if not path.stem.endswith("-prompts")}
 
 
 def _parse(line: str, where: str) -> dict[str, Any]:
@@ -173,8 +201,8 @@ def _header(line: str, where: str) -> Header:
         )
     if not isinstance(settings, dict) or _NO_SETTINGS & settings.keys():
         raise InvalidInput(f"{where} has the settings {excerpt(settings)}", expected="fields of a request")
-    model, who = (str(entry.get(name) or "") for name in ("model", "who"))
-    return Header(made, model, who, settings, calls if calls in ("text", "auto") else "native")
+    model, who, date = (str(entry.get(name) or "") for name in ("model", "who", "date"))
+    return Header(made, model, who, settings, calls if calls in ("text", "auto") else "native", date)
 
 
 def nearest_difference(wanted: str, known: Iterable[str], source: str) -> str:

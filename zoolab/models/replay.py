@@ -115,9 +115,9 @@ def model_for(live: str | None, recording: str | Path = "starter", stream: bool 
     """The model that a notebook's `LIVE` switch names.
 
     Args:
-        live: None answers from the recording; "local" asks the models on this machine, "needle" or another
-            of their names one of them; "endpoint" asks OPENAI_BASE_URL; "record" answers from the recording
-            and has the local models answer, and adds, what it lacks.
+        live: None answers from the recording; "local" asks the small models on this machine, "qwen" or
+            another of their names one of them; "endpoint" asks OPENAI_BASE_URL; "record:endpoint" and the
+            like answer from the recording, and have that model answer what it lacks, and add it.
         recording: The name or path of the recording.
         stream: Whether replies come in pieces.
 
@@ -128,8 +128,8 @@ def model_for(live: str | None, recording: str | Path = "starter", stream: bool 
     """
     if live is None:
         return Replay(recording, stream=stream)
-    if live == "record":
-        return Replay(recording, live=LocalModel(), stream=stream)
+    if isinstance(live, str) and live.startswith("record:"):
+        return Replay(recording, live=model_for(live.removeprefix("record:")), stream=stream)
     if live == "endpoint":
         return OpenAIModel(stream=stream)
     if live == "local":

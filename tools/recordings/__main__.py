@@ -1,0 +1,66 @@
+"""Put the plan to a model, and keep what it says: `python -m tools.recordings`.
+
+python -m tools.recordings --left                       # how much is not recorded yet
+python -m tools.recordings tasks corrections            # these sets, by LocalModel("qwen")
+python -m tools.recordings --model needle+smollm2
+python -m tools.recordings --model endpoint             # by OPENAI_BASE_URL, OPENAI_API_KEY and ZOOLAB_MODEL
+
+Each set becomes <into>/<model>-<set>.jsonl. Its first line says who answered: the file of the weights, its
+checksum, what ran it, the settings, and the day. What is recorded already is not asked again, so the command
+goes on where it was stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tools.recordings.holding import hold_all, left_of
+from tools.recordings.planning import PLAN, RecordingPlan, plan
+from zoolab.errors import ZoolabError
+from zoolab.models.local import LocalModel
+from zoolab.models.openai import OpenAIModel
+from zoolab.records import Model
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Record, or say what is left: 0 nothing is left, 1 something is, 2 could not run."""
+    parser = argparse.ArgumentParser(prog="python -m tools.recordings")
+    parser.add_argument("sets", nargs="*", metavar="SET", help="sets of the plan, by default all")
+    parser.add_argument("--model", default="qwen", help="a local model, or endpoint; by default %(default)s")
+    parser.add_argument("--plan", type=Path, default=PLAN, metavar="FILE", help="by default plan.toml")
+    parser.add_argument("--into", type=Path, default=Path("recordings"), metavar="DIR")
+    parser.add_argument("--left", action="store_true", help="only say what is left")
+    options = parser.parse_args(arguments)
+    options.into.mkdir(parents=True, exist_ok=True)
+    left = 0
+    try:
+        for each in plan(options.sets, options.plan):
+            path = options.into / f"{options.model}-{each.name}.jsonl"
+            if not options.left:
+                hold_all(each, _model_of(options.model, each), path, _say)
+            missing = left_of(each, path)
+            _say(f"{each.name}: {missing} of {len(each.conversations)} conversations are left")
+            left += missing
+    except ZoolabError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 1 if left else 0
+
+
+def _model_of(name: str, of: RecordingPlan) -> Model:
+    return (
+        OpenAIModel(None, None, False, **of.settings)
+        if name == "endpoint"
+        else LocalModel(name, **of.settings)
+    )
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(run(sys.argv[1:]))
