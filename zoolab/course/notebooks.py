@@ -37,9 +37,7 @@ def recordings_of(notebooks: Iterable[Path]) -> list[str]:
 
 
 def amount_of(name: str) -> tuple[int, int, int]:
-    """About what a model will be asked: the requests of a recording that comes with zoolab, and the tokens of
-    these and of the replies, at four characters each.
-    """
+    """About how much a model will be asked: requests, and the tokens of these and of the replies to them."""
     recording = Recording(shipped()[name])
     sent = received = 0
     for body in recording.requests:
@@ -60,8 +58,8 @@ def record_notebook(notebook: Path, live: str, folder: Path, environment: dict[s
         command, env={**os.environ, **own}, capture_output=True, encoding="utf-8", check=False
     )
     try:
-        return str(json.loads(done.stdout))
-    except ValueError:
+        return str(json.loads(done.stdout.splitlines()[-1]))
+    except (ValueError, IndexError):
         return f"the process ended with code {done.returncode}"
 
 
@@ -94,6 +92,6 @@ def _run(notebook: Path, live: str) -> str:
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
         os.chdir(scratch)
         print(json.dumps(_run(Path(sys.argv[1]), sys.argv[2])))

@@ -63,8 +63,7 @@ class LocalModel:
         settings: Fields of each request: by default `temperature` 0, `seed` 42, and a `max_tokens`.
 
     The weights have to be fetched once: `zoolab local fetch`, or `zoolab local fetch qwen`. The seed is
-    fixed, so the same request gives the same reply. A model is loaded at its first request and let go by
-    `close`.
+    fixed: the same request gives the same reply. A model is loaded at its first request, let go by `close`.
 
     Raises:
         InvalidInput: No such model; at the first request: its weights or its runtime are not here.

@@ -146,7 +146,7 @@ def _today() -> str:
 
 
 def _place_of(path: str | Path, begins: bool) -> Path:
-    """The file of a path, or of a name: in the user's own folder, else among those that come with zoolab."""
+    """The file of a path or a name: a name is looked for in the user's folder, then among zoolab's own."""
     if Path(path).exists() or Path(path).name != str(path) or Path(path).suffix:
         return Path(path)
     if own := os.environ.get(OWN_RECORDINGS):
