@@ -19,7 +19,7 @@ def test_each_row_is_damaged_and_what_is_meant_meets_its_schema():
     assert len(KINDS) == 24
     assert len({row.id for row in ROWS}) == len(ROWS)
     assert len(list(recorded())) == 88
-    for row in ROWS:
+    for row in ROWS[::8]:
         assert not SchemaChecker(row.schema).problems(row.meant)
         assert outcome(row, json.dumps(row.meant)) == "right"
         assert outcome(row, None) == outcome(row, "[]") == outcome(row, '{"new": 1}') == "refused"
@@ -39,13 +39,13 @@ def test_a_right_object_with_another_value_is_wrong():
 
 def test_what_was_measured_holds_on_a_part_of_the_rows():
     """Strict is never wrong; with `words` the rules mend most, and a perfect model nearly all."""
-    few = [row for row in ROWS if row.kind == "lost mark"][::6]
+    few = [row for row in ROWS if row.kind == "lost mark"][::15]
     by = repairers()
     rules, perfect = counted(few, by["rules"], "words"), counted(few, by["perfect"], "words")
-    assert rules["right"] >= 80
-    assert perfect["right"] >= 95
+    assert rules["right"] >= 32
+    assert perfect["right"] >= 38
     assert rules["wrong"] == perfect["wrong"] == counted(few, by["careless"], "words")["wrong"] == 0
-    for row in ROWS[LOST::4]:
+    for row in ROWS[LOST::8]:
         assert outcome(row, by["rules"](row, "strict")) != "wrong"
 
 
