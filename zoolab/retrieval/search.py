@@ -9,7 +9,7 @@ from typing import Any
 
 from zoolab.errors import InvalidInput
 from zoolab.records import Message, Withheld
-from zoolab.retrieval.picking import Retriever, pick_tools, tool_text
+from zoolab.retrieval import Retriever, pick_tools, tool_text
 from zoolab.tools import Tool, ToolRegistry
 
 FIND_TOOLS = "find_tools"
