@@ -322,8 +322,5 @@ def test_an_id_that_comes_again_belongs_to_the_latest_call():
 
 
 def test_an_id_that_is_no_text_is_written_all_the_same():
-    messages = [
-        {"role": "user", "content": "Hi"},
-        {"role": "tool", "tool_call_id": {"a": 1}, "content": "z"},
-    ]
-    assert all(FORMATS[name].to_body(Request(messages), "m") for name in FORMATS)
+    messages = [{"role": "user", "content": "Hi"}, {"role": "tool", "tool_call_id": {"a": 1}, "content": "z"}]
+    assert "z" in str(FORMATS["responses"].to_body(Request(messages), "m"))
