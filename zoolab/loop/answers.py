@@ -22,12 +22,7 @@ _AGAIN = "This is not the final answer that was asked for:\n{problems}\n" + _TOL
 
 
 class AnswerSchema:
-    """What the final answer has to be: a JSON Schema, or a type such as a pydantic model.
-
-    >>> asked = AnswerSchema(Options(answer_schema={"type": "object", "required": ["sum"]}))
-    >>> asked.check("It is 3.", turn=1).problems[0].code, asked.check('{"sum": 3}', turn=1).arguments
-    ('invalid_json', {'sum': 3})
-    """
+    """What the final answer has to be: a JSON Schema, or a type such as a pydantic model."""
 
     def __init__(self, options: Options) -> None:
         self._options = options

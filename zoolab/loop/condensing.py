@@ -19,10 +19,6 @@ def condensed(condense: Callable[[list[Message]], Iterable[Message]], messages: 
     Raises:
         InvalidInput: It returned something else than messages, or a conversation that endpoints refuse,
             for instance because a call has lost its result.
-
-    >>> told = Messages([{"role": "user", "content": text} for text in ("Hi", "Well?")])
-    >>> condensed(lambda messages: messages[-1:], told)
-    [{'role': 'user', 'content': 'Well?'}]
     """
     before = messages.tolist()
     made: Any = interruptible(condense, before)

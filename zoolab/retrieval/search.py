@@ -36,11 +36,6 @@ def with_search(tools: ToolRegistry, retriever: Retriever | None) -> ToolRegistr
 
     Raises:
         InvalidInput: There is no retriever, or another tool has that name.
-
-    >>> from zoolab.retrieval import BM25
-    >>> tools = ToolRegistry([Tool(name, "", {}) for name in ("ping_host", "list_disks")])
-    >>> with_search(tools, BM25(k=1)).execute("find_tools", {"query": "ping"})[0]["name"]
-    'ping_host'
     """
     if retriever is None:
         raise InvalidInput("find_tools needs retrieve", advice="give retrieve=BM25(k=8)")

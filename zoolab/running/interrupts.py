@@ -134,12 +134,6 @@ class Done:
     """Something that happens once, with a value or an error, and that a thread can wait for.
 
     A bare lock, since the primitives of `threading` can stay locked for ever when Ctrl-C comes inside them.
-
-    >>> done = Done()
-    >>> done.wait(0.01)
-    >>> done.settle("slept")
-    >>> done.wait(), done.result()
-    (None, 'slept')
     """
 
     def __init__(self) -> None:

@@ -20,11 +20,7 @@ def object_schema(properties: Schema, required: list[str]) -> Schema:
 
 
 def with_default(schema: Schema, default: Any) -> Schema:
-    """The schema with its default, if there is one, it is JSON and the schema allows it.
-
-    >>> with_default({"type": "integer"}, 10), with_default({"type": "integer"}, None)
-    ({'type': 'integer', 'default': 10}, {'type': 'integer'})
-    """
+    """The schema with its default, if there is one, it is JSON and the schema allows it."""
     if isinstance(default, Enum):
         default = default.value
     if default is REQUIRED or (default is None and not allows_null(schema)):
@@ -38,11 +34,7 @@ def with_default(schema: Schema, default: Any) -> Schema:
 
 
 def allows_null(schema: Schema, definitions: Mapping[str, Schema] | None = None) -> bool:
-    """Whether a schema takes null; what an unknown reference points to does not.
-
-    >>> allows_null({"type": ["string", "null"]}), allows_null({"type": "string"})
-    (True, False)
-    """
+    """Whether a schema takes null; what an unknown reference points to does not."""
     if "$ref" in schema:
         target = resolved(schema, definitions or {})
         return bool(target) and allows_null(target, definitions)

@@ -28,11 +28,7 @@ _NEARLY_NORMAL = 1_500
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """An estimate, and between which values it may really lie.
-
-    >>> print(Interval(0.8, 0.49, 0.943))
-    80 % (49 to 94)
-    """
+    """An estimate, and between which values it may really lie."""
 
     estimate: float
     low: float
