@@ -55,11 +55,12 @@ def parse_json(text: str) -> Any:
         if end != len(text):
             raise json.JSONDecodeError("Extra data", text, end)
     except json.JSONDecodeError as error:
-        raise _syntax_problem(text, _on_any_python(text, error)) from None
+        raise _syntax_problem(text, error) from None
     except RecursionError:
         raise NotStrictJSON(f"at most {MAX_DEPTH} levels of nesting", "more") from None
-    if "\\u" in text or not text.isascii():
-        _check_surrogates(text, value)
+    odd = "\\u" in text or not text.isascii()
+    if odd and not (is_utf8(text) and is_utf8(encode(value))):
+        raise NotStrictJSON("text that can be sent as UTF-8", "a lone surrogate")
     return value
 
 
@@ -215,23 +216,13 @@ def _depth(text: str) -> int:
     return deepest
 
 
-def _check_surrogates(text: str, value: Any) -> None:
-    if not is_utf8(text) or not is_utf8(encode(value)):
-        raise NotStrictJSON("text that can be sent as UTF-8", "a lone surrogate")
-
-
-def _on_any_python(text: str, error: json.JSONDecodeError) -> json.JSONDecodeError:
-    """What a model is told is part of the next request, and finds it in a recording.
-
-    Of a trailing comma Python 3.13 says so, older ones what they miss behind it, and so does this.
-    """
-    comma = _COMMA.match(text, error.pos) if error.msg in _OF_A_COMMA else None
-    return json.JSONDecodeError(_OF_A_COMMA[error.msg], text, comma.end()) if comma else error
-
-
 def _syntax_problem(text: str, error: json.JSONDecodeError) -> NotStrictJSON:
     if not text.strip():
         return NotStrictJSON("a JSON value", "nothing")
+    # Of a trailing comma Python 3.13 says so, older ones what they miss behind it. What a model is told
+    # is a part of the next request, by which a recording knows it: it is the same on every Python.
+    if error.msg in _OF_A_COMMA and (comma := _COMMA.match(text, error.pos)):
+        error = json.JSONDecodeError(_OF_A_COMMA[error.msg], text, comma.end())
     found = excerpt(text[error.pos : error.pos + 20]) if error.pos < len(text) else "the end of the text"
     where = f"{found} at line {error.lineno} column {error.colno}"
     if error.msg == "Extra data":

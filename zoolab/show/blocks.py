@@ -32,6 +32,7 @@ from zoolab.show.wording import (
 from zoolab.tokens import Tokens, tokens_in
 from zoolab.tools import Tool, ToolRegistry
 from zoolab.trace.codec import Shown
+from zoolab.trace.frame import faults_in
 from zoolab.trace.log import TraceLog
 from zoolab.trace.summary import brief
 
@@ -299,17 +300,15 @@ def _tool_call(moment: Moment, room: Room, call: ToolCall) -> list[Block]:
 
 def _faults_of_call(moment: Moment, room: Room) -> list[Block]:
     """The faults that were injected into the call, or into the reply that it is the first call of."""
-    slot, reply = moment.step.slot, moment.reply
-    faults = () if reply is None else reply.faults
-    own = [fault for fault in faults if (fault.slot or 0) == (slot or 0)]
-    return [block for fault in own[:10] for block in room.fault(fault)]
+    faults = faults_in(moment.reply, moment.step.slot)
+    return [block for fault in faults[:10] for block in room.fault(fault)]
 
 
 def _as_they_came(moment: Moment) -> str:
     """Whether the model wrote the arguments of the call itself."""
-    reply, slot = moment.reply, moment.step.slot
-    faults = () if reply is None else reply.faults
-    changed = any(fault.slot == slot and fault.where.startswith("arguments") for fault in faults)
+    slot = moment.step.slot
+    faults = (fault for fault in faults_in(moment.reply, slot) if fault.slot == slot)
+    changed = any(fault.where.startswith("arguments") for fault in faults)
     return "as they came (a fault changed them)" if changed else "as the model wrote them"
 
 
