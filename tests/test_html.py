@@ -416,7 +416,7 @@ def test_nothing_is_fetched_and_the_fragment_is_no_page() -> None:
     trace = run("Hello")
     page, fragment = render_page(trace), render_fragment(trace)
     assert not re.search(r"http(?!-equiv)|url\(|@import|src=|href=", page)
-    assert "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; " in page
+    assert '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; ' in page
     assert page.startswith("<!doctype html>")
     assert not {"html", "head", "body", "h1"} & set(Reader(fragment).elements)
     assert 'class="zoolab-story"' in fragment

@@ -46,7 +46,7 @@ class WalkOptions(TypedDict, total=False):
     on_delta: Callable[[dict[str, Any]], object] | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class Options:
     """The options of one walk, checked. `walk` says what each one means."""
 

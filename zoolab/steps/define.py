@@ -102,7 +102,7 @@ def tool(
             raise InvalidToolSignature(f"{excerpt(function)} is a tool already", expected="a function")
         reading = read_function(function, param_names, Context)
         parameters = reading.parameters
-        named: str = name or getattr(target, "__name__", type(target).__name__)
+        named: Any = name or getattr(target, "__name__", type(target).__name__)
         if named == "<lambda>":
             raise InvalidToolSignature("a lambda needs a name", advice='give it one: tool(..., name="add")')
         return Tool(
