@@ -12,6 +12,17 @@ import re
 from collections import Counter
 from typing import Any, NoReturn
 
+__all__ = [
+    "NotStrictJSON",
+    "decode_line",
+    "encode",
+    "encode_strict",
+    "excerpt",
+    "one_line",
+    "parse_json",
+    "visible",
+]
+
 MAX_CHARS = 1 << 20
 MAX_DEPTH = 64
 MAX_DIGITS = 400
@@ -96,39 +107,23 @@ def decode_line(line: str, depth: int) -> Any:
 
 
 def nesting(text: str, limit: int = 0) -> int:
-    """How deep the brackets of a JSON text are nested. With fewer than `limit` of them none is counted.
-
-    >>> nesting('[{"a": "[["}]')
-    2
-    """
+    """How deep the brackets of a JSON text are nested. With fewer than `limit` of them none is counted."""
     return _depth(text) if text.count("{") + text.count("[") > limit else 0
 
 
 def encode_line(value: Any) -> str:
-    """JSON for a line of a file: as `encode`, but a lone surrogate is escaped, so that it is UTF-8.
-
-    >>> encode_line("é"), encode_line("\\ud800")
-    ('"é"', '"\\\\ud800"')
-    """
+    """JSON for a line of a file: as `encode`, but a lone surrogate is escaped, so that it is UTF-8."""
     line = encode(value)
     return line if is_utf8(line) else json.dumps(value)
 
 
 def canonical(value: Any) -> str:
-    """JSON that is the same for equal values: compact, keys sorted.
-
-    >>> canonical({"b": 1, "a": 2})
-    '{"a":2,"b":1}'
-    """
+    """JSON that is the same for equal values: compact, keys sorted."""
     return _SORTED(value)
 
 
 def digest(text: str) -> str:
-    """A 128-bit name for a text, in hexadecimal.
-
-    >>> len(digest("[]"))
-    32
-    """
+    """A 128-bit name for a text, in hexadecimal."""
     from hashlib import blake2b
 
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
@@ -165,11 +160,7 @@ def _short_repr(value: Any) -> str:
 
 
 def pointer_to(path: Any) -> str:
-    """The JSON Pointer (RFC 6901) of a path of keys and indices.
-
-    >>> pointer_to(["a/b", 0])
-    '/a~1b/0'
-    """
+    """The JSON Pointer (RFC 6901) of a path of keys and indices."""
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
 
 
@@ -183,11 +174,7 @@ def visible(text: str) -> str:
 
 
 def is_utf8(text: str) -> bool:
-    """Whether the text can be sent: no lone surrogates.
-
-    >>> is_utf8("é"), is_utf8("\\ud800")
-    (True, False)
-    """
+    """Whether the text can be sent: no lone surrogates."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

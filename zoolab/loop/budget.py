@@ -80,12 +80,7 @@ class Budget:
         return None if self._first_deadline is None else max(0.0, self._first_deadline - time.monotonic())
 
     def begin_request(self) -> None:
-        """Take one request.
-
-        Raises:
-            ToolLoopLimitReached: A limit of this walk, or of one that called it, is reached.
-            InvalidInput: The cost is limited, and a model has no price.
-        """
+        """Take one request; raises `ToolLoopLimitReached` if a limit of a walk in the chain is reached."""
         with self._lock:
             for owner in self.chain:
                 owner._check(self)
@@ -95,8 +90,7 @@ class Budget:
     def end_request(self, request: Request, reply: Reply, model: object) -> None:
         """Take what a reply has used: as the endpoint counted it, or as it is estimated.
 
-        Raises:
-            InvalidInput: The cost is limited, and the model has no price.
+        Raises `InvalidInput` if the cost is limited, and the model has no price.
         """
         if not self._counts:
             return

@@ -33,11 +33,7 @@ class ToolSearch:
 
 
 def with_search(tools: ToolRegistry, retriever: Retriever | None) -> ToolRegistry:
-    """The tools and `find_tools`, which searches them.
-
-    Raises:
-        InvalidInput: There is no retriever, or another tool has that name.
-    """
+    """The tools and `find_tools`, which searches them; `InvalidInput` if another tool has that name."""
     if retriever is None:
         raise InvalidInput("find_tools needs retrieve", advice="give retrieve=BM25(k=8)")
     own = tools.get(FIND_TOOLS)

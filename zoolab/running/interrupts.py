@@ -168,11 +168,7 @@ class Done:
             self._lock.release()
 
     def wait(self, timeout: float | None = None) -> None:
-        """Wait until it has happened, at most so many seconds. An interrupt ends the waiting.
-
-        Raises:
-            KeyboardInterrupt: The walk is interrupted.
-        """
+        """Wait until it has happened, at most so many seconds. An interrupt ends the waiting."""
         seconds = -1.0 if timeout is None else min(max(timeout, 0.0), threading.TIMEOUT_MAX)
         bridge = BRIDGE.get()
         if bridge is None:

@@ -36,8 +36,6 @@ from typing import Any, Generic, ParamSpec, TypeVar
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
 
-__all__ = ["Jobs", "Lost", "Workers", "dask_executor", "end_with_parent", "pickled"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 Item = TypeVar("Item")
@@ -97,11 +95,7 @@ class Workers:
             return self._executor.submit(function, *args, **kwargs)
 
     def renew(self) -> None:
-        """Replace the executor.
-
-        Raises:
-            InvalidInput: Only the caller, who passed the executor, can replace it.
-        """
+        """Replace the executor; raises `InvalidInput` if only the caller, who passed it, can do that."""
         broken, self._executor = self._executor, self._make()
         if self._executor is broken:
             raise InvalidInput("the executor is broken", advice="pass a new one; finished work is kept")
@@ -274,11 +268,7 @@ def dask_executor(address: str) -> Iterator[Executor]:
 
 
 def pickled(value: Any, what: str) -> bytes:
-    """The value as bytes for another process.
-
-    Raises:
-        InvalidInput: The value cannot be pickled.
-    """
+    """The value as bytes for another process; raises `InvalidInput` if it cannot be pickled."""
     try:
         import cloudpickle as pickle
     except ImportError:

@@ -60,11 +60,7 @@ SINGLE = (
 
 
 def subschemas(schema: Any) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    """The schemas directly within a schema, each with its path; data such as defaults is left out.
-
-    >>> list(subschemas({"properties": {"a": {"type": "integer"}}, "default": {"a": 1}}))
-    [(('properties', 'a'), {'type': 'integer'})]
-    """
+    """The schemas directly within a schema, each with its path; data such as defaults is left out."""
     for keyword, value in schema.items() if isinstance(schema, Mapping) else ():
         if keyword in MAPS and isinstance(value, Mapping):
             yield from (((keyword, name), child) for name, child in value.items())

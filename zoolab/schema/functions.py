@@ -150,8 +150,7 @@ def read_function(function: Any, param_names: Sequence[str] | None, hidden: type
         param_names: What the model calls the parameters, in order; by default their own names.
         hidden: The class whose parameter the model never sees, because the walk gives it.
 
-    Raises:
-        InvalidToolSignature: The function cannot be described; names the parameter.
+    Raises `InvalidToolSignature` if the function cannot be described; names the parameter.
     """
     target = target_of(function)
     # The hints and the docstring of an object are those of its __call__.
