@@ -128,7 +128,9 @@ def _ends(words: list[str], start: int, leaf: Any, choices: Schema) -> Iterator[
         said = read_word(words[start])  # 7.0 says the same as 7, and true not the same as 1
         if said == leaf and isinstance(said, bool) == isinstance(leaf, bool):
             yield start + 1
-    for end in range(start + 1, min(start + _MAX_WORDS, len(words)) + 1) if choices else ():
+    if not choices:
+        return
+    for end in range(start + 1, min(start + _MAX_WORDS, len(words)) + 1):
         written = " ".join(words[start:end])
         like = (each for each in _near(written, choices) if each == leaf and type(each) is type(leaf))
         if any(True for _ in like) and nearest(written, choices) == leaf:
