@@ -45,7 +45,7 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else excerpt(value, 1 << 30)
 
 
-def counted(usage: Mapping[str, Any] | None, name: str) -> int | None:
+def _counted(usage: Mapping[str, Any] | None, name: str) -> int | None:
     """A number of tokens as the endpoint counted them; None if it did not."""
     value = usage.get(name) if isinstance(usage, Mapping) else None
     return value if type(value) is int and 0 <= value < _TOO_MANY else None
@@ -72,13 +72,13 @@ class Tokens(NamedTuple):
         told = usage if isinstance(usage, Mapping) else {}
         chat = "prompt_tokens" in told or "completion_tokens" in told
         names = ("prompt_tokens", "completion_tokens") if chat else ("input_tokens", "output_tokens")
-        sent, received = (counted(told, name) for name in names)
-        cached = counted(told.get(f"{names[0]}_details"), "cached_tokens")
+        sent, received = (_counted(told, name) for name in names)
+        cached = _counted(told.get(f"{names[0]}_details"), "cached_tokens")
         if not chat and sent is not None and cached is None:
             # Anthropic counts as input only what its cache neither had nor received.
-            cached = counted(told, "cache_read_input_tokens")
-            sent += (cached or 0) + (counted(told, "cache_creation_input_tokens") or 0)
-        return cls(sent, cached, received, counted(told.get(f"{names[1]}_details"), "reasoning_tokens"))
+            cached = _counted(told, "cache_read_input_tokens")
+            sent += (cached or 0) + (_counted(told, "cache_creation_input_tokens") or 0)
+        return cls(sent, cached, received, _counted(told.get(f"{names[1]}_details"), "reasoning_tokens"))
 
     @classmethod
     def total(cls, usages: Iterable[Mapping[str, Any] | None]) -> Tokens:
