@@ -14,8 +14,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import ModelError, SettingRejected
+from zoolab.jsontext import one_line
 from zoolab.models.assembly import assemble, reply_from
-from zoolab.models.rejected import Rejections, left_out_of, rejection_in, without_rejected
+from zoolab.models.rejected import Rejections, left_out_of, rejection_of, without_rejected
 from zoolab.models.transport import http_library
 from zoolab.records import Reply, Request, without
 from zoolab.secrets import HIDDEN, scrub
@@ -46,7 +47,7 @@ class OpenAIModel:
     >>> import openai
     >>> model = OpenAIModel("m", openai.OpenAI(api_key="none", base_url="http://127.0.0.1:9"), seed=1)
     >>> model.body(Request([]))
-    {'temperature': 0, 'seed': 1, 'model': 'm', 'messages': []}
+    {'model': 'm', 'temperature': 0, 'seed': 1, 'messages': []}
     """
 
     #: What a recording of this model says of itself.
@@ -68,21 +69,15 @@ class OpenAIModel:
         self._rejections: Rejections = {}
 
     def __call__(self, request: Request) -> Reply:
-        reply = self.ask(request.body(**self.settings, model=self.model))
-        return replace(reply, sent=without(self.added(request), reply.left_out))
-
-    def added(self, request: Request) -> dict[str, Any]:
-        """The fields of the body that the request does not have itself, as `Reply.sent` keeps them."""
-        streamed = _STREAMED if self.stream else {}
-        return {"model": self.model, **self.settings, **request.settings, **streamed}
+        return self.ask(request.body(model=self.model, **self.settings))
 
     def body(self, request: Request) -> dict[str, Any]:
         """The body of the HTTP request, as it is sent."""
-        body = request.body(**self.settings, model=self.model)
+        body = request.body(model=self.model, **self.settings)
         return without(body, left_out_of(body, self._rejections))
 
     def ask(self, body: dict[str, Any], headers: Mapping[str, str] | None = None) -> Reply:
-        """The reply to a body that is made already."""
+        """The reply to a body that is made already; its `sent` is all but what the request itself says."""
         options: RequestOptions = {"headers": headers} if headers else {}
         body = {**body, **_STREAMED} if self.stream else body
         return without_rejected(lambda sent: self._send(sent, options), body, self._rejections)
@@ -92,10 +87,11 @@ class OpenAIModel:
 
         http = http_library()
         try:
-            return self._streamed(body, options) if self.stream else self._plain(body, options)
+            reply = self._streamed(body, options) if self.stream else self._plain(body, options)
         except (ModelError, openai.OpenAIError, http.HTTPError, http.InvalidURL, *NOT_JSON) as error:
             # What the client raised may repeat the key: it does not go into the traceback.
             raise explain(error, str(self.client.base_url), self.client.api_key) from None
+        return replace(reply, sent=without(body, ("messages", "tools", "tool_choice")))
 
     def _plain(self, body: dict[str, Any], options: RequestOptions) -> Reply:
         answer = self.client.post(PATH, cast_to=object, body=body, options=options)
@@ -144,12 +140,16 @@ def check_key(key: str, variable: str) -> None:
 
 def explain(error: Exception, base_url: str, key: object = "") -> ModelError:
     """What the client says, as one line with something to do; no key is ever repeated."""
+    import openai
+
     what, advice = _what_and_advice(error, base_url)
-    rejection = rejection_in(error)
-    if rejection is not None:
+    if isinstance(error, openai.APIStatusError) and (found := rejection_of(error.status_code, error.body)):
         rejected = SettingRejected(_one_line(what, key), advice=advice)
-        rejected.setting, rejected.whatever = rejection.setting, rejection.whatever
-        rejected.said = _one_line(rejection.said, key)
+        rejected.setting, rejected.said, rejected.whatever = (
+            found.setting,
+            _one_line(found.said, key),
+            found.whatever,
+        )
         return rejected
     expected = error.expected if isinstance(error, ModelError) else ""
     return ModelError(_one_line(what, key), expected=expected, advice=advice)
@@ -158,8 +158,7 @@ def explain(error: Exception, base_url: str, key: object = "") -> ModelError:
 def _one_line(text: str, key: object) -> str:
     if isinstance(key, str) and len(key) >= _SHORTEST_KEY:
         text = text.replace(key, HIDDEN)
-    line = " ".join("".join(c if c.isprintable() else " " for c in scrub(text)).split())
-    return line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 1] + "…"
+    return one_line("".join(c if c.isprintable() else " " for c in scrub(text)), _LONGEST_LINE)
 
 
 def _what_and_advice(error: Exception, base_url: str) -> tuple[str, str]:

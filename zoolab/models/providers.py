@@ -21,11 +21,10 @@ from zoolab.models.openai import NOT_JSON, check_key, explain
 from zoolab.models.rejected import Rejections, without_rejected
 from zoolab.models.transport import http_library
 from zoolab.records import Message, Reply, Request
+from zoolab.tokens import Tokens
 from zoolab.wire import wire_format
 from zoolab.wire.chat import extra
-from zoolab.wire.streams import STREAMS, as_dict, events_in, without_error
-
-__all__ = ["AnthropicModel", "GeminiModel", "OllamaModel", "ProviderModel", "ResponsesModel"]
+from zoolab.wire.streams import STREAMS, as_dict, dicts_in, events_in, without_error
 
 Body = dict[str, Any]
 
@@ -111,9 +110,11 @@ class ProviderModel:
         except (ModelError, openai.OpenAIError, http.HTTPError, http.InvalidURL, *NOT_JSON) as error:
             # What the client raised may repeat the key: it does not go into the traceback.
             raise explain(error, self.base_url, self._key) from None
-        finish, usage = _finish_reason(answer, message), _usage(answer)
+        usage = Tokens.of(answer.get("usage") or answer.get("usageMetadata") or answer).usage
         model = answer.get("model") or answer.get("modelVersion")
-        return Reply(message, finish, usage, model, tuple(pieces), raw=answer, sent=body)
+        return Reply(
+            message, _finish_reason(answer, message), usage, model, tuple(pieces), raw=answer, sent=body
+        )
 
     def _ask(self, body: Body, tell: Callable[[Message], None]) -> Body:
         path = self._stream_path if self.stream and self._stream_path else self._path
@@ -223,58 +224,22 @@ class OllamaModel(ProviderModel):
 PROVIDERS: dict[str, type[ProviderModel]] = {
     each.format: each for each in (AnthropicModel, GeminiModel, OllamaModel, ResponsesModel)
 }
-#: Why answers end, in the words of Chat Completions, and where the four say it.
+#: Why answers end, in the words of Chat Completions.
 _ENDS = {
     **dict.fromkeys(("completed", "end_turn", "stop_sequence", "tool_use", "STOP"), "stop"),
     **dict.fromkeys(("max_output_tokens", "max_tokens", "MAX_TOKENS"), "length"),
     **dict.fromkeys(("refusal", "SAFETY"), "content_filter"),
 }
-_REASONS = ("incomplete_details.reason", "status", "stop_reason", "candidates.0.finishReason", "done_reason")
-#: The counts of Chat Completions, and the counts of the four whose sums they are.
-_TOKENS = {
-    "prompt_tokens": (
-        *("usage.input_tokens", "usage.cache_read_input_tokens", "usage.cache_creation_input_tokens"),
-        *("usageMetadata.promptTokenCount", "usageMetadata.toolUsePromptTokenCount", "prompt_eval_count"),
-    ),
-    "completion_tokens": (
-        *("usage.output_tokens", "usageMetadata.candidatesTokenCount", "usageMetadata.thoughtsTokenCount"),
-        "eval_count",
-    ),
-    "prompt_tokens_details.cached_tokens": (
-        *("usage.input_tokens_details.cached_tokens", "usage.cache_read_input_tokens"),
-        "usageMetadata.cachedContentTokenCount",
-    ),
-    "completion_tokens_details.reasoning_tokens": (
-        *("usage.output_tokens_details.reasoning_tokens", "usageMetadata.thoughtsTokenCount"),
-    ),
-}
 
 
 def _finish_reason(answer: Body, message: Message) -> Any:
     """Why an answer ended, in the words of Chat Completions."""
-    reason = next((said for path in _REASONS if isinstance(said := _at(answer, path), str)), "")
+    candidates = dicts_in(answer.get("candidates")) or [{}]
+    said = [as_dict(answer.get("incomplete_details")).get("reason"), candidates[0].get("finishReason")]
+    said += [answer.get(name) for name in ("status", "stop_reason", "done_reason")]
+    reason = next((each for each in said if isinstance(each, str)), "")
     known = _ENDS.get(reason, reason) or None
     return "tool_calls" if known == "stop" and message.get("tool_calls") else known
-
-
-def _usage(answer: Body) -> Body | None:
-    """The tokens as the provider counted them, under the names of Chat Completions."""
-    usage: Body = {}
-    for name, paths in _TOKENS.items():
-        counts = [count for path in paths if isinstance(count := _at(answer, path), int)]
-        outer, _, inner = name.partition(".")
-        if counts:
-            usage[outer] = {inner: sum(counts)} if inner else sum(counts)
-    both = usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0)
-    return {**usage, "total_tokens": both} if usage else None
-
-
-def _at(answer: Any, path: str) -> Any:
-    """What stands at a path in an answer, as in "candidates.0.finishReason"; None if it is not there."""
-    for key in path.split("."):
-        in_list = isinstance(answer, list) and answer
-        answer = answer[int(key)] if in_list else as_dict(answer).get(key)
-    return answer
 
 
 def _refusal(response: Any, content: bytes) -> Exception:

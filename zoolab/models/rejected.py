@@ -76,15 +76,6 @@ def rejection_of(status: int, answer: object) -> Rejection | None:
     return Rejection(named, said, found["kind"] != "value")
 
 
-def rejection_in(error: Exception) -> Rejection | None:
-    """The same for an exception: one of the openai client, or one that says it already."""
-    import openai
-
-    if isinstance(error, SettingRejected):
-        return Rejection(error.setting, error.said, error.whatever)
-    return rejection_of(error.status_code, error.body) if isinstance(error, openai.APIStatusError) else None
-
-
 def left_out_of(body: Body, rejections: Rejections) -> dict[str, str]:
     """The settings of a body that are known to be rejected, and the endpoint's words."""
     known = rejections.copy().items()  # another thread may learn of one meanwhile

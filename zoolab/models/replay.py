@@ -68,10 +68,10 @@ class Replay:
             self.recording.add(body, _response_of(self.live(request)))
         reply = self._asks.ask(body, {KEY_HEADER: key})
         kept = self.recording.response(key) or {}
-        instead, left_out = kept.get("sent"), kept.get("left_out")
-        reply = replace(reply, left_out=left_out if isinstance(left_out, dict) else {})
-        sent = instead if isinstance(instead, dict) else without(self._asks.added(request), reply.left_out)
-        return replace(reply, sent=sent)
+        instead, told = kept.get("sent"), kept.get("left_out")
+        left_out = told if isinstance(told, dict) else {}
+        sent = instead if isinstance(instead, dict) else without(reply.sent or {}, left_out)
+        return replace(reply, sent=sent, left_out=left_out)
 
     def body(self, request: Request) -> dict[str, Any]:
         """The body of the HTTP request, as the recording knows it."""
