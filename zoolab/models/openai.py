@@ -43,11 +43,6 @@ class OpenAIModel:
 
     Raises:
         ModelError: No model is named, no key is there, or the endpoint does not answer as it should.
-
-    >>> import openai
-    >>> model = OpenAIModel("m", openai.OpenAI(api_key="none", base_url="http://127.0.0.1:9"), seed=1)
-    >>> model.body(Request([]))
-    {'model': 'm', 'temperature': 0, 'seed': 1, 'messages': []}
     """
 
     #: What a recording of this model says of itself.

@@ -146,10 +146,6 @@ class ResponsesModel(ProviderModel):
     OpenAI stores nothing by default: reasoning comes encrypted, and goes back with its message.
     With `store=True`, OpenAI keeps the conversation, and a request holds the id of the last answer and what
     is new. If a message that OpenAI has was changed, the whole conversation is sent.
-
-    >>> model = ResponsesModel("gpt-5", api_key="none", base_url="http://127.0.0.1:9/v1")
-    >>> model.body(Request([{"role": "user", "content": "Hi"}]))["store"]
-    False
     """
 
     format = "responses"
@@ -184,12 +180,7 @@ class ResponsesModel(ProviderModel):
 
 
 class AnthropicModel(ProviderModel):
-    """A model behind Anthropic's Messages API; thinking goes back with its signature.
-
-    >>> model = AnthropicModel("claude-sonnet-4-5", api_key="none", base_url="http://127.0.0.1:9")
-    >>> model.body(Request([{"role": "user", "content": "Hi"}]))["max_tokens"]
-    1024
-    """
+    """A model behind Anthropic's Messages API; thinking goes back with its signature."""
 
     format = "anthropic"
     _address = "https://api.anthropic.com"

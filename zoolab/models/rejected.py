@@ -55,12 +55,7 @@ class Rejection(NamedTuple):
 
 
 def rejection_of(status: int, answer: object) -> Rejection | None:
-    """The setting that the body of an HTTP error rejects by name; None if it is another error.
-
-    >>> rejection_of(400, {"error": {"message": "`top_k` is deprecated for this model."}}).setting
-    'top_k'
-    >>> rejection_of(400, {"error": {"message": "Unknown parameter: 'tempo'.", "param": "tempo"}})
-    """
+    """The setting that the body of an HTTP error rejects by name; None if it is another error."""
     error = answer.get("error", answer) if isinstance(answer, dict) else answer
     error = error if isinstance(error, dict) else {"message": error}
     said = str(error.get("message") or "")[:_LONGEST_MESSAGE]

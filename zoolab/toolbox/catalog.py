@@ -32,9 +32,6 @@ def tools_named(*names: str) -> ToolRegistry:
 
     Raises:
         InvalidInput: A name is neither, or two of the tools share a name.
-
-    >>> tools_named("security", "add").names()
-    ['query_siem', 'check_ip_reputation', 'isolate_host', 'add']
     """
     singles = {tool.name: tool for tool in TOOLS}
     registry = ToolRegistry()

@@ -126,11 +126,7 @@ TOOLS: tuple[Tool, ...] = (
 
 
 def starter_tools(*names: str) -> ToolRegistry:
-    """The tools of those names, or all ten.
-
-    >>> [tool.name for tool in starter_tools("add", "ping")]
-    ['add', 'ping']
-    """
+    """The tools of those names, or all ten."""
     registry = ToolRegistry(TOOLS)
     return registry if not names else ToolRegistry(registry[name] for name in names)
 
@@ -161,9 +157,5 @@ class Clock:
 
 
 def clock_tools(now: datetime | str | None = None) -> ToolRegistry:
-    """The clock as a tool; `now` makes it stand still.
-
-    >>> clock_tools("2030-01-02T03:04:05+01:00").execute("get_current_time", {})
-    '2030-01-02T03:04:05+01:00'
-    """
+    """The clock as a tool; `now` makes it stand still."""
     return as_registry(Clock(now).get_current_time)

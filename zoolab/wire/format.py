@@ -14,10 +14,18 @@ from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
 from zoolab.records import Message, Request
 from zoolab.schema.formats import TOOL_FORMATS
-from zoolab.wire.chat import function_in, tool_names
-from zoolab.wire.normalise import Manner, Placed, note_settings, note_tool, plain_message, plain_messages
-from zoolab.wire.reading import Reading, answered, sent
-from zoolab.wire.warnings import Notes, Path, WireWarning
+from zoolab.wire.chat import Reading, answered, function_in, sent, tool_names
+from zoolab.wire.normalise import (
+    Manner,
+    Notes,
+    Path,
+    Placed,
+    WireWarning,
+    note_settings,
+    note_tool,
+    plain_message,
+    plain_messages,
+)
 
 Tools = tuple[dict[str, Any], ...]
 Fields = dict[str, Any]

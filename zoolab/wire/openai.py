@@ -13,10 +13,9 @@ from __future__ import annotations
 from typing import Any
 
 from zoolab.records import Message, Request
-from zoolab.wire.chat import raw_calls
+from zoolab.wire.chat import Reading, raw_calls
 from zoolab.wire.format import OPENAI_SETTINGS, Tools, WireFormat
-from zoolab.wire.reading import Reading
-from zoolab.wire.warnings import Notes, WireWarning
+from zoolab.wire.normalise import Notes, WireWarning
 
 _CHOICES = ("auto", "required", "none")
 _A_CHOICE = "tool_choice auto, required, none or a function"

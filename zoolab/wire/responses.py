@@ -26,11 +26,9 @@ from typing import Any, ClassVar
 
 from zoolab.jsontext import encode, excerpt
 from zoolab.records import Message
-from zoolab.wire.chat import extra, json_object, kept_as, objects_kept, raw_calls
+from zoolab.wire.chat import Reading, extra, json_object, kept_as, objects_kept, raw_calls, reply_message
 from zoolab.wire.format import Fields, WireFormat
-from zoolab.wire.normalise import Manner, Placed, kept, without_empty
-from zoolab.wire.reading import Reading, reply_message
-from zoolab.wire.warnings import Notes
+from zoolab.wire.normalise import Manner, Notes, Placed, kept, without_empty
 
 _CHOICES = ("auto", "required", "none")
 _A_CHOICE = "tool_choice auto, required, none or a function with a name"
@@ -69,23 +67,11 @@ class Responses(WireFormat):
     def to_response(self, message: Message) -> dict[str, Any]:
         """The smallest response that answers with an assistant message."""
         items = _items_of(self.normalise_reply(message)[0])
-        return {
-            "id": "resp_1",
-            "object": "response",
-            "created_at": 0,
-            "status": "completed",
-            "error": None,
-            "incomplete_details": None,
-            "instructions": None,
-            "metadata": {},
-            "model": "",
-            "output": [_output_item(item, f"item_{number}") for number, item in enumerate(items, 1)],
-            "parallel_tool_calls": True,
-            "temperature": None,
-            "tool_choice": "auto",
-            "tools": [],
-            "top_p": None,
-        }
+        output = [_output_item(item, f"item_{number}") for number, item in enumerate(items, 1)]
+        head = {"id": "resp_1", "object": "response", "created_at": 0, "status": "completed", "model": ""}
+        asked = {"parallel_tool_calls": True, "tool_choice": "auto", "tools": [], "metadata": {}}
+        nothing = dict.fromkeys(("error", "incomplete_details", "instructions", "temperature", "top_p"))
+        return {**head, "output": output, **asked, **nothing}
 
     def _read_reply(self, body: Any, reading: Reading) -> Message:
         """Texts are joined, and the calls that the API answers itself are left out."""
