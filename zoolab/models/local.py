@@ -295,14 +295,12 @@ def words_request(request: Request) -> Request:
 
 def _with_broken_calls_as_text(request: Request) -> Request:
     """The same request, if the arguments of all earlier calls are JSON objects."""
-    messages = request.messages
-    sent = [_with_calls_as_text(message) if _has_broken_calls(message) else message for message in messages]
-    return request if sent == messages else replace(request, messages=sent)
-
-
-def _has_broken_calls(message: Message) -> bool:
-    calls = message.get("tool_calls") or ()
-    return any(json_object(call["function"]["arguments"]) is None for call in calls)
+    sent = list(request.messages)
+    for index, message in enumerate(sent):
+        calls = message.get("tool_calls") or ()
+        if any(json_object(call["function"]["arguments"]) is None for call in calls):
+            sent[index] = _with_calls_as_text(message)
+    return request if sent == request.messages else replace(request, messages=sent)
 
 
 def _with_calls_as_text(message: Message) -> Message:

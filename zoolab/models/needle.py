@@ -71,11 +71,7 @@ def complete(body: Mapping[str, Any], engine: Any) -> dict[str, Any]:
         "created": 0,
         "model": model,
         "choices": [_choice(made)],
-        "usage": {
-            "prompt_tokens": total - written,
-            "completion_tokens": written,
-            "total_tokens": total,
-        },
+        "usage": {"prompt_tokens": total - written, "completion_tokens": written, "total_tokens": total},
         "needle": {"raw": made["text"], "stop_reason": made.get("stop_reason")},
     }
 

@@ -53,7 +53,8 @@ class ProviderModel:
     #: The name of the format in `zoolab.wire.FORMATS`.
     format: ClassVar[str]
     _address: ClassVar[str]
-    _address_from: ClassVar[str] = ""
+    #: The environment variable with another address.
+    address_from: ClassVar[str]
     _path: ClassVar[str]
     _stream_path: ClassVar[str] = ""
     _key_from: ClassVar[tuple[str, ...]] = ()
@@ -75,7 +76,7 @@ class ProviderModel:
         self.model, self.stream = model, stream
         self.settings = {"temperature": 0, **settings}
         self._rejections: Rejections = {}
-        address = base_url or os.environ.get(self._address_from) or self._address
+        address = base_url or os.environ.get(self.address_from) or self._address
         if "://" not in address:  # OLLAMA_HOST is often a host alone
             address = f"http://{address}" + ("" if ":" in address else ":11434")
         self.base_url = address.rstrip("/")
@@ -150,7 +151,7 @@ class ResponsesModel(ProviderModel):
 
     format = "responses"
     _address = "https://api.openai.com/v1"
-    _address_from = "OPENAI_BASE_URL"
+    address_from = "OPENAI_BASE_URL"
     _path = "/responses"
     _key_from = ("OPENAI_API_KEY",)
 
@@ -184,7 +185,7 @@ class AnthropicModel(ProviderModel):
 
     format = "anthropic"
     _address = "https://api.anthropic.com"
-    _address_from = "ANTHROPIC_BASE_URL"
+    address_from = "ANTHROPIC_BASE_URL"
     _path = "/v1/messages"
     _key_from = ("ANTHROPIC_API_KEY",)
     _key_header = "x-api-key"
@@ -196,6 +197,7 @@ class GeminiModel(ProviderModel):
 
     format = "gemini"
     _address = "https://generativelanguage.googleapis.com"
+    address_from = "GOOGLE_GEMINI_BASE_URL"
     _path = "/v1beta/models/{model}:generateContent"
     _stream_path = "/v1beta/models/{model}:streamGenerateContent?alt=sse"
     _key_from = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
@@ -207,7 +209,7 @@ class OllamaModel(ProviderModel):
 
     format = "ollama"
     _address = "http://127.0.0.1:11434"
-    _address_from = "OLLAMA_HOST"
+    address_from = "OLLAMA_HOST"
     _path = "/api/chat"
 
 

@@ -78,11 +78,7 @@ class Trace(TraceLog):
 
     @classmethod
     def record(
-        cls,
-        walk: Iterable[Step],
-        into: Trace | None = None,
-        *,
-        meta: Mapping[str, Any] | None = None,
+        cls, walk: Iterable[Step], into: Trace | None = None, *, meta: Mapping[str, Any] | None = None
     ) -> Trace:
         """Run a walk to its end and return its trace.
 

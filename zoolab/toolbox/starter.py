@@ -87,8 +87,7 @@ def restart_service(
 
 @tool
 def ping(
-    host: Annotated[str, "Host name or IP address."],
-    count: Annotated[int, "Number of packets."] = 1,
+    host: Annotated[str, "Host name or IP address."], count: Annotated[int, "Number of packets."] = 1
 ) -> str:
     """Ping a host to test whether it is reachable on the network."""
     milliseconds = look_up(_HOSTS, host.lower(), "host")

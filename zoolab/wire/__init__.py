@@ -34,15 +34,7 @@ from zoolab.wire.ollama import Ollama
 from zoolab.wire.openai import ChatCompletions
 from zoolab.wire.responses import Responses
 
-__all__ = [
-    "FORMATS",
-    "WireBody",
-    "WireFormat",
-    "WireWarning",
-    "translate",
-    "translate_reply",
-    "wire_format",
-]
+__all__ = ["FORMATS", "WireBody", "WireFormat", "WireWarning", "translate", "translate_reply", "wire_format"]
 
 FORMATS: Mapping[str, WireFormat] = MappingProxyType(
     {each.name: each() for each in (ChatCompletions, Responses, Anthropic, Gemini, Ollama)}
