@@ -17,16 +17,13 @@ from typing import Any, ClassVar
 from zoolab.errors import ModelError
 from zoolab.jsontext import canonical, digest
 from zoolab.loop.deltas import tell_delta
-from zoolab.models.openai import NOT_JSON, check_key, explain
-from zoolab.models.rejected import Rejections, without_rejected
+from zoolab.models.openai import NOT_JSON, Body, Rejections, check_key, explain, without_rejected
 from zoolab.models.transport import http_library
 from zoolab.records import Message, Reply, Request
 from zoolab.tokens import Tokens
 from zoolab.wire import wire_format
 from zoolab.wire.chat import extra
 from zoolab.wire.streams import STREAMS, as_dict, dicts_in, events_in, without_error
-
-Body = dict[str, Any]
 
 
 class ProviderModel:

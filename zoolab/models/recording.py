@@ -188,15 +188,11 @@ def _parse(line: str, where: str) -> dict[str, Any]:
 
 
 def _pair(line: str, where: str) -> dict[str, Any]:
-    entry = _parse(line, where)
-    try:
-        messages, message = entry["request"]["messages"], entry["response"]["choices"][0]["message"]
-        known = all(isinstance(each, dict) for each in [*messages, message])
-    except (KeyError, IndexError, TypeError):
-        known = False
-    if not known:
-        raise InvalidInput(f"{where} is not part of a recording", expected="a request and its response")
-    return entry
+    match entry := _parse(line, where):
+        case {"request": {"messages": [*said]}, "response": {"choices": [{"message": dict()}, *_]}}:
+            if all(isinstance(each, dict) for each in said):
+                return entry
+    raise InvalidInput(f"{where} is not part of a recording", expected="a request and its response")
 
 
 def _header(line: str, where: str) -> Header:
