@@ -128,11 +128,7 @@ SHARED = Engines()
 
 
 def load(name: str) -> Engine:
-    """Load a model.
-
-    Raises:
-        InvalidInput: The name is unknown, or the runtime or the weights are not here.
-    """
+    """Load a model; `InvalidInput` if its name is unknown, or its runtime or its weights are not here."""
     record = weights.lookup(name)
     try:
         runtime = importlib.import_module(record.runtime)
@@ -177,7 +173,8 @@ class LocalModel:
     """A real model on this machine, through the real `openai` client.
 
     Args:
-        name: "needle" chooses calls, also at a lower depth ("needle-L8") or without its guard ("needle-raw");
+        name: "needle" chooses calls, also with its first layers only, so faster and worse ("needle-L8"), or
+            without its guard, so that it may write anything ("needle-raw", "needle-L8-raw");
             "smollm2" writes text; "needle-L8+smollm2" and by default "needle+smollm2": both work together;
             "qwen" does both.
         stream: Whether replies are streamed; needle's are cut into pieces after they are complete.

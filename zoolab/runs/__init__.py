@@ -232,8 +232,7 @@ class Trace(TraceLog):
     def show_wires(self, turn: int = 1) -> Wires:
         """One turn in all wire formats side by side: `bodies` and `replies` by format, each with warnings.
 
-        Raises:
-            InvalidInput: There is no such turn.
+        Raises `InvalidInput` if there is no such turn.
         """
         from zoolab.show.wires import show_wires
 

@@ -131,13 +131,8 @@ def starter_tools(*names: str) -> ToolRegistry:
 
 
 class Clock:
-    """Tells the time: always `now`, or the real time if none is given.
-
-    Args:
-        now: A date and time, or its ISO 8601 text; without an offset it is UTC.
-
-    Raises:
-        InvalidInput: `now` is not a date and time.
+    """Tells the time: always `now` (a date and time, or its ISO 8601 text; UTC without an offset), or the
+    real time if none is given. Raises `InvalidInput` if `now` is not a date and time.
     """
 
     def __init__(self, now: datetime | str | None = None) -> None:

@@ -129,7 +129,7 @@ def _turn(messages: list[Message]) -> Message:
     """One turn: a message, or the results that stand in a row."""
     role = messages[0]["role"]
     if role == "tool":
-        return {"role": "user", "content": [_result_block(message) for message in messages]}
+        return {"role": "user", "content": list(map(_result_block, messages))}
     structured = messages[0].keys() & {"tool_calls", "extra_content"}
     return {"role": role, "content": _blocks_of(messages[0]) if structured else messages[0]["content"]}
 
