@@ -21,8 +21,6 @@ from zoolab.records import Request
 from zoolab.wire import FORMATS
 from zoolab.wire.chat import function_in, role_of, text_of
 
-__all__ = ["complete", "cut_calls"]
-
 #: needle3 may only write calls of the tools it was given; needle3-raw may write anything.
 _SERVED = re.compile(r"needle3(?:-L[0-9]{1,2})?(?:-raw)?")
 _MAX_TOKENS = 160

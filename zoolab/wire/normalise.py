@@ -110,11 +110,6 @@ def as_object(text: str) -> tuple[str, str | None]:
     return back, None if back == text else "arguments_rewritten"
 
 
-def nothing_more(_item: Mapping[str, Any]) -> dict[str, Any]:
-    """Of the fields that are not in every API, a wire keeps none."""
-    return {}
-
-
 @dataclass(frozen=True, slots=True)
 class Manner:
     """How a wire carries messages: what comes back of arguments, results and further fields."""
@@ -123,8 +118,9 @@ class Manner:
     result: ThereAndBack = kept
     #: Roles beside system, user, assistant and tool.
     roles: tuple[str, ...] = ()
-    of_message: Callable[[Mapping[str, Any]], dict[str, Any]] = nothing_more
-    of_call: Callable[[Mapping[str, Any]], dict[str, Any]] = nothing_more
+    #: The further fields that it keeps: by default none.
+    of_message: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda _message: {}
+    of_call: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda _call: {}
 
 
 _CHANGES = {
