@@ -21,7 +21,7 @@ from zoolab.files import append_text, locked
 from zoolab.jsontext import digest, encode
 from zoolab.jsontext.values import encode_any
 from zoolab.loop.about import Wrapper, about
-from zoolab.models.request_keys import RequestKeys
+from zoolab.models.recording import RequestKeys
 from zoolab.models.scripted import Scripted
 from zoolab.records import Reply, Request
 from zoolab.study.cases import Case
