@@ -21,6 +21,7 @@ from zoolab.grading.labs import Lab, case, lab_version, load_lab, place_of
 from zoolab.grading.student import Student
 from zoolab.grading.submissions import Handed, Submission, cells_of, find_submissions, hand_in
 from zoolab.jsontext import digest
+from zoolab.running.interrupts import Hold
 from zoolab.running.jobs import Jobs, Lost, Workers
 
 # Of what was passed over, so many are named where nothing else is there.
@@ -73,7 +74,7 @@ def grade_class(
     temporary = TemporaryDirectory(prefix="zoolab-grades-") if folder is None else None
     store = Store(Path(temporary.name if temporary else folder or ""))
     run = _Run(load_lab(place), terms, store, submissions, again, watch)
-    with store.locked(), Workers(executor or "processes", jobs) as workers:
+    with Hold(), store.locked(), Workers(executor or "processes", jobs) as workers:
         run.start(workers)
     return ClassGrades(
         run.lab,
