@@ -92,7 +92,7 @@ def _append(descriptor: int, data: bytes) -> None:
         with suppress(OSError):  # some network drives have no locks
             flock(descriptor, LOCK_EX)
     size = os.fstat(descriptor).st_size
-    if size and os.lseek(descriptor, -1, os.SEEK_END) and os.read(descriptor, 1) != b"\n":
+    if size and os.lseek(descriptor, -1, os.SEEK_END) >= 0 and os.read(descriptor, 1) != b"\n":
         data = b"\n" + data
     if os.write(descriptor, data) < len(data):
         os.ftruncate(descriptor, size)

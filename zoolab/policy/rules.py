@@ -161,7 +161,7 @@ class Rule:
 
     def covers(self, tool: Tool, touched: Touched) -> bool:
         """Whether the rule speaks of such a call for certain: the measure of what allows."""
-        if not self.name.matches(tool.name) or self.definition not in (None, definition(tool)):
+        if not self.name.matches(tool.name) or (self.definition and self.definition != definition(tool)):
             return False
         if self.pattern is None:
             return True
