@@ -14,14 +14,14 @@ from zoolab.running.jobs import Jobs, Workers
 from zoolab.study import Case, experiment
 
 HUNG = """
-import threading, time
+import os, threading, time
 from zoolab import Scripted, tool
 from zoolab.study import experiment
 
 @tool
 def hang(n: int) -> int:
     "Hang."
-    print("hangs", flush=True)
+    os.write(1, b"hangs\\n")
     while True:
         time.sleep(0.01) if n else threading.Lock().acquire()
 
