@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from shell import ESCAPE, Shell
+from shell import ESCAPE, KEY, Shell
 from walks import invoke
 
 from zoolab import Decision, Outcome, Policy, Scripted, Step, Trace, run, walk
@@ -590,6 +590,37 @@ def test_a_stubborn_server_and_its_children_are_gone_at_the_end(tmp_path: Path) 
     assert gone(*pids)
     with pytest.raises(InvalidInput, match="the MCP server raw is not running; use it in a with block"):
         list(tools)
+
+
+@pytest.mark.skipif(not IN_PROC, reason="looks into /proc")
+@pytest.mark.parametrize("crash", [False, True])
+def test_what_a_server_started_in_sessions_of_their_own_is_gone_too(tmp_path: Path, crash: bool) -> None:
+    with raw(tmp_path, "scatters") as tools:
+        pids = [int(word) for word in (tmp_path / "log").read_text().split()]
+        assert [alive(pid) for pid in pids] == [True, True]
+        if crash:
+            with pytest.raises(ToolIOError):
+                tools.call("dies", {})
+    assert gone(*pids)
+
+
+def test_a_flood_of_requests_ends_at_the_timeout(tmp_path: Path) -> None:
+    with raw(tmp_path, risk="safe", timeout=1) as tools:
+        began = time.monotonic()
+        with pytest.raises((ToolTimeout, ToolIOError)):
+            tools.call("asks", {})
+        assert time.monotonic() - began < 5
+        closing = time.monotonic()
+    assert time.monotonic() - closing < 10
+
+
+@pytest.mark.parametrize("how", ["dies", "prints", "answers"])
+def test_no_secret_that_a_server_says_is_in_an_error(tmp_path: Path, how: str) -> None:
+    with raw(tmp_path, risk="safe", timeout=5) as tools, pytest.raises(ZoolabError) as caught:
+        tools.call("fails", {"how": how, "key": KEY})
+    assert KEY not in str(caught.value)
+    assert "Authorization" in str(caught.value)
+    assert len(str(caught.value)) < 1_000
 
 
 def test_a_tool_outlives_its_server_with_an_error(kiosk: Kiosk) -> None:

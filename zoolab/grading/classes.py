@@ -22,6 +22,7 @@ from zoolab.grading.labs import Lab, case, lab_version, load_lab, place_of
 from zoolab.grading.student import Student
 from zoolab.grading.submissions import Handed, Submission, cells_of, find_submissions, hand_in
 from zoolab.jsontext import digest
+from zoolab.running.interrupts import Hold
 from zoolab.running.jobs import Jobs, Lost, Workers
 
 # Of what was passed over, so many are named where nothing else is there.
@@ -83,7 +84,7 @@ def grade_class(
     )
     terms = Terms(place, lab_version(place), seed or store.seed(), faithful, unprotected)
     run = _Run(found, terms, store, submissions, again, watch)
-    with store.locked(), Workers(executor or "processes", jobs) as workers:
+    with Hold(), store.locked(), Workers(executor or "processes", jobs) as workers:
         run.start(workers)
     return ClassGrades(
         run.lab,

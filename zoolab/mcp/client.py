@@ -14,6 +14,7 @@ from zoolab.errors import ExecutionFailed, InvalidInput, PermissionDenied, Resou
 from zoolab.jsontext import visible
 from zoolab.mcp.connection import Connection, Process, find
 from zoolab.mcp.listing import Change, Listed, compare, one_line, pins_folder, read_pins, sort_out, write_pins
+from zoolab.secrets import scrub
 from zoolab.tools import Risk, Tool, ToolRegistry
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ def value_of(result: CallToolResult) -> Any:
     """The structured value of a result, or its text without one; raises `ExecutionFailed` for an error."""
     text = "\n".join(_words(block) for block in result.content)
     if result.is_error:
-        raise ExecutionFailed(visible(text[:MAX_ERROR]) or "the server reports an error without a message")
+        said = visible(scrub(text[: 2 * MAX_ERROR])[:MAX_ERROR])
+        raise ExecutionFailed(said or "the server reports an error without a message")
     return text if result.structured_content is None else result.structured_content
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from zoolab.mcp.endpoint import Endpoint
 
-MAX_COMPLAINT = 2_000
+MAX_COMPLAINT = 1 << 16
 _EACH = 1_000
 _POLL = 0.01
 
@@ -40,8 +40,8 @@ class Process:
     #: What to do if it fails. The command is not repeated: it may hold keys, and the model may read this.
     advice = "run the command of the server in a terminal to see why"
 
-    def __init__(self, process: Any) -> None:
-        self._process = process
+    def __init__(self, process: Any, mark: str) -> None:
+        self._process, self._mark = process, mark
         self._stdin, self._stdout, self._stderr = process.stdin, process.stdout, process.stderr
         self._awaited: set[int | str] = set()
         self._complaint = b""
@@ -54,7 +54,8 @@ class Process:
         """Start a command; raises `InvalidInput` if that fails."""
         from mcp.client.stdio import get_default_environment
 
-        env = {**get_default_environment(), **env}
+        mark = os.urandom(16).hex()
+        env = {**get_default_environment(), **env, "ZOOLAB_MCP_SERVER": mark}
         program = shutil.which(command[0], path=env.get("PATH")) or command[0]
         pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
         own_group: dict[str, Any] = {"start_new_session": True}
@@ -69,7 +70,7 @@ class Process:
                 f"cannot start {one_line(command[0])}: {getattr(error, 'strerror', None) or error}",
                 advice="check the command, its folder, and that the program is on PATH",
             ) from None
-        return cls(process)
+        return cls(process, mark)
 
     @asynccontextmanager
     async def speaking(self) -> AsyncIterator[tuple[Any, Any]]:
@@ -128,8 +129,9 @@ class Process:
         if not line:
             code = await self._exit_code()
             self.fault = "closed its output" if code is None else f"ended with exit code {code}"
-            last = " / ".join(self._complaint.decode(errors="replace").split("\n")[-4:]).strip(" /")
-            self.fault += f"; its last words: {one_line(last)}" if last else ""
+            lines = self._complaint.decode(errors="replace").split("\n")[-4:]
+            last = " / ".join(one_line(line, 100) for line in lines).strip(" /")
+            self.fault += f"; its last words: {last}" if last else ""
             return None
         try:
             return jsonrpc_message_adapter.validate_json(line, by_name=False), len(line)
@@ -159,6 +161,7 @@ class Process:
             await self._exit_code()
         self._signal_group(gently=False)
         await self._exit_code()
+        self._end_marked()
         self._listening.cancel()
         # What left the group may hold the pipes open for ever: let go of them.
         transport = getattr(self._process, "_transport", None)
@@ -175,7 +178,9 @@ class Process:
 
     async def _keep_complaint(self) -> None:
         while piece := await self._stderr.read(1 << 16):
-            self._complaint = (self._complaint + piece)[-MAX_COMPLAINT:]
+            self._complaint += piece
+            if len(self._complaint) > MAX_COMPLAINT:  # half a line might hold half a secret, unknown as one
+                self._complaint = self._complaint[-MAX_COMPLAINT:].partition(b"\n")[2]
 
     def _signal_group(self, *, gently: bool) -> None:
         pid = self._process.pid
@@ -186,6 +191,13 @@ class Process:
         # The group lives on without its leader, so the leader's end proves nothing.
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(pid, signal.SIGTERM if gently else signal.SIGKILL)
+
+    def _end_marked(self) -> None:
+        """End what left the group for a session of its own; Linux shows it by the mark in its environment."""
+        for path in Path("/proc").glob("[0-9]*/environ"):
+            with suppress(OSError):
+                if self._mark.encode() in path.read_bytes():
+                    os.kill(int(path.parent.name), signal.SIGKILL)
 
 
 _T = TypeVar("_T")

@@ -17,12 +17,13 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zoolab.errors import ModelError, SettingRejected
-from zoolab.jsontext import encode, one_line
+from zoolab.jsontext import encode, excerpt, one_line
 from zoolab.models.assembly import assemble, reply_from
 from zoolab.models.transport import http_library
 from zoolab.records import Reply, Request, without
@@ -30,6 +31,7 @@ from zoolab.secrets import HIDDEN, scrub
 
 if TYPE_CHECKING:
     import openai
+    from openai._streaming import ServerSentEvent
     from openai._types import RequestOptions
 
 PATH = "/chat/completions"
@@ -122,16 +124,41 @@ class OpenAIModel:
         return reply_from(json.loads(answer) if isinstance(answer, str) else answer)
 
     def _streamed(self, body: dict[str, Any], options: RequestOptions) -> Reply:
-        from openai import Stream
-
         with self.client.post(
-            PATH, cast_to=object, body=body, options=options, stream=True, stream_cls=Stream[object]
+            PATH, cast_to=object, body=body, options=options, stream=True, stream_cls=_stream_class()
         ) as chunks:
             reply = assemble(chunks)
-        # Some endpoints give no finish_reason, but then they count the tokens at the end.
-        if reply.finish_reason is None and reply.usage is None:
+        # Some endpoints give no finish_reason, but then they count the tokens at the end, or say [DONE].
+        if reply.finish_reason is None and reply.usage is None and not chunks.done:
             raise ModelError("the stream ended before the reply was complete", advice="try again")
         return reply
+
+
+@cache
+def _stream_class() -> Any:
+    from openai import Stream
+
+    class Events(Stream[object]):
+        """The client's stream, which neither tells whether [DONE] came nor which event is malformed."""
+
+        done = False
+
+        def _iter_events(self) -> Iterator[ServerSentEvent]:
+            for number, event in enumerate(super()._iter_events(), start=1):
+                self.done = event.data.startswith("[DONE]")
+                if not self.done and not isinstance(_json_or_none(event.data), dict):
+                    what = f"event {number:,} of the stream is not a JSON object: {excerpt(event.data)}"
+                    raise ModelError(what, advice="try again")
+                yield event
+
+    return Events
+
+
+def _json_or_none(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except NOT_JSON:
+        return None
 
 
 def make_client(base_url: str | None = None, api_key: str | None = None) -> openai.OpenAI:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
@@ -96,7 +98,9 @@ class Worker:
         except ZoolabError as error:
             if trace.error is None:  # nothing was walked
                 trace.outcome, trace.error = error.code, str(error)
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
+            if _is_ctrl_c(error):
+                raise
             trace.outcome, trace.error = "failed", f"{type(error).__name__}: {error}"
 
     def _set_up(self, task: Task, case: Case) -> Setup:
@@ -113,6 +117,12 @@ class Worker:
                 what, expected="a Setup, or None if the function changed the Setup that it received"
             )
         return changed
+
+
+def _is_ctrl_c(error: BaseException) -> bool:
+    """Whether it comes from the user: those reach only the first thread, and no process that works for it."""
+    first = threading.current_thread() is threading.main_thread() and not multiprocessing.parent_process()
+    return isinstance(error, KeyboardInterrupt) and first
 
 
 def trace_for(task: Task, case: Case) -> Trace:
@@ -138,7 +148,9 @@ def _scores(run: Run, scorers: Mapping[str, Scorer]) -> dict[str, Any]:
         try:
             found = scorer(run)
             scores |= found if isinstance(found, Mapping) else {name: found}
-        except Exception as error:
+        except BaseException as error:
+            if _is_ctrl_c(error):
+                raise
             scores["scorer_error"] = f"{name}: {type(error).__name__}: {error}"
     try:
         encode(scores)
