@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import shlex
 import socket
 import subprocess
 import sys
@@ -94,9 +95,47 @@ def test_what_is_listed_can_be_walked(zoo: Shell, recording: str) -> None:
     listed = zoo("walk", "--list", "--recording", recording)
     made, *lines = listed.out.splitlines()
     assert made.startswith(f"{recording}.jsonl: {'recorded' if recording == 'starter' else 'authored'}, ")
-    match = re.fullmatch(r'zoolab walk "(.+)" --tools (\S+)', lines[0])
-    assert match is not None
-    assert zoo("walk", match[1], "--tools", match[2], "--recording", recording, "--yes").code == 0
+    assert zoo(*shlex.split(lines[0])[1:], "--yes").code == 0
+
+
+def test_the_list_names_each_model_and_what_it_prints_is_answered_by_it(zoo: Shell) -> None:
+    parts = re.split(r"^(\S+): recorded, (\w+).*\n", zoo("walk", "--list").out, flags=re.MULTILINE)[1:]
+    files, models, commands = parts[::3], parts[1::3], parts[2::3]
+    assert (files[0], dict.fromkeys(models)) == ("starter.jsonl", dict.fromkeys(["Needle", "Qwen2"]))
+    for file, lines in zip(files, commands, strict=True):
+        ran = zoo(*shlex.split(lines.splitlines()[-1])[1:], "--yes")
+        assert (ran.code < 2, f"({file})" in ran.out.splitlines()[0]) == (True, True)
+
+
+def test_a_prompt_of_qwen_is_answered_with_the_tools_of_its_conversation(zoo: Shell) -> None:
+    ran = zoo("walk", "Multiply 7 by 6, then add 8.")
+    calls = re.findall(r"the Python call: (.+)", ran.out)
+    assert (ran.code, ran.err, calls[:2]) == (0, "", ["multiply(a=7, b=6)", "add(a=42, b=8)"])
+    assert ran.out.startswith("recorded: Qwen2.5-Coder-1.5B-Instruct (Q4_K_M)")
+
+
+@pytest.mark.parametrize(
+    ("chosen", "told"),
+    [
+        ("qwen-tasks", "5 tools: add, multiply, get_weather, get_time, convert_length"),
+        ("qwen-tasks-system", "system: Use the tools where they help."),
+    ],
+)
+def test_a_recording_that_is_named_answers(zoo: Shell, chosen: str, told: str) -> None:
+    ran = zoo("walk", "Multiply 7 by 6, then add 8.", "--recording", chosen)
+    assert (ran.code, told in ran.out, f"({chosen}.jsonl.gz)" in ran.out) == (0, True, True)
+
+
+def test_a_live_model_gets_the_tools_of_the_recorded_conversation(zoo: Shell, hundred: TestServer) -> None:
+    assert zoo("walk", "Check the data quality of orders and of customers.", *live(hundred)).code == 0
+    offered = [tool["function"]["name"] for tool in hundred.bodies[0]["tools"]]
+    assert offered == ["sql_select", "describe_table", "check_data_quality"]
+
+
+def test_a_conversation_among_several_is_chosen_by_its_tools(zoo: Shell) -> None:
+    ran = zoo("walk", "Is nginx running?", "--tools", "starter")
+    check_failure(ran, "starter.jsonl holds no such request")
+    assert "define            1 tool: add" in zoo("walk", "--tools", "add").out
 
 
 def test_a_live_endpoint_is_asked_and_named(zoo: Shell, hundred: TestServer) -> None:

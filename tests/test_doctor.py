@@ -88,12 +88,25 @@ def test_the_command_shows_each_probe(capsys):
     told = capsys.readouterr().out
     assert [line.split()[1] for line in told.splitlines() if line.startswith(("ok", "FAIL"))] == [
         probe.name for probe in probes()
+    ] * 2
+    assert "recorded: Needle 3" in told
+    assert "recorded: Qwen2.5-Coder-1.5B-Instruct (Q4_K_M)" in told
+
+
+def test_qwen_calls_and_chooses_but_cannot_stop(capsys):
+    assert cli(["doctor", "--recording", "doctor-qwen"]) == 1
+    told = capsys.readouterr().out
+    assert [line.split()[1] for line in told.splitlines() if line.startswith("FAIL")] == [
+        "abstains",
+        "forced",
+        "result",
     ]
 
 
 def test_the_command_as_json(capsys):
     assert cli(["doctor", "--json"]) == 0
     findings = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {finding["model"] for finding in findings} == {"needle+smollm2", "qwen"}
     assert findings[1]["sent"]["tools"][0]["function"]["name"] == "add"
     assert findings[1]["came"]["tool_calls"]
 

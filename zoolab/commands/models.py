@@ -19,7 +19,9 @@ from zoolab.models.replay import Replay
 from zoolab.records import Model
 
 DEFAULT_RECORDING = "starter"
-DEFAULT_TOOLS = ("add", "get_weather", "check_status")
+DEFAULT_TOOLS = ("add", "multiply", "get_weather", "check_status")
+#: What the recorded models said to the probes.
+PROBED = ("doctor", "doctor-qwen")
 
 
 def add_model_options(parser: argparse.ArgumentParser) -> None:
@@ -36,11 +38,10 @@ def add_walk_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tools",
         type=lambda text: text.split(","),
-        default=DEFAULT_TOOLS,
         metavar="A,B",
-        help="which of the starter tools to offer",
+        help="which tools to offer: starter tools or domains; by default those of the recorded conversation",
     )
-    parser.add_argument("--system", help="the system prompt")
+    parser.add_argument("--system", help="the system prompt; by default that of the recorded conversation")
     add_model_options(parser)
     parser.add_argument("--stream", action="store_true", help="have the replies in pieces")
     parser.add_argument("--yes", action="store_true", help="allow tools that ask for permission")
@@ -106,19 +107,27 @@ def add_doctor(parser: argparse.ArgumentParser) -> None:
 
 
 def doctor(options: argparse.Namespace) -> int:
-    """Put the probes to a model, and say of each what came and what to do; 2 if it could not be asked."""
-    model: Any = model_of(options, "doctor")
-    if options.record:
-        model = Replay(options.record, live=model)
+    """Put the probes to a model, and say of each what came and what to do; 2 if it could not be asked.
+
+    Without a model, show what the recorded ones said: 0, because one of them can call tools.
+    """
     if not is_live(options) and os.environ.get("OPENAI_BASE_URL"):
         print("OPENAI_BASE_URL is set and was not asked: say --live for it", file=sys.stderr)
+    named = is_live(options) or options.local is not None or options.recording or options.record
+    return min(_examine(model_of(options, name), options) for name in PROBED[: 1 if named else None])
+
+
+def _examine(model: Any, options: argparse.Namespace) -> int:
+    if options.record:
+        model = Replay(options.record, live=model)
+    name = about(model).name
     if not options.json:
         header = getattr(about(model).recording, "header", None)
-        print(visible(f"{header.made}: {header.who}" if header else f"live: {about(model).name}"))
+        print(visible(f"{header.made}: {header.who}" if header else f"live: {name}"))
     results = []
     for result in examine(model):
         results.append(result)
-        found = {name: getattr(result, name) for name in result.__slots__}
+        found = {"model": name, **{field: getattr(result, field) for field in result.__slots__}}
         print(encode(found) if options.json else visible(_as_text(result)), flush=True)
     able = can_call_tools(results)
     if not options.json:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any, TextIO
@@ -12,10 +12,10 @@ from typing import Any, TextIO
 from rich.console import Console
 from rich.text import Text
 
-from zoolab.commands.models import DEFAULT_RECORDING, add_walk_options, is_live, model_of
+from zoolab.commands.models import DEFAULT_RECORDING, DEFAULT_TOOLS, add_walk_options, is_live, model_of
 from zoolab.errors import ReplayMiss
 from zoolab.files import write_whole
-from zoolab.jsontext import excerpt, visible
+from zoolab.jsontext import encode, visible
 from zoolab.jsontext.values import encode_any
 from zoolab.loop import walk
 from zoolab.loop.about import about
@@ -29,11 +29,15 @@ from zoolab.show.inspector.static_page import render_interactive_page
 from zoolab.show.moment import Moment, moments_of
 from zoolab.show.text import details
 from zoolab.show.wording import calls_of, change_as_text, content_of, headline
-from zoolab.toolbox.catalog import tools_named
+from zoolab.toolbox.catalog import tools_defined, tools_named
+from zoolab.tools import ToolRegistry
 from zoolab.trace.events import events_of
 from zoolab.trace.log import drive
 
 DEFAULT_PROMPT = "What is 42 + 58?"
+#: Which recordings are looked through for a prompt: the small models' first, whose walks are short. Qwen goes
+#: on calling when it should answer; its chains of calls answer what only it was asked.
+ANSWERING = (DEFAULT_RECORDING, "domains", "qwen-walk", "qwen-tasks", "qwen-starter", "qwen-tasks-system")
 _COLOURS = dict(zip(KINDS, ("cyan", "blue", "magenta", "yellow", "green", "cyan"), strict=True))
 
 
@@ -42,8 +46,8 @@ def add_walk(parser: argparse.ArgumentParser) -> None:
         "prompt", nargs="?", default=DEFAULT_PROMPT, help="what to ask; by default: %(default)s"
     )
     add_walk_options(parser)
-    parser.add_argument("--recording", help="answer from this recording")
-    parser.add_argument("--list", action="store_true", help="list what the recording can answer")
+    parser.add_argument("--recording", help="answer from this one, such as qwen-starter")
+    parser.add_argument("--list", action="store_true", help="list what the recordings can answer")
     parser.add_argument("--load", metavar="FILE", help="show a saved trace instead of walking")
     parser.add_argument("--save", metavar="FILE", help="save the trace as JSONL")
     parser.add_argument("--html", metavar="FILE", help="save the story as a page")
@@ -54,14 +58,15 @@ def add_walk(parser: argparse.ArgumentParser) -> None:
 def show_walk(options: argparse.Namespace) -> int:
     """Walk, or show a saved trace, or list a recording."""
     if options.list:
-        return _list(Recording(options.recording or DEFAULT_RECORDING))
+        return _list([options.recording] if options.recording else ANSWERING)
     return _show_saved(options) if options.load else _walk(options)
 
 
 def _walk(options: argparse.Namespace) -> int:
     """Walk, showing each step as it comes; the trace is kept whatever happens."""
     trace = Trace()
-    model, tools, permissions = model_of(options), tools_named(*options.tools), Permissions.of_user()
+    name, tools, system = _opening_of(options)
+    model, permissions = model_of(options, name), Permissions.of_user()
     screen = sys.stdout
     show = None if options.json else _printer(screen)
     live = options.stream and show is not None and screen.isatty()
@@ -85,9 +90,7 @@ def _walk(options: argparse.Namespace) -> int:
         # What a tool prints must not mix with the steps: standard output is the walk's.
         with redirect_stdout(sys.stderr):
             on_delta = type_out if live else None
-            steps = walk(
-                options.prompt, tools, model, system=options.system, policy=permissions, on_delta=on_delta
-            )
+            steps = walk(options.prompt, tools, model, system=system, policy=permissions, on_delta=on_delta)
             drive(trace, steps, answer)
     except ReplayMiss as miss:
         advice = "see zoolab walk --list, or ask a model with --local or --live"
@@ -95,6 +98,21 @@ def _walk(options: argparse.Namespace) -> int:
     finally:
         _keep(trace, options)
     return 0
+
+
+def _opening_of(options: argparse.Namespace) -> tuple[str, ToolRegistry, str | None]:
+    """The first recording that has the prompt, and its tools and system prompt: whoever answers gets them."""
+    names = [options.recording] if options.recording else ANSWERING
+    tools = tools_named(*options.tools).schemas() if options.tools else None
+    for name in names:
+        for body in Recording(name).openings:
+            first, asked = body["messages"][0], body["messages"][-1]
+            system = None if first is asked else first.get("content")
+            offered = body.get("tools", [])
+            wanted = tools in (None, offered) and options.system in (None, system)
+            if asked.get("content") == options.prompt and wanted:
+                return name, tools_defined(offered), system
+    return names[0], tools_named(*(options.tools or DEFAULT_TOOLS)), options.system
 
 
 def _show_saved(options: argparse.Namespace) -> int:
@@ -110,14 +128,19 @@ def _show_saved(options: argparse.Namespace) -> int:
     return 0 if trace.outcome == "answer" else 1
 
 
-def _list(recording: Recording) -> int:
-    """What a recording can answer, and who answered."""
-    print(f"{recording.path.name}: {recording.header.made}, {visible(recording.header.who)}")
-    for body in recording.requests:
-        asked = body["messages"][-1]
-        if asked.get("role") == "user":
-            tools = ",".join(tool["function"]["name"] for tool in body.get("tools", ()))
-            print(visible(f"zoolab walk {excerpt(asked.get('content'))} --tools {tools}"))
+def _list(names: Sequence[str]) -> int:
+    """What recordings can answer, who answered, and the command that shows it."""
+    known = set[str]()
+    for name in names:
+        recording, commands = Recording(name), dict[str, str]()
+        print(f"{recording.path.name}: {recording.header.made}, {visible(recording.header.who)}")
+        for body in recording.openings:
+            prompt = encode(body["messages"][-1].get("content"))
+            choice = f" --recording {name}" if len(names) == 1 or prompt in known else ""
+            commands[prompt] = f"zoolab walk {prompt}{choice}"
+        known |= commands.keys()
+        for command in commands.values():
+            print(visible(command))
     return 0
 
 

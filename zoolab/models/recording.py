@@ -90,6 +90,12 @@ class Recording:
         """The bodies of all recorded requests, in order."""
         return [entry["request"] for entry in self._entries.values()]
 
+    @property
+    def openings(self) -> list[dict[str, Any]]:
+        """The bodies that begin a conversation: a question, perhaps after a system prompt."""
+        plain = (["user"], ["system", "user"])
+        return [body for body in self.requests if [each.get("role") for each in body["messages"]] in plain]
+
     def key_of(self, body: dict[str, Any]) -> str:
         """The name of a request in this recording."""
         return self._keys.of(body)
@@ -131,9 +137,10 @@ class Recording:
         # Not splitlines, which also breaks at U+2028 and the like, and they may stand in a line.
         first, *lines = text.removesuffix("\n").split("\n")
         header = _header(first, f"{self.path.name}, line 1,")
+        keys = RequestKeys()
         for number, line in enumerate(lines, 2):
             entry = _pair(line, f"{self.path.name}, line {number},")
-            self._entries.setdefault(RequestKeys().of(entry["request"]), entry)
+            self._entries.setdefault(keys.of(entry["request"]), entry)
         return header
 
     def _write(self, entry: dict[str, Any], mode: str) -> None:

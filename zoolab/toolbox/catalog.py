@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
+from typing import Any
 
 from zoolab.errors import InvalidInput
 from zoolab.toolbox.analytics import analytics_tools
@@ -41,3 +42,13 @@ def tools_named(*names: str) -> ToolRegistry:
         for tool in DOMAINS[name]() if name in DOMAINS else [singles[name]]:
             registry.add(tool)
     return registry
+
+
+def tools_defined(definitions: Iterable[Any]) -> ToolRegistry:
+    """The tools that have these definitions, as a recorded request holds them; what is unknown is left out.
+
+    >>> tools_defined(tools_named("security").schemas()[:2]).names()
+    ['query_siem', 'check_ip_reputation']
+    """
+    every = [tool for tools_of in DOMAINS.values() for tool in tools_of()]
+    return ToolRegistry(tool for wanted in definitions for tool in every if tool.schema() == wanted)
