@@ -259,7 +259,7 @@ def takes_any_value(student: Student, chance: Random) -> None:
         call = _call(name, chance)
         _try(student, name, [call, *(changed for _, changed in _changed("", call, values))], [])
     ticket = _call("open_ticket", chance)
-    contacts = [{"name": long, "email": "x"}, {"name": "Ö"}]
+    contacts = [{"name": long, "email": "x"}, {"name": "Ö", "email": "ö@x"}]
     _try(student, "open_ticket", [ticket, *({**ticket, "contact": contact} for contact in contacts)], [])
 
 

@@ -329,3 +329,18 @@ def callers_list_stays(student: Student, chance: Random) -> None:
             raise Wrong("other messages were kept than the task says", walk=given)
         if canonical(answer.args[:1]) != canonical([given]):
             raise Wrong("the caller's own list of messages was changed", walk=given)
+
+
+@case(points=1, hint="Go by the role only: content may be empty, null or a list, and keys may be new to you.")
+def messages_of_every_kind(student: Student, chance: Random) -> None:
+    """What a message holds does not matter: empty text, null, a list of parts, keys that are new; a question
+    without text is the user's last message too."""
+    sizes = _sizes()
+    units = [[_says(chance, "system")]]
+    parts = [{"type": "text", "text": _text(chance)}]
+    for content in ("", None, parts):
+        units += [[_says(chance, "user")], [{"role": "assistant", "content": content, "refusal": None}]]
+        units += [[{"role": "user", "content": content, "name": "ada"}], _calls(chance, [_id(chance)])]
+    for last in range(4, len(units) + 1, 4):
+        for budget in _budgets(units[:last], sizes, every=1):
+            _exactly(student, units[:last], budget, sizes)
