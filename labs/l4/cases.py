@@ -242,8 +242,10 @@ def no_more_goes_than_must(student: Student, chance: Random) -> None:
     oldest unit goes, and no more."""
     units, sizes = _talk(chance, 3), _sizes()
     whole = sizes.total(_flat(units))
-    for budget in (whole - 1, whole, whole + chance.randrange(1, 50)):
+    for budget in (whole - 1, whole, whole + chance.randrange(1, 50), 10 * whole):
         _exactly(student, units, budget, sizes)
+    for without_prompt in (units[1:], units[3:]):
+        _exactly(student, without_prompt, whole, sizes)
     for budget in _budgets(units, sizes):
         _exactly(student, units, budget, sizes)
 
