@@ -75,10 +75,11 @@ check_memory = {
 # | `title` | text, required |
 # | `severity` | `low`, `normal` or `high`; required |
 # | `contact` | who asks, required: an object with `name` (text, required) and `email` (text), and nothing else |
-# | `hours` | a number, 0 or more: the time that it may take; half hours are fine |
+# | `hours` | a number, 0 or more: the time that it may take; 0.5 is half an hour |
 # | `public` | true or false |
 #
 # Arguments that are not called required may be left out; `null` is no value for them. Others than these do not exist.
+# The table is all there is: any text is a text, of any length.
 
 # %% [markdown]
 # ## What is asked of a description

@@ -7,6 +7,7 @@ come from `chance`. What is wrong with a call is known because the case put it t
 from __future__ import annotations
 
 import json
+import re
 from random import Random
 from typing import Any
 
@@ -39,9 +40,9 @@ class Bench:
         self.low = chance.randrange(1, 20)
         self.choices = chance.sample(_NAMES, 3)
         self.schema = self._schema()
-        self.registry = {others[0]: {"type": "object"}, self.tool: self.schema, others[1]: _PLACE}
+        self.lenient = others[0]
+        self.registry = {self.lenient: {"type": "object"}, self.tool: self.schema, others[1]: _PLACE}
         self.right = self._arguments()
-        self.changed = False
 
     def _schema(self) -> dict[str, Any]:
         kinds: dict[str, Any] = {
@@ -60,9 +61,11 @@ class Bench:
     def _arguments(self) -> dict[str, Any]:
         chance = self.chance
         text, *tags = chance.sample(_NAMES, 4)
-        place, *lines = [{"street": chance.choice(_NAMES), "house": chance.randrange(99)} for _ in range(4)]
-        numbers = {"whole": self.low + chance.randrange(1, 10), "ratio": chance.choice([0.5, 2, 7.25])}
-        choice, flag = chance.choice(self.choices), chance.random() < 0.5
+        place, *lines = [
+            {"street": chance.choice(_NAMES), "house": chance.randrange(10, 99)} for _ in range(4)
+        ]
+        numbers = {"whole": self.low + chance.randrange(1, 10), "ratio": chance.choice([0.5, 3.25, 7.25])}
+        choice, flag = chance.choice(self.choices), True
         values = {**numbers, "flag": flag, "text": text, "choice": choice, "tags": tags, "place": place}
         return dict(chance.sample([*values.items(), ("lines", lines)], 8))
 
@@ -82,29 +85,38 @@ class Bench:
         """The right arguments without one."""
         return {key: value for key, value in self.right.items() if key != role}
 
-    def bad(self, what: str, arguments: dict[str, Any], *pointers: str) -> None:
+    def bad(self, what: str, arguments: dict[str, Any], *pointers: str, exact: bool = False) -> None:
         """`what` is wrong with these arguments, at these pointers; none means that nothing is wrong."""
-        self.judge(what, self.tool, self.raw(arguments), {("invalid_arguments", at) for at in pointers})
+        wanted = {("invalid_arguments", at) for at in pointers}
+        self.judge(what, self.tool, self.raw(arguments), wanted, exact)
 
-    def no_json(self, what: str, *texts: str) -> None:
+    def no_json(self, what: str, *texts: str, tool: str = "") -> None:
         """A right call runs, and each of these texts is invalid_json."""
         self.bad("a call with nothing wrong", self.right)
         for text in texts:
-            self.judge(what, self.tool, text, {("invalid_json", "")})
+            self.judge(what, tool or self.tool, text, {("invalid_json", "")})
 
-    def judge(self, what: str, tool: str, raw: str, wanted: Pairs) -> None:
-        """Have one call validated, and compare what is reported with what is wrong."""
-        call = {"id": "call_1", "type": "function", "function": {"name": tool, "arguments": raw}}
+    def call(self, tool: str, raw: str) -> dict[str, Any]:
+        """A call as it is on the wire."""
+        return {"id": "call_1", "type": "function", "function": {"name": tool, "arguments": raw}}
+
+    def judge(self, what: str, tool: str, raw: str, wanted: Pairs, exact: bool = False) -> None:
+        """Have one call validated, and compare what is reported with what is wrong.
+
+        How a pointer is written costs the cases about it only: elsewhere `place.street` is `/place/street`.
+        """
+        call = self.call(tool, raw)
         registry = self.named(self.registry)
         answer = self.student.call("validate", call, registry)
         found, real = _pairs(answer.value), {(code, self._pointer(at)) for code, at in wanted}
+        if not exact:
+            found, real = ({(code, _steps(at)) for code, at in pairs} for pairs in (found, real))
         if real and not found:
             raise Wrong(f"{what}: this was let through")
         if real - found:
             raise Wrong(f"{what}: this was not reported, or with another code or pointer")
         if found - real:
             raise Wrong(f"{what}: more was reported than is wrong" if real else f"{what} was refused")
-        self.changed = self.changed or answer.args != [call, registry]
 
     def _pointer(self, at: str) -> str:
         parts = [self.names.get(part, part) for part in at.split("/")]
@@ -116,6 +128,10 @@ def _pairs(value: Any) -> Pairs:
     if not listed or not all(isinstance(p.get(key), str) for p in value for key in ("code", "pointer")):
         raise Wrong("`validate` did not return a list of dicts, each with the texts `code` and `pointer`")
     return {(problem["code"], problem["pointer"]) for problem in value}
+
+
+def _steps(pointer: str) -> str:
+    return "/".join(re.findall(r"\w+", pointer))
 
 
 @case(2, "Return an empty list when nothing is wrong, and not before you have looked.", public=True)
@@ -145,10 +161,14 @@ def reads_json(student: Student, chance: Random) -> None:
     """Text that is not JSON gives `invalid_json` at "" and nothing else; blank text stands for `{}`."""
     bench = Bench(student, chance)
     whole = bench.raw(bench.right)
+    bench.no_json("an object with other text around it", f"```json\n{whole}\n```", whole + " please")
+    bench.no_json("text that is not JSON, for a tool that takes anything", "{", "x", tool=bench.lenient)
     bench.no_json("text that is not JSON", whole[:-1], whole[:-1] + ",}", whole * 2, "Here: " + whole)
-    missing: Pairs = {("invalid_arguments", f"/{role}") for role in ("place", "text", "whole")}
     for blank in ("", " ", "\n\t "):
-        bench.judge("blank text", bench.tool, blank, missing)
+        bench.judge("blank text for a tool that needs no arguments", bench.lenient, blank, set())
+        answer = student.call("validate", bench.call(bench.tool, blank), bench.named(bench.registry))
+        if {code for code, _ in _pairs(answer.value)} != {"invalid_arguments"}:
+            raise Wrong("blank text, for a tool with required arguments: they are what is missing")
 
 
 @case(2, "null, a list and a text are JSON, and none of them is an object. Only blank text stands for {}.")
@@ -171,16 +191,31 @@ def is_strict(student: Student, chance: Random) -> None:
     twice = bench.raw({"text": "x"})[:-1] + ", "
     whole, inner = bench.raw(bench.right), bench.raw(bench.right["place"])
     doubled = bench.raw({"house": 1})[:-1] + ", "
+    bench.bad("a text that says NaN", {**bench.right, "text": 'NaN, -Infinity and "a": 1, "a": 2'})
+    for number in numbers:
+        bench.no_json("NaN or Infinity", bench.raw({**bench.right, "tags": ["x", [number]]}))
+    item = bench.raw(bench.right["lines"][1])
+    bench.no_json("a key twice in an item of a list", whole.replace(item, doubled + item[1:]))
+    bench.no_json("a key twice, with equal values", whole[:-1] + ", " + whole[1:])
     bench.no_json("a key twice", twice + whole[1:], whole.replace(inner, doubled + inner[1:]))
 
 
 @case(1, "Neither eval nor ast.literal_eval reads JSON: they read Python.")
 def runs_nothing(student: Student, chance: Random) -> None:
-    """Python is not JSON: single quotes, `True`, `None`, a sum, a comment are `invalid_json` at ""."""
+    """Python is not JSON: single quotes, `True`, `None`, a sum, a comment and a comma too many are
+    `invalid_json` at ""."""
     bench = Bench(student, chance)
     whole, number = bench.raw(bench.right), bench.right["whole"]
     summed = bench.raw({**bench.right, "whole": "?"}).replace('"?"', f"{number - 1} + 1")
-    python = [repr(bench.named(bench.right)), f"dict({whole})", summed, whole + " # done"]
+    bench.bad("a text with Python in it", {**bench.right, "text": "it's True # None, 1 + 1 // x"})
+    python = [
+        repr(bench.named(bench.right)),
+        f"dict({whole})",
+        summed,
+        whole + " # done",
+        "{,}",
+        whole[:-1] + ",}",
+    ]
     bench.no_json("Python in place of JSON", *python)
 
 
@@ -193,6 +228,7 @@ def misses_required(student: Student, chance: Random) -> None:
     for role in ("text", "whole", "place"):
         bench.bad("a required argument is missing", bench.without(role), f"/{role}")
         bench.bad("null for a required argument", {**bench.right, role: None}, f"/{role}")
+    bench.bad("null for an optional argument", {**bench.right, "ratio": None}, "/ratio")
 
 
 @case(1, "Only where the schema says additionalProperties: false; the pointer names the extra.", public=True)
@@ -204,16 +240,30 @@ def refuses_extras(student: Student, chance: Random) -> None:
     bench.bad("an extra argument", more, "/extra")
     del bench.schema["additionalProperties"]
     bench.bad("an extra argument where extras are allowed", more)
+    bench.bad("a wrong value beside an extra argument", {**more, "text": 5}, "/text")
 
 
 @case(2, "Six names of types, and each takes its own kind only: nothing is converted.")
 def checks_types(student: Student, chance: Random) -> None:
     """A value of another type than its schema's gives `invalid_arguments` at its pointer: "3" is no number,
-    1 is no boolean, a text is no list. An integer is a number."""
+    1 is no boolean, a text is no list. An integer is a number. What is inside of it is not looked at."""
     bench = Bench(student, chance)
-    bench.bad("an integer for a number", {**bench.right, "ratio": chance.randrange(9)})
-    wrong = {"text": 3, "whole": "3", "ratio": "0.5", "flag": 1, "tags": "ab", "place": "x", "lines": {}}
-    for role, value in chance.sample(list(wrong.items()), len(wrong)):
+    for number in (0, -3, chance.randrange(1, 9)):
+        bench.bad("an integer for a number", {**bench.right, "ratio": number})
+    empty = {"text": "", "flag": False, "tags": [], "lines": [], "ratio": 0.0}
+    for role, value in empty.items():
+        bench.bad("an empty value of the right type", {**bench.right, role: value})
+    row = bench.right["lines"][0]
+    wrong: dict[str, list[Any]] = {
+        "text": [3, True, [], {"street": 1}],
+        "whole": ["3", "", [3], 3.5],
+        "ratio": ["0.5", "1", {}],
+        "flag": [1, 0, "true", []],
+        "tags": ["ab", {"0": "ab"}],
+        "place": ["x", [row], [], 1, list(row.items())],
+        "lines": [{}, row, {"0": row}, "ab"],
+    }
+    for role, value in [(role, value) for role, values in wrong.items() for value in values]:
         bench.bad("a value of another type", {**bench.right, role: value}, f"/{role}")
 
 
@@ -222,10 +272,14 @@ def true_is_no_number(student: Student, chance: Random) -> None:
     """`true` and `false` are neither integers nor numbers, and `2.0` is no integer."""
     bench = Bench(student, chance)
     bench.bad("a call with nothing wrong", bench.right)
-    truth = chance.random() < 0.5
-    inside = {**bench.right["place"], "house": truth}
-    bench.bad("true or false for an integer", {**bench.right, "place": inside}, "/place/house")
-    bench.bad("true or false for a number", {**bench.right, "ratio": truth}, "/ratio")
+    bench.schema["properties"]["whole"] = {"type": "integer"}
+    bench.schema["properties"]["choice"] = {"type": "integer", "enum": [0, 1]}
+    bench.right["choice"] = 1
+    for truth in (True, False):
+        bench.bad("true or false for an integer", {**bench.right, "whole": truth}, "/whole")
+        bench.bad("true or false for an integer", {**bench.right, "choice": truth}, "/choice")
+        bench.bad("true or false for a number", {**bench.right, "ratio": truth}, "/ratio")
+    bench.bad("2.0 for a number", {**bench.right, "ratio": 2.0})
     bench.bad("2.0 for an integer", {**bench.right, "whole": float(bench.right["whole"])}, "/whole")
 
 
@@ -246,13 +300,13 @@ def checks_choices_and_bounds(student: Student, chance: Random) -> None:
     kinds = bench.schema["properties"]
     kinds["whole"] = {"type": "integer", "enum": [low, high]}
     kinds["ratio"] = {"type": "number", "minimum": -0.5, "maximum": 0}
-    for whole, ratio in ((low, 0), (high, -0.5)):
+    for whole, ratio in ((low, 0.0), (high, -0.5)):
         bench.bad("a number of the enum, and a bound", {**bench.right, "whole": whole, "ratio": ratio})
     bench.bad(
         "two numbers out of bounds", {**bench.right, "whole": low + 1, "ratio": 0.25}, "/whole", "/ratio"
     )
     kinds["ratio"] = {"type": "number", "minimum": 0}
-    right = {**bench.right, "whole": low, "ratio": 0}
+    right = {**bench.right, "whole": low, "ratio": 0.0}
     bench.bad("a bound of 0", right)
     bench.bad("a number below 0", {**right, "ratio": -0.25}, "/ratio")
 
@@ -263,8 +317,8 @@ def looks_inside(student: Student, chance: Random) -> None:
     bench = Bench(student, chance)
     right, row = bench.right, 1  # neither first nor last, or equal work would get unequal points
     bench.bad("a call with nothing wrong", right)
-    short = {"street": "x"}
-    for value, at in ((short, "/house"), ({**right["place"], "extra": 1}, "/extra"), ([], "")):
+    wrong = {**right["place"], "house": "8"}
+    for value, at in ((wrong, "/house"), ([], "")):
         items = [*right["lines"][:row], value, *right["lines"][row + 1 :]]
         bench.bad("a problem in an object", {**right, "place": value}, f"/place{at}")
         bench.bad("a problem in an item of a list", {**right, "lines": items}, f"/lines/{row}{at}")
@@ -276,6 +330,70 @@ def looks_inside(student: Student, chance: Random) -> None:
     }
     bench.bad("lists in a list", {**right, "tags": [[], [row, 8]]})
     bench.bad("a problem in a list in a list", {**right, "tags": [[], [row, "8"]]}, "/tags/1/1")
+    bench.schema["properties"]["place"] = {
+        "type": "object",
+        "properties": {
+            "place": {"type": "object", "properties": {"lines": bench.schema["properties"]["lines"]}}
+        },
+    }
+    deep: dict[str, Any] = {**bench.without("tags"), "place": {"place": {"lines": [right["place"]]}}}
+    bench.bad("an object in an object", deep)
+    deep["place"]["place"]["lines"].append(wrong)
+    bench.bad("a problem deep inside", deep, "/place/place/lines/1/house")
+
+
+@case(2, "Let one function check a value, and call it for what is inside: each rule counts there too.")
+def all_rules_hold_inside(student: Student, chance: Random) -> None:
+    """`required`, `additionalProperties`, `enum`, `minimum` and `maximum` hold for items of lists and inside
+    of objects as well."""
+    bench, (low, high) = Bench(student, chance), (2.5, 4.5)
+    kinds, right = bench.schema["properties"], bench.right
+    for inner, at in (({"house": 1}, "/street"), ({**right["place"], "extra": 1}, "/extra")):
+        bench.bad("missing or too much in an object", {**right, "place": inner}, f"/place{at}")
+        bench.bad(
+            "missing or too much in an item", {**right, "lines": [right["place"], inner]}, f"/lines/1{at}"
+        )
+    named = {**right["place"], "text": "x"}
+    bench.bad("the name of an outer argument in an object", {**right, "place": named}, "/place/text")
+    bounded = {"type": "number", "minimum": low, "maximum": high}
+    chosen = {"type": "string", "enum": bench.choices}
+    kinds["tags"], kinds["lines"] = {"type": "array", "items": chosen}, {"type": "array", "items": bounded}
+    kinds["place"] = {
+        "type": "object",
+        "properties": {"house": bounded, "street": chosen, "extra": {"type": "string"}},
+    }
+    place = {"house": high, "street": bench.choices[1]}
+    right = {**right, "tags": bench.choices, "lines": [low, high, 3.5], "place": place}
+    bench.bad("values in bounds and choices, inside", right)
+    for number in (low - 1, high + 0.5):
+        bench.bad("an item out of bounds", {**right, "lines": [3.5, number]}, "/lines/1")
+        bench.bad("a number out of bounds", {**right, "place": {**place, "house": number}}, "/place/house")
+    bench.bad("an item that is no choice", {**right, "tags": [bench.choices[0], "none"]}, "/tags/1")
+    bench.bad("a text that is no choice", {**right, "place": {**place, "street": "none"}}, "/place/street")
+
+
+@case(1, "Only `type` is always there: ask for the other keywords with get().")
+def takes_any_schema(student: Student, chance: Random) -> None:
+    """Keywords other than `type` may be left out; and an argument may have any name, such as `type`, `items`
+    or `required`."""
+    bench = Bench(student, chance)
+    kinds, right = bench.schema["properties"], bench.right
+    kinds["tags"], kinds["place"] = {"type": "array"}, {"type": "object"}
+    bench.bad("a list of anything, and any object", {**right, "tags": [1, "x", None], "place": {"x": [1]}})
+    bench.bad("a text for a list of anything", {**right, "tags": "x"}, "/tags")
+    kinds["place"] = {"type": "object", "additionalProperties": False}
+    bench.bad("no arguments where none are", {**right, "place": {}})
+    names = ("type", "items", "required", "properties", "enum", "minimum", "additionalProperties")
+    bench.schema["properties"] = {name: {"type": "integer"} for name in names}
+    bench.schema["required"] = ["type", "items"]
+    fine = dict.fromkeys(names, 1)
+    bench.bad("arguments with the names of keywords", fine)
+    for name in names:
+        bench.bad("one of them of another type", {**fine, name: "x"}, f"/{name}")
+    bench.schema.pop("properties")
+    bench.schema["required"] = []
+    bench.bad("no arguments, where there are none", {})
+    bench.bad("an argument where there are none", {"extra": 1}, "/extra")
 
 
 @case(2, "Collect problems in a list; do not return at the first one.")
@@ -283,10 +401,28 @@ def finds_all(student: Student, chance: Random) -> None:
     """All problems of a call are reported at once, in any order."""
     bench = Bench(student, chance)
     bench.bad("a call with nothing wrong", bench.right)
-    place = {**bench.right["place"], "house": "twelve"}
-    bad = {**bench.without("whole"), "choice": "none of them", "extra": 1, "place": place, "lines": [{}]}
-    inner = ["/lines/0/street", "/lines/0/house", "/place/house"]
-    bench.bad("six things are wrong", bad, "/whole", "/choice", "/extra", *inner)
+    bad = {**bench.without("text"), "whole": bench.low - 1, "choice": "none", "flag": 1, "extra": 1}
+    at = ["/text", "/whole", "/choice", "/flag", "/extra"]
+    bench.bad("five things are wrong", bad, *at)
+    del bad["place"]
+    bad.update(tags=[1, "x", 2], lines=[{"street": 7, "house": "8"}, 5], ratio="x", more=1)
+    inside = ["/tags/0", "/tags/2", "/lines/0/street", "/lines/0/house", "/lines/1"]
+    bench.bad("a dozen things are wrong", bad, *at, "/place", "/ratio", "/more", *inside)
+
+
+@case(2, "A slash before each step, and nothing else: /guests/0/age.", public=True)
+def writes_json_pointers(student: Student, chance: Random) -> None:
+    """A pointer is written as a JSON Pointer: `/` and the name or the number for each step, such as
+    `/nights` and `/guests/0/age`."""
+    bench = Bench(student, chance)
+    bench.bad("a call with nothing wrong", bench.right, exact=True)
+    wrong = {**bench.right["place"], "house": "8"}
+    bench.bad("a value of another type", {**bench.right, "text": 8}, "/text", exact=True)
+    bench.bad("a value of another type inside", {**bench.right, "place": wrong}, "/place/house", exact=True)
+    items = [bench.right["place"], wrong]
+    bench.bad("an item of another type", {**bench.right, "lines": items}, "/lines/1/house", exact=True)
+    many = {**bench.right, "tags": [*["x"] * 11, 8]}
+    bench.bad("the twelfth item is of another type", many, "/tags/11", exact=True)
 
 
 @case(1, "In a JSON Pointer, ~ is written ~0 and then / is written ~1.")
@@ -295,7 +431,10 @@ def escapes_pointers(student: Student, chance: Random) -> None:
     bench = Bench(student, chance, odd=chance.choice(["~/", "/~1", "~1/", "/x~"]))
     bench.bad("a call with nothing wrong", bench.right)
     place = {**bench.right["place"], "house": "8"}
-    bench.bad("a name with / and ~", {**bench.right, "text": 8, "place": place}, "/text", "/place/house")
+    bench.bad("a name with / and ~", {**bench.right, "text": 8}, "/text", exact=True)
+    bench.bad("names with / and ~", {**bench.right, "place": place}, "/place/house", exact=True)
+    bench.bad("a missing name with / and ~", bench.without("text"), "/text", exact=True)
+    bench.bad("an extra name with / and ~", {**bench.right, "extra": 1}, "/extra", exact=True)
 
 
 @case(1, "json.loads also raises RecursionError, and ValueError for a number that is too long.")
@@ -305,14 +444,22 @@ def survives(student: Student, chance: Random) -> None:
     head, _, tail = bench.raw({**bench.right, "ratio": "?"}).partition('"?"')
     digits = str(chance.randrange(1, 10)) * 5_000
     bench.no_json("a number of 5,000 digits", head + digits + tail)
-    bench.no_json("100,000 opened brackets", head + "[" * 100_000)
+    bench.no_json("a number of 5,000 digits", "-" + digits, tool=bench.lenient)
+    for text in ("[" * 100_000, '{"a":' * 100_000, head + "[" * 100_000):
+        bench.no_json("100,000 opened brackets", text)
 
 
 @case(1, "Do not pop from a schema, and do not write defaults into the call.")
 def changes_nothing(student: Student, chance: Random) -> None:
     """`validate` judges and changes nothing: the call and the registry are afterwards as they were."""
     bench = Bench(student, chance)
-    bench.bad("a call with nothing wrong", bench.right)
-    bench.bad("a required argument is missing", bench.without("whole"), "/whole")
-    if bench.changed:
-        raise Wrong("the call or the registry was changed")
+    place = {**bench.right["place"], "house": "8"}
+    bad = {**bench.without("whole"), "choice": "none", "extra": 1, "place": place, "lines": [place, {}]}
+    some = {role: bench.right[role] for role in ("text", "whole", "place")}
+    for arguments, wrong in ((bench.right, False), (some, False), (bad, True)):
+        call, registry = bench.call(bench.tool, bench.raw(arguments)), bench.named(bench.registry)
+        answer = student.call("validate", call, registry)
+        if bool(_pairs(answer.value)) != wrong:
+            raise Wrong("a right call was refused, or a wrong one let through")
+        if answer.args != [call, registry]:
+            raise Wrong("the call or the registry was changed")

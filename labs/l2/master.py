@@ -78,8 +78,9 @@ a_call("book_room", '{"city": "Oslo", "nights": 2}')
 # ## The small print
 #
 # - Blank text stands for `{}`. `null`, a list, or a text with JSON inside does not: that is `invalid_json`.
-# - `NaN`, `Infinity`, `-Infinity` and a key that comes twice in one object are `invalid_json`. So is Python: `True`,
-#   single quotes, a comment.
+# - `NaN`, `Infinity`, `-Infinity` and a key that comes twice in one object, equal values or not, are `invalid_json`. So is
+#   Python: `True`, single quotes, a comment, a comma too many. Inside of a text in quotes all of this is only text.
+# - Nothing is cut out: an object with other text around it, a code fence for one, is `invalid_json`.
 # - Nothing is converted: `"3"` is no number, `true` is no integer and no number, `2.0` is no integer. `2` is a number.
 # - A value of the wrong type is one problem; what is inside of it is not looked at.
 # - `validate` never raises, whatever the text: 100,000 opened brackets, or a number of 5,000 digits, are `invalid_json`.

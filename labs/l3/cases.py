@@ -15,7 +15,7 @@ Message = dict[str, Any]
 
 NAMES = ("ping", "disk_usage", "read_log", "list_hosts", "uptime", "find_user", "count_orders", "convert")
 WORDS = ("amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heath", "islet", "jetty")
-ERRORS = (ValueError, KeyError, RuntimeError, TimeoutError, OSError)
+ERRORS = (ValueError, KeyError, TypeError, RuntimeError, TimeoutError, OSError)
 MANY, MOST_RUNS = 10, 100
 
 
@@ -24,7 +24,7 @@ class Walk:
     """One conversation of the student's loop, as it was seen from here.
 
     `outcomes` says what a tool gives, or raises; a tool that is not in it gives another number each time.
-    `critical` is the tool that needs a yes, `decisions` what is answered for each host, or raised.
+    `critical` is the tool that needs a yes, `decisions` what is answered for each host, or raised, in turn.
     """
 
     chance: Random
@@ -32,7 +32,7 @@ class Walk:
     replies: list[Message]
     outcomes: dict[str, Any] = field(default_factory=dict)
     critical: str = ""
-    decisions: dict[str, Any] = field(default_factory=dict)
+    decisions: dict[str, list[Any]] = field(default_factory=dict)
     confirmed: list[str] = field(default_factory=list)
     requests: list[list[Message]] = field(default_factory=list)
     offered: list[Any] = field(default_factory=list)
@@ -52,6 +52,18 @@ class Walk:
         except Wrong as wrong:
             raise self.wrong(wrong.happened) from None
         self.returned, self.given = answer.value, answer.args[:1]
+        return self
+
+    def play_to(self, student: Student, names: list[str], limit: int) -> "Walk":
+        """As `play`, for a loop that has to ask `limit` times, no less and no more."""
+        try:
+            self.play(student, names, limit)
+        except Wrong:
+            if len(self.requests) <= limit:
+                raise
+        if len(self.requests) != limit:
+            often = "more often than" if len(self.requests) > limit else "less often than"
+            raise self.wrong(f"the model was asked {often} `limit` says")
         return self
 
     def wrong(self, happened: str) -> Wrong:
@@ -82,28 +94,18 @@ class Walk:
         new = self.requests[1][len(self.opening) :]
         return [message for message in new if message.get("role") != "assistant"]
 
-    def check_contents(self, outcomes: list[Any]) -> None:
-        """The results say in order what came of the calls."""
+    def check_contents(self, calls: list[Message], outcomes: list[Any], strict: bool = False) -> None:
+        """The results say what came of the calls; in their order, if `strict`, else whichever has its id."""
         results = self.results()
-        if len(results) != len(outcomes):
-            raise self.wrong(f"{len(outcomes)} calls were answered with {len(results)} messages")
+        if len(results) != len(calls):
+            raise self.wrong(f"{len(calls)} calls were answered with {len(results)} messages")
+        ids = [call["id"] for call in calls]
+        by_id = {message.get("tool_call_id"): message for message in results}
+        if not strict and len(by_id) == len(results) and by_id.keys() == set(ids):
+            results = [by_id[each] for each in ids]
         for number, (message, outcome) in enumerate(zip(results, outcomes, strict=True), start=1):
             if not _says(message.get("content"), outcome):
                 raise self.wrong(f"result {number} does not hold what call {number} gave")
-
-    def check_turn(self, before: list[Message], reply: Message, after: list[Message]) -> None:
-        """`after` is `before`, the reply as it came, and a result with role and id for each call."""
-        calls = reply.get("tool_calls") or []
-        if not _same(after[: len(before)], before):
-            raise self.wrong("earlier messages were lost or changed")
-        new = after[len(before) :]
-        if not new or not _is_reply(new[0], reply):
-            raise self.wrong("the model's reply does not follow as it came")
-        keys = [(message.get("role"), message.get("tool_call_id")) for message in new[1:]]
-        if not _same(keys, [("tool", call["id"]) for call in calls]):
-            raise self.wrong(
-                "the calls of a reply are not followed by one `tool` message each, in their order"
-            )
 
     def check_end(self, reply: Message) -> list[Message]:
         """What came back is a list of messages that ends with the reply."""
@@ -114,12 +116,12 @@ class Walk:
             raise self.wrong("the messages that came back do not end with the model's answer")
         return came
 
-    def _reply(self, messages: Any, schemas: Any = (), tools: Any = ()) -> Message:
+    def _reply(self, messages: Any, schemas: Any = None, tools: Any = None) -> Message:
         if _messages(messages) is None:
             raise TypeError("the model takes a list of messages, each a dict")
         if len(self.requests) <= len(self.replies):
             self.requests.append(messages)
-            self.offered.append(schemas or tools)
+            self.offered.append(tools if schemas is None else schemas)
         if len(self.requests) > len(self.replies):
             raise RuntimeError("the model was asked again after its last reply")
         return self.replies[len(self.requests) - 1]
@@ -127,8 +129,8 @@ class Walk:
     def _confirm(self, *args: Any, **arguments: Any) -> Any:
         if args:
             raise TypeError("confirm takes the call's arguments by name: confirm(**arguments)")
-        host = str(arguments.get("host"))
-        decision = self.decisions.get(host)
+        answers = self.decisions.get(str(arguments.get("host"))) or [False]
+        decision = answers.pop(0) if len(answers) > 1 else answers[0]
         if isinstance(decision, Exception):
             raise decision
         if decision is True:
@@ -188,24 +190,27 @@ def _one_call(student: Student, chance: Random, text: str | None = None, **last:
     return walk
 
 
-def _with_a_critical_tool(student: Student, chance: Random, decisions: list[Any]) -> None:
-    """A reply with calls of a critical tool, one for each decision, and with one call of another tool."""
-    plain, critical = names = chance.sample(NAMES, 2)
-    calls = [_call(chance, critical) for _ in decisions]
-    hosts = [parse_json(call["function"]["arguments"])["host"] for call in calls]
-    asked = dict(zip(hosts, decisions, strict=True))
-    calls.insert(chance.randrange(len(calls)), _call(chance, plain))
-    replies = [_asks(*calls), _final(chance)]
-    walk = Walk(chance, _question(chance), replies, critical=critical, decisions=asked)
-    walk.play(student, names)
-    allowed = [call for call in calls if _is_allowed(call, asked)]
-    gave = iter(walk.outcomes_of(allowed))
-    walk.check_contents([next(gave) if call in allowed else PermissionError("") for call in calls])
+def _alone(
+    student: Student, chance: Random, call: Message, names: list[str], outcome: Any, **more: Any
+) -> None:
+    """A conversation with this call only: an exception as `outcome` says that it must not run."""
+    walk = Walk(chance, _question(chance), [_asks(call), _final(chance)], **more).play(student, names)
+    ran = walk.outcomes_of([] if isinstance(outcome, Exception) else [call])
+    walk.check_contents([call], ran or [outcome])
     walk.check_end(walk.replies[-1])
 
 
-def _is_allowed(call: Message, decisions: dict[str, Any]) -> bool:
-    return decisions.get(parse_json(call["function"]["arguments"])["host"], True) is True
+def _decided(student: Student, chance: Random, decision: Any) -> None:
+    """A conversation with one call of a critical tool, and what `confirm` says to it."""
+    critical, other = chance.sample(NAMES, 2)
+    call = _call(chance, critical)
+    outcome = None if decision is True else PermissionError("")
+    more = {"critical": critical, "decisions": {_host(call): [decision]}}
+    _alone(student, chance, call, [other, critical], outcome, **more)
+
+
+def _host(call: Message) -> str:
+    return str(parse_json(call["function"]["arguments"])["host"])
 
 
 def _messages(value: Any) -> list[Message] | None:
@@ -220,10 +225,9 @@ def _same(a: Any, b: Any) -> bool:
 
 def _is_reply(message: Message, reply: Message) -> bool:
     """Further keys do no harm; a `tool_calls` of nothing may be left out."""
-    calls = (message.get("tool_calls") or [], reply.get("tool_calls") or [])
-    return message.get("role") == "assistant" and _same(
-        [message.get("content"), calls[0]], [reply.get("content"), calls[1]]
-    )
+    whole = {"tool_calls": [], **message}, {"tool_calls": [], **reply}
+    came, wanted = ({**one, "tool_calls": one["tool_calls"] or []} for one in whole)
+    return _same({key: came.get(key) for key in wanted}, wanted)
 
 
 def _says(content: Any, outcome: Any) -> bool:
@@ -243,12 +247,14 @@ def _says(content: Any, outcome: Any) -> bool:
 def answers_without_tools(student: Student, chance: Random) -> None:
     """A reply without calls is the answer: the model is asked once, and the messages come back with the
     answer at their end."""
-    walk = Walk(chance, _question(chance), [_final(chance)]).play(student, [])
-    came = walk.check_end(walk.replies[0])
-    if len(walk.requests) != 1 or not _same(walk.requests[0], walk.opening):
-        raise walk.wrong("the model was not asked once with the messages as they were given")
-    if not _same(came[:-1], walk.opening):
-        raise walk.wrong("the messages before the answer are not those that were given")
+    question = _question(chance)
+    for opening in (question, question[1:]):
+        walk = Walk(chance, opening, [_final(chance)]).play(student, [])
+        came = walk.check_end(walk.replies[0])
+        if len(walk.requests) != 1 or not _same(walk.requests[0], walk.opening):
+            raise walk.wrong("the model was not asked once with the messages as they were given")
+        if not _same(came[:-1], walk.opening):
+            raise walk.wrong("the messages before the answer are not those that were given")
 
 
 @case(
@@ -264,7 +270,7 @@ def runs_the_call(student: Student, chance: Random) -> None:
 def answers_the_call(student: Student, chance: Random) -> None:
     """The result goes to the model as a message with role `tool` and the id of its call."""
     walk = _one_call(student, chance)
-    walk.check_contents([outcome for _name, _arguments, outcome in walk.executed])
+    walk.check_contents(walk.replies[0]["tool_calls"], [outcome for _, _, outcome in walk.executed])
     (message,) = walk.results()
     if message.get("role") != "tool":
         raise walk.wrong(f"the result went back with role {str(message.get('role'))[:40]!r}")
@@ -275,19 +281,24 @@ def answers_the_call(student: Student, chance: Random) -> None:
 @case(points=2, hint="Append the reply itself, before the results; leave its `arguments` text.", public=True)
 def keeps_the_reply(student: Student, chance: Random) -> None:
     """The reply with the calls stands in the next request just as it came, before the results."""
-    walk = _one_call(student, chance)
+    name, word = chance.choice(NAMES), chance.choice(WORDS)
+    call = _call(chance, name, f' {{"host":"{word}\\u00e9" ,\n"depth" : 1.50 }}')
+    reply = {**_asks({**call, "index": 0}), "refusal": None, "reasoning": f"It may be {word}."}
+    walk = Walk(chance, _question(chance), [reply, _final(chance)]).play(student, [name])
     walk.results()
-    if not any(_is_reply(message, walk.replies[0]) for message in walk.requests[1][len(walk.opening) :][:1]):
+    if not any(_is_reply(message, reply) for message in walk.requests[1][len(walk.opening) :][:1]):
         raise walk.wrong("the next request does not have the reply, as it came, after the earlier messages")
 
 
-@case(points=2, hint="Go through all of `tool_calls`, in their order.", public=True)
+@case(points=2, hint="Go through all of `tool_calls`, in their order; equal ones too.", public=True)
 def several_calls(student: Student, chance: Random) -> None:
     """Every call of a reply runs once, and the results follow in the order of the calls."""
     first, second = names = chance.sample(NAMES, 2)
-    calls = [_call(chance, name) for name in chance.sample([first, first, second, second], 4)]
-    walk = Walk(chance, _question(chance), [_asks(*calls), _final(chance)]).play(student, names)
-    walk.check_contents(walk.outcomes_of(calls))
+    calls = [_call(chance, name) for name in (first, second, second, first)]
+    calls.append({**calls[1], "id": _call(chance, second)["id"]})
+    gives = {second: chance.randrange(10**6)}  # equal calls that run side by side give the same
+    walk = Walk(chance, _question(chance), [_asks(*calls), _final(chance)], gives).play(student, names)
+    walk.check_contents(calls, walk.outcomes_of(calls), strict=True)
     walk.check_end(walk.replies[-1])
 
 
@@ -295,19 +306,51 @@ def several_calls(student: Student, chance: Random) -> None:
 def stops_at_the_limit(student: Student, chance: Random) -> None:
     """The model is asked at most `limit` times; then the messages come back with the last reply and a result
     for each of its calls."""
-    name, limit = chance.choice(NAMES), chance.randrange(3, 6)
-    replies = [_asks(_call(chance, name), _call(chance, name)) for _ in range(limit + 5)]
-    walk = Walk(chance, _question(chance), replies)
-    try:
-        walk.play(student, [name], limit)
-    except Wrong:
-        if len(walk.requests) <= limit:
-            raise
-    if len(walk.requests) != limit:
-        often = "more often than" if len(walk.requests) > limit else "less often than"
-        raise walk.wrong(f"a model that always calls was asked {often} `limit` says")
-    came, last = _messages(walk.returned) or [], walk.requests[-1]
-    walk.check_turn(last, replies[limit - 1], came[: len(last) + 3])
+    name = chance.choice(NAMES)
+    for limit in (3, 1):
+        walk = Walk(chance, _question(chance), [_asks(_call(chance, name)) for _ in range(limit + 5)])
+        walk.play_to(student, [name], limit)
+        if not _messages(walk.returned):
+            raise walk.wrong("what `run_loop` returned is not a list of messages")
+        if len(walk.returned) != len(walk.requests[-1]) + 2:
+            raise walk.wrong(
+                "what came back is not the last request, the last reply and a result for its call"
+            )
+
+
+@case(points=1, hint="`limit` is the only limit: none of your own, and its last request counts.")
+def uses_the_whole_limit(student: Student, chance: Random) -> None:
+    """The model may be asked `limit` times, however many that are and however many calls its replies have:
+    an answer in the last of them is the answer."""
+    name = chance.choice(NAMES)
+    for limit in (2, 25):
+        asks = [_asks(_call(chance, name), _call(chance, name)) for _ in range(limit - 1)]
+        walk = Walk(chance, _question(chance), [*asks, _final(chance)])
+        walk.play_to(student, [name], limit)
+        walk.check_end(walk.replies[-1])
+
+
+@case(
+    points=1,
+    hint="The calls of the last reply are calls like others: one result each, and no yes is assumed.",
+)
+def last_calls_are_answered(student: Student, chance: Random) -> None:
+    """At the limit each call of the last reply has a result, which is text; if the calls run, the rules hold:
+    a critical one needs its yes, and an exception is a result."""
+    plain, failing, critical, unknown = chance.sample(NAMES, 4)
+    calls = [_call(chance, name) for name in (plain, critical, failing, unknown, plain)]
+    walk = Walk(
+        chance,
+        _question(chance),
+        [_asks(*calls)],
+        {failing: ValueError("it failed")},
+        critical,
+        {_host(calls[1]): [False]},
+    ).play_to(student, [plain, failing, critical], 1)
+    came = (_messages(walk.returned) or [])[len(walk.opening) :]
+    results = [message for message in came if message.get("role") != "assistant"]
+    if len(results) != len(calls) or not all(isinstance(one.get("content"), str) for one in results):
+        raise walk.wrong("the last calls did not get one result each, as text")
 
 
 @case(points=2, hint="Each request holds all that was said before. Compare `messages` turn by turn.")
@@ -315,27 +358,26 @@ def goes_on(student: Student, chance: Random) -> None:
     """A conversation of several turns grows: each request is the one before, the reply, and its results. A
     call that comes again runs again."""
     names = chance.sample(NAMES, 3)
-    # Together with the one that comes again, more calls than `limit` allows requests.
-    asks = [
-        _asks(*(_call(chance, name) for name in chance.choices(names, k=count)))
-        for count in chance.sample([2, 3, MANY - 5], 3)
-    ]
-    again = {**asks[0]["tool_calls"][0], "id": _call(chance, names[0])["id"]}
-    asks.append(_asks(again))
+    asks = [_asks(_call(chance, name)) for name in names]
+    asks.append(_asks({**asks[0]["tool_calls"][0], "id": _call(chance, names[0])["id"]}))
     before = [*_question(chance), _asks(_call(chance, names[0]))]
     old = {"role": "tool", "tool_call_id": before[-1]["tool_calls"][0]["id"], "content": "17"}
     opening = [*before, old, _final(chance), {"role": "user", "content": "And now?"}]
     walk = Walk(chance, opening, [*asks, _final(chance)]).play(student, names)
-    walk.outcomes_of([call for reply in asks for call in reply["tool_calls"]])
+    outcomes = walk.outcomes_of([reply["tool_calls"][0] for reply in asks])
     if len(walk.requests) != len(walk.replies) or not _same(walk.requests[0], opening):
         raise walk.wrong("the model was not asked once for each of its replies, the given messages first")
-    for reply, one, following in zip(asks, walk.requests, walk.requests[1:], strict=False):
-        walk.check_turn(one, reply, following)
+    for outcome, one, following in zip(outcomes, walk.requests, walk.requests[1:], strict=False):
+        new = following[len(one) :]
+        if not _same(following[: len(one)], one):
+            raise walk.wrong("earlier messages were lost or changed")
+        if not new or len(new) > 2 or not _says(new[-1].get("content"), outcome):
+            raise walk.wrong("a request is not the one before with the reply and its result")
     if not _same(walk.check_end(walk.replies[-1])[:-1], walk.requests[-1]):
         raise walk.wrong("the messages that came back are not all that was said")
 
 
-@case(points=3, hint="Catch what a tool raises, one call at a time, and let the model read it.", public=True)
+@case(points=3, hint="Catch `Exception` around each call, and let the model read its message.", public=True)
 def errors_go_back(student: Student, chance: Random) -> None:
     """A tool that raises has a result too: it says `error` and the exception's message. The other calls of
     the reply run all the same, and the conversation goes on."""
@@ -344,7 +386,7 @@ def errors_go_back(student: Student, chance: Random) -> None:
     raised = {name: kind(said) for name, kind in zip(bad, ERRORS, strict=True)}
     calls = [_call(chance, name) for name in (good, *bad, good)]
     walk = Walk(chance, _question(chance), [_asks(*calls), _final(chance)], raised).play(student, names)
-    walk.check_contents(walk.outcomes_of(calls))
+    walk.check_contents(calls, walk.outcomes_of(calls))
     walk.check_end(walk.replies[-1])
 
 
@@ -352,39 +394,83 @@ def errors_go_back(student: Student, chance: Random) -> None:
 def critical_calls_are_confirmed(student: Student, chance: Random) -> None:
     """A tool with `confirm` runs a call only if `confirm(**arguments)` returned `True` for it before. Else it
     does not run, and its result says `error`."""
-    _with_a_critical_tool(student, chance, [True, False, True])
+    for decision in (True, False):
+        _decided(student, chance, decision)
 
 
 @case(points=1, hint="Ask for `True` and nothing less; a `confirm` that raises has not said yes.")
 def only_true_is_a_yes(student: Student, chance: Random) -> None:
     """Whatever else `confirm` returns is a no, and so is an exception of its own."""
-    noes = [None, 0, 1, "no", "yes", {"confirmed": True}, *(kind("nobody is there") for kind in ERRORS)]
-    _with_a_critical_tool(student, chance, chance.sample([*noes, True], len(noes) + 1))
+    noes = [None, 0, 1, 1.0, "", "no", "yes", "True", "true", [], [True], {}, {"confirmed": True}]
+    for decision in (*noes, *(kind("nobody is there") for kind in ERRORS), True):
+        _decided(student, chance, decision)
 
 
-@case(points=1, hint="Look the name up before you run anything; the model should read which name was wrong.")
+@case(
+    points=1, hint="Ask `confirm` anew for every call: a yes or a no is for one call, and not for equal ones."
+)
+def each_call_has_its_own_yes(student: Student, chance: Random) -> None:
+    """What a person said holds for one call only: not for the others of the reply, nor for the same call in a
+    later reply. A no stops no other call."""
+    other, critical = names = chance.sample(NAMES, 2)
+    for first in (True, False):
+        yes, no, again = (_call(chance, critical) for _ in range(3))
+        calls = [yes, no, _call(chance, other), again]
+        replies = [_asks(*calls), _asks(again), _final(chance)]
+        decisions = {_host(yes): [True], _host(no): [False], _host(again): [first, not first]}
+        walk = Walk(chance, _question(chance), replies, critical=critical, decisions=decisions)
+        walk.play(student, names)
+        walk.outcomes_of([yes, calls[2], again])
+        if len(walk.requests) != len(replies):
+            raise walk.wrong("the conversation did not go on after a no")
+
+
+@case(points=1, hint="Look up the name as it is; the model should read which name was wrong.")
 def unknown_tool(student: Student, chance: Random) -> None:
     """A call of a tool that does not exist runs nothing; its result says `error` and the name."""
-    good, invented = chance.sample(NAMES, 2)
-    calls = chance.sample([_call(chance, invented), _call(chance, good)], 2)
-    walk = Walk(chance, _question(chance), [_asks(*calls), _final(chance)]).play(student, [good])
-    (outcome,) = walk.outcomes_of([call for call in calls if call["function"]["name"] == good])
-    walk.check_contents([outcome if c["function"]["name"] == good else KeyError(invented) for c in calls])
-    walk.check_end(walk.replies[-1])
+    good, invented = chance.sample([name for name in NAMES if len(name) > 7], 2)
+    for name, names in (
+        (invented, [good]),
+        (good.upper(), [good]),
+        (good[:-1], [good]),
+        (f"functions.{good}", [good]),
+        (invented, []),
+    ):
+        _alone(student, chance, _call(chance, name), names, KeyError(name))
 
 
-@case(points=2, hint="Parse first. What is not one JSON object never becomes `{}`.")
+@case(points=2, hint="Parse first. What is not one JSON object, blank text for one, never becomes `{}`.")
 def broken_arguments(student: Student, chance: Random) -> None:
-    """Arguments that are not one JSON object run nothing: the result says `error`, and the loop goes on."""
+    """Arguments that are not one JSON object run nothing, and blank text is none: the result says `error`,
+    and the loop goes on."""
     name, word = chance.choice(NAMES), chance.choice(WORDS)
-    broken = [f'{{"host": "{word}"', f'["{word}", 1]', f"host={word}", "null", f'"{word}"']
-    calls = [_call(chance, name, arguments) for arguments in chance.sample(broken, len(broken))]
-    calls.insert(chance.randrange(6), _call(chance, name))
-    walk = Walk(chance, _question(chance), [_asks(*calls), _final(chance)]).play(student, [name])
-    (outcome,) = walk.outcomes_of([call for call in calls if call["function"]["arguments"] not in broken])
-    written = [call["function"]["arguments"] for call in calls]
-    walk.check_contents([ValueError("") if text in broken else outcome for text in written])
-    walk.check_end(walk.replies[-1])
+    right = json.dumps({"host": word})
+    broken = [
+        right[:-1],
+        right * 2,
+        f"{right} please",
+        f"```json\n{right}\n```",
+        f"host={word}",
+        "{'host': 1}",
+    ]
+    other = [json.dumps(right), f"[{right}]", f'["{word}", 1]', f'[["host", "{word}"]]', f'"{word}"']
+    for arguments in (*broken, *other, "null", "true", "0", "7", "[]", '""', "", " \n"):
+        _alone(student, chance, _call(chance, name, arguments), [name], ValueError(""))
+
+
+@case(
+    points=1, hint="`{}` is an object: the tool takes no arguments, and runs. Test for dict, not for truth."
+)
+def any_object_is_taken(student: Student, chance: Random) -> None:
+    """Any JSON object is fine as arguments, `{}` too and one with null inside: the tool runs, with its values
+    as they are."""
+    name, word = chance.choice(NAMES), chance.choice(WORDS)
+    inner = {"hosts": [word, {"host": None, "up": False}], "depth": 0.5, "host": f"  {word} é\n"}
+    for arguments in ("{}", " { }\n", '{"host": null}', '{"host": ""}', json.dumps(inner)):
+        _alone(student, chance, _call(chance, name, arguments), [name], None)
+        decisions = {str(parse_json(arguments).get("host")): [True]}
+        more: dict[str, Any] = {"critical": name, "decisions": decisions}
+        _alone(student, chance, _call(chance, name, arguments), [name], None, **more)
 
 
 @case(points=1, hint="What decides is `tool_calls`, not `content`.")
@@ -392,16 +478,23 @@ def text_beside_calls(student: Student, chance: Random) -> None:
     """A reply may hold text and calls: its calls run, and the text is kept."""
     walk = _one_call(student, chance, text=f"Let me look at {chance.choice(WORDS)} first.")
     walk.results()
-    walk.check_turn(walk.opening, walk.replies[0], walk.requests[1])
+    text = walk.replies[0]["content"]
+    if not any(message.get("content") == text for message in walk.requests[1][len(walk.opening) :]):
+        raise walk.wrong("the text of the reply is not in the next request")
 
 
 @case(points=1, hint="Endpoints write 'no calls' in three ways: no key, null, an empty list.")
 def no_calls_either_way(student: Student, chance: Random) -> None:
-    """A reply whose `tool_calls` is null or an empty list is an answer, after a call as well."""
+    """A reply whose `tool_calls` is null or an empty list is an answer, after a call as well, and even if it
+    has no text."""
     either: list[Any] = [None, []]
-    for nothing in chance.sample(either, 2):
+    for nothing in either:
         walk = _one_call(student, chance, tool_calls=nothing)
         walk.check_end(walk.replies[-1])
+        for more in ({}, {"content": None}, {"content": ""}):
+            reply = {**_final(chance), "tool_calls": nothing, **more}
+            walk = Walk(chance, _question(chance), [reply]).play(student, [])
+            walk.check_end(reply)
 
 
 @case(points=1, hint="Do not file results under ids: go by the order of the calls.")
@@ -411,10 +504,10 @@ def same_ids(student: Student, chance: Random) -> None:
     calls = [{**_call(chance, name), "id": "call_0"} for _ in range(3)]
     replies = [_asks(*calls[:2]), _asks(calls[2]), _final(chance)]
     walk = Walk(chance, _question(chance), replies).play(student, [name])
-    walk.check_contents(walk.outcomes_of(calls)[:2])
-    if len(walk.requests) != 3:
-        raise walk.wrong("the model was not asked once for each of its replies")
-    walk.check_turn(walk.requests[1], replies[1], walk.requests[2])
+    outcomes = walk.outcomes_of(calls)
+    walk.check_contents(calls[:2], outcomes[:2])
+    if len(walk.requests) != 3 or not _says(walk.requests[2][-1].get("content"), outcomes[2]):
+        raise walk.wrong("the later call with the same id was not answered with what it gave")
 
 
 @case(points=1, hint="Work on a list of your own: `messages = list(messages)`.")
@@ -428,23 +521,37 @@ def callers_list_stays(student: Student, chance: Random) -> None:
 
 @case(points=1, hint="`model(messages, [tool['schema'] for tool in tools.values()])`, every time.")
 def offers_the_tools(student: Student, chance: Random) -> None:
-    """Every request offers the schemas of all tools, critical ones too, in a list."""
-    names = chance.sample(NAMES, 3)
-    replies = [_asks(_call(chance, names[0])), _final(chance)]
-    walk = Walk(chance, _question(chance), replies, critical=names[1]).play(student, names)
-    walk.results()
-    wanted = sorted(canonical(_schema(name)) for name in names)
-    for tools in walk.offered:
-        if not isinstance(tools, list) or sorted(map(canonical, tools)) != wanted:
-            raise walk.wrong("a request did not offer the list of all schemas")
+    """Every request offers the schemas of all tools, critical ones too, in a list; it is empty if there are
+    no tools."""
+    drawn = chance.sample(NAMES, 3)
+    for names, critical in ((drawn, drawn[1]), ([], "")):
+        replies = [_asks(_call(chance, drawn[0])), _final(chance)]
+        walk = Walk(chance, _question(chance), replies, critical=critical).play(student, names, len(replies))
+        walk.results()
+        wanted = sorted(canonical(_schema(name)) for name in names)
+        for tools in walk.offered:
+            if not isinstance(tools, list) or sorted(map(canonical, tools)) != wanted:
+                raise walk.wrong("a request did not offer the list of all schemas")
 
 
 @case(points=1, hint="`value if isinstance(value, str) else json.dumps(value)`.")
 def results_are_text(student: Student, chance: Random) -> None:
     """The content of a result is text: a string as it is, any other value as JSON."""
-    word, names = chance.choice(WORDS), chance.sample(NAMES, 5)
-    values = [f"{word} is fine", {"host": word, "up": True, "load": None}, None, [word, 0.5], False]
-    outcomes = dict(zip(names, values, strict=True))
-    calls = [_call(chance, name) for name in names]
-    walk = Walk(chance, _question(chance), [_asks(*calls), _final(chance)], outcomes).play(student, names)
-    walk.check_contents(walk.outcomes_of(calls))
+    name, word = chance.choice(NAMES), chance.choice(WORDS)
+    values: list[Any] = [{"host": word, "up": True, "load": None}, [word, 0.5], None, True, False, 0, [], {}]
+    for value in (word, '{"as": "it is"}', "", *values):
+        _alone(student, chance, _call(chance, name), [name], None, outcomes={name: value})
+
+
+@case(points=1, hint="Do not shorten, strip or reformat what a tool gave or said.")
+def results_are_whole(student: Student, chance: Random) -> None:
+    """A result is all that the tool gave, or the exception's message: nothing is cut off, whatever its
+    length, and no space or line break is lost."""
+    name, word = chance.choice(NAMES), chance.choice(WORDS)
+    text = f"  {word}  é\n\n" + f"{word} is up, {chance.randrange(10**6)}\n" * 1000
+    for value in (text, [text], {"log": text.split("\n")}):
+        _alone(student, chance, _call(chance, name), [name], None, outcomes={name: value})
+    error = ValueError(f"{word} " * 500 + "is down")
+    call = _call(chance, name)
+    walk = Walk(chance, _question(chance), [_asks(call), _final(chance)], {name: error}).play(student, [name])
+    walk.check_contents([call], walk.outcomes_of([call]))

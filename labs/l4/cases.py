@@ -13,6 +13,7 @@ LAB = Lab("l4", "History", functions=("condense",))
 Message = dict[str, Any]
 Unit = list[Message]
 
+LENGTHS = {"system": 10, "developer": 6, "user": 4, "assistant": 9}
 PINNED = ("system", "developer")
 WORDS = ("amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heath", "islet", "jetty", "knoll")
 
@@ -37,17 +38,19 @@ class Sizes:
         return sum(map(self.of, messages))
 
 
-def _sizes(chance: Random) -> Sizes:
-    return Sizes(chance.randrange(2, 9), chance.randrange(2, 6))
+def _sizes() -> Sizes:
+    """The same in every case but the one about sizes, or equal work would get unequal points."""
+    return Sizes(5, 3)
 
 
 def _text(chance: Random, words: int = 0) -> str:
-    chosen = chance.choices(WORDS, k=words or chance.randrange(3, 12))
-    return f"{' '.join(chosen)} {chance.randrange(10**6)}"
+    """Which words is drawn, but not how many: all have five letters, so sizes are the same for all."""
+    chosen = chance.choices(WORDS, k=words or 7)
+    return f"{' '.join(chosen)} {chance.randrange(10**5, 10**6)}"
 
 
 def _says(chance: Random, role: str, words: int = 0) -> Message:
-    return {"role": role, "content": _text(chance, words)}
+    return {"role": role, "content": _text(chance, words or LENGTHS[role])}
 
 
 def _calls(chance: Random, ids: list[str], text: str | None = None, words: int = 0) -> Unit:
@@ -60,12 +63,15 @@ def _calls(chance: Random, ids: list[str], text: str | None = None, words: int =
         }
         for id in ids
     ]
-    results = [{"role": "tool", "tool_call_id": id, "content": _text(chance, words)} for id in ids]
+    results = [
+        {"role": "tool", "tool_call_id": id, "content": _text(chance, words or 3 + 4 * number)}
+        for number, id in enumerate(ids)
+    ]
     return [{"role": "assistant", "content": text, "tool_calls": asked}, *results]
 
 
 def _id(chance: Random) -> str:
-    return f"call_{chance.getrandbits(40):x}"
+    return f"call_{chance.getrandbits(40):010x}"
 
 
 def _talk(chance: Random, rounds: int, after: int = 1, calls: int = 1) -> list[Unit]:
@@ -171,7 +177,7 @@ def _torn(messages: list[Message]) -> bool:
 @case(points=2, hint="Add up `tokens_of(message)` over all that you return.", public=True)
 def stays_within_the_budget(student: Student, chance: Random) -> None:
     """What comes back of a conversation that is too long is within the budget, and not empty."""
-    units, sizes = _talk(chance, 3), _sizes(chance)
+    units, sizes = _talk(chance, 3), _sizes()
     for budget in _budgets(units, sizes):
         came = _shorter(student, units, budget, sizes)
         if any(not isinstance(message.get("role"), str) for message in came) or sizes.total(came) > budget:
@@ -181,7 +187,7 @@ def stays_within_the_budget(student: Student, chance: Random) -> None:
 @case(points=1, hint="Set the system messages aside before you count back from the end.", public=True)
 def keeps_the_system_prompt(student: Student, chance: Random) -> None:
     """The system prompt stays, at its place, however old it is."""
-    units, sizes = _talk(chance, 3), _sizes(chance)
+    units, sizes = _talk(chance, 3), _sizes()
     for budget in _budgets(units, sizes):
         came = _shorter(student, units, budget, sizes)
         if canonical(came[0]) != canonical(units[0][0]):
@@ -191,7 +197,7 @@ def keeps_the_system_prompt(student: Student, chance: Random) -> None:
 @case(points=2, hint="In a long chain of calls the question is far from the end. It stays.", public=True)
 def keeps_the_question(student: Student, chance: Random) -> None:
     """The last message of the user stays, also when many calls came after it."""
-    units, sizes = _talk(chance, 2, after=5), _sizes(chance)
+    units, sizes = _talk(chance, 2, after=5), _sizes()
     question = next(unit for unit in reversed(units) if unit[0]["role"] == "user")
     for budget in _within_units(units, sizes):
         came = _shorter(student, units, budget, sizes)
@@ -202,7 +208,7 @@ def keeps_the_question(student: Student, chance: Random) -> None:
 @case(points=3, hint="Group first: a reply with calls and its `tool` messages are one unit.", public=True)
 def calls_and_results_together(student: Student, chance: Random) -> None:
     """A reply with calls and all of its results stay together or go together, whatever the budget."""
-    units, sizes = _talk(chance, 1, after=2, calls=2), _sizes(chance)
+    units, sizes = _talk(chance, 1, after=2, calls=2), _sizes()
     seen = 0
     for budget in _within_units(units, sizes):
         came = _shorter(student, units, budget, sizes)
@@ -216,7 +222,7 @@ def calls_and_results_together(student: Student, chance: Random) -> None:
 @case(points=2, hint="Leave out whole messages. Never shorten, rewrite, reorder or add one.", public=True)
 def messages_stay_as_they_were(student: Student, chance: Random) -> None:
     """What is kept stays as it was: the same messages, in the same order, each once, arguments untouched."""
-    units, sizes = _talk(chance, 2, after=2, calls=2), _sizes(chance)
+    units, sizes = _talk(chance, 2, after=2, calls=2), _sizes()
     given = [canonical(message) for message in _flat(units)]
     most = 0
     for budget in (sizes.total(_flat(units)) - 1, *_budgets(units, sizes)):
@@ -234,10 +240,12 @@ def messages_stay_as_they_were(student: Student, chance: Random) -> None:
 def no_more_goes_than_must(student: Student, chance: Random) -> None:
     """As much is kept as fits. A conversation that fits exactly comes back whole; one token less, and the
     oldest unit goes, and no more."""
-    units, sizes = _talk(chance, 3), _sizes(chance)
+    units, sizes = _talk(chance, 3), _sizes()
     whole = sizes.total(_flat(units))
-    for budget in (whole - 1, whole, whole + chance.randrange(1, 50)):
+    for budget in (whole - 1, whole, whole + chance.randrange(1, 50), 10 * whole):
         _exactly(student, units, budget, sizes)
+    for without_prompt in (units[1:], units[3:]):
+        _exactly(student, without_prompt, whole, sizes)
     for budget in _budgets(units, sizes):
         _exactly(student, units, budget, sizes)
 
@@ -248,7 +256,7 @@ def oldest_go_first(student: Student, chance: Random) -> None:
     small = [[_says(chance, "assistant", 1)], _calls(chance, [_id(chance)], words=1)]
     large = _calls(chance, [_id(chance)], words=60)
     units = [[_says(chance, "system")], *small, large, [_says(chance, "assistant", 1)], *_talk(chance, 0)[1:]]
-    sizes = _sizes(chance)
+    sizes = _sizes()
     without = [unit for unit in units if unit is not large]
     _exactly(student, units, sizes.total(_flat(without)) + chance.randrange(5), sizes)
 
@@ -259,7 +267,7 @@ def oldest_go_first(student: Student, chance: Random) -> None:
 def ids_repeat(student: Student, chance: Random) -> None:
     """Calls of different replies may have the same id: the results of a reply are the ones that follow it. A
     question that was asked before, word by word, is another message."""
-    sizes, question = _sizes(chance), _says(chance, "user")
+    sizes, question = _sizes(), _says(chance, "user")
     chain = [_calls(chance, ["call_0", "call_1"][: 1 + number % 2]) for number in range(5)]
     units = [[_says(chance, "system")], [question], *chain[:3], [dict(question)], *chain[3:]]
     _exactly(student, units, sizes.total(_keeps(units, 0, sizes)), sizes)
@@ -273,10 +281,10 @@ def ids_repeat(student: Student, chance: Random) -> None:
 )
 def text_beside_calls(student: Student, chance: Random) -> None:
     """A reply with text and calls is a reply with calls; one whose `tool_calls` is null or [] is not."""
-    sizes = _sizes(chance)
+    sizes = _sizes()
     units = [[_says(chance, "system")]]
     either: list[Any] = [None, [], None, []]
-    for nothing in chance.sample(either, 4):
+    for nothing in either:
         units += [_calls(chance, [_id(chance), _id(chance)], text=_text(chance))]
         units += [[{**_says(chance, "assistant"), "tool_calls": nothing}], [_says(chance, "user")]]
     for budget in _budgets(units, sizes):
@@ -286,7 +294,7 @@ def text_beside_calls(student: Student, chance: Random) -> None:
 @case(points=1, hint="What must stay, stays, even over the budget; nothing else does.")
 def too_small_a_budget(student: Student, chance: Random) -> None:
     """If the system messages and the last question alone are over the budget, just these come back."""
-    units, sizes = _talk(chance, 2, after=2), _sizes(chance)
+    units, sizes = _talk(chance, 2, after=2), _sizes()
     must = sizes.total(_keeps(units, 0, sizes))
     for budget in (1, must - 1, must):
         _exactly(student, units, budget, sizes)
@@ -297,8 +305,8 @@ def every_system_message(student: Student, chance: Random) -> None:
     """All messages with role `system` or `developer` stay, in the middle of a conversation too."""
     first, *rest = _talk(chance, 3)
     units = [first, [_says(chance, "developer")], *rest]
-    units.insert(7, [_says(chance, chance.choice(PINNED))])
-    sizes = _sizes(chance)
+    units.insert(7, [_says(chance, "system")])
+    sizes = _sizes()
     for budget in _budgets(units, sizes):
         _exactly(student, units, budget, sizes)
 
@@ -307,7 +315,7 @@ def every_system_message(student: Student, chance: Random) -> None:
 def sizes_are_asked_for(student: Student, chance: Random) -> None:
     """Sizes are what `tokens_of` says, however it counts."""
     units = _talk(chance, 3)
-    for sizes in (Sizes(0, chance.randrange(1, 4)), Sizes(chance.randrange(20, 90), 10**6)):
+    for sizes in (Sizes(0, 1), Sizes(40 + chance.randrange(20, 50), 10**6)):
         for budget in _budgets(units, sizes):
             _exactly(student, units, budget, sizes)
 
@@ -315,7 +323,7 @@ def sizes_are_asked_for(student: Student, chance: Random) -> None:
 @case(points=1, hint="Build a list of your own; `pop` and `remove` change the caller's.")
 def callers_list_stays(student: Student, chance: Random) -> None:
     """The list that the caller gave is afterwards as it was before."""
-    units, sizes = _talk(chance, 3), _sizes(chance)
+    units, sizes = _talk(chance, 3), _sizes()
     given = _flat(units)
     for budget in _budgets(units, sizes):
         answer = student.call("condense", given, budget, Callback(sizes.of, "tokens_of"))
@@ -323,3 +331,18 @@ def callers_list_stays(student: Student, chance: Random) -> None:
             raise Wrong("other messages were kept than the task says", walk=given)
         if canonical(answer.args[:1]) != canonical([given]):
             raise Wrong("the caller's own list of messages was changed", walk=given)
+
+
+@case(points=1, hint="Go by the role only: content may be empty, null or a list, and keys may be new to you.")
+def messages_of_every_kind(student: Student, chance: Random) -> None:
+    """What a message holds does not matter: empty text, null, a list of parts, keys that are new; a question
+    without text is the user's last message too."""
+    sizes = _sizes()
+    units = [[_says(chance, "system")]]
+    parts = [{"type": "text", "text": _text(chance)}]
+    for content in ("", None, parts):
+        units += [[_says(chance, "user")], [{"role": "assistant", "content": content, "refusal": None}]]
+        units += [[{"role": "user", "content": content, "name": "ada"}], _calls(chance, [_id(chance)])]
+    for last in range(4, len(units) + 1, 4):
+        for budget in _budgets(units[:last], sizes, every=1):
+            _exactly(student, units[:last], budget, sizes)
