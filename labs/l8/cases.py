@@ -94,7 +94,7 @@ class Loop:
         return value if isinstance(value, str) else json.dumps(value)
 
     def failed(self, why: str) -> str:
-        return f"ERROR ({self.bench.word}): {why}"
+        return f"ERROR: {why} ({self.bench.word})"
 
 
 class Backwards(Loop):
@@ -594,7 +594,7 @@ def limit_counted_wrongly(student: Student, chance: Random) -> None:
 @case(points=2, hint="Compare every request, whole: `messages` and `tools`.")
 def requests_cut(student: Student, chance: Random) -> None:
     """Finds a loop that leaves the first message out of later requests, one that leaves out an earlier round,
-    one that adds a message, one that leaves out the tools there, and one that leaves out one tool everywhere."""
+    one that adds a message, one that leaves out the tools there, and one that leaves out one tool."""
     _tell_apart(student, chance, FORGETS_FIRST, FORGETS_MIDDLE, PREFACED, OFFERS_ONCE, OFFERS_SOME)
 
 
