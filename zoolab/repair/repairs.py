@@ -111,8 +111,6 @@ def one_mark_away(text: str) -> list[dict[str, Any]]:
 
     >>> one_mark_away('{"service": "nginx}'), one_mark_away('{"a": [1, 2}}')
     ([{'service': 'nginx'}], [{'a': [1, 2]}])
-    >>> one_mark_away('{"to": {"name": "Ada", "n": 1}')
-    [{'to': {'name': 'Ada'}, 'n': 1}, {'to': {'name': 'Ada', 'n': 1}}]
     """
     places = [found.start() for found in _PLACES.finditer(text)]
     if len(text) * len(places) > MAX_WORK:

@@ -101,9 +101,9 @@ class Responses(WireFormat):
 
     def _turns(self, messages: list[Message]) -> list[dict[str, Any]]:
         items = [item for message in messages for item in _items_of(message)]
-        custom = {item.get("call_id") for item in items if item.get("type") == "custom_tool_call"}
+        custom = {str(item.get("call_id")) for item in items if item.get("type") == "custom_tool_call"}
         for item in items:
-            if item.get("type") == "function_call_output" and item["call_id"] in custom:
+            if item.get("type") == "function_call_output" and str(item["call_id"]) in custom:
                 item["type"] = "custom_tool_call_output"
         return items
 

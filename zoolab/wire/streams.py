@@ -48,7 +48,7 @@ def without_error(answer: Any) -> Body:
     if error or whole.get("type") in ("error", "response.failed"):
         said = as_dict(error).get("message") or error or whole.get("message") or whole
         told = said if isinstance(said, str) else excerpt(said)
-        raise ModelError(f"the answer ended with an error: {told}")
+        raise ModelError(f"the answer ended with an error: {told}", advice="ask again")
     return whole
 
 
