@@ -329,6 +329,11 @@ def _contents_rotated(_calls: list[Message], results: list[Message]) -> list[Mes
     return [{**result, "content": content} for result, content in zip(results, moved, strict=True)]
 
 
+def _ids_rotated(_calls: list[Message], results: list[Message]) -> list[Message]:
+    moved = results[1:] + results[:1]
+    return [{**a, "tool_call_id": b["tool_call_id"]} for a, b in zip(results, moved, strict=True)]
+
+
 def _without_the_middle(said: list[Message], _turn: int) -> list[Message]:
     rounds = [at for at, one in enumerate(said) if one.get("tool_calls")]
     return said[: rounds[0]] + said[rounds[-1] :] if rounds else said
@@ -395,6 +400,7 @@ RENUMBERED = _broken(
     kept=_renumbered, calls=lambda self, reply, _turn: _renumbered(self, reply).get("tool_calls")
 )
 TWO_RESULTS = _results(lambda _calls, results: [result for result in results for _ in range(2)])
+IDS_MOVED = _results(_ids_rotated)
 CONTENTS_MOVED = _results(_contents_rotated)
 REPLY_LAST = _broken(lead=_results_before_the_reply)
 AS_USER = _retold(lambda result: {**result, "role": "user"})
@@ -527,8 +533,9 @@ def wrong_role(student: Student, chance: Random) -> None:
     points=1, hint="Compare ids in order, and what stands beside each id. The calls need different results."
 )
 def wrong_order(student: Student, chance: Random) -> None:
-    """Finds a loop that gives results in reverse, and one that mixes up what they say, their ids in order."""
-    _tell_apart(student, chance, REVERSED, CONTENTS_MOVED)
+    """Finds a loop that gives results in reverse, one that mixes up what they say, and one
+    that mixes up their ids."""
+    _tell_apart(student, chance, REVERSED, CONTENTS_MOVED, IDS_MOVED)
 
 
 @case(
