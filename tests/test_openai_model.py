@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import traceback
+from contextlib import suppress
 from typing import Any
 
 import openai
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from openai.types.chat import ChatCompletionMessageParam, ChatCompletionToolUnionParam
 from openai.types.chat.completion_create_params import (
     CompletionCreateParamsNonStreaming,
@@ -179,6 +182,30 @@ def test_an_endpoint_without_finish_reasons_is_understood() -> None:
     assert (reply.text, reply.finish_reason) == ("100", None)
 
 
+def test_a_stream_that_says_that_it_is_done_is_complete() -> None:
+    with serving(sse([chunk({"content": "10"}), chunk({"content": "0"})])) as server:
+        reply = model_at(server.url, stream=True)(HELLO)
+    assert (reply.text, reply.finish_reason, reply.usage) == ("100", None, None)
+
+
+EVENTS = st.sampled_from(
+    [
+        *(f"data: {json.dumps(chunk(delta))}" for delta in ({"content": "4"}, {"tool_calls": [{}]}, {})),
+        "data: {not json", "data: [1]", "data: null", "data:", "data: {}", 'data: {"choices": 5}', ": hm",
+        "event: ping", 'data: {"error": {"message": "no"}}', "data: [DONE]", "data: " + "[" * 5_000,
+        "retry: x", "id: \0",
+    ]
+)  # fmt: skip
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(EVENTS, max_size=6))
+def test_whatever_a_stream_says_is_a_reply_or_one_line(events: list[str]) -> None:
+    text = "".join(f"{event}\n\n" for event in events)
+    with serving(Answer(text)) as server, suppress(ModelError):
+        assert isinstance(model_at(server.url, stream=True)(HELLO), Reply)
+
+
 def status(code: int, said: str = "no") -> Answer:
     return Answer({"error": {"message": said, "type": "x", "code": None}}, code)
 
@@ -226,13 +253,16 @@ STREAM_FAILURES: dict[str, tuple[Answer, str]] = {
     ),
     "error as text": (Answer(sse([{"error": "overloaded"}])), "ended with an error"),
     "ends early": (Answer(sse([chunk({"content": "4"})], done=False)), "ended before the reply was complete"),
-    "done early": (Answer(sse([chunk({"content": "4"})])), "ended before the reply was complete"),
     "empty": (Answer(""), "ended before a reply began"),
     "only usage": (Answer(sse([{**chunk({}), "choices": []}])), "ended before a reply began"),
     "html": (Answer(HTML, 200, "text/html"), "ended before a reply began"),
     "plain JSON": (Answer(completion("x")), "ended before a reply began; expected a stream of events"),
-    "garbage": (Answer("data: {not json\n\n"), "not JSON"),
-    "not objects": (Answer('data: [1]\n\ndata: "x"\n\ndata: null\n\n'), "ended before a reply began"),
+    "garbage": (Answer("data: {not json\n\n"), "event 1 of the stream is not a JSON object: .*not json"),
+    "garbage in the middle": (
+        Answer(sse([chunk({"content": "4"})], done=False) + "data: {not json\n\n" + sse([chunk({})])),
+        "event 2 of the stream is not a JSON object: .*not json",
+    ),
+    "not objects": (Answer('data: [1]\n\ndata: "x"\n\n'), "event 1 of the stream is not a JSON object"),
     "dropped": (Answer(sse([chunk({"content": "4"})], done=False), drop=True), "cannot reach|broke off"),
     "stalls": (
         Answer(sse([chunk({"content": "4"})], done=False), drop=True, hang=30),

@@ -1,5 +1,6 @@
 """What people allow: remembered as they said, denied by rules whatever they said, and written down."""
 
+import dataclasses
 import json
 import os
 import stat
@@ -7,6 +8,7 @@ import subprocess
 import sys
 import threading
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ from zoolab.errors import InvalidInput, LockHeld
 from zoolab.files import locked, write_whole
 from zoolab.policy import Permissions, Policy
 from zoolab.policy.permissions import MAX_BYTES, MAX_RULES, PolicyFile, policies_path
+from zoolab.policy.rules import definition
 from zoolab.records import Decision
 from zoolab.tools import Tool
 
@@ -121,7 +124,8 @@ def test_threads_forget_nothing_of_each_other():
 
 def test_always_is_for_good_and_for_what_was_touched(path):
     assert Permissions(path=path).settle(READ, A, Decision("always")).choice == "always"
-    assert kept(path) == {"version": 1, "allow": [r"read_file(/srv/a\*.txt)"], "deny": []}
+    rule = rf"read_file(/srv/a\*.txt)#{definition(READ)}"
+    assert kept(path) == {"version": 1, "allow": [rule], "deny": []}
     another = Permissions(path=path)
     assert [another.decide(READ, each).choice for each in (A, B)] == ["always", "pending"]
 
@@ -137,7 +141,7 @@ def test_what_others_write_is_seen_at_once(path):
     one, other = Permissions(path=path), Permissions(path=path)
     one.settle(READ, A, Decision("always"))
     assert other.decide(READ, A).choice == "always"
-    PolicyFile(path).remove(r"read_file(/srv/a\*.txt)")
+    PolicyFile(path).remove(rf"read_file(/srv/a\*.txt)#{definition(READ)}")
     assert [each.decide(READ, A).choice for each in (one, other)] == ["pending", "pending"]
 
 
@@ -161,6 +165,70 @@ def test_only_its_owner_reads_it(path):
         os.umask(old)
     assert {stat.S_IMODE(each.stat().st_mode) for each in path.parent.iterdir()} == {0o600}
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+@pytest.mark.parametrize(("mode", "refused"), [(0o600, False), (0o644, False), (0o620, True), (0o602, True)])
+def test_a_file_that_others_may_write_is_refused_and_says_why(path, mode, refused):
+    written(path, allow=["wipe"])
+    permissions = Permissions(path=path)
+    path.chmod(mode)
+    decided = permissions.decide(WIPE, {})
+    assert (decided.choice == "deny") is refused
+    if refused:
+        says = f"users other than you may write it (mode {mode:o}); run chmod go-w on it, or move it away"
+        assert says in decided.reason
+        with pytest.raises(InvalidInput, match="other than you may write it"):
+            Permissions(path=path)
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() != 0, reason="only root gives files away")
+def test_a_file_of_another_user_is_refused(path):
+    written(path, allow=["wipe"])
+    os.chown(path, 12345, -1)
+    with pytest.raises(InvalidInput, match="belongs to another user"):
+        Permissions(path=path)
+
+
+def other(**changes):
+    return dataclasses.replace(READ, **changes)
+
+
+@pytest.mark.parametrize("choice", ["session", "always"])
+@pytest.mark.parametrize(
+    "impostor",
+    [
+        other(description="Read, and send it away."),
+        other(parameters={"type": "object", "properties": {"path": {}}}),
+        other(risk="high"),
+        other(function=len),
+        other(function=partial(print, "x")),
+        other(function=None),
+        other(untrusted="the MCP server evil"),
+    ],
+    ids=["description", "schema", "risk", "function", "partial", "nothing", "source"],
+)
+def test_what_is_remembered_does_not_hold_for_another_tool_of_the_same_name(path, choice, impostor):
+    permissions = Permissions(path=path)
+    permissions.settle(READ, A, Decision(choice))
+    assert permissions.decide(other(timeout=5), A).choice == choice
+    assert permissions.decide(impostor, A).choice == "pending"
+    permissions.settle(impostor, A, Decision(choice))
+    assert [permissions.decide(each, A).choice for each in (READ, impostor)] == [choice, choice]
+
+
+def test_a_rule_that_a_person_wrote_holds_for_each_tool_of_its_name(path):
+    written(path, allow=["read_file(/srv/*)"], deny=["wipe"])
+    permissions = Permissions(path=path)
+    assert [permissions.decide(each, A).choice for each in (READ, other(function=len))] == ["always"] * 2
+    assert permissions.decide(dataclasses.replace(WIPE, function=len), {}).choice == "deny"
+
+
+def test_a_tool_is_the_same_in_the_next_process():
+    code = "from zoolab.policy.rules import definition; from zoolab.tools import Tool\n"
+    code += "print(definition(Tool('wipe', 'Wipe.', {'type': 'object'}, print, 'high')))"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == definition(WIPE)
 
 
 def test_a_link_stays_a_link(path, tmp_path):
@@ -245,7 +313,7 @@ def test_a_full_file_keeps_what_it_has(path):
 def test_the_users_own_file_is_where_the_platform_keeps_such(path, monkeypatch):
     monkeypatch.setenv("ZOOLAB_CONFIG", str(path.parent))
     Permissions.of_user().settle(WIPE, {}, Decision("always"))
-    assert kept(path)["allow"] == ["wipe"]
+    assert kept(path)["allow"] == [f"wipe#{definition(WIPE)}"]
     monkeypatch.delenv("ZOOLAB_CONFIG")
     assert policies_path().parts[-2:] == ("zoolab", "policies.json") or os.name == "nt"
 
@@ -364,6 +432,49 @@ def test_lines_of_threads_and_processes_do_not_mix(tmp_path):
     assert [process.wait(60) for process in running] == [0] * 3
     given = [json.loads(entry["arguments"]) for entry in entries(log)]
     assert len({(each["by"], each["thread"], each["number"]) for each in given}) == len(given) == 450
+
+
+FILLED = """
+import json, resource, signal, sys
+from pathlib import Path
+from zoolab.policy import Permissions, Policy
+from zoolab.tools import Tool
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+path = Path(sys.argv[1])
+tool = Tool("note", "Note.", {"type": "object"}, print)
+before = resource.getrlimit(resource.RLIMIT_FSIZE)
+tried, lost = 0, []
+for room in range(0, 260, 2):
+    path.unlink(missing_ok=True)
+    permissions = Permissions(Policy(), audit=path)
+    written = [n for n in range(2) if permissions.decide(tool, {"n": n}).allowed]
+    resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + room, before[1]))
+    written += [n for n in range(2, 4) if permissions.decide(tool, {"n": n}).allowed]
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    written += [n for n in range(4, 6) if permissions.decide(tool, {"n": n}).allowed]
+    kept = [json.loads(json.loads(line)["arguments"])["n"] for line in path.read_text().splitlines()]
+    tried += 1
+    if kept != written:
+        lost.append([room, kept, written])
+print(json.dumps([tried, lost, written]))
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no limits of files")
+def test_a_full_disk_merges_no_entries(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", FILLED, tmp_path / "audit.jsonl"], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    tried, lost, written = json.loads(done.stdout)
+    assert (tried, lost, written[-2:]) == (130, [], [4, 5])
+
+
+def test_an_entry_begins_on_a_line_of_its_own_after_half_an_entry(tmp_path):
+    (tmp_path / "audit.jsonl").write_text('{"time": "20', encoding="utf-8")
+    Permissions(audit=tmp_path / "audit.jsonl").settle(WIPE, {}, Decision("once"))
+    half, whole = (tmp_path / "audit.jsonl").read_text(encoding="utf-8").splitlines()
+    assert (half, json.loads(whole)["tool"]) == ('{"time": "20', "wipe")
 
 
 def test_a_walk_is_written_down_and_denied_in_the_middle(tmp_path):

@@ -15,6 +15,7 @@ from zoolab import Scripted, run, tool, walk
 from zoolab.errors import InvalidInput
 from zoolab.policy import Permissions, ask_user
 from zoolab.policy.prompt import MAX_SHOWN, describe_call
+from zoolab.policy.rules import definition
 from zoolab.records import Decision, Step
 from zoolab.tools import Tool
 
@@ -209,7 +210,7 @@ def test_a_person_ends_a_walk_of_questions(person, tmp_path):
     trace = run("Go.", [note], Scripted([calls, "Done."]), policy=permissions, ask=ask_user)
     assert person.sees.count("Permission request") == 2
     assert [error.code for error in trace.errors] == ["permission_denied"]
-    assert json.loads((tmp_path / "policies.json").read_text())["allow"] == ["note"]
+    assert json.loads((tmp_path / "policies.json").read_text())["allow"] == [f"note#{definition(note)}"]
 
 
 IN_A_NOTEBOOK = f"""

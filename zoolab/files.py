@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import time
@@ -59,34 +60,43 @@ def make_folder(folder: Path, mode: int = 0o777, advice: str = "choose another p
 
 
 def append_text(path: Path, text: str, mode: int = 0o666) -> None:
-    """Append with one write, so that the lines of several threads and processes do not mix.
+    """Append lines with one write, so that those of several threads and processes do not mix.
 
-    Raises `InvalidInput` where it cannot be written.
+    If the disk is full, the part that was written is removed again. After half a line, which a crash may
+    leave, the text begins on a new line. Raises `InvalidInput` where it cannot be written.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "log.jsonl"
     >>> append_text(path, "1\\n"), append_text(path, "2\\n"), path.read_text()
     (None, None, '1\\n2\\n')
     """
-    flags = os.O_APPEND | os.O_CREAT | os.O_WRONLY | getattr(os, "O_BINARY", 0)
+    flags = os.O_APPEND | os.O_CREAT | os.O_RDWR | getattr(os, "O_BINARY", 0)
     lock = path.with_name(f"{path.name}.lock")
     # Windows looks for the end of the file first, and writes then.
     with locked(lock) if sys.platform == "win32" else nullcontext():
         try:
             descriptor = os.open(path, flags, mode)
             try:
-                missing = len(data := text.encode()) - os.write(descriptor, data)
+                _append(descriptor, text.encode())
             finally:
                 os.close(descriptor)
         except OSError as error:
-            raise InvalidInput(
-                f"cannot write {path}: {error.strerror}", advice="choose another place"
-            ) from None
-    if missing:
-        raise InvalidInput(
-            f"cannot write {path}: the disk is full, and only a part of a line was written",
-            advice="make room on the disk",
-        )
+            advice = "make room on the disk" if error.errno == errno.ENOSPC else "choose another place"
+            raise InvalidInput(f"cannot write {path}: {error.strerror}", advice=advice) from None
+
+
+def _append(descriptor: int, data: bytes) -> None:
+    if sys.platform != "win32":
+        from fcntl import LOCK_EX, flock
+
+        with suppress(OSError):  # some network drives have no locks
+            flock(descriptor, LOCK_EX)
+    size = os.fstat(descriptor).st_size
+    if size and os.lseek(descriptor, -1, os.SEEK_END) >= 0 and os.read(descriptor, 1) != b"\n":
+        data = b"\n" + data
+    if os.write(descriptor, data) < len(data):
+        os.ftruncate(descriptor, size)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 @contextmanager

@@ -5,6 +5,7 @@ Each tool call and each cancellation is a line in LOG. As a kiosk it sells what 
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -35,7 +36,17 @@ TOOLS = [
     tool("n" * 90, "A long name."),
     *(
         tool(name)
-        for name in ("environment", "fails", "hangs", "dies", "floods", "shows", "strange", "too_long")
+        for name in (
+            "environment",
+            "fails",
+            "hangs",
+            "dies",
+            "floods",
+            "shows",
+            "strange",
+            "too_long",
+            "asks",
+        )
     ),
 ]
 
@@ -67,16 +78,30 @@ def call(name: str, arguments: dict[str, Any]) -> Any:
     if name == "floods":
         while True:
             send({"method": "notifications/message", "params": {"level": "info", "data": BLOB * 100}})
+    if name == "asks":
+        for number in itertools.count():
+            send({"id": f"q{number}", "method": "ping"})
     answers = {
         "huge": lambda: text("x" * arguments.get("size", 100_000)),
         "environment": lambda: text("", structuredContent=dict(os.environ)),
-        "fails": lambda: text(f"no such thing {ORDERS}", isError=True),
+        "fails": lambda: text(f"no such thing {ORDERS}", isError=True) if not arguments else leaks(arguments),
         "shows": shows,
         "strange": lambda: {"content": "not a list"},
         "too_long": lambda: text("x" * (5 << 20)),
         "hangs": lambda: None,
     }
     return answers.get(name, lambda: text("done"))()
+
+
+def leaks(arguments: dict[str, Any]) -> dict[str, Any]:
+    words = f"Authorization: Bearer {arguments['key']}"
+    if arguments["how"] == "dies":
+        sys.stderr.write("x" * 300_000 + "\n" + words + "\n")
+        os._exit(3)
+    if arguments["how"] == "prints":
+        print(words, flush=True)
+        time.sleep(60)
+    return text(words, isError=True)
 
 
 def listing(params: dict[str, Any]) -> dict[str, Any]:
@@ -124,6 +149,17 @@ def stubborn() -> None:
     note(f"{os.getpid()} {child.pid}")
 
 
+def scattering() -> None:
+    """Its child has a session of its own, and so has the grandchild, whose parent is gone."""
+    sleeps = "import os, time; print(os.getpid(), flush=True); time.sleep(99)"
+    forks = f"import os; os.fork() and os._exit(0); os.setsid(); {sleeps}"
+    started = [
+        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, start_new_session=True)
+        for code in (sleeps, forks)
+    ]
+    note(" ".join(str(int(each.stdout.readline())) for each in started if each.stdout))
+
+
 def main() -> None:
     if MODE == "hangs":
         note(str(os.getpid()))
@@ -137,6 +173,8 @@ def main() -> None:
         sys.stdout.flush()
     if MODE == "stubborn":
         stubborn()
+    if MODE == "scatters":
+        scattering()
     for line in sys.stdin:
         message = json.loads(line)
         if message.get("method") == "notifications/cancelled":

@@ -67,8 +67,8 @@ def run(arguments: Sequence[str]) -> int:
         return 1
     except OSError as error:
         return _fail(f"{error.filename2 or error.filename or 'the system'}: {error.strerror or error}")
-    except KeyboardInterrupt:
-        return _fail("interrupted", 130)
+    except KeyboardInterrupt as error:
+        return _fail("; ".join(["interrupted", *getattr(error, "__notes__", ())]), 130)
 
 
 def parser(named: Collection[str] = COMMANDS) -> argparse.ArgumentParser:

@@ -15,7 +15,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from zoolab.mcp.endpoint import Endpoint
 
-MAX_COMPLAINT = 2_000
+MAX_COMPLAINT = 1 << 16
 _EACH = 1_000
 _POLL = 0.01
 
@@ -40,11 +40,8 @@ class Process:
     #: What to do if it fails. The command is not repeated: it may hold keys, and the model may read this.
     advice = "run the command of the server in a terminal to see why"
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stderr is not None
-        self._process = process
+    def __init__(self, process: Any, mark: str) -> None:
+        self._process, self._mark = process, mark
         self._stdin, self._stdout, self._stderr = process.stdin, process.stdout, process.stderr
         self._awaited: set[int | str] = set()
         self._complaint = b""
@@ -57,29 +54,23 @@ class Process:
         """Start a command; raises `InvalidInput` if that fails."""
         from mcp.client.stdio import get_default_environment
 
-        env = {**get_default_environment(), **env}
+        mark = os.urandom(16).hex()
+        env = {**get_default_environment(), **env, "ZOOLAB_MCP_SERVER": mark}
         program = shutil.which(command[0], path=env.get("PATH")) or command[0]
+        pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
         own_group: dict[str, Any] = {"start_new_session": True}
         if sys.platform == "win32":
             own_group = {"creationflags": subprocess.CREATE_NO_WINDOW}
         try:
             process = await asyncio.create_subprocess_exec(
-                program,
-                *command[1:],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env=env,
-                cwd=cwd,
-                limit=MAX_MESSAGE,
-                **own_group,
+                program, *command[1:], **pipes, env=env, cwd=cwd, limit=MAX_MESSAGE, **own_group
             )
         except (OSError, ValueError) as error:
             raise InvalidInput(
                 f"cannot start {one_line(command[0])}: {getattr(error, 'strerror', None) or error}",
                 advice="check the command, its folder, and that the program is on PATH",
             ) from None
-        return cls(process)
+        return cls(process, mark)
 
     @asynccontextmanager
     async def speaking(self) -> AsyncIterator[tuple[Any, Any]]:
@@ -138,8 +129,9 @@ class Process:
         if not line:
             code = await self._exit_code()
             self.fault = "closed its output" if code is None else f"ended with exit code {code}"
-            last = " / ".join(self._complaint.decode(errors="replace").split("\n")[-4:]).strip(" /")
-            self.fault += f"; its last words: {one_line(last)}" if last else ""
+            lines = self._complaint.decode(errors="replace").split("\n")[-4:]
+            last = " / ".join(one_line(line, 100) for line in lines).strip(" /")
+            self.fault += f"; its last words: {last}" if last else ""
             return None
         try:
             return jsonrpc_message_adapter.validate_json(line, by_name=False), len(line)
@@ -169,6 +161,7 @@ class Process:
             await self._exit_code()
         self._signal_group(gently=False)
         await self._exit_code()
+        self._end_marked()
         self._listening.cancel()
         # What left the group may hold the pipes open for ever: let go of them.
         transport = getattr(self._process, "_transport", None)
@@ -180,11 +173,14 @@ class Process:
         deadline = asyncio.get_running_loop().time() + GRACE
         while self._process.returncode is None and asyncio.get_running_loop().time() < deadline:
             await asyncio.sleep(_POLL)
-        return self._process.returncode
+        code: int | None = self._process.returncode
+        return code
 
     async def _keep_complaint(self) -> None:
         while piece := await self._stderr.read(1 << 16):
-            self._complaint = (self._complaint + piece)[-MAX_COMPLAINT:]
+            self._complaint += piece
+            if len(self._complaint) > MAX_COMPLAINT:  # half a line might hold half a secret, unknown as one
+                self._complaint = self._complaint[-MAX_COMPLAINT:].partition(b"\n")[2]
 
     def _signal_group(self, *, gently: bool) -> None:
         pid = self._process.pid
@@ -196,8 +192,22 @@ class Process:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(pid, signal.SIGTERM if gently else signal.SIGKILL)
 
+    def _end_marked(self) -> None:
+        """End what left the group for a session of its own; Linux shows it by the mark in its environment."""
+        for path in Path("/proc").glob("[0-9]*/environ"):
+            with suppress(OSError):
+                if self._mark.encode() in path.read_bytes():
+                    os.kill(int(path.parent.name), signal.SIGKILL)
+
 
 _T = TypeVar("_T")
+
+
+async def find(address: str, headers: Mapping[str, str], timeout: float) -> Endpoint:
+    """A server at an address."""
+    from zoolab.mcp.endpoint import Endpoint
+
+    return Endpoint(address, headers, timeout)
 
 
 def require_client() -> None:
@@ -217,10 +227,7 @@ class Connection:
     def __init__(
         self,
         name: str,
-        command: Sequence[str] | str,
-        env: Mapping[str, str],
-        cwd: str | Path | None,
-        headers: Mapping[str, str],
+        reach: Callable[[], Coroutine[Any, Any, Process | Endpoint]],
         patience: float,
         timeout: float,
     ) -> None:
@@ -228,8 +235,7 @@ class Connection:
         require_client()
         from anyio.from_thread import start_blocking_portal
 
-        self.name, self._command, self._env, self._cwd = name, command, env, cwd
-        self._headers, self._patience, self._timeout = headers, patience, timeout
+        self.name, self._reach, self._patience, self._timeout = name, reach, patience, timeout
         options: dict[str, Any] = {}
         if sys.platform == "win32":  # Jupyter may have chosen a kind of loop that starts no processes
             options = {"loop_factory": asyncio.ProactorEventLoop}
@@ -269,11 +275,7 @@ class Connection:
     async def _all_pages(self, kind: Literal["tools", "resources", "prompts"]) -> list[Any]:
         import mcp_types as types
 
-        asks, answers = {
-            "tools": (types.ListToolsRequest, types.ListToolsResult),
-            "resources": (types.ListResourcesRequest, types.ListResourcesResult),
-            "prompts": (types.ListPromptsRequest, types.ListPromptsResult),
-        }[kind]
+        asks, answers = (getattr(types, f"List{kind.title()}{end}") for end in ("Request", "Result"))
         found: list[Any] = []
         cursor: str | None = None
         for _ in range(MAX_PAGES):
@@ -342,13 +344,6 @@ class Connection:
                 task_status.started(session)
                 await anyio.sleep_forever()
         raise InvalidInput(f"the MCP server {self.name} {problem}", advice=server.advice)
-
-    async def _reach(self) -> Process | Endpoint:
-        if not isinstance(self._command, str):
-            return await Process.start(self._command, self._env, self._cwd)
-        from zoolab.mcp.endpoint import Endpoint
-
-        return Endpoint(self._command, self._headers, self._timeout)
 
     async def _greet(self, session: ClientSession) -> str:
         """Why the handshake fails, if it does. Nothing is raised: the session would wrap it in a group."""

@@ -23,6 +23,7 @@ from zoolab.errors import InvalidInput, InvalidSchema
 from zoolab.files import make_folder, write_whole
 from zoolab.jsontext import canonical, digest, encode_line, is_utf8, visible
 from zoolab.schema.checker import SchemaChecker
+from zoolab.secrets import scrub
 from zoolab.tools import sendable_name
 
 #: Bytes of one message; the rest of a longer one is never read.
@@ -67,8 +68,8 @@ class Listed:
 
 
 def one_line(text: str, limit: int = 300) -> str:
-    """Text of a stranger for an error message: on one line, cut, and without power over a terminal."""
-    return jsontext.one_line(visible(text[: 4 * limit]), limit)
+    """Text of a stranger for an error: on one line, cut, without secrets and power over a terminal."""
+    return jsontext.one_line(visible(scrub(text[: 4 * limit])), limit)
 
 
 def sort_out(listed: Iterable[Listed], prefix: str = "") -> tuple[dict[str, Listed], dict[str, str]]:
@@ -88,11 +89,10 @@ def sort_out(listed: Iterable[Listed], prefix: str = "") -> tuple[dict[str, List
 
 
 def _problem(listed: Listed) -> str:
-    if not 1 <= len(listed.name) <= MAX_NAME:
-        return f"its name has {len(listed.name):,} characters; expected 1 to {MAX_NAME}"
-    if len(listed.description) > MAX_DESCRIPTION:
-        size = len(listed.description)
-        return f"its description has {size:,} characters; expected at most {MAX_DESCRIPTION:,}"
+    parts = ("name", listed.name, 1, MAX_NAME), ("description", listed.description, 0, MAX_DESCRIPTION)
+    for what, text, least, most in parts:
+        if not least <= len(text) <= most:
+            return f"its {what} has {len(text):,} characters; expected {least} to {most:,}"
     if not is_utf8(listed.name + listed.description):
         return "its description is not text"
     try:

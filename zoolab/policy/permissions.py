@@ -2,6 +2,8 @@
 
     {"version": 1, "allow": ["read_file(/srv/app/**)"], "deny": ["isolate_host"]}
 
+What a person answers is kept with a digest of the tool's definition, `read_file(/a.txt)#5f0c...`, so that
+another tool of the same name is asked about. A rule that is written by hand holds for the name.
 A policies.json outlasts the session, and all processes of a user share it. It is replaced as a whole, under
 a lock. A file that cannot be understood is never changed.
 """
@@ -10,6 +12,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 import threading
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
@@ -21,7 +24,7 @@ from typing import Any, Literal
 from zoolab.errors import InvalidInput
 from zoolab.files import append_text, locked, make_folder, write_whole
 from zoolab.jsontext import NotStrictJSON, encode, encode_line, excerpt, is_utf8, parse_json
-from zoolab.policy.rules import BY_RISK, Policy, Rule, Touched, denial, escape
+from zoolab.policy.rules import BY_RISK, Policy, Rule, Touched, definition, denial, escape
 from zoolab.records import Decision
 from zoolab.secrets import scrub, scrub_json
 from zoolab.tools import Tool
@@ -109,8 +112,7 @@ class PolicyFile:
 
         try:
             with open(self.path, "rb", opener=without_waiting) as file:
-                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                    raise self._refused("it is not a regular file")
+                self._check_owner(os.fstat(file.fileno()))
                 data = file.read(MAX_BYTES + 1)
         except FileNotFoundError:
             return None
@@ -121,6 +123,18 @@ class PolicyFile:
         if len(data) > MAX_BYTES:
             raise self._refused(f"it is larger than {MAX_BYTES // 1024} KB")
         return data
+
+    def _check_owner(self, found: os.stat_result) -> None:
+        if not stat.S_ISREG(found.st_mode):
+            raise self._refused("it is not a regular file")
+        if sys.platform == "win32":
+            return
+        if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            mode = stat.S_IMODE(found.st_mode)
+            why = f"users other than you may write it (mode {mode:o})"
+            raise self._refused(why, "run chmod go-w on it, or move it away")
+        if found.st_uid not in (0, os.geteuid()):
+            raise self._refused("it belongs to another user")
 
     def _parsed(self, data: bytes) -> Remembered:
         try:
@@ -142,8 +156,8 @@ class PolicyFile:
         except InvalidInput as error:
             raise self._refused(error.what) from None
 
-    def _refused(self, why: str) -> InvalidInput:
-        return InvalidInput(f"{self.path} cannot be used: {why}", advice="correct it, or move it away")
+    def _refused(self, why: str, advice: str = "correct it, or move it away") -> InvalidInput:
+        return InvalidInput(f"{self.path} cannot be used: {why}", advice=advice)
 
 
 MAX_ARGUMENTS = 2_000
@@ -264,13 +278,13 @@ class Permissions:
         decision = self.policy.judge(tool, touched)
         if decision.choice == "deny":
             return decision
-        if refusal := denial(kept.deny, tool.name, touched):
+        if refusal := denial(kept.deny, tool, touched):
             return Decision("deny", f"policies.json denies {refusal}")
         if decision.choice != "pending":
             return decision
-        if any(rule.covers(tool.name, touched) for rule in self._granted):
+        if any(rule.covers(tool, touched) for rule in self._granted):
             return Decision("session", f"{tool.name} is allowed for this session")
-        if any(rule.covers(tool.name, touched) for rule in kept.allow):
+        if any(rule.covers(tool, touched) for rule in kept.allow):
             return Decision("always", f"policies.json allows {tool.name}")
         return decision
 
@@ -278,13 +292,14 @@ class Permissions:
         if decision.choice not in ("session", "always"):
             return
         if decision.scope is not None:
-            rule = Rule(f"{tool.name}({decision.scope})")
+            scope = f"({decision.scope})"
         elif touched.resource is not None:
-            rule = Rule(f"{tool.name}({escape(touched.resource)})")
+            scope = f"({escape(touched.resource)})"
         elif touched.unknown:
             return  # it holds for this call alone, which cannot tell what it touches
         else:
-            rule = Rule(tool.name)
+            scope = ""
+        rule = Rule(f"{tool.name}{scope}#{definition(tool)}")
         if decision.choice == "always" and self._file is not None:
             self._file.add("allow", rule.text)
             return

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, get_args
 
 from zoolab.errors import InvalidInput
-from zoolab.jsontext import excerpt
+from zoolab.jsontext import canonical, digest, excerpt
 from zoolab.records import Decision
 from zoolab.tools import Risk, Tool
 
@@ -86,7 +86,7 @@ MAX_RULE = 10_000
 MAX_RESOURCE = 4_096
 
 _RISKS = get_args(Risk)
-_RULE = re.compile(r"([A-Za-z0-9_*-]{1,100})(?:\((.*)\))?", re.DOTALL)
+_RULE = re.compile(r"([A-Za-z0-9_*-]{1,100})(?:\((.*)\))?(?:#([0-9a-f]{32}))?", re.DOTALL)
 BY_RISK = Decision("once", "its risk is not asked about")
 
 
@@ -125,13 +125,25 @@ def _excerpt_of(error: Exception) -> str:
 _NOTHING = Touched()
 
 
+def definition(tool: Tool) -> str:
+    """A digest of what a tool is: its words, schema, risk and source, and the name of its function."""
+    function: Any = tool.function
+    named = function if hasattr(function, "__qualname__") else type(function)
+    described = [tool.name, tool.description, tool.parameters, tool.risk, tool.untrusted]
+    return digest(canonical([*described, str(named.__module__), str(named.__qualname__)]))
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A tool's name, or a name with a pattern of what it touches; stars may stand in both."""
+    """A tool's name, or a name with a pattern of what it touches; stars may stand in both.
+
+    A rule that ends with `#` and the `definition` of a tool speaks of that tool alone.
+    """
 
     text: str
     name: Pattern = field(init=False, repr=False, compare=False)
     pattern: Pattern | None = field(init=False, repr=False, compare=False)
+    definition: str | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         found = None
@@ -142,24 +154,25 @@ class Rule:
                 f"{excerpt(self.text)} is not a rule",
                 expected="a tool's name or name(pattern), for instance read_file(/srv/app/**)",
             )
-        name, pattern = found.groups()
+        name, pattern, defined = found.groups()
+        object.__setattr__(self, "definition", defined)
         object.__setattr__(self, "name", Pattern(name))
         object.__setattr__(self, "pattern", None if pattern is None else Pattern(pattern))
 
-    def covers(self, name: str, touched: Touched) -> bool:
+    def covers(self, tool: Tool, touched: Touched) -> bool:
         """Whether the rule speaks of such a call for certain: the measure of what allows."""
-        if not self.name.matches(name):
+        if not self.name.matches(tool.name) or (self.definition and self.definition != definition(tool)):
             return False
         if self.pattern is None:
             return True
         return touched.resource is not None and self.pattern.matches(touched.resource)
 
-    def may_cover(self, name: str, touched: Touched) -> bool:
+    def may_cover(self, tool: Tool, touched: Touched) -> bool:
         """Whether the rule may speak of such a call: the measure of what denies and asks.
 
         A pattern says nothing of a call that cannot tell what it touches, so that it may.
         """
-        return self.covers(name, touched) or (touched.resource is None and self.name.matches(name))
+        return self.covers(tool, touched) or (touched.resource is None and self.name.matches(tool.name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,20 +230,20 @@ class Policy:
 
     def judge(self, tool: Tool, touched: Touched) -> Decision:
         """The decision for a call that touches this."""
-        if refusal := denial(self._deny, tool.name, touched):
+        if refusal := denial(self._deny, tool, touched):
             return Decision("deny", f"the policy denies {refusal}")
-        if any(rule.may_cover(tool.name, touched) for rule in self._ask):
+        if any(rule.may_cover(tool, touched) for rule in self._ask):
             return Decision("pending", f"{tool.name} is to be asked about: allow it?")
         if tool.risk not in self.ask:
             return BY_RISK
-        if any(rule.covers(tool.name, touched) for rule in self._allow):
+        if any(rule.covers(tool, touched) for rule in self._allow):
             return Decision("once", f"the policy allows {tool.name}")
         return Decision("pending", f"{tool.name} is of {tool.risk} risk: allow it?")
 
 
-def denial(denying: Iterable[Rule], name: str, touched: Touched) -> str:
+def denial(denying: Iterable[Rule], tool: Tool, touched: Touched) -> str:
     """What is denied, and by which of the rules; empty if none of them denies."""
-    found = next((rule for rule in denying if rule.may_cover(name, touched)), None)
-    if found is None or found.text == name:
-        return name if found else ""
-    return f"{name}: {found.text}"
+    found = next((rule for rule in denying if rule.may_cover(tool, touched)), None)
+    if found is None or found.text == tool.name:
+        return tool.name if found else ""
+    return f"{tool.name}: {found.text}"

@@ -18,25 +18,17 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    BrokenExecutor,
-    Executor,
-    Future,
-    ProcessPoolExecutor,
-    ThreadPoolExecutor,
-    wait,
-)
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import chain, islice
+from queue import Empty, SimpleQueue
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
-
-__all__ = ["Jobs", "Lost", "Workers", "dask_executor", "end_with_parent", "pickled"]
+from zoolab.running.interrupts import interruptible
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -59,10 +51,6 @@ class Workers:
             makes one. A process pool that breaks is replaced by another like it.
         count: How many threads or processes to start; by default one process for each processor.
         preload: Modules that processes import before they are started, where the system can fork.
-
-    >>> with Workers("threads", 2) as workers:
-    ...     workers.submit(max, 3, 7).result()
-    7
     """
 
     def __init__(self, given: Any = None, count: int | None = None, *, preload: Sequence[str] = ()) -> None:
@@ -80,7 +68,7 @@ class Workers:
     @property
     def shares_memory(self) -> bool:
         """Whether the workers are threads of this process."""
-        return type(self._executor) is ThreadPoolExecutor
+        return type(self._executor) in (_Threads, ThreadPoolExecutor)
 
     @property
     def window(self) -> int:
@@ -101,11 +89,7 @@ class Workers:
             return self._executor.submit(function, *args, **kwargs)
 
     def renew(self) -> None:
-        """Replace the executor.
-
-        Raises:
-            InvalidInput: Only the caller, who passed the executor, can replace it.
-        """
+        """Replace the executor; raises `InvalidInput` if only the caller, who passed it, can do that."""
         broken, self._executor = self._executor, self._make()
         if self._executor is broken:
             raise InvalidInput("the executor is broken", advice="pass a new one; finished work is kept")
@@ -132,6 +116,41 @@ class Workers:
             for process in processes:
                 process.terminate()
         self._executor.shutdown(wait=bool(processes) or not now, cancel_futures=True)
+
+
+class _Threads(Executor):
+    """Threads that do not keep the process from ending, unlike those of `ThreadPoolExecutor`."""
+
+    def __init__(self, count: int) -> None:
+        self._max_workers = count
+        self._threads: list[threading.Thread] = []
+        self._waiting: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
+
+    def submit(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        future: Future[T] = Future()
+        self._waiting.put((future, partial(function, *args, **kwargs)))
+        if len(self._threads) < self._max_workers:
+            self._threads.append(threading.Thread(target=self._work, name="zoolab", daemon=True))
+            self._threads[-1].start()
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        with suppress(Empty):
+            while cancel_futures and (work := self._waiting.get_nowait()):
+                work[0].cancel()
+        for _ in self._threads:
+            self._waiting.put(None)
+        for thread in self._threads if wait else ():
+            thread.join()
+
+    def _work(self) -> None:
+        while (work := self._waiting.get()) is not None:
+            future, call = work
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(call())
+                except BaseException as error:
+                    future.set_exception(error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,11 +188,6 @@ class Jobs(Generic[Item, Result]):
         tries: How often an item may end its worker.
         window: How many batches are under way at the same time.
         seconds: How long an item took, as the result of its batch tells.
-
-    >>> with Workers("threads", 2) as workers:
-    ...     jobs = Jobs(workers, lambda batch: workers.submit(sum, batch))
-    ...     sorted(jobs.run([1, 2, 3]))
-    [1, 2, 3]
     """
 
     def __init__(
@@ -188,6 +202,9 @@ class Jobs(Generic[Item, Result]):
         self._workers, self._begin, self._seconds = workers, begin, seconds
         self._tries, self._window = tries, window or workers.window
         self._under_way: dict[Future[Result], _Batch[Item]] = {}
+        self._finished: SimpleQueue[Future[Result]] = SimpleQueue()
+        #: Items that were running when `run` was left, for instance by Ctrl-C.
+        self.abandoned: list[Item] = []
         #: Batches that were under way when a worker died.
         self._suspects: deque[_Batch[Item]] = deque()
         self._size, self._left = 1, sys.maxsize
@@ -202,12 +219,12 @@ class Jobs(Generic[Item, Result]):
                 self._hand_out(waiting)
                 if not self._under_way:
                     return
-                done, _ = wait(self._under_way, return_when=FIRST_COMPLETED)
-                for future in done:
-                    yield from self._take(future, self._under_way.pop(future))
+                # The C queue, unlike the locks in Python, stays whole if Ctrl-C comes inside it.
+                future = interruptible(self._finished.get)
+                yield from self._take(future, self._under_way.pop(future))
         finally:
-            for future in self._under_way:
-                future.cancel()
+            left = [batch for future, batch in self._under_way.items() if not future.cancel()]
+            self.abandoned = [item for batch in left for item in batch.items]
 
     def stop(self) -> None:
         """Begin no more items; what is under way still yields its results."""
@@ -219,7 +236,7 @@ class Jobs(Generic[Item, Result]):
         if self._suspects:
             if not self._under_way:
                 suspect = self._suspects.popleft()
-                self._under_way[self._begin(suspect.items)] = replace(suspect, alone=True)
+                self._start(replace(suspect, alone=True))
             return
         while len(self._under_way) < self._window:
             size = min(self._size, self._left // self._window + 1)
@@ -227,7 +244,12 @@ class Jobs(Generic[Item, Result]):
             if not items:
                 return
             self._left -= len(items)
-            self._under_way[self._begin(items)] = _Batch(items)
+            self._start(_Batch(items))
+
+    def _start(self, batch: _Batch[Item]) -> None:
+        future = self._begin(batch.items)
+        self._under_way[future] = batch
+        future.add_done_callback(self._finished.put)
 
     def _take(self, future: Future[Result], batch: _Batch[Item]) -> Iterator[Result | Lost[Item]]:
         try:
@@ -265,11 +287,6 @@ def dask_executor(address: str) -> Iterator[Executor]:
 
     Raises:
         InvalidInput: dask is not installed, or no scheduler answers.
-
-    >>> with dask_executor("nowhere://x"):
-    ...     pass
-    Traceback (most recent call last):
-    zoolab.errors.InvalidInput: ...
     """
     try:
         from dask.distributed import Client as Untyped
@@ -288,14 +305,7 @@ def dask_executor(address: str) -> Iterator[Executor]:
 
 
 def pickled(value: Any, what: str) -> bytes:
-    """The value as bytes for another process.
-
-    Raises:
-        InvalidInput: The value cannot be pickled.
-
-    >>> pickled(iter, "the scorers")[:1]
-    b'\\x80'
-    """
+    """The value as bytes for another process; raises `InvalidInput` if it cannot be pickled."""
     try:
         import cloudpickle as pickle
     except ImportError:
@@ -312,10 +322,7 @@ def pickled(value: Any, what: str) -> bytes:
 
 @cache
 def end_with_parent() -> None:
-    """From now on this process ends when the one that started it is gone.
-
-    >>> end_with_parent()
-    """
+    """From now on this process ends when the one that started it is gone."""
     parent = multiprocessing.parent_process()
     if parent is not None:
 
@@ -335,7 +342,7 @@ def _processors() -> int:
 def _maker(given: Any, count: int | None, preload: Sequence[str]) -> tuple[Callable[[], Executor], bool]:
     """What makes the executor, and whether it is ours to shut down."""
     if given is None or given == "threads":
-        return partial(ThreadPoolExecutor, count, "zoolab"), True
+        return partial(_Threads, count or min(32, _processors() + 4)), True
     if given == "processes":
         return partial(_processes, min(count or _processors(), _MOST_PROCESSES), preload), True
     if isinstance(given, ProcessPoolExecutor):

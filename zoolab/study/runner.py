@@ -17,6 +17,7 @@ from zoolab.errors import InvalidInput
 from zoolab.files import make_folder
 from zoolab.jsontext import excerpt
 from zoolab.loop.about import about
+from zoolab.running.interrupts import Hold
 from zoolab.running.jobs import Jobs, Lost, Workers, pickled
 from zoolab.study.cases import Case, Scorer, cases_in
 from zoolab.study.design import Plan, Task, check_described, variants_in
@@ -25,6 +26,9 @@ from zoolab.study.pacing import Budget, Pace, Terms
 from zoolab.study.results import Experiment
 from zoolab.study.scorers import SCORERS
 from zoolab.study.worker import Done, Kit, Worker, scored_line, trace_for, work_in_process
+
+#: Runs that an interrupt abandoned and that are named.
+_NAMED = 5
 
 
 def experiment(
@@ -99,7 +103,7 @@ def experiment(
         home = tempfile.TemporaryDirectory(prefix="zoolab-")
         journal = Path(home.name, "runs.jsonl")
     path = Path(journal)
-    with Journal(path) as book, _shared_folder(path) as folder:
+    with Hold(), Journal(path) as book, _shared_folder(path) as folder:
         known_runs = dict(Reader(path).runs())
         #: Where the line of each run begins; -1 where it is not done yet.
         places = array("q", [-1]) * len(plan)
@@ -118,7 +122,8 @@ def experiment(
             )
             todo = (number for number, place in enumerate(places) if place < 0)
             missing = places.count(-1)
-            with following(len(plan), len(plan) - missing, progress) as advance:
+            following_runs = following(len(plan), len(plan) - missing, progress)
+            with following_runs as advance, _saying_what_is_left(jobs, plan):
                 for done in jobs.run(todo, missing):
                     if isinstance(done, Lost):
                         lines = {done.item: _crashed(plan, scoring, done)}
@@ -161,6 +166,21 @@ def _beginning(
         return workers.submit(work_in_process, packed, pickled((tasks, light), "the cases"))
 
     return begin
+
+
+@contextmanager
+def _saying_what_is_left(jobs: Jobs[int, Done], plan: Plan) -> Generator[None]:
+    """Add to an interrupt which runs it left unfinished."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        places = [plan.task(number).place for number in jobs.abandoned[:_NAMED]]
+        named = [f"{plan.cases[each.case].id} ({each.variant}, {each.model})" for each in places]
+        more = [f"{len(jobs.abandoned) - _NAMED:,} more"] if jobs.abandoned[_NAMED:] else []
+        error.add_note(
+            f"abandoned: {', '.join(named + more) or 'no run'}; the same journal goes on from here"
+        )
+        raise
 
 
 def _crashed(plan: Plan, scorers: Mapping[str, Scorer], lost: Lost[int]) -> bytes:

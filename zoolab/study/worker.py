@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
@@ -13,6 +15,7 @@ from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.jsontext import encode
 from zoolab.jsontext.values import NotJSON, to_json_value
 from zoolab.loop import walk
+from zoolab.loop.options import Options
 from zoolab.models.faulty import Faulty
 from zoolab.policy import Policy
 from zoolab.running.jobs import end_with_parent
@@ -27,10 +30,7 @@ from zoolab.tools import ToolRegistry
 _OBJECTS = 20_000
 
 #: The fields of a setup that are passed on to `walk` by name, as they are.
-_OPTIONS = {each.name for each in fields(Setup)} - {
-    *("case", "seed", "faults"),
-    *("prompt", "tools", "model", "policy"),
-}
+_OPTIONS = {each.name for each in fields(Options)} - {"policy"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +98,16 @@ class Worker:
         except ZoolabError as error:
             if trace.error is None:  # nothing was walked
                 trace.outcome, trace.error = error.code, str(error)
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
+            if _is_ctrl_c(error):
+                raise
             trace.outcome, trace.error = "failed", f"{type(error).__name__}: {error}"
 
     def _set_up(self, task: Task, case: Case) -> Setup:
         place = task.place
         model = Asking(self._make[place.model](task.seed, case), place.model, self._asker, place.repeat)
-        setup = Setup(case, case.prompt, case.tools, model, task.seed, case.system, case.messages)
+        setup = Setup(case, case.prompt, case.tools, model, task.seed)
+        setup.system, setup.messages = case.system, case.messages
         changed: Any = self._kit.variants[place.variant](setup)
         if changed is None:
             return setup
@@ -114,6 +117,12 @@ class Worker:
                 what, expected="a Setup, or None if the function changed the Setup that it received"
             )
         return changed
+
+
+def _is_ctrl_c(error: BaseException) -> bool:
+    """Whether it comes from the user: those reach only the first thread, and no process that works for it."""
+    first = threading.current_thread() is threading.main_thread() and not multiprocessing.parent_process()
+    return isinstance(error, KeyboardInterrupt) and first
 
 
 def trace_for(task: Task, case: Case) -> Trace:
@@ -139,7 +148,9 @@ def _scores(run: Run, scorers: Mapping[str, Scorer]) -> dict[str, Any]:
         try:
             found = scorer(run)
             scores |= found if isinstance(found, Mapping) else {name: found}
-        except Exception as error:
+        except BaseException as error:
+            if _is_ctrl_c(error):
+                raise
             scores["scorer_error"] = f"{name}: {type(error).__name__}: {error}"
     try:
         encode(scores)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
-from collections.abc import Mapping
+import stat
+from collections.abc import Iterator, Mapping
 from io import StringIO
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,6 +17,7 @@ from zoolab.errors import (
     PermissionDenied,
     ResourceNotFound,
     ToolIOError,
+    ZoolabError,
 )
 from zoolab.steps.define import as_registry, tool
 from zoolab.toolbox.outline import Entry, Outline, outline_of
@@ -25,9 +28,16 @@ MAX_FILES = 1_000
 #: Files whose outlines are kept, the last ones that were read.
 MAX_OUTLINES = 1_000
 
+#: Whether a file can be opened part by part of its path, from one open folder to the next.
+_BY_PARTS = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
+
 
 class Files:
-    """The files under `root`. A link is followed only if it ends under `root` too.
+    """The files under `root` that are not hidden: no part of their path begins with a dot.
+
+    A link is followed only if it ends at such a file. A file with hard links is refused, since its other
+    names may lie outside. Whoever may change the folder can swap a part of a path for a link after it was
+    checked. Such a link is never followed, except on Windows, which cannot open a file part by part.
 
     Raises `InvalidInput` if `root` is not a folder.
     """
@@ -43,18 +53,19 @@ class Files:
         self, folder: Annotated[str, "Folder relative to the project root; a dot is the root."] = "."
     ) -> list[str]:
         """List the paths of all files in the project, hidden ones left out. Use this to find a file."""
-        top = self._inside(folder)
-        if not top.is_dir():
+        top, state = self._visible(folder)
+        if not stat.S_ISDIR(state.st_mode):
             raise ResourceNotFound(f"no folder {folder!r}", expected="a folder under the project root")
         found: list[str] = []
-        for here, folders, names in os.walk(top):
+        inner: list[str] | None = None
+        for here, folders, names in self._walk(top, folder):
             folders[:] = sorted(name for name in folders if not name.startswith("."))
-            readable = (Path(here, name) for name in sorted(names) if not name.startswith("."))
-            for path in filter(self._is_readable, readable):
+            inner = folders[:20] if inner is None else inner
+            for path in (here / name for name in sorted(names) if self._is_readable(here / name)):
                 if len(found) == MAX_FILES:
-                    inner = ", ".join(sorted(child.name for child in top.iterdir() if child.is_dir())[:20])
                     raise ExecutionFailed(
-                        f"more than {MAX_FILES:,} files", advice=f"list a folder inside it: {inner}"
+                        f"more than {MAX_FILES:,} files",
+                        advice=f"list a folder inside it: {', '.join(inner)}",
                     )
                 found.append(path.relative_to(self.root).as_posix())
         return found
@@ -101,14 +112,10 @@ class Files:
         return self._inside(arguments.get("path", arguments.get("folder", "."))).as_posix()
 
     def _read(self, path: str) -> tuple[str, Outline]:
-        found = self._inside(path)
-        if found.is_dir():
+        found, state = self._visible(path)
+        if stat.S_ISDIR(state.st_mode):
             raise ToolIOError(f"{path!r} is a folder", expected="a file", advice="list it with get_file_tree")
-        if not found.exists():
-            raise ResourceNotFound(f"no file {path!r}", advice="list the files with get_file_tree")
-        if not found.is_file():
-            raise ToolIOError(f"{path!r} is not a regular file", expected="a text file")
-        text = _text(found, path)
+        text = _text(self._open(found, path), path)
         outline = outline_of(text, found.name)
         name = found.relative_to(self.root).as_posix()
         self.outlines.pop(name, None)
@@ -121,23 +128,60 @@ class Files:
     def _inside(self, path: str) -> Path:
         try:
             found = (self.root / path).resolve()
-        except (OSError, RuntimeError) as error:
-            raise ToolIOError(
-                f"{path!r} is a link that cannot be followed", advice="list the files with get_file_tree"
-            ) from error
-        except ValueError as error:
-            raise InvalidArguments(
-                f"{path!r} is not a valid path", expected="a path under the project root"
-            ) from error
+        except (OSError, RuntimeError):
+            advice = "list the files with get_file_tree"
+            raise ToolIOError(f"{path!r} is a link that cannot be followed", advice=advice) from None
+        except ValueError:
+            expected = "a path under the project root"
+            raise InvalidArguments(f"{path!r} is not a valid path", expected=expected) from None
         if not found.is_relative_to(self.root):
             raise PermissionDenied(f"{path!r} lies outside the project", expected="a path under its root")
         return found
 
+    def _visible(self, path: str) -> tuple[Path, os.stat_result]:
+        found = self._inside(path)
+        if any(part.startswith(".") for part in found.relative_to(self.root).parts):
+            raise PermissionDenied(f"{path!r} is hidden", expected="a file that get_file_tree lists")
+        try:
+            return found, found.stat()
+        except OSError as error:
+            raise _unreadable(path, error) from None
+
     def _is_readable(self, path: Path) -> bool:
         try:
-            return path.resolve().is_relative_to(self.root) and path.is_file()
-        except (OSError, RuntimeError):
+            state = self._visible(str(path))[1]
+        except ZoolabError:
             return False
+        return stat.S_ISREG(state.st_mode) and state.st_nlink == 1 and not path.name.startswith(".")
+
+    def _walk(self, top: Path, path: str) -> Iterator[tuple[Path, list[str], list[str]]]:
+        """As `os.walk`, from an open folder on; no link is followed."""
+        if not _BY_PARTS:
+            yield from ((Path(here), folders, names) for here, folders, names in os.walk(top))
+            return
+        handle = self._open(top, path)
+        try:
+            for inner, folders, names, _ in os.fwalk(".", dir_fd=handle):
+                yield top / inner, folders, names
+        finally:
+            os.close(handle)
+
+    def _open(self, found: Path, path: str) -> int:
+        """A descriptor of the file or folder at a resolved path; a link on the way is refused."""
+        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        try:
+            if not _BY_PARTS:
+                return os.open(found, flags)
+            handle = os.open(self.root, flags | os.O_NOFOLLOW)
+            for part in found.relative_to(self.root).parts:
+                folder = handle
+                try:
+                    handle = os.open(part, flags | os.O_NOFOLLOW, dir_fd=folder)
+                finally:
+                    os.close(folder)
+            return handle
+        except OSError as error:
+            raise _unreadable(path, error) from None
 
 
 def file_tools(root: str | Path | Files) -> ToolRegistry:
@@ -145,12 +189,6 @@ def file_tools(root: str | Path | Files) -> ToolRegistry:
 
     Rules may name paths: what these tools touch is the resolved path. Give `Files` to look at its
     outlines afterwards.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     file_tools(folder).execute("read_file", {"path": "../secret"})
-    Traceback (most recent call last):
-    zoolab.errors.PermissionDenied: '../secret' lies outside the project; expected ...
     """
     files = root if isinstance(root, Files) else Files(root)
     touches = files.resource_of
@@ -163,14 +201,30 @@ def file_tools(root: str | Path | Files) -> ToolRegistry:
     )
 
 
-def _text(found: Path, path: str) -> str:
+def _unreadable(path: str, error: OSError) -> ZoolabError:
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return ResourceNotFound(f"no file {path!r}", advice="list the files with get_file_tree")
+    if error.errno == errno.ELOOP:
+        return PermissionDenied(f"{path!r} became a link while it was opened", expected="a path that stays")
+    return ToolIOError(f"{path!r} cannot be read: {error.strerror}", advice="choose another file")
+
+
+def _text(handle: int, path: str) -> str:
     try:
-        with found.open("rb") as file:
+        state = os.fstat(handle)
+        if not stat.S_ISREG(state.st_mode):
+            raise ToolIOError(f"{path!r} is not a regular file", expected="a text file")
+        if state.st_nlink > 1:
+            raise PermissionDenied(
+                f"{path!r} has more than one name (hard links), and the others may lie outside the project",
+                expected="a file with one name",
+            )
+        with open(handle, "rb", closefd=False) as file:
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise ToolIOError(
-            f"{path!r} cannot be read: {error.strerror}", advice="choose another file"
-        ) from error
+        raise _unreadable(path, error) from None
+    finally:
+        os.close(handle)
     if len(data) > MAX_BYTES:
         raise ToolIOError(
             f"{path!r} is larger than {MAX_BYTES // 1024 // 1024} MB", expected="a smaller file"

@@ -1,0 +1,119 @@
+"""Ctrl-C ends an experiment, whatever hangs; and what a model raises is a row, whatever it is."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from zoolab import Scripted
+from zoolab.running.interrupts import Hold
+from zoolab.running.jobs import Jobs, Workers
+from zoolab.study import Case, experiment
+
+HUNG = """
+import os, threading, time
+from zoolab import Scripted, tool
+from zoolab.study import experiment
+
+@tool
+def hang(n: int) -> int:
+    "Hang."
+    os.write(1, b"hangs\\n")
+    while True:
+        time.sleep(0.01) if n else threading.Lock().acquire()
+
+cases = [{"id": f"case{n}", "prompt": "Go.", "tools": [hang]} for n in range(9)]
+model = Scripted([[("hang", {"n": 1})], "Done."])
+experiment(cases, None, {"script": model}, progress=False, workers=2, journal="JOURNAL", executor="threads")
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no SIGINT for a child alone")
+def test_a_tool_that_hangs_in_a_thread_does_not_keep_the_process(tmp_path):
+    code = HUNG.replace("JOURNAL", str(tmp_path / "runs.jsonl"))
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert [process.stdout.readline() for _ in range(2)] == ["hangs\n"] * 2
+    began = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=20)
+    assert time.monotonic() - began < 15
+    assert process.returncode in (130, -signal.SIGINT)
+    says = "abandoned: case0 (plain, script), case1 (plain, script); the same journal goes on from here"
+    assert told.splitlines()[-1] == says
+
+
+class Odd(BaseException):
+    """Neither an error nor an end."""
+
+
+class Raises:
+    def __init__(self, error):
+        self.error = error
+
+    def __call__(self, request):
+        if "odd" in request.messages[-1]["content"]:
+            raise self.error("no idea")
+        return Scripted(["Fine."])(request)
+
+
+def scored(run):
+    if "odd" in run.case.prompt:
+        raise Odd("the scorer")
+    return True
+
+
+@pytest.mark.parametrize("executor", ["threads", "processes"])
+@pytest.mark.parametrize("error", [Odd, KeyboardInterrupt, SystemExit, GeneratorExit])
+def test_what_a_model_raises_is_a_row(executor, error):
+    cases = [Case(name, name) for name in ("even", "odd", "last")]
+    done = experiment(cases, None, {"m": Raises(error)}, progress=False, executor=executor, workers=2)
+    found = done.summary.set_index("case_id")["outcome"].to_dict()
+    assert {name: found[name] for name in ("even", "last")} == {"even": "answer", "last": "answer"}
+    assert found["odd"] == "failed"
+    assert [trace.error for trace in done.traces if trace.outcome == "failed"] == [
+        f"{error.__name__}: no idea"
+    ]
+
+
+def test_what_a_scorer_raises_costs_no_other_run():
+    cases = [Case(name, name) for name in ("even", "odd", "last")]
+    done = experiment(cases, None, {"m": Scripted(["Fine."])}, scorers=[scored], progress=False, workers=2)
+    assert len(done.summary) == 3
+
+
+def test_a_ctrl_c_at_any_moment_ends_the_jobs():
+    """Also in a callback of a weak reference, where Python drops it, and inside a lock, where it may hang."""
+
+    def interrupted_at(number):
+        left = number
+
+        def count(_frame, _event, _argument):
+            nonlocal left
+            left -= 1
+            if left == 0:
+                sys.setprofile(None)
+                signal.raise_signal(signal.SIGINT)
+
+        try:
+            sys.setprofile(count)
+            try:
+                with Hold(), Workers("threads", 2) as workers:
+                    jobs = Jobs(workers, lambda batch: workers.submit(sum, batch))
+                    assert len(list(jobs.run(range(6)))) == 6
+            finally:
+                sys.setprofile(None)
+        except KeyboardInterrupt:
+            return True
+        assert left > 0, f"lost at the moment {number}"
+        return False
+
+    moments = 1
+    while interrupted_at(moments):
+        moments += 1
+    assert moments > 100
