@@ -1,6 +1,8 @@
 """The cases of lab 5: repair what a model wrote badly, and change nothing that it meant."""
 
 import json
+import re
+import unicodedata
 from random import Random
 from typing import Any
 
@@ -73,19 +75,21 @@ def must_give(student: Student, task: Task, raw: str, model: Model, budget: int,
     if not same(found, task.meant):
         instead = "gave it up" if found is None else "returned something else than what was meant"
         raise Wrong(f"{what}: `repair` {instead}")
-    if len(model.questions) > len(model.proposals):
+    if model.proposals and len(model.questions) > len(model.proposals):
         raise Wrong(f"{what}: the model was asked {len(model.questions)} times, and need not have been")
 
 
 def must_give_up(student: Student, task: Task, raw: str, model: Model, budget: int, what: str) -> None:
-    if ask(student, task, raw, model, budget) is not None:
+    """Nothing comes back. Other cases ask that it is `None` and not `{}`, and how often the model is asked."""
+    if ask(student, task, raw, model, budget) not in (None, {}):
         raise Wrong(f"{what}: `repair` returned arguments all the same, and a tool would have run with them")
-    if len(model.questions) > budget:
-        raise Wrong(f"{what}: the model was asked {len(model.questions)} times, {budget} were allowed")
 
 
-def by_rules(student: Student, task: Task, raw: str, what: str) -> None:
-    must_give(student, task, raw, Model(), 2, what)
+def by_rules(student: Student, task: Task, raw: str, what: str, unasked: bool = False) -> None:
+    model = Model()
+    must_give(student, task, raw, model, 2, what)
+    if unasked and model.questions:
+        raise Wrong(f"{what}: the model was asked, and need not have been")
 
 
 # Behind the three backticks; all of them are tried, or equal work would get unequal points.
@@ -96,14 +100,19 @@ def fenced(text: str, word: str = "json") -> str:
     return f"```{word}\n{text}\n```"
 
 
+#: Strings with marks in them that the rules look for, and with blanks, letters and signs of their own.
+ODD = ("it's {0}, isn't it", "{0},}} and {0},]", "```{0}```", "'{0}': None", ", }}", "  {0}  {0} ")
+ODD += ('the "{0}"', "{0}\n{0}\t", "C:\\{0}\\", "https://{0}.example/#{0}", "", "/* {0} */ // {0}")
+
+
 @case(points=1, hint="Is it valid already? Then nothing may touch it.", public=True)
 def leaves_the_valid_alone(student: Student, chance: Random) -> None:
     """Text that is valid already comes back as it is, whatever marks stand inside its strings; the model is
     not asked."""
-    for odd in ("it's {0}, isn't it", "{0},}} and {0},]", "```{0}```", "'{0}': None"):
+    for odd in ODD:
         task = Task(chance)
         task.meant[task.text] = odd.format(chance.choice(WORDS))
-        by_rules(student, task, task.but(), "a valid text")
+        by_rules(student, task, task.but(), "a valid text", unasked=True)
     task.meant[task.text] = chance.choice(["Málaga", "Zürich", "東京", "Łódź"])
     for plain in (True, False):
         by_rules(student, task, json.dumps(task.meant, ensure_ascii=plain), "a valid text in other letters")
@@ -114,7 +123,7 @@ def takes_off_a_fence(student: Student, chance: Random) -> None:
     """A Markdown fence around the JSON (three backticks) comes off."""
     task = Task(chance)
     for word in FENCES:
-        by_rules(student, task, fenced(task.but(), word), "a fenced text")
+        by_rules(student, task, fenced(task.but(), word), "a fenced text", unasked=True)
 
 
 @case(points=1, hint="It stands right before the closing brace, maybe with a blank between.", public=True)
@@ -132,9 +141,11 @@ def reads_python_quotes(student: Student, chance: Random) -> None:
     for name in ("{0}", "O'{0}", "{0}'s"):
         task.meant[task.text] = name.format(chance.choice(WORDS).title())
         by_rules(student, task, str(task.meant), "a text with single quotes")
-    for expression in ("6 * 7", "max(3, 40)", "[n for n in (1, 2)][1]"):
+    for expression in ("6 * 7", "max(3, 40)", "[n for n in (1, 2)][1]", "__import__('os')._exit(7)"):
         raw = str(task.meant).replace(str(task.number), expression)
         must_give_up(student, task, raw, Model("no"), 0, "an expression in place of a number")
+    raw = str(task.meant).replace(f"'{task.meant[task.optional]}'", f"'{task.meant[task.optional]}'[:]")
+    must_give_up(student, task, raw, Model("no"), 0, "an expression in place of a text")
 
 
 @case(points=1, hint="`json.loads` gives a string? Then the object is inside.", public=True)
@@ -144,36 +155,92 @@ def opens_what_was_encoded_twice(student: Student, chance: Random) -> None:
     by_rules(student, task, json.dumps(task.but()), "a text that was encoded twice")
 
 
-@case(points=2, hint="Apply the rules one after the other, each on what the one before it left.")
+@case(
+    points=2,
+    hint="What one rule leaves may need another: go on until no rule fits, in whatever order they come.",
+)
 def two_faults_at_once(student: Student, chance: Random) -> None:
     """Several of these faults may come together."""
     task = Task(chance)
     by_rules(student, task, fenced(task.but()[:-1] + ",}"), "a fence and a comma")
     by_rules(student, task, fenced(str(task.meant)[:-1] + ", }", ""), "a fence and single quotes")
     by_rules(student, task, json.dumps(task.but()[:-1] + ",}"), "encoded twice, with a comma inside")
+    by_rules(student, task, json.dumps(str(task.meant)), "encoded twice, with single quotes inside")
+    by_rules(student, task, json.dumps(fenced(task.but())), "encoded twice, with a fence inside")
+    by_rules(student, task, fenced(json.dumps(task.but())), "a fence around a text that was encoded twice")
     task.meant[task.text] = chance.choice(["Málaga", "Zürich", "東京", "Łódź"])
     whole = json.dumps(task.meant, ensure_ascii=False)
     by_rules(student, task, fenced(whole[:-1] + ",}", "JSON"), "a fence, a comma, and letters beyond a to z")
+
+
+@case(
+    points=2,
+    hint="A rule is for what stands outside of the strings: anchor it at the end, or read the strings.",
+)
+def leaves_strings_alone(student: Student, chance: Random) -> None:
+    """A rule changes how a text is written, never what it says: what stands inside a string stays as it is,
+    whatever marks it holds."""
+    task = Task(chance)
+    for odd in ODD:
+        task.meant[task.text] = odd.format(chance.choice(WORDS))
+        by_rules(student, task, fenced(task.but()), "a fence around strings with marks in them")
+        by_rules(student, task, task.but()[:-1] + ",}", "a trailing comma after strings with marks in them")
+        by_rules(student, task, str(task.meant), "single quotes around strings with marks in them")
+
+
+@case(points=2, hint="JSON has true, Python has True. Drop the comma, and read JSON first, then Python.")
+def reads_every_type(student: Student, chance: Random) -> None:
+    """Truth values and numbers are read too, before a comma, as JSON and as Python write them."""
+    task = Task(chance)
+    for flag, price in ((True, chance.randrange(1, 9) + 0.5), (False, chance.randrange(-90, -10))):
+        task.meant |= {"urgent": flag, "price": price}
+        task.schema["properties"] |= {"urgent": {"type": "boolean"}, "price": {"type": "number"}}
+        for raw in (task.but(), task.but()[:-1] + ", }", str(task.meant)):
+            by_rules(student, task, raw, "truth values and numbers")
+        for wrong in ({"urgent": 1}, {"urgent": str(flag).lower()}, {"price": str(price)}, {"price": True}):
+            raw = json.dumps({**task.meant, **wrong})
+            must_give_up(student, task, raw, Model("no"), 1, "a truth value or a number of another type")
+    raw = task.but().replace(json.dumps(task.meant["price"]), "NaN")
+    must_give_up(student, task, raw, Model("no"), 1, "NaN, which is no number")
+
+
+@case(points=2, hint="Check what the rules read as you check a proposal, and add no rule of your own.")
+def has_no_other_rules(student: Student, chance: Random) -> None:
+    """These are all the rules: keys without quotes, and numbers in quotes, go to the model. Valid JSON that
+    does not meet the schema is not returned."""
+    task = Task(chance)
+    quoted, other = task.but(count=str(task.number)), task.but(choice=task.meant[task.optional])
+    for raw in (task.bare(), task.bare()[1:-1], quoted, str(json.loads(quoted))):
+        must_give_up(student, task, raw, Model(task.but()), 0, "no rule reads this, and the budget is 0")
+        model = Model(task.but())
+        must_give(student, task, raw, model, 1, "a right proposal")
+        if len(model.questions) != 1:
+            raise Wrong("the model was not asked about a text that no rule reads")
+    missing = json.dumps({key: value for key, value in task.meant.items() if key != task.count})
+    for raw in (other, missing, f"[{task.but()}]"):
+        must_give_up(student, task, raw, Model("no"), 1, "valid JSON that does not meet the schema")
 
 
 @case(points=2, hint="The question is text: put what came, and the schema, into it.", public=True)
 def asks_with_the_text_and_the_schema(student: Student, chance: Random) -> None:
     """What the rules cannot read goes to the model, in a question that holds the raw text and the schema."""
     task = Task(chance)
-    raw, model = task.bare(), Model(task.but())
-    must_give(student, task, raw, model, 3, "a right proposal at once")
-    question = "".join(model.questions)
-    if not any(form in question for form in (raw, json.dumps(raw)[1:-1], repr(raw)[1:-1])):
-        raise Wrong("the question does not hold the raw text")
-    if not all(name in question for name in ("integer", *task.meant)):
-        raise Wrong("the question does not hold the whole schema")
+    raw, model = task.bare(), Model("I am not sure.", task.but())
+    must_give(student, task, raw, model, 3, "a right proposal, the second one")
+    for question in model.questions:
+        if not any(form in question for form in (raw, json.dumps(raw)[1:-1], repr(raw)[1:-1])):
+            raise Wrong("a question does not hold the raw text")
+        parts = re.findall(r"\w+", json.dumps(task.schema))
+        if not all(part.lower() in question.lower() for part in parts):
+            raise Wrong("a question does not hold the whole schema")
 
 
 @case(points=1, hint="A proposal is a text like any other: read it by the same rules, then stop asking.")
 def reads_a_proposal_by_the_same_rules(student: Student, chance: Random) -> None:
     """A proposal may be badly written itself: the same rules read it. The first right one ends the asking."""
     task = Task(chance)
-    for text in (*(fenced(task.but(), word) for word in FENCES), task.but()[:-1] + ",}", str(task.meant)):
+    badly = (task.but()[:-1] + ",}", str(task.meant), json.dumps(task.but()), fenced(str(task.meant), ""))
+    for text in (*(fenced(task.but(), word) for word in FENCES), *badly):
         must_give(student, task, task.bare(), Model(text), 4, "a right proposal, badly written")
 
 
@@ -181,22 +248,29 @@ def reads_a_proposal_by_the_same_rules(student: Student, chance: Random) -> None
 def keeps_to_the_budget(student: Student, chance: Random) -> None:
     """The model is asked at most `budget` times, and not at all with a budget of 0. A model that raises an
     error has used one question; the next may help."""
-    task, budget = Task(chance), chance.randrange(2, 5)
-    for bad in ("I am not sure.", TimeoutError("no answer in time"), RuntimeError("overloaded")):
-        model = Model(*[bad] * (budget - 1), task.but())
-        must_give(student, task, task.bare(), model, budget, "right with the last question")
-        for allowed in (budget, 0):
-            must_give_up(student, task, task.bare(), Model(bad), allowed, "no proposal is right")
+    task = Task(chance)
+    failures = TimeoutError("no answer in time"), RuntimeError("overloaded"), ConnectionError("gone")
+    for bad in ("I am not sure.", *failures, ValueError("no JSON came"), KeyError("choices")):
+        for budget in (1, 2, 4, 7):
+            model = Model(*[bad] * (budget - 1), task.but())
+            must_give(student, task, task.bare(), model, budget, "right with the last question")
+        for allowed in (0, 1, 2, 5):
+            model = Model(bad)
+            must_give_up(student, task, task.bare(), model, allowed, "no proposal is right")
+            if len(model.questions) > allowed:
+                raise Wrong(f"the model was asked {len(model.questions)} times, {allowed} were allowed")
 
 
 @case(points=1, hint="Add the proposal, and what is wrong with it, to the next question.")
 def says_what_was_wrong(student: Student, chance: Random) -> None:
     """After a proposal that failed, the next question holds that proposal."""
     task, odd = Task(chance), f"zq{chance.randrange(10**6)}"
-    model = Model(f"Sorry, {odd}!", task.but())
-    must_give(student, task, task.bare(), model, 2, "right the second time")
-    if odd not in model.questions[-1]:
-        raise Wrong("the second question says nothing of the proposal that failed")
+    failed = f"Sorry, {odd}!", task.but(count=odd), task.but(text=odd), "{}".join([odd, odd])
+    for bad in failed:
+        model = Model("No.", bad, task.but())
+        must_give(student, task, task.bare(), model, 3, "right the third time")
+        if odd not in model.questions[-1]:
+            raise Wrong("the question after a proposal that failed does not hold that proposal")
 
 
 @case(points=2, hint="A proposal that parses is not yet right: ask `problems` about it, each time.")
@@ -214,13 +288,21 @@ def validates_each_proposal(student: Student, chance: Random) -> None:
     must_give_up(student, task, longer, model, 2, "an argument that the tool does not have")
 
 
-@case(points=3, hint="Compare the words of `raw` with those of the proposal, all of them.", public=True)
+@case(
+    points=3,
+    hint="Compare the words of `raw` with those of the proposal, letter by letter.",
+    public=True,
+)
 def changes_no_value(student: Student, chance: Random) -> None:
     """A proposal has the words of `raw`, all of them: none is changed, and none is left out."""
     task = Task(chance)
     less = json.dumps({key: task.meant[key] for key in task.schema["required"]})
     refuses(student, task, "a changed number", task.but(count=task.number + 1))
     refuses(student, task, "a changed text", task.but(text="Somewhere Else"))
+    refuses(student, task, "a digit more", task.but(count=task.number * 10))
+    name = task.meant[task.text]
+    for changed in (name.upper(), name.lower(), f"{name} City", f"The {name}"):
+        refuses(student, task, "a text in other letters, or longer", task.but(text=changed))
     refuses(student, task, "an optional argument left out", less)
 
 
@@ -231,8 +313,16 @@ def changes_nothing_else(student: Student, chance: Random) -> None:
     texts = task.meant[task.optional], task.meant[task.text]
     refuses(student, task, "two values swapped", task.but(text=texts[0], optional=texts[1]))
     refuses(student, task, "half of a value", task.but(text=texts[1].split()[0]))
+    refuses(student, task, "a word twice", task.but(text=f"{texts[1]} {texts[1].split()[1]}"))
+    refuses(student, task, "two words in one", task.but(text=texts[1].replace(" ", "")))
+    refuses(student, task, "keys in another order", json.dumps(dict(reversed(task.meant.items()))))
+    accents = Task(chance)
+    accents.meant[accents.text] = chance.choice(["Málaga", "Zürich", "Århus", "Kraków"])
+    plain = unicodedata.normalize("NFKD", accents.meant[accents.text]).encode("ascii", "ignore").decode()
+    refuses(student, accents, "a text without its accents", accents.but(text=plain))
     other = json.dumps({"name": "delete_all", "arguments": task.meant})
-    refuses(student, task, "nothing, another tool, a list", "{}", "null", other, f"[{task.but()}]")
+    refuses(student, task, "nothing", "{}", "null")
+    refuses(student, task, "another tool, a list", other, f"[{task.but()}]")
     raw, made_up = f"{{{task.text}: x}}", Model(json.dumps({task.text: "x"}), task.but(text="x"))
     must_give_up(student, task, raw, made_up, 3, "arguments that the model made up")
 
@@ -252,7 +342,8 @@ def never_falls_back_to_nothing(student: Student, chance: Random) -> None:
     must_give(student, task, task.but()[:-1] + ",}", Model("{}"), 0, "a text that can be repaired")
     for hopeless in ("I do not know yet.", task.bare()):
         for budget in (0, 2):
-            must_give_up(student, task, hopeless, Model("{}"), budget, "a text beyond repair")
+            if ask(student, task, hopeless, Model("{}"), budget) is not None:
+                raise Wrong("a text beyond repair: `repair` did not return None")
     task.meant = {}
     by_rules(student, task, "{}", "`{}`, valid where nothing is required")
 
@@ -264,7 +355,13 @@ def gives_up_what_was_cut_off(student: Student, chance: Random) -> None:
     task = Task(chance)
     whole = task.but()
     by_rules(student, task, whole[:-1] + ",}", "the same text, not cut off")
-    for cut in (whole[:-1], whole[:-2], whole[: whole.index(":") + 5]):
+    for cut in (
+        whole[:-1],
+        whole[:-2],
+        whole[: whole.index(":") + 5],
+        f"```json\n{whole[:-1]}",
+        task.bare()[:-1],
+    ):
         for proposal in (whole, cut + '"}', cut + "}"):
             must_give_up(student, task, cut, Model(proposal), 2, "a text that was cut off")
 
@@ -276,8 +373,12 @@ def chooses_between_no_two_meanings(student: Student, chance: Random) -> None:
     task = Task(chance)
     one, other = task.but(), task.but(count=task.number * 10)
     by_rules(student, task, one[:-1] + ",}", "one object")
-    for raw in (f'{one[:-1]}, "{task.count}": {task.number * 10}}}', f"{one}{other}", f"{one}\n{other}"):
-        for budget, proposal in ((0, one), (2, one), (2, other)):
+    twice = (
+        f'{one[:-1]}, "{task.count}": {task.number * 10}}}',
+        f'{one[:-1]}, "{task.count}": {task.number}}}',
+    )
+    for raw in (*twice, f"{one}{other}", f"{one}\n{other}", f"{one}\n{one}", str(task.meant) * 2):
+        for budget, proposal in ((0, one), (2, one), (2, other), (2, raw)):
             must_give_up(student, task, raw, Model(proposal), budget, "a text of two meanings")
 
 
@@ -302,9 +403,18 @@ def runs(student: Student, task: Task, raw: str, proposals: tuple[str, ...], tim
 def runs_the_tool_once(student: Student, chance: Random) -> None:
     """`run_tool` calls the tool once and returns `{"ran": True, "result": what the tool returned}`."""
     task = Task(chance)
-    for raw in (task.but(), fenced(task.but()), task.bare()):
-        for gives in (f"done with {task.number}", chance.choice([None, 0, False, ""])):
+    for raw in (task.but(), task.bare()):
+        for gives in (f"done with {task.number}", None, 0, False, "", [], {"done": task.number}):
             runs(student, task, raw, (task.but(),), 1, gives)
+
+
+@case(points=1, hint="`{}` is falsy, and still arguments: compare with `is None`.")
+def runs_a_tool_without_arguments(student: Student, chance: Random) -> None:
+    """A tool that needs no arguments runs with none when the text is `{}`."""
+    task = Task(chance)
+    task.schema["required"], task.meant = [], {}
+    for raw in ("{}", "{ }"):
+        runs(student, task, raw, (), 1, f"done with {task.number}")
 
 
 @case(points=3, hint="Nothing runs before a proposal has passed every check.")

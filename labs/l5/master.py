@@ -96,13 +96,17 @@ print(words('{"city": "Bergen", "days": 3}'))
 #    faults may come together. Text is read and never run.
 # 3. These are all the rules. What the rules cannot read goes to the model, in a question that holds the raw
 #    text and the schema: `{city: Oslo}`, for instance, or a number in quotes where the schema wants none.
-#    After a proposal that failed, the next question holds that proposal. A proposal may be badly written
-#    itself: the same rules read it. The first right one ends the asking. A model that raises an error has
+#    Each question holds the raw text and the whole schema. After a proposal that failed, the next question
+#    also holds that proposal. A proposal may be badly written itself: the same rules read it. Text before or
+#    after a fence is not a fault that you must repair: you may read such a text or leave it to the model. The first right one ends the asking. A model that raises an error has
 #    used one question; the next may help.
 
 # %% [markdown]
 # 4. Whatever you return, from the rules or from the model, **meets the schema** (`problems` finds nothing)
-#    and **has the words of `raw`**, all of them, in the same order, and no others.
+#    and **has the words of `raw`**, all of them, in the same order, and no others. Letters count: `OSLO` is
+#    not `Oslo`. Compare `words(raw)` with the words of the value that you return, written by `json.dumps`, not
+#    with the words of the proposal's text: that text may hold a key twice, and the value does not. A word says
+#    nothing of the marks around it, so a rule must not touch what stands inside a string.
 # 5. Else you return `None`, never `{}`. You return `None` as well, whatever the model proposes, for
 #    - text with an opening brace and no closing one: it was cut off, and nobody knows what is missing;
 #    - text with two meanings: a key that stands twice, or two objects.

@@ -13,7 +13,7 @@ from random import Random
 from zoolab.grading import Lab, Student, Wrong, case
 from zoolab.retrieval import BM25
 
-LAB = Lab("l6", "Select a tool", functions=("measure", "DESCRIPTIONS"))
+LAB = Lab("l6", "Select a tool", functions=("measure", "DESCRIPTIONS"), uses=("pandas",))
 
 Pair = tuple[str | None, str | None]
 
@@ -61,7 +61,8 @@ _UNSEEN: dict[str | None, tuple[str, ...]] = {
         "What is the capital of Norway?", "Do you know a joke?", "How do I learn Postgres?",
         "Is Go a language for beginners?", "How do I open a CSV file?", "What is a cache?",
         "Is a cluster of ten machines enough?", "You are very helpful.", "Can you help me with my homework?",
-        "I have a question about the weather."),
+        "I have a question about the weather.", "What does an API cost a second?", "Is Lena here in March?",
+        "Draw me a map of the service.", "Write a nightly job for accounting.", "Wait ten minutes."),
 }
 #: Tools of another department.
 _STRANGERS = (
@@ -71,6 +72,8 @@ _STRANGERS = (
     "Request a web page and return its HTTP status.",
 )
 _WORD = re.compile(r"[^\W_]+")
+#: What counts as one word of thirty: "carrier's" and "out-of" are one.
+_COUNTED = re.compile(r"[^\W_]+(?:['\u2019_-][^\W_]+)?")
 _SMALL_WORDS = frozenset(_WORD.findall("""
 a about all an and another any are as ask asked asks at be been before can customer customers did do does
 for from had has have how i if in into is it its me my no not now of on one only or our please so somebody
@@ -99,16 +102,17 @@ def _share(flags: Iterable[float]) -> float | None:
 
 def _pairs(chance: Random, other: str = "") -> list[Pair]:
     """Pairs of three tools and of none: one tool that is asked for often and always right, two rare ones that
-    are mostly wrong. Who is mistaken for another tool is mistaken for `other`, or for one of the three."""
+    are mostly wrong. Who is mistaken for another tool is mistaken for `other`, or for one of the three.
+
+    Names and order are drawn. The numbers are not: each share has a prime below it, so that it is never a
+    short decimal, and rounding shows.
+    """
     often, rare, rarest = chance.sample(list(_PUBLIC)[:6], 3)
-    extra = [chance.randrange(4) for _ in range(4)]
-    pairs: list[Pair] = [(often, often)] * (9 + extra[0]) + [
-        (rare, rare),
-        (rare, None),
-        (rare, other or often),
-    ]
-    pairs += [(rare, None)] * extra[1] + [(rarest, other or rare)] * (1 + extra[2]) + [(rarest, None)]
-    pairs += [(None, None)] + [(None, often)] * (3 + extra[3])
+    pairs: list[Pair] = [(often, often)] * 13
+    pairs += [(rare, rare)] * 2 + [(rare, None)] * 3 + [(rare, other or often)] * 2
+    pairs += [(rarest, rarest)] + [(rarest, None)] * 4 + [(rarest, other or rare)] * 6
+    pairs += [(None, None)] * 4 + [(None, often)] * 6 + [(None, other or rare)] * 2
+    pairs.append((None, rarest))  # 44 pairs, of which 13 need none: 11 of 31 are missed, 9 of 13 needless
     return chance.sample(pairs, len(pairs))
 
 
@@ -197,11 +201,14 @@ def counts_both_mistakes(student: Student, chance: Random) -> None:
     _expect(student, "pairs with and without need", _pairs(chance), "needless", "missed")
 
 
-@case(1, "Average over what was expected, not over what was chosen.")
+@case(1, "Compare names as they are, and average over what was expected, not over what was chosen.")
 def survives_invented_tools(student: Student, chance: Random) -> None:
     """A chosen tool that nobody expects, even one that does not exist, is a wrong choice and nothing more."""
     pairs = _pairs(chance, f"magic_{chance.randrange(100)}")
-    pairs += [(name, name.upper()) for name, _ in pairs[:5] if name is not None]
+    names = list(_PUBLIC)[:3]
+    odd = (str.upper, str.title, lambda name: f"{name}s", lambda name: f"my_{name}", lambda name: name[:-1])
+    pairs += [(name, change(name or "")) for name in names for change in odd]
+    pairs += [(None, "None"), (names[0], "None"), (None, "null")]
     _expect(student, "a tool that does not exist", pairs, "accuracy", "balanced", "needless", "missed")
 
 
@@ -257,8 +264,8 @@ def holds_among_strangers(student: Student, chance: Random) -> None:
 def is_short(student: Student, chance: Random) -> None:
     """No description has more than 30 words, and half of the notebook's requests find their tool."""
     for name, text in _fair(student, chance).items():
-        if len(_words(text)) > MAX_WORDS:
-            raise Wrong(f"the description of {name} has {len(_words(text))} words")
+        if (count := len(_COUNTED.findall(text))) > MAX_WORDS:
+            raise Wrong(f"the description of {name} has {count} words")
 
 
 @case(1, "A description that quotes a test shows nothing about the next request.")

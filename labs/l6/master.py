@@ -34,7 +34,8 @@
 # | `missed` | of the pairs that need a tool: none was called |
 #
 # `balanced` is what statisticians call a **macro average**: a tool that is asked for once counts as much as one that is
-# asked for a thousand times. A chosen tool that nobody expected, even an invented one, is a wrong choice and nothing more.
+# asked for a thousand times. A chosen tool that nobody expected, even an invented one, is a wrong choice and nothing more: names are compared
+# letter by letter, and the text `"None"` is a name as well. You may use pandas and numpy.
 # A share of no pairs at all is `None`. Further keys are welcome.
 
 
@@ -179,7 +180,8 @@ requests = {
 # - It chooses no tool for at least 8 in 10 of other requests that need none. Words that only the makers of a tool care
 #   about, or that fit every request, call tools where none is needed.
 # - It still holds (8 in 10) when the tools of another department are offered too.
-# - No description has more than 30 words: they are paid for in every request.
+# - No description has more than 30 words: they are paid for in every request. Letters and digits in a row are a
+#   word; `carrier's` is one word, and `size/colour` are two.
 # - None quotes a request from above: no four words in a row of one are in it.
 
 # %%

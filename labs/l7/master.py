@@ -24,7 +24,8 @@
 # - A call that was refused has no step `execute`; one that waited for permission has two.
 # - The last event is `{"event": "end", "outcome": ...}`: `"answer"`, or the code of what ended the run.
 #
-# There are other events and fields. Leave what you do not need.
+# There are other events and fields: a reply without calls, for instance, is a step of kind `tool_call` with
+# the slot None. Leave what you do not need. You may change `events`: each call of your code gets its own copy.
 
 # %%
 import pandas as pd
@@ -63,14 +64,15 @@ events = [
 # | `permission_denied` | `not allowed` |
 # | any other code of a call | `tool failed` |
 #
-# `cut off` is the cause only in the last call of a reply, and only if that reply's `finish_reason` is
-# `length`. Text that merely looks so is `bad arguments`.
+# With these two codes the cause is `cut off` in the last call of a reply whose `finish_reason` is `length`, and
+# `bad arguments` everywhere else. Text that merely looks so is `bad arguments`.
 
 # %% [markdown]
 # A call and its **retries** are one row. A call of the same tool in a later turn is a retry as long as a
 # failed call of that tool waits for one. Where several failed in one turn, their retries come in the same
 # order. A call that failed in its retry as well waits again; one that worked has **recovered**, and the
-# next call of that tool is a new one. It does not matter whether the arguments are the same.
+# next call of that tool is a new one. It does not matter whether the arguments are the same. If several calls
+# of one tool wait, and one of them has failed in its retry, either may be the next: no case asks that.
 #
 # - Place, code and root cause are those of the first try, whatever happened to its retries.
 # - `tries` counts the first try and its retries; `recovered` is True if the last of them worked, else False.

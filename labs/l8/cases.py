@@ -13,6 +13,9 @@ LAB = Lab("l8", "Test the tester", functions=("faults_of",), seconds=10.0)
 
 Message = dict[str, Any]
 
+#: None of them is a part of a word that a rule asks for.
+WORDS = ("amber", "willow", "cedar", "falcon", "lantern", "meadow", "copper", "velvet")
+
 MOST_CHARACTERS, MOST_REPLIES, MOST_CALLS, MOST_RUNS = 10_000, 30, 30, 300
 
 
@@ -21,6 +24,7 @@ class Loop:
 
     def __init__(self, bench: "Bench", limit: int) -> None:
         self.bench, self.limit, self.seen = bench, limit, dict[str, Message]()
+        self.late = False
 
     def lead(self, given: list[Message]) -> list[Message]:
         messages = self.opening(given)
@@ -30,6 +34,7 @@ class Loop:
             calls = self.calls(reply, turn)
             if not calls:
                 break
+            self.late = turn == self.limit - 1
             messages.extend(self.results(calls, turn))
         return messages
 
@@ -57,12 +62,18 @@ class Loop:
 
     def content(self, name: str, arguments: str) -> str:
         if name not in self.bench.tools:
-            return self.failed(f"there is no tool {name}")
+            return self.unknown(name, arguments)
         try:
             parsed = self.parsed(arguments)
         except ValueError:
-            return self.failed("the arguments are not one JSON object")
+            return self.unread(name)
         return self.run(name, parsed)
+
+    def unknown(self, name: str, _arguments: str) -> str:
+        return self.failed(f"there is no tool {name}")
+
+    def unread(self, _name: str) -> str:
+        return self.failed("the arguments are not one JSON object")
 
     def parsed(self, arguments: str) -> Message:
         value: Any = json.loads(arguments)
@@ -74,17 +85,24 @@ class Loop:
         try:
             return self.text(self.bench.execute(name, arguments))
         except RuntimeError as error:
-            return self.failed(str(error))
+            return self.raised(str(error))
+
+    def raised(self, why: str) -> str:
+        return self.failed(why)
 
     def text(self, value: Any) -> str:
         return value if isinstance(value, str) else json.dumps(value)
 
     def failed(self, why: str) -> str:
-        return f"ERROR: {why}"
+        return f"ERROR: {why} ({self.bench.word})"
 
 
 class Backwards(Loop):
-    """Right: the calls of a reply run last to first; their results stand in the order of the calls."""
+    """Right: the calls of a reply run last to first; their results stand in the order of the calls. JSON is
+    laid out as short as it can be."""
+
+    def text(self, value: Any) -> str:
+        return value if isinstance(value, str) else json.dumps(value, sort_keys=True, separators=(",", ":"))
 
     def results(self, calls: list[Message], turn: int) -> list[Message]:
         return super().results(calls[::-1], turn)[::-1]
@@ -96,14 +114,14 @@ class Chatty(Loop):
     def results(self, calls: list[Message], turn: int) -> list[Message]:
         if turn < self.limit - 1:
             return [{"name": call["function"]["name"], **self.result(call)} for call in calls]
-        late = "Not run, an error: the limit is reached."
+        late = f"Not run ({self.bench.word}): the limit is reached."
         return [{"role": "tool", "tool_call_id": call["id"], "content": late} for call in calls]
 
     def text(self, value: Any) -> str:
-        return value if isinstance(value, str) else json.dumps(value, indent=2)
+        return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
 
     def failed(self, why: str) -> str:
-        return f"Sorry, this did not work. The error was: {why}. You may try again."
+        return f"Sorry, this did not work ({self.bench.word}). The error was: {why}. You may try again."
 
 
 #: What each right loop makes use of.
@@ -115,9 +133,13 @@ RIGHT = {
 
 
 class Bench:
-    """Where one loop is tried: plays the model and the tools, and writes down what happens."""
+    """Where one loop is tried: plays the model and the tools, and writes down what happens.
 
-    def __init__(self, loop: type[Loop]) -> None:
+    `word` is drawn, and stands in what a right loop is free to say: no record can be known beforehand.
+    """
+
+    def __init__(self, loop: type[Loop], word: str = "") -> None:
+        self.word = word
         self.loop, self.runs, self.walk = loop, 0, list[Message]()
         self.replies, self.tools = list[Message](), dict[str, Message]()
         self.requests, self.executed = list[Message](), list[Any]()
@@ -217,10 +239,104 @@ def _until_an_error(self: Loop, calls: list[Message], _turn: int) -> list[Messag
 
 def _or_nothing(_self: Loop, arguments: str) -> Message:
     try:
-        value = json.loads(arguments)
+        value: Any = json.loads(arguments)
     except ValueError:
-        value = None
+        return {}
+    if not isinstance(value, dict):
+        raise ValueError(arguments)
+    return value
+
+
+def _list_or_nothing(_self: Loop, arguments: str) -> Message:
+    value = json.loads(arguments)
     return value if isinstance(value, dict) else {}
+
+
+def _runs_and_denies(self: Loop, name: str) -> str:
+    Loop.run(self, name, {})
+    return Loop.unread(self, name)
+
+
+def _runs_another(self: Loop, name: str, _arguments: str) -> str:
+    for other in list(self.bench.tools)[:1]:
+        Loop.run(self, other, {})
+    return Loop.unknown(self, name, "")
+
+
+def _skipping_after_an_error(self: Loop, calls: list[Message], _turn: int) -> list[Message]:
+    results: list[Message] = []
+    for call in calls:
+        failed = any(result["content"].startswith("ERROR") for result in results)
+        skipped = {"role": "tool", "tool_call_id": call["id"], "content": "ERROR: skipped"}
+        results.append(skipped if failed else self.result(call))
+    return results
+
+
+def _ended_by_an_error(self: Loop, given: list[Message]) -> list[Message]:
+    messages = self.opening(given)
+    for turn in range(self.limit):
+        messages.append(self.bench.reply(messages, self.offered(turn)))
+        results = self.results(self.calls(messages[-1], turn), turn)
+        messages.extend(results)
+        if not results or any(result["content"].startswith("ERROR") for result in results):
+            break
+    return messages
+
+
+def _asks_on(self: Loop, given: list[Message]) -> list[Message]:
+    messages = Loop.lead(self, given)
+    if not messages[-1].get("tool_calls") and messages[-1]["role"] == "assistant":
+        messages.append(self.bench.reply(messages, self.offered(0)))
+    return messages
+
+
+def _without_late_results(self: Loop, calls: list[Message], turn: int) -> list[Message]:
+    return [] if self.late else Loop.results(self, calls, turn)
+
+
+def _raising_at_the_limit(self: Loop, given: list[Message]) -> list[Message]:
+    messages = Loop.lead(self, given)
+    if self.late:
+        raise RuntimeError("the limit is reached")
+    return messages
+
+
+def _renumbered(_self: Loop, reply: Message) -> Message:
+    calls = [{**call, "id": f"call_{n}"} for n, call in enumerate(reply.get("tool_calls") or [])]
+    return {**reply, "tool_calls": calls} if calls else reply
+
+
+def _results_before_the_reply(self: Loop, given: list[Message]) -> list[Message]:
+    messages = self.opening(given)
+    for turn in range(self.limit):
+        reply = self.bench.reply(messages, self.offered(turn))
+        calls = self.calls(reply, turn)
+        messages = [*messages, *self.results(calls, turn), reply]
+        if not calls:
+            break
+    return messages
+
+
+def _without_the_first(_self: Loop, given: list[Message]) -> list[Message]:
+    messages = list(given)
+    del given[:1]
+    return messages
+
+
+def _contents_rotated(_calls: list[Message], results: list[Message]) -> list[Message]:
+    contents = [result["content"] for result in results]
+    moved = contents[1:] + contents[:1]
+    return [{**result, "content": content} for result, content in zip(results, moved, strict=True)]
+
+
+def _ids_rotated(_calls: list[Message], results: list[Message]) -> list[Message]:
+    moved = results[1:] + results[:1]
+    return [{**a, "tool_call_id": b["tool_call_id"]} for a, b in zip(results, moved, strict=True)]
+
+
+def _without_the_middle(said: list[Message], _turn: int) -> list[Message]:
+    rounds = [at for at, one in enumerate(said) if one.get("tool_calls")]
+    return said[: rounds[0]] + said[rounds[-1] :] if rounds else said
 
 
 def _emptied(_self: Loop, reply: Message) -> Message:
@@ -236,10 +352,11 @@ def _twice(self: Loop, name: str, arguments: Message) -> str:
     return Loop.run(self, name, arguments)
 
 
-def _once_an_id(self: Loop, call: Message) -> Message:
-    if call["id"] not in self.seen:
-        self.seen[call["id"]] = Loop.result(self, call)
-    return self.seen[call["id"]]
+def _once_an_id(self: Loop, calls: list[Message], _turn: int) -> list[Message]:
+    """Answers an id of an earlier reply as it was answered then."""
+    results = [self.seen.get(call["id"]) or self.result(call) for call in calls]
+    self.seen.update((result["tool_call_id"], result) for result in results)
+    return results
 
 
 def _of_known_tools(self: Loop, calls: list[Message], turn: int) -> list[Message]:
@@ -278,10 +395,21 @@ TWICE = _broken(run=_twice)
 MIXED_UP = _broken(results=_by_name)
 OWN_ID = _retold(lambda result: {**result, "tool_call_id": "call_1"})
 FIRST_ID = _results(lambda calls, results: [{**result, "tool_call_id": calls[0]["id"]} for result in results])
-ONCE_AN_ID = _broken(result=_once_an_id)
-AS_USER = _retold(lambda result: {"role": "user", "content": result["content"]})
+ONCE_AN_ID = _broken(results=_once_an_id)
+RENUMBERED = _broken(
+    kept=_renumbered, calls=lambda self, reply, _turn: _renumbered(self, reply).get("tool_calls")
+)
+TWO_RESULTS = _results(lambda _calls, results: [result for result in results for _ in range(2)])
+IDS_MOVED = _results(_ids_rotated)
+CONTENTS_MOVED = _results(_contents_rotated)
+REPLY_LAST = _broken(lead=_results_before_the_reply)
+AS_USER = _retold(lambda result: {**result, "role": "user"})
 REVERSED = _results(lambda _calls, results: results[::-1])
 AS_PYTHON = _broken(text=lambda _self, value: str(value))
+IN_QUOTES = _broken(text=lambda _self, value: json.dumps(value))
+AS_IT_IS = _broken(text=lambda _self, value: value)
+FORGETS_MIDDLE = _sends(_without_the_middle)
+PREFACED = _sends(lambda said, _turn: [{"role": "system", "content": "You can use tools."}, *said])
 FORGETS_REPLIES = _sends(lambda said, _turn: [one for one in said if not one.get("tool_calls")])
 FORGETS_FIRST = _sends(lambda said, turn: said[1:] if turn else said)
 OFFERS_SOME = _broken(offered=lambda self, turn: Loop.offered(self, turn)[:-1])
@@ -291,19 +419,32 @@ DROPS_TEXT = _broken(
 )
 EMPTIES_ARGUMENTS = _broken(kept=_emptied)
 TEXT_ENDS = _calls_unless(lambda reply, _turn: reply.get("content"))
-SILENT = _broken(failed=lambda _self, _why: "")
-VAGUE = _broken(failed=lambda _self, _why: "ERROR")
+SILENT = _broken(raised=lambda _self, _why: "")
+VAGUE = _broken(raised=lambda _self, _why: "ERROR")
+ONLY_WHY = _broken(raised=lambda _self, why: why)
+UNNAMED = _broken(unknown=lambda _self, _name, _arguments: "ERROR: there is no such tool")
+ONLY_NAMED = _broken(unknown=lambda _self, name, _arguments: f"{name} is not here")
+UNREAD = _broken(unread=lambda _self, _name: "None")
+RUNS_AND_DENIES = _broken(unread=_runs_and_denies)
+RUNS_ANOTHER = _broken(unknown=_runs_another)
+SKIPS_AFTER = _broken(results=_skipping_after_an_error)
+GIVES_UP = _broken(lead=_ended_by_an_error)
+LATE_UNANSWERED = _broken(results=_without_late_results)
+RAISES_LATE = _broken(lead=_raising_at_the_limit)
+ASKS_ON = _broken(lead=_asks_on)
+POPS = _broken(opening=_without_the_first)
 STOPS = _broken(results=_until_an_error)
 RAISES = _broken(run=lambda self, name, arguments: self.text(self.bench.execute(name, arguments)))
 SKIPS_UNKNOWN = _broken(results=_of_known_tools)
 RUNS_EMPTY = _broken(parsed=_or_nothing)
+RUNS_LISTS = _broken(parsed=_list_or_nothing)
 NO_ANSWER = _broken(lead=lambda self, given: Loop.lead(self, given)[:-1])
 IN_PLACE = _broken(opening=lambda _self, given: given)
 
 
-def _try(student: Student, loop: type[Loop]) -> None:
+def _try(student: Student, loop: type[Loop], word: str) -> None:
     """Show one loop to the student's code; raise `Wrong` unless it tells right from broken."""
-    bench = Bench(loop)
+    bench = Bench(loop, word)
     try:
         faults = student.call("faults_of", Callback(bench.run, "run")).value
     except Wrong as wrong:
@@ -317,11 +458,14 @@ def _try(student: Student, loop: type[Loop]) -> None:
 
 
 def _tell_apart(student: Student, chance: Random, *loops: type[Loop]) -> None:
-    """Show these loops and the plainest right one, in an order of chance. Which other right one is among them
-    is not drawn: whoever refuses that would lose points by luck."""
-    shown = [*loops, Loop]
+    """Show these loops and the plainest right one, in an order of chance, to a process that has seen none.
+
+    The other right ones are in one case only: to refuse one is one mistake.
+    """
+    student.stop()
+    shown = [*dict.fromkeys([*loops, Loop])]
     for loop in chance.sample(shown, len(shown)):
-        _try(student, loop)
+        _try(student, loop, chance.choice(WORDS))
 
 
 @case(points=4, hint="Rules bind, habits do not: order of running, words of errors, layout.", public=True)
@@ -339,13 +483,13 @@ def first_call_only(student: Student, chance: Random) -> None:
 @case(points=1, hint="Use ids that nobody would guess, and compare them.", public=True)
 def own_id(student: Student, chance: Random) -> None:
     """Finds a loop that gives its results an id of its own, and passes right ones."""
-    _tell_apart(student, chance, OWN_ID, Backwards)
+    _tell_apart(student, chance, OWN_ID)
 
 
 @case(points=2, hint="Look at `requests`, not only at the messages that came back.", public=True)
 def reply_missing(student: Student, chance: Random) -> None:
     """Finds a loop that sends results without the reply that asked for them, and passes right ones."""
-    _tell_apart(student, chance, FORGETS_REPLIES, Chatty)
+    _tell_apart(student, chance, FORGETS_REPLIES)
 
 
 @case(points=2, hint="Give more replies with calls than `limit` allows, and count the requests.", public=True)
@@ -357,13 +501,13 @@ def no_limit(student: Student, chance: Random) -> None:
 @case(points=2, hint="Two calls in a reply, and more than one reply with calls.")
 def calls_lost(student: Student, chance: Random) -> None:
     """Finds a loop that leaves out the last call of a reply, and one that leaves out the second round."""
-    _tell_apart(student, chance, ALL_BUT_LAST, ONE_ROUND, Backwards)
+    _tell_apart(student, chance, ALL_BUT_LAST, ONE_ROUND)
 
 
-@case(points=1, hint="`executed` holds each call that ran.")
+@case(points=2, hint="`executed` holds each call that ran.")
 def calls_doubled(student: Student, chance: Random) -> None:
-    """Finds a loop that runs calls twice."""
-    _tell_apart(student, chance, TWICE, Chatty)
+    """Finds a loop that runs calls twice, and one that answers each of them twice."""
+    _tell_apart(student, chance, TWICE, TWO_RESULTS)
 
 
 @case(points=1, hint="Call the same tool twice in one reply.")
@@ -372,34 +516,43 @@ def arguments_mixed_up(student: Student, chance: Random) -> None:
     _tell_apart(student, chance, MIXED_UP)
 
 
-@case(points=2, hint="Compare each id with its call. Let a later reply use an id again.")
+@case(points=2, hint="Compare each id with the one in your script. Let a later reply use an id again.")
 def ids_mixed_up(student: Student, chance: Random) -> None:
-    """Finds a loop that gives all results one id, and one that takes a repeated id for the same call."""
-    _tell_apart(student, chance, FIRST_ID, ONCE_AN_ID, Backwards)
+    """Finds a loop that gives all results one id, one that takes an id of an earlier reply for the same call,
+    and one that gives the calls other ids, in the reply as in the results."""
+    _tell_apart(student, chance, FIRST_ID, ONCE_AN_ID, RENUMBERED)
 
 
-@case(points=1, hint="A result has the role `tool`.")
+@case(points=1, hint="Compare the role of each result, not only its id.")
 def wrong_role(student: Student, chance: Random) -> None:
-    """Finds a loop that tells results as the user."""
-    _tell_apart(student, chance, AS_USER, Chatty)
+    """Finds a loop that gives results the role `user`, with their ids."""
+    _tell_apart(student, chance, AS_USER)
 
 
-@case(points=1, hint="Results stand in the order of the calls, whatever order these ran in.")
+@case(
+    points=1, hint="Compare ids in order, and what stands beside each id. The calls need different results."
+)
 def wrong_order(student: Student, chance: Random) -> None:
-    """Finds a loop that gives results in reverse."""
-    _tell_apart(student, chance, REVERSED)
+    """Finds a loop that gives results in reverse, one that mixes up what they say, and one
+    that mixes up their ids."""
+    _tell_apart(student, chance, REVERSED, CONTENTS_MOVED, IDS_MOVED)
 
 
-@case(points=1, hint="Let a tool return a dict, and read the content as JSON.")
+@case(
+    points=2,
+    hint="Let one tool return a dict and one a string. The string must come as it is, the dict as text.",
+)
 def content_is_no_json(student: Student, chance: Random) -> None:
-    """Finds a loop that writes results as Python writes them."""
-    _tell_apart(student, chance, AS_PYTHON, Backwards)
+    """Finds a loop that writes results as Python writes them, one that gives a dict and not text, and one
+    that puts a string into quotes."""
+    _tell_apart(student, chance, AS_PYTHON, AS_IT_IS, IN_QUOTES)
 
 
 @case(points=2, hint="The reply stays as it came: compare all of it.")
 def reply_changed(student: Student, chance: Random) -> None:
-    """Finds a loop that drops the text of a reply with calls, and one that empties the arguments in it."""
-    _tell_apart(student, chance, DROPS_TEXT, EMPTIES_ARGUMENTS, Chatty)
+    """Finds a loop that drops the text of a reply with calls, one that empties the arguments in it, and one
+    that appends it after the results."""
+    _tell_apart(student, chance, DROPS_TEXT, EMPTIES_ARGUMENTS, REPLY_LAST)
 
 
 @case(points=1, hint="Script a reply that has both.")
@@ -408,50 +561,74 @@ def text_ends(student: Student, chance: Random) -> None:
     _tell_apart(student, chance, TEXT_ENDS)
 
 
-@case(points=2, hint="Let a tool raise; look for `error`, and for what it said.")
+@case(
+    points=2,
+    hint="Let a tool raise; look for `error` in any letters, and for what it said.",
+)
 def errors_hidden(student: Student, chance: Random) -> None:
-    """Finds a loop that keeps from the model that a tool failed, and one that keeps why."""
-    _tell_apart(student, chance, SILENT, VAGUE, Backwards)
+    """Finds a loop that keeps from the model that a tool failed, one that keeps why, and one that says why
+    without the word `error`."""
+    _tell_apart(student, chance, SILENT, VAGUE, ONLY_WHY)
 
 
-@case(points=2, hint="The first of two calls fails. `ended` says how the loop ended.")
+@case(points=2, hint="The first of two calls fails, and a reply follows. `ended` says how the loop ended.")
 def error_stops_others(student: Student, chance: Random) -> None:
-    """Finds a loop that leaves out the calls after one that failed, and one that ends with its exception."""
-    _tell_apart(student, chance, STOPS, RAISES, Chatty)
+    """Finds a loop that leaves out the calls after one that failed, one that does not run them, one that ends
+    with its exception, and one that ends the conversation."""
+    _tell_apart(student, chance, STOPS, SKIPS_AFTER, RAISES, GIVES_UP)
 
 
-@case(points=1, hint="Script a call of a tool that is not in `tools`.")
+@case(points=2, hint="Script a call of a tool that is not in `tools`. Read its result, and `executed`.")
 def unknown_tool(student: Student, chance: Random) -> None:
-    """Finds a loop that gives no result for a tool that does not exist."""
-    _tell_apart(student, chance, SKIPS_UNKNOWN)
+    """Finds a loop that gives no result for a tool that does not exist, one that does not name it, one that
+    does not say `error`, and one that runs another tool."""
+    _tell_apart(student, chance, SKIPS_UNKNOWN, UNNAMED, ONLY_NAMED, RUNS_ANOTHER)
 
 
 @case(points=2, hint="Script arguments that end in the middle, for a tool that works. Nothing may run.")
 def broken_arguments(student: Student, chance: Random) -> None:
-    """Finds a loop that runs a tool with {} when the arguments cannot be read."""
-    _tell_apart(student, chance, RUNS_EMPTY, Backwards)
+    """Finds a loop that runs a tool with {} when the arguments cannot be read, also if it then says `error`,
+    and one that does not say `error`."""
+    _tell_apart(student, chance, RUNS_EMPTY, RUNS_AND_DENIES, UNREAD)
 
 
 @case(points=1, hint="Compare the number of requests exactly.")
 def limit_counted_wrongly(student: Student, chance: Random) -> None:
     """Finds a loop that asks once more than `limit` allows, and one that asks once less."""
-    _tell_apart(student, chance, _with_limit(1), _with_limit(-1), Chatty)
+    _tell_apart(student, chance, _with_limit(1), _with_limit(-1))
 
 
 @case(points=2, hint="Compare every request, whole: `messages` and `tools`.")
 def requests_cut(student: Student, chance: Random) -> None:
-    """Finds a loop that leaves the first message out of later requests, one that leaves out the tools there,
-    and one that leaves out one tool everywhere."""
-    _tell_apart(student, chance, FORGETS_FIRST, OFFERS_ONCE, OFFERS_SOME)
+    """Finds a loop that leaves the first message out of later requests, one that leaves out an earlier round,
+    one that adds a message, one that leaves out the tools there, and one that leaves out one tool."""
+    _tell_apart(student, chance, FORGETS_FIRST, FORGETS_MIDDLE, PREFACED, OFFERS_ONCE, OFFERS_SOME)
 
 
-@case(points=1, hint="What comes back ends with the last reply.")
+@case(points=1, hint="What comes back ends with the last reply, and nothing is asked after it: see `ended`.")
 def answer_missing(student: Student, chance: Random) -> None:
-    """Finds a loop that returns the messages without the answer."""
-    _tell_apart(student, chance, NO_ANSWER, Backwards)
+    """Finds a loop that returns the messages without the answer, and one that asks once more after it."""
+    _tell_apart(student, chance, NO_ANSWER, ASKS_ON)
 
 
 @case(points=1, hint="`given` is the caller's list afterwards.")
 def callers_list_changed(student: Student, chance: Random) -> None:
-    """Finds a loop that changes the caller's list of messages."""
-    _tell_apart(student, chance, IN_PLACE, Chatty)
+    """Finds a loop that appends to the caller's list of messages, and one that takes its first
+    message away."""
+    _tell_apart(student, chance, IN_PLACE, POPS)
+
+
+@case(points=1, hint="Arguments can be JSON and yet no object: a list, a text, a number. Nothing may run.")
+def arguments_that_are_a_list(student: Student, chance: Random) -> None:
+    """Finds a loop that runs a tool with {} when its arguments are JSON, but not an object."""
+    _tell_apart(student, chance, RUNS_LISTS)
+
+
+@case(
+    points=2,
+    hint="At the limit, look at what comes back: the last reply, and a result for each of its calls.",
+)
+def end_at_the_limit(student: Student, chance: Random) -> None:
+    """Finds a loop that leaves the calls of the last reply without results at the limit, and one that raises
+    there instead of returning the messages."""
+    _tell_apart(student, chance, LATE_UNANSWERED, RAISES_LATE)

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from importlib.util import decode_source
 from pathlib import Path
 
 from zoolab.errors import InvalidInput
@@ -40,8 +41,8 @@ def cells_of(data: bytes, suffix: str, name: str) -> list[str]:
     if len(data) > MAX_BYTES:
         raise InvalidInput(f"{name} is larger than 20 MB", expected="a notebook without large outputs")
     try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
+        text = data.decode("utf-8-sig") if suffix == ".ipynb" else decode_source(data)
+    except (SyntaxError, UnicodeDecodeError) as error:
         raise InvalidInput(f"{name} is not text in UTF-8", expected="a notebook or a .py file") from error
     cells = _cells_of_notebook(text, name) if suffix == ".ipynb" else _cells_of_script(text)
     if len(cells) > MAX_CELLS:

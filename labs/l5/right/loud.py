@@ -95,7 +95,8 @@ class Repair:
     @staticmethod
     def peeled(text):
         text = text.strip().strip("`").strip()
-        return text.removeprefix("json").removeprefix("JSON").strip()
+        text = text.removeprefix("json").removeprefix("JSON").strip()
+        return re.sub(r",\s*}$", "}", text)
 
 
 repair = Repair()
@@ -103,5 +104,5 @@ repair = Repair()
 
 def run_tool(raw, schema, tool, model, budget):
     found = repair(raw, schema, model, budget)
-    print("running" if found else "not running")
-    return dict(ran=bool(found), result=tool(**found) if found else None)
+    print("not running" if found is None else "running")
+    return dict(ran=found is not None, result=None if found is None else tool(**found))

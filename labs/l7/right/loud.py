@@ -35,7 +35,9 @@ class Forensics:
     def __init__(self, events):
         self.events, self.calls, self.waiting = events, [], defaultdict(deque)
         self.end = events[-1]
-        for turn, steps in groupby((e for e in events if e["event"] == "step"), key=itemgetter("turn")):
+        steps = [event for event in events if event["event"] == "step"]
+        steps.sort(key=lambda step: (step["turn"], step["slot"] or 0))
+        for turn, steps in groupby(steps, key=itemgetter("turn")):
             self.turn = turn
             self.read(turn, list(steps))
 
@@ -90,7 +92,7 @@ def per_tool(events):
         row = counts.setdefault(call.tool, {"tool": call.tool, "calls": 0, "failed": 0})
         row["calls"] += 1
         row["failed"] += not call.recovered
-    frame = pd.DataFrame(counts.values()).sort_values("tool", ascending=False)
+    frame = pd.DataFrame(counts.values(), columns=["tool", "calls", "failed"]).sort_values("tool", ascending=False)
     frame["rate"] = frame["failed"] / frame["calls"]
     print(frame)
     return frame

@@ -33,6 +33,7 @@ BAD = [
         ("b_31", "stop", '{"host": "a"}'),
         ("b_5", "ping", '{"host": '),
         ("b_90", "fly", "{}"),
+        ("b_7", "note", "[1]"),
         ("b_2", "note", "{}"),
     ),
     DONE,
@@ -49,6 +50,8 @@ def runs(function):
 
 
 def content_is_right(content, function):
+    if not isinstance(content, str):
+        return False
     value = TOOLS.get(function["name"], {}).get("returns")
     if not runs(function) or value is None:
         reason = (
