@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from zoolab.errors import ExecutionFailed, InvalidInput, ToolIOError, ToolTimeout
 from zoolab.mcp.listing import GRACE, MAX_MESSAGE, MAX_PAGES, MAX_TOOLS, MAX_UNASKED, Listed, Offer, one_line
+from zoolab.secrets import scrub
 
 if TYPE_CHECKING:
     from mcp.client.session import ClientSession
@@ -138,7 +139,7 @@ class Process:
         if not line:
             code = await self._exit_code()
             self.fault = "closed its output" if code is None else f"ended with exit code {code}"
-            last = " / ".join(self._complaint.decode(errors="replace").split("\n")[-4:]).strip(" /")
+            last = " / ".join(scrub(self._complaint.decode(errors="replace")).split("\n")[-4:]).strip(" /")
             self.fault += f"; its last words: {one_line(last)}" if last else ""
             return None
         try:
