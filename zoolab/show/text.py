@@ -37,7 +37,7 @@ def display_lines(trace: TraceLog) -> list[str]:
         else:
             problems = verdict.problems if verdict is not None else ()
             told = "; ".join(f"{problem.code}: {excerpt(problem.message, 200)}" for problem in problems)
-        lines.append(f"[{visible(call.call.name)}] {told}")
+        lines.append(visible(f"[{call.call.name}] {told}"))
     return lines
 
 
