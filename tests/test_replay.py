@@ -261,7 +261,7 @@ BROKEN: dict[str, tuple[str | bytes, str]] = {
     "odd settings": (encode({**HEADER, "settings": {"client": 1}}), "line 1, has the settings"),
     "settings text": (encode({**HEADER, "settings": "hot"}), "line 1, has the settings"),
     "no header": (encode(PAIR), "line 1, is not the header of a recording"),
-    "truncated": (f"{encode(HEADER)}\n{encode(PAIR)}\n{encode(PAIR)[:60]}", "line 3, is not JSON"),
+    "cut in the middle": (f"{encode(HEADER)}\n{encode(PAIR)[:60]}\n{encode(PAIR)}\n", "line 2, is not JSON"),
     "blank line": (f"{encode(HEADER)}\n\n{encode(PAIR)}\n", "line 2, is not JSON"),
     "two in one": (f"{encode(HEADER)}\n{encode(HEADER)}\n", "line 2, is not part of a recording"),
     "no response": (f"{encode(HEADER)}\n{encode({**PAIR, 'response': {}})}", "line 2, is not part"),
@@ -283,10 +283,36 @@ def test_a_broken_file_is_told_by_its_line(tmp_path: Path, name: str, live: Any)
     content, told = BROKEN[name]
     path = tmp_path / "r.jsonl"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    if not content and live:  # a kill before the first line: it is begun
+        assert Replay(path, live=live)(HELLO).text == "Hi"
+        return
     with pytest.raises(InvalidInput, match=told) as caught:
         Replay(path, live=live)
     assert len(str(caught.value).splitlines()) == 1
     assert len(str(caught.value)) < 300
+
+
+def test_a_recording_that_was_cut_anywhere_heals_and_loses_no_line_before(tmp_path: Path) -> None:
+    asked = [Request([{"role": "user", "content": f"{n} é"}]) for n in range(3)]
+    path = tmp_path / "r.jsonl"
+
+    def answer_all() -> list[str]:
+        live = Replay(path, live=Scripted(["Hi é"] * 3))
+        return [live(request).text for request in asked]
+
+    answer_all()
+    data = path.read_bytes()
+    ends = [at for at, byte in enumerate(data) if byte == ord("\n")]
+    for cut in sorted({*range(0, len(data), 13), *ends, *(end + 1 for end in ends)}):
+        path.write_bytes(data[:cut])
+        whole = sum(end < cut for end in ends)
+        if whole > 1:
+            assert len(Replay(path).recording) == whole - 1 + (cut in ends)
+        assert answer_all() == ["Hi é"] * 3
+        lines = path.read_bytes().splitlines(keepends=True)
+        assert len(lines) == 4
+        assert lines[:whole] == data.splitlines(keepends=True)[:whole]
+        assert all(json.loads(line) for line in lines)
 
 
 def test_a_compressed_recording_answers_and_is_never_written_to(tmp_path: Path) -> None:

@@ -30,9 +30,19 @@ SECRETS = {
     "hugging face": "hf_" + "abcdefghijklmnopqrstuv",
     "npm": "npm_" + "abcdefghijklmnopqrstuvwxyz0123456789",
     "json web token": "eyJhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiIxMjM0NTY3ODkwIn0." + "dozjgNryP4J3jVmNHl0w5N",
+    "groq": "gsk_" + "a1B2c3D4e5F6g7H8i9J0a1B2",
+    "xai": "xai-" + "a1B2c3D4e5F6g7H8i9J0a1B2",
+    "nvidia": "nvapi-" + "a1B2c3D4e5F6-7H8i9J0_a1B2",
+    "replicate": "r8_" + "a1B2c3D4e5F6g7H8i9J0a1B2",
+    "perplexity": "pplx-" + "a1B2c3D4e5F6g7H8i9J0a1B2",
+    "pypi": "pypi-" + "AgEIcHlwaS5vcmcCJGE1B2c3D4e5",
+    "databricks": "dapi" + "0123456789abcdef0123456789abcdef",
+    "sendgrid": "SG." + "a1B2c3D4e5F6g7H8i9J0aa" + "." + "a1B2c3D4e5F6g7H8i9J0a1B2c3D4e5F6",
+    "azure client": "abc8Q~" + "a1B2c3D4e5F6g7H8i9J0a1B2c3D4e5F6g",
 }
 LABELS = ["api_key", "apiKey", "OPENAI_API_KEY", "x-api-key", "access_token", "refreshToken", "client_secret"]
 LABELS += ["password", "db_password", "passwd", "aws_secret_access_key", "private_key"]
+LABELS += ["AccountKey", "SharedAccessKey", "Ocp-Apim-Subscription-Key", "X-Amz-Signature"]
 PLAIN = "Tr0ub4dor-x"
 
 TEMPLATES = [
@@ -90,6 +100,41 @@ def test_a_secret_is_known_by_where_it_stands(template: str) -> None:
 def test_no_end_of_a_long_secret_is_left(length: int) -> None:
     for text in (f"password={'x1' * length}", f"Bearer {'x1' * length}", f"sk-{'x1' * length}"):
         assert "x1" not in scrub(text)
+
+
+#: What stands in a header, a file or a line of a log, and the part of it that must go.
+FORMS = {
+    "cookie": ("Cookie: session=abc123; theme=dark", "abc123"),
+    "set-cookie": ("Set-Cookie: sid=s3cr3tvalue; Path=/; HttpOnly", "s3cr3tvalue"),
+    "raw authorization": ("Authorization: a1b2c3d4e5f6g7h8", "a1b2c3d4e5f6g7h8"),
+    "digest": ('Authorization: Digest username="ada", nonce="n0n", response="6629fae4"', "6629fae4"),
+    "aws": ("Authorization: AWS4-HMAC-SHA256 Credential=x/y, Signature=fe5f80f7", "fe5f80f7"),
+    "azure storage": ("DefaultEndpointsProtocol=https;AccountKey=Eby8vdM02xNO+/q==;X=1", "Eby8vdM02xNO"),
+    "azure header": ("Ocp-Apim-Subscription-Key: 0123456789abcdef", "0123456789abcdef"),
+    "presigned": ("https://s3/x?X-Amz-Credential=AAA%2Fus&X-Amz-Signature=fe5f80f7", "fe5f80f7"),
+    "pgp": (
+        "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nlQOYBF\n-----END PGP PRIVATE KEY BLOCK-----",
+        "lQOYBF",
+    ),
+    "json token": ('{"token": "a1b2c3d4e5f6g7"}', "a1b2c3d4e5f6g7"),
+    "json secret": ('{"secret": "a1b2c3d4e5f6g7"}', "a1b2c3d4e5f6g7"),
+    "words": ("password: correct horse battery staple", "staple"),
+    "quoted words": ('password = "correct horse, battery staple"', "staple"),
+}
+
+
+@pytest.mark.parametrize("place", ["alone", "in a log", "in JSON", "in JSON in JSON"])
+@pytest.mark.parametrize("form", FORMS)
+def test_a_form_of_a_secret_is_known_in_each_place(form: str, place: str) -> None:
+    text, secret = FORMS[form]
+    clean = {
+        "alone": lambda: scrub(text),
+        "in a log": lambda: scrub(f"12:30 INFO sent\n{text}\n12:31 INFO done"),
+        "in JSON": lambda: json.dumps(scrub_json({"content": text})),
+        "in JSON in JSON": lambda: json.dumps(scrub_json({"content": json.dumps({"content": text})})),
+    }[place]()
+    assert secret not in clean
+    assert place != "in a log" or clean.endswith("\n12:31 INFO done")
 
 
 @pytest.mark.parametrize("kind", SECRETS)

@@ -1,9 +1,11 @@
 """The trace: it loses nothing, comes back from its file as it was, and trusts no file."""
 
 import json
+import os
 import random
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -16,6 +18,7 @@ from zoolab.models.scripted import Scripted
 from zoolab.records import Decision, Limits, Outcome, Reply, Request, Result, ToolCall, Verdict
 from zoolab.runs import Trace, run
 from zoolab.steps.define import tool
+from zoolab.study.journal import line_of
 from zoolab.tools import Tool
 from zoolab.trace.events import MAX_LINE
 
@@ -429,3 +432,43 @@ def test_what_became_of_each_call_stands_under_its_turn_and_slot():
     assert (stopped.asked.choice, stopped.decision.choice) == ("pending", "deny")
     of_calls = [seq for call in first.calls.values() for seq in call.steps]
     assert sorted(of_calls + first.own) == list(range(first.seq, first.end))
+
+
+def test_a_live_file_keeps_the_trace_before_until_the_first_step(tmp_path: Path) -> None:
+    path = tmp_path / "live.jsonl"
+    before = Trace.record(walk("Hi", [], Scripted(["Hello"])), into=Trace(path))
+    again = Trace(path)
+    assert Trace.load(path) == before
+    steps = again.follow(walk("Bye", [], Scripted(["So long"])))
+    assert Trace.load(path) == before
+    next(steps)
+    assert (Trace.load(path).run_id, len(Trace.load(path))) == (again.run_id, 1)
+    drive(steps)
+    assert Trace.load(path) == again
+    assert [each.name for each in tmp_path.iterdir()] == ["live.jsonl"]
+
+
+def test_drafts_of_killed_writers_are_removed_and_those_of_others_stay(tmp_path: Path) -> None:
+    names = (".t.jsonl.0123456789ab", ".t.jsonl.ba9876543210", ".t")
+    old, new, other = (tmp_path / name for name in names)
+    for each in (old, new, other):
+        each.write_text("half")
+    for each in (old, other):
+        os.utime(each, (1, 1))
+    Trace().save(tmp_path / "t.jsonl")
+    assert (old.exists(), new.exists(), other.exists()) == (False, True, True)
+
+
+def test_what_is_shared_has_no_secrets_and_what_is_saved_by_hand_has_all(tmp_path: Path) -> None:
+    secret = "gsk_" + "a1B2c3D4e5F6g7H8i9J0a1B2"
+    trace = Trace.record(walk(f"Use {secret}", TOOLS, Scripted([CALL, f"Done with {secret}."])))
+    for shared in (trace.to_html(tmp_path / "a.html"), trace.to_html(interactive=True)):
+        assert "[secret removed]" in shared
+        assert secret not in shared
+    spans = str([dict(span.attributes or {}) for span in trace.to_otel(content=True)])
+    assert "[secret removed]" in spans
+    assert secret not in spans
+    assert secret not in line_of(trace).decode()
+    assert secret in trace.to_html(secrets=True)
+    assert secret in trace.save(tmp_path / "t.jsonl").read_text()
+    assert trace.answer == f"Done with {secret}."

@@ -23,7 +23,7 @@ from zoolab.repair import RuleRepair
 from zoolab.show.moment import moments_of
 from zoolab.show.text import details
 from zoolab.show.wording import headline
-from zoolab.trace.events import MAX_LINE
+from zoolab.trace.events import MAX_LINE, as_read, events_of
 
 
 class Odd:
@@ -257,6 +257,38 @@ def test_a_mutated_file_is_refused_with_its_line_or_all_views_show_it(
         same_after_a_file(trace, path.parent)
         return
     assert ("line" in told, "\n" in told) == (True, False)
+
+
+MARKS = "\x1b[2J\u202e\x9b\x07"
+
+
+@given(st.integers(0, 1 << 32))
+@settings(max_examples=60, deadline=None)
+def test_nothing_in_a_file_commands_a_terminal(
+    files: list[list[str]], tmp_path_factory: pytest.TempPathFactory, seed: int
+) -> None:
+    rng = Random(seed)
+    path = tmp_path_factory.mktemp("t") / "x.jsonl"
+    lines = list(rng.choice(files))
+    at = rng.randrange(len(lines))
+    event = json.loads(lines[at])
+    *outer, last = rng.choice(places(event)[1:])
+    holder = event
+    for key in outer:
+        holder = holder[key]
+    holder[last] = MARKS + (holder[last] if isinstance(holder[last], str) else "")
+    path.write_text("\n".join([*lines[:at], json.dumps(event), *lines[at + 1 :]]) + "\n")
+    told = []
+    try:
+        trace = Trace.load(path)
+    except InvalidTrace as error:
+        told.append(str(error))
+    else:
+        told += [repr(trace), str(trace.errors), str(trace.diagnose()), trace.to_markdown(), *trace.display]
+        told += [repr(each) for step in trace.steps for each in (step, step.record)]
+        told += [json.dumps(as_read(event)) for event in events_of(trace)]
+        told += [str(trace.show_wires(turn.number)) for turn in trace.turns]
+    assert not [text for text in told if not text.replace("\n", "").replace("\t", "").isprintable()]
 
 
 def test_a_line_that_is_too_long_is_refused_with_its_number(tmp_path: Path) -> None:

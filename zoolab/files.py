@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
+import re
 import sys
 import time
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from zoolab.errors import InvalidInput, LockHeld
 
 #: Seconds that a file may be in somebody else's hands.
 LOCK_SECONDS = 30.0
+#: A draft that was not written to for so long was left by a process that is gone.
+DRAFT_SECONDS = 600.0
+_BLOCK = 1 << 16
 
 
 def write_whole(path: str | Path, parts: Iterable[str], mode: int = 0o666) -> Path:
@@ -30,6 +36,7 @@ def write_whole(path: str | Path, parts: Iterable[str], mode: int = 0o666) -> Pa
     if path.is_dir():
         raise InvalidInput(f"cannot write {path}: it is a directory", advice="give the path of a file")
     draft = path.with_name(f".{path.name}.{os.urandom(6).hex()}")
+    _remove_old_drafts(path)
     try:
         with open(
             draft, "x", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, mode)
@@ -45,6 +52,48 @@ def write_whole(path: str | Path, parts: Iterable[str], mode: int = 0o666) -> Pa
         with suppress(OSError):
             draft.unlink()
     return path
+
+
+def _remove_old_drafts(path: Path) -> None:
+    """Remove what writers of this file left when they were killed."""
+    with suppress(OSError):
+        for each in path.parent.iterdir():
+            name, _, random = each.name[1:].rpartition(".")
+            drafted = each.name[0] == "." and name == path.name and re.fullmatch("[0-9a-f]{12}", random)
+            if drafted and time.time() - each.stat().st_mtime > DRAFT_SECONDS:
+                each.unlink()
+
+
+def heal(file: BinaryIO) -> int:
+    """Finish a file of JSON lines that a kill or a full disk cut: what is half a line goes, and no more.
+
+    Returns the length of the file.
+    """
+    end = at = file.seek(0, os.SEEK_END)
+    newline = -1
+    while at > 0 and newline < 0:
+        begin = max(0, at - _BLOCK)
+        file.seek(begin)
+        newline = file.read(at - begin).rfind(b"\n")
+        at = begin + newline + 1
+    if at < end:
+        file.seek(at)
+        if is_half(file.read()):
+            file.truncate(at)
+        else:
+            file.seek(end)
+            file.write(b"\n")
+    return file.seek(0, os.SEEK_END)
+
+
+def is_half(line: bytes) -> bool:
+    """Whether a line without its end is only the beginning of a JSON value."""
+    with suppress(RecursionError):  # whoever reads it says so
+        try:
+            json.loads(line)
+        except ValueError:
+            return True
+    return False
 
 
 def make_folder(folder: Path, mode: int = 0o777, advice: str = "choose another place") -> None:

@@ -23,24 +23,39 @@ _TOKEN = r"""
       | AIza[A-Za-z0-9_-]{30,} | ya29\.[A-Za-z0-9_-]{20,}                      # Google
       | hf_[A-Za-z0-9]{20,}
       | npm_[A-Za-z0-9]{30,}
+      | (?:gsk_|xai-|r8_|pplx-) [A-Za-z0-9]{20,}  # Groq, xAI, Replicate, Perplexity
+      | (?:nvapi-|pypi-|dapi|dop_v1_) [A-Za-z0-9_-]{20,}                       # NVIDIA, PyPI, Databricks
+      | SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}                             # SendGrid
+      | [A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}                        # Azure
       | (?<![_-]) eyJ[A-Za-z0-9_-]{8,}+ (?: \.[A-Za-z0-9_-]{5,}+ ){2}          # JSON web tokens
     )
 """
 _NAMES = r"""
     (?: api[-_]?key | (?:access|auth|refresh|session|bot|id)[-_]?token | (?:client|app)[-_]?secret
+      | (?:account|shared[-_]?access|subscription)[-_]?key | x-amz-(?:signature|credential|security-token)
       | secret[-_]?(?:access[-_]?)?key | private[-_]?key | pass(?:word|wd|phrase) )
 """
-_LABEL = rf"(?: {_NAMES} | authorization | cookie )"
+_LABEL = rf"(?: {_NAMES} | authorization | cookie | (?<![A-Za-z0-9])(?:token|secret) )"
 _IS = r"""\\*["']? \s{0,3} [:=] \s{0,3} \\*["']?"""
 _NEW = r"(?!\[secret\ removed\])"
+_QUOTED = r"""\\*["']? \s{0,3} [:=] \s{0,3} \\*["']"""
+_PARAMETER = r"""[\w-]{1,40}=(?: \\*"[^"\\\r\n]{0,500}\\*" | [^\s,"'\\]{1,500} ),?[ ]{0,3}"""
 _LABELLED = rf"""
-    (?: ( {_NAMES} {_IS} ) {_NEW} [^\s"'\\&,;{{}}<>]{{4,}}
+    (?: ( {_NAMES} {_QUOTED} ) {_NEW} [^"'\\\r\n]{{4,200}}
+      | ( pass(?:word|wd|phrase) {_IS} ) {_NEW}
+            [^\s"'\\&,;{{}}<>]{{4,}} (?: [ ][^\s"'\\&,;{{}}<>()]{{1,100}} ){{0,5}}
+      | ( {_NAMES} {_IS} ) {_NEW} [^\s"'\\&,;{{}}<>]{{4,}}
       | ( authorization {_IS} (?:bearer|basic|token) \s{{1,3}} ) {_NEW} [^\s"'\\,;]{{4,}}
+      | ( authorization {_IS} (?:digest|hawk|aws4-[a-z0-9-]{{1,20}}) \s{{1,3}} ) (?: {_PARAMETER} ){{1,30}}
+      | ( authorization {_IS} ) {_NEW} (?!aws4-) (?=[^\s"'\\,;]{{0,100}}[0-9]) [^\s"'\\,;]{{8,}}
+      | ( cookie {_IS} ) {_NEW} [^\s=;"'\\]{{1,100}} = [^\r\n"'\\]{{1,4000}}
+      | ( (?<![A-Za-z0-9]) (?:token|secret) {_IS} ) {_NEW}
+            (?=[^\s"'\\&,;{{}}<>]{{0,100}}[0-9]) [^\s"'\\&,;{{}}<>]{{12,}}
       | ( \bbearer\s{{1,3}} )
         (?: [A-Za-z0-9._~+/=-]{{24,}} | (?=[A-Za-z._~+/=-]*[0-9]) [A-Za-z0-9._~+/=-]{{8,}} )
       | ( [?&](?:key|token|sig|signature|secret)= ) [^\s"'\\&<>]{{16,}}
       | ( ://[^/\s:@"'\\]{{0,100}}: ) [^/\s@"'\\]{{1,200}} (?=@)
-      | ( -----BEGIN\ [A-Z\ ]{{0,30}}PRIVATE\ KEY----- ) (?: (?!-----) [^"'] )*
+      | ( -----BEGIN\ [A-Z\ ]{{0,30}}PRIVATE\ KEY(?:\ BLOCK)?----- ) (?: (?!-----) [^"'] )*
     )
 """
 
@@ -74,12 +89,14 @@ def scrub_json(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [scrub_json(item) for item in value]
     if isinstance(value, dict):
-        return {scrub(name): _scrub_member(name, item) for name, item in value.items()}
+        return {scrub(str(name)): _scrub_member(str(name), item) for name, item in value.items()}
     return value
 
 
 def _scrub_member(name: str, value: Any) -> Any:
     given = isinstance(value, str | int | float) and not isinstance(value, bool) and value != ""
+    if name.lower() == "token":  # of a model's vocabulary, or of a session
+        given = isinstance(value, str) and _pattern(r"[!-~]{12,}").fullmatch(value) is not None
     secret = given and any(found.end() == len(name) for found in _pattern(_LABEL).finditer(name))
     return HIDDEN if secret else scrub_json(value)
 

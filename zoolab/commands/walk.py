@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
@@ -16,7 +17,6 @@ from zoolab.commands.models import DEFAULT_RECORDING, DEFAULT_TOOLS, add_walk_op
 from zoolab.errors import ReplayMiss
 from zoolab.files import write_whole
 from zoolab.jsontext import encode, visible
-from zoolab.jsontext.values import encode_any
 from zoolab.loop import walk
 from zoolab.loop.about import about
 from zoolab.models.recording import Recording
@@ -31,7 +31,7 @@ from zoolab.show.text import details
 from zoolab.show.wording import calls_of, change_as_text, content_of, headline
 from zoolab.toolbox.catalog import tools_defined, tools_named
 from zoolab.tools import ToolRegistry
-from zoolab.trace.events import events_of
+from zoolab.trace.events import as_read, events_of
 from zoolab.trace.log import drive
 
 DEFAULT_PROMPT = "What is 42 + 58?"
@@ -171,7 +171,7 @@ def _keep(trace: Trace, options: argparse.Namespace) -> None:
         trace.to_html(options.html)
     if options.json:
         for event in events_of(trace):
-            print(encode_any(event))
+            print(json.dumps(as_read(event)))  # ASCII: nothing in it commands a terminal
 
 
 def _printer(screen: TextIO) -> Callable[[Moment], None]:

@@ -130,7 +130,7 @@ def digest(text: str) -> str:
 
 
 def excerpt(value: Any, limit: int = 80) -> str:
-    """A value as JSON on one line, cut at `limit` characters; never fails.
+    """A value as JSON on one line, cut at `limit` characters and safe for a terminal; never fails.
 
     >>> excerpt({"city": "Oslo"}), excerpt("x" * 100, limit=9)
     ('{"city":"Oslo"}', '"xxxxxxx…')
@@ -139,6 +139,7 @@ def excerpt(value: Any, limit: int = 80) -> str:
         text = encode(value)
     except Exception:
         text = _short_repr(value)
+    text = visible(text[: limit + 1])
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
@@ -170,6 +171,8 @@ def visible(text: str) -> str:
     >>> visible("a\\x1b[2Jb")
     'a\\\\x1b[2Jb'
     """
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text)
 
 

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from zoolab.errors import InvalidInput
+from zoolab.files import heal, is_half, locked
 from zoolab.jsontext import canonical, digest, encode_line, excerpt
 from zoolab.records import Message, Request
 from zoolab.secrets import scrub_json
@@ -75,12 +76,12 @@ class Recording:
         self._entries: dict[str, dict[str, Any]] = {}
         self._keys = RequestKeys()
         self._lock = threading.Lock()
-        if header is None or self.path.exists():
+        if header is None or (self.path.exists() and not _is_half_header(self.path)):
             self.header = self._load()
         else:
             self.header = header
             begun = {**asdict(header), "date": header.date or _today()}
-            self._write({"recording": "zoolab", "version": VERSION, **begun}, mode="x")
+            self._write({"recording": "zoolab", "version": VERSION, **begun})
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -114,7 +115,7 @@ class Recording:
         }
         with self._lock:
             self._entries.setdefault(RequestKeys().of(entry["request"]), entry)
-            self._write(entry, mode="a")
+            self._write(entry)
 
     def difference(self, body: dict[str, Any]) -> str:
         """A unified diff from the nearest recorded request to this one; empty if nothing is recorded."""
@@ -128,7 +129,9 @@ class Recording:
     def _load(self) -> Header:
         try:
             data = self.path.read_bytes()
-            text = (gzip.decompress(data) if self.path.suffix == ".gz" else data).decode("utf-8")
+            data = gzip.decompress(data) if self.path.suffix == ".gz" else data
+            end = data.rfind(b"\n") + 1
+            text = (data[:end] if end and is_half(data[end:]) else data).decode("utf-8")
         except (OSError, UnicodeDecodeError, EOFError, zlib.error) as error:
             reason = getattr(error, "strerror", None) or "it is not UTF-8 text, or not whole"
             raise InvalidInput(f"cannot read {self.path}: {reason}", expected="a recording") from None
@@ -143,18 +146,25 @@ class Recording:
             self._entries.setdefault(keys.of(entry["request"]), entry)
         return header
 
-    def _write(self, entry: dict[str, Any], mode: str) -> None:
+    def _write(self, entry: dict[str, Any]) -> None:
+        """Append a line; what a kill or a full disk left of the one before goes first."""
         if self.path.suffix == ".gz":
             raise InvalidInput(f"{self.path.name} is compressed", advice="unpack it to add to it")
         try:
-            with self.path.open(mode, encoding="utf-8") as file:
-                file.write(encode_line(entry) + "\n")
+            with locked(self.path.with_name(f".{self.path.name}.lock")), self.path.open("a+b") as file:
+                heal(file)
+                file.write(encode_line(entry).encode() + b"\n")
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
             raise InvalidInput(
                 f"cannot write {self.path}: {error.strerror}", advice="choose another place"
             ) from None
+
+
+def _is_half_header(path: Path) -> bool:
+    begin, data = b'{"recording":"zoolab"', path.read_bytes()
+    return b"\n" not in data and is_half(data) and begin.startswith(data[: len(begin)])
 
 
 def _today() -> str:

@@ -98,7 +98,10 @@ class Trace(TraceLog):
         return trace
 
     def save(self, path: str | Path) -> Path:
-        """Write the trace to a JSONL file, one event a line; returns its path."""
+        """Write the trace to a JSONL file, one event a line; returns its path.
+
+        The file holds all that was said, secrets too: read it before you share it.
+        """
         from zoolab.files import write_whole
         from zoolab.trace.events import events_of, line_of
 
@@ -182,16 +185,21 @@ class Trace(TraceLog):
 
         return to_frame(self)
 
-    def to_html(self, path: str | Path | None = None, *, interactive: bool = False) -> str:
+    def to_html(
+        self, path: str | Path | None = None, *, interactive: bool = False, secrets: bool = False
+    ) -> str:
         """The story of the run as one self-contained page without scripts; written to `path`, if given.
 
         `interactive` makes it a page to step through: one script, its own, and no connection to anything.
+        What looks like a key, a token or a password is taken out, unless `secrets` is true.
         """
         from zoolab.files import write_whole
         from zoolab.show.inspector.static_page import render_interactive_page
         from zoolab.show.page import render_page
+        from zoolab.trace.events import without_secrets
 
-        page = render_interactive_page(self) if interactive else render_page(self)
+        shared = self if secrets else without_secrets(self)
+        page = render_interactive_page(shared) if interactive else render_page(shared)
         if path is not None:
             write_whole(path, [page])
         return page
@@ -202,7 +210,9 @@ class Trace(TraceLog):
         """Step through the run in a notebook; the arguments are those of `zoolab.inspect`."""
         return inspect(self, other, model=model, tools=tools)
 
-    def to_otel(self, provider: TracerProvider | None = None, *, content: bool = False) -> list[ReadableSpan]:
+    def to_otel(
+        self, provider: TracerProvider | None = None, *, content: bool = False, secrets: bool = False
+    ) -> list[ReadableSpan]:
         """The run as OpenTelemetry spans: invoke_agent, chat and execute_tool, by its GenAI conventions.
 
         Opens no connection and leaves OpenTelemetry's global provider alone. Exported twice, a run has the
@@ -212,6 +222,7 @@ class Trace(TraceLog):
         Args:
             provider: The `TracerProvider` whose processors receive the spans; by default none do.
             content: Whether messages, arguments, results and error texts go with them: they may be private.
+            secrets: Whether what looks like a key, a token or a password goes with them, too.
 
         Returns:
             The spans, finished, each before those within it; only those that the provider's sampler records.
@@ -220,8 +231,9 @@ class Trace(TraceLog):
             InvalidInput: The OpenTelemetry SDK is not installed, or `provider` is no provider.
         """
         from zoolab.show.otel import to_otel
+        from zoolab.trace.events import without_secrets
 
-        return to_otel(self, provider, content=content)
+        return to_otel(self if secrets else without_secrets(self), provider, content=content)
 
     def to_markdown(self) -> str:
         """The protocol of the run: each request and reply in JSON, and `messages[]` before and after."""

@@ -81,10 +81,12 @@ class SchemaChecker:
         from referencing.exceptions import Unresolvable
 
         try:
-            with bounded():
-                if self._validator.is_valid(value):
+            # Compiled before the clock runs: that may import jsonschema.
+            judge = self._validator
+            with bounded(len(encode(value))):
+                if judge.is_valid(value):
                     return ()
-                return tuple(_first(_describe(self._validator.iter_errors(value)), MAX_PROBLEMS))
+                return tuple(_first(_describe(judge.iter_errors(value)), MAX_PROBLEMS))
         except (TooMuchWork, RecursionError):
             return (
                 Problem(

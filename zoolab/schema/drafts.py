@@ -1,4 +1,4 @@
-"""The drafts of JSON Schema, each judged by jsonschema with bounds: steps, and seconds of patterns.
+"""The drafts of JSON Schema, each judged by jsonschema within a bound of seconds.
 
 A schema is judged by the draft that its `$schema` names, and by 2020-12 if it names none.
 """
@@ -9,6 +9,7 @@ import re
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, lru_cache
+from time import thread_time
 from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import InvalidSchema
@@ -53,14 +54,21 @@ def compiles(pattern: object) -> bool:
     """Whether a pattern is a regular expression; what is not text is not judged."""
     import regex
 
+    _seconds_left()
+    if isinstance(pattern, str) and len(pattern) > MAX_PATTERN_CHARS:
+        raise TooMuchWork
     try:
         return not isinstance(pattern, str) or bool(regex.compile(to_python(pattern)))
     except (regex.error, ValueError, RecursionError, OverflowError):
         return False
 
 
-MAX_STEPS = 100_000
-MAX_PATTERN_SECONDS = 0.25
+#: Seconds of the processor that a check may take, and what each character of the checked value adds.
+MAX_SECONDS, SECONDS_PER_CHAR = 0.25, 1e-6
+#: A longer pattern takes too long to compile.
+MAX_PATTERN_CHARS = 8_000
+#: More parts than this are compared with each other for too long.
+MAX_UNEVALUATED = 4_000
 
 LATEST = "2020-12"
 #: What `$schema` may name, without its scheme and an empty fragment.
@@ -79,12 +87,6 @@ _CLASSES = {
     "2019-09": "Draft201909Validator",
     LATEST: "Draft202012Validator",
 }
-#: Keywords that judge other schemas, or each part of a value: these are counted.
-_MULTIPLYING = (
-    *("$dynamicRef", "$recursiveRef", "$ref", "additionalItems", "allOf", "anyOf", "contains"),
-    *("dependencies", "dependentSchemas", "items", "not", "oneOf", "prefixItems", "propertyNames"),
-    *("unevaluatedItems", "unevaluatedProperties"),
-)
 
 
 def draft_of(schema: Mapping[str, Any]) -> str:
@@ -101,35 +103,31 @@ def draft_of(schema: Mapping[str, Any]) -> str:
 
 
 class TooMuchWork(Exception):
-    """A check that takes more steps or seconds than it may."""
+    """A check that takes more seconds than it may."""
 
 
-class _Work:
-    """What one check may still spend."""
-
-    def __init__(self) -> None:
-        self.steps = MAX_STEPS
-        self.pattern_seconds = MAX_PATTERN_SECONDS
+_ends: ContextVar[float] = ContextVar("zoolab_schema_ends")
 
 
-_work: ContextVar[_Work] = ContextVar("zoolab_schema_work")
-
-
-def _spend(steps: int) -> None:
-    work = _work.get()
-    work.steps -= steps
-    if work.steps < 0:
+def _seconds_left() -> float:
+    left = _ends.get() - thread_time()
+    if left <= 0:
         raise TooMuchWork
+    return left
 
 
 @contextmanager
-def bounded() -> Iterator[None]:
-    """What is checked inside ends with `TooMuchWork` if it takes more steps or seconds than one check may."""
-    token = _work.set(_Work())
+def bounded(chars: int = 0) -> Iterator[None]:
+    """What is checked inside ends with `TooMuchWork` if it takes longer than a check may.
+
+    Args:
+        chars: How long the value is that is checked, as JSON.
+    """
+    token = _ends.set(thread_time() + MAX_SECONDS + chars * SECONDS_PER_CHAR)
     try:
         yield
     finally:
-        _work.reset(token)
+        _ends.reset(token)
 
 
 def compiled(schema: Mapping[str, Any]) -> Any:
@@ -140,7 +138,7 @@ def compiled(schema: Mapping[str, Any]) -> Any:
     from referencing import Registry
 
     check_against_metaschema(schema)
-    return _validator_class(draft_of(schema))(schema, registry=Registry())
+    return _validator_class(draft_of(schema), whole_floats=False)(schema, registry=Registry())
 
 
 def check_against_metaschema(schema: Mapping[str, Any]) -> None:
@@ -150,14 +148,22 @@ def check_against_metaschema(schema: Mapping[str, Any]) -> None:
     draft = draft_of(schema)
     checker = jsonschema.FormatChecker(formats=())
     checker.checkers = {"regex": (compiles, ())}
+    made = _validator_class(draft, whole_floats=True)
+    judge = made(made.META_SCHEMA, format_checker=checker)
     try:
-        getattr(jsonschema, _CLASSES[draft]).check_schema(schema, format_checker=checker)
-    except jsonschema.exceptions.SchemaError as error:
-        where = pointer_to(error.absolute_path) or "the schema"
-        found = f"{where} is not JSON Schema: {excerpt(error.message, 200)}"
-        raise InvalidSchema(found, expected=draft if "draft" in draft else f"draft {draft}") from None
+        with bounded(len(encode(schema))):
+            error = next(judge.iter_errors(schema), None)
+    except TooMuchWork:
+        raise InvalidSchema(
+            "a schema takes too long to check",
+            advice="make it smaller, or split the tool into two tools",
+        ) from None
     except RecursionError:
         raise InvalidSchema("a schema is nested too deeply", advice="use $defs and $ref") from None
+    if error is not None:
+        where = pointer_to(error.absolute_path) or "the schema"
+        found = f"{where} is not JSON Schema: {excerpt(error.message, 200)}"
+        raise InvalidSchema(found, expected=draft if "draft" in draft else f"draft {draft}")
     if all(keyword in encode(schema) for keyword in ('"unevaluatedProperties"', '"patternProperties"')):
         # For this pair jsonschema matches the patterns by `re`, which no time limit stops.
         raise InvalidSchema(
@@ -168,26 +174,37 @@ def check_against_metaschema(schema: Mapping[str, Any]) -> None:
 
 
 @cache
-def _validator_class(draft: str) -> Any:
+def _validator_class(draft: str, whole_floats: bool) -> Any:
+    """The class of jsonschema with our bounds; `whole_floats` says whether 1.0 is an integer."""
     import attrs
     import jsonschema
 
     original: Any = getattr(jsonschema, _CLASSES[draft])
     known = original.VALIDATORS
-    counted = {name: _counted(known[name]) for name in _MULTIPLYING if name in known}
-    if "additionalItems" in counted:
-        counted["additionalItems"] = _counted(_additional_items(known["additionalItems"]))
-    own = {
+    unevaluated = ("unevaluatedItems", "unevaluatedProperties")
+    own = {name: _few_parts(known[name]) for name in unevaluated if name in known}
+    if "additionalItems" in known:
+        own["additionalItems"] = _additional_items(known["additionalItems"])
+    own |= {
         "additionalProperties": _additional_properties,
         "pattern": _pattern,
         "patternProperties": _pattern_properties,
         "uniqueItems": _unique_items,
     }
-    # 1.0 is no integer here.
-    types = original.TYPE_CHECKER.redefine("integer", lambda _checker, value: type(value) is int)
-    made: Any = jsonschema.validators.extend(original, counted | own, type_checker=types)  # type: ignore[no-untyped-call]
-    # jsonschema's own evolve leaves this class, and its bounds, at a schema with a "$schema".
-    made.evolve = attrs.evolve
+    types = original.TYPE_CHECKER
+    if not whole_floats:
+        types = types.redefine("integer", lambda _checker, value: type(value) is int)
+    made: Any = jsonschema.validators.extend(original, own, type_checker=types)  # type: ignore[no-untyped-call]
+
+    def evolve(validator: Any, **changes: Any) -> Any:
+        """Called for each schema and each part of a value.
+
+        jsonschema's own leaves this class, and its bounds, at a schema with a "$schema".
+        """
+        _seconds_left()
+        return attrs.evolve(validator, **changes)
+
+    made.evolve = evolve
     return made
 
 
@@ -200,30 +217,22 @@ def _additional_items(keyword: Callable[..., Any]) -> Callable[..., Any]:
     return check
 
 
-def _counted(keyword: Callable[..., Iterable[Any] | None]) -> Callable[..., Iterator[Any]]:
+def _few_parts(keyword: Callable[..., Iterable[Any] | None]) -> Callable[..., Iterator[Any]]:
     def check(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
-        size = len(instance) if isinstance(instance, list | dict) else 1
-        _spend(1 + (len(value) if isinstance(value, list) else 0) + size)
+        if isinstance(instance, list | dict) and len(instance) > MAX_UNEVALUATED:
+            raise TooMuchWork
         yield from keyword(validator, value, instance, schema) or ()
 
     return check
 
 
 def _matches(pattern: str, text: str) -> bool:
-    import time
-
     import regex
 
-    work = _work.get()
-    if work.pattern_seconds <= 0:
-        raise TooMuchWork
-    started = time.perf_counter()
     try:
-        return regex.search(to_python(pattern), text, timeout=work.pattern_seconds) is not None
+        return regex.search(to_python(pattern), text, timeout=_seconds_left()) is not None
     except (TimeoutError, regex.error) as error:
         raise TooMuchWork from error
-    finally:
-        work.pattern_seconds -= time.perf_counter() - started
 
 
 def _pattern(_validator: Any, pattern: str, instance: Any, _schema: Any) -> Iterator[Any]:
@@ -237,7 +246,6 @@ def _pattern_properties(
     validator: Any, patterns: dict[str, Any], instance: Any, _schema: Any
 ) -> Iterator[Any]:
     if isinstance(instance, dict):
-        _spend(len(patterns) * len(instance))
         for pattern, subschema in patterns.items():
             for key, value in instance.items():
                 if _matches(pattern, key):
@@ -251,7 +259,6 @@ def _additional_properties(validator: Any, allowed: Any, instance: Any, schema: 
     if not isinstance(instance, dict):
         return
     patterns = schema.get("patternProperties", {})
-    _spend(1 + len(instance) * (1 + len(patterns)))
     known = schema.get("properties", {})
     extra = [
         key

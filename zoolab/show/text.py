@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from zoolab.jsontext import excerpt, is_utf8, visible
+from zoolab.jsontext import excerpt, visible
 from zoolab.jsontext.values import any_json
 from zoolab.show.block_types import Block
 from zoolab.show.blocks import blocks
@@ -37,7 +37,7 @@ def display_lines(trace: TraceLog) -> list[str]:
         else:
             problems = verdict.problems if verdict is not None else ()
             told = "; ".join(f"{problem.code}: {excerpt(problem.message, 200)}" for problem in problems)
-        lines.append(f"[{visible(call.call.name)}] {told}")
+        lines.append(visible(f"[{call.call.name}] {told}"))
     return lines
 
 
@@ -100,8 +100,7 @@ def to_markdown(trace: TraceLog) -> str:
         told.append(f"### messages[] before\n\n{_block(trace.messages_at(turn.seq))}")
         told.append(f"### messages[] after\n\n{_block(trace.messages_at(turn.end - 1))}")
     told.append(f"The run ended with: {trace.outcome}" + (f" ({trace.error})" if trace.error else ""))
-    text = "\n\n".join(told) + "\n"
-    return text if is_utf8(text) else text.encode("utf-8", "backslashreplace").decode()
+    return visible("\n\n".join(told)) + "\n"
 
 
 def _inline(text: str) -> str:

@@ -9,8 +9,8 @@ from types import MappingProxyType
 from typing import Any
 
 from zoolab.errors import InvalidInput, ModelError
-from zoolab.jsontext import excerpt
-from zoolab.show.markup import Html, block, clipped, code, join, note, tag, visible
+from zoolab.jsontext import excerpt, visible
+from zoolab.show.markup import Html, block, clipped, code, join, note, tag
 from zoolab.show.wording import as_text
 from zoolab.trace.log import TraceLog
 from zoolab.wire import FORMATS, WireBody, WireWarning, translate, translate_reply

@@ -23,11 +23,12 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from zoolab.errors import InvalidInput, InvalidTrace
-from zoolab.files import locked, make_folder
+from zoolab.files import heal, locked, make_folder
 from zoolab.jsontext import excerpt
 from zoolab.jsontext.values import encode_any
 from zoolab.records import Reply
 from zoolab.runs import Trace
+from zoolab.secrets import scrub_json
 from zoolab.tokens import Tokens
 from zoolab.trace.events import MAX_NESTING, events_of, read_all
 
@@ -135,22 +136,6 @@ def check_begin(file: BinaryIO, begin: bytes, path: Path) -> None:
         raise InvalidInput(f"{path} is a file of another kind", advice="choose another file")
 
 
-def heal(file: BinaryIO) -> int:
-    """Cut off a last line that was never finished; returns the length of the file."""
-    end = at = file.seek(0, os.SEEK_END)
-    while at > 0:
-        begin = max(0, at - _BLOCK)
-        file.seek(begin)
-        newline = file.read(at - begin).rfind(b"\n")
-        if newline >= 0:
-            at = begin + newline + 1
-            break
-        at = begin
-    if at < end:
-        file.truncate(at)
-    return file.seek(0, os.SEEK_END)
-
-
 def _check_header(path: Path) -> None:
     if not _check_version(path):
         raise InvalidInput(f"{path} is not the journal of an experiment", advice="choose another file")
@@ -176,10 +161,10 @@ def _check_version(path: Path) -> bool:
 
 
 def line_of(trace: Trace, scores: Mapping[str, Any] | None = None) -> bytes:
-    """The line of a run."""
+    """The line of a run, with secrets taken out."""
     told = {} if scores is None else {"scores": scores}
     line = {"event": "run", "run": trace.run_id, **told, "events": list(events_of(trace))}
-    return f"{encode_any(line, MAX_NESTING)}\n".encode()
+    return f"{encode_any(scrub_json(line), MAX_NESTING)}\n".encode()
 
 
 def trace_of(line: Mapping[str, Any]) -> Trace:

@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from zoolab.errors import InvalidInput
-from zoolab.files import make_folder
+from zoolab.files import heal, make_folder
 from zoolab.jsontext import excerpt
 from zoolab.loop.about import about
 from zoolab.running.interrupts import Hold
 from zoolab.running.jobs import Jobs, Lost, Workers, pickled
 from zoolab.study.cases import Case, Scorer, cases_in
 from zoolab.study.design import Plan, Task, check_described, variants_in
-from zoolab.study.journal import Journal, Reader, check_begin, heal
+from zoolab.study.journal import Journal, Reader, check_begin
 from zoolab.study.pacing import Budget, Pace, Terms
 from zoolab.study.results import Experiment
 from zoolab.study.scorers import SCORERS

@@ -21,9 +21,11 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from zoolab.errors import InvalidInput, InvalidTrace, ZoolabError
+from zoolab.files import write_whole
 from zoolab.jsontext import decode_line, excerpt
 from zoolab.jsontext.values import any_json, as_text, encode_any
 from zoolab.records import KINDS, Fault, Message, Messages, Outcome, Record, Reply, Step, ToolCall
+from zoolab.secrets import scrub_json
 from zoolab.trace.codec import decode_plain, decode_record, encode_plain, encode_record
 from zoolab.trace.log import TraceLog
 
@@ -49,29 +51,40 @@ def events_of(trace: TraceLog) -> Iterator[Event]:
     yield _end(trace)
 
 
+def without_secrets(trace: T) -> T:
+    """The trace itself if it has no secrets; else a copy without them."""
+    told = [as_read(event) for event in events_of(trace)]
+    clean = [scrub_json(event) for event in told]
+    return trace if clean == told else read_all(type(trace)(), clean)
+
+
 def as_read(event: Event) -> Event:
     """An event as it will be once it was written and read."""
     return cast("Event", json.loads(encode_any(event, MAX_NESTING)))
 
 
 class EventStream:
-    """Appends the events of a trace to a file while the trace grows; each line is whole once it is there."""
+    """Appends the events of a trace to a file while the trace grows; each line is whole once it is there.
+
+    What the file held before is kept until the trace has its first step.
+    """
 
     def __init__(self, trace: TraceLog, path: str | Path) -> None:
         self._trace, self._changes = trace, _Changes(trace)
         self.path = Path(path)
+        self._replaces = self.path.is_file() and self.path.stat().st_size > 0
         try:
-            self._file = self.path.open("w", encoding="utf-8")
+            self._file = self.path.open("a", encoding="utf-8")
         except OSError as error:
             raise InvalidInput(
                 f"cannot write {path}: {error.strerror}", advice="choose another place"
             ) from None
-        self._write(_header(trace))
+        if not self._replaces:
+            self._write(_header(trace))
 
     def change(self, seq: int, event: str) -> None:
         """Write a step that was just appended, or what an answered one has become ("edit")."""
-        for each in self._changes.of(seq, event):
-            self._write(each)
+        self._write(*self._changes.of(seq, event))
 
     def end(self) -> None:
         """Write how the run ended, sync the file and close it."""
@@ -84,9 +97,15 @@ class EventStream:
         with suppress(OSError):
             self._file.close()
 
-    def _write(self, event: Event) -> None:
-        self._file.write(line_of(event))
-        self._file.flush()
+    def _write(self, *events: Event) -> None:
+        lines = map(line_of, events)
+        if self._replaces:
+            self._file.close()
+            write_whole(self.path.resolve(), [line_of(_header(self._trace)), *lines])
+            self._file, self._replaces = self.path.open("a", encoding="utf-8"), False
+        else:
+            self._file.writelines(lines)
+            self._file.flush()
 
 
 def line_of(event: Event) -> str:

@@ -11,7 +11,7 @@ from time import perf_counter, time
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from zoolab.errors import InvalidInput, Recording, ZoolabError
-from zoolab.jsontext import excerpt
+from zoolab.jsontext import excerpt, visible
 from zoolab.loop import Steps, Walk
 from zoolab.records import Fault, Message, Messages, Record, Reply, Step, ToolCall, Verdict
 from zoolab.records.messages import Condensed
@@ -279,7 +279,7 @@ class TraceLog(Recording):
 
     def __repr__(self) -> str:
         turns = self.steps[-1].turn if self.steps else 0
-        return f"<Trace {self.run_id}: {len(self.steps)} steps, {turns} turns, {self.outcome}>"
+        return visible(f"<Trace {self.run_id}: {len(self.steps)} steps, {turns} turns, {self.outcome}>")
 
     def _settle(self, answer: Record | Step, before_next: Messages) -> None:
         """Once the walk has gone on, an answered step shows what it was answered with."""
