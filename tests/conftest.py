@@ -55,6 +55,14 @@ def download(pytestconfig: pytest.Config) -> Callable[[Callable[[], Any], Callab
     return download
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _state_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What zoolab keeps for its user, here and in the processes of tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _main_module_stays() -> Iterator[None]:
     """IPython's shell takes the place of `__main__`, and empties it: no process could be spawned then."""

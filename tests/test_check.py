@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +103,7 @@ def test_outside_of_a_notebook_a_file_must_be_named():
 def test_in_a_shell_the_cells_that_ran_are_checked(shell: Any):
     checked = ran(shell, "import json", SOLUTION)
     assert checked.failed == ()
-    assert checked.source == "the cells that you ran, in that order"
+    assert checked.source == "the cells that you ran, in that order, not the saved notebook"
 
 
 def test_what_was_run_last_counts(shell: Any):
@@ -135,6 +135,52 @@ def test_where_nothing_was_run_yet_it_says_so(shell: Any):
     checked = ran(shell)
     assert len(checked.failed) == len(PUBLIC)
     assert "run them from the top" in str(checked)
+
+
+@pytest.fixture
+def saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Saves these cells as the notebook of this shell."""
+    path = tmp_path / "l3.ipynb"
+    monkeypatch.setenv("JPY_SESSION_NAME", str(path))  # as Jupyter Server does for its kernels
+
+    def save(*cells: str) -> None:
+        code = [{"cell_type": "code", "metadata": {}, "source": cell, "outputs": []} for cell in cells]
+        path.write_text(json.dumps({"cells": code}), encoding="utf-8")
+
+    return save
+
+
+def test_a_helper_that_was_broken_after_a_good_run_costs_what_it_will_cost(
+    shell: Any, saved: Callable[..., None]
+):
+    saved("def helper(:", SOLUTION.replace("def run_loop", "helper()\ndef run_loop"))
+    good = "def helper(): pass", SOLUTION.replace("def run_loop", "helper()\ndef run_loop")
+    checked = ran(shell, *good, "def helper(:")
+    assert checked.grade.points == 0
+    assert "l3.ipynb as saved at" in checked.source
+    assert "NOT SAVED: `helper`, as run in [1], is not in l3.ipynb" in str(checked)
+    if getattr(shell.history_manager, "exceptions", None):
+        assert "Of the saved cells with code, number 1: an error when it was run last." in checked.states
+
+
+def test_a_solution_that_was_saved_but_not_run_has_its_points(shell: Any, saved: Callable[..., None]):
+    saved("import json", SOLUTION, "from zoolab import check\ncheck('l3')")
+    checked = ran(shell, "import json", FIRST_ONLY)
+    assert checked.failed == ()
+    assert checked.states[-1] == (
+        "Of the saved cells with code, number 2: not run as it is saved: it is new, or was edited since."
+    )
+
+
+def test_what_was_run_but_not_saved_has_no_points_and_is_said(shell: Any, saved: Callable[..., None]):
+    saved(FIRST_ONLY)
+    checked = ran(shell, FIRST_ONLY, SOLUTION)
+    assert "several_calls" in failed(checked)
+    assert "`run_loop`" in checked.states[0]
+    assert "as run in [2], is not in l3.ipynb. Save the notebook" in checked.states[0]
+    saved(SOLUTION)
+    checked = ran(shell)
+    assert (checked.failed, checked.states) == ((), ())
 
 
 def test_in_a_terminal_there_is_text_and_no_widget(shell: Any, capsys: pytest.CaptureFixture[str]):
@@ -283,7 +329,8 @@ def test_in_a_kernel_the_table_and_the_inspector_are_shown():
     cells = [FIRST_ONLY, 'from zoolab import check\n\ncheck("l3")']
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
-    table, above, widget, *_ = (output["data"] for output in notebook.cells[1]["outputs"])
+    line, table, above, widget, *_ = (output["data"] for output in notebook.cells[1]["outputs"])
+    assert line["text/plain"] == f"checked {len(PUBLIC)} of {len(PUBLIC)} cases"
     assert "✗ failed" in table["text/html"]
     assert "fell short of" in above["text/html"]
     assert "several" not in table["text/plain"].splitlines()[0]

@@ -8,7 +8,7 @@ import pytest
 
 from zoolab import Replay, Scripted
 from zoolab.commands.cli import run as cli
-from zoolab.course.doctor import can_call_tools, examine, probes, what_is_known
+from zoolab.course.doctor import can_call_tools, examine, probes
 from zoolab.errors import ModelError
 
 PERFECT = {
@@ -73,19 +73,6 @@ def test_a_model_without_native_calls_is_asked_in_text():
     sent = [probe.request for probe in probes(as_text=True)]
     assert all(request.tools == () for request in sent)
     assert "get_weather" in sent[3].messages[0]["content"]
-
-
-@pytest.mark.parametrize(
-    ("name", "known"),
-    [
-        ("llama-3.1-8b", "3.1 and later are"),
-        ("Llama-2-7b", "before 3.1"),
-        ("qwen3-4b", "2.5 and later"),
-        ("my-model", "nothing is known"),
-    ],
-)
-def test_what_is_known_of_a_family(name, known):
-    assert known in what_is_known(name)
 
 
 def test_the_recording_is_of_the_local_models_and_keeps_their_failings():

@@ -121,3 +121,41 @@ def test_an_unknown_lab_cannot_run(shell, tmp_path):
     ran = shell("grade", "l99", folder)
     assert ran.code == 2
     assert "there is no lab 'l99'" in ran.err
+
+
+def test_without_a_seed_a_random_one_is_drawn_and_kept_for_its_owner(shell, tmp_path, lab, monkeypatch):
+    monkeypatch.delenv("ZOOLAB_SEED", raising=False)
+    folder, reports = make_class(tmp_path / "class", {"anna.py": RIGHT}), [tmp_path / "r", tmp_path / "s"]
+    for report in (*reports, reports[0]):
+        ran = shell("grade", lab, folder, "--jobs", "1", "--report", report)
+    assert "1 of them graded before" in ran.out
+    seeds = {(report / "seed").read_text() for report in reports}
+    assert len(seeds) == 2
+    assert {(report / "seed").stat().st_mode & 0o777 for report in reports} == {0o600}
+    files = [path for path in tmp_path.rglob("*") if path.is_file() and path.name != "seed"]
+    texts = [path.read_text(errors="replace") for path in files]
+    assert not [seed for seed in seeds for text in texts if seed in text]
+
+
+def test_a_seed_comes_from_a_file_or_the_environment(shell, tmp_path, lab, monkeypatch):
+    folder, report, file = make_class(tmp_path / "class", {"anna.py": RIGHT}), tmp_path / "r", tmp_path / "f"
+    asked = "grade", lab, folder, "--jobs", "1", "--report", report
+    file.write_text("the-seed\n")
+    assert "graded before" not in shell(*asked, "--seed-file", file).out
+    monkeypatch.setenv("ZOOLAB_SEED", "the-seed")
+    assert "1 of them graded before" in shell(*asked).out
+    assert "graded before" not in shell(*asked, "--seed", "another").out
+    assert not (report / "seed").exists()
+    file.write_text("\n")
+    ran = shell(*asked, "--seed-file", file)
+    assert (ran.code, ran.err) == (2, f"zoolab: {file} is empty; expected a seed in it\n")
+
+
+@pytest.mark.parametrize("name", ["json", "typing", "re", "argparse", "multiprocessing", "socket", "numpy"])
+def test_nothing_is_imported_from_the_folder_of_the_submissions(tmp_path, lab, name):
+    folder, marker = make_class(tmp_path / "class", {"anna.py": RIGHT}), tmp_path / "imported"
+    (folder / f"{name}.py").write_text(f"open({str(marker)!r}, 'w').close()\nraise SystemExit(9)\n")
+    asked = command("grade", lab, "anna.py", "--jobs", "2", PYTHONPATH=str(Path(__file__).parents[1]))
+    ran = subprocess.run(**{**asked, "cwd": folder}, capture_output=True, text=True, timeout=60, check=False)
+    assert not marker.exists(), ran.stderr
+    assert "1/1  anna.py  3 of 3" in ran.stdout, ran.stderr

@@ -17,7 +17,7 @@ import pytest
 from zoolab.errors import InvalidInput
 from zoolab.grading import Callback, Grade, Lab, Student, Wrong, case, grade_cells
 from zoolab.grading.isolation import Forking, plan_for
-from zoolab.grading.worker.jail import LANDLOCK
+from zoolab.grading.worker.jail import FILTER
 
 SEED = "a-seed-that-nobody-guesses-7301"
 
@@ -778,21 +778,21 @@ def test_an_attack_gains_nothing_and_leaves_nothing(name, forking, guarded):
 
 
 @pytest.fixture(scope="module")
-def landlocked() -> Iterator[Forking]:
+def filtered() -> Iterator[Forking]:
     """What Linux gives where it denies namespaces."""
-    with closing(Forking(replace(plan_for(LAB), steps=(LANDLOCK,)))) as forking:
+    with closing(Forking(replace(plan_for(LAB), steps=(FILTER,)))) as forking:
         try:
             assert forking.missing
         except InvalidInput:
-            pytest.skip("no Landlock here")
+            pytest.skip("no seccomp here")
         yield forking
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in QUICK if name != "other namespaces and other users"])
-def test_without_namespaces_an_attack_gains_nothing_either(name, landlocked, guarded):
+def test_without_namespaces_an_attack_gains_nothing_either(name, filtered, guarded):
     honest, code = QUICK[name]
-    check(name, honest, code, landlocked, guarded)
+    check(name, honest, code, filtered, guarded)
 
 
 @pytest.mark.slow

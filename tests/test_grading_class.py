@@ -248,6 +248,25 @@ def test_a_result_that_was_damaged_is_graded_again(tmp_path, lab, executor):
     assert grades.before == 0
 
 
+def test_a_result_that_somebody_changed_is_graded_again_even_if_the_journal_agrees(tmp_path, lab, executor):
+    folder, report = make_class(tmp_path / "class", {"anna.py": WRONG}), tmp_path / "report"
+
+    def graded() -> float:
+        return grade_class(lab, [folder], report, executor=executor).rows[0].points
+
+    assert graded() == 0
+    result = next((report / "results").iterdir())
+    signed = result.read_text()
+    for before, after in (('"points":0,', '"points":3,'), ('"name":"anna.py"', '"name":"bob.py"')):
+        for path in (result, report / "journal.jsonl"):
+            path.write_text(path.read_text().replace(before, after))
+        assert graded() == 0
+    assert result.read_text() == signed
+    result.write_text(signed.partition(',"signature"')[0] + "}")
+    assert graded() == 0
+    assert len(journal(report)) == 4
+
+
 def test_results_are_stored_as_they_finish(tmp_path, lab, executor):
     folder, report = make_class(tmp_path / "class", mixed(4)), tmp_path / "report"
     stored: list[int] = []
@@ -298,7 +317,7 @@ def test_a_folder_keeps_the_grades_of_one_lab(tmp_path, lab, executor):
 def test_one_grader_works_on_a_folder_at_a_time(tmp_path, lab, executor):
     folder, report = make_class(tmp_path / "class", mixed(1)), tmp_path / "report"
     with (
-        Store(report).locked(),
+        Store(report, b"").locked(),
         pytest.raises(LockHeld, match=r"another grader is working on .*report; wait"),
     ):
         grade_class(lab, [folder], report, executor=executor)

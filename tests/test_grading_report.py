@@ -71,11 +71,17 @@ def lab_of(*cases: CaseGrade) -> Lab:
 
 
 def kept(name: str, *cases: CaseGrade, notes: tuple[str, ...] = (), missing: tuple[str, ...] = ()) -> Kept:
-    return Kept(Grade("l0", name, "the seed", cases, notes, missing), "version1", False, "c" * 64, False)
+    return Kept(
+        Grade("l0", name, Terms("l0", "v", "the seed").seed_name, cases, notes, missing),
+        "version1",
+        False,
+        "c" * 64,
+        False,
+    )
 
 
 def book(folder: Path, lab: Lab, *names: str, failed: tuple[NotGraded, ...] = ()) -> ClassGrades:
-    store = Store(folder)
+    store = Store(folder, b"a key")
     cases = tuple(CaseGrade(each.name, each.asks, 0, each.points, each.public) for each in lab.cases)
     for name in names:
         store.save(kept(name, *cases))
@@ -95,7 +101,7 @@ def test_a_student_s_page_says_what_was_asked_what_happened_and_where_to_look():
     found = kept("anna/l0.ipynb", *cases, notes=("cell 3: NameError: x",), missing=("network",))
     text = check_nothing_runs(student_page(found, lab_of(*cases))).text
     for wanted in (
-        *("anna/l0.ipynb", "l0 · Sums", "1.5 of 5 points", "the seed", "version1", "cell 3: NameError: x"),
+        *("anna/l0.ipynb", "l0 · Sums", "1.5 of 5 points", "version1", "cell 3: NameError: x"),
         *("What happened: carried once", "Hint: Look at the sign.", "add takes negative numbers."),
         *("could not give: network", "passed", "not passed", "0.5 of 2 · hidden"),
     ):
@@ -169,7 +175,9 @@ NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), min_siz
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(NAMES | st.sampled_from("=+-@\t\r＝").flatmap(lambda first: NAMES.map(lambda rest: first + rest)))
 def test_no_cell_begins_a_formula_and_every_name_comes_back(tmp_path, name):
-    grades = ClassGrades(lab_of(PASSED), Terms("l0", "v", "s"), (Row(name, 0.5, (0.5,)),), Store(tmp_path))
+    grades = ClassGrades(
+        lab_of(PASSED), Terms("l0", "v", "s"), (Row(name, 0.5, (0.5,)),), Store(tmp_path, b"a key")
+    )
     head, line = read_csv(grades)
     assert head == ["name", "lab", "points", "out_of", "adds", "note"]
     assert line[0].removeprefix("'") == name.removeprefix("'")
@@ -180,7 +188,9 @@ def test_no_cell_begins_a_formula_and_every_name_comes_back(tmp_path, name):
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
 def test_a_spreadsheet_with_another_separator_sees_no_formula_either(tmp_path, separator):
     name = f"anna{separator}=cmd|' /C calc'!A0"
-    grades = ClassGrades(lab_of(PASSED), Terms("l0", "v", "s"), (Row(name, 0, (0,)),), Store(tmp_path))
+    grades = ClassGrades(
+        lab_of(PASSED), Terms("l0", "v", "s"), (Row(name, 0, (0,)),), Store(tmp_path, b"a key")
+    )
     text = "".join(grades_csv(grades))
     cells = [cell for line in csv.reader(io.StringIO(text), delimiter=separator) for cell in line]
     assert not [cell for cell in cells if cell.startswith("=")]
@@ -240,7 +250,7 @@ def test_the_tables_agree_with_the_grades(report):
     found = json.loads((folder / "grades.json").read_text())
     assert [each["points"] for each in found["submissions"]] == [row.points for row in grades.rows]
     assert found["passed"] == {"adds": 3, "adds_negatives": 1}
-    assert (found["seed"], found["out_of"], found["mean"]) == ("secret", 3, 1.25)
+    assert (found["seed"], found["out_of"], found["mean"]) == (grades.terms.seed_name, 3, 1.25)
 
 
 def test_no_file_of_the_report_gives_a_hidden_value_away(report):

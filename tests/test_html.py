@@ -111,7 +111,7 @@ def read_safely(page: str) -> Reader:
     forbidden = {"script", "iframe", "object", "embed", "link", "img", "svg", "base", "form", "a", "template"}
     assert not forbidden & set(reader.elements)
     assert reader.elements.count("style") == 1
-    assert {name for name, _ in reader.attributes} <= ALLOWED
+    assert {name for name, _ in reader.attributes} - {"http-equiv"} <= ALLOWED
     return reader
 
 
@@ -415,7 +415,8 @@ def test_a_trace_from_a_file_and_one_without_steps(tmp_path: Path) -> None:
 def test_nothing_is_fetched_and_the_fragment_is_no_page() -> None:
     trace = run("Hello")
     page, fragment = render_page(trace), render_fragment(trace)
-    assert not re.search(r"http|url\(|@import|src=|href=", page)
+    assert not re.search(r"http(?!-equiv)|url\(|@import|src=|href=", page)
+    assert '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; ' in page
     assert page.startswith("<!doctype html>")
     assert not {"html", "head", "body", "h1"} & set(Reader(fragment).elements)
     assert 'class="zoolab-story"' in fragment

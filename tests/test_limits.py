@@ -11,6 +11,8 @@ import pytest
 from zoolab import Limits, Outcome, Reply, Scripted, ToolRegistry, Trace, as_tool, run, tool, walk, with_tools
 from zoolab.errors import InvalidInput, ToolLoopLimitReached
 from zoolab.records import Request
+from zoolab.show.inspector.panel import panel_of
+from zoolab.show.moment import Moment
 from zoolab.show.wording import totals_of
 from zoolab.study.cases import Case, Run
 from zoolab.study.journal import line_of, summary_of
@@ -281,6 +283,21 @@ def test_tokens_are_counted_in_the_words_of_each_provider(api):
     prices = {"m": Price(input=1e6, output=1e6, cached=1e5)}  # 20 + 80 / 10 + 30 a reply
     trace = ended("Go.", [], model, limits=Limits(cost=100, prices=prices))
     assert "no answer after a cost of 116" in trace.error
+
+
+@pytest.mark.parametrize("api", USAGES)
+def test_every_view_knows_the_words_of_each_provider(api):
+    trace = run("Go.", [], lambda _: Reply(FULL, usage=USAGES[api]))
+    page = trace.to_html()
+    assert "100, counted by the endpoint" in page
+    assert "100 sent, 30 received, counted by the endpoint" in page
+    panel = panel_of(Moment(trace, 2))
+    assert "+30 tokens, counted by the endpoint" in panel["tabs"]["diff"]["words"]
+    counts = {
+        name.removeprefix("gen_ai.usage."): value for name, value in trace.to_otel()[1].attributes.items()
+    }
+    assert (counts["input_tokens"], counts["output_tokens"]) == (100, 30)
+    assert (counts["cache_read.input_tokens"], counts["reasoning.output_tokens"]) == (80, 20)
 
 
 def test_counts_that_no_endpoint_gave_are_missing_and_add_up():

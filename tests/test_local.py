@@ -19,8 +19,7 @@ import pytest
 from zoolab import Replay, run
 from zoolab.errors import InvalidInput, ModelError
 from zoolab.models import needle, weights
-from zoolab.models.engines import Engine, Engines
-from zoolab.models.local import LocalModel, words_request
+from zoolab.models.local import Engine, Engines, LocalModel, words_request
 from zoolab.records import Reply, Request
 from zoolab.toolbox.starter import starter_tools
 

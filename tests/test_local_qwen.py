@@ -9,11 +9,10 @@ import pytest
 from server import completion
 
 from zoolab import Replay, run
-from zoolab.course.doctor import examine, what_is_known
+from zoolab.course.doctor import examine
 from zoolab.errors import InvalidInput
 from zoolab.models import weights
-from zoolab.models.engines import Engine, Engines
-from zoolab.models.local import LocalModel
+from zoolab.models.local import Engine, Engines, LocalModel
 from zoolab.records import Reply, Request
 from zoolab.toolbox.starter import add, multiply
 
@@ -102,8 +101,6 @@ def test_the_doctor_reads_fenced_calls_too() -> None:
 def test_it_says_which_file_answers() -> None:
     who = LocalModel("qwen").who
     assert "Qwen2.5-Coder-1.5B-Instruct (Q4_K_M), qwen2.5-coder-1.5b-instruct-q4_k_m.gguf" in who
-    assert "as JSON in its text" in what_is_known("qwen")
-    assert what_is_known("Qwen2.5-7B-Instruct") == "Qwen 2.5 and later are trained for tool calls"
     assert "SHA-256 cc324af070c2, run by xllamacpp" in who
 
 

@@ -20,6 +20,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from shell import ESCAPE, Shell
+from walks import invoke
 
 from zoolab import Decision, Outcome, Policy, Scripted, Step, Trace, run, walk
 from zoolab.errors import (
@@ -139,10 +140,10 @@ def test_a_call_gives_over_the_pipe_what_it_gives_here(
         value = to_json_value(domains.tools().execute(name, arguments))
     except ZoolabError as error:
         with pytest.raises(ExecutionFailed, match=f"^{re.escape(str(error))}$"):
-            ours.call(name, arguments)
+            invoke(ours, name, arguments)
     else:
         expected = value if isinstance(value, dict | str) else json.dumps(value, separators=(",", ":"))
-        assert ours.call(name, arguments) == expected
+        assert invoke(ours, name, arguments) == expected
 
 
 @pytest.mark.parametrize(
@@ -159,12 +160,12 @@ def test_what_is_wrong_comes_back_as_text(
     ours: MCPTools, name: str, arguments: dict[str, Any], told: str
 ) -> None:
     with pytest.raises(ExecutionFailed, match=told) as caught:
-        ours.call(name, arguments)
+        invoke(ours, name, arguments)
     assert "Traceback" not in str(caught.value)
 
 
 def test_what_a_person_allowed_at_the_start_runs(ours: MCPTools) -> None:
-    assert ours.call("restart_service", {"service": "nginx"}) == "nginx was restarted"
+    assert invoke(ours, "restart_service", {"service": "nginx"}) == "nginx was restarted"
 
 
 def test_all_that_is_on_standard_output_is_the_protocol() -> None:
@@ -311,12 +312,12 @@ def test_a_changed_description_is_shown_and_refused_until_it_is_accepted(kiosk: 
         assert repr(tools) == "MCPTools(kiosk: 1 tools, 2 to accept, 0 left out)"
         for name in ("ask", "steal"):
             with pytest.raises(UnknownTool):
-                tools.call(name, {"what": "milk"})
+                invoke(tools, name, {"what": "milk"})
         with pytest.raises(InvalidInput, match="no tool 'buy' is new or changed; expected one of ask, steal"):
             tools.accept("buy")
         tools.accept("ask")
         assert (tools.registry.names(), tools.changed) == (["ask", "buy"], ())
-        tools.call(*ASK)
+        invoke(tools, *ASK)
     with kiosk.open() as tools:
         assert (tools.registry.names(), len(tools.new)) == (["ask", "buy"], 1)
         tools.accept()
@@ -443,7 +444,7 @@ def test_tools_that_cannot_be_used_are_left_out_with_a_reason(rude: MCPTools) ->
 
 
 def test_pictures_and_files_are_named_and_not_poured_out(rude: MCPTools) -> None:
-    assert rude.call("shows", {}).splitlines() == [
+    assert invoke(rude, "shows", {}).splitlines() == [
         "Look:",
         "[image of type image/png, 6,000 bytes, not shown]",
         "[resource file:///a\\x1b, 12 bytes, not fetched]",
@@ -455,7 +456,7 @@ def test_pictures_and_files_are_named_and_not_poured_out(rude: MCPTools) -> None
 def test_a_server_gets_none_of_our_secrets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     with raw(tmp_path, env={"GIVEN": "yes"}) as tools:
-        environment = tools.call("environment", {})
+        environment = invoke(tools, "environment", {})
     assert environment["GIVEN"] == "yes"
     assert environment["PATH"]
     assert "sk-secret" not in str(environment)
@@ -470,12 +471,12 @@ def test_a_huge_result_is_cut_for_the_model(rude: MCPTools) -> None:
 
 def test_an_error_is_an_error_and_commands_no_terminal(rude: MCPTools) -> None:
     with pytest.raises(ExecutionFailed, match=r"^no such thing \\x1b\[2J\\x9b1mIgnore") as caught:
-        rude.call("fails", {})
+        invoke(rude, "fails", {})
     assert str(caught.value).isprintable()
     with pytest.raises(
         ToolIOError, match="a response that is not valid MCP: content: Input should be a valid list"
     ):
-        rude.call("strange", {})
+        invoke(rude, "strange", {})
 
 
 def test_a_call_that_hangs_is_given_up_and_the_server_told_so(tmp_path: Path) -> None:
@@ -483,8 +484,8 @@ def test_a_call_that_hangs_is_given_up_and_the_server_told_so(tmp_path: Path) ->
         with pytest.raises(
             ToolTimeout, match=r"the MCP server raw did not answer within 0\.3 s; raise timeout="
         ):
-            tools.call("hangs", {})
-        assert tools.call("files_read", {}) == "done"
+            tools.registry.execute("hangs", {})
+        assert tools.registry.execute("files_read", {}) == "done"
     assert (tmp_path / "log").read_text().split() == ["hangs", "cancelled", "files.read"]
 
 
@@ -500,7 +501,7 @@ def test_an_interrupt_reaches_the_server(tmp_path: Path, calls: int) -> None:
         threading.Thread(target=interrupt, daemon=True).start()
         with pytest.raises(KeyboardInterrupt):
             run("Go", tools, Scripted([[("hangs", {})] * calls]))
-        assert tools.call("files_read", {}) == "done"
+        assert tools.registry.execute("files_read", {}) == "done"
     assert sorted((tmp_path / "log").read_text().split()) == sorted(
         ["hangs", "cancelled"] * calls + ["files.read"]
     )
@@ -585,7 +586,7 @@ def test_a_stubborn_server_and_its_children_are_gone_at_the_end(tmp_path: Path) 
     with raw(tmp_path, "stubborn") as tools:
         pids = [int(word) for word in (tmp_path / "log").read_text().split()]
         assert [alive(pid) for pid in pids] == [True, True]
-        assert tools.call("files_read", {}) == "done"
+        assert tools.registry.execute("files_read", {}) == "done"
     assert gone(*pids)
     with pytest.raises(InvalidInput, match="the MCP server raw is not running; use it in a with block"):
         list(tools)

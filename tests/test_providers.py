@@ -565,3 +565,10 @@ def test_a_provider_is_asked_for_a_model_by_name(
     ran = Shell(capsys)("walk", "--provider", "ollama")
     assert ran.code == 2
     assert "no model is named" in ran.err
+
+
+def test_counts_and_reasons_of_another_form_are_passed_over() -> None:
+    odd = {"usage": [1], "incomplete_details": [1], "candidates": "none", "stop_reason": True}
+    with serving({"content": [{"type": "text", "text": "Hi"}], **odd}) as server:
+        reply = model_at("anthropic", server)(Request([{"role": "user", "content": "Hi"}]))
+    assert (reply.text, reply.usage, reply.finish_reason) == ("Hi", None, None)

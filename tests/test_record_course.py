@@ -130,3 +130,13 @@ def test_names_stand_for_the_folder_s_recordings_and_then_for_zoolab_s(
     monkeypatch.setenv("ZOOLAB_RECORDINGS", str(tmp_path / "none"))
     with pytest.raises(InvalidInput, match="expected a folder of recordings"):
         Replay("starter")
+
+
+def test_a_course_is_recorded_from_the_api_of_a_provider(zoo: Shell, tmp_path: Path) -> None:
+    said = {"model": "tiny", "message": {"role": "assistant", "content": "No."}, "done": True}
+    with serving(said) as server:
+        named = ("--provider", "ollama", "--model", "tiny", "--base-url", server.url)
+        done = zoo("record", "course", "sums.py", *named)
+    assert "sums: cell 2: AssertionError" in done.out
+    assert {asked.path.removeprefix("/v1") for asked in server.asked} == {"/api/chat"}
+    assert Recording(tmp_path / "recordings" / "course-07.jsonl").header.model == "tiny"

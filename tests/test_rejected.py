@@ -20,8 +20,7 @@ from test_openai_model import in_pieces
 from zoolab import Replay, Trace, run, walk
 from zoolab.course.doctor import can_call_tools, examine
 from zoolab.errors import ModelError, SettingRejected
-from zoolab.models.openai import OpenAIModel
-from zoolab.models.rejected import rejection_of, without_rejected
+from zoolab.models.openai import OpenAIModel, rejection_of, without_rejected
 from zoolab.models.replay import model_for
 from zoolab.records import Reply, Request, Step
 from zoolab.runs import drive

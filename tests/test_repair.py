@@ -360,6 +360,16 @@ def test_nothing_raises_and_the_guard_has_seen_what_is_proposed(text):
     assert repair.report[0].reason
 
 
+@pytest.mark.parametrize(("count", "reason"), [(20, "the model's words, checked"), (1_500, "too many ways")])
+def test_a_guard_that_looks_for_the_nearest_ends_in_time(count, reason):
+    units = {"type": "array", "items": {"type": "string", "enum": ["celsius", "kelvin"]}}
+    broken, meant = json.dumps({"units": ["Celsiu"] * count})[:-1], json.dumps({"units": ["celsius"] * count})
+    repair, began = LLMRepair(Scripted([meant]), guard="schema"), time.perf_counter()
+    repair.propose(broken, {"type": "object", "properties": {"units": units}})
+    assert reason in repair.report[0].reason
+    assert time.perf_counter() - began < 15
+
+
 @pytest.mark.parametrize(
     "mark", ["{", "[", '"', "'", "\\", "#", "/*", "`", "<!--", '{"', "['", '{"a":', "1", " \n", '",', '"+']
 )

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zoolab import Outcome, Scripted, Tool, ToolRegistry, Trace, run, walk
+from zoolab import Limits, Outcome, Scripted, Tool, ToolRegistry, Trace, run, walk
 from zoolab.errors import InvalidInput
 from zoolab.records import Request
 from zoolab.retrieval import BM25, Embeddings, pick_tools
@@ -215,3 +215,11 @@ def test_a_tool_is_denied_in_the_middle_of_a_walk_with_a_search_too():
     next(steps)
     tools.deny("restart_service")
     assert "permission_denied" in [step.error_code for step in steps]
+
+
+@pytest.mark.parametrize("envelope", ["json", "plain"])
+def test_what_was_found_is_offered_although_the_result_was_cut(envelope):
+    options = {"retrieve": BM25(k=1), "find_tools": True, "limits": Limits(result_bytes=90)}
+    trace = run("Ping the host db01.", TOOLS, Scripted([ASKS, "Done."]), envelope=envelope, **options)
+    assert "[cut:" in trace.messages[-2]["content"]
+    assert "restart_service" in offered(requests(trace)[1])

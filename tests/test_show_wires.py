@@ -141,3 +141,13 @@ def test_the_record_is_frozen():
     with pytest.raises(TypeError):
         wires.bodies["openai"] = None
     assert replace(wires, turn=2).bodies is wires.bodies
+
+
+def test_an_id_that_is_no_text_stops_no_format():
+    asks = {"id": ["a"], "type": "function", "function": {"name": "add", "arguments": "{}"}}
+    conversation = [
+        {"role": "assistant", "content": None, "tool_calls": [asks]},
+        {"role": "tool", "tool_call_id": ["a"], "content": "1"},
+    ]
+    wires = shown({"role": "assistant", "content": "1"}, Request(conversation))
+    assert wires.bodies["responses"].body["input"][-1]["type"] == "function_call_output"

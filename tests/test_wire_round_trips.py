@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from zoolab.errors import InvalidInput, ModelError
 from zoolab.jsontext import NotStrictJSON, parse_json
 from zoolab.records import Request
-from zoolab.wire import FORMATS, translate, translate_reply, warnings
+from zoolab.wire import FORMATS, normalise, translate, translate_reply
 from zoolab.wire.chat import answered_calls
 
 NAMES = sorted(FORMATS)
-CODES = set(re.findall(r"^ *([a-z_]+)  ", warnings.__doc__, re.MULTILINE)) - {"code"}
+CODES = set(re.findall(r"^ *([a-z_]+)  ", normalise.__doc__ or "", re.MULTILINE)) - {"code"}
 
 #: A busy machine is no failure.
 OFTEN = settings(deadline=None, max_examples=30)

@@ -12,7 +12,7 @@ from talk import CONVERTED, NAMES, USER, answers, asks, call, request
 
 from zoolab.errors import InvalidInput
 from zoolab.records import Request, Withheld
-from zoolab.wire import FORMATS, translate, translate_reply, warnings
+from zoolab.wire import FORMATS, normalise, translate, translate_reply
 
 anthropic, gemini, ollama, responses = (
     FORMATS["anthropic"],
@@ -21,7 +21,7 @@ anthropic, gemini, ollama, responses = (
     FORMATS["responses"],
 )
 
-CODES = set(re.findall(r"^ *([a-z_]+)  ", warnings.__doc__, re.MULTILINE)) - {"code"}
+CODES = set(re.findall(r"^ *([a-z_]+)  ", normalise.__doc__ or "", re.MULTILINE)) - {"code"}
 SPEAKS = {"max_tokens": 9, "stream": False}  # what every wire takes, and some would add
 OTHERS = ["responses", *CONVERTED]
 APART = ["anthropic", "gemini"]

@@ -1,5 +1,8 @@
 """What the tests of walks share: three tools, a model that remembers, and somebody who answers steps."""
 
+import asyncio
+from typing import Any
+
 from zoolab.models.scripted import Scripted
 from zoolab.steps.define import tool
 from zoolab.tools import ToolRegistry
@@ -67,3 +70,8 @@ def check_paired(messages):
         used += ids
     assert len(set(used)) == len(used)
     assert sum(m["role"] == "tool" for m in messages) == len(used)
+
+
+def invoke(tools: Any, name: str, arguments: dict[str, Any]) -> Any:
+    """Call a tool of an MCP server without a walk: only the server checks the arguments."""
+    return asyncio.run(tools.registry[name].invoke(arguments))

@@ -11,9 +11,10 @@ for step in walk("What is 42 + 58?", [add], model):
     print(step.kind, step.record)
 """
 
-from typing import TYPE_CHECKING
-
 from zoolab.lazy import lazily
+
+# Not from typing: `python -m zoolab` comes here before it can leave out the folder that it is started in.
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from zoolab import datasets as datasets

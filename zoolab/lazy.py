@@ -1,16 +1,17 @@
 """Packages whose names are imported when they are first used, so that importing the package costs little."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def lazily(
     package: str, homes: Mapping[str, str] | None = None
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+) -> tuple[Callable[[str], "Any"], Callable[[], list[str]]]:
     """The `__getattr__` and `__dir__` of a package: names from their modules, and the modules themselves.
 
     Args:
@@ -26,7 +27,7 @@ def lazily(
     """
     home_of = {name: home for home, names in (homes or {}).items() for name in names.split()}
 
-    def get(name: str) -> Any:
+    def get(name: str) -> "Any":
         from importlib.util import find_spec
 
         if name in home_of:

@@ -45,10 +45,41 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else excerpt(value, 1 << 30)
 
 
-def counted(usage: Mapping[str, Any] | None, name: str) -> int | None:
+def _counted(usage: Mapping[str, Any] | None, name: str) -> int | None:
     """A number of tokens as the endpoint counted them; None if it did not."""
     value = usage.get(name) if isinstance(usage, Mapping) else None
     return value if type(value) is int and 0 <= value < _TOO_MANY else None
+
+
+#: The counts whose sums are `input`, `cached`, `output` and `reasoning`: Chat Completions, Responses and
+#: Anthropic (whose input is only what its cache neither had nor received), Gemini, Ollama.
+_IN_WORDS_OF = (
+    (
+        *("prompt_tokens", "prompt_tokens_details.cached_tokens"),
+        *("completion_tokens", "completion_tokens_details.reasoning_tokens"),
+    ),
+    (
+        "input_tokens cache_read_input_tokens cache_creation_input_tokens",
+        "input_tokens_details.cached_tokens cache_read_input_tokens",
+        *("output_tokens", "output_tokens_details.reasoning_tokens"),
+    ),
+    (
+        *("promptTokenCount toolUsePromptTokenCount", "cachedContentTokenCount"),
+        *("candidatesTokenCount thoughtsTokenCount", "thoughtsTokenCount"),
+    ),
+    ("prompt_eval_count", "", "eval_count", ""),
+)
+
+
+def _sum_of(usage: Mapping[str, Any] | None, names: Iterable[str]) -> int | None:
+    """The sum of counts, of which `a.b` is b in the object a; None if the endpoint gave none of them."""
+    counts = []
+    for name in names:
+        outer, dot, inner = name.rpartition(".")
+        within = usage.get(outer) if dot and isinstance(usage, Mapping) else usage
+        counts.append(_counted(within, inner))
+    given = [count for count in counts if count is not None]
+    return sum(given) if given else None
 
 
 class Tokens(NamedTuple):
@@ -68,17 +99,9 @@ class Tokens(NamedTuple):
 
     @classmethod
     def of(cls, usage: Mapping[str, Any] | None) -> Tokens:
-        """What a `usage` says, in the words of Chat Completions, Responses or Anthropic."""
-        told = usage if isinstance(usage, Mapping) else {}
-        chat = "prompt_tokens" in told or "completion_tokens" in told
-        names = ("prompt_tokens", "completion_tokens") if chat else ("input_tokens", "output_tokens")
-        sent, received = (counted(told, name) for name in names)
-        cached = counted(told.get(f"{names[0]}_details"), "cached_tokens")
-        if not chat and sent is not None and cached is None:
-            # Anthropic counts as input only what its cache neither had nor received.
-            cached = counted(told, "cache_read_input_tokens")
-            sent += (cached or 0) + (counted(told, "cache_creation_input_tokens") or 0)
-        return cls(sent, cached, received, counted(told.get(f"{names[1]}_details"), "reasoning_tokens"))
+        """What a `usage` says, in the words of Chat Completions, Responses, Anthropic, Gemini or Ollama."""
+        found = (cls(*(_sum_of(usage, names.split()) for names in each)) for each in _IN_WORDS_OF)
+        return next((tokens for tokens in found if tokens.known is not None), cls())
 
     @classmethod
     def total(cls, usages: Iterable[Mapping[str, Any] | None]) -> Tokens:
@@ -91,6 +114,18 @@ class Tokens(NamedTuple):
     def known(self) -> int | None:
         """Tokens sent and received together; None if the endpoint counted none."""
         return None if self.input is None and self.output is None else (self.input or 0) + (self.output or 0)
+
+    @property
+    def usage(self) -> dict[str, Any] | None:
+        """The same in the words of Chat Completions; None if the endpoint counted none."""
+        if self.known is None:
+            return None
+        usage: dict[str, Any] = {"prompt_tokens": self.input or 0, "completion_tokens": self.output or 0}
+        if self.cached is not None:
+            usage["prompt_tokens_details"] = {"cached_tokens": self.cached}
+        if self.reasoning is not None:
+            usage["completion_tokens_details"] = {"reasoning_tokens": self.reasoning}
+        return {**usage, "total_tokens": self.known}
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
@@ -16,7 +17,6 @@ from zoolab.errors import InvalidInput
 from zoolab.files import write_whole
 from zoolab.grading.classes import Watch, grade_class
 from zoolab.grading.gradebook import ClassGrades, Kept, NotGraded
-from zoolab.grading.judge import DEFAULT_SEED
 from zoolab.grading.report import grades_csv, points, write_report
 from zoolab.jsontext import visible
 from zoolab.running.jobs import dask_executor
@@ -35,10 +35,20 @@ def add_grade(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--report", metavar="DIR", help="keep results and pages here; a grading that ended early goes on"
     )
-    parser.add_argument("--seed", default=DEFAULT_SEED, help="what the values of the cases depend on")
+    seed = parser.add_mutually_exclusive_group()
+    seed.add_argument("--seed", help="what the values of the cases depend on; every user here can see it")
+    seed.add_argument(
+        "--seed-file",
+        type=Path,
+        metavar="FILE",
+        help="read the seed here; else from $ZOOLAB_SEED, else a random one, which the report keeps",
+    )
     parser.add_argument("--dask", metavar="ADDRESS", help="grade on the cluster of this dask scheduler")
     parser.add_argument("--faithful", action="store_true", help="run notebooks in a real kernel")
     parser.add_argument("--again", action="store_true", help="grade anew what the report has already")
+    parser.add_argument(
+        "--unprotected", action="store_true", help="grade even if this system cannot isolate a submission"
+    )
     parser.set_defaults(run=grade)
 
 
@@ -48,6 +58,9 @@ def grade(options: argparse.Namespace) -> int:
         raise InvalidInput(f"there is no folder for {options.csv}", advice="create the folder first")
     try:
         with ExitStack() as stack:
+            if not os.environ.get("PYTHONSAFEPATH"):  # workers import nothing from this folder, either
+                os.environ["PYTHONSAFEPATH"] = "1"
+                stack.callback(os.environ.pop, "PYTHONSAFEPATH")
             executor = stack.enter_context(dask_executor(options.dask) if options.dask else nullcontext())
             watch = stack.enter_context(_bar()) if sys.stdout.isatty() else _print_line
             grades = grade_class(
@@ -56,9 +69,10 @@ def grade(options: argparse.Namespace) -> int:
                 options.report,
                 executor=executor,
                 jobs=options.jobs,
-                seed=options.seed,
+                seed=_seed(options),
                 again=options.again,
                 faithful=options.faithful,
+                unprotected=options.unprotected,
                 watch=watch,
             )
     except KeyboardInterrupt:
@@ -70,7 +84,24 @@ def grade(options: argparse.Namespace) -> int:
         write_whole(options.csv, grades_csv(grades))
     for line in _summary(grades, page):
         print(visible(line))
+    if any(row.unprotected for row in grades.rows):
+        print(
+            "zoolab: graded without protection: trust these grades as you trust the students", file=sys.stderr
+        )
     return 1 if grades.failed or any(row.unreadable for row in grades.rows) else 0
+
+
+def _seed(options: argparse.Namespace) -> str | None:
+    """The seed that the user gave, if any."""
+    if options.seed_file is None:
+        return options.seed or os.environ.get("ZOOLAB_SEED")
+    try:
+        seed = options.seed_file.read_text(encoding="utf-8").strip()
+    except (OSError, ValueError) as error:
+        raise InvalidInput(f"cannot read {options.seed_file}: {error}", expected="a text file") from None
+    if not seed:
+        raise InvalidInput(f"{options.seed_file} is empty", expected="a seed in it")
+    return str(seed)
 
 
 def _print_line(result: Kept | NotGraded, done: int, total: int) -> None:

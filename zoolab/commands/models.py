@@ -7,7 +7,7 @@ import os
 import sys
 from typing import Any
 
-from zoolab.course.doctor import SUMMARIES, ProbeResult, can_call_tools, examine, what_is_known
+from zoolab.course.doctor import SUMMARIES, ProbeResult, can_call_tools, examine
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode, excerpt, visible
 from zoolab.loop.about import about
@@ -113,9 +113,8 @@ def doctor(options: argparse.Namespace) -> int:
     if not is_live(options) and os.environ.get("OPENAI_BASE_URL"):
         print("OPENAI_BASE_URL is set and was not asked: say --live for it", file=sys.stderr)
     if not options.json:
-        name, header = about(model).name, getattr(about(model).recording, "header", None)
-        who = f"{header.made}: {header.who}" if header else f"live: {name}"
-        print(visible(f"{who}\nknown of it: {what_is_known(name)}"))
+        header = getattr(about(model).recording, "header", None)
+        print(visible(f"{header.made}: {header.who}" if header else f"live: {about(model).name}"))
     results = []
     for result in examine(model):
         results.append(result)
@@ -134,8 +133,6 @@ def _as_text(result: ProbeResult) -> str:
     if result.came is not None:
         came = excerpt(result.came.get("tool_calls") or result.came.get("content"), 160)
         mark = "ok" if result.ok else "FAIL"
-    lines = [
-        f"{mark:<4} {result.name:<10} {result.asks} {result.verdict}",
-        f"     sent {excerpt(question)}; came {came}",
-    ]
-    return "\n".join([*lines, f"     {result.advice}"] if result.advice else lines)
+    said = f"{mark:<4} {result.name:<10} {result.asks} {result.verdict}"
+    advice = f"\n     {result.advice}" if result.advice else ""
+    return f"{said}\n     sent {excerpt(question)}; came {came}{advice}"

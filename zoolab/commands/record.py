@@ -10,7 +10,7 @@ import argparse
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 from zoolab.commands.course import CHECKOUT, FIRST
 from zoolab.commands.models import DEFAULT_TOOLS, add_walk_options, is_live, model_of
@@ -18,14 +18,14 @@ from zoolab.course.notebooks import amount_of, ask_openings, record_notebook, re
 from zoolab.datasets.loading import read_rows
 from zoolab.errors import InvalidInput, LoopError
 from zoolab.jsontext import visible
-from zoolab.loop import Tools, walk
-from zoolab.loop.options import WalkOptions
+from zoolab.loop import Tools
+from zoolab.models.providers import PROVIDERS
 from zoolab.models.recording import Recording, shipped
 from zoolab.models.replay import Replay
 from zoolab.models.scripted import Scripted
 from zoolab.policy import Policy
 from zoolab.records import Limits, Model
-from zoolab.runs import Trace
+from zoolab.runs import Trace, run
 from zoolab.toolbox.catalog import tools_named
 
 #: A model that only repeats itself is recorded for so long.
@@ -78,9 +78,11 @@ def record_course(options: argparse.Namespace) -> int:
         return _say_how_much(names)
     model, folder = model_of(options), Path(options.folder)
     folder.mkdir(parents=True, exist_ok=True)
-    endpoint = {"ZOOLAB_MODEL": options.model, "OPENAI_BASE_URL": options.base_url}
+    provider = options.provider
+    address_from = PROVIDERS[provider].address_from if provider else "OPENAI_BASE_URL"
+    endpoint = {"ZOOLAB_MODEL": options.model, address_from: options.base_url}
     environment = {name: value for name, value in endpoint.items() if value}
-    live = "endpoint" if options.local is None else options.local or "local"
+    live = provider or "endpoint" if options.local is None else options.local or "local"
     short = 0
     for notebook in notebooks:
         wrong = record_notebook(notebook, f"record:{live}", folder, environment)
@@ -115,25 +117,20 @@ def record(
     """
     policy, short = Policy(ask=() if allow else ("medium", "high")), 0
     for number, asked in enumerate(conversations, 1):
-        trace = hold(
-            asked["prompt"],
-            tools_named(*(asked.get("tools") or DEFAULT_TOOLS)),
-            Replay(into, live=model or Scripted(asked.get("replies") or [])),
-            system=asked.get("system"),
-            policy=policy,
-            limits=Limits(turns=TURNS),
-            envelope=asked.get("envelope", "json"),
-        )
+        own = {name: asked[name] for name in ("system", "envelope") if name in asked}
+        replay = Replay(into, live=model or Scripted(asked.get("replies") or []))
+        tools = tools_named(*(asked.get("tools") or DEFAULT_TOOLS))
+        trace = hold(asked["prompt"], tools, replay, policy=policy, limits=Limits(turns=TURNS), **own)
         short += trace.answer is None
         print(came_of(number, asked["prompt"], trace), flush=True)
     return 1 if short else 0
 
 
-def hold(prompt: str, tools: Tools, model: Model, **options: Unpack[WalkOptions]) -> Trace:
+def hold(prompt: str, tools: Tools, model: Model, **options: Any) -> Trace:
     """One conversation, as far as its limits let it go."""
     trace = Trace()
     with suppress(LoopError):
-        Trace.record(walk(prompt, tools, model, **options), into=trace)
+        run(prompt, tools, model, trace=trace, **options)
     return trace
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -19,22 +18,6 @@ from zoolab.tools import ToolRegistry
 
 #: Without these a model cannot serve in a loop of tool calls.
 ESSENTIAL = ("calls", "arguments", "result")
-
-_FAMILIES = (
-    (r"gpt-4|gpt-5|gpt-oss|\bo[134]\b", "trained for tool calls; several at once"),
-    (r"claude", "trained for tool calls; several at once"),
-    (r"gemini", "trained for tool calls; ids may be missing"),
-    (r"llama[-_ ]?3\.[1-9]|llama[-_ ]?4", "Llama 3.1 and later are trained for tool calls"),
-    (r"llama", "Llama before 3.1 was not trained for tool calls"),
-    (r"qwen[-_ ]?(2\.5|[3-9])", "Qwen 2.5 and later are trained for tool calls"),
-    (r"^qwen$", "writes calls as JSON in its text; calls='auto' reads them"),
-    (r"command-?r", "Command R and R+ are trained for tool calls"),
-    (r"mistral|mixtral", "the Instruct versions with function calling are trained for tool calls"),
-    (r"needle", "chooses calls and nothing else: it never sees a result"),
-    (r"smollm2", "its chat template drops tools: zoolab describes them in the prompt, and it fails often"),
-)
-
-
 #: Judges a reply and the calls in it: None if all is well, else what is wrong.
 Judge = Callable[[Reply, list[ToolCall]], str | None]
 
@@ -74,8 +57,8 @@ def examine(model: Model, also: Iterable[Probe] = ()) -> Iterator[ProbeResult]:
         try:
             reply = model(probe.request)
         except ModelError as error:
-            found = (False, f"could not be asked: {error.what}", error.advice, probe.request.body(), None)
-            yield ProbeResult(probe.name, probe.asks, *found)
+            why = f"could not be asked: {error.what}"
+            yield ProbeResult(probe.name, probe.asks, False, why, error.advice, probe.request.body(), None)
             continue
         wrong = probe.judge(reply, read_calls(reply.message, text=calls != "native"))
         judged = (wrong is None, wrong or "yes", probe.advice if wrong else "")
@@ -99,16 +82,6 @@ SUMMARIES = {
     False: "it cannot be relied on for tool calls",
     None: "whether it can call tools is not known: it could not be asked",
 }
-
-
-def what_is_known(model_name: str) -> str:
-    """What is known of the family that a model's name belongs to.
-
-    >>> what_is_known("Qwen2.5-7B-Instruct")
-    'Qwen 2.5 and later are trained for tool calls'
-    """
-    known = (text for pattern, text in _FAMILIES if re.search(pattern, model_name.lower()))
-    return next(known, "nothing is known of this name: trust the probes")
 
 
 def probes(as_text: bool = False) -> list[Probe]:

@@ -24,8 +24,6 @@ from zoolab.models.replay import Replay
 from zoolab.records import Model, Request
 from zoolab.tokens import tokens_in
 
-__all__ = ["amount_of", "ask_openings", "record_notebook", "recordings_of"]
-
 _SWITCH = re.compile(r"^LIVE = None\b", re.MULTILINE)
 _NAMED = re.compile(r'\bmodel_for\([^)]*\bLIVE, "([\w-]+)"')
 

@@ -66,9 +66,7 @@ def bfcl(*categories: str) -> pd.DataFrame:
 def fetch_bfcl() -> Path:
     """The package's wheel in the cache, downloaded if it is not there.
 
-    Raises:
-        ModelError: The download failed; nothing was changed.
-        InvalidInput: What came is another wheel; nothing was kept.
+    Raises `ModelError` if the download fails, `InvalidInput` if another wheel came; nothing is kept then.
     """
     kept = cache_folder() / WHEEL
     if not kept.is_file():

@@ -179,8 +179,8 @@ def _memory(pid: int) -> int:
 
 #: Wall-clock seconds for each second that is allowed, whatever the submission uses of them.
 PATIENCE = 6.0
-#: What all calls of a submission may take together, as a multiple of what one may.
-WHOLE = 40
+#: Seconds that a submission may take in all, for its cells and all of its calls; more if one call may.
+WHOLE = 18.0
 #: Bytes of memory for a submission with all of its processes.
 MAX_MEMORY = 3 << 30
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import os
 import re
 import socket
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -40,6 +42,8 @@ class Checked:
     grade: Grade
     #: Where the code came from, in words.
     source: str
+    #: In what the notebook and its file differ: cells that were not run, failed, or are not saved.
+    states: tuple[str, ...] = ()
 
     @property
     def failed(self) -> tuple[CaseGrade, ...]:
@@ -48,10 +52,11 @@ class Checked:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was odd, if something failed, and what this system cannot keep the code from."""
+        """What is to be run or saved, what was odd, if something failed, and what this system cannot keep the
+        code from."""
         missing = ", ".join(self.grade.missing)
         here = f"This computer cannot keep your code from: {missing}. It is your own, so that is fine."
-        return (*(self.grade.notes if self.failed else ()), *((here,) if missing else ()))
+        return (*self.states, *(self.grade.notes if self.failed else ()), *((here,) if missing else ()))
 
     def inspect(self, case: str | None = None) -> Any:
         """The inspector on the walk of a failing case, by default the first; None without one."""
@@ -115,8 +120,8 @@ def check(lab: str, submission: str | Path | None = None) -> Checked:
 
     Args:
         lab: The lab's name, or the path of a folder of your own with a `cases.py`.
-        submission: A notebook, a .py file, or code; by default the cells that were run in this notebook,
-            in the order in which they were run. A saved notebook is what will be handed in.
+        submission: A notebook, a .py file, or code; by default this notebook as it is saved, since that is
+            what will be handed in. If its file is not known, the cells that were run, in that order.
 
     Raises:
         InvalidInput: There is no such lab, or nothing to check.
@@ -125,10 +130,73 @@ def check(lab: str, submission: str | Path | None = None) -> Checked:
     `run_loop` raised ZeroDivisionError: division by zero (cell 1, line 1)
     """
     found = load_lab(lab)
+    states: tuple[str, ...] = ()
+    if submission is None and (submission := _own_file()) is not None:
+        states = tuple(_states(submission))
     cells, source = _cells_of(submission)
-    with kept_warm(found) as isolation:
-        grade = grade_cells(found, cells, isolation, DEFAULT_SEED, "check", public=True)
-    return Checked(grade, source)
+    with kept_warm(found, unprotected=True) as isolation:
+        grade = grade_cells(
+            found, cells, isolation, DEFAULT_SEED, "check", public=True, watch=_progress_line()
+        )
+    return Checked(grade, source, states)
+
+
+def _own_file() -> Path | None:
+    """The file of this notebook, as Jupyter Server or VS Code names it."""
+    shell = _shell()
+    names = (
+        [] if shell is None else [shell.user_ns.get("__vsc_ipynb_file__"), os.environ.get("JPY_SESSION_NAME")]
+    )
+    places = [Path(name) for name in names if isinstance(name, str) and name.endswith(".ipynb")]
+    return next((place for place in places if place.is_file()), None)
+
+
+def _states(path: Path) -> Iterator[str]:
+    """How the cells of the saved notebook stand to those that were run."""
+    saved = [cell.strip() for cell in read_cells(path)]
+    raw, failed = _history()
+    ran = {without_magics(cell).strip(): number for number, cell in enumerate(raw, 1)}
+    made = {name: (number, cell) for cell, number in ran.items() for name in _names_made_by(cell)}
+    unsaved: dict[int, list[str]] = {}
+    for name, (number, cell) in made.items():
+        if cell not in saved:
+            unsaved.setdefault(number, []).append(f"`{name}`")
+    for number, names in unsaved.items():
+        yield (
+            f"NOT SAVED: {', '.join(names)}, as run in [{number}], is not in {path.name}. Save the notebook"
+            " and run this cell again: what is saved is checked here and will be handed in."
+        )
+    states = {
+        "not run as it is saved: it is new, or was edited since": [each for each in saved if each not in ran],
+        "an error when it was run last": [each for each in saved if ran.get(each) in failed],
+    }
+    for what, cells in states.items():
+        numbers = [number for number, cell in enumerate(saved, 1) if cell in cells and not _only_checks(cell)]
+        if numbers:
+            yield f"Of the saved cells with code, number {', '.join(map(str, numbers))}: {what}."
+
+
+def _names_made_by(cell: str) -> list[str]:
+    try:
+        statements = ast.parse(cell).body
+    except (SyntaxError, ValueError, RecursionError):
+        return []
+    return [each.name for each in statements if isinstance(each, (ast.FunctionDef, ast.ClassDef))]
+
+
+def _progress_line() -> Callable[[int, int], None] | None:
+    """Shows how far a check is, in a notebook."""
+    if not hasattr(_shell(), "kernel"):
+        return None
+    from IPython import display as shown
+
+    display: Any = shown.display
+    line = display({"text/plain": "checking …"}, raw=True, display_id=True)
+
+    def show(done: int, total: int) -> None:
+        line.update({"text/plain": f"checked {done} of {total} cases"}, raw=True)
+
+    return show
 
 
 def _cells_of(submission: str | Path | None) -> tuple[list[str], str]:
@@ -152,9 +220,7 @@ def _cells_that_ran() -> tuple[list[str], str]:
     shell = _shell()
     if shell is None:
         raise InvalidInput("this is not a notebook", expected="check(lab, submission)", advice="name a file")
-    # As it was typed: IPython's own form of a cell below %%time is a text in a call.
-    raw: Sequence[str] = shell.history_manager.input_hist_raw[1:]
-    ended: dict[int, Any] = getattr(shell.history_manager, "exceptions", {})
+    raw, ended = _history()
     stopped = [number for number, how in ended.items() if "KeyboardInterrupt" in str(how.get("ename"))]
     cells = [
         "" if number in stopped or _only_checks(cell) else without_magics(cell)
@@ -162,8 +228,15 @@ def _cells_that_ran() -> tuple[list[str], str]:
     ]
     without = f", without {', '.join(map(str, stopped))}, which you interrupted" if stopped else ""
     if any(cells):
-        return cells, f"the cells that you ran, in that order{without}"
+        return cells, f"the cells that you ran, in that order, not the saved notebook{without}"
     return cells, f"no other cell was run since the kernel started: run them from the top{without}"
+
+
+def _history() -> tuple[Sequence[str], dict[int, Any]]:
+    """The cells that ran, and which of them ended with an exception."""
+    history = _shell().history_manager
+    # As it was typed: IPython's own form of a cell below %%time is a text in a call.
+    return history.input_hist_raw[1:], getattr(history, "exceptions", {})
 
 
 def _only_checks(cell: str) -> bool:
@@ -191,7 +264,7 @@ def passes(lab: str, case: str, names: dict[str, Any]) -> bool:
     if case not in public:
         raise InvalidInput(f"{lab} has no public case {case!r}", expected=f"one of {', '.join(public)}")
     chosen = public[case]
-    student = Student(lambda: _Thread(names), found.seconds)
+    student = Student(lambda _: _Thread(names), found.seconds)
     try:
         chosen.check(student, Random(f"{DEFAULT_SEED}/here/{case}"))
     except Wrong as wrong:

@@ -11,12 +11,13 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from random import Random
+from secrets import token_bytes
 from tempfile import TemporaryDirectory
 
 from zoolab.errors import InvalidInput
-from zoolab.grading.gradebook import ClassGrades, Kept, NotGraded, Store, Terms
-from zoolab.grading.isolation import Isolation, kept_warm
-from zoolab.grading.judge import DEFAULT_SEED, grade_cells
+from zoolab.grading.gradebook import ClassGrades, Kept, NotGraded, Store, Terms, own_key
+from zoolab.grading.isolation import Isolation, kept_warm, shut_in
+from zoolab.grading.judge import grade_cells
 from zoolab.grading.labs import Lab, case, lab_version, load_lab, place_of
 from zoolab.grading.student import Student
 from zoolab.grading.submissions import Handed, Submission, cells_of, find_submissions, hand_in
@@ -40,9 +41,10 @@ def grade_class(
     *,
     executor: Executor | None = None,
     jobs: int | None = None,
-    seed: str = DEFAULT_SEED,
+    seed: str | None = None,
     again: bool = False,
     faithful: bool = False,
+    unprotected: bool = False,
     watch: Watch | None = None,
 ) -> ClassGrades:
     """Grade the submissions at `paths`; what `folder` has of them already is not graded again.
@@ -53,16 +55,17 @@ def grade_class(
         folder: Keeps the results as they come; by default they last as long as what is returned.
         executor: Grades them; by default processes of this machine. Its workers need zoolab and the lab.
         jobs: How many processes there are; by default one for each processor.
-        seed: What the values of the cases depend on.
+        seed: What the values of the cases depend on; by default a random one, which the folder keeps.
         again: Grade anew what was graded before.
         faithful: Run notebooks in a real kernel.
+        unprotected: Grade even if this system cannot isolate a submission; the grades say so.
         watch: Is called after each submission.
 
     Raises:
-        InvalidInput: There is no such lab or place, or no submission, or the folder is not to be used.
+        InvalidInput: There is no such lab or place, or no submission, or the folder is not to be used, or
+            this system cannot isolate a submission.
     """
     place = place_of(lab.name if isinstance(lab, Lab) else str(lab))
-    terms = Terms(place, lab_version(place), seed, faithful)
     places = [paths] if isinstance(paths, (str, Path)) else paths
     submissions, skipped = find_submissions([Path(each) for each in places])
     if not submissions:
@@ -70,9 +73,16 @@ def grade_class(
         raise InvalidInput(
             "no submission was found", expected="notebooks (.ipynb) or .py files", advice=others
         )
+    found = load_lab(place)
+    if executor is None:
+        with shut_in(replace(found, uses=()), unprotected=unprotected) as isolation:
+            _ = isolation.missing  # starts it, or says why it cannot
     temporary = TemporaryDirectory(prefix="zoolab-grades-") if folder is None else None
-    store = Store(Path(temporary.name if temporary else folder or ""))
-    run = _Run(load_lab(place), terms, store, submissions, again, watch)
+    store = Store(
+        Path(temporary.name if temporary else folder or ""), own_key() if folder else token_bytes(32)
+    )
+    terms = Terms(place, lab_version(place), seed or store.seed(), faithful, unprotected)
+    run = _Run(found, terms, store, submissions, again, watch)
     with store.locked(), Workers(executor or "processes", jobs) as workers:
         run.start(workers)
     return ClassGrades(
@@ -172,12 +182,12 @@ def _graded(terms: Terms, handed: Handed) -> Kept:
     empty = "" if cells or unreadable else f"{handed.name} has no code"
     # Values are drawn for the work: a file's name wins nothing, and loses nothing.
     work = digest("\0".join(cells)) if cells else ""
-    with kept_warm(lab, terms.faithful) as isolation:
+    with kept_warm(lab, terms.faithful, terms.unprotected) as isolation:
         found = grade_cells(lab, cells, isolation, terms.seed, work, unreadable=unreadable or empty)
         if found.points < found.out_of:
             _check(lab, isolation)
     cases = tuple(replace(each, walk=()) for each in found.cases)
-    grade = replace(found, submission=handed.name, cases=cases)
+    grade = replace(found, submission=handed.name, cases=cases, seed=terms.seed_name)
     return Kept(grade, terms.version, terms.faithful, handed.content, bool(unreadable), work)
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import secrets
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from hmac import compare_digest, new
 from pathlib import Path
 from statistics import fmean, median
 from tempfile import TemporaryDirectory
@@ -25,12 +28,21 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a grade depends on besides the submission: the lab, its version, the seed, how it is run."""
+    """What a grade depends on besides the submission: the lab, its version, the seed, how it is run.
+
+    `unprotected` also takes grades that were given where nothing kept a submission from anything.
+    """
 
     place: str
     version: str
-    seed: str
+    seed: str = field(repr=False)
     faithful: bool = False
+    unprotected: bool = False
+
+    @property
+    def seed_name(self) -> str:
+        """What a grade says of the seed: it does not tell the seed, but another seed has another name."""
+        return digest(f"zoolab seed {self.seed}")[:16]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +76,8 @@ class Kept:
     def under(self, terms: Terms, lab: str) -> bool:
         """Whether this grade is of the lab and was given under `terms`."""
         mine = self.grade.lab, self.version, self.grade.seed, self.faithful
-        return mine == (lab, terms.version, terms.seed, terms.faithful)
+        same = mine == (lab, terms.version, terms.seed_name, terms.faithful)
+        return same and (terms.unprotected or not self.grade.unprotected)
 
     def to_dict(self) -> dict[str, Any]:
         """The record as JSON has it, without what the submission printed."""
@@ -107,9 +120,14 @@ def file_name(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """The folder of a grading, which one grader works on at a time."""
+    """The folder of a grading, which one grader works on at a time.
+
+    Each result is signed with `key`, which is not in the folder: whoever can write there could change a
+    result, and the journal with it. A result without a right signature counts for nothing.
+    """
 
     folder: Path
+    key: bytes = field(repr=False)
 
     def __post_init__(self) -> None:
         for name in ("results", ".locks"):
@@ -117,23 +135,28 @@ class Store:
 
     def find(self, name: str) -> Kept | None:
         """What is kept of a submission; a file that cannot be read counts for nothing."""
-        return _read(self._result(name))
+        return self._read(self._result(name))
 
     def save(self, kept: Kept) -> None:
         """Keep a grade, and write down in the journal that it was given."""
         found = kept.to_dict()
         line = {key: found[key] for key in ("name", "points", "out_of", "version", "seed", "content")}
+        text = encode_line({**found, "printed": kept.grade.printed})
         at = datetime.now(UTC).isoformat(timespec="seconds")
         with Hold():  # Ctrl-C comes before both, or after
-            write_whole(self._result(kept.name), [encode_line({**found, "printed": kept.grade.printed})])
+            write_whole(self._result(kept.name), [text[:-1], f',"signature":"{self._signature(text)}"}}'])
             append_text(self.folder / "journal.jsonl", encode_line({"at": at, **line}) + "\n")
 
     def all(self) -> Iterator[Kept]:
         """Everything that is kept, one by one."""
         for path in sorted((self.folder / "results").glob("*.json")):
-            kept = _read(path)
+            kept = self._read(path)
             if kept is not None:
                 yield kept
+
+    def seed(self) -> str:
+        """The random seed of this folder, which is drawn at the first call and which only its owner reads."""
+        return _secret(self.folder / "seed")
 
     @contextmanager
     def locked(self) -> Generator[None]:
@@ -148,13 +171,39 @@ class Store:
     def _result(self, name: str) -> Path:
         return self.folder / "results" / f"{file_name(name)}.json"
 
+    def _signature(self, text: str) -> str:
+        return new(self.key, text.encode(), "sha256").hexdigest()
 
-def _read(path: Path) -> Kept | None:
-    try:
-        kept = Kept.from_dict(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, KeyError, TypeError, ValueError, AttributeError, RecursionError):
-        return None
-    return kept if path.stem == file_name(kept.name) else None
+    def _read(self, path: Path) -> Kept | None:
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))
+            if not compare_digest(found.pop("signature"), self._signature(encode_line(found))):
+                return None
+            kept = Kept.from_dict(found)
+        except (OSError, KeyError, TypeError, ValueError, AttributeError, RecursionError):
+            return None
+        return kept if path.stem == file_name(kept.name) else None
+
+
+def own_key() -> bytes:
+    """The key of this user for results, drawn at the first call: `zoolab/results.key` in $XDG_STATE_HOME.
+
+    Raises `InvalidInput` if it cannot be kept.
+    """
+    folder = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "zoolab"
+    make_folder(folder, 0o700, advice="set XDG_STATE_HOME to a folder of your own")
+    return _secret(folder / "results.key").encode()
+
+
+def _secret(path: Path) -> str:
+    """The text of a file that only its owner reads; it is drawn if there is none."""
+    with locked(path.with_name(f".{path.name}.lock")):
+        if not path.is_file() or path.stat().st_size == 0:
+            write_whole(path, [secrets.token_hex(32)], mode=0o600)
+        try:
+            return path.read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            raise InvalidInput(f"cannot read {path}: {error}", advice="check who owns it") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +217,7 @@ class Row:
     unreadable: bool = False
     nothing: str = ""
     work: str = ""
+    unprotected: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,10 +260,13 @@ class ClassGrades:
 
     def remarks(self) -> list[str]:
         """What is to be known of results that were in the folder before."""
+        unprotected = sum(row.unprotected for row in self.rows)
         others = sum(row.name not in self.given for row in self.rows)
         told = {
             f"{others:,} of these were graded before and are not among the submissions given now": others,
             f"{self.left:,} more results here have another seed, lab version or way to run": self.left,
+            f"{unprotected:,} of these were graded without protection: each could read and change files, use"
+            " the network and end processes": unprotected,
         }
         return [remark for remark, number in told.items() if number]
 
@@ -245,6 +298,7 @@ class ClassGrades:
                 left += 1
             elif kept.name not in failed:
                 by_case = tuple(case.points for case in cases)
-                row = kept.name, kept.grade.points, by_case, kept.unreadable, kept.grade.nothing, kept.work
-                rows.append(Row(*row))
+                grade = kept.grade
+                told = kept.unreadable, grade.nothing, kept.work, grade.unprotected
+                rows.append(Row(kept.name, grade.points, by_case, *told))
         return replace(self, rows=tuple(sorted(rows, key=lambda row: row.name)), left=left)

@@ -25,7 +25,7 @@ from zoolab.errors import InvalidInput
 from zoolab.grading.channel import WHOLE, Channel, Process, Use, used_below
 from zoolab.grading.labs import Lab
 from zoolab.grading.student import cleaned
-from zoolab.grading.worker.jail import NAMESPACES, Bounds, Plan
+from zoolab.grading.worker.jail import FORK, NAMESPACES, STEPS, UNPROTECTED, Bounds, Plan
 from zoolab.grading.worker.kernel import USES as KERNEL_USES
 
 #: Seconds for a worker to import what a lab uses, on a slow disk.
@@ -64,27 +64,28 @@ class Isolation(Protocol):
 
 
 @contextmanager
-def shut_in(lab: Lab, kernel: bool = False) -> Iterator[Isolation]:
+def shut_in(lab: Lab, kernel: bool = False, unprotected: bool = False) -> Iterator[Isolation]:
     """The strongest isolation that this system has, for the submissions of one lab, in one thread.
 
     With `kernel=True`, nbclient runs the cells in a real kernel. This is slower, and needs namespaces;
-    raises `InvalidInput` if nbclient or ipykernel is not installed.
+    raises `InvalidInput` if nbclient or ipykernel is not installed. It is also raised if this system cannot
+    isolate a submission, unless it may run `unprotected`.
     """
-    with closing(_isolation(lab, kernel)) as isolation:
+    with closing(_isolation(lab, kernel, unprotected)) as isolation:
         yield isolation
 
 
 @contextmanager
-def kept_warm(lab: Lab, kernel: bool = False) -> Iterator[Isolation]:
+def kept_warm(lab: Lab, kernel: bool = False, unprotected: bool = False) -> Iterator[Isolation]:
     """As `shut_in`, but the worker waits for this thread's next submission of the same lab.
 
     A submission still gets a fresh process. The worker ends when another lab comes, when an exception is
     raised meanwhile, and when this thread or process ends.
     """
     # A fork of this process must not use its parent's worker.
-    key = lab.name, lab.uses, lab.seconds, kernel, os.getpid()
+    key = lab.name, lab.uses, lab.seconds, kernel, unprotected, os.getpid()
     idle, _IDLE.isolation = _IDLE.isolation, None
-    isolation = idle if idle is not None and _IDLE.key == key else _isolation(lab, kernel)
+    isolation = idle if idle is not None and _IDLE.key == key else _isolation(lab, kernel, unprotected)
     idle = None  # one of another lab ends here
     try:
         yield isolation
@@ -104,17 +105,30 @@ class _Idle(threading.local):
 _IDLE = _Idle()
 
 
-def _isolation(lab: Lab, kernel: bool) -> Forking | Plain:
-    return Forking(plan_for(lab, kernel)) if kernel or hasattr(os, "fork") else Plain(lab)
+def _isolation(lab: Lab, kernel: bool, unprotected: bool) -> Forking | Plain:
+    if kernel or hasattr(os, "fork"):
+        return Forking(plan_for(lab, kernel, unprotected))
+    if not unprotected:
+        raise _not_isolated(f"{sys.platform} has no means to do it")
+    return Plain(lab)
 
 
-def plan_for(lab: Lab, kernel: bool = False) -> Plan:
+def _not_isolated(why: str) -> InvalidInput:
+    return InvalidInput(
+        f"a submission cannot be kept from {', '.join(UNPROTECTED)}: {why}",
+        advice="grade on Linux, or in a container that allows one of these; if you trust every submission,"
+        " go on with --unprotected",
+    )
+
+
+def plan_for(lab: Lab, kernel: bool = False, unprotected: bool = False) -> Plan:
     """How to build a worker for the submissions of a lab; with `kernel=True`, for a kernel that runs them."""
     uses = (*KERNEL_USES, *lab.uses) if kernel else tuple(lab.uses)
     places = places_for(uses)
     # The system's own limit on CPU time comes second, after the grader's patience.
-    bounds = Bounds(cpu=math.ceil(WHOLE * lab.seconds * 1.5) + 10)
-    plan = Plan(uses, places.path, places.readable, places.masked, bounds=bounds)
+    bounds = Bounds(cpu=math.ceil(max(WHOLE, lab.seconds) * 1.5) + 10)
+    steps = tuple(step for step in STEPS if unprotected or step != FORK)
+    plan = Plan(uses, places.path, places.readable, places.masked, steps, bounds=bounds)
     return replace(plan, steps=(NAMESPACES,), task="kernel") if kernel else plan
 
 
@@ -165,6 +179,7 @@ class _Worker:
     control: socket.socket
     child: subprocess.Popen[bytes]
     missing: tuple[str, ...]
+    group: str
 
     def close(self) -> None:
         self.control.close()
@@ -173,6 +188,8 @@ class _Worker:
         except subprocess.TimeoutExpired:
             self.child.kill()
             self.child.wait()
+        with suppress(OSError):
+            Path(self.group).rmdir()
 
 
 def _launched(plan: Plan) -> _Worker:
@@ -197,6 +214,8 @@ def _launched(plan: Plan) -> _Worker:
                 report = dict(json.loads(lines.readline(_MAX_REPORT) or b"{}"))
         except (OSError, ValueError):
             report = {}
+        if "refused" in report:
+            raise _not_isolated(str(report["refused"]))
         if "missing" not in report:
             why = cleaned(report.get("failed", "it ended"))
             raise InvalidInput(f"the worker did not start: {why}", advice="install what the lab uses")
@@ -205,7 +224,7 @@ def _launched(plan: Plan) -> _Worker:
         child.wait()
         control.close()
         raise
-    return _Worker(control, child, tuple(report["missing"]))
+    return _Worker(control, child, tuple(report["missing"]), str(report["group"] or "/nowhere"))
 
 
 @dataclass(slots=True)
@@ -272,7 +291,7 @@ class Plain:
     """
 
     lab: Lab
-    missing: tuple[str, ...] = ("the file system", "the network", "memory", "other processes")
+    missing: tuple[str, ...] = (*UNPROTECTED, "memory")
 
     def start(self) -> PlainProcess:
         """A fresh process that has loaded nothing yet."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import random
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from zoolab.grading.isolation import Isolation
 from zoolab.grading.labs import Case, Lab
 from zoolab.grading.student import Student, Wrong, cleaned
 from zoolab.grading.submissions import read_cells
+from zoolab.grading.worker.jail import UNPROTECTED
 
 DEFAULT_SEED = "zoolab"
 
@@ -72,6 +73,11 @@ class Grade:
         return sum(case.out_of for case in self.cases)
 
     @property
+    def unprotected(self) -> bool:
+        """Whether nothing kept the submission from anything."""
+        return set(UNPROTECTED) <= set(self.missing)
+
+    @property
     def nothing(self) -> str:
         """Why there is no point at all, if every case failed for one reason; else empty."""
         told = {case.happened for case in self.cases}
@@ -112,8 +118,11 @@ def grade_cells(
     name: str = "cells",
     public: bool = False,
     unreadable: str = "",
+    watch: Callable[[int, int], None] | None = None,
 ) -> Grade:
     """As `grade`, for cells that were read already; `unreadable` says why there are none.
+
+    `watch` is told how many cases are done, and of how many.
 
     >>> from zoolab.grading.isolation import Plain
     >>> nothing = Lab("l0", "Nothing", ())
@@ -122,9 +131,12 @@ def grade_cells(
     """
     cases = [case for case in lab.cases if case.public or not public]
     loading, missing = _Loading(lab, cells, isolation), isolation.missing
-    student = Student(loading.start, lab.seconds)
+    student, found = Student(loading.start, lab.seconds), list[CaseGrade]()
     try:
-        found = [_grade_case(case, student, f"{seed}/{name}", unreadable) for case in cases]
+        for case in cases:
+            found.append(_grade_case(case, student, f"{seed}/{name}", unreadable))
+            if watch:
+                watch(len(found), len(cases))
     finally:
         student.stop()
     if loading.broken is not None:
@@ -169,8 +181,8 @@ class _Loading:
     noted: bool = False
     broken: Exception | None = None
 
-    def start(self) -> Process:
-        while len(self.deadly) < MAX_DEADLY:
+    def start(self, student: Student) -> Process:
+        while len(self.deadly) < MAX_DEADLY and student.left > 0:
             try:
                 process = self.isolation.start()
             except (OSError, InvalidInput) as error:
@@ -178,18 +190,18 @@ class _Loading:
                 self.broken = error
                 raise
             try:
-                loaded = self._load(process)
+                loaded = self._load(process, student)
             except BaseException:  # whoever interrupts it may keep the traceback, and with it the process
                 process.ended()
                 raise
             if loaded:
                 self.noted = True
                 return process
-        raise Wrong(f"{MAX_DEADLY} cells of the submission ended its process: {self.notes[-1]}")
+        raise Wrong(f"{len(self.deadly)} cells of the submission ended its process: {self.notes[-1]}")
 
-    def _load(self, process: Process) -> bool:
+    def _load(self, process: Process, student: Student) -> bool:
         """Run the cells, one message each; False if one of them was too much for the process."""
-        wait = Wait(process, self.lab.seconds * 2)
+        wait = Wait(process, min(self.lab.seconds * 2, student.left))
         for number, cell in enumerate(self.cells, start=1):
             if number in self.deadly:
                 continue
@@ -199,15 +211,17 @@ class _Loading:
                 if reply.get("call") != number:
                     raise Gone("answered a call that was not made")
             except (Gone, Late) as error:
-                self._leave_out(number, process.ended(), error)
+                student.left -= wait.charged
+                self._leave_out(number, process.ended(), error, wait.seconds)
                 return False
             self._note(reply.get("problems"), number)
+        student.left -= wait.charged
         return True
 
-    def _leave_out(self, number: int, how: str, error: Gone | Late) -> None:
+    def _leave_out(self, number: int, how: str, error: Gone | Late, seconds: float) -> None:
         what = str(error)
         if isinstance(error, Late):
-            what = f"did not finish within {in_words(self.lab.seconds * 2)}"
+            what = f"did not finish within {in_words(round(seconds, 1))}"
         elif isinstance(error, Closed):
             what = f"ended its process: {how or error}"
         self.deadly.add(number)

@@ -46,7 +46,7 @@ def class_page(grades: ClassGrades) -> str:
             ("class", f"{count:,} submission{'s' * (count != 1)}"),
             ("mean", f"{points(grades.mean)} of {points(lab.points)}"),
             ("median", points(grades.median)),
-            ("seed", code(grades.terms.seed)),
+            ("name of the seed", code(grades.terms.seed_name)),
             ("lab version", code(grades.terms.version)),
         ),
         *_remarks(grades),
@@ -118,7 +118,6 @@ def student_page(kept: Kept, lab: Lab) -> str:
         tag("ol", *(_case(case) for case in grade.cases), class_="cases"),
         tag("h2", "How this was graded"),
         facts(
-            ("seed", code(grade.seed)),
             ("lab version", code(kept.version)),
             ("submission", code(kept.content[:16])),
             ("run", "in a real kernel" if kept.faithful else "cell by cell"),
@@ -147,7 +146,8 @@ def _case(case: CaseGrade) -> Html:
 
 
 def grades_csv(grades: ClassGrades) -> Iterator[str]:
-    """The lines of grades.csv: name, lab, points, out_of, the points of each case, and why there are none.
+    """The lines of grades.csv: name, lab, points, out_of, the points of each case, and a note: why there are
+    none, and that nothing protected the grader.
 
     Each text is quoted, because spreadsheets differ in the sign that ends a cell; a text that they would take
     for a formula begins with an apostrophe.
@@ -155,7 +155,9 @@ def grades_csv(grades: ClassGrades) -> Iterator[str]:
     lab = grades.lab
     head: list[str | float] = ["name", "lab", "points", "out_of", *(case.name for case in lab.cases), "note"]
     lines = [head]
-    lines += ([row.name, lab.name, row.points, lab.points, *row.by_case, row.nothing] for row in grades.rows)
+    for row in grades.rows:
+        note = "; ".join(filter(None, [row.nothing, "graded without protection" * row.unprotected]))
+        lines.append([row.name, lab.name, row.points, lab.points, *row.by_case, note])
     for line in lines:
         out = io.StringIO()
         csv.writer(out, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n").writerow(map(_cell, line))
@@ -184,7 +186,7 @@ def grades_json(grades: ClassGrades) -> Iterator[str]:
         "lab": grades.lab.name,
         "title": grades.lab.title,
         "version": grades.terms.version,
-        "seed": grades.terms.seed,
+        "seed": grades.terms.seed_name,
         "faithful": grades.terms.faithful,
         "out_of": grades.lab.points,
         "mean": grades.mean,

@@ -28,9 +28,8 @@ def cleaned(text: Any, limit: int = 300) -> str:
 
 
 MAX_QUESTIONS = 10_000
-#: After so many late calls a submission is no longer waited for as long.
-LATE_CALLS = 3
-SHORTER = 0.2
+#: After a late call a submission is no longer waited for as long: a loop without end costs one timeout.
+SHORTER = 0.1
 
 
 class Wrong(Exception):
@@ -83,15 +82,19 @@ class Student:
     """A submission that runs. Each method raises `Wrong` when the student's code falls short.
 
     `start` makes a process and loads the submission into it; it is called again after a call that the
-    process did not survive, so that the next case finds a fresh one.
+    process did not survive, so that the next case finds a fresh one. `left` are the seconds that the
+    submission has left for everything.
     """
 
-    start: Callable[[], Process]
+    start: Callable[[Student], Process]
     seconds: float
+    left: float = field(default=WHOLE, init=False)
     printed: str = field(default="", init=False)
     _process: Process | None = field(default=None, init=False)
-    _spent: float = field(default=0.0, init=False)
-    _late: int = field(default=0, init=False)
+    _late: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        self.left = max(WHOLE, self.seconds)
 
     def call(self, function: str, *args: Any, **kwargs: Any) -> Answer:
         """Call a function of the submission; a `Callback` anywhere in the arguments can be called by it."""
@@ -122,10 +125,10 @@ class Student:
         return how
 
     def _exchange(self, message: dict[str, Any], callbacks: list[Callback], name: str) -> dict[str, Any]:
-        if self._spent > WHOLE * self.seconds:
-            raise Wrong("the submission has already used the time for all of its calls")
-        if self._process is None:
-            self._process = self.start()
+        if self._process is None and self.left > 0:
+            self._process = self.start(self)
+        if self._process is None or self.left <= 0:
+            raise Wrong("the submission has already used the time for all of its cells and calls")
         with self._surviving(self._process, name) as wait:
             reply = _answered(wait, {**message, "call": secrets.token_hex(8)}, callbacks)
         _raise_if_it_failed(reply, name, "is" if message["do"] == "value" else "returned")
@@ -135,13 +138,13 @@ class Student:
     def _surviving(self, process: Process, name: str) -> Iterator[Wait]:
         """A process that is late or gone is ended, and the student's function is told so; so is one that is
         still in the middle of a call when a case gives up."""
-        wait = Wait(process, self.seconds * (SHORTER if self._late >= LATE_CALLS else 1))
+        wait = Wait(process, min(self.seconds * (SHORTER if self._late else 1), self.left))
         try:
             yield wait
         except Late:
             self.stop()
-            self._late += 1
-            raise Wrong(f"`{name}` did not return within {in_words(wait.seconds)}") from None
+            self._late = True
+            raise Wrong(f"`{name}` did not return within {in_words(round(wait.seconds, 2))}") from None
         except Closed as closed:
             raise Wrong(f"`{name}` ended its process: {self.stop() or closed}") from None
         except Gone as gone:
@@ -151,7 +154,7 @@ class Student:
             self.stop()
             raise
         finally:
-            self._spent += wait.charged
+            self.left -= wait.charged
 
 
 def _answered(wait: Wait, message: dict[str, Any], callbacks: list[Callback]) -> dict[str, Any]:

@@ -12,6 +12,17 @@ import re
 from collections import Counter
 from typing import Any, NoReturn
 
+__all__ = [
+    "NotStrictJSON",
+    "decode_line",
+    "encode",
+    "encode_strict",
+    "excerpt",
+    "one_line",
+    "parse_json",
+    "visible",
+]
+
 MAX_CHARS = 1 << 20
 MAX_DEPTH = 64
 MAX_DIGITS = 400
@@ -55,11 +66,12 @@ def parse_json(text: str) -> Any:
         if end != len(text):
             raise json.JSONDecodeError("Extra data", text, end)
     except json.JSONDecodeError as error:
-        raise _syntax_problem(text, _on_any_python(text, error)) from None
+        raise _syntax_problem(text, error) from None
     except RecursionError:
         raise NotStrictJSON(f"at most {MAX_DEPTH} levels of nesting", "more") from None
-    if "\\u" in text or not text.isascii():
-        _check_surrogates(text, value)
+    odd = "\\u" in text or not text.isascii()
+    if odd and not (is_utf8(text) and is_utf8(encode(value))):
+        raise NotStrictJSON("text that can be sent as UTF-8", "a lone surrogate")
     return value
 
 
@@ -95,39 +107,23 @@ def decode_line(line: str, depth: int) -> Any:
 
 
 def nesting(text: str, limit: int = 0) -> int:
-    """How deep the brackets of a JSON text are nested. With fewer than `limit` of them none is counted.
-
-    >>> nesting('[{"a": "[["}]')
-    2
-    """
+    """How deep the brackets of a JSON text are nested. With fewer than `limit` of them none is counted."""
     return _depth(text) if text.count("{") + text.count("[") > limit else 0
 
 
 def encode_line(value: Any) -> str:
-    """JSON for a line of a file: as `encode`, but a lone surrogate is escaped, so that it is UTF-8.
-
-    >>> encode_line("é"), encode_line("\\ud800")
-    ('"é"', '"\\\\ud800"')
-    """
+    """JSON for a line of a file: as `encode`, but a lone surrogate is escaped, so that it is UTF-8."""
     line = encode(value)
     return line if is_utf8(line) else json.dumps(value)
 
 
 def canonical(value: Any) -> str:
-    """JSON that is the same for equal values: compact, keys sorted.
-
-    >>> canonical({"b": 1, "a": 2})
-    '{"a":2,"b":1}'
-    """
+    """JSON that is the same for equal values: compact, keys sorted."""
     return _SORTED(value)
 
 
 def digest(text: str) -> str:
-    """A 128-bit name for a text, in hexadecimal.
-
-    >>> len(digest("[]"))
-    32
-    """
+    """A 128-bit name for a text, in hexadecimal."""
     from hashlib import blake2b
 
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
@@ -165,11 +161,7 @@ def _short_repr(value: Any) -> str:
 
 
 def pointer_to(path: Any) -> str:
-    """The JSON Pointer (RFC 6901) of a path of keys and indices.
-
-    >>> pointer_to(["a/b", 0])
-    '/a~1b/0'
-    """
+    """The JSON Pointer (RFC 6901) of a path of keys and indices."""
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
 
 
@@ -185,11 +177,7 @@ def visible(text: str) -> str:
 
 
 def is_utf8(text: str) -> bool:
-    """Whether the text can be sent: no lone surrogates.
-
-    >>> is_utf8("é"), is_utf8("\\ud800")
-    (True, False)
-    """
+    """Whether the text can be sent: no lone surrogates."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
@@ -218,23 +206,13 @@ def _depth(text: str) -> int:
     return deepest
 
 
-def _check_surrogates(text: str, value: Any) -> None:
-    if not is_utf8(text) or not is_utf8(encode(value)):
-        raise NotStrictJSON("text that can be sent as UTF-8", "a lone surrogate")
-
-
-def _on_any_python(text: str, error: json.JSONDecodeError) -> json.JSONDecodeError:
-    """What a model is told is part of the next request, and finds it in a recording.
-
-    Of a trailing comma Python 3.13 says so, older ones what they miss behind it, and so does this.
-    """
-    comma = _COMMA.match(text, error.pos) if error.msg in _OF_A_COMMA else None
-    return json.JSONDecodeError(_OF_A_COMMA[error.msg], text, comma.end()) if comma else error
-
-
 def _syntax_problem(text: str, error: json.JSONDecodeError) -> NotStrictJSON:
     if not text.strip():
         return NotStrictJSON("a JSON value", "nothing")
+    # Of a trailing comma Python 3.13 says so, older ones what they miss behind it. What a model is told
+    # is a part of the next request, by which a recording knows it: it is the same on every Python.
+    if error.msg in _OF_A_COMMA and (comma := _COMMA.match(text, error.pos)):
+        error = json.JSONDecodeError(_OF_A_COMMA[error.msg], text, comma.end())
     found = excerpt(text[error.pos : error.pos + 20]) if error.pos < len(text) else "the end of the text"
     where = f"{found} at line {error.lineno} column {error.colno}"
     if error.msg == "Extra data":

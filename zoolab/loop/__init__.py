@@ -14,7 +14,7 @@ from zoolab.loop.turns import Turns
 from zoolab.records import Message, Messages, Model, Record, Step
 from zoolab.running.interrupts import Hold, is_held
 from zoolab.steps.define import as_registry
-from zoolab.steps.request import check_tool_choice, deny_names, opening_messages
+from zoolab.steps.request import check_tool_choice, deny_names
 from zoolab.tools import Tool, ToolRegistry
 
 __all__ = ["Answer", "Steps", "Tools", "Walk", "walk"]
@@ -173,11 +173,9 @@ def walk(prompt: str | None, tools: Tools, model: Model, **options: Unpack[WalkO
 def _steps(
     turns: Turns, registry: ToolRegistry, model: Model, prompt: str | None, messages: list[Message]
 ) -> Steps:
-    options = turns.options
     try:
         yield from turns.define(registry)
-        in_text = turns.told_in_text(prompt, messages)
-        turns.open(opening_messages(prompt, turns.system, messages, in_text, options.tool_choice))
+        turns.begin(prompt, messages)
         while True:
             reply = yield from turns.ask(model)
             asked = yield from turns.read(reply)

@@ -98,14 +98,7 @@ def about(model: object) -> About:
 
 
 class Wrapper:
-    """A model around another one: what it does not say of itself, the inner one says.
-
-    >>> class Named:
-    ...     model = "tiny"
-    ...     def __call__(self, request): ...
-    >>> about(Wrapper(Named())).name
-    'tiny'
-    """
+    """A model around another one: what it does not say of itself, the inner one says."""
 
     def __init__(self, inner: Model) -> None:
         self._inner = inner

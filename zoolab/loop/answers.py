@@ -8,6 +8,7 @@ from typing import Any
 
 from zoolab.errors import InvalidInput, InvalidToolSignature
 from zoolab.jsontext import encode, excerpt
+from zoolab.jsontext.readonly import read_only
 from zoolab.loop.options import Options
 from zoolab.records import Message, ToolCall, Verdict
 from zoolab.schema.fragments import resolved
@@ -22,32 +23,24 @@ _AGAIN = "This is not the final answer that was asked for:\n{problems}\n" + _TOL
 
 
 class AnswerSchema:
-    """What the final answer has to be: a JSON Schema, or a type such as a pydantic model.
-
-    >>> asked = AnswerSchema(Options(answer_schema={"type": "object", "required": ["sum"]}))
-    >>> asked.check("It is 3.", turn=1).problems[0].code, asked.check('{"sum": 3}', turn=1).arguments
-    ('invalid_json', {'sum': 3})
-    """
+    """What the final answer has to be: a JSON Schema, or a type such as a pydantic model."""
 
     def __init__(self, options: Options) -> None:
         self._options = options
         self._tool = _tool_of(options.answer_schema)
         self._tools = ToolRegistry([self._tool])
 
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The fields of the request that ask an endpoint for such an answer."""
+    def asked_for(self, calls: str) -> tuple[str | None, Mapping[str, Any]]:
+        """The system prompt and the fields of the requests that ask for such an answer."""
+        system, schema = self._options.system, self._tool.parameters
+        if calls != "native":  # a response_format would forbid calls in the text
+            return "\n\n".join(filter(None, (system, _TOLD + encode(schema)))), read_only({})
         try:
-            strict = make_strict(self._tool.parameters, "answer_schema") == self._tool.parameters
+            strict = make_strict(schema, "answer_schema") == schema
         except InvalidToolSignature:
             strict = False
-        described = {"name": self._tool.name, "schema": self._tool.parameters, "strict": strict}
-        return {"response_format": {"type": "json_schema", "json_schema": described}}
-
-    @property
-    def instruction(self) -> str:
-        """The same as a part of the system prompt, for models that write their calls as text."""
-        return _TOLD + encode(self._tool.parameters)
+        described = {"name": self._tool.name, "schema": schema, "strict": strict}
+        return system, read_only({"response_format": {"type": "json_schema", "json_schema": described}})
 
     def check(self, text: str, turn: int, cut: bool = False) -> Verdict:
         """Judge an answer; `cut` says that the reply was cut off by length."""
@@ -66,14 +59,11 @@ class AnswerSchema:
 def _tool_of(given: Any) -> Tool:
     """The tool whose parameters are the fields of the answer."""
     if isinstance(given, Mapping):
-        tool, definitions = (
-            Tool.from_schema("answer", "The final answer.", dict(given)),
-            given.get("$defs", {}),
-        )
+        tool = Tool.from_schema("answer", "The final answer.", dict(given))
     else:
         describer = Describer()
-        shape, definitions = describer.describe(given, "answer_schema"), describer.definitions
-        parameters = {**shape.schema, "$defs": definitions} if definitions else shape.schema
+        shape, shared = describer.describe(given, "answer_schema"), describer.definitions
+        parameters = {**shape.schema, "$defs": shared} if shared else shape.schema
         bind = binder({"answer": given}) if shape.binds else None
 
         def check(answer: dict[str, Any]) -> dict[str, Any]:
@@ -84,7 +74,7 @@ def _tool_of(given: Any) -> Tool:
             raise BindingError(replace(one, pointer=one.pointer.removeprefix("/answer")) for one in found)
 
         tool = Tool("answer", "The final answer.", parameters, bind=check)
-    kind = resolved(tool.parameters, definitions).get("type", "object")
+    kind = resolved(tool.parameters, tool.parameters.get("$defs", {})).get("type", "object")
     if kind != "object":
         raise InvalidInput(f"answer_schema describes {excerpt(kind)}", expected="an object with named fields")
     return tool

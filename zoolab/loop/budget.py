@@ -9,17 +9,15 @@ It is there in the threads and event loops of a walk; a tool that starts threads
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from contextvars import ContextVar
 from threading import Lock
-from typing import Any
 
 from zoolab.errors import InvalidInput, ToolLoopLimitReached
 from zoolab.jsontext import excerpt
 from zoolab.loop.about import about
 from zoolab.records import Reply, Request
-from zoolab.records.limits import Limits
-from zoolab.tokens import Price, Tokens, tokens_in
+from zoolab.records.limits import REQUESTS_A_TURN, Limits
+from zoolab.tokens import Tokens, tokens_in
 
 #: The walk whose tools, or whose model, are running.
 _CALLER: ContextVar[Budget | None] = ContextVar("the walk that is calling", default=None)
@@ -82,12 +80,7 @@ class Budget:
         return None if self._first_deadline is None else max(0.0, self._first_deadline - time.monotonic())
 
     def begin_request(self) -> None:
-        """Take one request.
-
-        Raises:
-            ToolLoopLimitReached: A limit of this walk, or of one that called it, is reached.
-            InvalidInput: The cost is limited, and a model has no price.
-        """
+        """Take one request; raises `ToolLoopLimitReached` if a limit of a walk in the chain is reached."""
         with self._lock:
             for owner in self.chain:
                 owner._check(self)
@@ -97,8 +90,7 @@ class Budget:
     def end_request(self, request: Request, reply: Reply, model: object) -> None:
         """Take what a reply has used: as the endpoint counted it, or as it is estimated.
 
-        Raises:
-            InvalidInput: The cost is limited, and the model has no price.
+        Raises `InvalidInput` if the cost is limited, and the model has no price.
         """
         if not self._counts:
             return
@@ -114,17 +106,14 @@ class Budget:
                 owner.tokens += took
                 owner.estimated |= estimated
                 if owner.limits.cost is not None:
-                    owner._pay(usage, names)
+                    prices = owner.limits.prices or {}
+                    price = next((prices[name] for name in names if name in prices), None)
+                    if price is not None:
+                        owner.cost += price.of(usage)
+                    else:
+                        owner._unpriced = excerpt(names[0]) if names else "a model without a name"
         for owner in self.chain:
             owner._check_prices()
-
-    def _pay(self, usage: Mapping[str, Any], names: list[str]) -> None:
-        prices: Mapping[str, Price] = self.limits.prices or {}
-        price = next((prices[name] for name in names if name in prices), None)
-        if price is not None:
-            self.cost += price.of(usage)
-        else:
-            self._unpriced = excerpt(names[0]) if names else "a model without a name"
 
     def _check_prices(self) -> None:
         if self._unpriced is not None:
@@ -143,7 +132,8 @@ class Budget:
             raise self._spent("tokens", f"{about}{self.tokens:,} tokens", asking)
         if limits.cost is not None and self.cost >= limits.cost:
             raise self._spent("cost", f"{about or 'a '}cost of {self.cost:g}", asking)
-        if self.requests >= limits.all_requests:
+        most = limits.turns * REQUESTS_A_TURN if limits.requests is None else limits.requests
+        if self.requests >= most:
             raise self._spent("requests", f"{self.requests} requests, with those of sub-agents", asking)
 
     def _spent(self, name: str, how_much: str, asking: Budget) -> ToolLoopLimitReached:

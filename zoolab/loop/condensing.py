@@ -16,13 +16,7 @@ from zoolab.wire.pairing import check_conversation
 def condensed(condense: Callable[[list[Message]], Iterable[Message]], messages: Messages) -> Messages:
     """What `condense` makes of a conversation.
 
-    Raises:
-        InvalidInput: It returned something else than messages, or a conversation that endpoints refuse,
-            for instance because a call has lost its result.
-
-    >>> told = Messages([{"role": "user", "content": text} for text in ("Hi", "Well?")])
-    >>> condensed(lambda messages: messages[-1:], told)
-    [{'role': 'user', 'content': 'Well?'}]
+    Raises `InvalidInput` for what endpoints refuse, for instance if a call has lost its result.
     """
     before = messages.tolist()
     made: Any = interruptible(condense, before)

@@ -22,15 +22,7 @@ _LISTENERS: ContextVar[tuple[OnDelta, ...]] = ContextVar("who listens to the del
 def listening(on_delta: OnDelta) -> Iterator[None]:
     """Inside, `on_delta` receives the deltas of models; after an error of its own it receives no more.
 
-    >>> came = []
-    >>> with listening(came.append):
-    ...     tell_delta({"content": "He"})
-    >>> tell_delta({"content": "llo"})
-    >>> came
-    [{'content': 'He'}]
-
-    Raises:
-        InvalidInput: `on_delta` raised an error. It comes at the end, so that the reply is read whole.
+    That error is raised at the end, as `InvalidInput`, so that the reply is read whole.
     """
     failed: list[Exception] = []
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -40,7 +40,7 @@ from zoolab.records import (
 from zoolab.running.interrupts import interruptible
 from zoolab.steps.define import as_registry
 from zoolab.steps.execute import INTERRUPTED, denied, refused, said
-from zoolab.steps.request import make_request
+from zoolab.steps.request import make_request, opening_messages
 from zoolab.steps.result import METADATA, make_result
 from zoolab.steps.tool_call import (
     CallIds,
@@ -113,18 +113,10 @@ class Turns:
         #: What the final answer has to be; None for any text.
         self.answers: AnswerSchema | None = None
         if options.answer_schema is not None:
-            self._ask_for(options)
+            from zoolab.loop.answers import AnswerSchema
 
-    def _ask_for(self, options: Options) -> None:
-        """Ask for a final answer with a schema."""
-        from zoolab.loop.answers import AnswerSchema
-
-        self.answers = AnswerSchema(options)
-        if self.calls == "native":
-            self.settings = read_only(self.answers.settings)
-        else:  # a response_format would forbid calls in the text
-            parts = (options.system, self.answers.instruction)
-            self.system = "\n\n".join(part for part in parts if part)
+            self.answers = AnswerSchema(options)
+            self.system, self.settings = self.answers.asked_for(calls)
 
     def define(self, registry: ToolRegistry) -> Ask:
         """Show the tools; those that come back are the tools of the walk."""
@@ -141,14 +133,14 @@ class Turns:
 
         return with_search(registry, self.options.retrieve)
 
-    def told_in_text(self, prompt: str | None, messages: list[Message]) -> Iterable[Tool]:
-        """The tools that the system prompt describes, where they are not sent with the requests."""
-        if self.calls != "text" or self.options.tool_choice == "none":
-            return ()
-        return self._pick([*messages, {"role": "user", "content": prompt or ""}])
+    def begin(self, prompt: str | None, messages: list[Message]) -> None:
+        """Open the conversation: the system prompt describes the tools if they are not sent with requests."""
+        choice, told = self.options.tool_choice, list[Tool]()
+        if self.calls == "text" and choice != "none":
+            told = self._pick([*messages, {"role": "user", "content": prompt or ""}])
+        self._open(opening_messages(prompt, self.system, messages, told, choice))
 
-    def open(self, messages: list[Message]) -> None:
-        """Begin, or begin again, with these messages."""
+    def _open(self, messages: list[Message]) -> None:
         self.messages = Messages(messages)
         self.ids = CallIds(messages)
 
@@ -173,7 +165,7 @@ class Turns:
         answer = yield Step("request", self.turn, None, request, self.messages, new)
         if answer is not None:
             request = _settled(answer, request)
-            self.open(request.messages)
+            self._open(request.messages)
         called = self.budget.called
         with self.budget:
             reply = self._reply(model, request)
@@ -368,12 +360,9 @@ class Turns:
         retrieve, choice = self.options.retrieve, self.options.tool_choice
         if retrieve is None:
             return list(self.registry)
-        from zoolab.retrieval import pick_tools
+        from zoolab.retrieval.search import pick_with_search
 
-        pick = pick_tools
-        if self.options.find_tools:
-            from zoolab.retrieval.search import pick_with_search as pick
-        picked, self.withheld = interruptible(lambda: pick(retrieve, messages, self.registry, choice))
+        picked, self.withheld = interruptible(pick_with_search, retrieve, messages, self.registry, choice)
         return picked
 
     def _timeout(self, tool: Tool) -> float | None:

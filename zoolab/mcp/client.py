@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from zoolab.errors import ExecutionFailed, InvalidInput, PermissionDenied, ResourceNotFound
 from zoolab.jsontext import visible
-from zoolab.mcp.connection import Connection
+from zoolab.mcp.connection import Connection, Process, find
 from zoolab.mcp.listing import Change, Listed, compare, one_line, pins_folder, read_pins, sort_out, write_pins
 from zoolab.tools import Risk, Tool, ToolRegistry
 
@@ -113,8 +113,9 @@ class MCPTools:
         self.left_out: Mapping[str, str] = {}
         self._risk = risk
         self._path = pins_folder() / f"{name}.json" if pins is None else Path(pins)
-        how = (address or [*map(str, command)], env or {}, cwd, headers or {}, patience, timeout)
-        self._connect = partial(Connection, name, *how)
+        start = partial(Process.start, [*map(str, command)], env or {}, cwd)
+        reach = partial(find, address, headers or {}, timeout) if address else start
+        self._connect = partial(Connection, name, reach, patience, timeout)
         self._connection: Connection | None = None
         self._pinned: dict[str, Listed] = {}
         self._listed: list[Listed] | None = None
@@ -197,22 +198,13 @@ class MCPTools:
         waiting = {change.name for change in (*self.changed, *self.new)}
         unknown = [name for name in names if name not in waiting]
         if unknown:
-            names_of = f"one of {', '.join(sorted(waiting))}"
-            expected = names_of if waiting else "no name, because no tool is new or changed"
-            raise InvalidInput(f"no tool {unknown[0]!r} is new or changed", expected=expected)
+            listed = f"one of {', '.join(sorted(waiting))}"
+            known = listed if waiting else "no name, because no tool is new or changed"
+            raise InvalidInput(f"no tool {unknown[0]!r} is new or changed", expected=known)
         wanted = names or waiting
         self._pinned |= {tool.name: tool for name, tool in self._seen.items() if name in wanted}
         write_pins(self._path, self.name, self._pinned.values())
         self._rebuild()
-
-    def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
-        """Call a tool outside a walk, without asking anybody; the value, or the error of the walk."""
-        listed = self._seen[self.registry[name].name]
-        future = self._running().portal.start_task_soon(self._ask, name, listed, arguments)
-        try:
-            return future.result()
-        finally:
-            future.cancel()
 
     def _running(self) -> Connection:
         if self._connection is None:

@@ -15,7 +15,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -41,10 +41,7 @@ class Process:
     #: What to do if it fails. The command is not repeated: it may hold keys, and the model may read this.
     advice = "run the command of the server in a terminal to see why"
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stderr is not None
+    def __init__(self, process: Any) -> None:
         self._process = process
         self._stdin, self._stdout, self._stderr = process.stdin, process.stdout, process.stderr
         self._awaited: set[int | str] = set()
@@ -60,20 +57,13 @@ class Process:
 
         env = {**get_default_environment(), **env}
         program = shutil.which(command[0], path=env.get("PATH")) or command[0]
+        pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
         own_group: dict[str, Any] = {"start_new_session": True}
         if sys.platform == "win32":
             own_group = {"creationflags": subprocess.CREATE_NO_WINDOW}
         try:
             process = await asyncio.create_subprocess_exec(
-                program,
-                *command[1:],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env=env,
-                cwd=cwd,
-                limit=MAX_MESSAGE,
-                **own_group,
+                program, *command[1:], **pipes, env=env, cwd=cwd, limit=MAX_MESSAGE, **own_group
             )
         except (OSError, ValueError) as error:
             raise InvalidInput(
@@ -181,7 +171,8 @@ class Process:
         deadline = asyncio.get_running_loop().time() + GRACE
         while self._process.returncode is None and asyncio.get_running_loop().time() < deadline:
             await asyncio.sleep(_POLL)
-        return self._process.returncode
+        code: int | None = self._process.returncode
+        return code
 
     async def _keep_complaint(self) -> None:
         while piece := await self._stderr.read(1 << 16):
@@ -201,6 +192,13 @@ class Process:
 _T = TypeVar("_T")
 
 
+async def find(address: str, headers: Mapping[str, str], timeout: float) -> Endpoint:
+    """A server at an address."""
+    from zoolab.mcp.endpoint import Endpoint
+
+    return Endpoint(address, headers, timeout)
+
+
 def require_client() -> None:
     """Raise `InvalidInput` if the extra `mcp` is not installed."""
     try:
@@ -218,10 +216,7 @@ class Connection:
     def __init__(
         self,
         name: str,
-        command: Sequence[str] | str,
-        env: Mapping[str, str],
-        cwd: str | Path | None,
-        headers: Mapping[str, str],
+        reach: Callable[[], Coroutine[Any, Any, Process | Endpoint]],
         patience: float,
         timeout: float,
     ) -> None:
@@ -229,8 +224,7 @@ class Connection:
         require_client()
         from anyio.from_thread import start_blocking_portal
 
-        self.name, self._command, self._env, self._cwd = name, command, env, cwd
-        self._headers, self._patience, self._timeout = headers, patience, timeout
+        self.name, self._reach, self._patience, self._timeout = name, reach, patience, timeout
         options: dict[str, Any] = {}
         if sys.platform == "win32":  # Jupyter may have chosen a kind of loop that starts no processes
             options = {"loop_factory": asyncio.ProactorEventLoop}
@@ -270,11 +264,7 @@ class Connection:
     async def _all_pages(self, kind: Literal["tools", "resources", "prompts"]) -> list[Any]:
         import mcp_types as types
 
-        asks, answers = {
-            "tools": (types.ListToolsRequest, types.ListToolsResult),
-            "resources": (types.ListResourcesRequest, types.ListResourcesResult),
-            "prompts": (types.ListPromptsRequest, types.ListPromptsResult),
-        }[kind]
+        asks, answers = (getattr(types, f"List{kind.title()}{end}") for end in ("Request", "Result"))
         found: list[Any] = []
         cursor: str | None = None
         for _ in range(MAX_PAGES):
@@ -343,13 +333,6 @@ class Connection:
                 task_status.started(session)
                 await anyio.sleep_forever()
         raise InvalidInput(f"the MCP server {self.name} {problem}", advice=server.advice)
-
-    async def _reach(self) -> Process | Endpoint:
-        if not isinstance(self._command, str):
-            return await Process.start(self._command, self._env, self._cwd)
-        from zoolab.mcp.endpoint import Endpoint
-
-        return Endpoint(self._command, self._headers, self._timeout)
 
     async def _greet(self, session: ClientSession) -> str:
         """Why the handshake fails, if it does. Nothing is raised: the session would wrap it in a group."""

@@ -88,11 +88,10 @@ def sort_out(listed: Iterable[Listed], prefix: str = "") -> tuple[dict[str, List
 
 
 def _problem(listed: Listed) -> str:
-    if not 1 <= len(listed.name) <= MAX_NAME:
-        return f"its name has {len(listed.name):,} characters; expected 1 to {MAX_NAME}"
-    if len(listed.description) > MAX_DESCRIPTION:
-        size = len(listed.description)
-        return f"its description has {size:,} characters; expected at most {MAX_DESCRIPTION:,}"
+    parts = ("name", listed.name, 1, MAX_NAME), ("description", listed.description, 0, MAX_DESCRIPTION)
+    for what, text, least, most in parts:
+        if not least <= len(text) <= most:
+            return f"its {what} has {len(text):,} characters; expected {least} to {most:,}"
     if not is_utf8(listed.name + listed.description):
         return "its description is not text"
     try:

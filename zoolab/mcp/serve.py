@@ -45,11 +45,7 @@ def serve(registry: ToolRegistry, permissions: Permissions | None = None, name: 
 
 
 def answer_call(
-    registry: ToolRegistry,
-    permissions: Permissions,
-    runner: Runner,
-    name: str,
-    arguments: Mapping[str, Any],
+    registry: ToolRegistry, permissions: Permissions, runner: Runner, name: str, arguments: Mapping[str, Any]
 ) -> Answer:
     """What a client gets for one call: never an exception, and never a call that nobody decided about."""
     tool = registry.get(name)

@@ -64,7 +64,11 @@ def assemble(chunks: Iterable[object]) -> Reply:
             delta = as_dict(choice.get("delta"))
             pieces.append(delta)
             tell_delta(delta)
-            _add_text(message, delta)
+            for key in ("content", "refusal", "reasoning_content", "reasoning"):
+                if isinstance(delta.get(key), str):
+                    message[key] = (message.get(key) or "") + delta[key]
+            if "extra_content" in delta:
+                message["extra_content"] = delta["extra_content"]
             for part in dicts_in(delta.get("tool_calls")):
                 calls.add(part)
     if calls.calls:
@@ -119,14 +123,6 @@ def _begins_another(part: dict[str, Any], call: dict[str, Any], indexed: bool) -
         return bool(name)
     # Some endpoints repeat the name in each delta, and some give every call the same index or id.
     return bool(call["function"]["arguments"]) and name != call["function"]["name"]
-
-
-def _add_text(message: Message, delta: dict[str, Any]) -> None:
-    for key in ("content", "refusal", "reasoning_content", "reasoning"):
-        if isinstance(delta.get(key), str):
-            message[key] = (message.get(key) or "") + delta[key]
-    if "extra_content" in delta:
-        message["extra_content"] = delta["extra_content"]
 
 
 def _first(choices: object) -> dict[str, Any]:

@@ -10,26 +10,35 @@ They are small, and wrong often. That is what they are good for here: their mist
 `LocalModel("qwen")` is a larger one. It gets the whole conversation with its tools, so nothing is rewritten,
 reads results and calls again. It writes calls as fenced JSON in its text. Only a call of an earlier message
 whose arguments are not a JSON object is sent as such text, too: llama.cpp's template fails on it.
+
+Each model is loaded once in a process, and answers one request at a time, on a thread of its own, so that
+whoever waits for it hears Ctrl-C. It is asked through the real `openai` client, without a network. Needle
+holds Python's lock while it runs: other threads wait for its reply. llama.cpp lets it go.
 """
 
 from __future__ import annotations
 
+import importlib
 import json
 import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from itertools import takewhile
+from secrets import token_urlsafe
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from zoolab.errors import InvalidInput
-from zoolab.models import weights
-from zoolab.models.engines import SHARED, Engines
+from zoolab.models import needle, weights
+from zoolab.models.transport import error_body, offline_client
 from zoolab.records import Message, Reply, Request
 from zoolab.wire.chat import json_object
 
 if TYPE_CHECKING:
-    from zoolab.models.openai import OpenAIModel
+    import openai
 
-__all__ = ["LocalModel", "words_request"]
+    from zoolab.models.openai import OpenAIModel
 
 SEED = 42
 _MAX_TOKENS = {"qwen": 256}
@@ -51,11 +60,121 @@ _WORDS_EXAMPLES = (
 )
 
 
+_CONTEXT_TOKENS = {"smollm2": 4096, "qwen": 8192}
+
+#: What a model says to the body of a request: a chat completion, or the chunks of one.
+Answers = Callable[[dict[str, Any]], dict[str, Any] | list[dict[str, Any]]]
+
+
+class Engine:
+    """A model that is loaded: its name, and a client that asks it."""
+
+    def __init__(self, model: str, answers: Answers) -> None:
+        self.model = model
+        self._answers: list[Answers] = [answers]
+        self._worker = ThreadPoolExecutor(1, thread_name_prefix=f"zoolab-{model}")
+
+    def client(self) -> openai.OpenAI:
+        """A client of its own for each user; a bad request is a 400, a failing engine a 500."""
+        return offline_client(self._answer, self.model.lower(), self.model)
+
+    def close(self) -> None:
+        """Let the model go, after the request that it is busy with."""
+        self._worker.shutdown()
+        self._answers.clear()
+
+    def _answer(
+        self, read: Callable[[], dict[str, Any]], _key: str | None
+    ) -> tuple[int, dict[str, Any] | list[dict[str, Any]]]:
+        body = read()
+        try:
+            answer = self._worker.submit(lambda: self._answers[0](body)).result()
+        except InvalidInput:
+            raise
+        except Exception as error:
+            answer = error_body(f"the engine failed: {type(error).__name__}", "server_error", code=500)
+        first = answer[0] if isinstance(answer, list) and answer else answer
+        if isinstance(first, dict) and "error" in first:
+            return int(first["error"].get("code", 500)), first
+        return 200, answer
+
+
+class Engines:
+    """The engines of a process: each model is loaded once and shared, and let go by its last user."""
+
+    def __init__(self) -> None:
+        self._loaded: dict[str, Engine] = {}
+        self._users: dict[str, int] = {}
+        self._lock = threading.Lock()
+
+    def take(self, name: str) -> Engine:
+        """The engine of a model, loaded if need be; `give_back` it once."""
+        with self._lock:
+            if name not in self._loaded:
+                self._loaded[name] = load(name)
+            self._users[name] = self._users.get(name, 0) + 1
+            return self._loaded[name]
+
+    def give_back(self, name: str) -> None:
+        """One user less; the last one lets the model go."""
+        with self._lock:
+            self._users[name] -= 1
+            if self._users[name] == 0:
+                self._loaded.pop(name).close()
+
+
+#: The engines that all local models of this process share, so that weights are loaded once.
+SHARED = Engines()
+
+
+def load(name: str) -> Engine:
+    """Load a model; `InvalidInput` if its name is unknown, or its runtime or its weights are not here."""
+    record = weights.lookup(name)
+    try:
+        runtime = importlib.import_module(record.runtime)
+    except ImportError:
+        raise InvalidInput(
+            f"the local models need {record.runtime.replace('_', '-')}, which is not installed",
+            advice="run: pip install 'zoolab[local]'",
+        ) from None
+    path = str(weights.find(record))
+    if record.name in _CONTEXT_TOKENS:
+        return Engine(name, partial(_ask_llama, _llama(runtime, path, name)))
+    layers = weights.read_name(name).layers
+    load_all, load_some = runtime.V3Engine.load, runtime.V3Engine.load_with_depth
+    engine = load_all(path) if layers is None else load_some(path, layers)
+    return Engine(name.replace("needle", "needle3", 1), partial(needle.complete, engine=engine))
+
+
+def _llama(runtime: Any, path: str, name: str) -> Any:
+    parameters = runtime.CommonParams()
+    parameters.model.path, parameters.model_alias = path, [name]
+    # llama.cpp listens in any case: on loopback, with a random key that nobody is told.
+    parameters.hostnames, parameters.port, parameters.api_keys = ["127.0.0.1"], 0, [token_urlsafe(24)]
+    parameters.n_ctx, parameters.n_parallel = _CONTEXT_TOKENS[name], 1
+    # One thread: on a busy two-core machine two were thirty times slower.
+    parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = 1
+    # Earlier prompts are not reused: with reuse, 3 of 4 requests got another answer by what came before.
+    parameters.cache_prompt, parameters.cache_ram_mib = False, 0
+    parameters.warmup, parameters.verbosity = False, 0
+    parameters.ui = parameters.endpoint_slots = False
+    return runtime.Server(parameters)
+
+
+def _ask_llama(server: Any, body: dict[str, Any]) -> Any:
+    if not body.get("stream"):
+        return server.handle_chat_completions(body)
+    chunks: list[dict[str, Any]] = []
+    server.handle_chat_completions(body, chunks.append)
+    return chunks
+
+
 class LocalModel:
     """A real model on this machine, through the real `openai` client.
 
     Args:
-        name: "needle" chooses calls, also at a lower depth ("needle-L8") or without its guard ("needle-raw");
+        name: "needle" chooses calls, also with its first layers only, so faster and worse ("needle-L8"), or
+            without its guard, so that it may write anything ("needle-raw", "needle-L8-raw");
             "smollm2" writes text; "needle-L8+smollm2" and by default "needle+smollm2": both work together;
             "qwen" does both.
         stream: Whether replies are streamed; needle's are cut into pieces after they are complete.
@@ -67,11 +186,6 @@ class LocalModel:
 
     Raises:
         InvalidInput: No such model; at the first request: its weights or its runtime are not here.
-
-    >>> LocalModel().name, LocalModel().calls, LocalModel("smollm2").calls
-    ('needle+smollm2', 'native', 'text')
-    >>> LocalModel("qwen", temperature=0.8, seed=1).settings
-    {'temperature': 0.8, 'seed': 1, 'max_tokens': 256}
     """
 
     #: What a recording of this model says of itself.
@@ -178,14 +292,12 @@ def words_request(request: Request) -> Request:
 
 def _with_broken_calls_as_text(request: Request) -> Request:
     """The same request, if the arguments of all earlier calls are JSON objects."""
-    messages = request.messages
-    sent = [_with_calls_as_text(message) if _has_broken_calls(message) else message for message in messages]
-    return request if sent == messages else replace(request, messages=sent)
-
-
-def _has_broken_calls(message: Message) -> bool:
-    calls = message.get("tool_calls") or ()
-    return any(json_object(call["function"]["arguments"]) is None for call in calls)
+    sent = list(request.messages)
+    for index, message in enumerate(sent):
+        calls = message.get("tool_calls") or ()
+        if any(json_object(call["function"]["arguments"]) is None for call in calls):
+            sent[index] = _with_calls_as_text(message)
+    return request if sent == request.messages else replace(request, messages=sent)
 
 
 def _with_calls_as_text(message: Message) -> Message:

@@ -21,8 +21,6 @@ from zoolab.records import Request
 from zoolab.wire import FORMATS
 from zoolab.wire.chat import function_in, role_of, text_of
 
-__all__ = ["complete", "cut_calls"]
-
 #: needle3 may only write calls of the tools it was given; needle3-raw may write anything.
 _SERVED = re.compile(r"needle3(?:-L[0-9]{1,2})?(?:-raw)?")
 _MAX_TOKENS = 160
@@ -71,11 +69,7 @@ def complete(body: Mapping[str, Any], engine: Any) -> dict[str, Any]:
         "created": 0,
         "model": model,
         "choices": [_choice(made)],
-        "usage": {
-            "prompt_tokens": total - written,
-            "completion_tokens": written,
-            "total_tokens": total,
-        },
+        "usage": {"prompt_tokens": total - written, "completion_tokens": written, "total_tokens": total},
         "needle": {"raw": made["text"], "stop_reason": made.get("stop_reason")},
     }
 

@@ -2,6 +2,14 @@
 
 The client's `create` walks all messages again in each request, which makes a long conversation
 quadratic; its public `post` sends the body as it is.
+
+A setting that an endpoint rejects by name is left out, and the reply says so. OpenAI names it beside a code,
+and other providers only in the message:
+
+    {"error": {"message": "Unsupported value: 'temperature' does not support 0 with this model. ...",
+               "type": "invalid_request_error", "param": "temperature", "code": "unsupported_value"}}
+    {"type": "error", "error": {"type": "invalid_request_error",
+                                "message": "`temperature` is deprecated for this model."}}
 """
 
 from __future__ import annotations
@@ -9,13 +17,13 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zoolab.errors import ModelError, SettingRejected
+from zoolab.jsontext import encode, one_line
 from zoolab.models.assembly import assemble, reply_from
-from zoolab.models.rejected import Rejections, left_out_of, rejection_in, without_rejected
 from zoolab.models.transport import http_library
 from zoolab.records import Reply, Request, without
 from zoolab.secrets import HIDDEN, scrub
@@ -27,6 +35,28 @@ if TYPE_CHECKING:
 PATH = "/chat/completions"
 NOT_JSON = (ValueError, RecursionError)
 _STREAMED = {"stream": True, "stream_options": {"include_usage": True}}
+
+#: What a model object knows to be rejected: the name of a setting and its value as JSON, or "" if the
+#: value does not matter, with the endpoint's words.
+Rejections = dict[tuple[str, str], str]
+Body = dict[str, Any]
+
+_STATUSES = (400, 422)
+_LONGEST_MESSAGE = 2_000
+_CODES = {"unsupported_parameter": True, "unsupported_value": False}
+_IN_WORDS = re.compile(
+    r"Unsupported (?P<kind>parameter|value): '(?P<quoted>[\w.]+)"
+    r"|(?P<bare>[a-z]\w*)[`'\"]? (?:is (?:deprecated|not supported|unsupported) (?:for|with|by) this model"
+    r"|may only be set to )"
+)
+#: These are the request itself and how its reply is read; whoever leaves them out asks something else.
+_NEVER = frozenset(
+    [
+        *("model", "stream", "messages", "input", "instructions", "contents", "system", "prompt"),
+        *("systemInstruction", "system_instruction", "previous_response_id", "tools", "functions"),
+        *("tool_choice", "function_call", "toolConfig", "tool_config"),
+    ]
+)
 
 
 class OpenAIModel:
@@ -42,11 +72,6 @@ class OpenAIModel:
 
     Raises:
         ModelError: No model is named, no key is there, or the endpoint does not answer as it should.
-
-    >>> import openai
-    >>> model = OpenAIModel("m", openai.OpenAI(api_key="none", base_url="http://127.0.0.1:9"), seed=1)
-    >>> model.body(Request([]))
-    {'temperature': 0, 'seed': 1, 'model': 'm', 'messages': []}
     """
 
     #: What a recording of this model says of itself.
@@ -68,21 +93,15 @@ class OpenAIModel:
         self._rejections: Rejections = {}
 
     def __call__(self, request: Request) -> Reply:
-        reply = self.ask(request.body(**self.settings, model=self.model))
-        return replace(reply, sent=without(self.added(request), reply.left_out))
-
-    def added(self, request: Request) -> dict[str, Any]:
-        """The fields of the body that the request does not have itself, as `Reply.sent` keeps them."""
-        streamed = _STREAMED if self.stream else {}
-        return {"model": self.model, **self.settings, **request.settings, **streamed}
+        return self.ask(request.body(model=self.model, **self.settings))
 
     def body(self, request: Request) -> dict[str, Any]:
         """The body of the HTTP request, as it is sent."""
-        body = request.body(**self.settings, model=self.model)
+        body = request.body(model=self.model, **self.settings)
         return without(body, left_out_of(body, self._rejections))
 
     def ask(self, body: dict[str, Any], headers: Mapping[str, str] | None = None) -> Reply:
-        """The reply to a body that is made already."""
+        """The reply to a body that is made already; its `sent` is all but what the request itself says."""
         options: RequestOptions = {"headers": headers} if headers else {}
         body = {**body, **_STREAMED} if self.stream else body
         return without_rejected(lambda sent: self._send(sent, options), body, self._rejections)
@@ -92,10 +111,11 @@ class OpenAIModel:
 
         http = http_library()
         try:
-            return self._streamed(body, options) if self.stream else self._plain(body, options)
+            reply = self._streamed(body, options) if self.stream else self._plain(body, options)
         except (ModelError, openai.OpenAIError, http.HTTPError, http.InvalidURL, *NOT_JSON) as error:
             # What the client raised may repeat the key: it does not go into the traceback.
             raise explain(error, str(self.client.base_url), self.client.api_key) from None
+        return replace(reply, sent=without(body, ("messages", "tools", "tool_choice")))
 
     def _plain(self, body: dict[str, Any], options: RequestOptions) -> Reply:
         answer = self.client.post(PATH, cast_to=object, body=body, options=options)
@@ -144,12 +164,16 @@ def check_key(key: str, variable: str) -> None:
 
 def explain(error: Exception, base_url: str, key: object = "") -> ModelError:
     """What the client says, as one line with something to do; no key is ever repeated."""
+    import openai
+
     what, advice = _what_and_advice(error, base_url)
-    rejection = rejection_in(error)
-    if rejection is not None:
+    if isinstance(error, openai.APIStatusError) and (found := rejection_of(error.status_code, error.body)):
         rejected = SettingRejected(_one_line(what, key), advice=advice)
-        rejected.setting, rejected.whatever = rejection.setting, rejection.whatever
-        rejected.said = _one_line(rejection.said, key)
+        rejected.setting, rejected.said, rejected.whatever = (
+            found.setting,
+            _one_line(found.said, key),
+            found.whatever,
+        )
         return rejected
     expected = error.expected if isinstance(error, ModelError) else ""
     return ModelError(_one_line(what, key), expected=expected, advice=advice)
@@ -158,8 +182,7 @@ def explain(error: Exception, base_url: str, key: object = "") -> ModelError:
 def _one_line(text: str, key: object) -> str:
     if isinstance(key, str) and len(key) >= _SHORTEST_KEY:
         text = text.replace(key, HIDDEN)
-    line = " ".join("".join(c if c.isprintable() else " " for c in scrub(text)).split())
-    return line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 1] + "…"
+    return one_line("".join(c if c.isprintable() else " " for c in scrub(text)), _LONGEST_LINE)
 
 
 def _what_and_advice(error: Exception, base_url: str) -> tuple[str, str]:
@@ -201,3 +224,65 @@ _STATUS_ADVICE = {
     404: "check the model's name and the address; of most endpoints it ends in /v1",
     429: "too many requests: wait, or check your quota",
 }
+
+
+class Rejection(NamedTuple):
+    """What `SettingRejected` says."""
+
+    setting: str
+    said: str
+    whatever: bool
+
+
+def rejection_of(status: int, answer: object) -> Rejection | None:
+    """The setting that the body of an HTTP error rejects by name; None if it is another error."""
+    error = answer.get("error", answer) if isinstance(answer, dict) else answer
+    error = error if isinstance(error, dict) else {"message": error}
+    said = str(error.get("message") or "")[:_LONGEST_MESSAGE]
+    found = _IN_WORDS.search(said)
+    param, code = error.get("param"), error.get("code")
+    if status not in _STATUSES:
+        return None
+    if isinstance(param, str) and isinstance(code, str) and code in _CODES:
+        return Rejection(param, said, _CODES[code])
+    if found is None:
+        return None
+    named = param if isinstance(param, str) and param else found["quoted"] or found["bare"]
+    return Rejection(named, said, found["kind"] != "value")
+
+
+def left_out_of(body: Body, rejections: Rejections) -> dict[str, str]:
+    """The settings of a body that are known to be rejected, and the endpoint's words."""
+    known = rejections.copy().items()  # another thread may learn of one meanwhile
+    sent = {name: _value(body, name) for (name, _), _ in known}
+    return {name: said for (name, value), said in known if sent[name] and value in ("", sent[name])}
+
+
+def without_rejected(send: Callable[[Body], Reply], body: Body, rejections: Rejections) -> Reply:
+    """The reply to a body, sent without the settings that the endpoint rejects.
+
+    `send` raises `SettingRejected`; what that names is added to `rejections`, so that later requests leave it
+    out at once. The error goes on if what is rejected is not a setting, or was not sent.
+    """
+    while True:
+        left_out = left_out_of(body, rejections)
+        sent = without(body, left_out)
+        try:
+            reply = send(sent)
+        except SettingRejected as error:
+            value = _value(sent, error.setting)
+            if not value or re.split(r"\W", error.setting)[0] in _NEVER:
+                raise
+            rejections[error.setting, "" if error.whatever else value] = error.said
+        else:
+            return replace(reply, left_out=left_out)
+
+
+def _value(body: Body, name: str) -> str:
+    """A setting of a body as JSON; empty if the body has no such setting."""
+    found: Any = body
+    for key in name.split("."):
+        if not isinstance(found, dict) or key not in found:
+            return ""
+        found = found[key]
+    return encode(found)

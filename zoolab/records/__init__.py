@@ -100,8 +100,12 @@ class Request:
     prefix: Messages = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.tool_choice in SYNONYMS:
-            _refuse_synonym(self.tool_choice, self.tools)
+        if (choice := self.tool_choice) in SYNONYMS:
+            # A tool may have such a name; else the word would be sent as the name of a tool.
+            functions = [tool.get("function") for tool in self.tools if isinstance(tool, dict)]
+            if choice not in [each.get("name") for each in functions if isinstance(each, dict)]:
+                expected = "auto, required, none or a tool's name"
+                raise InvalidInput(f"tool_choice={choice!r}", expected=expected, advice=advice_on(choice))
         for tool in self.tools:
             if type(tool) is not ReadOnlyDict:
                 _set(self, "tools", tuple(map(read_only, self.tools)))
@@ -123,17 +127,6 @@ class Request:
 def advice_on(word: str) -> str:
     """What to say in place of a word of other systems; empty for any other word."""
     return f'say "{SYNONYMS[word]}"' if word in SYNONYMS else ""
-
-
-def _refuse_synonym(tool_choice: str, tools: Iterable[Any]) -> None:
-    """A tool may have such a name; else the word would be sent as the name of a tool."""
-    functions = [tool.get("function") for tool in tools if isinstance(tool, dict)]
-    if tool_choice not in [function.get("name") for function in functions if isinstance(function, dict)]:
-        raise InvalidInput(
-            f"tool_choice={tool_choice!r}",
-            expected="auto, required, none or a tool's name",
-            advice=advice_on(tool_choice),
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,6 @@ from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
 from zoolab.tokens import Price, is_number
 
-__all__ = ["REQUESTS_A_TURN", "RESULT_BYTES", "Limits"]
-
 RESULT_BYTES = 16 * 1024
 #: Requests that a walk and the walks inside it may make together, for each of its turns.
 REQUESTS_A_TURN = 16
@@ -63,18 +61,15 @@ class Limits:
             value = getattr(self, name)
             if value is not None and not (is_number(value, 0) and value > 0):
                 raise _refused(name, value, "a number above 0", optional=True)
-        if self.prices is not None and not _are_prices(self.prices):
+        named = self.prices.items() if isinstance(self.prices, Mapping) else [(None, self.prices)]
+        priced = all(isinstance(name, str) and isinstance(price, Price) for name, price in named)
+        if self.prices is not None and not priced:
             raise _refused("prices", self.prices, "a dict of Price by model", optional=True)
         if self.cost is not None and not self.prices:
             raise InvalidInput(
                 f"Limits(cost={self.cost}) needs prices",
                 advice='give prices={"name of the model": Price(input=2.5, output=10.0)}',
             )
-
-    @property
-    def all_requests(self) -> int:
-        """Requests of the walk and of the walks inside it together."""
-        return self.turns * REQUESTS_A_TURN if self.requests is None else self.requests
 
 
 #: The least of each whole number, and whether None stands for no limit.
@@ -88,12 +83,6 @@ _WHOLE: Mapping[str, tuple[int, bool]] = {
     "result_bytes": (1, False),
     "requests": (1, True),
 }
-
-
-def _are_prices(value: object) -> bool:
-    if not isinstance(value, Mapping):
-        return False
-    return all(isinstance(name, str) and isinstance(price, Price) for name, price in value.items())
 
 
 def _refused(name: str, value: object, expected: str, optional: bool) -> InvalidInput:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from difflib import get_close_matches
+from functools import lru_cache
 from math import isfinite
 from typing import Any, Literal
 
@@ -14,7 +15,7 @@ from zoolab.errors import InvalidSchema
 from zoolab.jsontext import NotStrictJSON, encode, excerpt, parse_json
 from zoolab.repair.reading import read, read_word
 from zoolab.repair.wrapping import Refused, unwrapped
-from zoolab.schema.checker import SchemaChecker
+from zoolab.schema.checker import SchemaChecker, check_schema_bounds
 
 #: What a repair may change. strict: no value, and nothing is completed; words: JSON's own marks, but no word
 #: and no number; schema: as words, and a value to the nearest that the schema allows; None: anything.
@@ -25,6 +26,8 @@ Schema = dict[str, Any] | None
 _WORD = re.compile(r"""[^\s{}\[\],:"'“”‘’`\\]+""")
 #: A value that is changed to another is at most so many words long.
 _MAX_WORDS = 8
+#: To look for so many values, each at the places where it may begin, takes a few seconds at most.
+_MAX_READINGS = 1_000
 
 
 def keeps_intent(raw: str, proposed: str) -> bool:
@@ -71,9 +74,12 @@ def check(guard: Guard, raw: str, proposed: Any, schema: Schema) -> None:
     except Refused:
         if guard == "strict":
             raise
-        words, reached = _WORD.findall(unwrapped(raw)), {0}
+        words, reached, readings = _WORD.findall(unwrapped(raw)), {0}, 0
         for leaf, known in _leaves(proposed, schema):
             choices = known if guard == "schema" else None
+            readings += len(reached) if choices else 0
+            if readings > _MAX_READINGS:
+                raise Refused("the text can be read in too many ways") from None
             reached = {end for start in reached for end in _ends(words, start, leaf, choices)}
         if len(words) not in reached:
             raise Refused("a word of the text is lost, added or moved") from None
@@ -81,8 +87,15 @@ def check(guard: Guard, raw: str, proposed: Any, schema: Schema) -> None:
 
 def problem_of(value: Any, schema: Schema) -> str:
     """The first thing that is wrong with a value; empty if it meets the schema."""
-    problems = SchemaChecker(schema or {}).problems(value)
+    check_schema_bounds(schema or {})
+    problems = _checker(encode(schema or {})).problems(value)
     return problems[0].message if problems else ""
+
+
+@lru_cache(maxsize=256)
+def _checker(schema: str) -> SchemaChecker:
+    """Compiled once, since a guard judges each word by the schema of its value; to compile takes longest."""
+    return SchemaChecker(json.loads(schema))
 
 
 def _leaves(value: Any, schema: Any) -> Iterator[tuple[Any, Schema]]:
@@ -115,9 +128,12 @@ def _ends(words: list[str], start: int, leaf: Any, choices: Schema) -> Iterator[
         said = read_word(words[start])  # 7.0 says the same as 7, and true not the same as 1
         if said == leaf and isinstance(said, bool) == isinstance(leaf, bool):
             yield start + 1
-    for end in range(start + 1, min(start + _MAX_WORDS, len(words)) + 1) if choices else ():
-        near = nearest(" ".join(words[start:end]), choices)
-        if near == leaf and type(near) is type(leaf):
+    if not choices:
+        return
+    for end in range(start + 1, min(start + _MAX_WORDS, len(words)) + 1):
+        written = " ".join(words[start:end])
+        like = (each for each in _near(written, choices) if each == leaf and type(each) is type(leaf))
+        if any(True for _ in like) and nearest(written, choices) == leaf:
             yield end
 
 
@@ -127,8 +143,14 @@ def nearest(value: Any, schema: Any) -> Any:
     >>> nearest("Celsius", {"enum": ["celsius", "kelvin"]}), nearest("7.2", {"type": "integer"})
     ('celsius', 7)
     """
-    if not isinstance(schema, dict):
-        return value
+    if isinstance(schema, dict):
+        with suppress(InvalidSchema, StopIteration):
+            return next(each for each in _near(value, schema) if not problem_of(each, schema))
+    return value
+
+
+def _near(value: Any, schema: dict[str, Any]) -> list[Any]:
+    """A value and what is near to it, the nearest first; whether the schema allows it is not looked at."""
     said = read_word(value) if isinstance(value, str) else value
     near = [value, said]
     if isinstance(choices := schema.get("enum"), list):
@@ -139,9 +161,7 @@ def nearest(value: Any, schema: Any) -> Any:
     if type(said) in (int, float) and isfinite(said):
         bounds = [each for each in map(schema.get, ("minimum", "maximum")) if type(each) in (int, float)]
         near += [round(said), *sorted(bounds, key=lambda bound: abs(bound - said))]
-    with suppress(InvalidSchema, StopIteration):
-        return next(each for each in near if not problem_of(each, schema))
-    return value
+    return near
 
 
 def fitted(value: Any, schema: Any, guard: Guard) -> Any:

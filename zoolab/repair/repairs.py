@@ -175,12 +175,7 @@ class LLMRepair(_Repair):
         return said
 
     def request(self, raw: str, schema: Schema = None) -> Request:
-        """What the model is asked.
-
-        >>> from zoolab.models.scripted import Scripted
-        >>> LLMRepair(Scripted([]), "add").request("{a: 1").messages[1]["content"]
-        'Tool: add\\nJSON Schema of its arguments: {}\\nBroken arguments: {a: 1'
-        """
+        """What the model is asked."""
         name = self.tool_name or (schema or {}).get("title")
         named = f"Tool: {name}\n" if isinstance(name, str) and name else ""
         asked = f"{named}JSON Schema of its arguments: {encode(schema or {})}\nBroken arguments: {raw}"

@@ -58,11 +58,7 @@ def unwrapped(raw: str, layers: int = 3) -> str:
 
 
 def is_prose(text: str) -> bool:
-    """Whether a text beside an object is only talk: words, maybe a quoted name, no brackets, or tags alone.
-
-    >>> is_prose("Here is why."), is_prose(', "b": 2'), is_prose("b: 2")
-    (True, False, False)
-    """
+    """Whether a text beside an object is only talk: words, maybe a quoted name, no brackets; or tags."""
     words = _QUOTED_NAME.sub("it", _plain(text))
     if not words:
         return True

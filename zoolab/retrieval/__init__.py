@@ -23,7 +23,8 @@ from zoolab.tools import Tool, ToolRegistry
 __all__ = ["BM25", "Embeddings", "words_of"]
 
 _WORD = re.compile(r"[^\W_]+")
-_ENDINGS = ("ing", "es", "ed", "s")
+#: The commonest English endings, after three letters or more.
+_ENDING = re.compile(r"(?<=...)(?:ing|es|ed|s)\Z")
 #: Longer questions are read up to here.
 _MAX_CHARS = 20_000
 
@@ -107,14 +108,7 @@ def words_of(text: str) -> list[str]:
     >>> words_of("Restarting the web-services")
     ['restart', 'the', 'web', 'servic']
     """
-    return [_stem(word) for word in _WORD.findall(text.lower())]
-
-
-def _stem(word: str) -> str:
-    for ending in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            return word.removesuffix(ending)
-    return word
+    return [_ENDING.sub("", word) for word in _WORD.findall(text.lower())]
 
 
 def _check_k(k: int) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from typing import Any
 
 from zoolab.errors import InvalidInput
@@ -16,6 +15,8 @@ FIND_TOOLS = "find_tools"
 _FIND = (
     "Look for further tools, when none of those at hand fits. What is found can be called in the next turn."
 )
+#: The name of a tool that was found; a result that was cut is text, with its quotes escaped.
+_NAMED = re.compile(r'\{\s*\\?"name\\?":\s*\\?"([\w-]{1,64})\\?"', re.ASCII)
 
 
 class ToolSearch:
@@ -32,16 +33,7 @@ class ToolSearch:
 
 
 def with_search(tools: ToolRegistry, retriever: Retriever | None) -> ToolRegistry:
-    """The tools and `find_tools`, which searches them.
-
-    Raises:
-        InvalidInput: There is no retriever, or another tool has that name.
-
-    >>> from zoolab.retrieval import BM25
-    >>> tools = ToolRegistry([Tool(name, "", {}) for name in ("ping_host", "list_disks")])
-    >>> with_search(tools, BM25(k=1)).execute("find_tools", {"query": "ping"})[0]["name"]
-    'ping_host'
-    """
+    """The tools and `find_tools`, which searches them; `InvalidInput` if another tool has that name."""
     if retriever is None:
         raise InvalidInput("find_tools needs retrieve", advice="give retrieve=BM25(k=8)")
     own = tools.get(FIND_TOOLS)
@@ -56,25 +48,21 @@ def with_search(tools: ToolRegistry, retriever: Retriever | None) -> ToolRegistr
 def pick_with_search(
     retriever: Retriever, messages: Sequence[Message], tools: ToolRegistry, tool_choice: str = "auto"
 ) -> tuple[list[Tool], tuple[Withheld, ...]]:
-    """As `pick_tools`, and beside its tools `find_tools` and what it found: as the results say that stand."""
-    asked_for = {FIND_TOOLS, *_found(messages)}
+    """As `pick_tools`, and beside its tools `find_tools`, if there is one, and what it found.
+
+    What it found is what its results say, so that a fork and an edited result offer the right tools.
+    """
+    search = tools.get(FIND_TOOLS)
+    if search is None or not isinstance(search.function, ToolSearch):
+        return pick_tools(retriever, messages, tools, tool_choice)
+    asked_for, ids = {FIND_TOOLS}, set()
+    for message in messages:
+        for call in message.get("tool_calls") or ():
+            if call["function"]["name"] == FIND_TOOLS:
+                ids.add(call.get("id"))
+        if message.get("role") == "tool" and message.get("tool_call_id") in ids:
+            asked_for.update(_NAMED.findall(str(message.get("content"))))
     others = ToolRegistry(tool for tool in tools if tool.name not in asked_for)
     picked, withheld = pick_tools(retriever, messages, others, tool_choice)
     sent = asked_for | {tool.name for tool in picked}
     return [tool for tool in tools if tool.name in sent], withheld
-
-
-def _found(messages: Iterable[Message]) -> set[str]:
-    """The names of the tools that the results of `find_tools` name."""
-    asked: set[Any] = set()
-    names: set[str] = set()
-    for message in messages:
-        for call in message.get("tool_calls") or ():
-            if call["function"]["name"] == FIND_TOOLS:
-                asked.add(call.get("id"))
-        if message.get("role") == "tool" and message.get("tool_call_id") in asked:
-            with suppress(ValueError, LookupError, TypeError, RecursionError):
-                said = json.loads(message["content"])
-                found = said["data"] if isinstance(said, dict) else said
-                names.update(str(each["name"]) for each in found)
-    return names

@@ -51,11 +51,6 @@ class CallLoop:
 
     A tool may stop the loop, or raise SystemExit in one of its tasks: the loop then runs on. If a tool
     closes it or blocks it for ever, those that wait on it get an error, and the next call a fresh loop.
-
-    >>> loop = CallLoop()
-    >>> awaited = loop.start(asyncio.sleep(0, "slept"))
-    >>> awaited.wait(), awaited.result(), loop.close()
-    (None, 'slept', None)
     """
 
     def __init__(self, callers: asyncio.AbstractEventLoop | None = None) -> None:

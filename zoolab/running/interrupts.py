@@ -134,12 +134,6 @@ class Done:
     """Something that happens once, with a value or an error, and that a thread can wait for.
 
     A bare lock, since the primitives of `threading` can stay locked for ever when Ctrl-C comes inside them.
-
-    >>> done = Done()
-    >>> done.wait(0.01)
-    >>> done.settle("slept")
-    >>> done.wait(), done.result()
-    (None, 'slept')
     """
 
     def __init__(self) -> None:
@@ -174,11 +168,7 @@ class Done:
             self._lock.release()
 
     def wait(self, timeout: float | None = None) -> None:
-        """Wait until it has happened, at most so many seconds. An interrupt ends the waiting.
-
-        Raises:
-            KeyboardInterrupt: The walk is interrupted.
-        """
+        """Wait until it has happened, at most so many seconds. An interrupt ends the waiting."""
         seconds = -1.0 if timeout is None else min(max(timeout, 0.0), threading.TIMEOUT_MAX)
         bridge = BRIDGE.get()
         if bridge is None:

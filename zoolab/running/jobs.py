@@ -36,8 +36,6 @@ from typing import Any, Generic, ParamSpec, TypeVar
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
 
-__all__ = ["Jobs", "Lost", "Workers", "dask_executor", "end_with_parent", "pickled"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 Item = TypeVar("Item")
@@ -59,10 +57,6 @@ class Workers:
             makes one. A process pool that breaks is replaced by another like it.
         count: How many threads or processes to start; by default one process for each processor.
         preload: Modules that processes import before they are started, where the system can fork.
-
-    >>> with Workers("threads", 2) as workers:
-    ...     workers.submit(max, 3, 7).result()
-    7
     """
 
     def __init__(self, given: Any = None, count: int | None = None, *, preload: Sequence[str] = ()) -> None:
@@ -101,11 +95,7 @@ class Workers:
             return self._executor.submit(function, *args, **kwargs)
 
     def renew(self) -> None:
-        """Replace the executor.
-
-        Raises:
-            InvalidInput: Only the caller, who passed the executor, can replace it.
-        """
+        """Replace the executor; raises `InvalidInput` if only the caller, who passed it, can do that."""
         broken, self._executor = self._executor, self._make()
         if self._executor is broken:
             raise InvalidInput("the executor is broken", advice="pass a new one; finished work is kept")
@@ -169,11 +159,6 @@ class Jobs(Generic[Item, Result]):
         tries: How often an item may end its worker.
         window: How many batches are under way at the same time.
         seconds: How long an item took, as the result of its batch tells.
-
-    >>> with Workers("threads", 2) as workers:
-    ...     jobs = Jobs(workers, lambda batch: workers.submit(sum, batch))
-    ...     sorted(jobs.run([1, 2, 3]))
-    [1, 2, 3]
     """
 
     def __init__(
@@ -265,11 +250,6 @@ def dask_executor(address: str) -> Iterator[Executor]:
 
     Raises:
         InvalidInput: dask is not installed, or no scheduler answers.
-
-    >>> with dask_executor("nowhere://x"):
-    ...     pass
-    Traceback (most recent call last):
-    zoolab.errors.InvalidInput: ...
     """
     try:
         from dask.distributed import Client as Untyped
@@ -288,14 +268,7 @@ def dask_executor(address: str) -> Iterator[Executor]:
 
 
 def pickled(value: Any, what: str) -> bytes:
-    """The value as bytes for another process.
-
-    Raises:
-        InvalidInput: The value cannot be pickled.
-
-    >>> pickled(iter, "the scorers")[:1]
-    b'\\x80'
-    """
+    """The value as bytes for another process; raises `InvalidInput` if it cannot be pickled."""
     try:
         import cloudpickle as pickle
     except ImportError:
@@ -312,10 +285,7 @@ def pickled(value: Any, what: str) -> bytes:
 
 @cache
 def end_with_parent() -> None:
-    """From now on this process ends when the one that started it is gone.
-
-    >>> end_with_parent()
-    """
+    """From now on this process ends when the one that started it is gone."""
     parent = multiprocessing.parent_process()
     if parent is not None:
 

@@ -11,17 +11,7 @@ MAX_PRINTED = 16 * 1024
 
 
 class Printed:
-    """Keeps what is printed in this context, until `text` is asked for.
-
-    >>> stage = Stage()
-    >>> stage.enter()
-    >>> printed = Printed()
-    >>> print("reading the file")
-    reading the file
-    >>> printed.text()
-    'reading the file\\n'
-    >>> stage.leave()
-    """
+    """Keeps what is printed in this context, until `text` is asked for."""
 
     __slots__ = ("_parts", "_size", "_token")
 
@@ -53,12 +43,7 @@ _here: ContextVar[Printed | None] = ContextVar("zoolab_printed", default=None)
 
 
 class Stage:
-    """Stands before `sys.stdout` while tools run; walks in several threads may share it.
-
-    >>> stage, before = Stage(), sys.stdout
-    >>> stage.enter(), stage.leave(), sys.stdout is before
-    (None, None, True)
-    """
+    """Stands before `sys.stdout` while tools run; walks in several threads may share it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

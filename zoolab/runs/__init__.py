@@ -78,11 +78,7 @@ class Trace(TraceLog):
 
     @classmethod
     def record(
-        cls,
-        walk: Iterable[Step],
-        into: Trace | None = None,
-        *,
-        meta: Mapping[str, Any] | None = None,
+        cls, walk: Iterable[Step], into: Trace | None = None, *, meta: Mapping[str, Any] | None = None
     ) -> Trace:
         """Run a walk to its end and return its trace.
 
@@ -145,17 +141,6 @@ class Trace(TraceLog):
             model: Answers from there on; by default the model of this run.
             tools: The tools with their functions; needed for a trace that was loaded from a file.
             options: As for `walk`; by default those of this run, which also began the conversation.
-
-        >>> from zoolab import Outcome, Scripted, run, tool
-        >>> @tool
-        ... def add(a: int, b: int) -> int:
-        ...     "Add two integers."
-        ...     return a + b
-        >>> echo = lambda request: request.messages[-1]["content"]
-        >>> model = Scripted([[("add", {"a": 1, "b": 2})], echo, echo])
-        >>> trace = run("1 + 2?", [add], model, envelope="plain")
-        >>> trace.fork(4, Outcome(7)).answer, trace.answer
-        ('7', '3')
         """
         from zoolab.trace.fork import fork
 
@@ -259,8 +244,7 @@ class Trace(TraceLog):
     def show_wires(self, turn: int = 1) -> Wires:
         """One turn in all wire formats side by side: `bodies` and `replies` by format, each with warnings.
 
-        Raises:
-            InvalidInput: There is no such turn.
+        Raises `InvalidInput` if there is no such turn.
         """
         from zoolab.show.wires import show_wires
 

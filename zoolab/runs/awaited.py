@@ -107,23 +107,22 @@ class _Thread:
         """What the function returns. When the task is cancelled, `finish` ends the interrupted walk."""
         import asyncio
 
-        ended: asyncio.Future[tuple[Any, BaseException | None]] = self._loop.create_future()
-        self._start(function, ended)
+        ended = self._start(function)
         try:
             value, error = await asyncio.shield(ended)
         except asyncio.CancelledError:
             self._bridge.interrupt()
             _, error = await _whatever_comes(ended)
             if error is None and finish is not None:
-                ended = self._loop.create_future()
-                self._start(finish, ended)
-                await _whatever_comes(ended)
+                await _whatever_comes(self._start(finish))
             raise
         if error is not None:
             raise error
         return value
 
-    def _start(self, function: Callable[[], Any], ended: asyncio.Future[Any]) -> None:
+    def _start(self, function: Callable[[], Any]) -> asyncio.Future[tuple[Any, BaseException | None]]:
+        ended: asyncio.Future[tuple[Any, BaseException | None]] = self._loop.create_future()
+
         def work() -> None:
             try:
                 told: tuple[Any, BaseException | None] = self._context.run(function), None
@@ -133,6 +132,7 @@ class _Thread:
                 self._loop.call_soon_threadsafe(_settle, ended, told)
 
         threading.Thread(target=work, daemon=True).start()
+        return ended
 
 
 def _settle(ended: asyncio.Future[Any], told: object) -> None:

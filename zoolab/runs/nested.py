@@ -102,18 +102,16 @@ class ToolEnabled:
 
     def __call__(self, request: Request) -> Reply:
         self.steps = []
-        choice = (
-            request.tool_choice
-            if request.tool_choice in (*self.tools.names(), "required", "none")
-            else "auto"
-        )
+        known = request.tool_choice in (*self.tools.names(), "required", "none")
+        choice = request.tool_choice if known else "auto"
         options = {"tool_choice": choice, **self._options}
         for step in walk(None, self.tools, self.inner, messages=request.messages, **options):
             self.steps.append(step)
         last = next((step.reply for step in reversed(self.steps) if step.reply is not None), None)
         if last is None:
             raise ModelError("the model gave no answer", advice="look at .steps to see what happened before")
-        return replace(last, usage=_usage_of(self.steps, last))
+        requests = sum(step.kind == "request" for step in self.steps)
+        return last if requests == 1 else replace(last, usage=tokens_used(self.steps).usage or last.usage)
 
     def call_tool(self, name: str, arguments: Mapping[str, Any] | str) -> Any:
         """Check the arguments (a dict, or the raw text of a model), call the tool, return its value.
@@ -136,16 +134,3 @@ class ToolEnabled:
         if not decision.allowed:
             raise PermissionDenied(f"{name} did not run: {decision.reason}", advice="allow it with policy=")
         return self.tools.execute(name, plain(given))
-
-
-def _usage_of(steps: list[Step], last: Reply) -> Mapping[str, Any] | None:
-    """The tokens of all requests that led to the last reply."""
-    tokens = tokens_used(steps)
-    if sum(step.kind == "request" for step in steps) == 1 or tokens.known is None:
-        return last.usage
-    return {
-        "prompt_tokens": tokens.input or 0,
-        "completion_tokens": tokens.output or 0,
-        "prompt_tokens_details": {"cached_tokens": tokens.cached},
-        "completion_tokens_details": {"reasoning_tokens": tokens.reasoning},
-    }

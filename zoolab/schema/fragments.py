@@ -20,11 +20,7 @@ def object_schema(properties: Schema, required: list[str]) -> Schema:
 
 
 def with_default(schema: Schema, default: Any) -> Schema:
-    """The schema with its default, if there is one, it is JSON and the schema allows it.
-
-    >>> with_default({"type": "integer"}, 10), with_default({"type": "integer"}, None)
-    ({'type': 'integer', 'default': 10}, {'type': 'integer'})
-    """
+    """The schema with its default, if there is one, it is JSON and the schema allows it."""
     if isinstance(default, Enum):
         default = default.value
     if default is REQUIRED or (default is None and not allows_null(schema)):
@@ -38,11 +34,7 @@ def with_default(schema: Schema, default: Any) -> Schema:
 
 
 def allows_null(schema: Schema, definitions: Mapping[str, Schema] | None = None) -> bool:
-    """Whether a schema takes null; what an unknown reference points to does not.
-
-    >>> allows_null({"type": ["string", "null"]}), allows_null({"type": "string"})
-    (True, False)
-    """
+    """Whether a schema takes null; what an unknown reference points to does not."""
     if "$ref" in schema:
         target = resolved(schema, definitions or {})
         return bool(target) and allows_null(target, definitions)
@@ -68,11 +60,7 @@ SINGLE = (
 
 
 def subschemas(schema: Any) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    """The schemas directly within a schema, each with its path; data such as defaults is left out.
-
-    >>> list(subschemas({"properties": {"a": {"type": "integer"}}, "default": {"a": 1}}))
-    [(('properties', 'a'), {'type': 'integer'})]
-    """
+    """The schemas directly within a schema, each with its path; data such as defaults is left out."""
     for keyword, value in schema.items() if isinstance(schema, Mapping) else ():
         if keyword in MAPS and isinstance(value, Mapping):
             yield from (((keyword, name), child) for name, child in value.items())

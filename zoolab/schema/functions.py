@@ -38,10 +38,6 @@ def binder(hints: Mapping[str, Any]) -> Bind | None:
     """What turns JSON arguments into what these hints say; None if there are no hints.
 
     Give it only the hints whose `Shape.binds`. Raises `BindingError` when called.
-
-    >>> from datetime import date
-    >>> binder({"day": date})({"day": "2024-02-29", "city": "Oslo"})
-    {'day': datetime.date(2024, 2, 29), 'city': 'Oslo'}
     """
     if not hints:
         return None
@@ -154,11 +150,7 @@ def read_function(function: Any, param_names: Sequence[str] | None, hidden: type
         param_names: What the model calls the parameters, in order; by default their own names.
         hidden: The class whose parameter the model never sees, because the walk gives it.
 
-    Raises:
-        InvalidToolSignature: The function cannot be described; names the parameter.
-
-    >>> read_function(lambda a: a, ["left"], type(None)).parameters["properties"]
-    {'left': {}}
+    Raises `InvalidToolSignature` if the function cannot be described; names the parameter.
     """
     target = target_of(function)
     # The hints and the docstring of an object are those of its __call__.
@@ -282,10 +274,6 @@ def with_field_defaults(function: Callable[..., Any], fields: Mapping[str, Field
     """The function with the defaults of its fields, so that it never receives a `FieldInfo`.
 
     A parameter whose field has no default must be given.
-
-    >>> from pydantic import Field
-    >>> with_field_defaults(lambda a, b=Field(default=2): a + b, {"b": Field(default=2)})(1)
-    3
     """
     signature = inspect.signature(function)
     plain = {

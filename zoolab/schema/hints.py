@@ -128,11 +128,7 @@ def type_hints(function: Any, names: Mapping[str, Any] | None = None) -> dict[st
 
 
 class Describer:
-    """Describes the hints of one function; what they share gathers in `definitions`.
-
-    >>> Describer().describe(list[int] | None, "tags").schema
-    {'anyOf': [{'type': 'array', 'items': {'type': 'integer'}}, {'type': 'null'}]}
-    """
+    """Describes the hints of one function; what they share gathers in `definitions`."""
 
     def __init__(self) -> None:
         #: The schemas that `$ref` points to, for `$defs`.

@@ -102,11 +102,7 @@ def _with_notes(strict: Schema, schema: Schema) -> Schema:
 
 
 def without_nulls(value: Any, schema: Schema, definitions: Mapping[str, Schema]) -> Any:
-    """The value without the nulls that stand for what was left out; `schema` is the one before `make_strict`.
-
-    >>> without_nulls({"n": None}, object_schema({"n": {"type": "integer"}}, []), {})
-    {}
-    """
+    """The value without the nulls that stand for what was left out, by the schema before `make_strict`."""
     schema = resolved(schema, definitions)
     for choice in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
         value = without_nulls(value, choice, definitions)

@@ -20,7 +20,6 @@ from zoolab.show.wording import (
     other_fields,
     pretty,
 )
-from zoolab.trace.frame import fault_line
 from zoolab.trace.log import TraceLog
 
 Block = dict[str, Any]
@@ -145,7 +144,7 @@ class Room:
 
     def fault(self, fault: Fault) -> list[Block]:
         """A fault that was injected, and what it changed."""
-        told = [self.note("fault", fault_line(fault))]
+        told = [self.note("fault", f"fault injected: {fault}")]
         if fault.before or fault.after:
             told.append(self.difference("before and after the fault", fault.before, fault.after))
         return told

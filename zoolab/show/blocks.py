@@ -29,9 +29,10 @@ from zoolab.show.wording import (
     size,
     type_of,
 )
-from zoolab.tokens import counted, tokens_in
+from zoolab.tokens import Tokens, tokens_in
 from zoolab.tools import Tool, ToolRegistry
 from zoolab.trace.codec import Shown
+from zoolab.trace.frame import faults_in
 from zoolab.trace.log import TraceLog
 from zoolab.trace.summary import brief
 
@@ -195,13 +196,13 @@ def _request(moment: Moment, room: Room, request: Request) -> list[Block]:
     """The payload: messages, tools, tool_choice, settings."""
     sent, known = request.prefix, moment.known
     reply = moment.reply
-    counted_tokens = None if reply is None else counted(reply.usage, "prompt_tokens")
+    tokens = Tokens.of(reply.usage if reply is not None else None).input
     told = room.facts(
         ("messages", f"{len(sent):,}, {len(sent) - known:,} of them new"),
         ("tools", count(len(request.tools), "tool") if request.tools else "none"),
         ("tool_choice", request.tool_choice),
         ("settings", encode(dict(request.settings)) if request.settings else None),
-        ("tokens", f"{counted_tokens:,}, counted by the endpoint" if counted_tokens is not None else None),
+        ("tokens", f"{tokens:,}, counted by the endpoint" if tokens is not None else None),
     )
     removed = moment.change.removed if moment.seq not in moment.trace.originals else ()
     if removed:
@@ -299,17 +300,15 @@ def _tool_call(moment: Moment, room: Room, call: ToolCall) -> list[Block]:
 
 def _faults_of_call(moment: Moment, room: Room) -> list[Block]:
     """The faults that were injected into the call, or into the reply that it is the first call of."""
-    slot, reply = moment.step.slot, moment.reply
-    faults = () if reply is None else reply.faults
-    own = [fault for fault in faults if (fault.slot or 0) == (slot or 0)]
-    return [block for fault in own[:10] for block in room.fault(fault)]
+    faults = faults_in(moment.reply, moment.step.slot)
+    return [block for fault in faults[:10] for block in room.fault(fault)]
 
 
 def _as_they_came(moment: Moment) -> str:
     """Whether the model wrote the arguments of the call itself."""
-    reply, slot = moment.reply, moment.step.slot
-    faults = () if reply is None else reply.faults
-    changed = any(fault.slot == slot and fault.where.startswith("arguments") for fault in faults)
+    slot = moment.step.slot
+    faults = (fault for fault in faults_in(moment.reply, slot) if fault.slot == slot)
+    changed = any(fault.where.startswith("arguments") for fault in faults)
     return "as they came (a fault changed them)" if changed else "as the model wrote them"
 
 
@@ -338,16 +337,16 @@ def arriving_blocks(room: Room, reply: Reply) -> list[Block]:
 def _reply_facts(reply: Reply | None) -> list[tuple[str, Any]]:
     if reply is None:
         return []
-    sent, received = (counted(reply.usage, f"{name}_tokens") for name in ("prompt", "completion"))
-    told = f"{sent or 0:,} sent, {received or 0:,} received, counted by the endpoint"
-    known = {"prompt_tokens", "completion_tokens", "total_tokens"}
+    tokens = Tokens.of(reply.usage)
+    told = f"{tokens.input or 0:,} sent, {tokens.output or 0:,} received, counted by the endpoint"
+    known = {"prompt_tokens", "completion_tokens", "total_tokens", "input_tokens", "output_tokens"}
     usage = {name: value for name, value in (reply.usage or {}).items() if name not in known}
     return [
         ("finish_reason", reply.finish_reason),
         ("model", reply.model),
         ("note", "; ".join(reply.notes) or None),
         ("streamed", f"in {count(len(reply.pieces), 'piece')}" if reply.pieces else None),
-        ("tokens", None if sent is None and received is None else told),
+        ("tokens", None if tokens.known is None else told),
         ("more on usage", pretty(usage) if usage else None),
     ]
 

@@ -97,11 +97,6 @@ def block(
     """A text, or its pieces, each with "ins", "del" or "" for neither: `raw` as code, `prose` as speech.
 
     A screen reader says the label if the text is long enough to be scrolled.
-
-    >>> block("one", "the answer", "prose")
-    '<pre class="prose"><code>one</code></pre>'
-    >>> block([("", "{"), ("ins", '"')], "what changed")
-    '<pre class="raw"><code>{<ins>"</ins></code></pre>'
     """
     pieces = [("", text)] if isinstance(text, str) else list(text)
     whole = "".join(part for _, part in pieces)

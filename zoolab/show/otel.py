@@ -24,7 +24,7 @@ from zoolab.errors import InvalidInput
 from zoolab.jsontext import NotStrictJSON, encode, excerpt, parse_json
 from zoolab.records import Failure, Message, Outcome, Reply, without
 from zoolab.show.moment import tools_of
-from zoolab.tokens import counted
+from zoolab.tokens import Tokens
 from zoolab.trace.calls import Call, Turn
 from zoolab.trace.frame import faults_by_step
 from zoolab.trace.log import TraceLog
@@ -309,18 +309,16 @@ def _of_settings(settings: Mapping[str, Any]) -> Attributes:
 
 
 def _of_reply(reply: Reply) -> Attributes:
-    usage, reason = reply.usage or {}, as_name(reply.finish_reason)
+    tokens, reason = Tokens.of(reply.usage), as_name(reply.finish_reason)
     return {
         "gen_ai.request.stream": True if reply.pieces else None,
         "gen_ai.response.model": as_name(reply.model),
         "gen_ai.response.id": as_name((reply.raw or {}).get("id")),
         "gen_ai.response.finish_reasons": None if reason is None else [reason],
-        "gen_ai.usage.input_tokens": counted(usage, "prompt_tokens"),
-        "gen_ai.usage.output_tokens": counted(usage, "completion_tokens"),
-        "gen_ai.usage.cache_read.input_tokens": counted(usage.get("prompt_tokens_details"), "cached_tokens"),
-        "gen_ai.usage.reasoning.output_tokens": counted(
-            usage.get("completion_tokens_details"), "reasoning_tokens"
-        ),
+        "gen_ai.usage.input_tokens": tokens.input,
+        "gen_ai.usage.output_tokens": tokens.output,
+        "gen_ai.usage.cache_read.input_tokens": tokens.cached,
+        "gen_ai.usage.reasoning.output_tokens": tokens.reasoning,
     }
 
 

@@ -12,9 +12,10 @@ from typing import Any
 
 from zoolab.jsontext import one_line
 from zoolab.records import Decision, Outcome, Record, Step
+from zoolab.show import markup
 from zoolab.show.block_types import Block, Room
 from zoolab.show.blocks import MAX_BYTES, blocks_of_record
-from zoolab.show.markup import Html, block, clipped, code, facts, folded, join, note, style_sheet, table, tag
+from zoolab.show.markup import Html, block, clipped, code, facts, folded, join, note, table, tag
 from zoolab.show.moment import Moment
 from zoolab.show.wording import (
     as_text,
@@ -54,23 +55,17 @@ _PROSE = ("the answer", "the text of the reply")
 
 def render_page(trace: TraceLog) -> str:
     """The story as a whole HTML page."""
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("title", f"zoolab: {one_line(prompt_of(trace), 60)}"),
-        tag("style", style_sheet("zoolab.show", "story.css", ".zoolab-story")),
-    )
-    body = tag(
-        "body", tag("main", tag("h1", "The story of a run"), *_story(trace), class_="zoolab-story page")
-    )
-    return "<!doctype html>\n" + tag("html", head, body, lang="en")
+    story = tag("main", tag("h1", "The story of a run"), *_story(trace), class_="zoolab-story page")
+    return markup.page(f"zoolab: {one_line(prompt_of(trace), 60)}", _style(), story)
 
 
 def render_fragment(trace: TraceLog, most: int = MAX_STEPS) -> str:
     """The story as a part of another page, a notebook's output for instance, with about `most` steps."""
-    style = tag("style", style_sheet("zoolab.show", "story.css", ".zoolab-story"))
-    return tag("div", style, *_story(trace, most), class_="zoolab-story")
+    return tag("div", tag("style", _style()), *_story(trace, most), class_="zoolab-story")
+
+
+def _style() -> Html:
+    return markup.style_sheet("zoolab.show", "story.css", ".zoolab-story")
 
 
 def _story(trace: TraceLog, most: int = MAX_STEPS) -> Iterator[Html]:

@@ -97,11 +97,14 @@ def tool(
     def make(function: Callable[..., Any], /) -> Tool:
         if is_callable_tool(function):
             return from_callable_tool(function)
-        if isinstance(target_of(function), Tool):
+        target = target_of(function)
+        if isinstance(target, Tool):
             raise InvalidToolSignature(f"{excerpt(function)} is a tool already", expected="a function")
         reading = read_function(function, param_names, Context)
         parameters = reading.parameters
-        named = name or _name_of(target_of(function))
+        named: Any = name or getattr(target, "__name__", type(target).__name__)
+        if named == "<lambda>":
+            raise InvalidToolSignature("a lambda needs a name", advice='give it one: tool(..., name="add")')
         return Tool(
             name=named,
             description=reading.description if description is None else description,
@@ -144,10 +147,3 @@ def _as_tool(member: Any) -> Any:
             f"{excerpt(member)} is not a tool", expected="tools or functions, for instance [add]"
         )
     return tool(member)
-
-
-def _name_of(target: Any) -> str:
-    name: str = getattr(target, "__name__", type(target).__name__)
-    if name == "<lambda>":
-        raise InvalidToolSignature("a lambda needs a name", advice='give it one: tool(..., name="add")')
-    return name

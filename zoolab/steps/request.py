@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode, excerpt
-from zoolab.jsontext.readonly import read_only
 from zoolab.records import Message, Messages, Request, Withheld, advice_on
 from zoolab.tools import ToolRegistry
 
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from zoolab.tools import Tool
 
 
-_NO_SETTINGS: Mapping[str, Any] = read_only({})
 TEXT_PROTOCOL = (
     "You can call these tools:\n{tools}\n\n"
     "To call a tool, reply with only one JSON object and nothing else:\n"
@@ -70,8 +68,8 @@ def make_request(
     tools: tuple[dict[str, Any], ...],
     tool_choice: str,
     first: bool,
-    withheld: tuple[Withheld, ...] = (),
-    settings: Mapping[str, Any] = _NO_SETTINGS,
+    withheld: tuple[Withheld, ...],
+    settings: Mapping[str, Any],
 ) -> Request:
     """The next request. A forced tool choice holds for the first one alone, or no walk would end."""
     forced = tool_choice not in ("auto", "none")

@@ -124,11 +124,7 @@ def _fault_in_call(call: Call, wanted: tuple[str, Accepted], schemas: Mapping[st
 
 
 def is_named(called: str, name: str) -> bool:
-    """Whether a called tool is the one of this name, as it is or as it can be sent: OpenAI allows no dots.
-
-    >>> is_named("math_factorial", "math.factorial"), is_named("math_factorial", "factorial")
-    (True, False)
-    """
+    """Whether a called tool is the one of this name, as it is or as it can be sent: OpenAI allows no dots."""
     return called in (name, sendable_name(name))
 
 

@@ -6,22 +6,22 @@ Cases come from records, dicts, questions, or the rows of a data frame.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from enum import Enum
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import canonical, digest, excerpt
 from zoolab.jsontext.values import NotJSON, to_json_value
-from zoolab.records import Limits, Message
+from zoolab.loop.options import Options
+from zoolab.records import Message
 from zoolab.steps.define import as_registry
 from zoolab.tools import ToolRegistry
 
 if TYPE_CHECKING:
-    from zoolab.policy import Policy
     from zoolab.runs import Trace
 
 
@@ -77,10 +77,10 @@ class Case:
 
 
 @dataclass(slots=True)
-class Setup:
+class Setup(Options):
     """All that a walk is made from. Each run has its own: a variant may change it, or return another.
 
-    The fields are the keyword arguments of `zoolab.walk`, except `case`, which a variant reads; `model`,
+    The fields are the options of `zoolab.walk`; `prompt` and `tools`; `case`, which a variant reads; `model`,
     which it may wrap or replace; `faults`, names or rates for `Faulty`, seeded for each run; and `seed`,
     the seed of the run.
     """
@@ -90,22 +90,6 @@ class Setup:
     tools: ToolRegistry
     model: Any
     seed: int = 0
-    system: str | None = None
-    messages: tuple[Message, ...] = ()
-    tool_choice: str = "auto"
-    policy: Policy | None = None
-    repair: Any = None
-    retrieve: Any = None
-    limits: Limits | None = None
-    parallel: bool = True
-    context: Any = None
-    deny: Collection[str] = ()
-    calls: Literal["native", "text", "auto"] | None = None
-    envelope: Literal["json", "plain"] = "json"
-    validator: Literal["jsonschema", "rs"] = "jsonschema"
-    find_tools: bool = False
-    answer_schema: Any = None
-    condense: Any = None
     faults: Iterable[str] | Mapping[str, float] = ()
 
 

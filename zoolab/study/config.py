@@ -118,11 +118,7 @@ _ASSIGNED = re.compile(rf"\s*({_KEY}(?:\s*\.\s*{_KEY})*)\s*=")
 
 
 def line_of(text: str, where: Sequence[str]) -> int:
-    """The line where a key of a TOML file stands, or the nearest thing above it that is there.
-
-    >>> line_of('[[cases]]\\nprompt = "Hi"\\n[[cases]]\\nprompt = 3\\n', ["cases", "1", "prompt"])
-    4
-    """
+    """The line where a key of a TOML file stands, or the nearest thing above it that is there."""
     best, nearest = 0, 1
     table: list[str] = []
     counts = Counter[str]()
@@ -161,11 +157,7 @@ _BOUNDS = {"exclusiveMinimum": "a number above {}", "minimum": "{} or more", "ma
 
 
 def said_of(problem: Problem) -> tuple[list[str], str]:
-    """Where a problem is, key by key, and a sentence about it.
-
-    >>> said_of(Problem("", "/budget/request", "only requests, tokens", "10"))[1]
-    'budget.request: expected only requests, tokens, received 10 (do you mean requests?)'
-    """
+    """Where a problem is, key by key, and a sentence about it."""
     where = [part.replace("~1", "/").replace("~0", "~") for part in problem.pointer.split("/")[1:]]
     rule, _, bound = problem.expected.partition(" ")
     kinds = problem.expected.split(" or ")

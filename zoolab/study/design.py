@@ -23,7 +23,7 @@ from zoolab.tools import Tool, ToolRegistry
 #: Changes the setup that it is given, or returns another.
 Variant = Callable[[Setup], Setup | None]
 
-_KEYS = {field.name for field in fields(Setup)} - {"case", "seed"} | {"descriptions"}
+_KEYS = {each.name for each in fields(Setup)} - {"case", "seed", "first_turn", "on_delta"} | {"descriptions"}
 _KEPT = 256
 
 

@@ -43,13 +43,9 @@ _BLOCK = 1 << 16
 
 
 class Journal:
-    """A journal, open for appending; nobody else can have it open at the same time.
+    """A journal, open for appending: made, or healed and gone on with.
 
-    Args:
-        path: The file; it is made, or healed and gone on with.
-
-    Raises:
-        InvalidInput: It is a file of another kind, cannot be opened, or somebody else writes it.
+    Raises `InvalidInput` if it is a file of another kind, cannot be opened, or somebody else writes it.
     """
 
     def __init__(self, path: Path) -> None:

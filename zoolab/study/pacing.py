@@ -21,7 +21,7 @@ from zoolab.files import append_text, locked
 from zoolab.jsontext import digest, encode
 from zoolab.jsontext.values import encode_any
 from zoolab.loop.about import Wrapper, about
-from zoolab.models.request_keys import RequestKeys
+from zoolab.models.recording import RequestKeys
 from zoolab.models.scripted import Scripted
 from zoolab.records import Reply, Request
 from zoolab.study.cases import Case
@@ -160,13 +160,7 @@ def patience(error: Exception, attempt: int, jitter: Callable[[float, float], fl
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """The seconds that an endpoint asks to be left alone; None where it does not say.
-
-    >>> retry_after({"retry-after": "1.5"}, 0.0), retry_after({"retry-after-ms": "20"}, 0.0)
-    (1.5, 0.02)
-    >>> retry_after({"retry-after": "Thu, 01 Jan 1970 00:01:00 GMT"}, 50.0), retry_after({}, 0.0)
-    (10.0, None)
-    """
+    """The seconds that an endpoint asks to be left alone; None where it does not say."""
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         try:
             told = float(headers.get(name) or "") / unit

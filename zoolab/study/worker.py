@@ -13,6 +13,7 @@ from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.jsontext import encode
 from zoolab.jsontext.values import NotJSON, to_json_value
 from zoolab.loop import walk
+from zoolab.loop.options import Options
 from zoolab.models.faulty import Faulty
 from zoolab.policy import Policy
 from zoolab.running.jobs import end_with_parent
@@ -27,10 +28,7 @@ from zoolab.tools import ToolRegistry
 _OBJECTS = 20_000
 
 #: The fields of a setup that are passed on to `walk` by name, as they are.
-_OPTIONS = {each.name for each in fields(Setup)} - {
-    *("case", "seed", "faults"),
-    *("prompt", "tools", "model", "policy"),
-}
+_OPTIONS = {each.name for each in fields(Options)} - {"policy"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +102,8 @@ class Worker:
     def _set_up(self, task: Task, case: Case) -> Setup:
         place = task.place
         model = Asking(self._make[place.model](task.seed, case), place.model, self._asker, place.repeat)
-        setup = Setup(case, case.prompt, case.tools, model, task.seed, case.system, case.messages)
+        setup = Setup(case, case.prompt, case.tools, model, task.seed)
+        setup.system, setup.messages = case.system, case.messages
         changed: Any = self._kit.variants[place.variant](setup)
         if changed is None:
             return setup

@@ -39,35 +39,18 @@ def read_pythonic(text: str) -> list[TextCall]:
     `<|tool_call_start|>` announces.
 
     In a fence a list must come last, since code may hold such a line too.
-
-    >>> read_pythonic("Right away.\\n[add(a=1, b=[2, None])]")[0].arguments
-    '{"a":1,"b":[2,null]}'
-    >>> read_pythonic("In Python, [f(x=1)] makes a list.")
-    []
     """
     return _bracketed(text, _LIST, "list")
 
 
 def read_built_in(text: str) -> list[TextCall]:
-    """`<|python_tag|>name.call(key="value")`; after the same mark, other code is for an interpreter.
-
-    >>> read_built_in('<|python_tag|>brave_search.call(query="Oslo")')[0].name
-    'brave_search'
-    """
+    """`<|python_tag|>name.call(key="value")`; after the same mark, other code is for an interpreter."""
     calls = _bracketed(text, _BUILT_IN, "call")
     return [replace(call, name=call.name.removesuffix(".call")) for call in calls]
 
 
 def read_tool_code(text: str) -> list[TextCall]:
-    """The fences of `tool_code`, or `<function_calls>`, with calls in them and nothing else.
-
-    >>> [call.name for call in read_tool_code("```tool_code\\nf(x=1)\\ng()\\n```")]
-    ['f', 'g']
-    >>> [call.name for call in read_tool_code("<function_calls>f(x=true)\\ng()</function_calls>")]
-    ['f', 'g']
-    >>> read_tool_code("```tool_code\\nx = 1\\nf(x=x)\\n```")
-    []
-    """
+    """The fences of `tool_code`, or `<function_calls>`, with calls in them and nothing else."""
     calls: list[TextCall] = []
     for fence in islice(_TOOL_CODE.finditer(text), _MAX_TRIES):
         code = fence["code"] or fence["lines"] or ""

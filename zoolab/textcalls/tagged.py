@@ -202,12 +202,7 @@ class _Element:
 
 
 def read_minimax_m3(text: str, schemas: Mapping[str, Any] = _NO_SCHEMAS) -> list[TextCall]:
-    """`]<]minimax[>[<invoke name="f">]<]minimax[>[<key>value]<]minimax[>[</key>]<]minimax[>[</invoke>`.
-
-    >>> said = "|<invoke name='f'>|<x>1|</x>|<y>|<item>a|</item>|</y>|</invoke>".replace("'", '"')
-    >>> read_minimax_m3(said.replace("|", "]<]minimax[>["))[0].arguments
-    '{"x":1,"y":["a"]}'
-    """
+    """`]<]minimax[>[<invoke name="f">]<]minimax[>[<key>value]<]minimax[>[</key>]<]minimax[>[</invoke>`."""
     calls: list[TextCall] = []
     edges = list(_EDGE.finditer(text))
     for opening, end in zip_longest(edges, edges[1:]):

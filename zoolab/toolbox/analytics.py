@@ -162,13 +162,7 @@ class Analytics:
 
 
 def analytics_tools(world: Analytics | None = None) -> ToolRegistry:
-    """The tools of a database, or of a fresh one.
-
-    >>> tools = analytics_tools()
-    >>> tools.execute("sql_select", {"query": "DELETE FROM customers"})
-    Traceback (most recent call last):
-    zoolab.errors.PermissionDenied: this database can only be read; expected one SELECT
-    """
+    """The tools of a database, or of a fresh one."""
     world = world or Analytics()
     return as_registry([world.sql_select, world.describe_table, world.check_data_quality])
 

@@ -28,13 +28,9 @@ DOMAINS: Mapping[str, Callable[[], ToolRegistry]] = MappingProxyType(
 
 
 def tools_named(*names: str) -> ToolRegistry:
-    """The tools of domains and single starter tools, in that order; worlds are new at each call.
+    """The tools of domains and single starter tools, in the order given; worlds are new at each call.
 
-    Raises:
-        InvalidInput: A name is neither, or two of the tools share a name.
-
-    >>> tools_named("security", "add").names()
-    ['query_siem', 'check_ip_reputation', 'isolate_host', 'add']
+    Raises `InvalidInput` if a name is neither, or two of the tools share a name.
     """
     singles = {tool.name: tool for tool in TOOLS}
     registry = ToolRegistry()

@@ -145,12 +145,6 @@ def file_tools(root: str | Path | Files) -> ToolRegistry:
 
     Rules may name paths: what these tools touch is the resolved path. Give `Files` to look at its
     outlines afterwards.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     file_tools(folder).execute("read_file", {"path": "../secret"})
-    Traceback (most recent call last):
-    zoolab.errors.PermissionDenied: '../secret' lies outside the project; expected ...
     """
     files = root if isinstance(root, Files) else Files(root)
     touches = files.resource_of

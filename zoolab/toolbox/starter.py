@@ -87,8 +87,7 @@ def restart_service(
 
 @tool
 def ping(
-    host: Annotated[str, "Host name or IP address."],
-    count: Annotated[int, "Number of packets."] = 1,
+    host: Annotated[str, "Host name or IP address."], count: Annotated[int, "Number of packets."] = 1
 ) -> str:
     """Ping a host to test whether it is reachable on the network."""
     milliseconds = look_up(_HOSTS, host.lower(), "host")
@@ -126,23 +125,14 @@ TOOLS: tuple[Tool, ...] = (
 
 
 def starter_tools(*names: str) -> ToolRegistry:
-    """The tools of those names, or all ten.
-
-    >>> [tool.name for tool in starter_tools("add", "ping")]
-    ['add', 'ping']
-    """
+    """The tools of those names, or all ten."""
     registry = ToolRegistry(TOOLS)
     return registry if not names else ToolRegistry(registry[name] for name in names)
 
 
 class Clock:
-    """Tells the time: always `now`, or the real time if none is given.
-
-    Args:
-        now: A date and time, or its ISO 8601 text; without an offset it is UTC.
-
-    Raises:
-        InvalidInput: `now` is not a date and time.
+    """Tells the time: always `now` (a date and time, or its ISO 8601 text; UTC without an offset), or the
+    real time if none is given. Raises `InvalidInput` if `now` is not a date and time.
     """
 
     def __init__(self, now: datetime | str | None = None) -> None:
@@ -161,9 +151,5 @@ class Clock:
 
 
 def clock_tools(now: datetime | str | None = None) -> ToolRegistry:
-    """The clock as a tool; `now` makes it stand still.
-
-    >>> clock_tools("2030-01-02T03:04:05+01:00").execute("get_current_time", {})
-    '2030-01-02T03:04:05+01:00'
-    """
+    """The clock as a tool; `now` makes it stand still."""
     return as_registry(Clock(now).get_current_time)

@@ -16,13 +16,7 @@ _REJECTED = ("invalid_arguments", "invalid_json", "loop_limit", "permission_deni
 
 @dataclass(slots=True, eq=False)
 class Call:
-    """One call of a reply, and what became of it; of records of the same kind, the last one.
-
-    >>> from zoolab import Scripted, run
-    >>> call = run("Hi", [], Scripted([[("fly", {})], "I cannot."])).turns[0].calls[0]
-    >>> call.call.name, call.verdict.ok, call.outcome, call.result.error_code, call.fate
-    ('fly', False, None, 'unknown_tool', 'failed')
-    """
+    """One call of a reply, and what became of it; of records of the same kind, the last one."""
 
     call: ToolCall
     slot: int

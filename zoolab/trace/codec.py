@@ -56,7 +56,11 @@ class Shown:
 def encode_record(record: Record) -> dict[str, Any]:
     """A record as plain JSON values, with its type; but for the messages of a request."""
     if isinstance(record, ToolRegistry):
-        return {"type": "tools", "tools": [_encode_tool(tool) for tool in record]}
+        names = ("name", "description", "parameters", "risk", "timeout", "strict")
+        described = [{name: getattr(tool, name) for name in names} for tool in record]
+        for tool, told in zip(record, described, strict=True):
+            told |= {"untrusted": tool.untrusted} if tool.untrusted else {}
+        return {"type": "tools", "tools": described}
     if isinstance(record, Request):
         return {
             "type": "request",
@@ -143,12 +147,6 @@ def _encode_value(value: Any) -> dict[str, Any]:
     if len(text) <= MAX_VALUE_CHARS:
         return {"value": plain}
     return {"shown": text[:MAX_VALUE_CHARS], "size": len(text.encode())}
-
-
-def _encode_tool(tool: Tool) -> dict[str, Any]:
-    names = ("name", "description", "parameters", "risk", "timeout", "strict")
-    untrusted = {"untrusted": tool.untrusted} if tool.untrusted else {}
-    return {name: getattr(tool, name) for name in names} | untrusted
 
 
 def _decode_tools(body: dict[str, Any]) -> ToolRegistry:

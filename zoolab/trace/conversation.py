@@ -16,15 +16,6 @@ def conversation_steps(messages: Iterable[Message], tools: ToolRegistry | None =
 
     Nothing runs, and how long anything took is not known. With `tools` the calls are checked against
     them. A tool message that answers no call is kept, as a result without a slot.
-
-    >>> call = {"id": "c1", "type": "function", "function": {"name": "add", "arguments": '{"a": 1}'}}
-    >>> [step.kind for step in conversation_steps([
-    ...     {"role": "user", "content": "Add."},
-    ...     {"role": "assistant", "content": None, "tool_calls": [call]},
-    ...     {"role": "tool", "tool_call_id": "c1", "content": "1"},
-    ...     {"role": "assistant", "content": "It is 1."},
-    ... ])]
-    ['request', 'tool_call', 'result', 'request', 'tool_call']
     """
     if tools is not None:
         yield Step("define", 0, None, tools, Messages([]))

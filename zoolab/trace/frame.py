@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import ERROR_CODES
 from zoolab.jsontext import excerpt
-from zoolab.records import Decision, Fault, Outcome, Request, Result, Step, Verdict
+from zoolab.records import Decision, Fault, Outcome, Reply, Request, Result, Step, Verdict
 from zoolab.tokens import Tokens
 from zoolab.trace.log import TraceLog
 from zoolab.trace.summary import tokens_used
@@ -154,13 +154,10 @@ def _count(value: int | None) -> int:
     return -1 if value is None else min(value, (1 << 63) - 1)
 
 
-def faults_of(step: Step) -> list[Fault]:
-    """The faults that a step shows; those of the request and the tools show where the reply is read."""
-    if isinstance(step.record, Outcome):
-        return [] if step.record.fault is None else [step.record.fault]
-    if step.reply is None or not step.reply.faults:
-        return []
-    return [fault for fault in step.reply.faults if (fault.slot or 0) == (step.slot or 0)]
+def faults_in(reply: Reply | None, slot: int | None) -> list[Fault]:
+    """The faults of a call in a reply; those of the reply itself, or of its request, are with its first."""
+    faults = () if reply is None else reply.faults
+    return [fault for fault in faults if (fault.slot or 0) == (slot or 0)]
 
 
 def faults_by_step(trace: TraceLog) -> dict[int, list[Fault]]:
@@ -170,14 +167,10 @@ def faults_by_step(trace: TraceLog) -> dict[int, list[Fault]]:
     for seq, step in enumerate(trace.steps):
         if step.kind in latest:
             latest[step.kind] = seq
-        elif step.reply is not None or isinstance(step.record, Outcome):
-            for fault in faults_of(step):
-                found.setdefault(latest.get(fault.step, seq), []).append(fault)
+            continue
+        fault = step.record.fault if isinstance(step.record, Outcome) else None
+        for each in faults_in(step.reply, step.slot) if fault is None else [fault]:
+            found.setdefault(latest.get(each.step, seq), []).append(each)
     if trace.fault is not None:
         found.setdefault(latest["request"], []).append(trace.fault)
     return found
-
-
-def fault_line(fault: Fault) -> str:
-    """A fault as a line of text."""
-    return f"fault injected: {fault}"

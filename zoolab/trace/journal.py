@@ -14,14 +14,7 @@ from zoolab.records import Message, Messages
 
 
 class Journal:
-    """The messages of a conversation as JSON.
-
-    >>> journal, messages = Journal(), Messages([{"role": "user", "content": "Hi"}])
-    >>> journal.commit(messages)
-    >>> longer = messages.with_next({"role": "assistant", "content": "Hello"})
-    >>> [len(journal.rebuild(each)) for each in (messages, longer)], journal.common(messages, longer)
-    ([1, 2], 1)
-    """
+    """The messages of a conversation as JSON."""
 
     def __init__(self) -> None:
         #: The JSON that is written already, by the id of its message; the message is kept, and so its id.

@@ -21,11 +21,7 @@ class LoggedError(NamedTuple):
 
 
 class MessagesDiff(NamedTuple):
-    """How `messages[]` changed from one step to another.
-
-    >>> print(MessagesDiff(2, (), ({"role": "assistant", "content": "Hi"},)))
-    2 -> 3 messages: + assistant "Hi"
-    """
+    """How `messages[]` changed from one step to another."""
 
     kept: int
     removed: tuple[Message, ...]
@@ -99,13 +95,7 @@ def _message(step: Step) -> str | None:
 
 
 def brief(message: Message) -> str:
-    """A message in a few words, whatever it holds.
-
-    >>> brief({"role": "user", "content": "Hi"})
-    'user "Hi"'
-    >>> brief({"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "add"}}]})
-    'assistant asks for add'
-    """
+    """A message in a few words, whatever it holds."""
     role, calls = _in_line(message.get("role"), 40), message.get("tool_calls")
     if not isinstance(calls, list) or not calls:
         return f"{role} {excerpt(message.get('content'), 60)}"

@@ -9,11 +9,10 @@ ollama.py     /api/chat
 format.py is what they have in common: `to_body`, a request as that API wants it, and `from_body`, the way
 back; `to_response`, an assistant message as that API would answer, and `from_response`, the way back. What a
 format cannot say is in `normalise` and `normalise_reply`: a request made plain, whose way there and back
-changes nothing, and a named warning for each change that this took (warnings.py has the table of codes).
+changes nothing, and a named warning for each change that this took (normalise.py has the table of codes).
 
-chat.py       reads a request in OpenAI's form
+chat.py       reads messages in OpenAI's form, and what other programs wrote
 normalise.py  makes a request plain
-reading.py    reads what somebody else wrote
 pairing.py    what endpoints refuse in OpenAI's form: a call without its result, for instance
 """
 
@@ -30,20 +29,12 @@ from zoolab.records import Message, Request
 from zoolab.wire.anthropic import Anthropic
 from zoolab.wire.format import WireFormat
 from zoolab.wire.gemini import Gemini
+from zoolab.wire.normalise import WireWarning
 from zoolab.wire.ollama import Ollama
 from zoolab.wire.openai import ChatCompletions
 from zoolab.wire.responses import Responses
-from zoolab.wire.warnings import WireWarning
 
-__all__ = [
-    "FORMATS",
-    "WireBody",
-    "WireFormat",
-    "WireWarning",
-    "translate",
-    "translate_reply",
-    "wire_format",
-]
+__all__ = ["FORMATS", "WireBody", "WireFormat", "WireWarning", "translate", "translate_reply", "wire_format"]
 
 FORMATS: Mapping[str, WireFormat] = MappingProxyType(
     {each.name: each() for each in (ChatCompletions, Responses, Anthropic, Gemini, Ollama)}
@@ -52,11 +43,7 @@ FORMATS: Mapping[str, WireFormat] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class WireBody:
-    """A request or a reply in one format, with a warning for each part that this format cannot say as it is.
-
-    >>> translate(Request([{"role": "user", "content": "Hi"}]), "openai").warnings
-    ()
-    """
+    """A request or a reply in one format, with a warning for each part that it cannot say as it is."""
 
     format: str
     body: dict[str, Any]

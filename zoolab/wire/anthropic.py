@@ -27,11 +27,19 @@ from typing import Any, ClassVar
 from zoolab.jsontext import excerpt
 from zoolab.records import Message, Request
 from zoolab.schema.formats import NO_PARAMETERS
-from zoolab.wire.chat import calls_of, is_error, kept_as, objects_kept, text_of, turns_of
+from zoolab.wire.chat import (
+    Reading,
+    calls_of,
+    is_error,
+    joined_texts,
+    kept_as,
+    objects_kept,
+    reply_message,
+    text_of,
+    turns_of,
+)
 from zoolab.wire.format import Fields, WireFormat
-from zoolab.wire.normalise import Manner, Placed, system_apart
-from zoolab.wire.reading import Reading, joined_texts, reply_message
-from zoolab.wire.warnings import Notes
+from zoolab.wire.normalise import Manner, Notes, Placed, system_apart
 
 MAX_TOKENS = 1024
 _CHOICES = {"auto": "auto", "required": "any", "none": "none"}
@@ -58,16 +66,9 @@ class Anthropic(WireFormat):
         """The smallest response that answers with an assistant message."""
         blocks = _blocks_of(self.normalise_reply(message)[0])
         ended = "tool_use" if any(block["type"] == "tool_use" for block in blocks) else "end_turn"
-        return {
-            "id": "msg_1",
-            "type": "message",
-            "role": "assistant",
-            "model": "",
-            "content": blocks,
-            "stop_reason": ended,
-            "stop_sequence": None,
-            "usage": {"input_tokens": 0, "output_tokens": 0},
-        }
+        head = {"id": "msg_1", "type": "message", "role": "assistant", "model": ""}
+        usage = {"input_tokens": 0, "output_tokens": 0}
+        return {**head, "content": blocks, "stop_reason": ended, "stop_sequence": None, "usage": usage}
 
     def _read_reply(self, body: Any, reading: Reading) -> Message:
         expected = "a message with a list of content blocks"
@@ -110,10 +111,7 @@ class Anthropic(WireFormat):
         kind = reading.object(choice, expected).get("type")
         if kind == "tool":
             return reading.text(choice.get("name"), expected)
-        for ours, theirs in _CHOICES.items():
-            if kind == theirs:
-                return ours
-        raise reading.junk(expected)
+        return reading.word(kind, _CHOICES, expected)
 
     def _fields(self, settings: Mapping[str, Any]) -> Fields:
         fields = super()._fields(settings)
@@ -131,7 +129,7 @@ def _turn(messages: list[Message]) -> Message:
     """One turn: a message, or the results that stand in a row."""
     role = messages[0]["role"]
     if role == "tool":
-        return {"role": "user", "content": [_result_block(message) for message in messages]}
+        return {"role": "user", "content": list(map(_result_block, messages))}
     structured = messages[0].keys() & {"tool_calls", "extra_content"}
     return {"role": role, "content": _blocks_of(messages[0]) if structured else messages[0]["content"]}
 

@@ -14,10 +14,18 @@ from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
 from zoolab.records import Message, Request
 from zoolab.schema.formats import TOOL_FORMATS
-from zoolab.wire.chat import function_in, tool_names
-from zoolab.wire.normalise import Manner, Placed, note_settings, note_tool, plain_message, plain_messages
-from zoolab.wire.reading import Reading, answered, sent
-from zoolab.wire.warnings import Notes, Path, WireWarning
+from zoolab.wire.chat import Reading, answered, function_in, sent, tool_names
+from zoolab.wire.normalise import (
+    Manner,
+    Notes,
+    Path,
+    Placed,
+    WireWarning,
+    note_settings,
+    note_tool,
+    plain_message,
+    plain_messages,
+)
 
 Tools = tuple[dict[str, Any], ...]
 Fields = dict[str, Any]
@@ -92,8 +100,7 @@ class WireFormat(ABC):
             settings: Further fields of the body. OpenAI's names are translated; what only OpenAI knows
                 is left out, the others go as they are. Settings of the request itself win.
 
-        Raises:
-            InvalidInput: A message or a tool has no form in this API, or a result comes without its call.
+        Raises `InvalidInput` if a message or a tool has no form here, or a result comes without its call.
         """
         named = {"model": model} if model else {}
         asked = replace(request, settings={**named, **settings, **request.settings})
@@ -102,8 +109,7 @@ class WireFormat(ABC):
     def from_body(self, body: Any) -> Request:
         """The request that a body holds, in OpenAI's form.
 
-        Raises:
-            InvalidInput: The body is no request, or zoolab has no form for a part of it, such as an image.
+        Raises `InvalidInput` if it is no request, or zoolab has no form for a part of it, such as an image.
         """
         return self._read(body, sent(body))
 
@@ -117,11 +123,7 @@ class WireFormat(ABC):
         """The smallest response that answers with an assistant message."""
 
     def from_response(self, body: Any) -> Message:
-        """The assistant message of a response that was not streamed, in OpenAI's form.
-
-        Raises:
-            ModelError: The response holds no assistant message.
-        """
+        """The assistant message of a response that was not streamed; raises `ModelError` if it has none."""
         return self._read_reply(body, answered(body))
 
     # Requests

@@ -30,11 +30,22 @@ from zoolab.jsontext import encode, excerpt
 from zoolab.records import Message
 from zoolab.schema.formats import from_openapi
 from zoolab.schema.fragments import subschemas
-from zoolab.wire.chat import calls_of, extra, is_error, json_object, kept_as, raw_calls, text_of, turns_of
+from zoolab.wire.chat import (
+    Reading,
+    calls_of,
+    extra,
+    is_error,
+    joined_texts,
+    json_object,
+    kept_as,
+    paired_by_place,
+    raw_calls,
+    reply_message,
+    text_of,
+    turns_of,
+)
 from zoolab.wire.format import Fields, Tools, WireFormat
-from zoolab.wire.normalise import Manner, Placed, system_apart
-from zoolab.wire.reading import Reading, joined_texts, paired_by_place, reply_message
-from zoolab.wire.warnings import Notes, Path
+from zoolab.wire.normalise import Manner, Notes, Path, Placed, system_apart
 
 _A_MODE = "a functionCallingConfig of mode AUTO, NONE, or ANY with at most one name"
 #: Where a message or a call keeps its thought signature.
@@ -68,9 +79,9 @@ class Gemini(WireFormat):
         "top_p": "topP",
         "top_k": "topK",
         "seed": "seed",
-        "n": "candidateCount",
         "presence_penalty": "presencePenalty",
         "frequency_penalty": "frequencyPenalty",
+        "n": "candidateCount",
         "stop": "stopSequences",
         "max_tokens": "maxOutputTokens",
         "max_completion_tokens": "maxOutputTokens",
@@ -118,10 +129,7 @@ class Gemini(WireFormat):
         mode = config.get("mode", "AUTO")
         if mode == "ANY" and len(names) == 1:
             return reading.text(names[0], _A_MODE)
-        for ours, theirs in _MODES.items():
-            if mode == theirs and not names:
-                return ours
-        raise reading.junk(_A_MODE)
+        return reading.word(None if names else mode, _MODES, _A_MODE)
 
     def _key(self, name: Any) -> Any:
         return _name_in_camel(name)

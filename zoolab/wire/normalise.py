@@ -1,17 +1,42 @@
 """Normalises a request before it is written in a format: messages, tools, choice and settings.
 
 A plain request says only what the format can say: writing it down and reading it back changes nothing.
-Each change that this takes is a warning.
+Each change that this takes is a warning:
+
+code                 what it says
+tool_choice          this choice cannot be asked for: the body has no field for it
+tools_left_out       the tools are not sent at all, so that none is called
+strict               the schema will not be enforced: this wire has no strict tools
+schema_subset        the schema is sent whole, but uses keywords that this API does not promise to heed
+tool_field           a field of a tool is left out, or filled in
+foreign_tool         a tool of an API's own is sent as it is; other APIs do not know it
+system_moved         a system message stood later, and now comes before all others
+system_joined        two system messages become one
+messages_merged      two assistant messages in a row become one
+message_dropped      an empty message is left out
+role_changed         a developer message becomes a system message
+parts_joined         the parts of a text become one text
+empty_content        missing text and empty text look the same here
+message_field        a field of a message or of a call is left out, or filled in
+id_made              a call had no id, and gets one
+arguments_rewritten  arguments travel as an object: their spelling changes, their value does not
+arguments_wrapped    arguments that are not a JSON object travel under `_raw`
+result_rewritten     a result travels as an object: its spelling changes, its value does not
+no_form              this wire has no form for it at all (`Trace.show_wires`; else an error)
+setting_dropped      a setting has no place in this body
+setting_changed      a setting comes back under another name, or in another form
+setting_added        a setting that this API needs, or that must not be left to it
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from zoolab.errors import InvalidInput
-from zoolab.jsontext import encode, excerpt
+from zoolab.jsontext import encode, excerpt, pointer_to
+from zoolab.jsontext.readonly import plain
 from zoolab.records import Message
 from zoolab.wire.chat import (
     RAW,
@@ -21,10 +46,49 @@ from zoolab.wire.chat import (
     function_in,
     raw_calls,
     role_of,
+    sent,
     text_of,
 )
-from zoolab.wire.reading import sent
-from zoolab.wire.warnings import Notes, Path
+
+Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WireWarning:
+    """One part of a request or reply that a format cannot say, or says in another way.
+
+    `pointer` is a JSON Pointer (RFC 6901) into the request in OpenAI's form, or into the reply.
+    """
+
+    code: str
+    pointer: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.code} at {self.pointer}: {self.message}"
+
+
+class Notes:
+    """Collects warnings while a request is read."""
+
+    def __init__(self) -> None:
+        self._found: list[WireWarning] = []
+
+    def add(self, code: str, path: Iterable[str | int], message: str) -> None:
+        """Add a warning."""
+        self._found.append(WireWarning(code, pointer_to(path), message))
+
+    def add_if_changed(self, code: str, path: Iterable[str | int], message: str, *values: Any) -> None:
+        """Add a warning if the two values differ."""
+        before, after = values
+        if type(plain(before)) is not type(plain(after)) or before != after:
+            self.add(code, path, message)
+
+    @property
+    def warnings(self) -> tuple[WireWarning, ...]:
+        """All of them, in the order in which they were found."""
+        return tuple(self._found)
+
 
 #: How a text comes back, and the code of the warning where that is not as it went.
 ThereAndBack = Callable[[str], tuple[str, str | None]]
@@ -46,11 +110,6 @@ def as_object(text: str) -> tuple[str, str | None]:
     return back, None if back == text else "arguments_rewritten"
 
 
-def nothing_more(_item: Mapping[str, Any]) -> dict[str, Any]:
-    """Of the fields that are not in every API, a wire keeps none."""
-    return {}
-
-
 @dataclass(frozen=True, slots=True)
 class Manner:
     """How a wire carries messages: what comes back of arguments, results and further fields."""
@@ -59,8 +118,9 @@ class Manner:
     result: ThereAndBack = kept
     #: Roles beside system, user, assistant and tool.
     roles: tuple[str, ...] = ()
-    of_message: Callable[[Mapping[str, Any]], dict[str, Any]] = nothing_more
-    of_call: Callable[[Mapping[str, Any]], dict[str, Any]] = nothing_more
+    #: The further fields that it keeps: by default none.
+    of_message: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda _message: {}
+    of_call: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda _call: {}
 
 
 _CHANGES = {

@@ -22,9 +22,8 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from zoolab.records import Message, Request
-from zoolab.wire.chat import calls_of, text_of, tool_names
+from zoolab.wire.chat import Reading, calls_of, paired_by_place, reply_message, text_of, tool_names
 from zoolab.wire.format import WireFormat
-from zoolab.wire.reading import Reading, paired_by_place, reply_message
 
 _SAMPLING = ("temperature", "top_p", "top_k", "seed", "stop", "presence_penalty", "frequency_penalty")
 
@@ -45,13 +44,9 @@ class Ollama(WireFormat):
 
     def to_response(self, message: Message) -> dict[str, Any]:
         """The smallest response that answers with an assistant message."""
-        return {
-            "model": "",
-            "created_at": "1970-01-01T00:00:00Z",
-            "message": _message(self.normalise_reply(message)[0], ""),
-            "done": True,
-            "done_reason": "stop",
-        }
+        said = _message(self.normalise_reply(message)[0], "")
+        head = {"model": "", "created_at": "1970-01-01T00:00:00Z"}
+        return {**head, "message": said, "done": True, "done_reason": "stop"}
 
     def _read_reply(self, body: Any, reading: Reading) -> Message:
         expected = "a chat response with a message"

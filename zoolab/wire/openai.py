@@ -13,10 +13,9 @@ from __future__ import annotations
 from typing import Any
 
 from zoolab.records import Message, Request
-from zoolab.wire.chat import raw_calls
+from zoolab.wire.chat import Reading, raw_calls
 from zoolab.wire.format import OPENAI_SETTINGS, Tools, WireFormat
-from zoolab.wire.reading import Reading
-from zoolab.wire.warnings import Notes, WireWarning
+from zoolab.wire.normalise import Notes, WireWarning
 
 _CHOICES = ("auto", "required", "none")
 _A_CHOICE = "tool_choice auto, required, none or a function"
@@ -58,10 +57,9 @@ class ChatCompletions(WireFormat):
         if content is not None and not isinstance(content, str):
             parts = reading.objects(content, "parts of text")
             content = "".join(reading.text(part.get("text")) for part in parts if part.get("type") == "text")
-        given = reading.objects(message.get("tool_calls"), "a list of calls")
-        calls = {"tool_calls": [_call_in(call, reading) for call in given]} if given else {}
+        calls = [_call_in(each, reading) for each in reading.objects(message.get("tool_calls"), "calls")]
         others = {key: message[key] for key in message if key not in ("role", "content", "tool_calls")}
-        return {"role": "assistant", "content": content, **others, **calls}
+        return {"role": "assistant", "content": content, **others, **({"tool_calls": calls} if calls else {})}
 
     def _messages(self, request: Request, notes: Notes) -> Any:  # noqa: ARG002
         return request.prefix

@@ -26,11 +26,9 @@ from typing import Any, ClassVar
 
 from zoolab.jsontext import encode, excerpt
 from zoolab.records import Message
-from zoolab.wire.chat import extra, json_object, kept_as, objects_kept, raw_calls
+from zoolab.wire.chat import Reading, extra, json_object, kept_as, objects_kept, raw_calls, reply_message
 from zoolab.wire.format import Fields, WireFormat
-from zoolab.wire.normalise import Manner, Placed, kept, without_empty
-from zoolab.wire.reading import Reading, reply_message
-from zoolab.wire.warnings import Notes
+from zoolab.wire.normalise import Manner, Notes, Placed, kept, without_empty
 
 _CHOICES = ("auto", "required", "none")
 _A_CHOICE = "tool_choice auto, required, none or a function with a name"
@@ -69,23 +67,11 @@ class Responses(WireFormat):
     def to_response(self, message: Message) -> dict[str, Any]:
         """The smallest response that answers with an assistant message."""
         items = _items_of(self.normalise_reply(message)[0])
-        return {
-            "id": "resp_1",
-            "object": "response",
-            "created_at": 0,
-            "status": "completed",
-            "error": None,
-            "incomplete_details": None,
-            "instructions": None,
-            "metadata": {},
-            "model": "",
-            "output": [_output_item(item, f"item_{number}") for number, item in enumerate(items, 1)],
-            "parallel_tool_calls": True,
-            "temperature": None,
-            "tool_choice": "auto",
-            "tools": [],
-            "top_p": None,
-        }
+        output = [_output_item(item, f"item_{number}") for number, item in enumerate(items, 1)]
+        head = {"id": "resp_1", "object": "response", "created_at": 0, "status": "completed", "model": ""}
+        asked = {"parallel_tool_calls": True, "tool_choice": "auto", "tools": [], "metadata": {}}
+        nothing = dict.fromkeys(("error", "incomplete_details", "instructions", "temperature", "top_p"))
+        return {**head, "output": output, **asked, **nothing}
 
     def _read_reply(self, body: Any, reading: Reading) -> Message:
         """Texts are joined, and the calls that the API answers itself are left out."""
@@ -111,22 +97,15 @@ class Responses(WireFormat):
         items = [{"role": "user", "content": turns}] if isinstance(turns, str) else turns
         messages: list[Message] = []
         for item in reading.objects(items, "an input of text or items"):
-            message = _message_in(item, reading)
-            if messages and _joins(messages[-1], message):
-                messages[-1] = _joined(messages[-1], message)
-            else:
-                messages.append(message)
+            _add(messages, _message_in(item, reading))
         return messages
 
     def _arranged(self, placed: list[Placed], notes: Notes) -> list[Message]:
         """Assistant messages in a row become one where their items would be read as one."""
         made: list[Message] = []
         for index, message in without_empty(placed, notes):
-            if made and _joins(made[-1], message):
+            if _add(made, message):
                 notes.add("messages_merged", ("messages", index), "it is one with the message before")
-                made[-1] = _joined(made[-1], message)
-            else:
-                made.append(message)
         return made
 
     def _chosen(self, choice: str) -> Any:
@@ -223,17 +202,18 @@ def _reasoning_of(message: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [item for item in objects_kept(message, _REASONING) if item.get("type") == "reasoning"]
 
 
-def _joins(before: Message, message: Message) -> bool:
-    if before["role"] != "assistant" or message["role"] != "assistant":
+def _add(made: list[Message], message: Message) -> bool:
+    """Add a message, or join it to the last one if their items would be read as one; True if it was."""
+    before = made[-1] if made else message
+    said, reasoning = before["content"] or before.get("tool_calls"), _reasoning_of(message)
+    two_texts = before["content"] and message["content"]
+    if not made or {before["role"], message["role"]} != {"assistant"} or two_texts or (said and reasoning):
+        made.append(message)
         return False
-    said = bool(before["content"] or before.get("tool_calls"))
-    return not (before["content"] and message["content"]) and not (said and _reasoning_of(message))
-
-
-def _joined(before: Message, message: Message) -> Message:
     calls = [*raw_calls(before), *raw_calls(message)]
-    reasoning = [*_reasoning_of(before), *_reasoning_of(message)]
-    return {**reply_message(before["content"] or message["content"], calls), **kept_as(_REASONING, reasoning)}
+    joined = reply_message(before["content"] or message["content"], calls)
+    made[-1] = {**joined, **kept_as(_REASONING, [*_reasoning_of(before), *reasoning])}
+    return True
 
 
 def _message_in(item: dict[str, Any], reading: Reading) -> Message:

@@ -1,4 +1,4 @@
-"""The jail of a submission: namespaces, or Landlock, or only a process with limits.
+"""The jail of a submission: namespaces, or a filter of system calls, or only a process with limits.
 
 The zygote calls `enter` once. For each submission the monitor calls `begin` with what the student's process
 is to do. In that process, `surrender` gives up every right for good.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import struct
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -16,22 +17,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from zoolab.grading.worker import linux
-from zoolab.grading.worker.linux import NETLINK, SOCKETS, Disk, Refusals
+from zoolab.grading.worker.linux import NETLINK, SOCKETS, Opener, Refusals
 
-# The kinds of jail, strongest first.
-NAMESPACES, LANDLOCK, FORK = STEPS = ("namespaces", "landlock", "fork")
+# The kinds of jail, strongest first. The last is none: a submission in it can do what its user can.
+NAMESPACES, FILTER, FORK = STEPS = ("namespaces", "seccomp", "fork")
+UNPROTECTED = ("the file system", "the network", "other processes")
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """What one process of a submission may use: bytes of address space and of one file, open files, CPU
-    seconds; and how many processes and threads there may be at once."""
+    seconds; and how many processes and threads there may be at once, and the bytes of all `together`."""
 
     memory: int = 2 << 30
     file: int = 32 << 20
     files: int = 256
     processes: int = 64
     cpu: int = 600
+    together: int = 3 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +89,13 @@ def bound(bounds: Bounds, processes: int) -> None:
             resource.setrlimit(number, (least, least))
 
 
+def become_nobody() -> None:
+    """Of a root: be a user who owns nothing, for good."""
+    os.setgroups([])
+    os.setresgid(_NOBODY, _NOBODY, _NOBODY)
+    os.setresuid(_NOBODY, _NOBODY, _NOBODY)
+
+
 class Jail:
     """A process and its limits, which is what every Unix has; stronger jails are made of it.
 
@@ -93,7 +103,10 @@ class Jail:
     not allow what it does.
     """
 
-    missing: tuple[str, ...] = ("the file system", "the network", "other processes")
+    missing: tuple[str, ...] = UNPROTECTED
+    #: A descriptor that the student's process keeps until it has surrendered, beside the first four.
+    kept = 3
+    opener: Opener | None = None
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
@@ -118,23 +131,47 @@ class Jail:
         bound(self.plan.bounds, _MANY)
 
 
-class Landlocked(Jail):
-    """Without namespaces: Landlock keeps it from the disk, and a filter from the network, from other
-    processes, and from starting any."""
+class Filtered(Jail):
+    """Without namespaces: a filter keeps it from the network, from other processes, from starting any, and
+    from every file. The monitor opens those that it may read. A root becomes nobody if nobody finds them."""
 
     missing = ("a file system of its own (it can write nothing at all)",)
+
+    def begin(self, student: Callable[[], None], report: int, /) -> int:
+        """Start it, and wait until it can open nothing any more."""
+        here, there = socket.socketpair()
+        self.kept = there.fileno()
+        child = super().begin(student, report)
+        there.close()
+        with here:
+            given = socket.recv_fds(here, 1, 2)[1]
+        if given:  # else it has ended, and the monitor will see how
+            self.opener = Opener(given[0], given[1], self.plan.places, self.plan.masked)
+            if not self.opener.works():
+                raise OSError("this kernel cannot hand over files")
+        return child
 
     def surrender(self) -> None:
         """Give up what Linux lets a process give up by itself."""
         os.chdir("/")
-        self.system.die_with_parent()
+        memory = os.open("/proc/self/mem", os.O_RDONLY)
         bound(self.plan.bounds, _MANY)
         self.system.no_new_privileges()
-        Disk(self.plan.places, self.plan.masked).shut(self.system)
+        if os.geteuid() == 0:
+            os.seteuid(_NOBODY)
+            found = all(os.access(place, os.R_OK, effective_ids=True) for place in self.plan.places)
+            os.seteuid(0)
+            if found:
+                become_nobody()
         self.system.bound_capabilities()
         self.system.drop_capabilities()
+        self.system.die_with_parent()
         self.system.keep_memory_private()
-        Refusals(alone=True).install(self.system)
+        listener = Refusals(alone=True).install(self.system)
+        with socket.socket(fileno=self.kept) as monitor:
+            socket.send_fds(monitor, [b"f"], [listener, memory])
+        os.close(listener)
+        os.close(memory)
 
 
 class Namespaces(Jail):
@@ -173,9 +210,7 @@ class Namespaces(Jail):
         self.system.no_new_privileges()
         self.system.bound_capabilities()
         if self.uid == 0:
-            os.setgroups([])
-            os.setresgid(_NOBODY, _NOBODY, _NOBODY)
-            os.setresuid(_NOBODY, _NOBODY, _NOBODY)
+            become_nobody()
         self.system.drop_capabilities()
         self.system.keep_memory_private()
         asks_for_addresses = self.plan.task == "kernel"
@@ -284,7 +319,7 @@ def _map_ids_when_told(here: int, there: int, zygote: int) -> int:
     return helper
 
 
-_JAILS: dict[str, type[Jail]] = {NAMESPACES: Namespaces, LANDLOCK: Landlocked, FORK: Jail}
+_JAILS = dict(zip(STEPS, (Namespaces, Filtered, Jail), strict=True))
 
 
 def strongest(plan: Plan) -> Jail:
@@ -293,7 +328,7 @@ def strongest(plan: Plan) -> Jail:
         jail = _JAILS[step]
         if step == FORK or _works(jail(plan)):
             return jail(plan)
-    raise OSError(f"none of {', '.join(plan.steps)} works on this system")
+    raise OSError(f"this {os.uname().sysname} allows neither {' nor '.join(plan.steps)}")
 
 
 def _works(jail: Jail) -> bool:

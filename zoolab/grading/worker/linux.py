@@ -1,4 +1,4 @@
-"""System calls of Linux that Python has no name for, and the two filters made of them: seccomp and Landlock.
+"""System calls of Linux that Python has no name for, and the filter made of them.
 
 Every call raises OSError, as Python's own calls do.
 """
@@ -6,13 +6,15 @@ Every call raises OSError, as Python's own calls do.
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import platform
 import re
 import socket
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x00020000, 0x04000000, 0x08000000
@@ -117,8 +119,34 @@ class System:
             mallopt(-8, 2)
 
 
-_PR_SET_SECCOMP, _FILTER = 22, 2
-_ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
+def memory_group(limit: int) -> tuple[str, int]:
+    """A control group whose processes may use `limit` bytes together: its folder, and a descriptor through
+    which a process joins it by writing 0. OSError if this process may not make one.
+    """
+    for line in Path("/proc/self/cgroup").read_text().splitlines():
+        _, kinds, own = line.split(":", 2)
+        if "memory" in kinds.split(","):
+            group, bound = Path(f"/sys/fs/cgroup/memory{own}"), "memory.limit_in_bytes"
+        else:
+            # Version 2 has processes in leaves only: a sibling of our own group has its kinds of limits.
+            group, bound = Path(f"/sys/fs/cgroup{own}").parent, "memory.max"
+        for left in group.glob("zoolab-*"):  # by a grader that was killed
+            with suppress(OSError):
+                if not Path("/proc", left.name.removeprefix("zoolab-")).exists():
+                    left.rmdir()
+        group /= f"zoolab-{os.getpid()}"
+        with suppress(OSError):
+            group.mkdir()
+            try:
+                (group / bound).write_text(str(limit))
+                return str(group), os.open(group / "cgroup.procs", os.O_WRONLY | os.O_CLOEXEC)
+            except OSError:
+                group.rmdir()
+    raise OSError("no group for memory can be made")
+
+
+_ALLOW, _KILL, _ERRNO, _NOTIFY = 0x7FFF0000, 0x80000000, 0x00050000, 0x7FC00000
+_SET_FILTER, _NEW_LISTENER = 1, 8
 _EPERM, _EACCES, _ENOSYS = 1, 13, 38
 # load a word; jump if equal, if at least, if any bit is set; return
 _LOAD, _JEQ, _JGE, _JSET, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
@@ -150,16 +178,29 @@ files: name_to_handle_at 303 264, open_by_handle_at 304 265, fanotify_init 300 2
 the clock and names: clock_settime 227 112, clock_adjtime 305 266, adjtimex 159 171, settimeofday 164 170,
     sethostname 170 161, setdomainname 171 162
 """
-# What else is denied if namespaces cannot keep a submission from other processes.
+# What else is denied if no namespaces keep a submission from other processes and from the disk. A filter of
+# its own could overrule this one.
 _DENIED_TOO = """
 fork 57 -, vfork 58 -, socket 41 198, tkill 200 130, rt_sigqueueinfo 129 138, rt_tgsigqueueinfo 297 240,
 pidfd_open 434 434, pidfd_send_signal 424 424, setpriority 141 140, sched_setaffinity 203 122,
-sched_setscheduler 144 119
+sched_setscheduler 144 119, sched_setattr 314 274, ioprio_set 251 30, shmat 30 196, shmctl 31 195,
+msgsnd 69 189, msgrcv 70 188, msgctl 71 187, semop 65 193, semtimedop 220 192, semctl 66 191
+truncate 76 45, rename 82 -, renameat 264 38, renameat2 316 276, mkdir 83 -, mkdirat 258 34, rmdir 84 -,
+creat 85 -, link 86 -, linkat 265 37, unlink 87 -, unlinkat 263 35, symlink 88 -, symlinkat 266 36,
+chmod 90 -, fchmod 91 52, fchmodat 268 53, fchmodat2 452 452, chown 92 -, fchown 93 55, lchown 94 -,
+fchownat 260 54, mknod 133 -, mknodat 259 33, utime 132 -, utimes 235 -, futimesat 261 -, utimensat 280 88,
+setxattr 188 5, lsetxattr 189 6, fsetxattr 190 7, removexattr 197 14, lremovexattr 198 15,
+fremovexattr 199 16, setxattrat 463 463, removexattrat 466 466, file_setattr 469 469, openat2 437 437,
+chdir 80 49, fchdir 81 50, inotify_add_watch 254 27, seccomp 317 277, bind 49 200, connect 42 203,
+sched_setparam 142 118
 """
 _CALL = re.compile(r"\w+ (\d+|-) (\d+|-)")
 _CLONE, _CLONE3 = (56, 220), (435, 435)
 _SOCKET, _KILL_CALL, _TGKILL = (41, 198), (62, 129), (234, 131)
-_FCNTL, _PRLIMIT = (72, 25), (302, 261)
+_FCNTL, _PRLIMIT, _IOCTL = (72, 25), (302, 261), (16, 29)
+_FIOSETOWN, _SIOCSPGRP = 0x8901, 0x8902
+_SOCKETPAIR, _NOT_A_STREAM = (53, 199), 0b110
+_OPEN, _OPENAT, _SECCOMP = (2, 56), (257, 56), (317, 277)
 # One line of a filter: what to do, where to jump if it is so and if not, and a value.
 Line = tuple[int, int, int, int]
 
@@ -168,7 +209,8 @@ class Refusals:
     """A seccomp filter: the calls that a submission has no need of fail, as they would for want of rights.
 
     `families` are the kinds of socket that it may open. `alone` is for a process that shares its namespaces
-    with others: it may start threads but no process, open no socket, and signal nobody but itself.
+    with others: it may start threads but no process, open no socket, and signal nobody but itself. It
+    changes no file, and an `Opener` has to open each one for it.
     """
 
     def __init__(self, alone: bool = False, families: tuple[int, ...] = SOCKETS) -> None:
@@ -184,16 +226,20 @@ class Refusals:
         denied = [int(numbers[column]) for numbers in calls if numbers[column] != "-"]
         lines += _none_of(denied, _EPERM)
         lines += [(_JEQ, 0, 1, _CLONE3[column]), _refuse(_ENOSYS)]
+        for call in (_OPEN, _OPENAT) if self.alone else ():
+            lines += [(_JEQ, 0, 1, call[column]), (_RETURN, 0, 0, _NOTIFY)]
         lines += self._by_argument(column)
         lines.append((_RETURN, 0, 0, _ALLOW))
         return b"".join(struct.pack("=HBBI", *line) for line in lines)
 
-    def install(self, system: System) -> None:
-        """Put the filter on this process and all that come of it, for good."""
+    def install(self, system: System) -> int:
+        """Put the filter on this process and all that come of it, for good; if it is `alone`, return the
+        descriptor where its questions come."""
         program = self.program()
         memory = ctypes.create_string_buffer(program)
         head = struct.pack("@HP", len(program) // 8, ctypes.addressof(memory))
-        system.prctl(_PR_SET_SECCOMP, _FILTER, ctypes.create_string_buffer(head))
+        number, flags = _SECCOMP[_ARCHES[platform.machine()][1]], _NEW_LISTENER * self.alone
+        return system.syscall(number, _SET_FILTER, flags, ctypes.create_string_buffer(head))
 
     def _by_argument(self, column: int) -> list[Line]:
         if not self.alone:
@@ -208,6 +254,8 @@ class Refusals:
             *_when(_TGKILL[column], 0, _only((own,), _EPERM)),
             *_when(_PRLIMIT[column], 0, _only((0, own), _EPERM)),
             *_when(_FCNTL[column], 1, _none_of((_F_SETOWN, _F_SETSIG, _F_SETOWN_EX), _EPERM)),
+            *_when(_IOCTL[column], 1, _none_of((_FIOSETOWN, _SIOCSPGRP), _EPERM)),
+            *_when(_SOCKETPAIR[column], 1, [(_JSET, 0, 1, _NOT_A_STREAM), _refuse(_EPERM)]),
         ]
 
 
@@ -230,44 +278,61 @@ def _none_of(values: Iterable[int], error: int) -> list[Line]:
     return [line for value in values for line in ((_JEQ, 0, 1, value), _refuse(error))]
 
 
-_LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT = 444, 445, 446
-_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1, 2, 4, 8
-# How many kinds of access each version of Landlock knows; later ones add access to other things than files.
-_KINDS = {1: 13, 2: 14, 3: 15, 4: 15}
-_SCOPES = 0b11
+# What the kernel says and is told of a call that waits: struct seccomp_notif, _notif_addfd and _notif_resp.
+_WAITING, _HAND_OVER, _REPLY = struct.Struct("=QII iIQ 6Q"), struct.Struct("=Q4I"), struct.Struct("=QqiI")
+_RECEIVE, _ADD, _SEND = 0xC0502100, 0x40182103, 0xC0182101
+_LONGEST_PATH = 4096
 
 
-class Disk:
-    """Landlock: nothing of the disk can be opened but `places` (read only), and nothing can be written."""
+class Opener:
+    """Opens files for a process that can open none itself: those of `places`, read only, and no others.
 
-    def __init__(self, places: Iterable[str], masked: Sequence[str]) -> None:
-        self.places = [part for place in places for part in _without(place, masked)]
+    The path is read once from its `memory`, so that it cannot be exchanged after it was looked at.
+    """
 
-    def shut(self, system: System) -> None:
-        """Shut this process off from the rest of the disk, for good; OSError if Landlock is missing."""
-        version = system.syscall(_LANDLOCK_CREATE, None, ctypes.c_size_t(0), 1)
-        handled = (1 << _KINDS.get(version, 16)) - 1
-        words = [handled, 0x3 if version >= 4 else 0, _SCOPES if version >= 6 else 0]
-        size = 8 if version < 4 else 16 if version < 6 else 24
-        rules = system.syscall(_LANDLOCK_CREATE, (ctypes.c_uint64 * 3)(*words), ctypes.c_size_t(size), 0)
-        for place in self.places:
-            self._allow(system, rules, place, _READ_FILE | (_READ_DIR if os.path.isdir(place) else 0))  # noqa: PTH112
-        self._allow(system, rules, "/dev/null", _READ_FILE | _WRITE_FILE)
-        self._allow(system, rules, "/dev/urandom", _READ_FILE)
-        system.syscall(_LANDLOCK_RESTRICT, rules, 0)
-        os.close(rules)
+    def __init__(self, listener: int, memory: int, places: Iterable[str], masked: Iterable[str]) -> None:
+        self.listener, self.memory = listener, memory
+        self.places = {os.path.realpath(place) for place in (*places, "/dev/null", "/dev/urandom")}
+        self.masked = {os.path.realpath(place) for place in masked}
 
-    def _allow(self, system: System, rules: int, place: str, access: int) -> None:
-        opened = os.open(place, os.O_PATH | os.O_CLOEXEC)
-        beneath = ctypes.create_string_buffer(struct.pack("=Qi", access, opened))
-        system.syscall(_LANDLOCK_ADD, rules, 1, beneath, 0)
-        os.close(opened)
+    def works(self) -> bool:
+        """Whether this kernel can hand a file over (Linux 5.9)."""
+        import fcntl
 
+        try:
+            fcntl.ioctl(self.listener, _ADD, _HAND_OVER.pack(0, 0, self.memory, 0, 0))
+        except OSError as error:
+            return error.errno == errno.ENOENT
+        return False
 
-def _without(place: str, masked: Sequence[str]) -> list[str]:
-    """A place as the parts of it that are not masked."""
-    if place in masked:
-        return []
-    if not any(mask.startswith(f"{place}/") for mask in masked):
-        return [place]
-    return [part for entry in os.scandir(place) for part in _without(entry.path, masked)]
+    def serve(self) -> None:
+        """Answer a call that waits; OSError if its process has ended meanwhile."""
+        import fcntl
+
+        asked = bytearray(_WAITING.size)
+        fcntl.ioctl(self.listener, _RECEIVE, asked)
+        call, _, _, number, _, _, *args = _WAITING.unpack(asked)
+        first = 0 if number == _OPEN[0] and platform.machine() == "x86_64" else 1
+        given, failed = 0, 0
+        try:
+            opened = self._open(args[first], args[first + 1])
+            try:
+                how = args[first + 1] & os.O_CLOEXEC
+                order = bytearray(_HAND_OVER.pack(call, 0, opened, 0, how))
+                given = fcntl.ioctl(self.listener, _ADD, order)
+            finally:
+                os.close(opened)
+        except OSError as error:
+            failed = error.errno or _EACCES
+        fcntl.ioctl(self.listener, _SEND, _REPLY.pack(call, given, -failed, 0))
+
+    def _open(self, address: int, flags: int) -> int:
+        path, end, _ = os.pread(self.memory, _LONGEST_PATH, address).partition(b"\0")
+        real = os.path.realpath(os.fsdecode(path)) if end and path.startswith(b"/") else ""
+        known = [str(each) for each in (Path(real), *Path(real).parents)]
+        nearest = next((each for each in known if each in self.places or each in self.masked), "")
+        reads = flags & os.O_ACCMODE == os.O_RDONLY or real == "/dev/null"
+        if nearest not in self.places or not reads:
+            raise PermissionError(_EACCES, os.strerror(_EACCES))
+        kept = flags & (os.O_ACCMODE | os.O_DIRECTORY)
+        return os.open(real, kept | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from zoolab.grading.worker.jail import STATUS, Bounds, Jail, Plan, strongest
 from zoolab.grading.worker.kernel import run_in_kernel
-from zoolab.grading.worker.linux import System
+from zoolab.grading.worker.linux import Opener, System, memory_group
 from zoolab.grading.worker.serve import serve_cells
 
 KEPT_BYTES = 20_000
@@ -45,17 +45,21 @@ def main() -> None:
     told = json.loads(sys.argv[2])
     plan = Plan(**{**told, "bounds": Bounds(**told["bounds"])})
     _settle(plan)
+    report, group, join = "refused", "", -1
     try:
         jail = strongest(plan)
+        report = "failed"
+        with suppress(OSError):
+            group, join = memory_group(plan.bounds.together)
         jail.enter()
         _import_afresh((*_WARM, *plan.uses))
     except (OSError, ImportError) as error:
-        control.sendall(json.dumps({"failed": str(error)}).encode() + b"\n")
+        control.sendall(json.dumps({report: str(error)}).encode() + b"\n")
         return
     _forget()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for a monitor
-    control.sendall(json.dumps({"missing": jail.missing}).encode() + b"\n")
-    while _fork_when_told(control, jail):
+    control.sendall(json.dumps({"missing": jail.missing, "group": group}).encode() + b"\n")
+    while _fork_when_told(control, jail, join):
         pass
 
 
@@ -94,7 +98,7 @@ def _drop_modules(top: str) -> None:
         del sys.modules[name]
 
 
-def _fork_when_told(control: socket.socket, jail: Jail) -> bool:
+def _fork_when_told(control: socket.socket, jail: Jail, join: int) -> bool:
     """Wait for two sockets and give them to a new process; False when the grader has gone."""
     told, descriptors, *_ = socket.recv_fds(control, 1, 2)
     if not told or len(descriptors) != 2:
@@ -104,7 +108,7 @@ def _fork_when_told(control: socket.socket, jail: Jail) -> bool:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             control.close()
             channel, leash = descriptors
-            _attend(channel, leash, jail)
+            _attend(channel, leash, jail, join)
         finally:
             os._exit(0)
     for descriptor in descriptors:
@@ -112,7 +116,7 @@ def _fork_when_told(control: socket.socket, jail: Jail) -> bool:
     return True
 
 
-def _attend(channel: int, leash: int, jail: Jail) -> None:
+def _attend(channel: int, leash: int, jail: Jail, join: int) -> None:
     """The monitor: run the submission in its jail, until it ends or the grader lets go of the leash, and
     report on it there, as one JSON object.
 
@@ -120,10 +124,10 @@ def _attend(channel: int, leash: int, jail: Jail) -> None:
     """
     output, printed = os.pipe()
     report, reported = os.pipe()
-    holder = jail.begin(lambda: _run_student(channel, printed, jail), reported)
+    holder = jail.begin(lambda: _run_student(channel, printed, jail, join), reported)
     for descriptor in (printed, reported, channel):
         os.close(descriptor)
-    watch = _Watch(holder, leash, output)
+    watch = _Watch(holder, leash, output, jail.opener)
     status, memory = watch.until_it_ends()
     os.set_blocking(report, False)
     with suppress(BlockingIOError):
@@ -137,13 +141,16 @@ def _attend(channel: int, leash: int, jail: Jail) -> None:
         grader.sendall(json.dumps(found).encode())
 
 
-def _run_student(channel: int, output: int, jail: Jail) -> None:
+def _run_student(channel: int, output: int, jail: Jail, join: int) -> None:
     """The student's process: it keeps the channel and its output, and nothing else."""
     code = 1
     try:
+        with suppress(OSError):  # without a group, the limits of each process remain
+            os.write(join, b"0")
         for here, there in ((output, 1), (output, 2), (channel, 3)):
             os.dup2(here, there)
-        os.closerange(4, 1 << 16)
+        os.closerange(4, jail.kept)
+        os.closerange(jail.kept + 1, 1 << 16)
         jail.surrender()
         serve = run_in_kernel if jail.plan.task == "kernel" else serve_cells
         serve(socket.socket(fileno=3))
@@ -155,16 +162,19 @@ def _run_student(channel: int, output: int, jail: Jail) -> None:
 
 
 class _Watch:
-    """Looks after a process until it ends: keeps what it prints, kills it when the grader lets go."""
+    """Looks after a process until it ends: keeps what it prints, opens what it may read, and kills it when
+    the grader lets go."""
 
-    def __init__(self, holder: int, leash: int, output: int) -> None:
-        self.holder, self.leash, self.output = holder, leash, output
+    def __init__(self, holder: int, leash: int, output: int, opener: Opener | None) -> None:
+        self.holder, self.leash, self.output, self.opener = holder, leash, output, opener
         self.kept, self.stopped = Kept(), False
         self.poller = select.poll()
         for descriptor in (leash, output):
             self.poller.register(descriptor, select.POLLIN)
         if hasattr(os, "pidfd_open"):
             self.poller.register(os.pidfd_open(holder), select.POLLIN)
+        if opener is not None:
+            self.poller.register(opener.listener, select.POLLIN)
 
     def until_it_ends(self) -> tuple[int, int]:
         """How it ended, and the most memory that it used, in KiB."""
@@ -177,6 +187,9 @@ class _Watch:
                     self.stopped = True
                 elif ready == self.output and not self._drain():
                     self.poller.unregister(self.output)
+                elif self.opener is not None and ready == self.opener.listener:
+                    with suppress(OSError):  # the call was interrupted, or its process has ended
+                        self.opener.serve()
             ended, status, used = os.wait4(self.holder, os.WNOHANG)
         os.set_blocking(self.output, False)
         for _ in range(_LAST_CHUNKS):

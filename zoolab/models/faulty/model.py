@@ -14,7 +14,7 @@ from zoolab.models.faulty.kinds import FAULTS, SECRET, make_plan
 from zoolab.models.faulty.replies import Asked, break_reply, repeat_call
 from zoolab.models.faulty.tools import FaultyTool, Pace, defined_faults, original_of
 from zoolab.models.openai import OpenAIModel
-from zoolab.models.request_keys import name_without_ids
+from zoolab.models.recording import name_without_ids
 from zoolab.models.transport import chunks_of, client_answered_by
 from zoolab.records import Model, Reply, Request
 from zoolab.tools import ToolRegistry

@@ -27,9 +27,8 @@ from zoolab.errors import (
 from zoolab.jsontext import canonical, excerpt, one_line
 from zoolab.loop.about import about
 from zoolab.models.local import LocalModel
-from zoolab.models.recording import nearest_difference
+from zoolab.models.recording import RequestKeys, nearest_difference
 from zoolab.models.replay import Replay
-from zoolab.models.request_keys import RequestKeys
 from zoolab.models.scripted import Scripted
 from zoolab.policy import Permissions
 from zoolab.records import (

@@ -53,11 +53,7 @@ def overview_of(trace: TraceLog, stale_from: int | None = None) -> dict[str, Any
 
 
 def packed(overview: dict[str, Any]) -> dict[str, Any]:
-    """The overview as it is sent: its columns of numbers as runs, in text.
-
-    >>> packed({"n": 4, "turn": [0, 1, 1, 1]})
-    {'n': 4, 'turn': '0,1*3'}
-    """
+    """The overview as it is sent: its columns of numbers as runs, in text."""
     sent = dict(overview)
     for name in sent.keys() & COLUMNS:
         runs = ((value, sum(1 for _ in same)) for value, same in groupby(sent[name]))

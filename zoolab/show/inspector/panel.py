@@ -18,7 +18,7 @@ from zoolab.show.inspector.overview import MARK_WORDS, marks_of
 from zoolab.show.moment import Moment, kind_after
 from zoolab.show.wording import as_text, calls_of, common_ends, content_of, count, headline, pretty
 from zoolab.steps.result import METADATA, make_result
-from zoolab.tokens import counted, tokens_in
+from zoolab.tokens import Tokens, tokens_in
 from zoolab.tools import ToolRegistry
 from zoolab.trace.codec import Shown
 from zoolab.trace.log import TraceLog
@@ -143,7 +143,7 @@ def _change_in_tokens(moment: Moment, change: MessagesDiff) -> str:
         return f"messages[] unchanged, {count(after, 'message')}"
     reply = moment.step.reply
     if reply is not None and len(change.added) == 1 and not change.removed:  # the model wrote just this
-        received = counted(reply.usage, "completion_tokens")
+        received = Tokens.of(reply.usage).output
         if received is not None:
             return f"messages[] {before} -> {after}, {received:+,} tokens, counted by the endpoint"
     difference = tokens_in(change.added) - tokens_in(change.removed)
