@@ -68,6 +68,11 @@ def heal(file: BinaryIO) -> int:
     """Finish a file of JSON lines that a kill or a full disk cut: what is half a line goes, and no more.
 
     Returns the length of the file.
+
+    >>> from io import BytesIO
+    >>> file = BytesIO(b'{"a": 1}\\n{"b":')
+    >>> heal(file), file.getvalue()
+    (9, b'{"a": 1}\\n')
     """
     end = at = file.seek(0, os.SEEK_END)
     newline = -1
@@ -87,7 +92,11 @@ def heal(file: BinaryIO) -> int:
 
 
 def is_half(line: bytes) -> bool:
-    """Whether a line without its end is only the beginning of a JSON value."""
+    """Whether a line without its end is only the beginning of a JSON value.
+
+    >>> is_half(b'{"a": 1'), is_half(b'{"a": 1}')
+    (True, False)
+    """
     with suppress(RecursionError):  # whoever reads it says so
         try:
             json.loads(line)
