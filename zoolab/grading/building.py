@@ -58,12 +58,7 @@ def built_files(name: str) -> dict[Path, str]:
 
 
 def for_student(master: str) -> str:
-    """A master with each solution replaced by its stub: `...  # your code`, or the lines after `# STUB:`.
-
-    >>> print(for_student("def f(x):\\n    # BEGIN SOLUTION\\n    return x + 1\\n    # END SOLUTION"))
-    def f(x):
-        ...  # your code
-    """
+    """A master with each solution replaced by its stub: `...  # your code`, or the lines after `# STUB:`."""
     return rewritten(master, lambda indent, prompt, _solution: prompt or [indent + YOUR_CODE])
 
 

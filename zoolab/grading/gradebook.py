@@ -109,11 +109,7 @@ class Kept:
 
 
 def file_name(name: str) -> str:
-    """A name for files about a submission: readable, safe everywhere, and its own.
-
-    >>> file_name("../Ännä & co/L3.ipynb"), file_name("x" * 300)[:8]
-    ('nn-co-l3-ipynb-2915bf64277e', 'xxxxxxxx')
-    """
+    """A name for files about a submission: readable, safe everywhere, and its own."""
     readable = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40].strip("-")
     return f"{readable or 'submission'}-{digest(name)[:12]}"
 

@@ -13,16 +13,16 @@ import sys
 import sysconfig
 import threading
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from zoolab.errors import InvalidInput
-from zoolab.grading.channel import WHOLE, Channel, Process, Use, used_below
+from zoolab.grading.channel import WHOLE, Channel, Use, used_below
 from zoolab.grading.labs import Lab
 from zoolab.grading.student import cleaned
 from zoolab.grading.worker.jail import FORK, NAMESPACES, STEPS, UNPROTECTED, Bounds, Plan
@@ -50,17 +50,6 @@ _PYTHON = (
 )
 # Sets of text have one order in every run, so that a grade can be had again.
 _ENVIRONMENT = {"PYTHONHASHSEED": "0"}
-
-
-class Isolation(Protocol):
-    """Makes processes for submissions, one at a time; `missing` names the protections that it cannot give."""
-
-    @property
-    def missing(self) -> tuple[str, ...]:
-        """What a submission is not kept from, in plain words."""
-
-    def start(self) -> Process:
-        """A fresh process that has loaded nothing yet."""
 
 
 @contextmanager
@@ -99,13 +88,13 @@ class _Idle(threading.local):
     """The worker that waits for a thread's next submission."""
 
     key: object = None
-    isolation: Forking | Plain | None = None
+    isolation: Isolation | None = None
 
 
 _IDLE = _Idle()
 
 
-def _isolation(lab: Lab, kernel: bool, unprotected: bool) -> Forking | Plain:
+def _isolation(lab: Lab, kernel: bool, unprotected: bool) -> Isolation:
     if kernel or hasattr(os, "fork"):
         return Forking(plan_for(lab, kernel, unprotected))
     if not unprotected:
@@ -124,12 +113,10 @@ def _not_isolated(why: str) -> InvalidInput:
 def plan_for(lab: Lab, kernel: bool = False, unprotected: bool = False) -> Plan:
     """How to build a worker for the submissions of a lab; with `kernel=True`, for a kernel that runs them."""
     uses = (*KERNEL_USES, *lab.uses) if kernel else tuple(lab.uses)
-    places = places_for(uses)
     # The system's own limit on CPU time comes second, after the grader's patience.
     bounds = Bounds(cpu=math.ceil(max(WHOLE, lab.seconds) * 1.5) + 10)
-    steps = tuple(step for step in STEPS if unprotected or step != FORK)
-    plan = Plan(uses, places.path, places.readable, places.masked, steps, bounds=bounds)
-    return replace(plan, steps=(NAMESPACES,), task="kernel") if kernel else plan
+    steps = (NAMESPACES,) if kernel else tuple(step for step in STEPS if unprotected or step != FORK)
+    return replace(places_for(uses), steps=steps, task="kernel" if kernel else "cells", bounds=bounds)
 
 
 class Forking:
@@ -318,6 +305,10 @@ class Plain:
         """Nothing is kept."""
 
 
+#: Makes processes for submissions, one at a time; `missing` names the protections that it cannot give.
+Isolation = Forking | Plain
+
+
 @dataclass(slots=True)
 class PlainProcess:
     """A child process."""
@@ -341,25 +332,15 @@ class PlainProcess:
         """Not known here."""
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
-    """Folders and files that a worker may read, the folders of packages within them that it may not, and
-    where Python finds the packages."""
-
-    readable: tuple[str, ...]
-    masked: tuple[str, ...]
-    path: tuple[str, ...]
-
-
-def places_for(uses: Iterable[str]) -> Places:
-    """What a worker reads that imports the modules `uses`."""
+def places_for(uses: Sequence[str]) -> Plan:
+    """The plan of a worker that imports the modules `uses`, and what it reads for that."""
     packages = sorted({place for module in uses for place in _files_of(module.partition(".")[0])})
     base = [*_standard_library(), *_shared_libraries(), "/etc/ld.so.cache", "/usr/share/zoneinfo"]
     masked = _package_folders(base)
     readable = [*dict.fromkeys(place for place in base if Path(place).exists()), *packages]
     outermost = [place for place in readable if not _lies_in(place, readable, masked)]
     path = dict.fromkeys(str(Path(place).parent) for place in packages)
-    return Places(tuple(outermost), tuple(masked), tuple(path))
+    return Plan(uses, tuple(path), tuple(outermost), tuple(masked))
 
 
 def _lies_in(place: str, places: list[str], masked: list[str]) -> bool:

@@ -206,7 +206,7 @@ class _Loading:
             if number in self.deadly:
                 continue
             try:
-                process.channel.send({"do": "load", "cells": [cell], "first": number, "call": number})
+                process.channel.send({"do": "load", "cell": cell, "call": number})
                 reply = wait.message()
                 if reply.get("call") != number:
                     raise Gone("answered a call that was not made")
@@ -214,7 +214,7 @@ class _Loading:
                 student.left -= wait.charged
                 self._leave_out(number, process.ended(), error, wait.seconds)
                 return False
-            self._note(reply.get("problems"), number)
+            self._note(reply.get("problem"), number)
         student.left -= wait.charged
         return True
 
@@ -227,11 +227,9 @@ class _Loading:
         self.deadly.add(number)
         self.notes.append(f"cell {number} {what}; it is left out")
 
-    def _note(self, problems: object, number: int) -> None:
-        if self.noted or not isinstance(problems, list) or len(self.notes) >= MAX_NOTES:
+    def _note(self, problem: object, number: int) -> None:
+        if self.noted or not isinstance(problem, dict) or len(self.notes) >= MAX_NOTES:
             return
-        for problem in problems[:1]:
-            if isinstance(problem, dict):
-                kind, message = cleaned(problem.get("type"), 100), cleaned(problem.get("message"))
-                note = f"cell {number}: {kind}: {message}"
-                self.notes += [note] if note not in self.notes else []
+        note = f"cell {number}: {cleaned(problem.get('type'), 100)}: {cleaned(problem.get('message'))}"
+        if note not in self.notes:
+            self.notes.append(note)

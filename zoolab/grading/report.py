@@ -171,11 +171,7 @@ def _cell(value: str | float) -> str | float:
 
 
 def guarded(text: str) -> str:
-    """A text that a spreadsheet does not take for a formula.
-
-    >>> guarded("=1+1"), guarded(" @SUM(1)"), guarded("anna")
-    ("'=1+1", "' @SUM(1)", 'anna')
-    """
+    """A text that a spreadsheet does not take for a formula."""
     begins = text.lstrip(" \u00a0\ufeff").startswith(_FORMULA)
     return f"'{text}" if begins else text
 
@@ -228,20 +224,12 @@ def _mark(passed: bool, text: str) -> Html:
 
 
 def points(number: float) -> str:
-    """Points as a person writes them.
-
-    >>> points(2.0), points(2.5), points(1 / 3)
-    ('2', '2.5', '0.33')
-    """
+    """Points as a person writes them: `2`, `2.5`, `0.33`."""
     return f"{number:.2f}".rstrip("0").rstrip(".")
 
 
 def prose(text: str) -> Html:
-    """A sentence in which `code` stands between backticks.
-
-    >>> prose("`add` takes <two> numbers")
-    '<code>add</code> takes &lt;two&gt; numbers'
-    """
+    """A sentence in which `code` stands between backticks."""
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return join(text)

@@ -71,13 +71,7 @@ def _cells_of_script(text: str) -> list[str]:
 
 
 def without_magics(cell: str) -> str:
-    """A cell as Python: lines that only IPython understands do nothing, whole cells of another language too.
-
-    >>> without_magics("!pip install x\\nif a:\\n    %matplotlib inline\\n")
-    'pass  # !pip install x\\nif a:\\n    pass  # %matplotlib inline\\n'
-    >>> without_magics("%%bash\\nls\\n"), without_magics("%%time\\nx = 1\\n")
-    ('', '# %%time\\nx = 1\\n')
-    """
+    """A cell as Python: lines and cells that only IPython or another language understands do nothing."""
     first, newline, rest = cell.lstrip("\n").partition("\n")
     if first.startswith("%%"):
         runs = first.split()[0] in ("%%time", "%%timeit", "%%capture")
