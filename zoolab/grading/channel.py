@@ -244,6 +244,7 @@ class Wait:
         self.charged += worked if use.awake else max(worked, passed)
 
 
-def in_words(seconds: float) -> str:
+def in_words(seconds: float, digits: int) -> str:
     """A time as a person says it."""
-    return f"{seconds:g} second{'s' * (seconds != 1)}"
+    rounded = round(seconds, digits)
+    return f"{rounded:g} second{'s' * (rounded != 1)}"

@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from html import escape
 from pathlib import Path
@@ -130,14 +130,13 @@ def check(lab: str, submission: str | Path | None = None) -> Checked:
     `run_loop` raised ZeroDivisionError: division by zero (cell 1, line 1)
     """
     found = load_lab(lab)
+    shown = replace(found, cases=tuple(found.public))
     states: tuple[str, ...] = ()
     if submission is None and (submission := _own_file()) is not None:
         states = tuple(_states(submission))
     cells, source = _cells_of(submission)
     with kept_warm(found, unprotected=True) as isolation:
-        grade = grade_cells(
-            found, cells, isolation, DEFAULT_SEED, "check", public=True, watch=_progress_line()
-        )
+        grade = grade_cells(shown, cells, isolation, DEFAULT_SEED, "check", watch=_progress_line())
     return Checked(grade, source, states)
 
 

@@ -335,7 +335,7 @@ class PlainProcess:
 def places_for(uses: Sequence[str]) -> Plan:
     """The plan of a worker that imports the modules `uses`, and what it reads for that."""
     packages = sorted({place for module in uses for place in _files_of(module.partition(".")[0])})
-    base = [*_standard_library(), *_shared_libraries(), "/etc/ld.so.cache", "/usr/share/zoneinfo"]
+    base = [*_pythons_own(), "/etc/ld.so.cache", "/usr/share/zoneinfo"]
     masked = _package_folders(base)
     readable = [*dict.fromkeys(place for place in base if Path(place).exists()), *packages]
     outermost = [place for place in readable if not _lies_in(place, readable, masked)]
@@ -349,17 +349,15 @@ def _lies_in(place: str, places: list[str], masked: list[str]) -> bool:
     return not above.isdisjoint(places) and above.isdisjoint(masked)
 
 
-def _standard_library() -> list[str]:
+def _pythons_own() -> list[str]:
+    """The standard library, and the shared libraries of the system and of Python."""
     # Not the folder of a virtual environment: it may lie in the checkout, and holds packages only.
-    own = {"base": sys.base_prefix, "platbase": sys.base_exec_prefix}
-    return [sysconfig.get_path(name, vars=own) for name in ("stdlib", "platstdlib")]
-
-
-def _shared_libraries() -> list[str]:
+    prefixes = {"base": sys.base_prefix, "platbase": sys.base_exec_prefix}
+    modules = [sysconfig.get_path(name, vars=prefixes) for name in ("stdlib", "platstdlib")]
     several = sysconfig.get_config_var("MULTIARCH")
     folders = [f"/lib/{several}", f"/usr/lib/{several}"] if several else ["/lib", "/usr/lib"]
-    own = Path(str(sysconfig.get_config_var("LIBDIR") or "/nowhere"))
-    return [*folders, "/lib64", "/usr/lib64", *(str(path) for path in sorted(own.glob("libpython*.so*")))]
+    shared = Path(str(sysconfig.get_config_var("LIBDIR") or "/nowhere")).glob("libpython*.so*")
+    return [*modules, *folders, "/lib64", "/usr/lib64", *map(str, sorted(shared))]
 
 
 def _package_folders(base: list[str]) -> list[str]:

@@ -86,28 +86,23 @@ class Grade:
         return "; ".join(dict.fromkeys([*told, *self.notes[:1]]))
 
 
-def grade(
-    lab: Lab, path: Path, isolation: Isolation, seed: str = DEFAULT_SEED, public: bool = False
-) -> Grade:
-    """Grade the submission at `path`; with `public=True` only the public cases.
+def grade(lab: Lab, path: Path, isolation: Isolation, seed: str = DEFAULT_SEED) -> Grade:
+    """Grade the submission at `path` by the cases of the lab.
 
     Whatever the submission does, a grade comes back. Raises `InvalidInput` or `OSError` if no process
     for it can be had.
 
-    >>> import tempfile
-    >>> from zoolab.grading.isolation import shut_in
-    >>> file = Path(tempfile.mkdtemp()) / "answer.py"
-    >>> _ = file.write_text("# %% [markdown]")
-    >>> with shut_in(Lab("l0", "Nothing", ())) as isolation:
-    ...     grade(Lab("l0", "Nothing", ()), file, isolation).notes
-    ('answer.py has no code',)
+    >>> from zoolab.grading.isolation import Plain
+    >>> nothing = Lab("l0", "Nothing", ())
+    >>> grade(nothing, Path("gone.py"), Plain(nothing)).notes
+    ("[Errno 2] No such file or directory: 'gone.py'",)
     """
     try:
         cells = read_cells(path)
         unreadable = "" if cells else f"{path.name} has no code"
     except (InvalidInput, OSError) as error:
         cells, unreadable = [], str(error)
-    return grade_cells(lab, cells, isolation, seed, path.name, public, unreadable)
+    return grade_cells(lab, cells, isolation, seed, path.name, unreadable)
 
 
 def grade_cells(
@@ -116,7 +111,6 @@ def grade_cells(
     isolation: Isolation,
     seed: str = DEFAULT_SEED,
     name: str = "cells",
-    public: bool = False,
     unreadable: str = "",
     watch: Callable[[int, int], None] | None = None,
 ) -> Grade:
@@ -129,14 +123,13 @@ def grade_cells(
     >>> grade_cells(nothing, [], Plain(nothing), unreadable="it is a picture").notes
     ('it is a picture',)
     """
-    cases = [case for case in lab.cases if case.public or not public]
     loading, missing = _Loading(lab, cells, isolation), isolation.missing
     student, found = Student(loading.start, lab.seconds), list[CaseGrade]()
     try:
-        for case in cases:
+        for case in lab.cases:
             found.append(_grade_case(case, student, f"{seed}/{name}", unreadable))
             if watch:
-                watch(len(found), len(cases))
+                watch(len(found), len(lab.cases))
     finally:
         student.stop()
     if loading.broken is not None:
@@ -212,20 +205,17 @@ class _Loading:
                     raise Gone("answered a call that was not made")
             except (Gone, Late) as error:
                 student.left -= wait.charged
-                self._leave_out(number, process.ended(), error, wait.seconds)
+                how, what = process.ended(), str(error)
+                if isinstance(error, Late):
+                    what = f"did not finish within {in_words(wait.seconds, 1)}"
+                elif isinstance(error, Closed):
+                    what = f"ended its process: {how or error}"
+                self.deadly.add(number)
+                self.notes.append(f"cell {number} {what}; it is left out")
                 return False
             self._note(reply.get("problem"), number)
         student.left -= wait.charged
         return True
-
-    def _leave_out(self, number: int, how: str, error: Gone | Late, seconds: float) -> None:
-        what = str(error)
-        if isinstance(error, Late):
-            what = f"did not finish within {in_words(round(seconds, 1))}"
-        elif isinstance(error, Closed):
-            what = f"ended its process: {how or error}"
-        self.deadly.add(number)
-        self.notes.append(f"cell {number} {what}; it is left out")
 
     def _note(self, problem: object, number: int) -> None:
         if self.noted or not isinstance(problem, dict) or len(self.notes) >= MAX_NOTES:

@@ -30,7 +30,7 @@ def write_report(grades: ClassGrades) -> Path:
             path, text = pages / page_name(row.name), student_page(grades.grade_of(row.name), grades.lab)
             if not path.is_file() or path.read_bytes() != text.encode():
                 write_whole(path, [text])
-        write_whole(folder / "grades.csv", grades_csv(grades))
+        write_whole(folder / "grades.csv", [grades_csv(grades)])
         write_whole(folder / "grades.json", grades_json(grades))
         write_whole(folder / "index.html", [class_page(grades)])
     return folder / "index.html"
@@ -145,23 +145,23 @@ def _case(case: CaseGrade) -> Html:
     )
 
 
-def grades_csv(grades: ClassGrades) -> Iterator[str]:
-    """The lines of grades.csv: name, lab, points, out_of, the points of each case, and a note: why there are
+def grades_csv(grades: ClassGrades) -> str:
+    """The text of grades.csv: name, lab, points, out_of, the points of each case, and a note: why there are
     none, and that nothing protected the grader.
 
     Each text is quoted, because spreadsheets differ in the sign that ends a cell; a text that they would take
     for a formula begins with an apostrophe.
     """
     lab = grades.lab
-    head: list[str | float] = ["name", "lab", "points", "out_of", *(case.name for case in lab.cases), "note"]
-    lines = [head]
+    out = io.StringIO()
+    lines = csv.writer(out, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
+    names = [case.name for case in lab.cases]
+    lines.writerow(map(_cell, ["name", "lab", "points", "out_of", *names, "note"]))
     for row in grades.rows:
         note = "; ".join(filter(None, [row.nothing, "graded without protection" * row.unprotected]))
-        lines.append([row.name, lab.name, row.points, lab.points, *row.by_case, note])
-    for line in lines:
-        out = io.StringIO()
-        csv.writer(out, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n").writerow(map(_cell, line))
-        yield out.getvalue()
+        line: list[str | float] = [row.name, lab.name, row.points, lab.points, *row.by_case, note]
+        lines.writerow(map(_cell, line))
+    return out.getvalue()
 
 
 def _cell(value: str | float) -> str | float:

@@ -137,7 +137,7 @@ class Student:
         except Late:
             self.stop()
             self._late = True
-            raise Wrong(f"`{name}` did not return within {in_words(round(wait.seconds, 2))}") from None
+            raise Wrong(f"`{name}` did not return within {in_words(wait.seconds, 2)}") from None
         except Closed as closed:
             raise Wrong(f"`{name}` ended its process: {self.stop() or closed}") from None
         except Gone as gone:

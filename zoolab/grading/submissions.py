@@ -102,14 +102,6 @@ ARCHIVES = (".7z", ".bz2", ".gz", ".rar", ".tar", ".tgz", ".xz", ".zip")
 
 
 @dataclass(frozen=True, slots=True)
-class Submission:
-    """A file that was handed in; `name` is its path within the folder that was given."""
-
-    name: str
-    path: Path
-
-
-@dataclass(frozen=True, slots=True)
 class Handed:
     """What a submission consists of: its bytes, or why they could not be read."""
 
@@ -125,24 +117,22 @@ class Handed:
         return sha256(head.encode() + self.data).hexdigest()
 
 
-def hand_in(submission: Submission) -> Handed:
+def hand_in(name: str, path: Path) -> Handed:
     """Read a submission, no more of it than is graded."""
-    name, suffix = submission.name, submission.path.suffix.lower()
+    suffix = path.suffix.lower()
     try:
-        with submission.path.open("rb") as file:
+        with path.open("rb") as file:
             return Handed(name, suffix, file.read(MAX_BYTES + 1))
     except OSError as error:
         return Handed(name, suffix, b"", f"{name} cannot be read: {error.strerror}")
 
 
-def find_submissions(places: Sequence[Path]) -> tuple[tuple[Submission, ...], tuple[tuple[str, str], ...]]:
-    """The submissions at `places`, by name, and what was passed over, each with the reason.
+def find_submissions(places: Sequence[Path]) -> tuple[dict[str, Path], tuple[tuple[str, str], ...]]:
+    """The submissions at `places`, in the order of their names, and what was passed over, with the reasons.
 
-    Places are files, and folders that are searched for `.ipynb` and `.py`.
-
-    No two have the same name, and a file that is reached twice is one submission. Checkpoints, links, hidden
-    files, archives and files of other kinds are passed over and named. Raises `InvalidInput` for a place
-    that does not exist.
+    Places are files, and folders that are searched for `.ipynb` and `.py`. A name is the path within the
+    folder, no two are the same, and a file that is reached twice is one submission. Raises `InvalidInput` for
+    a place that does not exist.
     """
     bases: dict[Path, Path] = {}
     skipped: list[tuple[str, str]] = []
@@ -158,10 +148,7 @@ def find_submissions(places: Sequence[Path]) -> tuple[tuple[Submission, ...], tu
             raise InvalidInput(f"{place} is not a submission", expected=wanted, advice=unpack)
         else:
             bases.setdefault(place.resolve(), place.parent.resolve())
-    return (
-        tuple(Submission(name, path) for name, path in sorted(_names(bases).items())),
-        tuple((_clean(where), why) for where, why in sorted(skipped)),
-    )
+    return dict(sorted(_names(bases).items())), tuple((_clean(where), why) for where, why in sorted(skipped))
 
 
 def _within(folder: Path, skipped: list[tuple[str, str]]) -> Iterator[Path]:

@@ -293,9 +293,14 @@ def main() -> None:
         importlib.import_module(name)
     os.environ.clear()
     sys.argv[:] = [""]
-    for name in [name for name in sys.modules if name.partition(".")[0] == "zoolab"]:
-        del sys.modules[name]
+    drop_modules("zoolab")
     serve_cells(connection)
+
+
+def drop_modules(top: str) -> None:
+    """Forget a package, so that it is imported afresh."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == top]:
+        del sys.modules[name]
 
 
 def serve_cells(connection: socket.socket) -> None:
