@@ -16,8 +16,8 @@ from shell import Shell
 
 from zoolab.errors import InvalidInput
 from zoolab.grading import lab_names, load_lab
+from zoolab.grading.building import FORMATS, export_labs
 from zoolab.grading.checking import passes
-from zoolab.grading.export import FORMATS, export_labs
 from zoolab.grading.labs import labs_folder
 from zoolab.grading.submissions import read_cells
 from zoolab.grading.worker.notebook import Notebook

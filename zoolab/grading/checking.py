@@ -143,9 +143,9 @@ def check(lab: str, submission: str | Path | None = None) -> Checked:
 def _own_file() -> Path | None:
     """The file of this notebook, as Jupyter Server or VS Code names it."""
     shell = _shell()
-    names = (
-        [] if shell is None else [shell.user_ns.get("__vsc_ipynb_file__"), os.environ.get("JPY_SESSION_NAME")]
-    )
+    if shell is None:
+        return None
+    names = shell.user_ns.get("__vsc_ipynb_file__"), os.environ.get("JPY_SESSION_NAME")
     places = [Path(name) for name in names if isinstance(name, str) and name.endswith(".ipynb")]
     return next((place for place in places if place.is_file()), None)
 
@@ -244,8 +244,7 @@ def _only_checks(cell: str) -> bool:
 
 
 def _shell() -> Any:
-    interactive = sys.modules.get("IPython")
-    return None if interactive is None else interactive.get_ipython()
+    return getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
 
 
 def passes(lab: str, case: str, names: dict[str, Any]) -> bool:

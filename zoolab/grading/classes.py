@@ -20,13 +20,11 @@ from zoolab.grading.isolation import Isolation, kept_warm, shut_in
 from zoolab.grading.judge import grade_cells
 from zoolab.grading.labs import Lab, case, folder_of, lab_names, lab_version, load_lab
 from zoolab.grading.student import Student
-from zoolab.grading.submissions import Handed, cells_of, find_submissions, hand_in
+from zoolab.grading.submissions import Handed, find_submissions, hand_in
 from zoolab.jsontext import digest
 from zoolab.running.interrupts import Hold
 from zoolab.running.jobs import Jobs, Lost, Workers
 
-# Of what was passed over, so many are named where nothing else is there.
-_NAMED = 4
 # A submission that has ended a worker this often, with no other beside it, is given up.
 _TRIES = 3
 
@@ -67,7 +65,7 @@ def grade_class(
     places = [paths] if isinstance(paths, (str, Path)) else paths
     submissions, skipped = find_submissions([Path(each) for each in places])
     if not submissions:
-        others = "; ".join(f"{name}: {why}" for name, why in skipped[:_NAMED])
+        others = "; ".join(f"{name}: {why}" for name, why in skipped[:4])
         raise InvalidInput(
             "no submission was found", expected="notebooks (.ipynb) or .py files", advice=others
         )
@@ -171,12 +169,11 @@ def grade_task(terms: Terms, handed: Handed) -> Kept | NotGraded:
 
 def _graded(terms: Terms, handed: Handed) -> Kept:
     lab = _lab_in_version(terms.place, terms.version)
-    cells, unreadable = [], handed.unreadable
-    if not unreadable:
-        try:
-            cells = cells_of(handed.data, handed.suffix, handed.name)
-        except InvalidInput as error:
-            unreadable = str(error)
+    cells, unreadable = [], ""
+    try:
+        cells = handed.cells()
+    except InvalidInput as error:
+        unreadable = str(error)
     empty = "" if cells or unreadable else f"{handed.name} has no code"
     # Values are drawn for the work: a file's name wins nothing, and loses nothing.
     work = digest("\0".join(cells)) if cells else ""

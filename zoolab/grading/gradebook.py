@@ -57,8 +57,7 @@ class NotGraded:
 class Kept:
     """A graded submission as it is kept; equal terms and content would give the same grade again.
 
-    `content` is the hash of the bytes that were graded, `work` that of the code in them, empty if there is
-    none.
+    `content` is the hash of the bytes that were graded, `work` that of the code in them, if there is any.
     """
 
     grade: Grade
@@ -281,10 +280,7 @@ class ClassGrades:
         return [rows for work, rows in found.items() if work and len(rows) > 1]
 
     def up_to_date(self) -> ClassGrades:
-        """The book with what the folder has now.
-
-        What could not be graded has no row, not even that of an earlier version.
-        """
+        """The book with what the folder has now; what could not be graded has no row, not even an old one."""
         failed = {each.name for each in self.failed}
         names = [case.name for case in self.lab.cases]
         rows, left = [], 0

@@ -385,7 +385,9 @@ def _files_of(module: str) -> list[str]:
         found[plain] = []
         with suppress(metadata.PackageNotFoundError):
             distribution = metadata.distribution(name)
-            found[plain] = _tops(distribution)
+            tops = {file.parts[0] for file in distribution.files or ()} - {"..", "__pycache__"}
+            paths = [Path(str(distribution.locate_file(top))).absolute() for top in sorted(tops)]
+            found[plain] = [str(path) for path in paths if path.exists() and path.suffix != ".pth"]
             wanted = [text for text in distribution.requires or () if "extra ==" not in text]
             waiting += [match.group() for text in wanted if (match := _REQUIREMENT.match(text))]
     places = [place for tops in found.values() for place in tops]
@@ -394,9 +396,3 @@ def _files_of(module: str) -> list[str]:
         folders = [str(Path(folder)) for folder in spec.submodule_search_locations or ()]
         places = folders or [str(spec.origin)]
     return places
-
-
-def _tops(distribution: metadata.Distribution) -> list[str]:
-    tops = {file.parts[0] for file in distribution.files or () if file.parts[0] not in ("..", "__pycache__")}
-    paths = [Path(str(distribution.locate_file(top))).absolute() for top in sorted(tops)]
-    return [str(path) for path in paths if path.exists() and path.suffix != ".pth"]

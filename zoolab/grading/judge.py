@@ -1,12 +1,11 @@
-"""Grade one submission: every case of a lab, on the trusted side, against a process that runs the student's
-code."""
+"""Grade one submission: the cases run on the trusted side, against a process with the student's code."""
 
 from __future__ import annotations
 
 import random
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -90,17 +89,17 @@ def grade(lab: Lab, path: Path, isolation: Isolation, seed: str = DEFAULT_SEED) 
     """Grade the submission at `path` by the cases of the lab.
 
     Whatever the submission does, a grade comes back. Raises `InvalidInput` or `OSError` if no process
-    for it can be had.
+    can be had for it.
 
     >>> from zoolab.grading.isolation import Plain
     >>> nothing = Lab("l0", "Nothing", ())
     >>> grade(nothing, Path("gone.py"), Plain(nothing)).notes
-    ("[Errno 2] No such file or directory: 'gone.py'",)
+    ('gone.py cannot be read: No such file or directory',)
     """
     try:
         cells = read_cells(path)
         unreadable = "" if cells else f"{path.name} has no code"
-    except (InvalidInput, OSError) as error:
+    except InvalidInput as error:
         cells, unreadable = [], str(error)
     return grade_cells(lab, cells, isolation, seed, path.name, unreadable)
 
@@ -140,23 +139,21 @@ def grade_cells(
 
 
 def _grade_case(case: Case, student: Student, seed: str, unreadable: str) -> CaseGrade:
-    hint = case.hint
+    failed = CaseGrade(case.name, case.asks, 0, case.points, case.public, hint=case.hint)
+    if unreadable:
+        hint = "Run your notebook from top to bottom, save it, and hand that in."
+        return replace(failed, happened=cleaned(unreadable, MAX_HAPPENED), hint=hint)
     try:
-        if unreadable:
-            hint = "Run your notebook from top to bottom, save it, and hand that in."
-            raise Wrong(unreadable)
         case.check(student, random.Random(f"{seed}/{case.name}"))
     except Wrong as wrong:
-        happened, walk = cleaned(wrong.happened, MAX_HAPPENED), tuple(wrong.walk or ())
-        return CaseGrade(case.name, case.asks, 0, case.points, case.public, happened, hint, walk)
+        return replace(failed, happened=cleaned(wrong.happened, MAX_HAPPENED), walk=tuple(wrong.walk or ()))
     except Exception as error:
         student.stop()
         # For the lab's author: the kind and the line, and not the message, which may hold what is hidden.
         last = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{type(error).__name__} at line {last.lineno} of {Path(last.filename).name}"
-        happened = f"the result has a form that cannot be judged ({where})"
-        return CaseGrade(case.name, case.asks, 0, case.points, case.public, happened, hint)
-    return CaseGrade(case.name, case.asks, case.points, case.points, case.public)
+        return replace(failed, happened=f"the result has a form that cannot be judged ({where})")
+    return replace(failed, points=case.points, hint="")
 
 
 @dataclass(slots=True)

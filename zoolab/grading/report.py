@@ -146,11 +146,9 @@ def _case(case: CaseGrade) -> Html:
 
 
 def grades_csv(grades: ClassGrades) -> str:
-    """The text of grades.csv: name, lab, points, out_of, the points of each case, and a note: why there are
-    none, and that nothing protected the grader.
+    """The text of grades.csv; a note says why there are no points, and that nothing protected the grader.
 
-    Each text is quoted, because spreadsheets differ in the sign that ends a cell; a text that they would take
-    for a formula begins with an apostrophe.
+    Each text is quoted, because spreadsheets differ in the sign that ends a cell.
     """
     lab = grades.lab
     out = io.StringIO()

@@ -28,28 +28,8 @@ _MAGIC_LINE = re.compile(r"^([ \t]*+)((?:[%!?]|[\w.]++\?|\w++ *+= *+[%!]).*)$", 
 
 
 def read_cells(path: Path) -> list[str]:
-    """The code cells of a submission, `.ipynb` or `.py`, without IPython's magics.
-
-    Raises `InvalidInput` or `OSError` if it cannot be read.
-    """
-    with path.open("rb") as file:
-        return cells_of(file.read(MAX_BYTES + 1), path.suffix, path.name)
-
-
-def cells_of(data: bytes, suffix: str, name: str) -> list[str]:
-    """As `read_cells`, for the bytes of a file that was read already."""
-    if len(data) > MAX_BYTES:
-        raise InvalidInput(f"{name} is larger than 20 MB", expected="a notebook without large outputs")
-    try:
-        text = data.decode("utf-8-sig") if suffix == ".ipynb" else decode_source(data)
-    except (SyntaxError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{name} is not text in UTF-8", expected="a notebook or a .py file") from error
-    cells = _cells_of_notebook(text, name) if suffix == ".ipynb" else _cells_of_script(text)
-    if len(cells) > MAX_CELLS:
-        raise InvalidInput(f"{name} has {len(cells)} cells", expected=f"at most {MAX_CELLS}")
-    if sum(map(len, cells)) > MAX_CODE:
-        raise InvalidInput(f"{name} has more than {MAX_CODE:,} characters of code", expected="less")
-    return [without_magics(cell) for cell in cells if cell.strip()]
+    """The code cells of the file at `path`; raises `InvalidInput` if it cannot be read."""
+    return hand_in(path.name, path).cells()
 
 
 def _cells_of_notebook(text: str, name: str) -> list[str]:
@@ -115,6 +95,24 @@ class Handed:
         """The hash of what was handed in."""
         head = f"{self.suffix}\n{'unreadable' if self.unreadable else ''}\n"
         return sha256(head.encode() + self.data).hexdigest()
+
+    def cells(self) -> list[str]:
+        """The code cells without IPython's magics; raises `InvalidInput` if they cannot be read."""
+        name, is_notebook = self.name, self.suffix == ".ipynb"
+        if self.unreadable:
+            raise InvalidInput(self.unreadable)
+        if len(self.data) > MAX_BYTES:
+            raise InvalidInput(f"{name} is larger than 20 MB", expected="a notebook without large outputs")
+        try:
+            text = self.data.decode("utf-8-sig") if is_notebook else decode_source(self.data)
+        except (SyntaxError, UnicodeDecodeError) as error:
+            raise InvalidInput(f"{name} is not text in UTF-8", expected="a notebook or a .py file") from error
+        cells = _cells_of_notebook(text, name) if is_notebook else _cells_of_script(text)
+        if len(cells) > MAX_CELLS:
+            raise InvalidInput(f"{name} has {len(cells)} cells", expected=f"at most {MAX_CELLS}")
+        if sum(map(len, cells)) > MAX_CODE:
+            raise InvalidInput(f"{name} has more than {MAX_CODE:,} characters of code", expected="less")
+        return [without_magics(cell) for cell in cells if cell.strip()]
 
 
 def hand_in(name: str, path: Path) -> Handed:

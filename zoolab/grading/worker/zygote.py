@@ -199,17 +199,16 @@ class _Watch:
 class Kept:
     """The first and the last of what was printed, and how much it was."""
 
-    def __init__(self, size: int = KEPT_BYTES) -> None:
-        self.size, self.total = size, 0
-        self.head, self.tail = bytearray(), bytearray()
+    def __init__(self) -> None:
+        self.total, self.head, self.tail = 0, bytearray(), bytearray()
 
     def add(self, data: bytes) -> None:
         """Take what was printed next."""
         self.total += len(data)
-        room = self.size - len(self.head)
+        room = KEPT_BYTES - len(self.head)
         self.head += data[:room]
         self.tail += data[room:]
-        del self.tail[: -self.size]
+        del self.tail[:-KEPT_BYTES]
 
     def text(self) -> str:
         """What is kept, as text."""
