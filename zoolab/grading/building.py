@@ -135,7 +135,6 @@ code that changes Python or zoolab itself can make them say anything. `zoolab gr
 it runs the same code in a process of its own, shut in, and asks more of it than you see here.
 
 The tests need zoolab to be installed where they run."""
-_CHECK_IT = "## Check it"
 
 NBGRADER_CONFIG = "nbgrader_config.py"
 # The stubs of a lab stand before its solutions already; nbgrader's own stub would raise an exception.
@@ -258,7 +257,7 @@ def _cells(lab: Lab, marked: Marked) -> list[Cell]:
         advice = "export from a checkout of zoolab"
         raise InvalidInput(f"{lab.name} has no master: {error.strerror}", advice=advice) from None
     cells: list[Cell] = json.loads(rendered(rewritten(master, marked)))["cells"]
-    last = next((n for n, cell in enumerate(cells) if _CHECK_IT in "".join(cell["source"])), len(cells))
+    last = next((n for n, cell in enumerate(cells) if "## Check it" in "".join(cell["source"])), len(cells))
     return [*cells[:last], _new_cell("markdown", "who-decides", NOTE.format(lab=lab.name))]
 
 

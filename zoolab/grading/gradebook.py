@@ -219,10 +219,9 @@ class Row:
 class ClassGrades:
     """The grade book of a class, by name. What a grade consists of is read from the folder when asked for.
 
-    It has all that was ever graded into the folder under the same terms; `left` says how many results there
-    are of others. `failed` names what the grader could not grade, `skipped` what was passed over in the
-    folders, each with the reason; `before` says how many grades were there already, `given` which
-    submissions were asked for.
+    It has all that was ever graded into the folder under the same terms; `left` counts the results of others.
+    `failed` names what the grader could not grade, `skipped` what was passed over, each with the reason;
+    `before` counts the grades that were there already, and `given` has the submissions that were asked for.
     """
 
     lab: Lab

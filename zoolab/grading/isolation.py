@@ -56,9 +56,9 @@ _ENVIRONMENT = {"PYTHONHASHSEED": "0"}
 def shut_in(lab: Lab, kernel: bool = False, unprotected: bool = False) -> Iterator[Isolation]:
     """The strongest isolation that this system has, for the submissions of one lab, in one thread.
 
-    With `kernel=True`, nbclient runs the cells in a real kernel. This is slower, and needs namespaces;
-    raises `InvalidInput` if nbclient or ipykernel is not installed. It is also raised if this system cannot
-    isolate a submission, unless it may run `unprotected`.
+    With `kernel=True`, nbclient runs the cells in a real kernel, which is slower and needs namespaces. Raises
+    `InvalidInput` if that is not installed, or if this system cannot isolate a submission that may not run
+    `unprotected`.
     """
     with closing(_isolation(lab, kernel, unprotected)) as isolation:
         yield isolation
@@ -68,8 +68,8 @@ def shut_in(lab: Lab, kernel: bool = False, unprotected: bool = False) -> Iterat
 def kept_warm(lab: Lab, kernel: bool = False, unprotected: bool = False) -> Iterator[Isolation]:
     """As `shut_in`, but the worker waits for this thread's next submission of the same lab.
 
-    A submission still gets a fresh process. The worker ends when another lab comes, when an exception is
-    raised meanwhile, and when this thread or process ends.
+    A submission still gets a fresh process. The worker ends with this thread, after an exception, and when
+    another lab comes.
     """
     # A fork of this process must not use its parent's worker.
     key = lab.name, lab.uses, lab.seconds, kernel, unprotected, os.getpid()

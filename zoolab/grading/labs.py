@@ -122,7 +122,8 @@ def load_lab(lab: str) -> Lab:
     file = folder_of(lab) / "cases.py"
     name = f"zoolab_lab_{digest(str(file))}"
     spec = spec_from_file_location(name, file)
-    assert spec and spec.loader
+    assert spec is not None
+    assert spec.loader is not None
     module = sys.modules[name] = module_from_spec(spec)  # a dataclass looks up its own module
     try:
         spec.loader.exec_module(module)
