@@ -21,8 +21,7 @@ from zoolab.grading.report import grades_csv, points, write_report
 from zoolab.jsontext import visible
 from zoolab.running.jobs import dask_executor
 
-# Of what failed or was passed over, so many are named.
-_NAMED = 4
+_NAMED = 4  # of what failed or was passed over
 
 
 def add_grade(parser: argparse.ArgumentParser) -> None:

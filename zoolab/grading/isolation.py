@@ -338,15 +338,13 @@ def places_for(uses: Sequence[str]) -> Plan:
     base = [*_pythons_own(), "/etc/ld.so.cache", "/usr/share/zoneinfo"]
     masked = _package_folders(base)
     readable = [*dict.fromkeys(place for place in base if Path(place).exists()), *packages]
-    outermost = [place for place in readable if not _lies_in(place, readable, masked)]
+    outermost = []
+    for place in readable:
+        above = {str(parent) for parent in Path(place).parents}
+        if above.isdisjoint(readable) or not above.isdisjoint(masked):  # no other place shows it already
+            outermost.append(place)
     path = dict.fromkeys(str(Path(place).parent) for place in packages)
     return Plan(uses, tuple(path), tuple(outermost), tuple(masked))
-
-
-def _lies_in(place: str, places: list[str], masked: list[str]) -> bool:
-    """Whether another of the places shows this one already."""
-    above = {str(parent) for parent in Path(place).parents}
-    return not above.isdisjoint(places) and above.isdisjoint(masked)
 
 
 def _pythons_own() -> list[str]:

@@ -88,8 +88,7 @@ class Grade:
 def grade(lab: Lab, path: Path, isolation: Isolation, seed: str = DEFAULT_SEED) -> Grade:
     """Grade the submission at `path` by the cases of the lab.
 
-    Whatever the submission does, a grade comes back. Raises `InvalidInput` or `OSError` if no process
-    can be had for it.
+    Whatever the submission does, a grade comes back. Raises `InvalidInput` or `OSError` if it has no process.
 
     >>> from zoolab.grading.isolation import Plain
     >>> nothing = Lab("l0", "Nothing", ())
