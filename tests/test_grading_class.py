@@ -56,7 +56,7 @@ def executor() -> Iterator[Executor]:
 
 
 def names_at(*places: Path) -> list[str]:
-    return [each.name for each in find_submissions(places)[0]]
+    return list(find_submissions(places)[0])
 
 
 def test_a_submission_is_called_by_its_path_within_the_folder(tmp_path):
@@ -84,7 +84,7 @@ def test_hidden_files_checkpoints_and_links_are_passed_over_and_named(tmp_path):
     (folder / "x" / "loop").symlink_to(folder)
     os.mkfifo(folder / "pipe.py")
     submissions, skipped = find_submissions([folder])
-    assert [each.name for each in submissions] == ["anna.py", "x/y.py"]
+    assert list(submissions) == ["anna.py", "x/y.py"]
     assert dict(skipped) == {
         ".ipynb_checkpoints": "it is a checkpoint",
         ".secret.py": "it is hidden",
@@ -137,7 +137,7 @@ def test_no_more_of_a_submission_is_read_than_is_graded(tmp_path):
     huge = tmp_path / "huge.py"
     with huge.open("wb") as file:
         file.truncate(200_000_000)
-    handed = hand_in(find_submissions([huge])[0][0])
+    handed = hand_in(huge.name, huge)
     assert len(handed.data) == 20_000_001
 
 

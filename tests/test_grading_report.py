@@ -166,7 +166,7 @@ def test_an_empty_class_has_a_page(tmp_path):
 
 
 def read_csv(grades: ClassGrades) -> list[list[str]]:
-    return list(csv.reader(io.StringIO("".join(grades_csv(grades)))))
+    return list(csv.reader(io.StringIO(grades_csv(grades))))
 
 
 NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), min_size=1, max_size=20)
@@ -191,7 +191,7 @@ def test_a_spreadsheet_with_another_separator_sees_no_formula_either(tmp_path, s
     grades = ClassGrades(
         lab_of(PASSED), Terms("l0", "v", "s"), (Row(name, 0, (0,)),), Store(tmp_path, b"a key")
     )
-    text = "".join(grades_csv(grades))
+    text = grades_csv(grades)
     cells = [cell for line in csv.reader(io.StringIO(text), delimiter=separator) for cell in line]
     assert not [cell for cell in cells if cell.startswith("=")]
 

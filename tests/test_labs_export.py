@@ -16,8 +16,8 @@ from shell import Shell
 
 from zoolab.errors import InvalidInput
 from zoolab.grading import lab_names, load_lab
+from zoolab.grading.building import FORMATS, export_labs
 from zoolab.grading.checking import passes
-from zoolab.grading.export import FORMATS, export_labs
 from zoolab.grading.labs import labs_folder
 from zoolab.grading.submissions import read_cells
 from zoolab.grading.worker.notebook import Notebook
@@ -33,8 +33,13 @@ def shell(capsys: pytest.CaptureFixture[str]) -> Shell:
 def ran(path: Path) -> dict[str, Any]:
     """The names that the cells of a lab's notebook define, run in this process; the last cell checks."""
     book = Notebook({"__name__": "__main__"})
-    assert not book.run(read_cells(path)[:-1])
+    run_all(book, read_cells(path)[:-1])
     return book.names
+
+
+def run_all(book: Notebook, cells: list[str]) -> None:
+    for number, cell in enumerate(cells, 1):
+        book.run(cell, number)
 
 
 def cells(text: str) -> list[dict[str, Any]]:
@@ -100,7 +105,7 @@ def test_the_exported_reference_passes_its_own_tests(lab: str, tmp_path: Path):
     (notebook,) = (text for path, text in FORMATS["nbgrader"](lab).items() if path.endswith(".ipynb"))
     path = tmp_path / f"{lab}.ipynb"
     path.write_text(notebook, encoding="utf-8")
-    assert Notebook({"__name__": "__main__"}).run(read_cells(path)) == []
+    run_all(Notebook({"__name__": "__main__"}), read_cells(path))
 
 
 def test_what_a_teacher_changed_is_kept(tmp_path: Path, shell: Shell):

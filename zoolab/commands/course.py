@@ -15,8 +15,7 @@ from zoolab.datasets.berkeley import fetch_bfcl
 from zoolab.datasets.loading import DATA_SETS, folder, rows_of
 from zoolab.errors import InvalidInput
 from zoolab.grading import lab_names, load_lab
-from zoolab.grading.building import build_labs
-from zoolab.grading.export import export_labs
+from zoolab.grading.building import build_labs, export_labs
 from zoolab.grading.status import status_of
 
 FIRST = Path("notebooks", "00-can-it-call-tools.ipynb")

@@ -21,8 +21,7 @@ from zoolab.grading.report import grades_csv, points, write_report
 from zoolab.jsontext import visible
 from zoolab.running.jobs import dask_executor
 
-# Of what failed or was passed over, so many are named.
-_NAMED = 4
+_NAMED = 4  # of what failed or was passed over
 
 
 def add_grade(parser: argparse.ArgumentParser) -> None:
@@ -81,7 +80,7 @@ def grade(options: argparse.Namespace) -> int:
         return 130
     page = write_report(grades) if options.report else None
     if options.csv:
-        write_whole(options.csv, grades_csv(grades))
+        write_whole(options.csv, [grades_csv(grades)])
     for line in _summary(grades, page):
         print(visible(line))
     if any(row.unprotected for row in grades.rows):
@@ -96,12 +95,12 @@ def _seed(options: argparse.Namespace) -> str | None:
     if options.seed_file is None:
         return options.seed or os.environ.get("ZOOLAB_SEED")
     try:
-        seed = options.seed_file.read_text(encoding="utf-8").strip()
+        seed: str = options.seed_file.read_text(encoding="utf-8").strip()
     except (OSError, ValueError) as error:
         raise InvalidInput(f"cannot read {options.seed_file}: {error}", expected="a text file") from None
     if not seed:
         raise InvalidInput(f"{options.seed_file} is empty", expected="a seed in it")
-    return str(seed)
+    return seed
 
 
 def _print_line(result: Kept | NotGraded, done: int, total: int) -> None:

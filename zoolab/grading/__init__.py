@@ -8,10 +8,9 @@ classes.py      grades a class; gradebook.py: its grades; report.py: pages and t
 isolation.py    the process of a submission, and what it sees of the disk
 channel.py      JSON between the two sides, and the time and memory that an answer takes
 worker/         the student's side, with the standard library only
-labs.py         which labs there are; building.py: their notebooks
+labs.py         which labs there are; building.py: their notebooks, also for otter-grader and nbgrader
 checking.py     `check("l3")`; status.py: how far a student is
 submissions.py  the files that were handed in
-export.py       the labs for otter-grader and nbgrader
 """
 
 from zoolab.grading.judge import CaseGrade, Grade, grade, grade_cells

@@ -45,9 +45,7 @@ class Late(Exception):
 
 @dataclass(slots=True)
 class Channel:
-    """The trusted end. What comes is untrusted: its length is bounded before it is read, and it is parsed
-    strictly.
-    """
+    """The trusted end: what comes is bounded before it is read, and parsed strictly."""
 
     socket: socket.socket
     received: int = field(default=0, init=False)
@@ -65,10 +63,7 @@ class Channel:
             raise Closed from error
 
     def receive(self, seconds: float) -> dict[str, Any]:
-        """The next message; raise `Late` or `Gone`.
-
-        After `Late` it can be called again: what came of a message is kept.
-        """
+        """The next message; raise `Gone`, or `Late`, after which it can be called again and loses nothing."""
         until = time.monotonic() + seconds
         self._await(_LENGTH.size, until)
         (length,) = _LENGTH.unpack_from(self._came)
@@ -244,6 +239,7 @@ class Wait:
         self.charged += worked if use.awake else max(worked, passed)
 
 
-def in_words(seconds: float) -> str:
+def in_words(seconds: float, digits: int) -> str:
     """A time as a person says it."""
-    return f"{seconds:g} second{'s' * (seconds != 1)}"
+    rounded = round(seconds, digits)
+    return f"{rounded:g} second{'s' * (rounded != 1)}"

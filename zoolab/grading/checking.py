@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from html import escape
 from pathlib import Path
@@ -130,23 +130,22 @@ def check(lab: str, submission: str | Path | None = None) -> Checked:
     `run_loop` raised ZeroDivisionError: division by zero (cell 1, line 1)
     """
     found = load_lab(lab)
+    shown = replace(found, cases=tuple(found.public))
     states: tuple[str, ...] = ()
     if submission is None and (submission := _own_file()) is not None:
         states = tuple(_states(submission))
     cells, source = _cells_of(submission)
     with kept_warm(found, unprotected=True) as isolation:
-        grade = grade_cells(
-            found, cells, isolation, DEFAULT_SEED, "check", public=True, watch=_progress_line()
-        )
+        grade = grade_cells(shown, cells, isolation, DEFAULT_SEED, "check", watch=_progress_line())
     return Checked(grade, source, states)
 
 
 def _own_file() -> Path | None:
     """The file of this notebook, as Jupyter Server or VS Code names it."""
     shell = _shell()
-    names = (
-        [] if shell is None else [shell.user_ns.get("__vsc_ipynb_file__"), os.environ.get("JPY_SESSION_NAME")]
-    )
+    if shell is None:
+        return None
+    names = shell.user_ns.get("__vsc_ipynb_file__"), os.environ.get("JPY_SESSION_NAME")
     places = [Path(name) for name in names if isinstance(name, str) and name.endswith(".ipynb")]
     return next((place for place in places if place.is_file()), None)
 
@@ -245,8 +244,7 @@ def _only_checks(cell: str) -> bool:
 
 
 def _shell() -> Any:
-    interactive = sys.modules.get("IPython")
-    return None if interactive is None else interactive.get_ipython()
+    return getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
 
 
 def passes(lab: str, case: str, names: dict[str, Any]) -> bool:

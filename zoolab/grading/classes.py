@@ -18,15 +18,13 @@ from zoolab.errors import InvalidInput
 from zoolab.grading.gradebook import ClassGrades, Kept, NotGraded, Store, Terms, own_key
 from zoolab.grading.isolation import Isolation, kept_warm, shut_in
 from zoolab.grading.judge import grade_cells
-from zoolab.grading.labs import Lab, case, lab_version, load_lab, place_of
+from zoolab.grading.labs import Lab, case, folder_of, lab_names, lab_version, load_lab
 from zoolab.grading.student import Student
-from zoolab.grading.submissions import Handed, Submission, cells_of, find_submissions, hand_in
+from zoolab.grading.submissions import Handed, find_submissions, hand_in
 from zoolab.jsontext import digest
 from zoolab.running.interrupts import Hold
 from zoolab.running.jobs import Jobs, Lost, Workers
 
-# Of what was passed over, so many are named where nothing else is there.
-_NAMED = 4
 # A submission that has ended a worker this often, with no other beside it, is given up.
 _TRIES = 3
 
@@ -55,22 +53,19 @@ def grade_class(
         paths: Submissions, and folders that are searched for them.
         folder: Keeps the results as they come; by default they last as long as what is returned.
         executor: Grades them; by default processes of this machine. Its workers need zoolab and the lab.
-        jobs: How many processes there are; by default one for each processor.
         seed: What the values of the cases depend on; by default a random one, which the folder keeps.
-        again: Grade anew what was graded before.
-        faithful: Run notebooks in a real kernel.
-        unprotected: Grade even if this system cannot isolate a submission; the grades say so.
-        watch: Is called after each submission.
+        watch: Is called after each submission. The other options are those of `zoolab grade`.
 
     Raises:
         InvalidInput: There is no such lab or place, or no submission, or the folder is not to be used, or
             this system cannot isolate a submission.
     """
-    place = place_of(lab.name if isinstance(lab, Lab) else str(lab))
+    named = lab.name if isinstance(lab, Lab) else str(lab)
+    place = named if named in lab_names() else str(folder_of(named))  # a worker may run in another folder
     places = [paths] if isinstance(paths, (str, Path)) else paths
     submissions, skipped = find_submissions([Path(each) for each in places])
     if not submissions:
-        others = "; ".join(f"{name}: {why}" for name, why in skipped[:_NAMED])
+        others = "; ".join(f"{name}: {why}" for name, why in skipped[:4])
         raise InvalidInput(
             "no submission was found", expected="notebooks (.ipynb) or .py files", advice=others
         )
@@ -94,7 +89,7 @@ def grade_class(
         failed=tuple(sorted(run.failed, key=lambda each: each.name)),
         skipped=skipped,
         before=run.before,
-        given=frozenset(each.name for each in submissions),
+        given=frozenset(submissions),
         temporary=temporary,
     ).up_to_date()
 
@@ -119,7 +114,7 @@ class _Run:
     lab: Lab
     terms: Terms
     store: Store
-    submissions: tuple[Submission, ...]
+    submissions: dict[str, Path]
     again: bool
     watch: Watch | None
     before: int = 0
@@ -142,9 +137,9 @@ class _Run:
             self._tell(result)
 
     def _missing(self) -> Iterator[Handed]:
-        for submission in self.submissions:
-            handed = hand_in(submission)
-            kept = None if self.again else self.store.find(handed.name)
+        for name, path in self.submissions.items():
+            handed = hand_in(name, path)
+            kept = None if self.again else self.store.find(name)
             if kept and kept.under(self.terms, self.lab.name) and kept.content == handed.content:
                 self.before += 1
                 self._tell(kept)
@@ -174,12 +169,11 @@ def grade_task(terms: Terms, handed: Handed) -> Kept | NotGraded:
 
 def _graded(terms: Terms, handed: Handed) -> Kept:
     lab = _lab_in_version(terms.place, terms.version)
-    cells, unreadable = [], handed.unreadable
-    if not unreadable:
-        try:
-            cells = cells_of(handed.data, handed.suffix, handed.name)
-        except InvalidInput as error:
-            unreadable = str(error)
+    cells, unreadable = [], ""
+    try:
+        cells = handed.cells()
+    except InvalidInput as error:
+        unreadable = str(error)
     empty = "" if cells or unreadable else f"{handed.name} has no code"
     # Values are drawn for the work: a file's name wins nothing, and loses nothing.
     work = digest("\0".join(cells)) if cells else ""

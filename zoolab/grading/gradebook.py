@@ -57,8 +57,7 @@ class NotGraded:
 class Kept:
     """A graded submission as it is kept; equal terms and content would give the same grade again.
 
-    `content` is the hash of the bytes that were graded, `work` that of the code in them, empty if there is
-    none.
+    `content` is the hash of the bytes that were graded, `work` that of the code in them, if there is any.
     """
 
     grade: Grade
@@ -109,11 +108,7 @@ class Kept:
 
 
 def file_name(name: str) -> str:
-    """A name for files about a submission: readable, safe everywhere, and its own.
-
-    >>> file_name("../Ännä & co/L3.ipynb"), file_name("x" * 300)[:8]
-    ('nn-co-l3-ipynb-2915bf64277e', 'xxxxxxxx')
-    """
+    """A name for files about a submission: readable, safe everywhere, and its own."""
     readable = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40].strip("-")
     return f"{readable or 'submission'}-{digest(name)[:12]}"
 
@@ -224,10 +219,9 @@ class Row:
 class ClassGrades:
     """The grade book of a class, by name. What a grade consists of is read from the folder when asked for.
 
-    It has all that was ever graded into the folder under the same terms; `left` says how many results there
-    are of others. `failed` names what the grader could not grade, `skipped` what was passed over in the
-    folders, each with the reason; `before` says how many grades were there already, `given` which
-    submissions were asked for.
+    It has all that was ever graded into the folder under the same terms; `left` counts the results of others.
+    `failed` names what the grader could not grade, `skipped` what was passed over, each with the reason;
+    `before` counts the grades that were there already, and `given` has the submissions that were asked for.
     """
 
     lab: Lab
@@ -285,10 +279,7 @@ class ClassGrades:
         return [rows for work, rows in found.items() if work and len(rows) > 1]
 
     def up_to_date(self) -> ClassGrades:
-        """The book with what the folder has now.
-
-        What could not be graded has no row, not even that of an earlier version.
-        """
+        """The book with what the folder has now; what could not be graded has no row, not even an old one."""
         failed = {each.name for each in self.failed}
         names = [case.name for case in self.lab.cases]
         rows, left = [], 0

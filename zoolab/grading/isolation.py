@@ -13,16 +13,16 @@ import sys
 import sysconfig
 import threading
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from zoolab.errors import InvalidInput
-from zoolab.grading.channel import WHOLE, Channel, Process, Use, used_below
+from zoolab.grading.channel import WHOLE, Channel, Use, used_below
 from zoolab.grading.labs import Lab
 from zoolab.grading.student import cleaned
 from zoolab.grading.worker.jail import FORK, NAMESPACES, STEPS, UNPROTECTED, Bounds, Plan
@@ -52,24 +52,13 @@ _PYTHON = (
 _ENVIRONMENT = {"PYTHONHASHSEED": "0"}
 
 
-class Isolation(Protocol):
-    """Makes processes for submissions, one at a time; `missing` names the protections that it cannot give."""
-
-    @property
-    def missing(self) -> tuple[str, ...]:
-        """What a submission is not kept from, in plain words."""
-
-    def start(self) -> Process:
-        """A fresh process that has loaded nothing yet."""
-
-
 @contextmanager
 def shut_in(lab: Lab, kernel: bool = False, unprotected: bool = False) -> Iterator[Isolation]:
     """The strongest isolation that this system has, for the submissions of one lab, in one thread.
 
-    With `kernel=True`, nbclient runs the cells in a real kernel. This is slower, and needs namespaces;
-    raises `InvalidInput` if nbclient or ipykernel is not installed. It is also raised if this system cannot
-    isolate a submission, unless it may run `unprotected`.
+    With `kernel=True`, nbclient runs the cells in a real kernel, which is slower and needs namespaces. Raises
+    `InvalidInput` if that is not installed, or if this system cannot isolate a submission that may not run
+    `unprotected`.
     """
     with closing(_isolation(lab, kernel, unprotected)) as isolation:
         yield isolation
@@ -79,8 +68,8 @@ def shut_in(lab: Lab, kernel: bool = False, unprotected: bool = False) -> Iterat
 def kept_warm(lab: Lab, kernel: bool = False, unprotected: bool = False) -> Iterator[Isolation]:
     """As `shut_in`, but the worker waits for this thread's next submission of the same lab.
 
-    A submission still gets a fresh process. The worker ends when another lab comes, when an exception is
-    raised meanwhile, and when this thread or process ends.
+    A submission still gets a fresh process. The worker ends with this thread, after an exception, and when
+    another lab comes.
     """
     # A fork of this process must not use its parent's worker.
     key = lab.name, lab.uses, lab.seconds, kernel, unprotected, os.getpid()
@@ -99,13 +88,13 @@ class _Idle(threading.local):
     """The worker that waits for a thread's next submission."""
 
     key: object = None
-    isolation: Forking | Plain | None = None
+    isolation: Isolation | None = None
 
 
 _IDLE = _Idle()
 
 
-def _isolation(lab: Lab, kernel: bool, unprotected: bool) -> Forking | Plain:
+def _isolation(lab: Lab, kernel: bool, unprotected: bool) -> Isolation:
     if kernel or hasattr(os, "fork"):
         return Forking(plan_for(lab, kernel, unprotected))
     if not unprotected:
@@ -124,12 +113,10 @@ def _not_isolated(why: str) -> InvalidInput:
 def plan_for(lab: Lab, kernel: bool = False, unprotected: bool = False) -> Plan:
     """How to build a worker for the submissions of a lab; with `kernel=True`, for a kernel that runs them."""
     uses = (*KERNEL_USES, *lab.uses) if kernel else tuple(lab.uses)
-    places = places_for(uses)
     # The system's own limit on CPU time comes second, after the grader's patience.
     bounds = Bounds(cpu=math.ceil(max(WHOLE, lab.seconds) * 1.5) + 10)
-    steps = tuple(step for step in STEPS if unprotected or step != FORK)
-    plan = Plan(uses, places.path, places.readable, places.masked, steps, bounds=bounds)
-    return replace(plan, steps=(NAMESPACES,), task="kernel") if kernel else plan
+    steps = (NAMESPACES,) if kernel else tuple(step for step in STEPS if unprotected or step != FORK)
+    return replace(places_for(uses), steps=steps, task="kernel" if kernel else "cells", bounds=bounds)
 
 
 class Forking:
@@ -318,6 +305,10 @@ class Plain:
         """Nothing is kept."""
 
 
+#: Makes processes for submissions, one at a time; `missing` names the protections that it cannot give.
+Isolation = Forking | Plain
+
+
 @dataclass(slots=True)
 class PlainProcess:
     """A child process."""
@@ -341,44 +332,30 @@ class PlainProcess:
         """Not known here."""
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
-    """Folders and files that a worker may read, the folders of packages within them that it may not, and
-    where Python finds the packages."""
-
-    readable: tuple[str, ...]
-    masked: tuple[str, ...]
-    path: tuple[str, ...]
-
-
-def places_for(uses: Iterable[str]) -> Places:
-    """What a worker reads that imports the modules `uses`."""
+def places_for(uses: Sequence[str]) -> Plan:
+    """The plan of a worker that imports the modules `uses`, and what it reads for that."""
     packages = sorted({place for module in uses for place in _files_of(module.partition(".")[0])})
-    base = [*_standard_library(), *_shared_libraries(), "/etc/ld.so.cache", "/usr/share/zoneinfo"]
+    base = [*_pythons_own(), "/etc/ld.so.cache", "/usr/share/zoneinfo"]
     masked = _package_folders(base)
     readable = [*dict.fromkeys(place for place in base if Path(place).exists()), *packages]
-    outermost = [place for place in readable if not _lies_in(place, readable, masked)]
+    outermost = []
+    for place in readable:
+        above = {str(parent) for parent in Path(place).parents}
+        if above.isdisjoint(readable) or not above.isdisjoint(masked):  # no other place shows it already
+            outermost.append(place)
     path = dict.fromkeys(str(Path(place).parent) for place in packages)
-    return Places(tuple(outermost), tuple(masked), tuple(path))
+    return Plan(uses, tuple(path), tuple(outermost), tuple(masked))
 
 
-def _lies_in(place: str, places: list[str], masked: list[str]) -> bool:
-    """Whether another of the places shows this one already."""
-    above = {str(parent) for parent in Path(place).parents}
-    return not above.isdisjoint(places) and above.isdisjoint(masked)
-
-
-def _standard_library() -> list[str]:
+def _pythons_own() -> list[str]:
+    """The standard library, and the shared libraries of the system and of Python."""
     # Not the folder of a virtual environment: it may lie in the checkout, and holds packages only.
-    own = {"base": sys.base_prefix, "platbase": sys.base_exec_prefix}
-    return [sysconfig.get_path(name, vars=own) for name in ("stdlib", "platstdlib")]
-
-
-def _shared_libraries() -> list[str]:
+    prefixes = {"base": sys.base_prefix, "platbase": sys.base_exec_prefix}
+    modules = [sysconfig.get_path(name, vars=prefixes) for name in ("stdlib", "platstdlib")]
     several = sysconfig.get_config_var("MULTIARCH")
     folders = [f"/lib/{several}", f"/usr/lib/{several}"] if several else ["/lib", "/usr/lib"]
-    own = Path(str(sysconfig.get_config_var("LIBDIR") or "/nowhere"))
-    return [*folders, "/lib64", "/usr/lib64", *(str(path) for path in sorted(own.glob("libpython*.so*")))]
+    shared = Path(str(sysconfig.get_config_var("LIBDIR") or "/nowhere")).glob("libpython*.so*")
+    return [*modules, *folders, "/lib64", "/usr/lib64", *map(str, sorted(shared))]
 
 
 def _package_folders(base: list[str]) -> list[str]:
@@ -406,7 +383,9 @@ def _files_of(module: str) -> list[str]:
         found[plain] = []
         with suppress(metadata.PackageNotFoundError):
             distribution = metadata.distribution(name)
-            found[plain] = _tops(distribution)
+            tops = {file.parts[0] for file in distribution.files or ()} - {"..", "__pycache__"}
+            paths = [Path(str(distribution.locate_file(top))).absolute() for top in sorted(tops)]
+            found[plain] = [str(path) for path in paths if path.exists() and path.suffix != ".pth"]
             wanted = [text for text in distribution.requires or () if "extra ==" not in text]
             waiting += [match.group() for text in wanted if (match := _REQUIREMENT.match(text))]
     places = [place for tops in found.values() for place in tops]
@@ -415,9 +394,3 @@ def _files_of(module: str) -> list[str]:
         folders = [str(Path(folder)) for folder in spec.submodule_search_locations or ()]
         places = folders or [str(spec.origin)]
     return places
-
-
-def _tops(distribution: metadata.Distribution) -> list[str]:
-    tops = {file.parts[0] for file in distribution.files or () if file.parts[0] not in ("..", "__pycache__")}
-    paths = [Path(str(distribution.locate_file(top))).absolute() for top in sorted(tops)]
-    return [str(path) for path in paths if path.exists() and path.suffix != ".pth"]

@@ -1,12 +1,11 @@
-"""Grade one submission: every case of a lab, on the trusted side, against a process that runs the student's
-code."""
+"""Grade one submission: the cases run on the trusted side, against a process with the student's code."""
 
 from __future__ import annotations
 
 import random
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -86,28 +85,22 @@ class Grade:
         return "; ".join(dict.fromkeys([*told, *self.notes[:1]]))
 
 
-def grade(
-    lab: Lab, path: Path, isolation: Isolation, seed: str = DEFAULT_SEED, public: bool = False
-) -> Grade:
-    """Grade the submission at `path`; with `public=True` only the public cases.
+def grade(lab: Lab, path: Path, isolation: Isolation, seed: str = DEFAULT_SEED) -> Grade:
+    """Grade the submission at `path` by the cases of the lab.
 
-    Whatever the submission does, a grade comes back. Raises `InvalidInput` or `OSError` if no process
-    for it can be had.
+    Whatever the submission does, a grade comes back. Raises `InvalidInput` or `OSError` if it has no process.
 
-    >>> import tempfile
-    >>> from zoolab.grading.isolation import shut_in
-    >>> file = Path(tempfile.mkdtemp()) / "answer.py"
-    >>> _ = file.write_text("# %% [markdown]")
-    >>> with shut_in(Lab("l0", "Nothing", ())) as isolation:
-    ...     grade(Lab("l0", "Nothing", ()), file, isolation).notes
-    ('answer.py has no code',)
+    >>> from zoolab.grading.isolation import Plain
+    >>> nothing = Lab("l0", "Nothing", ())
+    >>> grade(nothing, Path("gone.py"), Plain(nothing)).notes
+    ('gone.py cannot be read: No such file or directory',)
     """
     try:
         cells = read_cells(path)
         unreadable = "" if cells else f"{path.name} has no code"
-    except (InvalidInput, OSError) as error:
+    except InvalidInput as error:
         cells, unreadable = [], str(error)
-    return grade_cells(lab, cells, isolation, seed, path.name, public, unreadable)
+    return grade_cells(lab, cells, isolation, seed, path.name, unreadable)
 
 
 def grade_cells(
@@ -116,7 +109,6 @@ def grade_cells(
     isolation: Isolation,
     seed: str = DEFAULT_SEED,
     name: str = "cells",
-    public: bool = False,
     unreadable: str = "",
     watch: Callable[[int, int], None] | None = None,
 ) -> Grade:
@@ -129,14 +121,13 @@ def grade_cells(
     >>> grade_cells(nothing, [], Plain(nothing), unreadable="it is a picture").notes
     ('it is a picture',)
     """
-    cases = [case for case in lab.cases if case.public or not public]
     loading, missing = _Loading(lab, cells, isolation), isolation.missing
     student, found = Student(loading.start, lab.seconds), list[CaseGrade]()
     try:
-        for case in cases:
+        for case in lab.cases:
             found.append(_grade_case(case, student, f"{seed}/{name}", unreadable))
             if watch:
-                watch(len(found), len(cases))
+                watch(len(found), len(lab.cases))
     finally:
         student.stop()
     if loading.broken is not None:
@@ -147,23 +138,21 @@ def grade_cells(
 
 
 def _grade_case(case: Case, student: Student, seed: str, unreadable: str) -> CaseGrade:
-    hint = case.hint
+    failed = CaseGrade(case.name, case.asks, 0, case.points, case.public, hint=case.hint)
+    if unreadable:
+        hint = "Run your notebook from top to bottom, save it, and hand that in."
+        return replace(failed, happened=cleaned(unreadable, MAX_HAPPENED), hint=hint)
     try:
-        if unreadable:
-            hint = "Run your notebook from top to bottom, save it, and hand that in."
-            raise Wrong(unreadable)
         case.check(student, random.Random(f"{seed}/{case.name}"))
     except Wrong as wrong:
-        happened, walk = cleaned(wrong.happened, MAX_HAPPENED), tuple(wrong.walk or ())
-        return CaseGrade(case.name, case.asks, 0, case.points, case.public, happened, hint, walk)
+        return replace(failed, happened=cleaned(wrong.happened, MAX_HAPPENED), walk=tuple(wrong.walk or ()))
     except Exception as error:
         student.stop()
         # For the lab's author: the kind and the line, and not the message, which may hold what is hidden.
         last = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{type(error).__name__} at line {last.lineno} of {Path(last.filename).name}"
-        happened = f"the result has a form that cannot be judged ({where})"
-        return CaseGrade(case.name, case.asks, 0, case.points, case.public, happened, hint)
-    return CaseGrade(case.name, case.asks, case.points, case.points, case.public)
+        return replace(failed, happened=f"the result has a form that cannot be judged ({where})")
+    return replace(failed, points=case.points, hint="")
 
 
 @dataclass(slots=True)
@@ -206,32 +195,27 @@ class _Loading:
             if number in self.deadly:
                 continue
             try:
-                process.channel.send({"do": "load", "cells": [cell], "first": number, "call": number})
+                process.channel.send({"do": "load", "cell": cell, "call": number})
                 reply = wait.message()
                 if reply.get("call") != number:
                     raise Gone("answered a call that was not made")
             except (Gone, Late) as error:
                 student.left -= wait.charged
-                self._leave_out(number, process.ended(), error, wait.seconds)
+                how, what = process.ended(), str(error)
+                if isinstance(error, Late):
+                    what = f"did not finish within {in_words(wait.seconds, 1)}"
+                elif isinstance(error, Closed):
+                    what = f"ended its process: {how or error}"
+                self.deadly.add(number)
+                self.notes.append(f"cell {number} {what}; it is left out")
                 return False
-            self._note(reply.get("problems"), number)
+            self._note(reply.get("problem"), number)
         student.left -= wait.charged
         return True
 
-    def _leave_out(self, number: int, how: str, error: Gone | Late, seconds: float) -> None:
-        what = str(error)
-        if isinstance(error, Late):
-            what = f"did not finish within {in_words(round(seconds, 1))}"
-        elif isinstance(error, Closed):
-            what = f"ended its process: {how or error}"
-        self.deadly.add(number)
-        self.notes.append(f"cell {number} {what}; it is left out")
-
-    def _note(self, problems: object, number: int) -> None:
-        if self.noted or not isinstance(problems, list) or len(self.notes) >= MAX_NOTES:
+    def _note(self, problem: object, number: int) -> None:
+        if self.noted or not isinstance(problem, dict) or len(self.notes) >= MAX_NOTES:
             return
-        for problem in problems[:1]:
-            if isinstance(problem, dict):
-                kind, message = cleaned(problem.get("type"), 100), cleaned(problem.get("message"))
-                note = f"cell {number}: {kind}: {message}"
-                self.notes += [note] if note not in self.notes else []
+        note = f"cell {number}: {cleaned(problem.get('type'), 100)}: {cleaned(problem.get('message'))}"
+        if note not in self.notes:
+            self.notes.append(note)

@@ -105,11 +105,6 @@ def folder_of(lab: str) -> Path:
     return folder.resolve()
 
 
-def place_of(lab: str) -> str:
-    """A lab's name as it is, and a folder as its absolute path: a worker may run in another folder."""
-    return lab if lab in lab_names() else str(folder_of(lab))
-
-
 def lab_version(lab: str) -> str:
     """A hash of a lab's cases and of zoolab's version; with another one, grades may differ."""
     cases = (folder_of(lab) / "cases.py").read_text(encoding="utf-8")

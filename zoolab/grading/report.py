@@ -30,7 +30,7 @@ def write_report(grades: ClassGrades) -> Path:
             path, text = pages / page_name(row.name), student_page(grades.grade_of(row.name), grades.lab)
             if not path.is_file() or path.read_bytes() != text.encode():
                 write_whole(path, [text])
-        write_whole(folder / "grades.csv", grades_csv(grades))
+        write_whole(folder / "grades.csv", [grades_csv(grades)])
         write_whole(folder / "grades.json", grades_json(grades))
         write_whole(folder / "index.html", [class_page(grades)])
     return folder / "index.html"
@@ -145,23 +145,21 @@ def _case(case: CaseGrade) -> Html:
     )
 
 
-def grades_csv(grades: ClassGrades) -> Iterator[str]:
-    """The lines of grades.csv: name, lab, points, out_of, the points of each case, and a note: why there are
-    none, and that nothing protected the grader.
+def grades_csv(grades: ClassGrades) -> str:
+    """The text of grades.csv; a note says why there are no points, and that nothing protected the grader.
 
-    Each text is quoted, because spreadsheets differ in the sign that ends a cell; a text that they would take
-    for a formula begins with an apostrophe.
+    Each text is quoted, because spreadsheets differ in the sign that ends a cell.
     """
     lab = grades.lab
-    head: list[str | float] = ["name", "lab", "points", "out_of", *(case.name for case in lab.cases), "note"]
-    lines = [head]
+    out = io.StringIO()
+    lines = csv.writer(out, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
+    names = [case.name for case in lab.cases]
+    lines.writerow(map(_cell, ["name", "lab", "points", "out_of", *names, "note"]))
     for row in grades.rows:
         note = "; ".join(filter(None, [row.nothing, "graded without protection" * row.unprotected]))
-        lines.append([row.name, lab.name, row.points, lab.points, *row.by_case, note])
-    for line in lines:
-        out = io.StringIO()
-        csv.writer(out, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n").writerow(map(_cell, line))
-        yield out.getvalue()
+        line: list[str | float] = [row.name, lab.name, row.points, lab.points, *row.by_case, note]
+        lines.writerow(map(_cell, line))
+    return out.getvalue()
 
 
 def _cell(value: str | float) -> str | float:
@@ -171,11 +169,7 @@ def _cell(value: str | float) -> str | float:
 
 
 def guarded(text: str) -> str:
-    """A text that a spreadsheet does not take for a formula.
-
-    >>> guarded("=1+1"), guarded(" @SUM(1)"), guarded("anna")
-    ("'=1+1", "' @SUM(1)", 'anna')
-    """
+    """A text that a spreadsheet does not take for a formula."""
     begins = text.lstrip(" \u00a0\ufeff").startswith(_FORMULA)
     return f"'{text}" if begins else text
 
@@ -228,20 +222,12 @@ def _mark(passed: bool, text: str) -> Html:
 
 
 def points(number: float) -> str:
-    """Points as a person writes them.
-
-    >>> points(2.0), points(2.5), points(1 / 3)
-    ('2', '2.5', '0.33')
-    """
+    """Points as a person writes them: `2`, `2.5`, `0.33`."""
     return f"{number:.2f}".rstrip("0").rstrip(".")
 
 
 def prose(text: str) -> Html:
-    """A sentence in which `code` stands between backticks.
-
-    >>> prose("`add` takes <two> numbers")
-    '<code>add</code> takes &lt;two&gt; numbers'
-    """
+    """A sentence in which `code` stands between backticks."""
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return join(text)

@@ -27,60 +27,45 @@ class Point:
     cases: tuple[str, ...]
 
 
-#: What a tool of one's own needs, in the order in which it is learned; below it the cases that decide.
-_CHECKLIST = """
-l1 The description says what the tool does, and the tool is found by it
-reads_as_text is_found_for_its_words
-l1 The JSON Schema is right: it takes right calls and nothing that is not described
-are_tools accepts_right_calls refuses_extras
-l1 What a call cannot do without is in `required`
-requires_what_is_needed
-l2 Arguments are validated before anything runs
-lets_right_calls_run knows_the_tools reads_json misses_required refuses_extras
-l3 Errors are caught, and the model reads them
-errors_go_back
-l3 Critical tools run after a yes only
-critical_calls_are_confirmed
-l6 A model calls the tools: the right one, and none where none fits
-chooses_for_the_notebook
-"""
-
-
-def _points() -> Iterator[Point]:
-    lines = _CHECKLIST.strip().split("\n")
-    for head, cases in zip(lines[::2], lines[1::2], strict=True):
-        lab, says = head.split(" ", 1)
-        yield Point(says, lab, tuple(cases.split()))
-
-
-POINTS = tuple(_points())
+#: What a tool of one's own needs, in the order in which it is learned.
+POINTS = (
+    Point(
+        "The description says what the tool does, and the tool is found by it",
+        "l1",
+        ("reads_as_text", "is_found_for_its_words"),
+    ),
+    Point(
+        "The JSON Schema is right: it takes right calls and nothing that is not described",
+        "l1",
+        ("are_tools", "accepts_right_calls", "refuses_extras"),
+    ),
+    Point("What a call cannot do without is in `required`", "l1", ("requires_what_is_needed",)),
+    Point(
+        "Arguments are validated before anything runs",
+        "l2",
+        ("lets_right_calls_run", "knows_the_tools", "reads_json", "misses_required", "refuses_extras"),
+    ),
+    Point("Errors are caught, and the model reads them", "l3", ("errors_go_back",)),
+    Point("Critical tools run after a yes only", "l3", ("critical_calls_are_confirmed",)),
+    Point(
+        "A model calls the tools: the right one, and none where none fits",
+        "l6",
+        ("chooses_for_the_notebook",),
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A point and what the cases say of it; `submission` is None if there is no file for its lab."""
+    """How a point stands, what to do next, and the cases that failed.
+
+    It is `untouched` if the code is the one that students are given; then no case was played.
+    """
 
     point: Point
-    submission: Path | None
+    state: Literal["earned", "open", "untouched"]
+    next: str = ""
     failed: tuple[CaseGrade, ...] = ()
-    #: The code is the one that students are given; no case was played.
-    untouched: bool = False
-
-    @property
-    def state(self) -> Literal["earned", "open", "untouched"]:
-        """How it stands, in a word."""
-        if self.untouched:
-            return "untouched"
-        return "open" if self.submission is None or self.failed else "earned"
-
-    @property
-    def next(self) -> str:
-        """What to do now, in a line; nothing if it is earned."""
-        if self.submission is None:
-            return f"Do lab {self.point.lab}: there is no {self.point.lab}.ipynb or {self.point.lab}.py here."
-        if self.untouched:
-            return f"Open {self.submission.name}, write your code, and save it."
-        return self.failed[0].hint if self.failed else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,18 +121,23 @@ def submission_in(folder: Path, lab: str) -> Path | None:
 def _played(name: str, submission: Path | None, points: list[Point]) -> list[Standing]:
     """How the points of one lab stand."""
     if submission is None:
-        return [Standing(point, None) for point in points]
+        advice = f"Do lab {name}: there is no {name}.ipynb or {name}.py here."
+        return [Standing(point, "open", advice) for point in points]
     if _is_as_given(name, submission):
-        return [Standing(point, submission, untouched=True) for point in points]
+        advice = f"Open {submission.name}, write your code, and save it."
+        return [Standing(point, "untouched", advice) for point in points]
     lab, wanted = load_lab(name), {case for point in points for case in point.cases}
     lab = replace(lab, cases=tuple(case for case in lab.cases if case.name in wanted))
     with shut_in(lab, unprotected=True) as isolation:
-        found = grade(lab, submission, isolation, public=True)
-    failed = {case.name: case for case in found.cases if not case.passed}
-    return [
-        Standing(point, submission, tuple(failed[case] for case in point.cases if case in failed))
-        for point in points
-    ]
+        found = grade(lab, submission, isolation)
+    cases = {case.name: case for case in found.cases if not case.passed}
+    standings = []
+    for point in points:
+        failed = tuple(cases[name] for name in point.cases if name in cases)
+        standings.append(
+            Standing(point, "open", failed[0].hint, failed) if failed else Standing(point, "earned")
+        )
+    return standings
 
 
 def _is_as_given(name: str, submission: Path) -> bool:
@@ -155,6 +145,6 @@ def _is_as_given(name: str, submission: Path) -> bool:
     given = labs_folder() / name / f"{name}.ipynb"
     try:
         written, before = ([cell.strip() for cell in read_cells(path)] for path in (submission, given))
-    except (InvalidInput, OSError):
+    except InvalidInput:
         return False
     return written == before

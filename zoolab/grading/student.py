@@ -14,16 +14,9 @@ from zoolab.jsontext import visible
 
 
 def cleaned(text: Any, limit: int = 300) -> str:
-    """What a submission says, as text of at most `limit` characters whose control characters can be seen.
-
-    >>> cleaned("a\\x1b[2J"), cleaned("abcdef", 3), cleaned(None)
-    ('a\\\\x1b[2J', 'abc…', 'None')
-    """
-    short = (
-        str(text)[: limit + 1]
-        if isinstance(text, (str, int, float, type(None)))
-        else "a value that is not text"
-    )
+    """What a submission says, as text of at most `limit` characters whose control characters can be seen."""
+    known = isinstance(text, (str, int, float, type(None)))
+    short = str(text)[: limit + 1] if known else "a value that is not text"
     return visible(short if len(short) <= limit else f"{short[:limit]}…")
 
 
@@ -144,7 +137,7 @@ class Student:
         except Late:
             self.stop()
             self._late = True
-            raise Wrong(f"`{name}` did not return within {in_words(round(wait.seconds, 2))}") from None
+            raise Wrong(f"`{name}` did not return within {in_words(wait.seconds, 2)}") from None
         except Closed as closed:
             raise Wrong(f"`{name}` ended its process: {self.stop() or closed}") from None
         except Gone as gone:

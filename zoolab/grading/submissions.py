@@ -28,28 +28,8 @@ _MAGIC_LINE = re.compile(r"^([ \t]*+)((?:[%!?]|[\w.]++\?|\w++ *+= *+[%!]).*)$", 
 
 
 def read_cells(path: Path) -> list[str]:
-    """The code cells of a submission, `.ipynb` or `.py`, without IPython's magics.
-
-    Raises `InvalidInput` or `OSError` if it cannot be read.
-    """
-    with path.open("rb") as file:
-        return cells_of(file.read(MAX_BYTES + 1), path.suffix, path.name)
-
-
-def cells_of(data: bytes, suffix: str, name: str) -> list[str]:
-    """As `read_cells`, for the bytes of a file that was read already."""
-    if len(data) > MAX_BYTES:
-        raise InvalidInput(f"{name} is larger than 20 MB", expected="a notebook without large outputs")
-    try:
-        text = data.decode("utf-8-sig") if suffix == ".ipynb" else decode_source(data)
-    except (SyntaxError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{name} is not text in UTF-8", expected="a notebook or a .py file") from error
-    cells = _cells_of_notebook(text, name) if suffix == ".ipynb" else _cells_of_script(text)
-    if len(cells) > MAX_CELLS:
-        raise InvalidInput(f"{name} has {len(cells)} cells", expected=f"at most {MAX_CELLS}")
-    if sum(map(len, cells)) > MAX_CODE:
-        raise InvalidInput(f"{name} has more than {MAX_CODE:,} characters of code", expected="less")
-    return [without_magics(cell) for cell in cells if cell.strip()]
+    """The code cells of the file at `path`; raises `InvalidInput` if it cannot be read."""
+    return hand_in(path.name, path).cells()
 
 
 def _cells_of_notebook(text: str, name: str) -> list[str]:
@@ -71,13 +51,7 @@ def _cells_of_script(text: str) -> list[str]:
 
 
 def without_magics(cell: str) -> str:
-    """A cell as Python: lines that only IPython understands do nothing, whole cells of another language too.
-
-    >>> without_magics("!pip install x\\nif a:\\n    %matplotlib inline\\n")
-    'pass  # !pip install x\\nif a:\\n    pass  # %matplotlib inline\\n'
-    >>> without_magics("%%bash\\nls\\n"), without_magics("%%time\\nx = 1\\n")
-    ('', '# %%time\\nx = 1\\n')
-    """
+    """A cell as Python: lines and cells that only IPython or another language understands do nothing."""
     first, newline, rest = cell.lstrip("\n").partition("\n")
     if first.startswith("%%"):
         runs = first.split()[0] in ("%%time", "%%timeit", "%%capture")
@@ -108,14 +82,6 @@ ARCHIVES = (".7z", ".bz2", ".gz", ".rar", ".tar", ".tgz", ".xz", ".zip")
 
 
 @dataclass(frozen=True, slots=True)
-class Submission:
-    """A file that was handed in; `name` is its path within the folder that was given."""
-
-    name: str
-    path: Path
-
-
-@dataclass(frozen=True, slots=True)
 class Handed:
     """What a submission consists of: its bytes, or why they could not be read."""
 
@@ -130,25 +96,41 @@ class Handed:
         head = f"{self.suffix}\n{'unreadable' if self.unreadable else ''}\n"
         return sha256(head.encode() + self.data).hexdigest()
 
+    def cells(self) -> list[str]:
+        """The code cells without IPython's magics; raises `InvalidInput` if they cannot be read."""
+        name, is_notebook = self.name, self.suffix == ".ipynb"
+        if self.unreadable:
+            raise InvalidInput(self.unreadable)
+        if len(self.data) > MAX_BYTES:
+            raise InvalidInput(f"{name} is larger than 20 MB", expected="a notebook without large outputs")
+        try:
+            text = self.data.decode("utf-8-sig") if is_notebook else decode_source(self.data)
+        except (SyntaxError, UnicodeDecodeError) as error:
+            raise InvalidInput(f"{name} is not text in UTF-8", expected="a notebook or a .py file") from error
+        cells = _cells_of_notebook(text, name) if is_notebook else _cells_of_script(text)
+        if len(cells) > MAX_CELLS:
+            raise InvalidInput(f"{name} has {len(cells)} cells", expected=f"at most {MAX_CELLS}")
+        if sum(map(len, cells)) > MAX_CODE:
+            raise InvalidInput(f"{name} has more than {MAX_CODE:,} characters of code", expected="less")
+        return [without_magics(cell) for cell in cells if cell.strip()]
 
-def hand_in(submission: Submission) -> Handed:
+
+def hand_in(name: str, path: Path) -> Handed:
     """Read a submission, no more of it than is graded."""
-    name, suffix = submission.name, submission.path.suffix.lower()
+    suffix = path.suffix.lower()
     try:
-        with submission.path.open("rb") as file:
+        with path.open("rb") as file:
             return Handed(name, suffix, file.read(MAX_BYTES + 1))
     except OSError as error:
         return Handed(name, suffix, b"", f"{name} cannot be read: {error.strerror}")
 
 
-def find_submissions(places: Sequence[Path]) -> tuple[tuple[Submission, ...], tuple[tuple[str, str], ...]]:
-    """The submissions at `places`, by name, and what was passed over, each with the reason.
+def find_submissions(places: Sequence[Path]) -> tuple[dict[str, Path], tuple[tuple[str, str], ...]]:
+    """The submissions at `places`, in the order of their names, and what was passed over, with the reasons.
 
-    Places are files, and folders that are searched for `.ipynb` and `.py`.
-
-    No two have the same name, and a file that is reached twice is one submission. Checkpoints, links, hidden
-    files, archives and files of other kinds are passed over and named. Raises `InvalidInput` for a place
-    that does not exist.
+    Places are files, and folders that are searched for `.ipynb` and `.py`. A name is the path within the
+    folder, no two are the same, and a file that is reached twice is one submission. Raises `InvalidInput` for
+    a place that does not exist.
     """
     bases: dict[Path, Path] = {}
     skipped: list[tuple[str, str]] = []
@@ -164,10 +146,7 @@ def find_submissions(places: Sequence[Path]) -> tuple[tuple[Submission, ...], tu
             raise InvalidInput(f"{place} is not a submission", expected=wanted, advice=unpack)
         else:
             bases.setdefault(place.resolve(), place.parent.resolve())
-    return (
-        tuple(Submission(name, path) for name, path in sorted(_names(bases).items())),
-        tuple((_clean(where), why) for where, why in sorted(skipped)),
-    )
+    return dict(sorted(_names(bases).items())), tuple((_clean(where), why) for where, why in sorted(skipped))
 
 
 def _within(folder: Path, skipped: list[tuple[str, str]]) -> Iterator[Path]:

@@ -175,8 +175,7 @@ class Filtered(Jail):
 
 
 class Namespaces(Jail):
-    """User, mount, process, network, IPC and host name namespaces, and a file system of a few read-only
-    places."""
+    """Namespaces of every kind, and a file system of a few read-only places."""
 
     missing = ()
 

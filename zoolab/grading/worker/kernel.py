@@ -83,16 +83,15 @@ async def _load_then_hand_over(connection: socket.socket, file: str) -> None:
     client: Any = NotebookClient(book, km=manager, timeout=None)
     async with client.async_setup_kernel(cleanup_kc=False):
         while (message := channel.receive())["do"] == "load":
-            problems = []
-            for number, cell in enumerate(message["cells"], start=message.get("first", 1)):
-                book.cells.append(made.new_code_cell(cell))
-                try:
-                    await client.async_execute_cell(book.cells[-1], len(book.cells) - 1)
-                except CellExecutionError as error:
-                    kind, told = str(error.ename)[:100], str(error.evalue)[:2000]
-                    problems.append({"cell": number, "type": kind, "message": told})
-            channel.begin(message.get("call"))
-            channel.finish({"problems": problems})
+            reply = {}
+            book.cells.append(made.new_code_cell(message["cell"]))
+            try:
+                await client.async_execute_cell(book.cells[-1], len(book.cells) - 1)
+            except CellExecutionError as error:
+                kind, told = str(error.ename)[:100], str(error.evalue)[:2000]
+                reply = {"problem": {"type": kind, "message": told}}
+            channel.begin(message["call"])
+            channel.finish(reply)
         client.kc.execute(
             f"import {_ANSWERS}\n{_ANSWERS}.begin({json.dumps(message)!r})", store_history=False
         )

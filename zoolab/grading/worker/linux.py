@@ -121,8 +121,7 @@ class System:
 
 def memory_group(limit: int) -> tuple[str, int]:
     """A control group whose processes may use `limit` bytes together: its folder, and a descriptor through
-    which a process joins it by writing 0. OSError if this process may not make one.
-    """
+    which a process joins it by writing 0. OSError if this process may not make one."""
     for line in Path("/proc/self/cgroup").read_text().splitlines():
         _, kinds, own = line.split(":", 2)
         if "memory" in kinds.split(","):

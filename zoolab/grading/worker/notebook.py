@@ -10,7 +10,6 @@ import inspect
 import linecache
 import sys
 import types
-from collections.abc import Sequence
 from typing import Any
 
 # The flags of all `from __future__ import`s.
@@ -26,17 +25,9 @@ class Notebook:
         self.names = names
         self._features = 0
 
-    def run(self, cells: Sequence[str], first: int = 1) -> list[tuple[int, BaseException]]:
-        """Run the cells, numbered from `first`; one that fails costs what it would have defined, no more."""
-        problems: list[tuple[int, BaseException]] = []
-        for number, cell in enumerate(cells, start=first):
-            try:
-                self._run_cell(cell, f"<cell {number}>")
-            except BaseException as error:
-                problems.append((number, error))
-        return problems
-
-    def _run_cell(self, cell: str, name: str) -> None:
+    def run(self, cell: str, number: int) -> None:
+        """Run a cell; one that fails costs what it would have defined, no more."""
+        name = f"<cell {number}>"
         linecache.cache[name] = (len(cell), None, cell.splitlines(keepends=True), name)
         flags = self._features | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
         code = compile(cell, name, "exec", flags=flags, dont_inherit=True)
@@ -73,18 +64,13 @@ class StandIn(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             return None
         return importlib.machinery.ModuleSpec(name, self, is_package=name == "IPython")
 
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
-        """A module whose names do nothing; of zoolab there are three, and any other is an ImportError."""
-        module = types.ModuleType(spec.name)
-        if spec.name == "zoolab":
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Its names do nothing; of zoolab there are three, and any other is an ImportError."""
+        if module.__name__ == "zoolab":
             names = dict.fromkeys(("check", "predict", "inspect"), Nothing())
             vars(module).update(names, __getattr__=_refuse)
         else:
             vars(module).update(get_ipython=Nothing, __getattr__=Nothing().__getattr__)
-        return module
-
-    def exec_module(self, module: types.ModuleType) -> None:
-        """It is complete as it is made."""
 
 
 def _refuse(name: str) -> Any:

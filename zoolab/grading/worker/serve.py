@@ -202,8 +202,11 @@ def serve(connection: socket.socket, notebook: Notebook, first: Message | None =
 
 def _answer(message: Message, notebook: Notebook, channel: Channel) -> Message:
     if message["do"] == "load":
-        problems = notebook.run(message["cells"], message.get("first", 1))
-        return {"problems": [{"cell": number, **_described(error)} for number, error in problems[:50]]}
+        try:
+            notebook.run(message["cell"], message["call"])
+        except BaseException as error:
+            return {"problem": _described(error)}
+        return {}
     if message["do"] == "value":
         name = message["name"]
         return _fit(notebook.names[name]) if name in notebook.names else {"missing": True}
@@ -290,9 +293,14 @@ def main() -> None:
         importlib.import_module(name)
     os.environ.clear()
     sys.argv[:] = [""]
-    for name in [name for name in sys.modules if name.partition(".")[0] == "zoolab"]:
-        del sys.modules[name]
+    drop_modules("zoolab")
     serve_cells(connection)
+
+
+def drop_modules(top: str) -> None:
+    """Forget a package, so that it is imported afresh."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == top]:
+        del sys.modules[name]
 
 
 def serve_cells(connection: socket.socket) -> None:

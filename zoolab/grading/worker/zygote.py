@@ -22,7 +22,7 @@ from pathlib import Path
 from zoolab.grading.worker.jail import STATUS, Bounds, Jail, Plan, strongest
 from zoolab.grading.worker.kernel import run_in_kernel
 from zoolab.grading.worker.linux import Opener, System, memory_group
-from zoolab.grading.worker.serve import serve_cells
+from zoolab.grading.worker.serve import drop_modules, serve_cells
 
 KEPT_BYTES = 20_000
 _CHUNK = 1 << 16
@@ -52,7 +52,10 @@ def main() -> None:
         with suppress(OSError):
             group, join = memory_group(plan.bounds.together)
         jail.enter()
-        _import_afresh((*_WARM, *plan.uses))
+        sys.path_importer_cache.clear()
+        drop_modules("json")  # the worker keeps one of its own, which no submission can change
+        for name in (*_WARM, *plan.uses):
+            importlib.import_module(name)
     except (OSError, ImportError) as error:
         control.sendall(json.dumps({report: str(error)}).encode() + b"\n")
         return
@@ -75,27 +78,14 @@ def _settle(plan: Plan) -> None:
             Path("/proc/self/oom_score_adj").write_text("1000")
 
 
-def _import_afresh(names: tuple[str, ...]) -> None:
-    """Import what submissions use; the worker keeps a json of its own, which nobody can change."""
-    sys.path_importer_cache.clear()
-    _drop_modules("json")
-    for name in names:
-        importlib.import_module(name)
-
-
 def _forget() -> None:
     """What a submission need not find: how this process was started, and where zoolab lies."""
     os.environ.clear()
     os.environ["HOME"] = "/tmp"
     sys.argv[:], sys.orig_argv[:] = [""], [""]
-    _drop_modules("zoolab")
+    drop_modules("zoolab")
     gc.collect()
     gc.freeze()
-
-
-def _drop_modules(top: str) -> None:
-    for name in [name for name in sys.modules if name.partition(".")[0] == top]:
-        del sys.modules[name]
 
 
 def _fork_when_told(control: socket.socket, jail: Jail, join: int) -> bool:
@@ -209,17 +199,16 @@ class _Watch:
 class Kept:
     """The first and the last of what was printed, and how much it was."""
 
-    def __init__(self, size: int = KEPT_BYTES) -> None:
-        self.size, self.total = size, 0
-        self.head, self.tail = bytearray(), bytearray()
+    def __init__(self) -> None:
+        self.total, self.head, self.tail = 0, bytearray(), bytearray()
 
     def add(self, data: bytes) -> None:
         """Take what was printed next."""
         self.total += len(data)
-        room = self.size - len(self.head)
+        room = KEPT_BYTES - len(self.head)
         self.head += data[:room]
         self.tail += data[room:]
-        del self.tail[: -self.size]
+        del self.tail[:-KEPT_BYTES]
 
     def text(self) -> str:
         """What is kept, as text."""
