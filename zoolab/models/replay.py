@@ -36,13 +36,6 @@ class Replay:
     Raises:
         ReplayMiss: The request is not recorded, and there is no `live`; shows the nearest one.
         InvalidInput: There is no such recording, or `live` is not the model whose recording it is.
-
-    >>> import tempfile, zoolab
-    >>> path = Path(tempfile.mkdtemp()) / "hello.jsonl"
-    >>> Replay(path, live=zoolab.Scripted(["Hello"]))(Request([{"role": "user", "content": "Hi"}])).text
-    'Hello'
-    >>> Replay(path)(Request([{"role": "user", "content": "Hi"}])).text
-    'Hello'
     """
 
     def __init__(self, path: str | Path, live: Model | None = None, stream: bool = False) -> None:

@@ -59,12 +59,9 @@ def with_tools(model: Model, tools: Tools, **options: Unpack[WalkOptions]) -> To
     `options` are those of `walk`. Tools that the request itself offers are not its own, and left out.
 
     >>> from zoolab.models.scripted import Scripted
-    >>> from zoolab.steps.define import tool
-    >>> @tool
-    ... def add(a: int, b: int) -> int:
-    ...     "Add two integers."
-    ...     return a + b
-    >>> calculator = with_tools(Scripted([[("add", {"a": 42, "b": 58})], "It is 100."]), [add])
+    >>> from zoolab.toolbox.starter import starter_tools
+    >>> script = Scripted([[("add", {"a": 42, "b": 58})], "It is 100."])
+    >>> calculator = with_tools(script, starter_tools("add"))
     >>> calculator(Request([{"role": "user", "content": "What is 42 + 58?"}])).text
     'It is 100.'
     >>> calculator.call_tool("add", '{"a": 1, "b": 2}')

@@ -63,7 +63,6 @@ class Anthropic(WireFormat):
     _tool_types = ("function", "custom")
 
     def to_response(self, message: Message) -> dict[str, Any]:
-        """The smallest response that answers with an assistant message."""
         blocks = _blocks_of(self.normalise_reply(message)[0])
         ended = "tool_use" if any(block["type"] == "tool_use" for block in blocks) else "end_turn"
         head = {"id": "msg_1", "type": "message", "role": "assistant", "model": ""}
@@ -172,15 +171,12 @@ def _messages_in(turn: dict[str, Any], reading: Reading) -> list[Message]:
     blocks = reading.objects(blocks, "content that is text or blocks")
     if role == "assistant":
         return [_assistant_in(blocks, reading)]
-    return joined_texts(
-        (
-            _result_in(block, reading)
-            if block.get("type") == "tool_result" and role == "user"
-            else _text_in(block, reading)
-            for block in blocks
-        ),
-        role,
-    )
+
+    def read(block: dict[str, Any]) -> Message | str:
+        result = block.get("type") == "tool_result" and role == "user"
+        return _result_in(block, reading) if result else _text_in(block, reading)
+
+    return joined_texts(map(read, blocks), role)
 
 
 def _assistant_in(blocks: list[dict[str, Any]], reading: Reading) -> Message:

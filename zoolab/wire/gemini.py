@@ -88,7 +88,6 @@ class Gemini(WireFormat):
     }
 
     def to_response(self, message: Message) -> dict[str, Any]:
-        """The smallest response that answers with an assistant message."""
         content = {"role": "model", "parts": _parts_of(self.normalise_reply(message)[0])}
         return {"candidates": [{"content": content, "finishReason": "STOP", "index": 0}]}
 
@@ -178,10 +177,8 @@ def _turn(messages: list[tuple[Message, str]]) -> dict[str, Any]:
     message = messages[0][0]
     if message["role"] == "tool":
         return {"role": "user", "parts": [_result_part(*pair) for pair in messages]}
-    return {
-        "role": "model" if message["role"] == "assistant" else message["role"],
-        "parts": _parts_of(message),
-    }
+    role = "model" if message["role"] == "assistant" else message["role"]
+    return {"role": role, "parts": _parts_of(message)}
 
 
 def _parts_of(message: Message) -> list[dict[str, Any]]:
@@ -233,15 +230,8 @@ def _messages_in(turn: dict[str, Any], reading: Reading) -> list[Message]:
         return [_assistant_in(parts, reading)]
     if role not in ("user", "function"):
         raise reading.junk("contents of user and model")
-    return joined_texts(
-        (
-            _result_in(part["functionResponse"], reading)
-            if "functionResponse" in part
-            else _text_in(part, reading)
-            for part in parts
-        ),
-        "user",
-    )
+    read = [(_result_in if "functionResponse" in part else _text_in)(part, reading) for part in parts]
+    return joined_texts(read, "user")
 
 
 def _assistant_in(parts: list[dict[str, Any]], reading: Reading) -> Message:
@@ -282,8 +272,8 @@ def _call_in(part: dict[str, Any], reading: Reading) -> dict[str, Any]:
     return {**reading.call(call.get("id"), call.get("name"), call.get("args")), **_keeping(part)}
 
 
-def _result_in(result: Any, reading: Reading) -> Message:
-    result = reading.object(result, "a functionResponse that is an object")
+def _result_in(part: dict[str, Any], reading: Reading) -> Message:
+    result = reading.object(part["functionResponse"], "a functionResponse that is an object")
     response = reading.object(result.get("response", {}), "a response that is an object")
     wrapped = _wrapped(response)
     text = reading.json(response) if wrapped is None else wrapped

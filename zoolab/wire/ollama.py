@@ -43,7 +43,6 @@ class Ollama(WireFormat):
     _defaults: ClassVar[dict[str, Any]] = {"stream": False}
 
     def to_response(self, message: Message) -> dict[str, Any]:
-        """The smallest response that answers with an assistant message."""
         said = _message(self.normalise_reply(message)[0], "")
         head = {"model": "", "created_at": "1970-01-01T00:00:00Z"}
         return {**head, "message": said, "done": True, "done_reason": "stop"}

@@ -65,7 +65,6 @@ class Responses(WireFormat):
     _tool_types = ("function",)
 
     def to_response(self, message: Message) -> dict[str, Any]:
-        """The smallest response that answers with an assistant message."""
         items = _items_of(self.normalise_reply(message)[0])
         output = [_output_item(item, f"item_{number}") for number, item in enumerate(items, 1)]
         head = {"id": "resp_1", "object": "response", "created_at": 0, "status": "completed", "model": ""}

@@ -26,9 +26,6 @@ def events_in(parts: Iterable[bytes]) -> Iterator[Body]:
     """The events in the bytes of a stream: server-sent events, or one JSON object a line.
 
     Only line feeds end a line: U+0085 and U+2028 may stand in JSON.
-
-    >>> list(events_in([b'event: ping\\ndata: {"a":', b' 1}\\n\\ndata: [DONE]\\n', b'\\n{"done": true}\\n']))
-    [{'a': 1}, {'done': True}]
     """
     waiting: list[bytes] = []
     for part in chain(parts, [b"\n"]):

@@ -48,14 +48,11 @@ class Faulty:
     Raises:
         InvalidInput: There is no such fault, or a number is out of range.
 
-    >>> from zoolab import Scripted, run, tool
-    >>> @tool
-    ... def add(a: int, b: int) -> int:
-    ...     "Add two integers."
-    ...     return a + b
+    >>> from zoolab import Scripted, run
+    >>> from zoolab.toolbox.starter import starter_tools
     >>> call = [("add", {"a": 42, "b": 58})]
     >>> model = Faulty(Scripted([call, call, "It is 100."]), ["trailing_comma"], times=1)
-    >>> trace = run("What is 42 + 58?", [add], model)
+    >>> trace = run("What is 42 + 58?", starter_tools("add"), model)
     >>> trace.answer, [error.code for error in trace.errors], [call.arguments for call in trace.tool_calls]
     ('It is 100.', ['invalid_json'], ['{"a":42,"b":58,}', '{"a":42,"b":58}'])
     """
