@@ -23,6 +23,7 @@ import json
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from itertools import takewhile
@@ -169,7 +170,7 @@ def _ask_llama(server: Any, body: dict[str, Any]) -> Any:
     return chunks
 
 
-class LocalModel:
+class LocalModel(AbstractContextManager["LocalModel"]):
     """A real model on this machine, through the real `openai` client.
 
     Args:
@@ -202,7 +203,12 @@ class LocalModel:
         #: The name of the model, or of both; a recording keeps it as `model`.
         self.name = self.model = name or "needle+smollm2"
         #: Who chooses calls, and who writes words: often the same.
-        self._caller, self._writer = _caller_and_writer(self.name)
+        self._caller, plus, writer = self.name.partition("+")
+        self._writer = writer if plus else self._caller
+        for part in (self._caller, self._writer):
+            weights.lookup(part)
+        if plus and writer != "smollm2":
+            raise InvalidInput(f"{writer} does not write text", expected=f"{self._caller}+smollm2")
         longest = _MAX_TOKENS.get(self._caller, 160)
         self.settings: dict[str, Any] = {"temperature": 0, "seed": SEED, "max_tokens": longest, **settings}
         #: Where the calls are: in `tool_calls`; in the text, because the template of the model drops tools;
@@ -242,9 +248,6 @@ class LocalModel:
                 name, model = self._models.popitem()
                 model.client.close()
                 self._engines.give_back(name)
-
-    def __enter__(self) -> LocalModel:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -299,16 +302,6 @@ def _with_broken_calls_as_text(request: Request) -> Request:
                 parts.append(f'```json\n{{"name": {name}, "arguments": {call["arguments"]}}}\n```')
             sent[index] = {"role": "assistant", "content": "\n".join(parts)}
     return request if sent == request.messages else replace(request, messages=sent)
-
-
-def _caller_and_writer(name: str) -> tuple[str, str]:
-    caller, plus, writer = name.partition("+")
-    found = caller, writer if plus else caller
-    for part in found:
-        weights.lookup(part)
-    if plus and found[1] != "smollm2":
-        raise InvalidInput(f"{writer} does not write text", expected=f"{caller}+smollm2")
-    return found
 
 
 def _ends_in_result(request: Request) -> bool:

@@ -18,6 +18,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -145,19 +146,15 @@ def _stream_class() -> Any:
         def _iter_events(self) -> Iterator[ServerSentEvent]:
             for number, event in enumerate(super()._iter_events(), start=1):
                 self.done = event.data.startswith("[DONE]")
-                if not self.done and not isinstance(_json_or_none(event.data), dict):
+                whole = None
+                with suppress(*NOT_JSON):
+                    whole = json.loads(event.data)
+                if not self.done and not isinstance(whole, dict):
                     what = f"event {number:,} of the stream is not a JSON object: {excerpt(event.data)}"
                     raise ModelError(what, advice="try again")
                 yield event
 
     return Events
-
-
-def _json_or_none(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except NOT_JSON:
-        return None
 
 
 def make_client(base_url: str | None = None, api_key: str | None = None) -> openai.OpenAI:

@@ -169,10 +169,10 @@ _TABLE = {
 SMALL = ("needle", "smollm2")
 
 
-def lookup(name: str) -> Weights:
-    """The weights of that name, or `InvalidInput`."""
+def lookup(name: str | Weights) -> Weights:
+    """The weights of that name, or `InvalidInput`; weights themselves are returned as they are."""
     try:
-        return _TABLE[read_name(name).weights]
+        return name if isinstance(name, Weights) else _TABLE[read_name(name).weights]
     except KeyError:
         raise InvalidInput(f"no local model is named {name!r}", expected=" or ".join(_TABLE)) from None
 
@@ -187,7 +187,7 @@ def cache_folder() -> Path:
 
 def find(which: str | Weights) -> Path:
     """The weights' file, its checksum verified; `InvalidInput` if it is missing or another one."""
-    weights = lookup(which) if isinstance(which, str) else which
+    weights = lookup(which)
     if not _is_right(weights.path, weights):
         wrong = "damaged: wrong checksum" if weights.path.is_file() else "not on this machine"
         advice = f"run: zoolab local fetch {weights.name}"
@@ -204,7 +204,7 @@ def fetch(which: str | Weights, report: Report = lambda _what, _done, _total: No
         ModelError: The download failed, or there is no room for it. What came of large weights is kept.
         InvalidInput: What was downloaded does not hold the right weights; it was deleted.
     """
-    weights = lookup(which) if isinstance(which, str) else which
+    weights = lookup(which)
     with suppress(InvalidInput):
         return find(weights)
     partial = cache_folder() / "partial"

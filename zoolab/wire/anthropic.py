@@ -38,8 +38,8 @@ from zoolab.wire.chat import (
     text_of,
     turns_of,
 )
-from zoolab.wire.format import Fields, WireFormat
-from zoolab.wire.normalise import Manner, Notes, Placed, system_apart
+from zoolab.wire.format import WireFormat
+from zoolab.wire.normalise import Manner, system_apart
 
 MAX_TOKENS = 1024
 _CHOICES = {"auto": "auto", "required": "any", "none": "none"}
@@ -53,6 +53,8 @@ class Anthropic(WireFormat):
     name = "anthropic"
     _manner = Manner(of_message=lambda message: kept_as(_THINKING, _thinking_of(message)))
     _system = "system"
+    _stops = "stop_sequences"
+    _arranged = staticmethod(system_apart)
     _renamed: ClassVar[dict[str, str]] = {
         "stop": "stop_sequences",
         "max_tokens": "max_tokens",
@@ -92,9 +94,6 @@ class Anthropic(WireFormat):
     def _told_in(self, told: Any, reading: Reading) -> str:
         return _joined_text(told or "", reading, "\n\n")
 
-    def _arranged(self, placed: list[Placed], notes: Notes) -> list[Message]:
-        return system_apart(placed, notes)
-
     def _turns(self, messages: list[Message]) -> list[Message]:
         return [_turn([message for message, _ in turn]) for turn in turns_of(messages)]
 
@@ -111,12 +110,6 @@ class Anthropic(WireFormat):
         if kind == "tool":
             return reading.text(choice.get("name"), expected)
         return reading.word(kind, _CHOICES, expected)
-
-    def _fields(self, settings: Mapping[str, Any]) -> Fields:
-        fields = super()._fields(settings)
-        if isinstance(stop := fields.get("stop_sequences"), str):
-            fields["stop_sequences"] = [stop]
-        return fields
 
     def _function(self, tool: dict[str, Any], reading: Reading) -> dict[str, Any]:  # noqa: ARG002
         function = {key: value for key, value in tool.items() if key not in ("type", "input_schema")}

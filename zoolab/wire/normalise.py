@@ -78,9 +78,8 @@ class Notes:
         """Add a warning."""
         self._found.append(WireWarning(code, pointer_to(path), message))
 
-    def add_if_changed(self, code: str, path: Iterable[str | int], message: str, *values: Any) -> None:
+    def add_if_changed(self, code: str, path: Path, message: str, before: Any, after: Any) -> None:
         """Add a warning if the two values differ."""
-        before, after = values
         if type(plain(before)) is not type(plain(after)) or before != after:
             self.add(code, path, message)
 

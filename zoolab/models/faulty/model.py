@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
@@ -27,7 +28,7 @@ _SAYS = {
 _REQUEST = tuple(name for name, kind in FAULTS.items() if kind.stage == "request")
 
 
-class Faulty:
+class Faulty(AbstractContextManager["Faulty"]):
     """Wraps any model and injects faults, each seeded and marked in the trace.
 
     The faults are those of `FAULTS`. A call of a reply has at most one of them, and so has an execution
@@ -99,9 +100,6 @@ class Faulty:
     def close(self) -> None:
         """Let go the tools that hang; from now on they time out at once."""
         self._pace.over.set()
-
-    def __enter__(self) -> Faulty:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
