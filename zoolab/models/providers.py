@@ -221,7 +221,6 @@ _ENDS = {
 
 
 def _finish_reason(answer: Body, message: Message) -> Any:
-    """Why an answer ended, in the words of Chat Completions."""
     candidates = dicts_in(answer.get("candidates")) or [{}]
     said = [as_dict(answer.get("incomplete_details")).get("reason"), candidates[0].get("finishReason")]
     said += [answer.get(name) for name in ("status", "stop_reason", "done_reason")]

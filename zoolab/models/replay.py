@@ -39,7 +39,12 @@ class Replay:
     """
 
     def __init__(self, path: str | Path, live: Model | None = None, stream: bool = False) -> None:
-        said = None if live is None else _header_of(live)
+        said: Header | None = None
+        if live is not None:
+            of = about(live)
+            # Only a model that says so is a real one.
+            made: Literal["recorded", "authored"] = "recorded" if of.made == "recorded" else "authored"
+            said = Header(made, of.name, of.who, of.settings, of.calls)
         self.recording = Recording(path, said)
         header = self.recording.header
         # What one model said, or a hand wrote, is never passed off as said by another model.
@@ -87,13 +92,6 @@ class Replay:
             + (f"\n{difference}" if difference else ""),
             difference=difference,
         )
-
-
-def _header_of(live: Model) -> Header:
-    said = about(live)
-    # Only a model that says so is a real one.
-    made: Literal["recorded", "authored"] = "recorded" if said.made == "recorded" else "authored"
-    return Header(made, said.name, said.who, said.settings, said.calls)
 
 
 def _response_of(reply: Reply) -> dict[str, Any]:

@@ -149,7 +149,6 @@ def _is_thinking(block: dict[str, Any]) -> bool:
 
 
 def _result_block(message: Message) -> dict[str, Any]:
-    """The block of a tool message."""
     text = text_of(message)
     block = {"type": "tool_result", "tool_use_id": message["tool_call_id"], "content": text}
     return {**block, "is_error": True} if is_error(text) else block

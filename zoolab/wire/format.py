@@ -145,7 +145,6 @@ class WireFormat(ABC):
         return body
 
     def _read(self, body: Any, reading: Reading) -> Request:
-        """The request that a body makes."""
         expected = f"an object with a list of {self._conversation}"
         fields = {self._key(key): value for key, value in reading.object(body, expected).items()}
         system = self._told_in(fields.pop(self._system, None), reading) if self._system else ""
