@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import NoReturn
 
 from zoolab import __version__
-from zoolab.errors import LoopError, ZoolabError
+from zoolab.errors import InvalidInput, LoopError, ZoolabError
 from zoolab.jsontext import visible
 
 #: Each command: the module of `zoolab.commands` that has its `add_COMMAND(parser)`, and what it does.
@@ -55,13 +55,13 @@ def run(arguments: Sequence[str]) -> int:
     try:
         options, more = parser(arguments).parse_known_args(arguments)
         if more and options.name != "lab":  # the further options of `lab` are JupyterLab's
-            raise _UsageError(f"unknown: {' '.join(more)}; see zoolab {options.name} --help")
+            raise InvalidInput(f"unknown: {' '.join(more)}", advice=f"see zoolab {options.name} --help")
         options.more = more
         code: int = options.run(options)
         return code
     except LoopError as error:
         return _fail(str(error), 1)
-    except (_UsageError, ZoolabError) as error:
+    except ZoolabError as error:
         return _fail(str(error))
     except BrokenPipeError:
         return 1
@@ -84,15 +84,11 @@ def parser(named: Collection[str] = COMMANDS) -> argparse.ArgumentParser:
     return made
 
 
-class _UsageError(Exception):
-    """The command line cannot be understood."""
-
-
 class _Parser(argparse.ArgumentParser):
     """Says what is wrong in one line."""
 
     def error(self, message: str) -> NoReturn:
-        raise _UsageError(f"{message}; see {self.prog} --help")
+        raise InvalidInput(message, advice=f"see {self.prog} --help")
 
 
 def _fail(text: str, code: int = 2) -> int:

@@ -95,13 +95,10 @@ def fault_study(
     Raises:
         InvalidInput: There is no such fault, or a rate is not above 0 and at most 1.
 
-    >>> from zoolab import Scripted, tool
-    >>> @tool
-    ... def add(a: int, b: int) -> int:
-    ...     "Add two integers."
-    ...     return a + b
+    >>> from zoolab import Scripted
+    >>> from zoolab.toolbox.starter import starter_tools
     >>> call = [("add", {"a": 42, "b": 58})]
-    >>> case = {"id": "sum", "prompt": "42 + 58?", "tools": [add], "expected_answer": 100}
+    >>> case = {"id": "sum", "prompt": "42 + 58?", "tools": starter_tools("add"), "expected_answer": 100}
     >>> script = Scripted([call, lambda r: call if "ERROR" in str(r.messages[-1]) else "100", "100"])
     >>> study = fault_study([case], {"script": script}, faults=["trailing_comma"], progress=False)
     >>> study.rates[["injected", "happened", "success"]].values.tolist()

@@ -23,6 +23,7 @@ import json
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from itertools import takewhile
@@ -32,7 +33,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from zoolab.errors import InvalidInput
 from zoolab.models import needle, weights
 from zoolab.models.transport import error_body, offline_client
-from zoolab.records import Message, Reply, Request
+from zoolab.records import Reply, Request
 from zoolab.wire.chat import json_object
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ def _ask_llama(server: Any, body: dict[str, Any]) -> Any:
     return chunks
 
 
-class LocalModel:
+class LocalModel(AbstractContextManager["LocalModel"]):
     """A real model on this machine, through the real `openai` client.
 
     Args:
@@ -188,9 +189,7 @@ class LocalModel:
         InvalidInput: No such model; at the first request: its weights or its runtime are not here.
     """
 
-    #: What a recording of this model says of itself.
     made = "recorded"
-    #: The same request gives the same reply.
     deterministic = True
 
     def __init__(
@@ -204,9 +203,13 @@ class LocalModel:
         #: The name of the model, or of both; a recording keeps it as `model`.
         self.name = self.model = name or "needle+smollm2"
         #: Who chooses calls, and who writes words: often the same.
-        self._caller, self._writer = _caller_and_writer(self.name)
+        self._caller, plus, writer = self.name.partition("+")
+        self._writer = writer if plus else self._caller
+        for part in (self._caller, self._writer):
+            weights.lookup(part)
+        if plus and writer != "smollm2":
+            raise InvalidInput(f"{writer} does not write text", expected=f"{self._caller}+smollm2")
         longest = _MAX_TOKENS.get(self._caller, 160)
-        #: The settings of every request.
         self.settings: dict[str, Any] = {"temperature": 0, "seed": SEED, "max_tokens": longest, **settings}
         #: Where the calls are: in `tool_calls`; in the text, because the template of the model drops tools;
         #: or in either.
@@ -245,9 +248,6 @@ class LocalModel:
                 name, model = self._models.popitem()
                 model.client.close()
                 self._engines.give_back(name)
-
-    def __enter__(self) -> LocalModel:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -291,32 +291,17 @@ def words_request(request: Request) -> Request:
 
 
 def _with_broken_calls_as_text(request: Request) -> Request:
-    """The same request, if the arguments of all earlier calls are JSON objects."""
+    """The request with the calls of a message as the model writes them, if one is not a JSON object."""
     sent = list(request.messages)
     for index, message in enumerate(sent):
-        calls = message.get("tool_calls") or ()
-        if any(json_object(call["function"]["arguments"]) is None for call in calls):
-            sent[index] = _with_calls_as_text(message)
+        calls = [call["function"] for call in message.get("tool_calls") or ()]
+        if any(json_object(call["arguments"]) is None for call in calls):
+            parts = [message["content"]] if message.get("content") else []
+            for call in calls:
+                name = json.dumps(call["name"])
+                parts.append(f'```json\n{{"name": {name}, "arguments": {call["arguments"]}}}\n```')
+            sent[index] = {"role": "assistant", "content": "\n".join(parts)}
     return request if sent == request.messages else replace(request, messages=sent)
-
-
-def _with_calls_as_text(message: Message) -> Message:
-    """A message with its calls written as the model itself writes them: fenced JSON."""
-    parts = [message["content"]] if message.get("content") else []
-    for call in message["tool_calls"]:
-        name, arguments = json.dumps(call["function"]["name"]), call["function"]["arguments"]
-        parts.append(f'```json\n{{"name": {name}, "arguments": {arguments}}}\n```')
-    return {"role": "assistant", "content": "\n".join(parts)}
-
-
-def _caller_and_writer(name: str) -> tuple[str, str]:
-    caller, plus, writer = name.partition("+")
-    found = caller, writer if plus else caller
-    for part in found:
-        weights.lookup(part)
-    if plus and found[1] != "smollm2":
-        raise InvalidInput(f"{writer} does not write text", expected=f"{caller}+smollm2")
-    return found
 
 
 def _ends_in_result(request: Request) -> bool:

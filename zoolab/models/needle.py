@@ -90,11 +90,7 @@ def _offered(request: Request) -> list[dict[str, Any]]:
 
 
 def cut_calls(text: str) -> list[tuple[str, str]]:
-    """The calls in what Needle wrote: names, and arguments as the very text, broken or not.
-
-    >>> cut_calls('[{"name":"ping","arguments":{"host":"db]01","count":8.8.8}},{"name":"f","arguments":{"a')
-    [('ping', '{"host":"db]01","count":8.8.8}'), ('f', '{"a')]
-    """
+    """The calls in what Needle wrote: names, and arguments as the very text, broken or not."""
     calls: list[tuple[str, str]] = []
     match = _CALL.search(text)
     while match:

@@ -18,9 +18,10 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import ModelError, SettingRejected
 from zoolab.jsontext import encode, excerpt, one_line
@@ -76,7 +77,6 @@ class OpenAIModel:
         ModelError: No model is named, no key is there, or the endpoint does not answer as it should.
     """
 
-    #: What a recording of this model says of itself.
     made = "recorded"
 
     def __init__(
@@ -146,19 +146,15 @@ def _stream_class() -> Any:
         def _iter_events(self) -> Iterator[ServerSentEvent]:
             for number, event in enumerate(super()._iter_events(), start=1):
                 self.done = event.data.startswith("[DONE]")
-                if not self.done and not isinstance(_json_or_none(event.data), dict):
+                whole = None
+                with suppress(*NOT_JSON):
+                    whole = json.loads(event.data)
+                if not self.done and not isinstance(whole, dict):
                     what = f"event {number:,} of the stream is not a JSON object: {excerpt(event.data)}"
                     raise ModelError(what, advice="try again")
                 yield event
 
     return Events
-
-
-def _json_or_none(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except NOT_JSON:
-        return None
 
 
 def make_client(base_url: str | None = None, api_key: str | None = None) -> openai.OpenAI:
@@ -196,11 +192,8 @@ def explain(error: Exception, base_url: str, key: object = "") -> ModelError:
     what, advice = _what_and_advice(error, base_url)
     if isinstance(error, openai.APIStatusError) and (found := rejection_of(error.status_code, error.body)):
         rejected = SettingRejected(_one_line(what, key), advice=advice)
-        rejected.setting, rejected.said, rejected.whatever = (
-            found.setting,
-            _one_line(found.said, key),
-            found.whatever,
-        )
+        rejected.setting, said, rejected.whatever = found
+        rejected.said = _one_line(said, key)
         return rejected
     expected = error.expected if isinstance(error, ModelError) else ""
     return ModelError(_one_line(what, key), expected=expected, advice=advice)
@@ -253,16 +246,8 @@ _STATUS_ADVICE = {
 }
 
 
-class Rejection(NamedTuple):
-    """What `SettingRejected` says."""
-
-    setting: str
-    said: str
-    whatever: bool
-
-
-def rejection_of(status: int, answer: object) -> Rejection | None:
-    """The setting that the body of an HTTP error rejects by name; None if it is another error."""
+def rejection_of(status: int, answer: object) -> tuple[str, str, bool] | None:
+    """What `SettingRejected` says of an HTTP error with this body; None if it is another error."""
     error = answer.get("error", answer) if isinstance(answer, dict) else answer
     error = error if isinstance(error, dict) else {"message": error}
     said = str(error.get("message") or "")[:_LONGEST_MESSAGE]
@@ -271,11 +256,11 @@ def rejection_of(status: int, answer: object) -> Rejection | None:
     if status not in _STATUSES:
         return None
     if isinstance(param, str) and isinstance(code, str) and code in _CODES:
-        return Rejection(param, said, _CODES[code])
+        return param, said, _CODES[code]
     if found is None:
         return None
     named = param if isinstance(param, str) and param else found["quoted"] or found["bare"]
-    return Rejection(named, said, found["kind"] != "value")
+    return named, said, found["kind"] != "value"
 
 
 def left_out_of(body: Body, rejections: Rejections) -> dict[str, str]:

@@ -42,7 +42,6 @@ class ProviderModel:
         ModelError: There is no key, or the API does not answer as it should.
     """
 
-    #: What a recording of this model says of itself.
     made = "recorded"
     #: How long an answer may be, and how long it may take.
     max_bytes: ClassVar[int] = 64 * 1024 * 1024
@@ -163,7 +162,6 @@ class ResponsesModel(ProviderModel):
         )
 
     def body(self, request: Request) -> Body:
-        """The body of the HTTP request, as it is sent."""
         whole = super().body(request)
         if not whole.get("store"):
             return {"store": False, "include": ["reasoning.encrypted_content"], **whole}
@@ -223,7 +221,6 @@ _ENDS = {
 
 
 def _finish_reason(answer: Body, message: Message) -> Any:
-    """Why an answer ended, in the words of Chat Completions."""
     candidates = dicts_in(answer.get("candidates")) or [{}]
     said = [as_dict(answer.get("incomplete_details")).get("reason"), candidates[0].get("finishReason")]
     said += [answer.get(name) for name in ("status", "stop_reason", "done_reason")]

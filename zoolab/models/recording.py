@@ -28,7 +28,7 @@ from typing import Any, Literal, cast
 from zoolab.errors import InvalidInput
 from zoolab.files import heal, is_half, locked
 from zoolab.jsontext import canonical, digest, encode_line, excerpt
-from zoolab.records import Message, Request
+from zoolab.records import Request
 from zoolab.secrets import scrub_json
 
 VERSION = 1
@@ -274,7 +274,10 @@ def name_without_ids(request: Request) -> str:
     """The name of a request, the same whatever ids its calls have."""
     named = ""
     for message in request.messages:
-        named = digest(named + RequestKeys().of({"messages": [_without_ids(message)]}))
+        without = {key: value for key, value in message.items() if key != "tool_call_id"}
+        if calls := message.get("tool_calls"):
+            without["tool_calls"] = [call.get("function") for call in calls]
+        named = digest(named + RequestKeys().of({"messages": [without]}))
     return digest(RequestKeys().of({**request.body(), "messages": []}) + named)
 
 
@@ -290,10 +293,3 @@ def _named(value: Any, known: tuple[str, str] = ("", "")) -> tuple[str, str]:
     if isinstance(part, dict) and part.get("role") == "tool" and isinstance(part.get("content"), str):
         part["content"] = _TIMES.sub(r"\g<1>0\g<2>0\g<3>", part["content"])
     return text, digest(canonical(part))
-
-
-def _without_ids(message: Message) -> Message:
-    without: Message = {key: value for key, value in message.items() if key != "tool_call_id"}
-    if message.get("tool_calls"):
-        without["tool_calls"] = [call.get("function") for call in message["tool_calls"]]
-    return without

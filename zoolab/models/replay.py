@@ -36,17 +36,15 @@ class Replay:
     Raises:
         ReplayMiss: The request is not recorded, and there is no `live`; shows the nearest one.
         InvalidInput: There is no such recording, or `live` is not the model whose recording it is.
-
-    >>> import tempfile, zoolab
-    >>> path = Path(tempfile.mkdtemp()) / "hello.jsonl"
-    >>> Replay(path, live=zoolab.Scripted(["Hello"]))(Request([{"role": "user", "content": "Hi"}])).text
-    'Hello'
-    >>> Replay(path)(Request([{"role": "user", "content": "Hi"}])).text
-    'Hello'
     """
 
     def __init__(self, path: str | Path, live: Model | None = None, stream: bool = False) -> None:
-        said = None if live is None else _header_of(live)
+        said: Header | None = None
+        if live is not None:
+            of = about(live)
+            # Only a model that says so is a real one.
+            made: Literal["recorded", "authored"] = "recorded" if of.made == "recorded" else "authored"
+            said = Header(made, of.name, of.who, of.settings, of.calls)
         self.recording = Recording(path, said)
         header = self.recording.header
         # What one model said, or a hand wrote, is never passed off as said by another model.
@@ -94,13 +92,6 @@ class Replay:
             + (f"\n{difference}" if difference else ""),
             difference=difference,
         )
-
-
-def _header_of(live: Model) -> Header:
-    said = about(live)
-    # Only a model that says so is a real one.
-    made: Literal["recorded", "authored"] = "recorded" if said.made == "recorded" else "authored"
-    return Header(made, said.name, said.who, said.settings, said.calls)
 
 
 def _response_of(reply: Reply) -> dict[str, Any]:

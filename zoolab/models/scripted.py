@@ -30,7 +30,6 @@ class Scripted:
     'Done.'
     """
 
-    #: What a recording of this model says of itself.
     made = "authored"
     who = "written by hand, for teaching"
 

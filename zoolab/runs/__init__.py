@@ -83,7 +83,6 @@ class Trace(TraceLog):
         """Run a walk to its end and return its trace.
 
         Args:
-            walk: The walk.
             into: A trace that exists already, to look at while the walk runs or after an interrupt.
             meta: As for `Trace`. A trace that exists already has its own, so not together with `into`.
 

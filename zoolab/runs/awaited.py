@@ -10,6 +10,7 @@ import contextvars
 import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable
+from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
@@ -121,23 +122,19 @@ class _Thread:
         return value
 
     def _start(self, function: Callable[[], Any]) -> asyncio.Future[tuple[Any, BaseException | None]]:
-        ended: asyncio.Future[tuple[Any, BaseException | None]] = self._loop.create_future()
+        import asyncio
+
+        ended: Future[tuple[Any, BaseException | None]] = Future()
 
         def work() -> None:
             try:
                 told: tuple[Any, BaseException | None] = self._context.run(function), None
             except BaseException as error:
                 told = None, error
-            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                self._loop.call_soon_threadsafe(_settle, ended, told)
+            ended.set_result(told)
 
         threading.Thread(target=work, daemon=True).start()
-        return ended
-
-
-def _settle(ended: asyncio.Future[Any], told: object) -> None:
-    if not ended.done():
-        ended.set_result(told)
+        return asyncio.wrap_future(ended, loop=self._loop)
 
 
 async def _whatever_comes(ended: asyncio.Future[Any]) -> Any:

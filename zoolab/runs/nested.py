@@ -59,12 +59,9 @@ def with_tools(model: Model, tools: Tools, **options: Unpack[WalkOptions]) -> To
     `options` are those of `walk`. Tools that the request itself offers are not its own, and left out.
 
     >>> from zoolab.models.scripted import Scripted
-    >>> from zoolab.steps.define import tool
-    >>> @tool
-    ... def add(a: int, b: int) -> int:
-    ...     "Add two integers."
-    ...     return a + b
-    >>> calculator = with_tools(Scripted([[("add", {"a": 42, "b": 58})], "It is 100."]), [add])
+    >>> from zoolab.toolbox.starter import starter_tools
+    >>> script = Scripted([[("add", {"a": 42, "b": 58})], "It is 100."])
+    >>> calculator = with_tools(script, starter_tools("add"))
     >>> calculator(Request([{"role": "user", "content": "What is 42 + 58?"}])).text
     'It is 100.'
     >>> calculator.call_tool("add", '{"a": 1, "b": 2}')
@@ -83,22 +80,13 @@ class ToolEnabled:
 
     def __init__(self, model: Model, tools: Tools, options: Mapping[str, Any]) -> None:
         self.inner = model
+        self.model, self.who = about(model).name, f"{about(model).who}, with tools of its own"
         self.tools = as_registry(tools)
         policy = options.get("policy")
         self._permissions = policy if isinstance(policy, Permissions) else Permissions(policy)
         self._options = {**options, "policy": self._permissions}
         #: The steps of the last request's walk.
         self.steps: list[Step] = []
-
-    @property
-    def model(self) -> str:
-        """The name of the model that is asked."""
-        return about(self.inner).name
-
-    @property
-    def who(self) -> str:
-        """Who answers, for a recording."""
-        return f"{about(self.inner).who}, with tools of its own"
 
     def __call__(self, request: Request) -> Reply:
         self.steps = []

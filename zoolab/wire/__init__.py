@@ -58,9 +58,6 @@ def wire_format(name: str) -> WireFormat:
 
     >>> wire_format("anthropic").to_body(Request([{"role": "user", "content": "Hi"}]), "claude")
     {'max_tokens': 1024, 'model': 'claude', 'messages': [{'role': 'user', 'content': 'Hi'}]}
-    >>> wire_format("smoke signals")
-    Traceback (most recent call last):
-    zoolab.errors.InvalidInput: there is no wire format 'smoke signals'; expected openai, responses, ...
     """
     try:
         return FORMATS[name]
@@ -74,11 +71,8 @@ def translate(request: Request, format: str, model: str = "", **settings: Any) -
     Without a warning, `from_body` gives the very same request back (`Request.withheld` apart: what a
     retriever left out is in no body).
 
-    Args:
-        request: The conversation, the tools and the choice of them.
-        format: A name of `FORMATS`.
-        model: The name of the model; for gemini it belongs in the address, not in the body.
-        settings: Further fields of the body, as for `to_body`.
+    `format` is a name of `FORMATS`; `model` and `settings` are as for `WireFormat.to_body`, but the model
+    of gemini belongs in the address.
 
     Raises:
         InvalidInput: There is no such format, or a message or a tool has no form in it.

@@ -38,8 +38,8 @@ from zoolab.wire.chat import (
     text_of,
     turns_of,
 )
-from zoolab.wire.format import Fields, WireFormat
-from zoolab.wire.normalise import Manner, Notes, Placed, system_apart
+from zoolab.wire.format import WireFormat
+from zoolab.wire.normalise import Manner, system_apart
 
 MAX_TOKENS = 1024
 _CHOICES = {"auto": "auto", "required": "any", "none": "none"}
@@ -53,6 +53,8 @@ class Anthropic(WireFormat):
     name = "anthropic"
     _manner = Manner(of_message=lambda message: kept_as(_THINKING, _thinking_of(message)))
     _system = "system"
+    _stops = "stop_sequences"
+    _arranged = staticmethod(system_apart)
     _renamed: ClassVar[dict[str, str]] = {
         "stop": "stop_sequences",
         "max_tokens": "max_tokens",
@@ -63,7 +65,6 @@ class Anthropic(WireFormat):
     _tool_types = ("function", "custom")
 
     def to_response(self, message: Message) -> dict[str, Any]:
-        """The smallest response that answers with an assistant message."""
         blocks = _blocks_of(self.normalise_reply(message)[0])
         ended = "tool_use" if any(block["type"] == "tool_use" for block in blocks) else "end_turn"
         head = {"id": "msg_1", "type": "message", "role": "assistant", "model": ""}
@@ -93,9 +94,6 @@ class Anthropic(WireFormat):
     def _told_in(self, told: Any, reading: Reading) -> str:
         return _joined_text(told or "", reading, "\n\n")
 
-    def _arranged(self, placed: list[Placed], notes: Notes) -> list[Message]:
-        return system_apart(placed, notes)
-
     def _turns(self, messages: list[Message]) -> list[Message]:
         return [_turn([message for message, _ in turn]) for turn in turns_of(messages)]
 
@@ -112,12 +110,6 @@ class Anthropic(WireFormat):
         if kind == "tool":
             return reading.text(choice.get("name"), expected)
         return reading.word(kind, _CHOICES, expected)
-
-    def _fields(self, settings: Mapping[str, Any]) -> Fields:
-        fields = super()._fields(settings)
-        if isinstance(stop := fields.get("stop_sequences"), str):
-            fields["stop_sequences"] = [stop]
-        return fields
 
     def _function(self, tool: dict[str, Any], reading: Reading) -> dict[str, Any]:  # noqa: ARG002
         function = {key: value for key, value in tool.items() if key not in ("type", "input_schema")}
@@ -157,7 +149,6 @@ def _is_thinking(block: dict[str, Any]) -> bool:
 
 
 def _result_block(message: Message) -> dict[str, Any]:
-    """The block of a tool message."""
     text = text_of(message)
     block = {"type": "tool_result", "tool_use_id": message["tool_call_id"], "content": text}
     return {**block, "is_error": True} if is_error(text) else block
@@ -172,15 +163,12 @@ def _messages_in(turn: dict[str, Any], reading: Reading) -> list[Message]:
     blocks = reading.objects(blocks, "content that is text or blocks")
     if role == "assistant":
         return [_assistant_in(blocks, reading)]
-    return joined_texts(
-        (
-            _result_in(block, reading)
-            if block.get("type") == "tool_result" and role == "user"
-            else _text_in(block, reading)
-            for block in blocks
-        ),
-        role,
-    )
+
+    def read(block: dict[str, Any]) -> Message | str:
+        result = block.get("type") == "tool_result" and role == "user"
+        return _result_in(block, reading) if result else _text_in(block, reading)
+
+    return joined_texts(map(read, blocks), role)
 
 
 def _assistant_in(blocks: list[dict[str, Any]], reading: Reading) -> Message:

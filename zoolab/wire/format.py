@@ -42,6 +42,8 @@ OPENAI_SETTINGS = frozenset(
         *("top_p", "user", "verbosity", "web_search_options"),
     ]
 )
+#: Settings that Gemini and Ollama keep apart from the others, under the same names.
+SAMPLING = ("temperature", "top_p", "top_k", "seed", "presence_penalty", "frequency_penalty")
 
 
 class WireFormat(ABC):
@@ -59,6 +61,8 @@ class WireFormat(ABC):
     _renamed: ClassVar[dict[str, str]] = {}
     #: The field of the body that holds the renamed settings; "" if they stand in the body itself.
     _nest: ClassVar[str] = ""
+    #: The field for texts at which a reply ends, if the API takes only a list of them.
+    _stops: ClassVar[str] = ""
     #: OpenAI's other settings that have a place in this body.
     _homes: ClassVar[Iterable[str]] = ()
     #: Settings that this API needs, or that must not be left to it.
@@ -141,7 +145,6 @@ class WireFormat(ABC):
         return body
 
     def _read(self, body: Any, reading: Reading) -> Request:
-        """The request that a body makes."""
         expected = f"an object with a list of {self._conversation}"
         fields = {self._key(key): value for key, value in reading.object(body, expected).items()}
         system = self._told_in(fields.pop(self._system, None), reading) if self._system else ""
@@ -248,6 +251,8 @@ class WireFormat(ABC):
         known: Fields = {}
         fields = {**self._defaults}
         for key, value in settings.items():
+            if isinstance(value, str) and self._stops in (key, self._renamed.get(key)):
+                value = [value]
             if key in self._renamed:
                 known[self._renamed[key]] = value
             elif key not in homeless and self._key(key) not in own:

@@ -44,8 +44,8 @@ from zoolab.wire.chat import (
     text_of,
     turns_of,
 )
-from zoolab.wire.format import Fields, Tools, WireFormat
-from zoolab.wire.normalise import Manner, Notes, Path, Placed, system_apart
+from zoolab.wire.format import SAMPLING, Tools, WireFormat
+from zoolab.wire.normalise import Manner, Notes, Path, system_apart
 
 _A_MODE = "a functionCallingConfig of mode AUTO, NONE, or ANY with at most one name"
 #: Where a message or a call keeps its thought signature.
@@ -61,6 +61,11 @@ _PROMISED = frozenset((
 _MOST_SCHEMAS = 10_000
 
 
+def _name_in_camel(name: Any) -> Any:
+    """A name as Google's JSON has it; what is no text stays as it is."""
+    return re.sub("_([a-z])", lambda match: match[1].upper(), name) if isinstance(name, str) else name
+
+
 class Gemini(WireFormat):
     """Gemini's generateContent."""
 
@@ -74,13 +79,10 @@ class Gemini(WireFormat):
     _conversation = "contents"
     _choice = "toolConfig"
     _nest = "generationConfig"
+    _stops = "stopSequences"
+    _arranged = staticmethod(system_apart)
     _renamed: ClassVar[dict[str, str]] = {
-        "temperature": "temperature",
-        "top_p": "topP",
-        "top_k": "topK",
-        "seed": "seed",
-        "presence_penalty": "presencePenalty",
-        "frequency_penalty": "frequencyPenalty",
+        **{name: _name_in_camel(name) for name in SAMPLING},
         "n": "candidateCount",
         "stop": "stopSequences",
         "max_tokens": "maxOutputTokens",
@@ -88,7 +90,6 @@ class Gemini(WireFormat):
     }
 
     def to_response(self, message: Message) -> dict[str, Any]:
-        """The smallest response that answers with an assistant message."""
         content = {"role": "model", "parts": _parts_of(self.normalise_reply(message)[0])}
         return {"candidates": [{"content": content, "finishReason": "STOP", "index": 0}]}
 
@@ -107,9 +108,6 @@ class Gemini(WireFormat):
         content = _camel(reading.object(told or {}, "a systemInstruction with parts"))
         texts = [_text_in(part, reading) for part in _parts_in(content, reading)]
         return "\n\n".join(texts) if any(texts) else ""
-
-    def _arranged(self, placed: list[Placed], notes: Notes) -> list[Message]:
-        return system_apart(placed, notes)
 
     def _turns(self, messages: list[Message]) -> list[dict[str, Any]]:
         return [_turn(turn) for turn in turns_of(messages)]
@@ -133,13 +131,6 @@ class Gemini(WireFormat):
 
     def _key(self, name: Any) -> Any:
         return _name_in_camel(name)
-
-    def _fields(self, settings: Mapping[str, Any]) -> Fields:
-        fields = super()._fields(settings)
-        config = fields.get("generationConfig", {})
-        if isinstance(stop := config.get("stopSequences"), str):
-            fields["generationConfig"] = {**config, "stopSequences": [stop]}
-        return fields
 
     def _declared(self, tools: Tools) -> list[dict[str, Any]]:
         return [{"functionDeclarations": super()._declared(tools)}]
@@ -177,11 +168,13 @@ def _turn(messages: list[tuple[Message, str]]) -> dict[str, Any]:
     """One turn: a message, or the results that stand in a row, each beside the name of its tool."""
     message = messages[0][0]
     if message["role"] == "tool":
-        return {"role": "user", "parts": [_result_part(*pair) for pair in messages]}
-    return {
-        "role": "model" if message["role"] == "assistant" else message["role"],
-        "parts": _parts_of(message),
-    }
+        results = [
+            {"id": each["tool_call_id"], "name": name, "response": _response(text_of(each))}
+            for each, name in messages
+        ]
+        return {"role": "user", "parts": [{"functionResponse": result} for result in results]}
+    role = "model" if message["role"] == "assistant" else message["role"]
+    return {"role": role, "parts": _parts_of(message)}
 
 
 def _parts_of(message: Message) -> list[dict[str, Any]]:
@@ -192,12 +185,6 @@ def _parts_of(message: Message) -> list[dict[str, Any]]:
         own = {"id": id} if id else {}
         parts.append({"functionCall": {**own, "name": name, "args": arguments}, **_signed(call)})
     return parts
-
-
-def _result_part(message: Message, name: str) -> dict[str, Any]:
-    """The part of a tool message; `name` is that of the tool."""
-    response = _response(text_of(message))
-    return {"functionResponse": {"id": message["tool_call_id"], "name": name, "response": response}}
 
 
 def _result_and_back(text: str) -> tuple[str, str | None]:
@@ -233,15 +220,8 @@ def _messages_in(turn: dict[str, Any], reading: Reading) -> list[Message]:
         return [_assistant_in(parts, reading)]
     if role not in ("user", "function"):
         raise reading.junk("contents of user and model")
-    return joined_texts(
-        (
-            _result_in(part["functionResponse"], reading)
-            if "functionResponse" in part
-            else _text_in(part, reading)
-            for part in parts
-        ),
-        "user",
-    )
+    read = [(_result_in if "functionResponse" in part else _text_in)(part, reading) for part in parts]
+    return joined_texts(read, "user")
 
 
 def _assistant_in(parts: list[dict[str, Any]], reading: Reading) -> Message:
@@ -282,8 +262,8 @@ def _call_in(part: dict[str, Any], reading: Reading) -> dict[str, Any]:
     return {**reading.call(call.get("id"), call.get("name"), call.get("args")), **_keeping(part)}
 
 
-def _result_in(result: Any, reading: Reading) -> Message:
-    result = reading.object(result, "a functionResponse that is an object")
+def _result_in(part: dict[str, Any], reading: Reading) -> Message:
+    result = reading.object(part["functionResponse"], "a functionResponse that is an object")
     response = reading.object(result.get("response", {}), "a response that is an object")
     wrapped = _wrapped(response)
     text = reading.json(response) if wrapped is None else wrapped
@@ -295,8 +275,3 @@ def _result_in(result: Any, reading: Reading) -> Message:
 def _camel(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The fields under the names of Google's JSON, which takes snake_case as well."""
     return {_name_in_camel(key): value for key, value in fields.items()}
-
-
-def _name_in_camel(name: Any) -> Any:
-    """A name as Google's JSON has it; what is no text stays as it is."""
-    return re.sub("_([a-z])", lambda match: match[1].upper(), name) if isinstance(name, str) else name

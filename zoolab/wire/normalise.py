@@ -78,9 +78,8 @@ class Notes:
         """Add a warning."""
         self._found.append(WireWarning(code, pointer_to(path), message))
 
-    def add_if_changed(self, code: str, path: Iterable[str | int], message: str, *values: Any) -> None:
+    def add_if_changed(self, code: str, path: Path, message: str, before: Any, after: Any) -> None:
         """Add a warning if the two values differ."""
-        before, after = values
         if type(plain(before)) is not type(plain(after)) or before != after:
             self.add(code, path, message)
 
@@ -128,12 +127,6 @@ _CHANGES = {
     "arguments_wrapped": "the arguments are no JSON object; they travel as text under _raw",
     "result_rewritten": "the result travels as an object; its value stays the same",
 }
-
-
-def plain_messages(messages: list[Message], manner: Manner, notes: Notes) -> list[Placed]:
-    """All messages made plain, each call with an id."""
-    plain = [plain_message(m, ("messages", index), manner, notes) for index, m in enumerate(messages)]
-    return list(enumerate(_with_ids(plain, notes)))
 
 
 def plain_message(message: Message, path: Path, manner: Manner, notes: Notes) -> Message:
@@ -234,8 +227,9 @@ def _note_change(code: str | None, path: Path, notes: Notes) -> None:
         notes.add(code, path, _CHANGES[code])
 
 
-def _with_ids(messages: list[Message], notes: Notes) -> list[Message]:
-    """Every call with an id, and every result with that of its call."""
+def plain_messages(given: list[Message], manner: Manner, notes: Notes) -> list[Placed]:
+    """All messages made plain, every call with an id, and every result with that of its call."""
+    messages = [plain_message(m, ("messages", index), manner, notes) for index, m in enumerate(given)]
     fresh = fresh_ids(messages)
     made: list[Message] = []
     for index, (message, answered) in enumerate(zip(messages, answered_calls(messages), strict=True)):
@@ -251,7 +245,7 @@ def _with_ids(messages: list[Message], notes: Notes) -> list[Message]:
                     call["id"] = next(fresh)
                     notes.add("id_made", ("messages", index, "tool_calls", slot, "id"), f"it is {call['id']}")
         made.append(message)
-    return made
+    return list(enumerate(made))
 
 
 def note_tool(tool: dict[str, Any], back: dict[str, Any], path: Path, notes: Notes) -> None:

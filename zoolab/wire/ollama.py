@@ -23,9 +23,7 @@ from typing import Any, ClassVar
 
 from zoolab.records import Message, Request
 from zoolab.wire.chat import Reading, calls_of, paired_by_place, reply_message, text_of, tool_names
-from zoolab.wire.format import WireFormat
-
-_SAMPLING = ("temperature", "top_p", "top_k", "seed", "stop", "presence_penalty", "frequency_penalty")
+from zoolab.wire.format import SAMPLING, WireFormat
 
 
 class Ollama(WireFormat):
@@ -35,7 +33,7 @@ class Ollama(WireFormat):
     _choice = ""
     _nest = "options"
     _renamed: ClassVar[dict[str, str]] = {
-        **{key: key for key in _SAMPLING},
+        **{key: key for key in (*SAMPLING, "stop")},
         "max_tokens": "num_predict",
         "max_completion_tokens": "num_predict",
     }
@@ -43,7 +41,6 @@ class Ollama(WireFormat):
     _defaults: ClassVar[dict[str, Any]] = {"stream": False}
 
     def to_response(self, message: Message) -> dict[str, Any]:
-        """The smallest response that answers with an assistant message."""
         said = _message(self.normalise_reply(message)[0], "")
         head = {"model": "", "created_at": "1970-01-01T00:00:00Z"}
         return {**head, "message": said, "done": True, "done_reason": "stop"}

@@ -30,7 +30,6 @@ class ChatCompletions(WireFormat):
     _tool_types = ("function", "custom")
 
     def normalise_reply(self, message: Message) -> tuple[Message, tuple[WireWarning, ...]]:
-        """The assistant message as it comes back, and what of it changed."""
         back, notes = self.from_response(self.to_response(message)), Notes()
         for key in {**message, **back}:
             if key not in message or key not in back or message[key] != back[key]:
@@ -40,7 +39,6 @@ class ChatCompletions(WireFormat):
         return back, notes.warnings
 
     def to_response(self, message: Message) -> dict[str, Any]:
-        """The smallest response that answers with an assistant message."""
         ended = "tool_calls" if raw_calls(message) else "stop"
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": ended}
         head = {"id": "chatcmpl-1", "object": "chat.completion", "created": 0, "model": ""}

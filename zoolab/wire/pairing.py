@@ -18,13 +18,6 @@ def check_conversation(messages: Sequence[Any]) -> tuple[Problem, ...]:
     - an assistant message has text or calls; each call has an id of its own, a name and arguments as text;
     - after a message with calls come the tool messages, one for each id, before anything else;
     - no tool message answers a call that nobody made, or one that was answered already.
-
-    >>> call = {"id": "c1", "type": "function", "function": {"name": "add", "arguments": "{}"}}
-    >>> asked = [{"role": "user", "content": "Add."}, {"role": "assistant", "tool_calls": [call]}]
-    >>> for problem in check_conversation(asked): print(problem)
-    /messages/1/tool_calls/0: expected a tool message with tool_call_id "c1", received none
-    >>> check_conversation([*asked, {"role": "tool", "tool_call_id": "c1", "content": "3"}])
-    ()
     """
     if not messages:
         return (_problem("/messages", "at least one message", "none"),)

@@ -65,7 +65,6 @@ class Responses(WireFormat):
     _tool_types = ("function",)
 
     def to_response(self, message: Message) -> dict[str, Any]:
-        """The smallest response that answers with an assistant message."""
         items = _items_of(self.normalise_reply(message)[0])
         output = [_output_item(item, f"item_{number}") for number, item in enumerate(items, 1)]
         head = {"id": "resp_1", "object": "response", "created_at": 0, "status": "completed", "model": ""}
@@ -182,7 +181,6 @@ def _text_in(content: Any, reading: Reading) -> str:
 
 
 def _call_in(item: dict[str, Any], reading: Reading) -> dict[str, Any]:
-    """The call that an item is."""
     custom = item.get("type") == "custom_tool_call"
     arguments = {"input": reading.text(item.get("input"))} if custom else item.get("arguments")
     return {**reading.call(item.get("call_id"), item.get("name"), arguments), **kept_as(_CUSTOM, custom)}
@@ -198,7 +196,6 @@ def _custom_input(call: Mapping[str, Any]) -> str | None:
 
 
 def _reasoning_of(message: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The reasoning that led to a message."""
     return [item for item in objects_kept(message, _REASONING) if item.get("type") == "reasoning"]
 
 

@@ -26,9 +26,6 @@ def events_in(parts: Iterable[bytes]) -> Iterator[Body]:
     """The events in the bytes of a stream: server-sent events, or one JSON object a line.
 
     Only line feeds end a line: U+0085 and U+2028 may stand in JSON.
-
-    >>> list(events_in([b'event: ping\\ndata: {"a":', b' 1}\\n\\ndata: [DONE]\\n', b'\\n{"done": true}\\n']))
-    [{'a': 1}, {'done': True}]
     """
     waiting: list[bytes] = []
     for part in chain(parts, [b"\n"]):
@@ -77,7 +74,10 @@ def _anthropic(events: Iterable[Body], tell: Tell) -> Body:
                 usage = {**as_dict(answer.get("usage")), **as_dict(event.get("usage"))}
                 answer |= {**as_dict(event.get("delta")), "usage": usage}
             case {"type": "message_stop"}:
-                return {**answer, "content": [_with_input(block) for block in blocks.values()]}
+                for block in blocks.values():
+                    if text := block.pop("partial_json", ""):
+                        block["input"] = arguments_object(text)
+                return {**answer, "content": [*blocks.values()]}
     raise _too_early()
 
 
@@ -189,12 +189,6 @@ def dicts_in(value: object) -> list[Body]:
 
 def _text(text: Any, hidden: Any = False) -> Message:
     return {"content": text} if isinstance(text, str) and text and not hidden else {}
-
-
-def _with_input(block: Body) -> Body:
-    """A content block whose input came as pieces of JSON; what is not JSON goes under `_raw`."""
-    text = block.pop("partial_json", None)
-    return {**block, "input": arguments_object(text)} if text else block
 
 
 def _too_early() -> ModelError:

@@ -142,16 +142,8 @@ def _other_value(change: Callable[[Any], Any]) -> Callable[[_Written], str | Non
     return broken
 
 
-def _wrong_type(value: Any) -> Any:
-    return [value] if isinstance(value, str | None) else encode(value)
-
-
 def _as_float(value: Any) -> float | None:
     return float(value) if type(value) is int and abs(value) < 1 << 53 else None
-
-
-def _as_boolean(value: Any) -> bool | None:
-    return bool(value) if type(value) is int else None
 
 
 def another(value: Any) -> Any:
@@ -190,9 +182,9 @@ ARGUMENTS: Mapping[str, Callable[[_Written], Any]] = {
     "lone_surrogate": lambda written: written.replaced("string", lambda text: text[:-1] + '\\ud83d"'),
     "deep_nesting": lambda written: written.with_new_member("[" * LEVELS + "]" * LEVELS),
     "too_many_digits": lambda written: written.replaced("number", lambda _: "9" * DIGITS),
-    "wrong_type": _other_value(_wrong_type),
+    "wrong_type": _other_value(lambda value: [value] if isinstance(value, str | None) else encode(value)),
     "float_for_integer": _other_value(_as_float),
-    "boolean_for_integer": _other_value(_as_boolean),
+    "boolean_for_integer": _other_value(lambda value: bool(value) if type(value) is int else None),
     "missing_argument": _missing_argument,
     "extra_argument": lambda written: written.failing([written.with_new_member("true")]),
 }

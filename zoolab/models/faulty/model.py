@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
@@ -27,7 +28,7 @@ _SAYS = {
 _REQUEST = tuple(name for name, kind in FAULTS.items() if kind.stage == "request")
 
 
-class Faulty:
+class Faulty(AbstractContextManager["Faulty"]):
     """Wraps any model and injects faults, each seeded and marked in the trace.
 
     The faults are those of `FAULTS`. A call of a reply has at most one of them, and so has an execution
@@ -48,14 +49,11 @@ class Faulty:
     Raises:
         InvalidInput: There is no such fault, or a number is out of range.
 
-    >>> from zoolab import Scripted, run, tool
-    >>> @tool
-    ... def add(a: int, b: int) -> int:
-    ...     "Add two integers."
-    ...     return a + b
+    >>> from zoolab import Scripted, run
+    >>> from zoolab.toolbox.starter import starter_tools
     >>> call = [("add", {"a": 42, "b": 58})]
     >>> model = Faulty(Scripted([call, call, "It is 100."]), ["trailing_comma"], times=1)
-    >>> trace = run("What is 42 + 58?", [add], model)
+    >>> trace = run("What is 42 + 58?", starter_tools("add"), model)
     >>> trace.answer, [error.code for error in trace.errors], [call.arguments for call in trace.tool_calls]
     ('It is 100.', ['invalid_json'], ['{"a":42,"b":58,}', '{"a":42,"b":58}'])
     """
@@ -102,9 +100,6 @@ class Faulty:
     def close(self) -> None:
         """Let go the tools that hang; from now on they time out at once."""
         self._pace.over.set()
-
-    def __enter__(self) -> Faulty:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

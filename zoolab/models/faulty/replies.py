@@ -11,7 +11,7 @@ from zoolab.errors import Fault
 from zoolab.jsontext import encode
 from zoolab.models.faulty.arguments import ARGUMENTS, NULL, break_arguments
 from zoolab.models.faulty.kinds import Plan, draw
-from zoolab.records import Message, Reply, Request
+from zoolab.records import Message, Reply, Request, without
 
 MANY = 20
 MARKUP = "</script><img src=x onerror=\"alert('zoolab')\"><script>alert('zoolab')</script>\x1b[2J"
@@ -180,18 +180,10 @@ def _unknown_tool(at: _At) -> WireCall:
     return {**at.call, "function": {**function, "name": name}}
 
 
-def _missing_id(at: _At) -> WireCall | None:
-    return {key: value for key, value in at.call.items() if key != "id"} if "id" in at.call else None
-
-
 def _duplicate_id(at: _At) -> WireCall | None:
     first = at.calls[0].get("id")
     taken = at.slot == 0 or not first or first == at.call.get("id")
     return None if taken else {**at.call, "id": first}
-
-
-def _constant_id(at: _At) -> WireCall | None:
-    return {**at.call, "id": ONE_ID} if at.call.get("id") != ONE_ID else None
 
 
 def _arguments(name: str) -> Callable[[_At], WireCall | None]:
@@ -210,8 +202,8 @@ def _arguments(name: str) -> Callable[[_At], WireCall | None]:
 #: The faults of calls, by name.
 CALLS: Mapping[str, Callable[[_At], WireCall | None]] = {
     "unknown_tool": _unknown_tool,
-    "missing_id": _missing_id,
+    "missing_id": lambda at: without(at.call, ["id"]) if "id" in at.call else None,
     "duplicate_id": _duplicate_id,
-    "constant_id": _constant_id,
+    "constant_id": lambda at: {**at.call, "id": ONE_ID} if at.call.get("id") != ONE_ID else None,
     **{name: _arguments(name) for name in ARGUMENTS},
 }
