@@ -81,11 +81,7 @@ __all__ = ["RULES", "Finding", "lint"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing to better: which rule, which tool, where in its schema, what is there, and what to do.
-
-    >>> print(Finding("no-description", "now", "", "there is none", "Say what it does.", "error"))
-    now: there is none. Say what it does.
-    """
+    """One thing to better: which rule, which tool, where in its schema, what is there, and what to do."""
 
     rule: str
     #: The tool's name; empty for a finding about all tools together.

@@ -39,13 +39,7 @@ UNSAID: Final = Unsaid.UNSAID
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One question, the tools that are at hand, and what is expected.
-
-    >>> Case("sum-1", "What is 42 + 58?", expected_tool="add").expected_tool
-    'add'
-    >>> Case("chat-1", "Hello!", expected_tool="").expected_tool is None
-    True
-    """
+    """One question, the tools that are at hand, and what is expected."""
 
     id: str
     #: What the user says; None to go on from `messages` alone.

@@ -51,10 +51,6 @@ class Experiment:
     """The runs of an experiment. They stay in the journal, and are read when they are asked for.
 
     `stopped` says why runs are missing, "" where none are; `path` is the journal.
-
-    >>> from zoolab import Scripted, experiment
-    >>> experiment(["Hi"], models={"script": Scripted(["Hello"])}, progress=False)
-    <Experiment: 1 of 1 runs: 1 case x 1 variant x 1 model x 1 repeat>
     """
 
     def __init__(self, reader: Reader, places: array[int], plan: Plan | None, stopped: str = "") -> None:
