@@ -37,12 +37,8 @@ _ORDERS = re.compile(
     re.I,
 )
 _MAX_READ = 20_000
-# fmt: off
-_COMMON = frozenset((
-    "a", "an", "and", "as", "at", "by", "for", "from", "in", "is", "it", "of", "on", "or", "that", "the",
-    "this", "to", "with", "you",
-))
-# fmt: on
+_FILLERS = "a an and as at by for from in is it of on or that the this to with you"
+_COMMON = frozenset(_FILLERS.split())
 _TYPES = frozenset(("type", "enum", "const", "anyOf", "oneOf", "allOf", "$ref"))
 
 

@@ -55,10 +55,8 @@ def _expected_call(call: Any) -> tuple[str, Accepted]:
         name, arguments = call
         if isinstance(name, str) and isinstance(arguments, Mapping):
             return name, {key: [_alone(value)] for key, value in arguments.items()}
-    raise InvalidInput(
-        f"an expected call is {excerpt(call)}",
-        expected='("add", {"a": 1}), or {"add": {"a": [1, 2]}} with lists of what is accepted',
-    )
+    expected = '("add", {"a": 1}), or {"add": {"a": [1, 2]}} with lists of what is accepted'
+    raise InvalidInput(f"an expected call is {excerpt(call)}", expected=expected)
 
 
 def _alone(value: Any) -> Any:

@@ -63,9 +63,8 @@ class Case:
         if not isinstance(self.id, str) or not self.id:
             raise InvalidInput(f"the id of a case is {excerpt(self.id)}", expected="text")
         if self.prompt is None and not self.messages:
-            raise InvalidInput(
-                f"the case {excerpt(self.id)} has no question", advice="give prompt or messages"
-            )
+            what = f"the case {excerpt(self.id)} has no question"
+            raise InvalidInput(what, advice="give prompt or messages")
         if self.expected_tool == "":
             object.__setattr__(self, "expected_tool", None)
 

@@ -291,9 +291,8 @@ def _checked(
         try:
             known = as_case(case, number)
             if known.id in names:
-                raise InvalidInput(
-                    f"two cases have the id {excerpt(known.id)}", expected="a different id for each case"
-                )
+                what = f"two cases have the id {excerpt(known.id)}"
+                raise InvalidInput(what, expected="a different id for each case")
             _check_expected(known, _names_in([case.get("tools", tools), *changed]))
         except ZoolabError as error:
             named = (key for key in sorted(case, key=len, reverse=True) if key in error.what)
@@ -361,7 +360,6 @@ def _reply(told: Any) -> Any:
         return told
     calls = told if isinstance(told, list) else [told]
     if not all(isinstance(call, dict) and isinstance(call.get("name"), str) for call in calls):
-        raise InvalidInput(
-            f"a reply is {excerpt(told)}", expected="a text, or tables with name and arguments"
-        )
+        expected = "a text, or tables with name and arguments"
+        raise InvalidInput(f"a reply is {excerpt(told)}", expected=expected)
     return [(call["name"], call.get("arguments", {})) for call in calls]

@@ -152,11 +152,9 @@ def _check_version(path: Path) -> bool:
     except (ValueError, AttributeError, RecursionError):
         return False
     if known and version != VERSION:
-        raise InvalidInput(
-            f"{path} is a journal of version {excerpt(version)}",
-            expected=f"version {VERSION}",
-            advice="run the experiment again, into another file",
-        )
+        what = f"{path} is a journal of version {excerpt(version)}"
+        advice = "run the experiment again, into another file"
+        raise InvalidInput(what, expected=f"version {VERSION}", advice=advice)
     return bool(known)
 
 

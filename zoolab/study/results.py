@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from zoolab.plots import AblationDisplay
 
-_FIRST = ("run_id", "case_id", "variant", "model", "repeat", "seed", "expected_tool")
+#: The columns of a summary that say which run it is.
+FIRST = ("run_id", "case_id", "variant", "model", "repeat", "seed", "expected_tool")
 
 
 class Traces:
@@ -80,7 +81,7 @@ class Experiment:
 
         rows = [summary_of(line) for line in self._reader.at(self._places)]
         frame = pd.DataFrame(rows)
-        first = [name for name in _FIRST if name in frame]
+        first = [name for name in FIRST if name in frame]
         return frame[[*first, *(name for name in frame if name not in first)]]
 
     @cached_property
