@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from server import Answer, chunk, serving, sse
 from test_openai_model import model_at
-from walks import CALL, add, check_paired, moments_of
+from walks import CALL, add, check_paired
 
 from zoolab import Context, Faulty, LocalModel, Replay, Scripted, ToolRegistry, run, tool, walk
 from zoolab.errors import Fault, InvalidInput, ModelError, ZoolabError
@@ -20,6 +20,7 @@ from zoolab.models.openai import OpenAIModel
 from zoolab.records import Limits, Outcome, Reply, Request
 from zoolab.runs import Trace
 from zoolab.runs.nested import as_tool
+from zoolab.show.moment import moments_of
 from zoolab.show.text import details
 
 ARGUMENTS = {"a": 2, "unit": "C", "hosts": ["db01"]}

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from inspected import TRACES, Two, gone, hostile, long_trace
 from test_recordings import hold, prompts
-from walks import CALL, TOOLS, moments_of
+from walks import CALL, TOOLS
 
 from zoolab import Decision, Faulty, Outcome, Replay, Scripted, Tool, Trace
 from zoolab.errors import InvalidInput
@@ -33,7 +33,7 @@ from zoolab.show.inspector.overview import (
 )
 from zoolab.show.inspector.panel import list_patch
 from zoolab.show.inspector.panel import panel_of as panel_of_moment
-from zoolab.show.moment import Moment
+from zoolab.show.moment import Moment, moments_of
 from zoolab.show.text import details
 from zoolab.toolbox import starter
 

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from server import Answer, Asked, TestServer, call, calling, completion
 from shell import ESCAPE, KEY, Shell
 from test_openai_model import in_pieces
-from walks import moments_of
 
 from zoolab import Replay, Trace, run, walk
 from zoolab.course.doctor import can_call_tools, examine
@@ -26,7 +25,7 @@ from zoolab.models.replay import model_for
 from zoolab.records import Reply, Request, Step
 from zoolab.runs import drive
 from zoolab.show.inspector.panel import panel_of
-from zoolab.show.moment import Moment
+from zoolab.show.moment import Moment, moments_of
 from zoolab.show.text import details
 from zoolab.toolbox.starter import starter_tools
 

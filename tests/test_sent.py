@@ -9,13 +9,13 @@ from pathlib import Path
 import openai
 import pytest
 from server import completion, serving
-from walks import TOOLS, moments_of
+from walks import TOOLS
 
 from zoolab import Replay, Scripted, Trace, run
 from zoolab.models.openai import OpenAIModel
 from zoolab.records import Reply, Request
 from zoolab.show.inspector.panel import panel_of
-from zoolab.show.moment import Moment
+from zoolab.show.moment import Moment, moments_of
 from zoolab.show.text import details
 
 OTHER = [{"role": "system", "content": "Only the result."}, {"role": "user", "content": "WORKED EXAMPLE"}]

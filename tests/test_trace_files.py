@@ -14,12 +14,13 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from walks import TOOLS, moments_of
+from walks import TOOLS
 
 from zoolab import Faulty, Limits, Policy, Scripted, Trace, as_tool, run, tool, walk
 from zoolab.errors import InvalidInput, InvalidTrace, ModelError, ZoolabError
 from zoolab.records import Outcome, Reply, Request
 from zoolab.repair import RuleRepair
+from zoolab.show.moment import moments_of
 from zoolab.show.text import details
 from zoolab.show.wording import headline
 from zoolab.trace.events import MAX_LINE, as_read, events_of

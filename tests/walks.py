@@ -4,7 +4,6 @@ import asyncio
 from typing import Any
 
 from zoolab.models.scripted import Scripted
-from zoolab.show.moment import Moment
 from zoolab.steps.define import tool
 from zoolab.tools import ToolRegistry
 
@@ -59,12 +58,6 @@ def drive(steps, **answers):
         answer = answers.pop(step.kind, None)
         if callable(answer):
             answer = answer(step)
-
-
-def moments_of(trace):
-    """All steps of a trace in order, with one index of its turns."""
-    turns = trace.turns
-    return (Moment(trace, seq, turns) for seq in range(len(trace)))
 
 
 def check_paired(messages):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from zoolab.records import Decision, Kind, Outcome, Record, Reply, Request, Result, Step, ToolCall, Verdict
@@ -84,6 +84,12 @@ def tools_of(trace: TraceLog, last: int = 2_000) -> ToolRegistry:
     """The tools of a run, of its steps until `last`; none if the trace does not say."""
     records = (step.record for step in islice(trace.steps, min(last, 2_000) + 1))
     return next((record for record in records if isinstance(record, ToolRegistry)), ToolRegistry())
+
+
+def moments_of(trace: TraceLog) -> Iterator[Moment]:
+    """All steps of a trace in order, with one index of its turns."""
+    turns = trace.turns
+    return (Moment(trace, seq, turns) for seq in range(len(trace.steps)))
 
 
 def kind_after(moment: Moment) -> Kind | None:
