@@ -205,9 +205,8 @@ def selection_tools(*names: str) -> ToolRegistry:
     known |= {row["name"]: _stand_in(row) for row in read_rows(folder() / "selection-cases" / "tools.jsonl")}
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise InvalidInput(
-            f"no tool of the selection cases is named {unknown[0]!r}", expected=", ".join(known)
-        )
+        what = f"no tool of the selection cases is named {unknown[0]!r}"
+        raise InvalidInput(what, expected=", ".join(known))
     return ToolRegistry(known[name] for name in names or known)
 
 

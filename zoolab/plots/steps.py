@@ -346,10 +346,6 @@ class MessageGrowthDisplay(Display):
 
     `tokens_` holds a row for each step: seq, step, the estimate for each role, and `counted`, what the
     endpoint counted for the request that the step is.
-
-    >>> from zoolab import Scripted, run
-    >>> MessageGrowthDisplay.from_trace(run("What is 42 + 58?", [], Scripted(["It is 100."])))
-    <MessageGrowthDisplay: 3 steps, 1 request, about 6 tokens at the end>
     """
 
     nothing = "the run has no messages"

@@ -65,7 +65,6 @@ class Journal:
             self._end = heal(self._file)
             if self._end == 0:
                 self.append([_HEADER])
-            _check_header(path)
         except BaseException:
             self._open.close()
             raise
@@ -99,7 +98,8 @@ class Reader:
     """Reads the runs of a journal, each when it is asked for."""
 
     def __init__(self, path: Path, home: object = None) -> None:
-        _check_header(path)
+        if not _check_version(path):
+            raise InvalidInput(f"{path} is not the journal of an experiment", advice="choose another file")
         self.path = path
         #: The temporary folder that the file is in, which goes with the last reader.
         self.home = home
@@ -134,11 +134,6 @@ def check_begin(file: BinaryIO, begin: bytes, path: Path) -> None:
     found = file.read(len(begin))
     if found != begin[: len(found)]:
         raise InvalidInput(f"{path} is a file of another kind", advice="choose another file")
-
-
-def _check_header(path: Path) -> None:
-    if not _check_version(path):
-        raise InvalidInput(f"{path} is not the journal of an experiment", advice="choose another file")
 
 
 def _check_version(path: Path) -> bool:

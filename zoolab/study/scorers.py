@@ -66,9 +66,8 @@ def says(text: str, expected: Any) -> bool:
         return any(math.isclose(number, expected, rel_tol=1e-9) for number in numbers)
     if isinstance(expected, Iterable) and not isinstance(expected, dict | bytes):
         return any(says(text, one) for one in expected)
-    raise InvalidInput(
-        f"expected_answer is {excerpt(expected)}", expected="a text, a number, or a list of them"
-    )
+    what = f"expected_answer is {excerpt(expected)}"
+    raise InvalidInput(what, expected="a text, a number, or a list of them")
 
 
 def score_arguments(run: Run) -> dict[str, Score]:

@@ -61,8 +61,7 @@ class Difference:
     @property
     def size(self) -> str:
         """The difference with its interval, as it is printed."""
-        written = _signed if self.unit else _signed_number
-        low, high, estimate = map(written, (self.low, self.high, self.estimate))
+        low, high, estimate = (_signed(each, self.unit) for each in (self.low, self.high, self.estimate))
         return f"{' '.join(filter(None, (estimate, self.unit)))} ({low} to {high})"
 
 
@@ -70,14 +69,10 @@ def wilson(successes: float, runs: float) -> Interval:
     """The rate of successes in independent runs, with Wilson's score interval.
 
     Raises `InvalidInput` if there are no runs, or more successes than runs.
-
-    >>> print(wilson(8, 10))
-    80 % (49 to 94)
     """
     if not (math.isfinite(runs) and runs > 0 and 0 <= successes <= runs):
-        raise InvalidInput(
-            f"{successes:g} successes in {runs:g} runs", expected="0 <= successes <= runs, runs > 0"
-        )
+        what = f"{successes:g} successes in {runs:g} runs"
+        raise InvalidInput(what, expected="0 <= successes <= runs, runs > 0")
     z, p = _NORMAL, successes / runs
     shrink = 1 + z * z / runs
     middle = p + z * z / (2 * runs)
@@ -248,12 +243,9 @@ def _effective_runs(scores: Mapping[Hashable, list[float]], p: float, runs: int)
     return p * (1 - p) / variance / wider if variance > 0 else math.inf
 
 
-def _signed(share: float) -> str:
-    """In whole points, unless that would hide on which side of 0 it is."""
-    points = share * 100
-    text = f"{points:+.0f}" if abs(points) >= 0.5 else f"{points:+.1f}"
+def _signed(value: float, unit: str) -> str:
+    """With a sign; points in whole ones, unless that would hide on which side of 0 they are."""
+    if not unit:
+        return f"{value:+.3g}" if 1e-4 <= abs(value) < 1000 else f"{value:+,.0f}" if abs(value) >= 1 else "0"
+    text = f"{value * 100:+.0f}" if abs(value) >= 0.005 else f"{value * 100:+.1f}"
     return "0" if float(text) == 0 else text
-
-
-def _signed_number(value: float) -> str:
-    return f"{value:+.3g}" if 1e-4 <= abs(value) < 1000 else f"{value:+,.0f}" if abs(value) >= 1 else "0"

@@ -112,9 +112,8 @@ class Worker:
             return setup
         if not isinstance(changed, Setup):
             what = f"the variant {place.variant} returned {type(changed).__name__}"
-            raise InvalidInput(
-                what, expected="a Setup, or None if the function changed the Setup that it received"
-            )
+            expected = "a Setup, or None if the function changed the Setup that it received"
+            raise InvalidInput(what, expected=expected)
         return changed
 
 
