@@ -91,11 +91,8 @@ class ErrorTaxonomyDisplay(GradedDisplay):
         name_rows(ax, [str(code) for code in shown.index])
         ax.set_xlim(0, max(ends) * 1.12)
         errors = sums["recovered"] + sums["unrecovered"] + sums[_NOT_GRADED]
-        said = (
-            f"{sums['recovered']:,} of {count(errors, 'error')} recovered"
-            if errors
-            else "No error that shows"
-        )
+        recovered = f"{sums['recovered']:,} of {count(errors, 'error')} recovered"
+        said = recovered if errors else "No error that shows"
         label = "errors, and silently wrong answers" + rest(len(self.counts_), len(shown))
         finish(ax, f"{said}; {self._runs()}", entries, x=label, whole="x")
 

@@ -11,11 +11,10 @@ import tomllib
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.jsontext import excerpt
@@ -169,8 +168,7 @@ def said_of(problem: Problem) -> tuple[list[str], str]:
     return where, f"{'.'.join(where) or 'the file'}: expected {expected}, received {problem.received}{hint}"
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
+class Config(NamedTuple):
     """What a file asks for: the title, and the arguments of `experiment`."""
 
     title: str

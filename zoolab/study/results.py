@@ -93,9 +93,8 @@ class Experiment:
     def unfinished(self) -> list[Place]:
         """The runs that are not done; the same call with the same journal does them."""
         plan = self._plan
-        if plan is None:
-            return []
-        return [plan.place(number) for number, place in enumerate(self._all) if place < 0]
+        left = (number for number, place in enumerate(self._all) if place < 0)
+        return [] if plan is None else [plan.place(number) for number in left]
 
     def compare(
         self, a: str | None = None, b: str | None = None, *, metric: str = "success", by: str = "variant"

@@ -99,9 +99,8 @@ def _fault_in(run: Run, calls: list[Call]) -> str:
 def _passed(trace: Trace) -> list[Call]:
     """The calls that passed validation."""
     calls = (call for turn in trace.turns for call in turn.calls.values())
-    return [
-        (call.call.name, call.arguments) for call in calls if call.verdict is not None and call.verdict.ok
-    ]
+    passed = (call for call in calls if call.verdict is not None and call.verdict.ok)
+    return [(call.call.name, call.arguments) for call in passed]
 
 
 def _written(trace: Trace) -> list[Call] | None:

@@ -247,5 +247,6 @@ def _signed(value: float, unit: str) -> str:
     """With a sign; points in whole ones, unless that would hide on which side of 0 they are."""
     if not unit:
         return f"{value:+.3g}" if 1e-4 <= abs(value) < 1000 else f"{value:+,.0f}" if abs(value) >= 1 else "0"
-    text = f"{value * 100:+.0f}" if abs(value) >= 0.005 else f"{value * 100:+.1f}"
+    points = value * 100
+    text = f"{points:+.0f}" if abs(points) >= 0.5 else f"{points:+.1f}"
     return "0" if float(text) == 0 else text
