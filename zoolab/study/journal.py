@@ -34,6 +34,8 @@ from zoolab.trace.events import MAX_NESTING, events_of, read_all
 
 FORMAT, VERSION = "zoolab-experiment", 5
 MAX_LINE = 64 << 20
+#: The columns of a summary that say which run it is.
+WHICH_RUN = ("run_id", "case_id", "variant", "model", "repeat", "seed", "expected_tool")
 
 _HEADER = f'{{"event":"experiment","format":"{FORMAT}","version":{VERSION}}}\n'.encode()
 _RUN = re.compile(rb'\{"event":"run","run":"([0-9a-f]{28})"')

@@ -13,16 +13,13 @@ from zoolab.jsontext import excerpt
 from zoolab.runs import Trace
 from zoolab.study.comparison import Comparisons, check_scored, compare_runs, decisive_ones
 from zoolab.study.design import Place, Plan
-from zoolab.study.journal import Reader, summary_of, trace_of
+from zoolab.study.journal import WHICH_RUN, Reader, summary_of, trace_of
 from zoolab.trace.frame import frame_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from zoolab.plots import AblationDisplay
-
-#: The columns of a summary that say which run it is.
-FIRST = ("run_id", "case_id", "variant", "model", "repeat", "seed", "expected_tool")
 
 
 class Traces:
@@ -81,7 +78,7 @@ class Experiment:
 
         rows = [summary_of(line) for line in self._reader.at(self._places)]
         frame = pd.DataFrame(rows)
-        first = [name for name in FIRST if name in frame]
+        first = [name for name in WHICH_RUN if name in frame]
         return frame[[*first, *(name for name in frame if name not in first)]]
 
     @cached_property
