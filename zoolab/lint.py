@@ -37,12 +37,8 @@ _ORDERS = re.compile(
     re.I,
 )
 _MAX_READ = 20_000
-# fmt: off
-_COMMON = frozenset((
-    "a", "an", "and", "as", "at", "by", "for", "from", "in", "is", "it", "of", "on", "or", "that", "the",
-    "this", "to", "with", "you",
-))
-# fmt: on
+_FILLERS = "a an and as at by for from in is it of on or that the this to with you"
+_COMMON = frozenset(_FILLERS.split())
 _TYPES = frozenset(("type", "enum", "const", "anyOf", "oneOf", "allOf", "$ref"))
 
 
@@ -81,11 +77,7 @@ __all__ = ["RULES", "Finding", "lint"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing to better: which rule, which tool, where in its schema, what is there, and what to do.
-
-    >>> print(Finding("no-description", "now", "", "there is none", "Say what it does.", "error"))
-    now: there is none. Say what it does.
-    """
+    """One thing to better: which rule, which tool, where in its schema, what is there, and what to do."""
 
     rule: str
     #: The tool's name; empty for a finding about all tools together.

@@ -88,9 +88,8 @@ def checked_wheel(path: Path) -> Path:
     if not path.is_file():
         raise InvalidInput("Berkeley's data is not here", advice="run: zoolab datasets fetch bfcl")
     if hashlib.sha256(path.read_bytes()).hexdigest() != SHA256:
-        raise InvalidInput(
-            f"{path} is not the wheel of {PACKAGE} {VERSION}", advice="delete it and fetch it again"
-        )
+        what = f"{path} is not the wheel of {PACKAGE} {VERSION}"
+        raise InvalidInput(what, advice="delete it and fetch it again")
     return path
 
 
@@ -108,9 +107,7 @@ def _cases(files: Mapping[str, str], category: str) -> Iterator[dict[str, Any]]:
         functions = [as_tool(function, category) for function in question["function"]]
         tool, arguments = first_answer(truth, functions) if truth else (None, None)
         if arguments and category in CODE:
-            arguments = {
-                key: value if isinstance(value, str) else encode(value) for key, value in arguments.items()
-            }
+            arguments = {key: v if isinstance(v, str) else encode(v) for key, v in arguments.items()}
         asked = [message["content"] for message in question["question"][0] if message["role"] == "user"]
         yield {
             "id": question["id"],

@@ -200,16 +200,13 @@ def selection_tools(*names: str) -> ToolRegistry:
 
     >>> len(selection_tools()), selection_tools("refund_order").names()
     (40, ['refund_order'])
-    >>> selection_tools("close_ticket").execute("close_ticket", {"ticket_id": "T-1", "resolution": "solved"})
-    {'accepted': 'close_ticket'}
     """
     known = {tool.name: tool for tool in tools_named(*DOMAINS)}
     known |= {row["name"]: _stand_in(row) for row in read_rows(folder() / "selection-cases" / "tools.jsonl")}
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise InvalidInput(
-            f"no tool of the selection cases is named {unknown[0]!r}", expected=", ".join(known)
-        )
+        what = f"no tool of the selection cases is named {unknown[0]!r}"
+        raise InvalidInput(what, expected=", ".join(known))
     return ToolRegistry(known[name] for name in names or known)
 
 

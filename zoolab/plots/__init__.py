@@ -17,13 +17,5 @@ from zoolab.plots.calls import RetryWaterfallDisplay, ToolConfusionDisplay
 from zoolab.plots.runs import AblationDisplay, ErrorTaxonomyDisplay, FaultRecoveryDisplay
 from zoolab.plots.steps import MessageGrowthDisplay, SequenceDisplay, StepTimelineDisplay
 
-__all__ = [
-    "AblationDisplay",
-    "ErrorTaxonomyDisplay",
-    "FaultRecoveryDisplay",
-    "MessageGrowthDisplay",
-    "RetryWaterfallDisplay",
-    "SequenceDisplay",
-    "StepTimelineDisplay",
-    "ToolConfusionDisplay",
-]
+__all__ = ["AblationDisplay", "ErrorTaxonomyDisplay", "FaultRecoveryDisplay", "MessageGrowthDisplay"]
+__all__ += ["RetryWaterfallDisplay", "SequenceDisplay", "StepTimelineDisplay", "ToolConfusionDisplay"]

@@ -135,10 +135,8 @@ class ToolConfusionDisplay(StepsDisplay):
         """
         rights, calls = _names(expected, "expected"), _names(called, "called")
         if len(rights) != len(calls):
-            raise InvalidInput(
-                f"there are {len(rights)} expected tools and {len(calls)} called tools",
-                expected="two lists of the same length",
-            )
+            what = f"there are {len(rights)} expected tools and {len(calls)} called tools"
+            raise InvalidInput(what, expected="two lists of the same length")
         return cls(_matrix(rights, calls)).plot(ax)
 
     @classmethod

@@ -173,9 +173,6 @@ def score_of(value: Any) -> float:
     except (TypeError, ValueError):
         score = -1.0
     if not 0 <= score <= 1:
-        raise InvalidInput(
-            f"a score is {excerpt(value)}",
-            expected="a boolean or a number from 0 to 1",
-            advice="give every run a score",
-        )
+        expected = "a boolean or a number from 0 to 1"
+        raise InvalidInput(f"a score is {excerpt(value)}", expected=expected, advice="give every run a score")
     return score

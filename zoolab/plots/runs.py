@@ -91,11 +91,8 @@ class ErrorTaxonomyDisplay(GradedDisplay):
         name_rows(ax, [str(code) for code in shown.index])
         ax.set_xlim(0, max(ends) * 1.12)
         errors = sums["recovered"] + sums["unrecovered"] + sums[_NOT_GRADED]
-        said = (
-            f"{sums['recovered']:,} of {count(errors, 'error')} recovered"
-            if errors
-            else "No error that shows"
-        )
+        recovered = f"{sums['recovered']:,} of {count(errors, 'error')} recovered"
+        said = recovered if errors else "No error that shows"
         label = "errors, and silently wrong answers" + rest(len(self.counts_), len(shown))
         finish(ax, f"{said}; {self._runs()}", entries, x=label, whole="x")
 
@@ -139,12 +136,6 @@ class FaultRecoveryDisplay(GradedDisplay):
     runs without a fault. Intervals are of `zoolab.study.statistics.rate`.
 
     `rates_` holds for each fault recovered (`answered`, if no run is graded), rate, low, high, runs, cases.
-
-    >>> from zoolab import Scripted, run
-    >>> trace = run("Hi", [], Scripted(["Hello"]))
-    >>> frame = trace.to_frame().assign(fault=[None, "cut_reply", None])
-    >>> FaultRecoveryDisplay.from_frame(frame)
-    <FaultRecoveryDisplay: 1 fault, 1 of 1 run with a fault answered, not graded>
     """
 
     nothing = "no fault was injected"
@@ -244,11 +235,8 @@ class AblationDisplay(Display):
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"case_id": [*range(20)] * 2, "variant": ["plain"] * 20 + ["repair"] * 20})
     >>> frame["success"] = [False, True] * 10 + [True] * 20
-    >>> display = AblationDisplay.from_frame(frame)
-    >>> display
+    >>> AblationDisplay.from_frame(frame)
     <AblationDisplay: 2 variants, 20 cases, 40 runs; repair +50 points (+21 to +70)>
-    >>> bool(display.differences_.loc["repair", "decisive"])
-    True
     """
 
     nothing = "no runs"

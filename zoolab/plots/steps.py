@@ -50,10 +50,6 @@ class StepTimelineDisplay(StepsDisplay):
     `steps_` holds the steps that are drawn, with `start` and `width` in steps, which count from 1, or in
     seconds, and `retry`.
     In seconds, a request lasts until its reply, and an execution ends where its step came.
-
-    >>> from zoolab import Scripted, run
-    >>> StepTimelineDisplay.from_trace(run("Hi", [], Scripted(["Hello"])))
-    <StepTimelineDisplay: 3 steps, 1 turn, 0 retries, by sequence>
     """
 
     nothing = "the run has no steps"
@@ -230,10 +226,6 @@ class SequenceDisplay(Display):
     passed only because it was repaired is orange and begins with a pencil.
 
     `arrows_` holds a row for each arrow: seq, source, target, text, status (ok, error, pending, repaired).
-
-    >>> from zoolab import Scripted, run
-    >>> SequenceDisplay.from_trace(run("Hi", [], Scripted(["Hello"])))
-    <SequenceDisplay: 5 arrows, 5 drawn>
     """
 
     nothing = "the run has no steps"
@@ -354,10 +346,6 @@ class MessageGrowthDisplay(Display):
 
     `tokens_` holds a row for each step: seq, step, the estimate for each role, and `counted`, what the
     endpoint counted for the request that the step is.
-
-    >>> from zoolab import Scripted, run
-    >>> MessageGrowthDisplay.from_trace(run("What is 42 + 58?", [], Scripted(["It is 100."])))
-    <MessageGrowthDisplay: 3 steps, 1 request, about 6 tokens at the end>
     """
 
     nothing = "the run has no messages"

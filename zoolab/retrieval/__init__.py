@@ -125,10 +125,6 @@ class Embeddings:
 
     Raises:
         InvalidInput: wordllama is not installed.
-
-    >>> scores = Embeddings().scores("I want my money back.", ["Refund a payment.", "Ping a host."])
-    >>> scores[0] > scores[1]
-    True
     """
 
     k: int = 8

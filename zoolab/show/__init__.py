@@ -1,7 +1,7 @@
 """The views of a trace. `blocks` tells a step once, as plain data; each view gives it its own form.
 
 moment.py       a step, its turn and its call
-blocks.py       the telling of a step; definitions.py: that of the tools
+blocks.py       the telling of a step
 block_types.py  the kinds of blocks, and how much text they may hold
 wording.py      a step in one line; sizes, times, calls and schemas as text
 text.py         the blocks in a terminal, and a run as Markdown

@@ -24,6 +24,7 @@ from zoolab.errors import InvalidInput
 from zoolab.jsontext import NotStrictJSON, encode, excerpt, parse_json
 from zoolab.records import Failure, Message, Outcome, Reply, without
 from zoolab.show.moment import tools_of
+from zoolab.show.wording import calls_of
 from zoolab.tokens import Tokens
 from zoolab.trace.calls import Call, Turn
 from zoolab.trace.frame import faults_by_step
@@ -369,32 +370,24 @@ def _encode_reply(reply: Reply | None) -> str | None:
 
 
 def _in_parts(message: Message) -> dict[str, Any]:
-    role, said, calls = as_name(message.get("role")) or "", message.get("content"), message.get("tool_calls")
+    role, said = as_name(message.get("role")) or "", message.get("content")
     if role == "tool":
         call_id = as_name(message.get("tool_call_id"))
         answer = {"type": "tool_call_response", "id": call_id, "response": as_text(said)}
         return {"role": role, "parts": [answer]}
-    parts = [{"type": "text", "content": as_text(said)}] if said else []
-    parts += map(_asked, calls[:64]) if isinstance(calls, list) else []
+    parts: list[dict[str, Any]] = [{"type": "text", "content": as_text(said)}] if said else []
+    for name, call_id, raw in calls_of(message)[:64]:
+        call = {"type": "tool_call", "id": as_name(call_id), "name": as_name(name) or ""}
+        parts.append({**call, "arguments": _meant(raw)})
     return {"role": role, "parts": parts}
 
 
-def _asked(call: object) -> dict[str, Any]:
-    """A call, with the object that was meant as its arguments, or with what was written instead of one."""
-    known = call if isinstance(call, Mapping) else {}
-    inner = known.get("function")
-    function = inner if isinstance(inner, Mapping) else {}
-    raw = function.get("arguments")
+def _meant(raw: str) -> Any:
+    """The object that was meant as arguments, or what was written instead of one."""
     try:
-        arguments = parse_json(raw) if isinstance(raw, str) and len(raw) <= MAX_TEXT else as_text(raw)
+        return parse_json(raw) if len(raw) <= MAX_TEXT else as_text(raw)
     except NotStrictJSON:
-        arguments = as_text(raw)
-    return {
-        "type": "tool_call",
-        "id": as_name(known.get("id")),
-        "name": as_name(function.get("name")) or "",
-        "arguments": arguments,
-    }
+        return as_text(raw)
 
 
 class Window(NamedTuple):

@@ -25,18 +25,8 @@ if TYPE_CHECKING:
     from zoolab.study.results import Experiment
     from zoolab.study.runner import experiment
 
-__all__ = [
-    "UNSAID",
-    "Budget",
-    "Case",
-    "Comparison",
-    "Comparisons",
-    "Experiment",
-    "Pace",
-    "Run",
-    "Setup",
-    "experiment",
-]
+__all__ = ["UNSAID", "Budget", "Case", "Comparison", "Comparisons", "Experiment", "Pace", "Run", "Setup"]
+__all__ += ["experiment"]
 
 if not TYPE_CHECKING:  # a type checker would take any name for one of this package
     __getattr__, __dir__ = lazily(

@@ -17,7 +17,6 @@ from zoolab.tools import sendable_name
 #: What `Case.expected_calls` says where a call is needed, and any will do.
 ANY_CALL = "any"
 
-
 Call = tuple[str, Mapping[str, Any]]
 Accepted = Mapping[str, Sequence[Any]]
 
@@ -39,9 +38,6 @@ def expected_calls(written: Any) -> list[tuple[str, Accepted]]:
     `{"add": {"a": [1, 2, ""]}}` each that it lists, "" for a parameter that may be left out.
 
     Raises `InvalidInput` if it is none of them.
-
-    >>> expected_calls([("add", {"a": 1}), {"add": {"a": [1, 2]}}])
-    [('add', {'a': [1]}), ('add', {'a': [1, 2]})]
     """
     if isinstance(written, str | Mapping) or not isinstance(written, Iterable):
         raise InvalidInput(f"expected_calls is {excerpt(written)}", expected="a list of calls")
@@ -59,10 +55,8 @@ def _expected_call(call: Any) -> tuple[str, Accepted]:
         name, arguments = call
         if isinstance(name, str) and isinstance(arguments, Mapping):
             return name, {key: [_alone(value)] for key, value in arguments.items()}
-    raise InvalidInput(
-        f"an expected call is {excerpt(call)}",
-        expected='("add", {"a": 1}), or {"add": {"a": [1, 2]}} with lists of what is accepted',
-    )
+    expected = '("add", {"a": 1}), or {"add": {"a": [1, 2]}} with lists of what is accepted'
+    raise InvalidInput(f"an expected call is {excerpt(call)}", expected=expected)
 
 
 def _alone(value: Any) -> Any:
@@ -151,11 +145,6 @@ def is_accepted(value: Any, accepted: Sequence[Any], schema: Mapping[str, Any] |
     but no number for an integer, and no boolean for either. Texts are compared without case, spaces and
     the marks `,./-_*^`. Where the accepted values are of another type than the schema says, they are
     names of variables and the like, and compared as they are.
-
-    >>> is_accepted("New York", ["new-york"], {"type": "string"}), is_accepted(5, [5.0], {"type": "number"})
-    (True, True)
-    >>> is_accepted(5.0, [5], {"type": "integer"}), is_accepted(True, [1], {"type": "integer"})
-    (False, False)
     """
     # The first one that is not "left out" tells the type of the accepted values.
     usual = next((type(one) for one in accepted if one != ""), None)

@@ -39,13 +39,7 @@ UNSAID: Final = Unsaid.UNSAID
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One question, the tools that are at hand, and what is expected.
-
-    >>> Case("sum-1", "What is 42 + 58?", expected_tool="add").expected_tool
-    'add'
-    >>> Case("chat-1", "Hello!", expected_tool="").expected_tool is None
-    True
-    """
+    """One question, the tools that are at hand, and what is expected."""
 
     id: str
     #: What the user says; None to go on from `messages` alone.
@@ -69,9 +63,8 @@ class Case:
         if not isinstance(self.id, str) or not self.id:
             raise InvalidInput(f"the id of a case is {excerpt(self.id)}", expected="text")
         if self.prompt is None and not self.messages:
-            raise InvalidInput(
-                f"the case {excerpt(self.id)} has no question", advice="give prompt or messages"
-            )
+            what = f"the case {excerpt(self.id)} has no question"
+            raise InvalidInput(what, advice="give prompt or messages")
         if self.expected_tool == "":
             object.__setattr__(self, "expected_tool", None)
 

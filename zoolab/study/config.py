@@ -11,11 +11,10 @@ import tomllib
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.jsontext import excerpt
@@ -169,8 +168,7 @@ def said_of(problem: Problem) -> tuple[list[str], str]:
     return where, f"{'.'.join(where) or 'the file'}: expected {expected}, received {problem.received}{hint}"
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
+class Config(NamedTuple):
     """What a file asks for: the title, and the arguments of `experiment`."""
 
     title: str
@@ -291,9 +289,8 @@ def _checked(
         try:
             known = as_case(case, number)
             if known.id in names:
-                raise InvalidInput(
-                    f"two cases have the id {excerpt(known.id)}", expected="a different id for each case"
-                )
+                what = f"two cases have the id {excerpt(known.id)}"
+                raise InvalidInput(what, expected="a different id for each case")
             _check_expected(known, _names_in([case.get("tools", tools), *changed]))
         except ZoolabError as error:
             named = (key for key in sorted(case, key=len, reverse=True) if key in error.what)
@@ -361,7 +358,6 @@ def _reply(told: Any) -> Any:
         return told
     calls = told if isinstance(told, list) else [told]
     if not all(isinstance(call, dict) and isinstance(call.get("name"), str) for call in calls):
-        raise InvalidInput(
-            f"a reply is {excerpt(told)}", expected="a text, or tables with name and arguments"
-        )
+        expected = "a text, or tables with name and arguments"
+        raise InvalidInput(f"a reply is {excerpt(told)}", expected=expected)
     return [(call["name"], call.get("arguments", {})) for call in calls]

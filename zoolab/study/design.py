@@ -83,7 +83,11 @@ class Changes:
         #: What is said of tools, by name.
         self.descriptions = _checked_descriptions(told.pop("descriptions", None) or {})
         if isinstance(told.get("limits"), Mapping):
-            told["limits"] = _limits(told["limits"])
+            names = {field.name for field in fields(Limits)}
+            if strange := [name for name in told["limits"] if name not in names]:
+                what = f"limits contain the unknown name {excerpt(strange[0])}"
+                raise InvalidInput(what, expected=f"some of {', '.join(sorted(names))}")
+            told["limits"] = Limits(**told["limits"])
         if "faults" in told:
             faults = told["faults"]
             told["faults"] = faults if isinstance(faults, str | Mapping) else tuple(faults)
@@ -140,20 +144,9 @@ def _checked_descriptions(told: Any) -> Mapping[str, Any]:
     for name, text in told.items():
         fits = text is None or isinstance(text, str)
         if not fits and not (isinstance(text, Mapping) and text.keys() <= {"description", "parameters"}):
-            raise InvalidInput(
-                f"the description of {excerpt(name)} is {excerpt(text)}",
-                expected="a text, or a dict with description and parameters",
-            )
+            what = f"the description of {excerpt(name)} is {excerpt(text)}"
+            raise InvalidInput(what, expected="a text, or a dict with description and parameters")
     return cast("Mapping[str, Any]", told)
-
-
-def _limits(told: Mapping[str, Any]) -> Limits:
-    names = {field.name for field in fields(Limits)}
-    for name in told:
-        if name not in names:
-            what = f"limits contain the unknown name {excerpt(name)}"
-            raise InvalidInput(what, expected=f"some of {', '.join(sorted(names))}")
-    return Limits(**told)
 
 
 #: Hexadecimal digits in the name of a run: so many that no two are alike by chance.

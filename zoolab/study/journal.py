@@ -34,6 +34,8 @@ from zoolab.trace.events import MAX_NESTING, events_of, read_all
 
 FORMAT, VERSION = "zoolab-experiment", 5
 MAX_LINE = 64 << 20
+#: The columns of a summary that say which run it is.
+WHICH_RUN = ("run_id", "case_id", "variant", "model", "repeat", "seed", "expected_tool")
 
 _HEADER = f'{{"event":"experiment","format":"{FORMAT}","version":{VERSION}}}\n'.encode()
 _RUN = re.compile(rb'\{"event":"run","run":"([0-9a-f]{28})"')
@@ -65,7 +67,6 @@ class Journal:
             self._end = heal(self._file)
             if self._end == 0:
                 self.append([_HEADER])
-            _check_header(path)
         except BaseException:
             self._open.close()
             raise
@@ -99,7 +100,8 @@ class Reader:
     """Reads the runs of a journal, each when it is asked for."""
 
     def __init__(self, path: Path, home: object = None) -> None:
-        _check_header(path)
+        if not _check_version(path):
+            raise InvalidInput(f"{path} is not the journal of an experiment", advice="choose another file")
         self.path = path
         #: The temporary folder that the file is in, which goes with the last reader.
         self.home = home
@@ -136,11 +138,6 @@ def check_begin(file: BinaryIO, begin: bytes, path: Path) -> None:
         raise InvalidInput(f"{path} is a file of another kind", advice="choose another file")
 
 
-def _check_header(path: Path) -> None:
-    if not _check_version(path):
-        raise InvalidInput(f"{path} is not the journal of an experiment", advice="choose another file")
-
-
 def _check_version(path: Path) -> bool:
     """Whether a file is a journal. Raises `InvalidInput` if it is one of another version."""
     try:
@@ -152,11 +149,9 @@ def _check_version(path: Path) -> bool:
     except (ValueError, AttributeError, RecursionError):
         return False
     if known and version != VERSION:
-        raise InvalidInput(
-            f"{path} is a journal of version {excerpt(version)}",
-            expected=f"version {VERSION}",
-            advice="run the experiment again, into another file",
-        )
+        what = f"{path} is a journal of version {excerpt(version)}"
+        advice = "run the experiment again, into another file"
+        raise InvalidInput(what, expected=f"version {VERSION}", advice=advice)
     return bool(known)
 
 

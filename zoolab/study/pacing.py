@@ -41,10 +41,6 @@ class Pace:
 
     A request that was refused (429, 5xx), or that nobody answered, is made again up to `retries` times:
     after what `Retry-After` says, or after a random part of 0.5 s, 1 s, 2 s, ... up to a minute.
-
-    >>> Pace(requests=0)
-    Traceback (most recent call last):
-    zoolab.errors.InvalidInput: Pace(requests=0); expected a number above 0
     """
 
     requests: float | None = None

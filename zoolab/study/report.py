@@ -13,15 +13,13 @@ from zoolab.errors import InvalidInput
 from zoolab.plots import AblationDisplay, ErrorTaxonomyDisplay
 from zoolab.show.markup import Html, clipped, note, page, style_sheet, table, tag
 from zoolab.study.comparison import Comparison, compare_runs
+from zoolab.study.journal import WHICH_RUN
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _MOST_ROWS, _MOST_NAMED, _MOST_RUNS_DRAWN, _LONGEST = 200, 5, 2_000, 300
-_NOT_SCORES = {
-    *("run_id", "case_id", "variant", "model", "repeat", "seed"),
-    *("expected_tool", "outcome", "said", "error"),
-}
+_NOT_SCORES = {*WHICH_RUN, "outcome", "said", "error"}
 
 
 def render_report(

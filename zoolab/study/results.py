@@ -13,15 +13,13 @@ from zoolab.jsontext import excerpt
 from zoolab.runs import Trace
 from zoolab.study.comparison import Comparisons, check_scored, compare_runs, decisive_ones
 from zoolab.study.design import Place, Plan
-from zoolab.study.journal import Reader, summary_of, trace_of
+from zoolab.study.journal import WHICH_RUN, Reader, summary_of, trace_of
 from zoolab.trace.frame import frame_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from zoolab.plots import AblationDisplay
-
-_FIRST = ("run_id", "case_id", "variant", "model", "repeat", "seed", "expected_tool")
 
 
 class Traces:
@@ -51,10 +49,6 @@ class Experiment:
     """The runs of an experiment. They stay in the journal, and are read when they are asked for.
 
     `stopped` says why runs are missing, "" where none are; `path` is the journal.
-
-    >>> from zoolab import Scripted, experiment
-    >>> experiment(["Hi"], models={"script": Scripted(["Hello"])}, progress=False)
-    <Experiment: 1 of 1 runs: 1 case x 1 variant x 1 model x 1 repeat>
     """
 
     def __init__(self, reader: Reader, places: array[int], plan: Plan | None, stopped: str = "") -> None:
@@ -84,7 +78,7 @@ class Experiment:
 
         rows = [summary_of(line) for line in self._reader.at(self._places)]
         frame = pd.DataFrame(rows)
-        first = [name for name in _FIRST if name in frame]
+        first = [name for name in WHICH_RUN if name in frame]
         return frame[[*first, *(name for name in frame if name not in first)]]
 
     @cached_property
@@ -96,9 +90,8 @@ class Experiment:
     def unfinished(self) -> list[Place]:
         """The runs that are not done; the same call with the same journal does them."""
         plan = self._plan
-        if plan is None:
-            return []
-        return [plan.place(number) for number, place in enumerate(self._all) if place < 0]
+        left = (number for number, place in enumerate(self._all) if place < 0)
+        return [] if plan is None else [plan.place(number) for number in left]
 
     def compare(
         self, a: str | None = None, b: str | None = None, *, metric: str = "success", by: str = "variant"

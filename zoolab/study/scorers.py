@@ -53,9 +53,6 @@ def says(text: str, expected: Any) -> bool:
     """Whether a text names what is expected: a text, a number, or one of a list of them.
 
     Raises `InvalidInput` if it is something else.
-
-    >>> says("It costs 1,234.50 EUR.", 1234.5), says("It is Paris.", "pari"), says("Yes", ["yes", "no"])
-    (True, False, True)
     """
     text = text[:MAX_ANSWER]
     if isinstance(expected, str):
@@ -69,9 +66,8 @@ def says(text: str, expected: Any) -> bool:
         return any(math.isclose(number, expected, rel_tol=1e-9) for number in numbers)
     if isinstance(expected, Iterable) and not isinstance(expected, dict | bytes):
         return any(says(text, one) for one in expected)
-    raise InvalidInput(
-        f"expected_answer is {excerpt(expected)}", expected="a text, a number, or a list of them"
-    )
+    what = f"expected_answer is {excerpt(expected)}"
+    raise InvalidInput(what, expected="a text, a number, or a list of them")
 
 
 def score_arguments(run: Run) -> dict[str, Score]:
@@ -103,9 +99,8 @@ def _fault_in(run: Run, calls: list[Call]) -> str:
 def _passed(trace: Trace) -> list[Call]:
     """The calls that passed validation."""
     calls = (call for turn in trace.turns for call in turn.calls.values())
-    return [
-        (call.call.name, call.arguments) for call in calls if call.verdict is not None and call.verdict.ok
-    ]
+    passed = (call for call in calls if call.verdict is not None and call.verdict.ok)
+    return [(call.call.name, call.arguments) for call in passed]
 
 
 def _written(trace: Trace) -> list[Call] | None:

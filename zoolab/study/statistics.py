@@ -61,8 +61,7 @@ class Difference:
     @property
     def size(self) -> str:
         """The difference with its interval, as it is printed."""
-        written = _signed if self.unit else _signed_number
-        low, high, estimate = map(written, (self.low, self.high, self.estimate))
+        low, high, estimate = (_signed(each, self.unit) for each in (self.low, self.high, self.estimate))
         return f"{' '.join(filter(None, (estimate, self.unit)))} ({low} to {high})"
 
 
@@ -70,14 +69,10 @@ def wilson(successes: float, runs: float) -> Interval:
     """The rate of successes in independent runs, with Wilson's score interval.
 
     Raises `InvalidInput` if there are no runs, or more successes than runs.
-
-    >>> print(wilson(8, 10))
-    80 % (49 to 94)
     """
     if not (math.isfinite(runs) and runs > 0 and 0 <= successes <= runs):
-        raise InvalidInput(
-            f"{successes:g} successes in {runs:g} runs", expected="0 <= successes <= runs, runs > 0"
-        )
+        what = f"{successes:g} successes in {runs:g} runs"
+        raise InvalidInput(what, expected="0 <= successes <= runs, runs > 0")
     z, p = _NORMAL, successes / runs
     shrink = 1 + z * z / runs
     middle = p + z * z / (2 * runs)
@@ -200,11 +195,7 @@ def sign_flips(changes: Sequence[float]) -> float:
 
 
 def mcnemar(only_first: int, only_second: int) -> float:
-    """The exact p-value of McNemar's test, two-sided: cases that only one of two variants got right.
-
-    >>> mcnemar(1, 9)
-    0.021484375
-    """
+    """The exact p-value of McNemar's test, two-sided: cases that only one of two variants got right."""
     if min(only_first, only_second) < 0:
         raise InvalidInput(f"the counts are {only_first} and {only_second}", expected="0 or more")
     differing = only_first + only_second
@@ -216,11 +207,7 @@ def mcnemar(only_first: int, only_second: int) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """P-values of several comparisons, adjusted by Holm's method, in the order given.
-
-    >>> holm([0.01, 0.04, 0.03])
-    [0.03, 0.06, 0.06]
-    """
+    """P-values of several comparisons, adjusted by Holm's method, in the order given."""
     if not all(0 <= p <= 1 for p in p_values):
         raise InvalidInput(f"the p-values are {list(p_values)}", expected="numbers from 0 to 1")
     adjusted, least = [0.0] * len(p_values), 0.0
@@ -256,12 +243,10 @@ def _effective_runs(scores: Mapping[Hashable, list[float]], p: float, runs: int)
     return p * (1 - p) / variance / wider if variance > 0 else math.inf
 
 
-def _signed(share: float) -> str:
-    """In whole points, unless that would hide on which side of 0 it is."""
-    points = share * 100
+def _signed(value: float, unit: str) -> str:
+    """With a sign; points in whole ones, unless that would hide on which side of 0 they are."""
+    if not unit:
+        return f"{value:+.3g}" if 1e-4 <= abs(value) < 1000 else f"{value:+,.0f}" if abs(value) >= 1 else "0"
+    points = value * 100
     text = f"{points:+.0f}" if abs(points) >= 0.5 else f"{points:+.1f}"
     return "0" if float(text) == 0 else text
-
-
-def _signed_number(value: float) -> str:
-    return f"{value:+.3g}" if 1e-4 <= abs(value) < 1000 else f"{value:+,.0f}" if abs(value) >= 1 else "0"

@@ -12,7 +12,6 @@ from functools import lru_cache
 from typing import Any
 
 from zoolab.errors import InvalidInput, ZoolabError
-from zoolab.jsontext import encode
 from zoolab.jsontext.values import NotJSON, to_json_value
 from zoolab.loop import walk
 from zoolab.loop.options import Options
@@ -113,9 +112,8 @@ class Worker:
             return setup
         if not isinstance(changed, Setup):
             what = f"the variant {place.variant} returned {type(changed).__name__}"
-            raise InvalidInput(
-                what, expected="a Setup, or None if the function changed the Setup that it received"
-            )
+            expected = "a Setup, or None if the function changed the Setup that it received"
+            raise InvalidInput(what, expected=expected)
         return changed
 
 
@@ -152,11 +150,7 @@ def _scores(run: Run, scorers: Mapping[str, Scorer]) -> dict[str, Any]:
             if _is_ctrl_c(error):
                 raise
             scores["scorer_error"] = f"{name}: {type(error).__name__}: {error}"
-    try:
-        encode(scores)
-    except (TypeError, ValueError, RecursionError):
-        return {str(key): _plain(value) for key, value in scores.items()}
-    return scores
+    return {str(key): _plain(value) for key, value in scores.items()}
 
 
 def _plain(value: Any) -> Any:

@@ -94,9 +94,8 @@ class Driver:
     def decide(self, choice: object) -> None:
         """Answer a permission that waits: once, session, always or deny; and go on by one step."""
         if not self.waits:
-            raise InvalidInput(
-                "no step is waiting for permission", advice="step until a call asks for permission"
-            )
+            advice = "step until a call asks for permission"
+            raise InvalidInput("no step is waiting for permission", advice=advice)
         if choice not in _CHOICES:
             raise InvalidInput(f"a decision is {excerpt(choice)}", expected=", ".join(_CHOICES))
         self._held = Decision(cast("Any", choice), "said in the inspector")

@@ -119,9 +119,8 @@ def replay(trace: TraceLog, seq: int, record: Record | None, recording: Model | 
     try:
         child = _fork(trace, seq, edit, own, tools, policy=again, limits=limits)
     except ReplayMiss as error:
-        so_far = getattr(error, "trace", None)
-        if isinstance(so_far, TraceLog):
-            _settle(so_far, trace, record, again.answers)
+        if isinstance(error.trace, TraceLog):
+            _settle(error.trace, trace, record, again.answers)
         raise
     return _settle(child, trace, record, again.answers)
 

@@ -262,9 +262,8 @@ class Inspector(anywidget.AnyWidget):
                 self.view.comparing = wanted == "parent"
                 self._show(0)
             case _:
-                raise InvalidInput(
-                    f"the widget sent the unknown message {excerpt(message)}", expected=_MESSAGES
-                )
+                what = f"the widget sent the unknown message {excerpt(message)}"
+                raise InvalidInput(what, expected=_MESSAGES)
 
     def _get(self, which: str, steps: list[Any]) -> None:
         panels: dict[str, Any] = {}
@@ -340,13 +339,11 @@ class Inspector(anywidget.AnyWidget):
                 case "live":
                     child = forks.live(parent, seq, record, self._model, self._tools)
                 case _:
-                    raise InvalidInput(
-                        f"the kind of fork is {excerpt(verb)}", expected="look, replay or live"
-                    )
+                    what = f"the kind of fork is {excerpt(verb)}"
+                    raise InvalidInput(what, expected="look, replay or live")
         except ReplayMiss as error:  # how far it came is worth a look
-            so_far = getattr(error, "trace", None)
-            if isinstance(so_far, TraceLog):
-                self._show_fork(so_far, parent, seq)
+            if isinstance(error.trace, TraceLog):
+                self._show_fork(error.trace, parent, seq)
             raise
         self._show_fork(child, parent, seq)
 

@@ -225,7 +225,11 @@ def _code_of(moment: Moment) -> str:
             lines = ["reply = step.record", "assert read_calls(reply.message) == []  # so this is the answer"]
             imported = "from zoolab import read_calls"
         case Verdict() as verdict if not by_hand and _is_checked_by_schema(moment, verdict):
-            imported, lines = _check(verdict)
+            imported, checked = "from zoolab import check_call", "step.call"
+            if verdict.repair is not None and verdict.repair.accepted:
+                imported = f"from dataclasses import replace\n\n{imported}"
+                checked = "replace(step.call, arguments=step.record.repair.proposed)"
+            lines = [f"call = {checked}", "verdict = check_call(call, trace.steps[0].record)"]
         case Decision() as decision:
             choice = "once" if decision.choice == "pending" else decision.choice
             answer = f"steps.answer(Decision({choice!r}))  # steps: the walk, which waits at this step"
@@ -244,14 +248,6 @@ def _is_checked_by_schema(moment: Moment, verdict: Verdict) -> bool:
     tool, error = moment.tool, verdict.error_code
     known = error == "unknown_tool" if tool is None else verdict.ok or tool.bind is None
     return known and error in (None, *GATES) and isinstance(moment.trace.steps[0].record, ToolRegistry)
-
-
-def _check(verdict: Verdict) -> tuple[str, list[str]]:
-    imported, call = "from zoolab import check_call", "step.call"
-    if verdict.repair is not None and verdict.repair.accepted:
-        imported = f"from dataclasses import replace\n\n{imported}"
-        call = "replace(step.call, arguments=step.record.repair.proposed)"
-    return imported, [f"call = {call}", "verdict = check_call(call, trace.steps[0].record)"]
 
 
 def _make_result(moment: Moment, result: Result) -> list[str]:

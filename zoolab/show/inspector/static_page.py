@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from base64 import b64encode
-from hashlib import sha256
 from html import escape
 from importlib.resources import files
 from typing import Any
@@ -13,7 +11,7 @@ from zoolab.jsontext import encode, one_line
 from zoolab.show.block_types import sendable
 from zoolab.show.inspector.overview import first_error, overview_of, packed
 from zoolab.show.inspector.panel import notes_of, panel_of
-from zoolab.show.markup import visible
+from zoolab.show.markup import digest_of, visible
 from zoolab.show.moment import Moment
 from zoolab.show.page import MAX_STEPS, render_fragment
 from zoolab.show.wording import prompt_of
@@ -74,9 +72,9 @@ def render_interactive_page(trace: TraceLog, room: int = MAX_PANELS) -> str:
     style = _file("inspector.css")
     held, total = data["held"], len(trace.steps)
     told = f"This page had room for the panels of {held:,} of {total:,} steps."
-    allowed = dict.fromkeys(map(_hash, (_OWN_STYLE, style, *_STYLE.findall(story))))
+    allowed = dict.fromkeys(map(digest_of, (_OWN_STYLE, style, *_STYLE.findall(story))))
     return _PAGE.format(
-        policy=_POLICY.format(script=_hash(script), styles=" ".join(allowed)),
+        policy=_POLICY.format(script=digest_of(script), styles=" ".join(allowed)),
         title=escape(visible(one_line(f"zoolab: {prompt_of(trace)}", 60))),
         own_style=_OWN_STYLE,
         style=style,
@@ -112,10 +110,6 @@ def _data(trace: TraceLog, room: int) -> dict[str, Any]:
         **dict.fromkeys(("live", "other", "pairs")),
     }
     return {"state": state, "panels": panels, "held": len(panels)}
-
-
-def _hash(text: str) -> str:
-    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
 def _file(name: str) -> str:
