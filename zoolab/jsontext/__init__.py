@@ -14,9 +14,7 @@ from typing import Any, NoReturn
 
 __all__ = [
     "NotStrictJSON",
-    "decode_line",
     "encode",
-    "encode_strict",
     "excerpt",
     "one_line",
     "parse_json",
@@ -85,22 +83,12 @@ def encode(value: Any) -> str:
 
 
 def encode_strict(value: Any) -> str:
-    """As `encode`, but NaN and Infinity raise `ValueError`, because they are not JSON.
-
-    >>> encode_strict(float("nan"))
-    Traceback (most recent call last):
-    ValueError: Out of range float values are not JSON compliant...
-    """
+    """As `encode`, but NaN and Infinity raise `ValueError`, because they are not JSON."""
     return _STRICT(value)
 
 
 def decode_line(line: str, depth: int) -> Any:
-    """The value of a line of a file that a stranger may have written; `NotStrictJSON` if it is not JSON.
-
-    >>> decode_line('{"a": NaN}', 9)
-    Traceback (most recent call last):
-    zoolab.jsontext.NotStrictJSON: expected a JSON value, received NaN
-    """
+    """The value of a line of a file that a stranger may have written; `NotStrictJSON` if it is not JSON."""
     if nesting(line, depth) > depth:
         raise NotStrictJSON(f"at most {depth} levels of nesting", "more")
     return _LINES.decode(line)
@@ -108,7 +96,16 @@ def decode_line(line: str, depth: int) -> Any:
 
 def nesting(text: str, limit: int = 0) -> int:
     """How deep the brackets of a JSON text are nested. With fewer than `limit` of them none is counted."""
-    return _depth(text) if text.count("{") + text.count("[") > limit else 0
+    depth = deepest = 0
+    if text.count("{") + text.count("[") > limit:
+        for match in _STRING_OR_BRACKET.finditer(text):
+            token = match.group()
+            if token in "[{":
+                depth += 1
+                deepest = max(deepest, depth)
+            elif token in "]}":
+                depth -= 1
+    return deepest
 
 
 def encode_line(value: Any) -> str:
@@ -188,22 +185,10 @@ def is_utf8(text: str) -> bool:
 def _check_bounds(text: str) -> None:
     if len(text) > MAX_CHARS:
         raise NotStrictJSON(f"at most {MAX_CHARS:,} characters", f"{len(text):,}")
-    if text.count("{") + text.count("[") > MAX_DEPTH and _depth(text) > MAX_DEPTH:
+    if nesting(text, MAX_DEPTH) > MAX_DEPTH:
         raise NotStrictJSON(f"at most {MAX_DEPTH} levels of nesting", "more")
     if len(text) > MAX_DIGITS and _LONG_NUMBER.search(_STRING_OR_BRACKET.sub(" ", text)):
         raise NotStrictJSON(f"numbers of at most {MAX_DIGITS} digits", "a longer one")
-
-
-def _depth(text: str) -> int:
-    depth = deepest = 0
-    for match in _STRING_OR_BRACKET.finditer(text):
-        token = match.group()
-        if token in "[{":
-            depth += 1
-            deepest = max(deepest, depth)
-        elif token in "]}":
-            depth -= 1
-    return deepest
 
 
 def _syntax_problem(text: str, error: json.JSONDecodeError) -> NotStrictJSON:

@@ -26,6 +26,15 @@ class TooDeep(InvalidInput):
     """A value contains itself, or is nested too deeply to be copied."""
 
 
+def _refuse(self: Any, *_args: Any, **_kwargs: Any) -> NoReturn:
+    kind = "dict" if isinstance(self, dict) else "list"
+    raise ReadOnlyRecord(
+        f"this {kind} belongs to a record, and records are read-only",
+        advice="change a step with steps.answer(dataclasses.replace(step.record, ...)), "
+        "or work on your own copy, made by copy.deepcopy",
+    )
+
+
 class ReadOnlyDict(dict[str, Any]):
     """A dict that cannot be changed; made by `read_only`.
 
@@ -39,10 +48,6 @@ class ReadOnlyDict(dict[str, Any]):
 
     __slots__ = ("_levels",)
     _levels: int
-
-    def _refuse(self, *_args: Any, **_kwargs: Any) -> NoReturn:
-        """Raise `ReadOnlyRecord`."""
-        raise _error("dict")
 
     __init__ = __setitem__ = __delitem__ = __ior__ = _refuse
     clear = pop = popitem = setdefault = update = _refuse
@@ -62,10 +67,6 @@ class ReadOnlyList(list[Any]):
 
     __slots__ = ("_levels",)
     _levels: int
-
-    def _refuse(self, *_args: Any, **_kwargs: Any) -> NoReturn:
-        """Raise `ReadOnlyRecord`."""
-        raise _error("list")
 
     __init__ = __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
     append = clear = extend = insert = pop = remove = reverse = sort = _refuse
@@ -96,13 +97,7 @@ def read_only(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """A copy of plain dicts and lists, which belongs to the caller.
-
-    >>> mine = plain(read_only({"a": [1]}))
-    >>> mine["a"].append(2)
-    >>> mine
-    {'a': [1, 2]}
-    """
+    """A copy of plain dicts and lists, which belongs to the caller."""
     if type(value) is ReadOnlyDict and value._levels == 1:
         return dict(value)  # no dict or list is in it
     if isinstance(value, dict):
@@ -173,14 +168,6 @@ def _frozen_other(value: Any, level: int) -> Any:
     if all(map(operator.is_, items, value)):
         return value
     return type(value)._make(items) if hasattr(value, "_make") else tuple(items)
-
-
-def _error(kind: str) -> ReadOnlyRecord:
-    return ReadOnlyRecord(
-        f"this {kind} belongs to a record, and records are read-only",
-        advice="change a step with steps.answer(dataclasses.replace(step.record, ...)), "
-        "or work on your own copy, made by copy.deepcopy",
-    )
 
 
 _LEVELS = f"at most {MAX_LEVELS} levels of dicts and lists"

@@ -26,7 +26,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from zoolab.jsontext import MAX_DEPTH, canonical, encode_strict, excerpt, is_utf8, nesting
+from zoolab.jsontext import MAX_DEPTH, canonical, encode_line, encode_strict, excerpt, is_utf8, nesting
 from zoolab.jsontext.readonly import MAX_BITS, json_levels
 
 _EXCERPT = 200
@@ -67,7 +67,10 @@ def encode_any(value: Any, depth: int = MAX_DEPTH) -> str:
         line = ""
     if not line or nesting(line, depth) > depth:
         line = encode_strict(any_json(value, depth))
-    return line if is_utf8(line) else _escaped(line)
+    if is_utf8(line):
+        return line
+    # Two halves of one character, side by side, become that one; lone surrogates are escaped.
+    return encode_line(json.loads(json.dumps(json.loads(line))))
 
 
 def any_json(value: Any, depth: int = MAX_DEPTH) -> Any:
@@ -88,13 +91,6 @@ def as_text(value: Any) -> str:
     if type(value) is str:
         return value
     return str.__str__(value) if isinstance(value, str) else encode_any(value)
-
-
-def _escaped(line: str) -> str:
-    """The line with lone surrogates escaped. Two halves of one character, side by side, become that one."""
-    value = json.loads(json.dumps(json.loads(line)))
-    line = encode_strict(value)
-    return line if is_utf8(line) else json.dumps(value)
 
 
 def _form(value: Any, depth: int, inside: tuple[int, ...]) -> Any:
@@ -130,7 +126,9 @@ def _convert(value: Any, where: str, inside: tuple[int, ...]) -> Any:
     if kind in _PLAIN:
         return value
     if isinstance(value, float):
-        return _number(value, where)
+        if not math.isfinite(value):
+            raise NotJSON(f"{value} at {where or '/'}")
+        return float(value)
     if isinstance(value, dict | list | tuple):
         return _container(value, where, inside)
     return _documented(value, where, inside)
@@ -146,12 +144,6 @@ def _whole(value: int, where: str) -> int:
     if value.bit_length() > MAX_BITS:
         raise NotJSON(f"an integer of more than 4,200 digits at {where or '/'}")
     return value
-
-
-def _number(value: float, where: str) -> float:
-    if not math.isfinite(value):
-        raise NotJSON(f"{value} at {where or '/'}")
-    return float(value)
 
 
 def _enter(value: object, where: str, inside: tuple[int, ...]) -> tuple[int, ...]:

@@ -72,7 +72,12 @@ class Runner:
                 return [outcome_of(self._call, jobs[0])]
             interruptible(lambda: None)  # an interrupt that came already: no call begins
             for group in [works] if self._parallel else [[work] for work in works]:
-                _run_together(group)
+                for work in [work for work in group if not work.start()]:
+                    work.here()
+                for work in group:
+                    work.to_end()
+                for work in group:
+                    work.result()
         except KeyboardInterrupt as error:
             raise Interrupted([work.so_far() for work in works] or [INTERRUPTED]) from error
         finally:
@@ -106,7 +111,9 @@ class Runner:
         else:
             # The tool may change its arguments; the record of the call must not.
             call, arguments = job.tool.invoke, plain(job.arguments)
-        if _is_async(job.tool.function):  # the call returns at once; a coroutine must not get lost
+        code = getattr(job.tool.function, "__code__", None)
+        if code is not None and code.co_flags & inspect.CO_COROUTINE:
+            # The call returns at once; a coroutine must not get lost.
             value = call(arguments, self._context)
         else:
             value = interruptible(call, arguments, self._context)
@@ -216,15 +223,6 @@ class _Work(Done):
         return outcome or replace(INTERRUPTED, still_running=self.in_thread)
 
 
-def _run_together(works: Sequence[_Work]) -> None:
-    for work in [work for work in works if not work.start()]:
-        work.here()
-    for work in works:
-        work.to_end()
-    for work in works:
-        work.result()
-
-
 def _in_a_thread(call: Callable[[], Any]) -> Any:
     """Call a function in a thread of its own, so that the waiting for it can be interrupted."""
     done, context = Done(), contextvars.copy_context()
@@ -234,11 +232,6 @@ def _in_a_thread(call: Callable[[], Any]) -> Any:
         return call()
     done.wait()
     return done.result()
-
-
-def _is_async(function: object) -> bool:
-    code = getattr(function, "__code__", None)
-    return code is not None and bool(code.co_flags & inspect.CO_COROUTINE)
 
 
 def _callers_loop(bridge: Bridge | None) -> asyncio.AbstractEventLoop | None:

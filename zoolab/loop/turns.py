@@ -40,7 +40,7 @@ from zoolab.records import (
 from zoolab.running.interrupts import interruptible
 from zoolab.steps.define import as_registry
 from zoolab.steps.execute import INTERRUPTED, denied, refused, said
-from zoolab.steps.request import make_request, opening_messages
+from zoolab.steps.request import opening_messages
 from zoolab.steps.result import METADATA, make_result
 from zoolab.steps.tool_call import (
     CallIds,
@@ -154,13 +154,15 @@ class Turns:
         self.budget.begin_request()
         self.turn += 1
         first, choice = self.turn == self.options.first_turn, self.options.tool_choice
+        if not first and choice != "none":
+            choice = "auto"  # a forced choice holds for the first request alone, or no walk would end
         if self.options.condense is not None and not first:
             from zoolab.loop.condensing import condensed
 
             self.messages = condensed(self.options.condense, self.messages)
         if self.options.retrieve is not None and self.calls != "text":
             self.offered = tuple(tool.sent for tool in self._pick(self.messages))
-        request = make_request(self.messages, self.offered, choice, first, self.withheld, self.settings)
+        request = Request(self.messages, self.offered, choice, self.settings, self.withheld)
         new = len(self.messages) if first else 0
         answer = yield Step("request", self.turn, None, request, self.messages, new)
         if answer is not None:

@@ -137,9 +137,7 @@ def _read(prompt: str) -> str | None:
     """What is typed; None at the end of the input, and in a notebook that cannot ask."""
     try:
         return input(prompt).strip().lower()
-    except EOFError:
-        return None
-    except (OSError, RuntimeError, UnicodeError):  # StdinNotImplementedError is a RuntimeError
+    except (EOFError, OSError, RuntimeError, UnicodeError):  # StdinNotImplementedError is a RuntimeError
         return None
 
 

@@ -86,17 +86,12 @@ class SchemaChecker:
             with bounded(len(encode(value))):
                 if judge.is_valid(value):
                     return ()
-                return tuple(_first(_describe(judge.iter_errors(value)), MAX_PROBLEMS))
+                return _problems(judge.iter_errors(value))
         except (TooMuchWork, RecursionError):
-            return (
-                Problem(
-                    "invalid_schema", "", "a schema that can be checked in bounded time", "one that cannot"
-                ),
-            )
+            expected, received = "a schema that can be checked in bounded time", "one that cannot"
         except Unresolvable as error:
-            return (
-                Problem("invalid_schema", "", "a schema that is complete in itself", excerpt(str(error))),
-            )
+            expected, received = "a schema that is complete in itself", excerpt(str(error))
+        return (Problem("invalid_schema", "", expected, received),)
 
     def compile(self, validator: Validator = "jsonschema") -> None:
         """Compile now what is else compiled when it is needed; raises `InvalidSchema` if it is wrong."""
@@ -139,22 +134,16 @@ def _survey(node: Any, depth: int, draft: str, references: list[str], identifier
                 _survey(child, depth - 1, draft, references, identifiers)
 
 
-def _first(problems: Iterable[Problem], limit: int) -> Iterator[Problem]:
-    seen: set[Problem] = set()
-    for problem in problems:
-        if problem not in seen:
-            seen.add(problem)
-            yield problem
-        if len(seen) == limit:
-            return
-
-
-def _describe(errors: Iterable[ValidationError]) -> Iterator[Problem]:
-    """The errors of jsonschema as problems, several for an error that names several."""
+def _problems(errors: Iterable[ValidationError]) -> tuple[Problem, ...]:
+    """The first errors of jsonschema as problems, each once; several for an error that names several."""
+    found: dict[Problem, None] = {}
     for error in errors:
         pointer = pointer_to(error.absolute_path)
         for suffix, expected, received in _described(error):
-            yield Problem("invalid_arguments", pointer + suffix, expected, received)
+            found[Problem("invalid_arguments", pointer + suffix, expected, received)] = None
+            if len(found) == MAX_PROBLEMS:
+                return tuple(found)
+    return tuple(found)
 
 
 def _described(error: Any) -> Iterator[tuple[str, str, str]]:

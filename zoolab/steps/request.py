@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode, excerpt
-from zoolab.records import Message, Messages, Request, Withheld, advice_on
+from zoolab.records import Message, advice_on
 from zoolab.tools import ToolRegistry
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def opening_messages(
     """
     opening = list(messages)
     first = str(opening[0].get("content")) if opening and opening[0].get("role") == "system" else ""
-    parts = (system, describe_in_text(text_tools, tool_choice))
+    parts = (system, _described_in_text(text_tools, tool_choice))
     instructions = "\n\n".join(part for part in parts if part and part not in first)
     if instructions:
         opening.insert(0, {"role": "system", "content": instructions})
@@ -56,25 +56,11 @@ def opening_messages(
     return opening
 
 
-def describe_in_text(tools: Iterable[Tool], tool_choice: str = "auto") -> str:
+def _described_in_text(tools: Iterable[Tool], tool_choice: str) -> str:
     """The tools and the way to call them, as a part of a system prompt; empty without tools."""
     lines = [f"- {tool.name}: {tool.description} Parameters: {encode(tool.parameters)}" for tool in tools]
     else_what = _ELSE.get(tool_choice, f"Begin with a call of {tool_choice}.")
     return TEXT_PROTOCOL.format(tools="\n".join(lines), else_what=else_what) if lines else ""
-
-
-def make_request(
-    messages: Messages,
-    tools: tuple[dict[str, Any], ...],
-    tool_choice: str,
-    first: bool,
-    withheld: tuple[Withheld, ...],
-    settings: Mapping[str, Any],
-) -> Request:
-    """The next request. A forced tool choice holds for the first one alone, or no walk would end."""
-    forced = tool_choice not in ("auto", "none")
-    choice = "auto" if forced and not first else tool_choice
-    return Request(messages, tools, choice, settings, withheld)
 
 
 def deny_names(deny: object, tools: ToolRegistry) -> frozenset[str]:

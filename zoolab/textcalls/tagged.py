@@ -63,10 +63,9 @@ _CDATA = "<![CDATA["
 #: Some templates write these values as Python does.
 _PYTHON = {"True": "true", "False": "false", "None": "null"}
 _BODY = re.compile(r"\s*+(?=\{)")
-_NO_SCHEMAS: Mapping[str, Any] = MappingProxyType({})
 
 
-def read_tagged(text: str, tags: re.Pattern[str], schemas: Mapping[str, Any] = _NO_SCHEMAS) -> list[TextCall]:
+def read_tagged(text: str, tags: re.Pattern[str], schemas: Mapping[str, Any]) -> list[TextCall]:
     """The calls in the tags of a family; JSON may stand in place of parameters."""
     objects = Objects(text)
     calls: list[TextCall] = []
@@ -201,7 +200,7 @@ class _Element:
         return as_object(self.members)
 
 
-def read_minimax_m3(text: str, schemas: Mapping[str, Any] = _NO_SCHEMAS) -> list[TextCall]:
+def read_minimax_m3(text: str, schemas: Mapping[str, Any]) -> list[TextCall]:
     """`]<]minimax[>[<invoke name="f">]<]minimax[>[<key>value]<]minimax[>[</key>]<]minimax[>[</invoke>`."""
     calls: list[TextCall] = []
     edges = list(_EDGE.finditer(text))
