@@ -36,15 +36,7 @@ def _refuse(self: Any, *_args: Any, **_kwargs: Any) -> NoReturn:
 
 
 class ReadOnlyDict(dict[str, Any]):
-    """A dict that cannot be changed; made by `read_only`.
-
-    >>> message = read_only({"role": "user", "content": "Hi"})
-    >>> message["content"] = "Bye"
-    Traceback (most recent call last):
-    zoolab.errors.ReadOnlyRecord: this dict belongs to a record, and records are read-only; ...
-    >>> {**message, "content": "Bye"}
-    {'role': 'user', 'content': 'Bye'}
-    """
+    """A dict that cannot be changed; made by `read_only`."""
 
     __slots__ = ("_levels",)
     _levels: int
