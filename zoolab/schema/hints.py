@@ -206,8 +206,9 @@ class Describer:
             if field.init:
                 default = REQUIRED if field.default is MISSING else field.default
                 members.append((field.name, hints[field.name], default, field.default_factory is MISSING))
+        schema = self._object(kind, members)
         self._binds = True
-        return self._object(kind, members)
+        return schema
 
     def _typed_dictionary(self, kind: Any) -> Schema:
         members: list[_Member] = []
