@@ -89,7 +89,11 @@ def read_only(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """A copy of plain dicts and lists, which belongs to the caller."""
+    """A copy of plain dicts and lists, which belongs to the caller.
+
+    >>> plain(read_only({"a": [1]}))
+    {'a': [1]}
+    """
     if type(value) is ReadOnlyDict and value._levels == 1:
         return dict(value)  # no dict or list is in it
     if isinstance(value, dict):

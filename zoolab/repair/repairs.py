@@ -139,8 +139,8 @@ _INSTRUCTION = (
 class LLMRepair(_Repair):
     """Asks a model, in a request of its own, for the same arguments as valid JSON; trusts it with nothing.
 
-    The model sees the tool's name (the schema's `title`), its schema and the raw text. What it answers must pass the guard, or
-    there is no proposal.
+    The model sees the tool's name (the schema's `title`), its schema and the raw text. What it answers must
+    pass the guard, or there is no proposal.
 
     Args:
         model: Anything that turns a `Request` into a `Reply`.
