@@ -27,6 +27,7 @@ class TooDeep(InvalidInput):
 
 
 def _refuse(self: Any, *_args: Any, **_kwargs: Any) -> NoReturn:
+    """Raise `ReadOnlyRecord`."""
     kind = "dict" if isinstance(self, dict) else "list"
     raise ReadOnlyRecord(
         f"this {kind} belongs to a record, and records are read-only",
