@@ -610,7 +610,7 @@ def test_a_model_repairs_and_is_asked_with_name_schema_and_raw_text():
         asked.append(request)
         return '```json\n{"a": 42, "b": 58}\n```'
 
-    verdict, _ = verdict_of('{"a": "42", b: "58"', LLMRepair(Scripted([answer]), "add"))
+    verdict, _ = verdict_of('{"a": "42", b: "58"', LLMRepair(Scripted([answer])))
     assert (verdict.ok, verdict.arguments) == (True, {"a": 42, "b": 58})
     text = asked[0].messages[-1]["content"]
     assert "Tool: add\n" in text
@@ -627,7 +627,7 @@ def test_the_model_is_told_the_tool_by_the_title_of_the_schema():
 
     schema = {"title": "add", "type": "object"}
     assert LLMRepair(Scripted([answer])).propose("{a: 1}", schema) == '{"a":1}'
-    assert LLMRepair(Scripted([answer]), "sum").propose("{a: 1}", schema) == '{"a":1}'
+    assert LLMRepair(Scripted([answer])).propose("{a: 1}", {"title": "sum"}) == '{"a":1}'
     assert LLMRepair(Scripted([answer])).propose("{a: 1}", {"title": 7}) == '{"a":1}'
     assert [text.partition("\n")[0] for text in asked[:2]] == ["Tool: add", "Tool: sum"]
     assert "Tool:" not in asked[2]

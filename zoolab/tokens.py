@@ -45,12 +45,6 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else excerpt(value, 1 << 30)
 
 
-def _counted(usage: Mapping[str, Any] | None, name: str) -> int | None:
-    """A number of tokens as the endpoint counted them; None if it did not."""
-    value = usage.get(name) if isinstance(usage, Mapping) else None
-    return value if type(value) is int and 0 <= value < _TOO_MANY else None
-
-
 #: The counts whose sums are `input`, `cached`, `output` and `reasoning`: Chat Completions, Responses and
 #: Anthropic (whose input is only what its cache neither had nor received), Gemini, Ollama.
 _IN_WORDS_OF = (
@@ -77,9 +71,10 @@ def _sum_of(usage: Mapping[str, Any] | None, names: Iterable[str]) -> int | None
     for name in names:
         outer, dot, inner = name.rpartition(".")
         within = usage.get(outer) if dot and isinstance(usage, Mapping) else usage
-        counts.append(_counted(within, inner))
-    given = [count for count in counts if count is not None]
-    return sum(given) if given else None
+        count = within.get(inner) if isinstance(within, Mapping) else None
+        if type(count) is int and 0 <= count < _TOO_MANY:
+            counts.append(count)
+    return sum(counts) if counts else None
 
 
 class Tokens(NamedTuple):

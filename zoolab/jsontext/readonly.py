@@ -27,6 +27,7 @@ class TooDeep(InvalidInput):
 
 
 def _refuse(self: Any, *_args: Any, **_kwargs: Any) -> NoReturn:
+    """Raise `ReadOnlyRecord`."""
     kind = "dict" if isinstance(self, dict) else "list"
     raise ReadOnlyRecord(
         f"this {kind} belongs to a record, and records are read-only",
@@ -36,15 +37,7 @@ def _refuse(self: Any, *_args: Any, **_kwargs: Any) -> NoReturn:
 
 
 class ReadOnlyDict(dict[str, Any]):
-    """A dict that cannot be changed; made by `read_only`.
-
-    >>> message = read_only({"role": "user", "content": "Hi"})
-    >>> message["content"] = "Bye"
-    Traceback (most recent call last):
-    zoolab.errors.ReadOnlyRecord: this dict belongs to a record, and records are read-only; ...
-    >>> {**message, "content": "Bye"}
-    {'role': 'user', 'content': 'Bye'}
-    """
+    """A dict that cannot be changed; made by `read_only`."""
 
     __slots__ = ("_levels",)
     _levels: int
@@ -97,7 +90,11 @@ def read_only(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """A copy of plain dicts and lists, which belongs to the caller."""
+    """A copy of plain dicts and lists, which belongs to the caller.
+
+    >>> plain(read_only({"a": [1]}))
+    {'a': [1]}
+    """
     if type(value) is ReadOnlyDict and value._levels == 1:
         return dict(value)  # no dict or list is in it
     if isinstance(value, dict):

@@ -87,13 +87,7 @@ class About:
 
 
 def about(model: object) -> About:
-    """What a model says of itself; a plain function says nothing, and the defaults hold.
-
-    >>> from zoolab.records import Reply
-    >>> said = about(lambda request: Reply({"role": "assistant", "content": "Hi"}))
-    >>> said.name, said.made, said.calls, said.settings, said.equip
-    ('function', 'unknown', 'native', {}, None)
-    """
+    """What a model says of itself; a plain function says nothing, and the defaults hold."""
     return About(model)
 
 

@@ -27,17 +27,6 @@ class Budget:
     """What one walk has taken of its limits; what it takes, it also takes from the walks that called it.
 
     Walks that start inside `with budget:` are called by its walk.
-
-    >>> outer = Budget(Limits(depth=1))
-    >>> with outer:
-    ...     inner = Budget(Limits())
-    >>> inner.begin_request()
-    >>> outer.requests, inner.requests
-    (1, 1)
-    >>> with inner:
-    ...     Budget(Limits())
-    Traceback (most recent call last):
-    zoolab.errors.ToolLoopLimitReached: a walk was started 2 levels inside another walk; expected ...
     """
 
     def __init__(self, limits: Limits) -> None:

@@ -87,15 +87,6 @@ def passes_on(
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """For a function that hands its `**options` to another one: its signature shows them all, and it names
     an unknown one as its own.
-
-    >>> def paint(*, colour: str = "red") -> str: return colour
-    >>> @passes_on(paint)
-    ... def sketch(**options: str) -> str: return paint(**options)
-    >>> print(signature(sketch))
-    (*, colour: 'str' = 'red') -> 'str'
-    >>> sketch(color="blue")
-    Traceback (most recent call last):
-    zoolab.errors.UnknownOption: sketch() has no option 'color'; did you mean 'colour'?
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:

@@ -64,13 +64,7 @@ _MODELS_FAULT = ("unknown_tool", "invalid_json", "invalid_arguments")
 
 
 class Turns:
-    """The turns of one walk.
-
-    Args:
-        options: The options of the walk.
-        calls: Where the calls of this model are: in `tool_calls`, in its text, or in either.
-        denied: The names of the tools that are forbidden.
-    """
+    """The turns of one walk; `calls` says where its model's calls are, `denied` which tools are forbidden."""
 
     def __init__(self, options: Options, calls: str, denied: frozenset[str]) -> None:
         self.options = options

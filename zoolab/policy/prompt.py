@@ -56,7 +56,11 @@ def ask_user(step: Step) -> Decision:
     if not isinstance(decision, Decision) or decision.choice != "pending":
         raise InvalidInput("this step is not waiting for approval", expected="a step with the status pending")
     with _ONE_AT_A_TIME:
-        if not _is_somebody_there():
+        # A kernel sends `input` to its notebook, and reports by itself if that is impossible.
+        find_shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)
+        streams = (sys.stdin, sys.stdout)
+        on_terminal = all(stream is not None and stream.isatty() for stream in streams)
+        if not on_terminal and not hasattr(find_shell(), "kernel"):
             return Decision("deny", f"{NOBODY} is there to be asked")
         return _ask(step, decision)
 
@@ -95,14 +99,6 @@ def harmless(text: str) -> str:
 def _numbers(letter: str) -> str:
     code = letter.encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{code[at : at + 4]}" for at in range(0, len(code), 4))
-
-
-def _is_somebody_there() -> bool:
-    """A kernel sends `input` to its notebook, and reports by itself if that is impossible."""
-    find_shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)
-    if hasattr(find_shell(), "kernel"):
-        return True
-    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
 
 
 def _ask(step: Step, pending: Decision) -> Decision:

@@ -110,16 +110,8 @@ class Touched:
                 return cls(resource)
             told = f"{excerpt(resource)} is not 1 to {MAX_RESOURCE:,} letters"
         except Exception as error:
-            told = f"{type(error).__name__}: {_excerpt_of(error)}"
+            told = excerpt(error, 200)
         return cls(None, f"{tool.name} cannot tell what it touches: {told}")
-
-
-def _excerpt_of(error: Exception) -> str:
-    try:
-        text = " ".join(str(error).split())
-    except Exception:
-        return "an error that cannot be shown"
-    return text if len(text) <= 200 else text[:199] + "…"
 
 
 _NOTHING = Touched()

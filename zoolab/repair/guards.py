@@ -138,11 +138,7 @@ def _ends(words: list[str], start: int, leaf: Any, choices: Schema) -> Iterator[
 
 
 def nearest(value: Any, schema: Any) -> Any:
-    """The nearest that a schema allows to a plain value; the value itself if nothing is near.
-
-    >>> nearest("Celsius", {"enum": ["celsius", "kelvin"]}), nearest("7.2", {"type": "integer"})
-    ('celsius', 7)
-    """
+    """The nearest that a schema allows to a plain value; the value itself if nothing is near."""
     if isinstance(schema, dict):
         with suppress(InvalidSchema, StopIteration):
             return next(each for each in _near(value, schema) if not problem_of(each, schema))

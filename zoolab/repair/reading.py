@@ -53,11 +53,7 @@ _ESCAPED = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 
 def read_word(word: str) -> Any:
-    """The value of a word outside quotes; the word itself if it has none.
-
-    >>> read_word("True"), read_word("1.50"), read_word("1_000"), read_word("0x1F"), read_word("Oslo")
-    (True, 1.5, 1000, 31, 'Oslo')
-    """
+    """The value of a word outside quotes; the word itself if it has none."""
     if word in _LITERALS:
         return _LITERALS[word]
     if len(word) > MAX_DIGITS:

@@ -139,12 +139,11 @@ _INSTRUCTION = (
 class LLMRepair(_Repair):
     """Asks a model, in a request of its own, for the same arguments as valid JSON; trusts it with nothing.
 
-    The model sees the tool's name, its schema and the raw text. What it answers must pass the guard, or
-    there is no proposal.
+    The model sees the tool's name (the schema's `title`), its schema and the raw text. What it answers must
+    pass the guard, or there is no proposal.
 
     Args:
         model: Anything that turns a `Request` into a `Reply`.
-        tool_name: The tool that the arguments are for, if it is only one; else it is the schema's `title`.
         guard: What the model may change: nothing ("strict", as `keeps_intent`), no letter and no digit
             ("words"), whatever still meets the schema ("schema"), or anything (None).
 
@@ -156,10 +155,9 @@ class LLMRepair(_Repair):
 
     _reason = "the model's words, checked"
 
-    def __init__(self, model: Model, tool_name: str = "", *, guard: Guard = "strict") -> None:
+    def __init__(self, model: Model, *, guard: Guard = "strict") -> None:
         super().__init__(guard)
         self.model = model
-        self.tool_name = tool_name
 
     def _mended(self, raw: str, schema: Schema) -> Any:
         check_size(raw)
@@ -176,7 +174,7 @@ class LLMRepair(_Repair):
 
     def request(self, raw: str, schema: Schema = None) -> Request:
         """What the model is asked."""
-        name = self.tool_name or (schema or {}).get("title")
+        name = (schema or {}).get("title")
         named = f"Tool: {name}\n" if isinstance(name, str) and name else ""
         asked = f"{named}JSON Schema of its arguments: {encode(schema or {})}\nBroken arguments: {raw}"
         system = {"role": "system", "content": _INSTRUCTION}

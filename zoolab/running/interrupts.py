@@ -31,19 +31,7 @@ _T = TypeVar("_T")
 
 
 class Hold:
-    """Holds SIGINT back in the main thread; in other threads, which receive no signals, it does nothing.
-
-    >>> import signal
-    >>> with Hold():
-    ...     try:
-    ...         signal.raise_signal(signal.SIGINT)
-    ...         print("held")
-    ...         interruptible(lambda: None)
-    ...     except KeyboardInterrupt:
-    ...         print("interrupted")
-    held
-    interrupted
-    """
+    """Holds SIGINT back in the main thread; in other threads, which receive no signals, it does nothing."""
 
     __slots__ = ("_before", "_entered", "_outer", "_unraisable", "is_open", "since", "thread")
 

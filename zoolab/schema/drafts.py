@@ -118,11 +118,7 @@ def _seconds_left() -> float:
 
 @contextmanager
 def bounded(chars: int = 0) -> Iterator[None]:
-    """What is checked inside ends with `TooMuchWork` if it takes longer than a check may.
-
-    Args:
-        chars: How long the value is that is checked, as JSON.
-    """
+    """Ends a check with `TooMuchWork` if it takes too long for a value of `chars` characters as JSON."""
     token = _ends.set(thread_time() + MAX_SECONDS + chars * SECONDS_PER_CHAR)
     try:
         yield

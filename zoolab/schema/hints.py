@@ -33,6 +33,8 @@ _SCALARS: dict[Any, str] = {
 
 
 _KEYWORDS = ("title", "examples", "deprecated")
+#: Of a class: its name, its hint, its default, and whether it must be given.
+_Member = tuple[str, Any, Any, bool]
 
 
 class ReadField(NamedTuple):
@@ -199,40 +201,33 @@ class Describer:
 
     def _dataclass(self, kind: Any) -> Schema:
         hints = type_hints(kind, {kind.__name__: kind})
-        properties: Schema = {}
-        required: list[str] = []
+        members: list[_Member] = []
         for field in fields(kind):
-            if not field.init:
-                continue
-            made = field.default_factory is not MISSING
-            default = REQUIRED if field.default is MISSING else field.default
-            read = self._member(kind, field.name, hints[field.name], default, properties)
-            if read.required and not made:
-                required.append(read.alias or field.name)
+            if field.init:
+                default = REQUIRED if field.default is MISSING else field.default
+                members.append((field.name, hints[field.name], default, field.default_factory is MISSING))
+        schema = self._object(kind, members)
         self._binds = True
-        return object_schema(properties, required)
+        return schema
 
     def _typed_dictionary(self, kind: Any) -> Schema:
-        properties: Schema = {}
-        required: list[str] = []
+        members: list[_Member] = []
         for name, hint in type_hints(kind, {kind.__name__: kind}).items():
             # A quoted NotRequired is unknown to __required_keys__.
             wrapper = typing.get_origin(hint)
             wrapped = wrapper in (typing.Required, typing.NotRequired)
-            read = self._member(
-                kind, name, typing.get_args(hint)[0] if wrapped else hint, REQUIRED, properties
-            )
             demanded = wrapper is typing.Required if wrapped else name in kind.__required_keys__
-            if demanded and read.required:
-                required.append(read.alias or name)
-        return object_schema(properties, required)
+            members.append((name, typing.get_args(hint)[0] if wrapped else hint, REQUIRED, demanded))
+        return self._object(kind, members)
 
-    def _member(self, kind: Any, name: str, hint: Any, default: Any, properties: Schema) -> ReadField:
-        """Add one member of a class to the properties."""
-        read = read_field(hint, default, f"{self._where}: {kind.__name__}.{name}")
-        properties[read.alias or name] = with_default(self._schema(read.hint), read.default)
-        self._binds = self._binds or read.field is not None
-        return read
+    def _object(self, kind: Any, members: list[_Member]) -> Schema:
+        properties, required = Schema(), list[str]()
+        for name, hint, default, demanded in members:
+            read = read_field(hint, default, f"{self._where}: {kind.__name__}.{name}")
+            properties[read.alias or name] = with_default(self._schema(read.hint), read.default)
+            self._binds = self._binds or read.field is not None
+            required += [read.alias or name] if demanded and read.required else []
+        return object_schema(properties, required)
 
     def _anything(self, _args: tuple[Any, ...]) -> Schema:
         return {}

@@ -33,9 +33,6 @@ def make_strict(schema: Schema, where: str) -> Schema:
     An optional property becomes nullable, and null stands for leaving it out (`without_nulls`).
     Keywords that strict mode refuses move into the description. Raises `InvalidToolSignature` for
     what cannot be strict, such as a dictionary with free keys.
-
-    >>> make_strict(object_schema({"n": {"type": "integer", "default": 3}}, []), "f")["properties"]
-    {'n': {'type': ['integer', 'null'], 'description': '(default: 3)'}}
     """
     never = sorted(_NEVER_STRICT & schema.keys())
     if never:

@@ -39,9 +39,6 @@ def opening_messages(
 
     `text_tools` are described in the system prompt, for models that take no `tools`. What the
     conversation to be continued says already is not said twice.
-
-    >>> [message["role"] for message in opening_messages("Hi", system="Be brief.")]
-    ['system', 'user']
     """
     opening = list(messages)
     first = str(opening[0].get("content")) if opening and opening[0].get("role") == "system" else ""

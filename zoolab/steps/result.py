@@ -39,11 +39,6 @@ def make_result(
         envelope: "json" wraps the value with success, error and measures; "plain" sends it alone.
         untrusted: Where the value comes from, if nobody here vouches for it; the model is told.
         max_bytes: The longest value that is sent; a longer one is cut, and the model is told how to read on.
-
-    >>> make_result(Outcome("ONLINE"), "call_1", "plain").message
-    {'role': 'tool', 'tool_call_id': 'call_1', 'content': 'ONLINE'}
-    >>> make_result(Outcome({1, 2}), "call_1", "plain").content
-    '[1,2]'
     """
     if outcome.error is not None:
         result = _failure(outcome, outcome.error, call_id, envelope)

@@ -20,12 +20,7 @@ if TYPE_CHECKING:
 
 
 class CallIds:
-    """Gives every call of a conversation an id of its own.
-
-    >>> ids = CallIds()
-    >>> ids.take("a"), ids.take("a"), ids.take(None)
-    ('a', 'call_1', 'call_2')
-    """
+    """Gives every call of a conversation an id of its own."""
 
     def __init__(self, messages: Iterable[Message] = ()) -> None:
         self._taken: set[str] = set()
@@ -108,7 +103,11 @@ def message_with_calls(message: Message, calls: list[ToolCall]) -> Message:
     if native and "content" in message and all(map(_came_so, calls, native)):
         return message
     came = native or [{}] * len(calls)
-    wire = [_on_the_wire(call, own) for call, own in zip(calls, came, strict=True)]
+    wire = []
+    for call, own in zip(calls, came, strict=True):
+        # What else came with a call, a thought signature for instance, goes back with it.
+        function = {**own.get("function", {}), "name": call.name, "arguments": call.arguments}
+        wire.append({**own, "id": call.id, "type": "function", "function": function})
     return {**message, "role": "assistant", "content": message.get("content"), "tool_calls": wire}
 
 
@@ -150,12 +149,6 @@ def _came_so(call: ToolCall, came: dict[str, Any]) -> bool:
         and function.get("name") == call.name
         and function.get("arguments") == call.arguments
     )
-
-
-def _on_the_wire(call: ToolCall, came: dict[str, Any]) -> dict[str, Any]:
-    """The call as it goes back; what else came with it, a thought signature for instance, goes with it."""
-    function = {**came.get("function", {}), "name": call.name, "arguments": call.arguments}
-    return {**came, "id": call.id, "type": "function", "function": function}
 
 
 def _native_call(call: Any, turn: int, slot: int, ids: CallIds) -> ToolCall:

@@ -45,10 +45,6 @@ def tools_named(*names: str) -> ToolRegistry:
 
 
 def tools_defined(definitions: Iterable[Any]) -> ToolRegistry:
-    """The tools that have these definitions, as a recorded request holds them; what is unknown is left out.
-
-    >>> tools_defined(tools_named("security").schemas()[:2]).names()
-    ['query_siem', 'check_ip_reputation']
-    """
+    """The tools with these definitions, as a recorded request holds them; what is unknown is left out."""
     every = [tool for tools_of in DOMAINS.values() for tool in tools_of()]
     return ToolRegistry(tool for wanted in definitions for tool in every if tool.schema() == wanted)

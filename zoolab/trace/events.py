@@ -322,7 +322,13 @@ class _Reader:
         kind, slot, turn = event["kind"], event.get("slot"), _whole(event["turn"])
         if kind not in KINDS:
             raise InvalidTrace(f"a step has the kind {excerpt(kind)}", expected=", ".join(KINDS))
-        messages = self._revision(_whole(event["keep"]), event["append"])
+        keep = _whole(event["keep"])
+        if keep > len(self._log):
+            raise InvalidTrace(f"keep is {keep}", expected=f"0 to {len(self._log)}")
+        messages = self._log.first(keep)
+        for name in event["append"]:
+            messages = messages.with_next(self._messages[name])
+        self._log = messages
         record = self._record(event["record"], messages)
         call = record if isinstance(record, ToolCall) else None
         reply = record if isinstance(record, Reply) else None
@@ -346,14 +352,6 @@ class _Reader:
         plain = {name: value for name, value in data.items() if name != "trace"}
         outcome = cast("Outcome", decode_record(plain, messages))
         return replace(outcome, trace=read_all(type(self._trace)(), inner))
-
-    def _revision(self, keep: int, append: list[str]) -> Messages:
-        if not 0 <= keep <= len(self._log):
-            raise InvalidTrace(f"keep is {keep}", expected=f"0 to {len(self._log)}")
-        self._log = self._log.first(keep)
-        for name in append:
-            self._log = self._log.with_next(self._messages[name])
-        return self._log
 
 
 def _whole(value: object) -> int:

@@ -1,4 +1,4 @@
-"""The journal: the JSON of each message, as it was when it was recorded.
+"""The JSON of each message of a trace.
 
 A step keeps `messages[]` as a moment of a list that only grows, so that recording one costs the same however
 long the conversation is. Messages are read-only: the JSON of each one is written when it is first asked for.
