@@ -80,7 +80,7 @@ def must_give(student: Student, task: Task, raw: str, model: Model, budget: int,
 
 
 def must_give_up(student: Student, task: Task, raw: str, model: Model, budget: int, what: str) -> None:
-    """Nothing comes back. Other cases ask that it is `None` and not `{}`, and how often the model is asked."""
+    """Nothing comes back. Other cases ask that it is `None`, not `{}`, and how often the model is asked."""
     if ask(student, task, raw, model, budget) not in (None, {}):
         raise Wrong(f"{what}: `repair` returned arguments all the same, and a tool would have run with them")
 
