@@ -376,9 +376,9 @@ def test_5000_steps_fit_on_a_page() -> None:
     calls = [[("add", {"a": i, "b": "x" if i == 500 else 1})] for i in range(1_000)]
     trace = run(*calls, "Done.", tools=[adder()], limits=Limits(turns=2_000))
     assert len(trace) > 4_990
-    begun = time.perf_counter()
+    begun = time.process_time()
     page = trace.to_html()
-    assert time.perf_counter() - begun < 2
+    assert time.process_time() - begun < 2
     assert len(page.encode()) < 5_000_000
     text = read_safely(page).text
     refused = next(seq for seq, step in enumerate(trace.steps) if step.error_code)

@@ -600,7 +600,7 @@ def test_what_a_server_started_in_sessions_of_their_own_is_gone_too(tmp_path: Pa
         assert [alive(pid) for pid in pids] == [True, True]
         if crash:
             with pytest.raises(ToolIOError):
-                tools.call("dies", {})
+                invoke(tools, "dies", {})
     assert gone(*pids)
 
 
@@ -608,7 +608,7 @@ def test_a_flood_of_requests_ends_at_the_timeout(tmp_path: Path) -> None:
     with raw(tmp_path, risk="safe", timeout=1) as tools:
         began = time.monotonic()
         with pytest.raises((ToolTimeout, ToolIOError)):
-            tools.call("asks", {})
+            invoke(tools, "asks", {})
         assert time.monotonic() - began < 5
         closing = time.monotonic()
     assert time.monotonic() - closing < 10
@@ -617,7 +617,7 @@ def test_a_flood_of_requests_ends_at_the_timeout(tmp_path: Path) -> None:
 @pytest.mark.parametrize("how", ["dies", "prints", "answers"])
 def test_no_secret_that_a_server_says_is_in_an_error(tmp_path: Path, how: str) -> None:
     with raw(tmp_path, risk="safe", timeout=5) as tools, pytest.raises(ZoolabError) as caught:
-        tools.call("fails", {"how": how, "key": KEY})
+        invoke(tools, "fails", {"how": how, "key": KEY})
     assert KEY not in str(caught.value)
     assert "Authorization" in str(caught.value)
     assert len(str(caught.value)) < 1_000

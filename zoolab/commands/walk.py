@@ -171,7 +171,8 @@ def _keep(trace: Trace, options: argparse.Namespace) -> None:
         trace.to_html(options.html)
     if options.json:
         for event in events_of(trace):
-            print(json.dumps(as_read(event)))  # ASCII: nothing in it commands a terminal
+            # ASCII: nothing in it commands a terminal.
+            print(json.dumps(as_read(event), separators=(",", ":")))
 
 
 def _printer(screen: TextIO) -> Callable[[Moment], None]:

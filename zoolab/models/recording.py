@@ -151,7 +151,7 @@ class Recording:
         if self.path.suffix == ".gz":
             raise InvalidInput(f"{self.path.name} is compressed", advice="unpack it to add to it")
         try:
-            with locked(self.path.with_name(f".{self.path.name}.lock")), self.path.open("a+b") as file:
+            with self.path.open("a+b") as file, locked(self.path.with_name(f".{self.path.name}.lock")):
                 heal(file)
                 file.write(encode_line(entry).encode() + b"\n")
                 file.flush()
