@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from zoolab.jsontext import encode
@@ -66,6 +66,8 @@ def _pattern(text: str, flags: int = re.VERBOSE | re.IGNORECASE) -> re.Pattern[s
     return re.compile(text, flags)
 
 
+# A trace says the same texts and names again and again.
+@lru_cache(1024)
 def scrub(text: str) -> str:
     """`text` without what looks like a key, a token or a password.
 
@@ -101,6 +103,7 @@ def _scrub_member(name: str, value: Any) -> Any:
     return HIDDEN if secret else scrub_json(value)
 
 
+@lru_cache(256)
 def _scrub_string(text: str) -> str:
     clean = scrub(text)
     hinted = clean != text or _pattern(_LABEL).search(text)

@@ -370,10 +370,13 @@ def _processes(count: int, preload: Sequence[str]) -> Executor:
     context = multiprocessing.get_context("forkserver" if forks else "spawn")
     if forks:
         context.set_forkserver_preload(list(preload))
-    return ProcessPoolExecutor(count, context, _begin_process)
+    return ProcessPoolExecutor(count, context, _begin_process, (dict(os.environ),))
 
 
-def _begin_process() -> None:
+def _begin_process(environment: dict[str, str]) -> None:
+    # The server that forks was started earlier, perhaps before a key was set.
+    os.environ.clear()
+    os.environ.update(environment)
     if sys.platform != "win32":
         os.setsid()  # a Ctrl-C is for the parent alone
     end_with_parent()
