@@ -1,5 +1,6 @@
 """Schemas: nothing is fetched, everything ends, and each problem says where, what was expected, what came."""
 
+import gc
 import random
 import time
 
@@ -20,6 +21,14 @@ from zoolab.schema.quick import plain_test
 from zoolab.tools import Tool
 
 BOUND = 0.5
+
+
+@pytest.fixture(autouse=True)
+def uncollected():
+    """Without the garbage collector, whose time grows with what other tests have left."""
+    gc.disable()
+    yield
+    gc.enable()
 
 
 def problems(schema, value):
