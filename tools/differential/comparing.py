@@ -11,7 +11,7 @@ from typing import Any
 from zoolab.grading import Lab, Student, Wrong, grade_cells
 from zoolab.grading.isolation import Isolation
 from zoolab.grading.labs import Case
-from zoolab.jsontext import canonical, excerpt
+from zoolab.jsontext import canonical
 
 FAILED = '"no value"'
 #: So many inputs are played to one process: what a process may send in its life is bounded.
@@ -29,7 +29,9 @@ class Difference:
     came: str
 
     def __str__(self) -> str:
-        return f"      given {self.given}\n      right {self.wanted}\n      this  {self.came}"
+        names = ("given", "right", "this ")
+        texts = (self.given, self.wanted, self.came)
+        return "\n".join(f"      {name} {text[:MOST]}" for name, text in zip(names, texts, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ class Inputs:
         played = list(self._played(cells, isolation, lambda number, came: came == wanted[number]))
         for given, right, came in zip(self.given, wanted, played, strict=False):
             if came != right:
-                return Difference(excerpt(given, MOST), right[:MOST], came[:MOST])
+                return Difference(canonical(given), right, came)
         return None
 
     def _played(
