@@ -63,9 +63,8 @@ def _change(chance: Random, call: dict[str, Any]) -> None:
 def play(student: Student, given: dict[str, Any]) -> Any:
     """Whether the parameters of the tool accept the call."""
     try:
-        return not SchemaChecker(student.value(given["tool"])["function"]["parameters"]).problems(
-            given["call"]
-        )
+        parameters = student.value(given["tool"])["function"]["parameters"]
+        return not _checker(canonical(parameters)).problems(given["call"])
     except (ZoolabError, TypeError, KeyError) as error:
         raise Wrong("not a tool with a schema") from error
 
