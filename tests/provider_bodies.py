@@ -210,6 +210,8 @@ _ollama = [
     ollama({"content": TEXT, "thinking": "Two sums.", "tool_calls": OLLAMA_CALLS}),
     ollama({"content": DONE}),
 ]
-OLLAMA = Provider(OllamaModel, _ollama, list(map(ollama_stream, _ollama)), OLLAMA_CALLS)
+OLLAMA = Provider(
+    OllamaModel, _ollama, list(map(ollama_stream, _ollama)), [{"thinking": "Two sums."}, *OLLAMA_CALLS]
+)
 
 PROVIDERS = {"responses": RESPONSES, "anthropic": ANTHROPIC, "gemini": GEMINI, "ollama": OLLAMA}
