@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 from zoolab.jsontext import encode
@@ -66,8 +66,6 @@ def _pattern(text: str, flags: int = re.VERBOSE | re.IGNORECASE) -> re.Pattern[s
     return re.compile(text, flags)
 
 
-# A trace says the same texts and names again and again.
-@lru_cache(1024)
 def scrub(text: str) -> str:
     """`text` without what looks like a key, a token or a password.
 
@@ -86,32 +84,47 @@ def scrub_json(value: Any) -> Any:
     >>> scrub_json({"password": 12345, "arguments": '{"api_key": 67890}', "max_tokens": 10})
     {'password': '[secret removed]', 'arguments': '{"api_key":"[secret removed]"}', 'max_tokens': 10}
     """
-    if isinstance(value, str):
-        return _scrub_string(value)
-    if isinstance(value, list | tuple):
-        return [scrub_json(item) for item in value]
-    if isinstance(value, dict):
-        return {scrub(str(name)): _scrub_member(str(name), item) for name, item in value.items()}
-    return value
+    return _Scrubbing().clean(value)
 
 
-def _scrub_member(name: str, value: Any) -> Any:
-    given = isinstance(value, str | int | float) and not isinstance(value, bool) and value != ""
-    if name.lower() == "token":  # of a model's vocabulary, or of a session
-        given = isinstance(value, str) and _pattern(r"[!-~]{12,}").fullmatch(value) is not None
-    secret = given and any(found.end() == len(name) for found in _pattern(_LABEL).finditer(name))
-    return HIDDEN if secret else scrub_json(value)
+class _Scrubbing:
+    """One value at work. It remembers each text, since a trace says the same ones again and again."""
 
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+        self._names: dict[str, str] = {}
 
-@lru_cache(256)
-def _scrub_string(text: str) -> str:
-    clean = scrub(text)
-    hinted = clean != text or _pattern(_LABEL).search(text)
-    if not hinted or text.lstrip()[:1] not in ("{", "["):
-        return clean
-    try:
-        value = json.loads(text)
-        hidden = scrub_json(value)
-    except (ValueError, RecursionError):
-        return clean
-    return text if hidden == value else encode(hidden)
+    def clean(self, value: Any) -> Any:
+        if isinstance(value, str):
+            if value not in self._texts:
+                self._texts[value] = self._clean_text(value)
+            return self._texts[value]
+        if isinstance(value, list | tuple):
+            return [self.clean(item) for item in value]
+        if isinstance(value, dict):
+            return {self._name(str(name)): self._member(str(name), item) for name, item in value.items()}
+        return value
+
+    def _member(self, name: str, value: Any) -> Any:
+        given = isinstance(value, str | int | float) and not isinstance(value, bool) and value != ""
+        if name.lower() == "token":  # of a model's vocabulary, or of a session
+            given = isinstance(value, str) and _pattern(r"[!-~]{12,}").fullmatch(value) is not None
+        secret = given and any(found.end() == len(name) for found in _pattern(_LABEL).finditer(name))
+        return HIDDEN if secret else self.clean(value)
+
+    def _name(self, name: str) -> str:
+        if name not in self._names:
+            self._names[name] = scrub(name)
+        return self._names[name]
+
+    def _clean_text(self, text: str) -> str:
+        clean = scrub(text)
+        hinted = clean != text or _pattern(_LABEL).search(text)
+        if not hinted or text.lstrip()[:1] not in ("{", "["):
+            return clean
+        try:
+            value = json.loads(text)
+            hidden = self.clean(value)
+        except (ValueError, RecursionError):
+            return clean
+        return text if hidden == value else encode(hidden)
