@@ -1,4 +1,4 @@
-"""What is made to be shown or shared has no secret in it: pages, protocols, saved notebooks, reports, journals."""
+"""What is made to be shown or shared has no secret: pages, protocols, saved notebooks, reports, journals."""
 
 from __future__ import annotations
 

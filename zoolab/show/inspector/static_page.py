@@ -127,7 +127,7 @@ _KEPT = """<div class="zoolab-kept"><style>
 
 
 def story_of(trace: TraceLog) -> str:
-    """The story of a trace as HTML, without secrets; of one too long to be told beside a widget, a few steps."""
+    """The story of a trace as HTML, without secrets; a few steps of one too long to stand beside a widget."""
     return render_fragment(without_secrets(trace), MAX_STEPS if len(trace) <= MAX_STEPS else 8)
 
 
