@@ -9,118 +9,151 @@
 # %% [markdown]
 # # 00 · Can this model call tools?
 #
-# A **language model** is a program that continues text. Give it a question and it writes an answer, word by word, from what
-# it has read. It cannot look anything up, it cannot run anything, and it is bad at sums.
+# A team builds a chat bot for its servers. A colleague writes: "Check the status of the server web-01." The bot answers at once, politely and in detail. And
+# nothing happens. The bot cannot check a server. It can only write text.
 #
-# A **tool** is a function of yours that a model may ask for. The model writes down a name and arguments, your program runs
-# the function and tells the model what came out. That is all that **tool calling** is. Weather bots, coding assistants and
-# "agents" are built on it.
+# A **language model** is a program that continues text. It has read a lot, so its text often sounds right. It cannot look anything up, and it cannot run
+# anything. A **tool** is a function of yours that a model may ask for. The model writes down the name of the tool and the arguments. Your program runs the function
+# and tells the model the result. This exchange is **tool calling**.
 #
-# Not every model can do it. Before you build anything on a model, examine it, as a doctor would: a few questions, each with
-# one thing to look at.
+# Not every model can do it. Before you build anything on a model, examine it, as a doctor would: ask a few questions, and look at one thing each time.
 #
 # Afterwards you can
 #
+# - see the difference between a promise and a call;
 # - say what a model must be able to do before it may call tools, and check it in a minute;
-# - read what was sent to a model and what came back, without guessing;
+# - read what was sent to a model and what came back;
 # - tell "it cannot" from "I asked badly";
 # - write a probe of your own.
 #
-# About 20 minutes. It runs on your machine, without a key and without a network.
+# About 30 minutes. It runs on your machine, without a key and without a network.
 
 # %% [markdown]
 # ## Who answers?
 #
-# Two small real models. They were asked once, and what they said was **recorded**: a file holds each question and each answer,
-# word for word. That is why this notebook gives the same answers to everybody, offline. Nobody improved them.
+# Three real models answer in this course. All of them run on a laptop:
 #
-# `LIVE` is the one switch: `None` plays the recording, `"local"` asks the same models on this machine (fetch them
-# once with `zoolab local fetch`), `"endpoint"` asks a server that you name in `OPENAI_BASE_URL`.
+# - **Qwen** (Qwen2.5-Coder-1.5B-Instruct) reads the whole conversation, with tools and results.
+# - **Needle** only chooses calls. It never sees a result.
+# - **SmolLM2** only writes text. It never sees a tool.
+#
+# Each model was asked once, and its replies were **recorded**: a file contains every request and every reply, word for word. So this notebook gives the same
+# replies to everybody, offline. Nobody has improved them. Some are wrong, and these are the interesting ones.
+#
+# `LIVE` is a switch. `None` plays the recordings. `"local"` asks the same models on this machine; download them once with `zoolab local fetch`
+# and `zoolab local fetch qwen`. `"endpoint"` asks a server that you name in `OPENAI_BASE_URL`.
 
 # %%
 LIVE = None  # "local": the models on this machine; "endpoint": OPENAI_BASE_URL with your key
 
 from zoolab import model_for, predict
 
-model = model_for(LIVE, "course-00")
-print("who answers:", model.recording.header.who if LIVE is None else LIVE)
+qwen = model_for("qwen" if LIVE == "local" else LIVE, "qwen-course-00")
+print("who answers:", qwen.recording.header.who if LIVE is None else LIVE)
 
 # %% [markdown]
-# ## One question, no tools
+# ## A promise
 #
-# A **request** is what goes out: a list of messages, each with a role. `user` is you. The **reply** is one message with the role
-# `assistant`: the model.
+# A **request** is what you send: a list of messages, each with a role. The role `user` is you. The **reply** is one message with the role `assistant`. That is the
+# model.
+#
+# Before you run the next cells, answer the question. The cell that tells you the answer is folded: click on the `...`.
 
 # %%
 from zoolab import Request
 
-hello = Request([{"role": "user", "content": "Say hello."}])
-print(hello.body())
-print(model(hello).text)
-
-# %% [markdown]
-# It answers. That is the first thing a doctor wants to know, and it is not yet much: every model writes text.
-
-# %% [markdown]
-# ## The same with a tool on the table
-#
-# Now the request also carries the description of a tool: its name, what it is for, and which arguments it takes. The model
-# never sees the function's code, only this.
-#
-# Then you are asked what will come. Answer before you go on: the cell that tells you why is folded, a `...` on which you can click.
-
-# %%
-import json
-
-from zoolab.toolbox.starter import starter_tools
-
-tools = starter_tools("add")
-print(json.dumps(tools.schemas()[0], indent=1))
-
-# %%
 guess = predict(
-    "The question is: What is 42 + 58? The tool add is on offer. What does the model write?",
-    ["the number 100", "a call of add", "a sentence that explains addition"],
+    "Qwen has no tool, and no connection to any server. It is asked: Check the status of the server web-01. What will it write?",
+    ["that it cannot check servers", "a text that looks like a result"],
 )
 guess
 
 # %%
-question = Request([{"role": "user", "content": "What is 42 + 58?"}], tuple(tools.schemas()))
-reply = model(question)
-print(json.dumps(reply.message, indent=1))
-
-asked_for = [call["function"]["name"] for call in reply.message.get("tool_calls") or []]
+question = [{"role": "user", "content": "Check the status of the server web-01."}]
+promise = qwen(Request(question))
+print(promise.text)
 
 # %% jupyter={"source_hidden": true}
 guess.reveal(
-    "a call of add" if "add" in asked_for else "something else",
-    because="It does not calculate. It asks you to, in JSON, and waits.",
+    "a text that looks like a result" if "192.168" in promise.text else "that it cannot check servers",
+    because="It continues text, and texts about servers continue like this. Nobody has measured these numbers.",
 )
 
 # %% [markdown]
-# **JSON** is a way to write down values as text: `{"a": 42}` is an object with one member. Look closely at `arguments`:
-# the model wrote a *text* that looks like JSON. Whether it really is some, and whether it fits the tool, is for you to check. Much of
-# this course is about that sentence. (If there is a `reasoning_content`: a thought, which some models write down before they call.)
+# Read it again. There is an address, a time in milliseconds, and "Lost = 0". All of this is made up. A person in a hurry reads "the server answers".
+
+# %% [markdown]
+# ## A call
+#
+# Now the same question with a tool. The request contains a description of the tool: its name, what it is for, and which arguments it takes. The model never sees
+# the code of the function. It sees only this:
+
+# %%
+import json
+
+from zoolab.toolbox.catalog import tools_named
+
+status = tools_named("check_status")
+print(json.dumps(status.schemas()[0], indent=1))
+
+# %%
+guess = predict(
+    "The same question, and the tool check_status is offered. What will Qwen write?",
+    ["the same text as before", "a call of check_status", "that the server is running"],
+)
+guess
+
+# %%
+reply = qwen(Request(question, tuple(status.schemas())))
+print(reply.text or json.dumps(reply.message["tool_calls"], indent=1))
+
+# %%
+from zoolab import read_calls
+
+calls = read_calls(reply.message, text=True)
+print("calls found:", [(call.name, call.arguments.replace("\n", " ")) for call in calls])
+
+# %% jupyter={"source_hidden": true}
+guess.reveal(
+    "a call of check_status" if calls and calls[0].name == "check_status" else "something else",
+    because="It does not say how the server is. It asks you to look, in JSON, and waits.",
+)
+
+# %% [markdown]
+# **JSON** is a way to write values as text: `{"service": "web-01"}` is an object with one member. Many APIs put a call into a field of its own, `tool_calls`. Qwen
+# writes it into its text, between two lines of three backticks. Both are text that a model wrote. Is it valid JSON? Does it fit the tool? Your program must check
+# that. A large part of this course is about these two questions.
+#
+# Now somebody has to run the function. The model cannot.
+
+# %%
+try:
+    print(status.execute(calls[0].name, json.loads(calls[0].arguments)))
+except Exception as error:
+    print(type(error).__name__, "|", error)
+
+# %% [markdown]
+# The truth is less pleasant than the promise: there is no service `web-01`. A tool that says so is worth more than a text that invents an address.
 
 # %% [markdown]
 # ## Seven probes
 #
-# `zoolab doctor` asks seven questions. Each has one thing to look at:
+# `zoolab doctor` asks seven questions. For each of them it looks at one thing:
 #
 # | probe | what is asked | what must come |
 # | --- | --- | --- |
 # | answers | a plain question | any text |
-# | calls | a question that one tool answers | a call of that tool |
-# | chooses | the same with three tools | a call of the right one |
-# | arguments | a question with two details | arguments that fit the tool's description |
-# | abstains | "Hello!", with tools on the table | **no** call |
-# | forced | a question for one tool, another one forced | a call of the forced one |
-# | result | the outcome of a call | a sentence that contains it |
+# | calls | a question that one tool can answer | a call of that tool |
+# | chooses | the same, with three tools | a call of the right one |
+# | arguments | a question with two details | arguments that fit the description |
+# | abstains | "Hello!", with tools | **no** call |
+# | forced | a question for one tool, while another one is forced | a call of the forced one |
+# | result | the result of a call | a sentence that contains it |
 #
-# Three of them decide: without `calls`, `arguments` and `result` there is no loop.
+# Three of them decide: without `calls`, `arguments` and `result` there is no tool calling.
 
 # %%
-guess = predict("How many of the seven will these two small models pass?", list(range(8)))
+guess = predict("How many of the seven probes will Qwen pass?", range(8))
 guess
 
 # %%
@@ -128,7 +161,7 @@ import pandas as pd
 
 from zoolab.course.doctor import SUMMARIES, can_call_tools, examine
 
-results = list(examine(model))
+results = list(examine(qwen))
 table = pd.DataFrame([{"probe": r.name, "passed": r.ok, "verdict": r.verdict} for r in results])
 table.style.hide(axis="index")
 
@@ -136,38 +169,61 @@ table.style.hide(axis="index")
 print(SUMMARIES[can_call_tools(results)])
 
 # %% jupyter={"source_hidden": true}
-guess.reveal(
-    sum(result.ok for result in results),
-    because="The table says which.",
-)
+guess.reveal(sum(result.ok for result in results), because="The table names them.")
 
 # %% [markdown]
-# ## Read what came, not what you expected
+# ## Read what came
 #
-# A verdict is an opinion. Behind it stand two facts: what was sent and what came. Look at those that failed.
+# A verdict is an opinion. Behind it are two facts: what was sent, and what came. Look at the probes that failed.
 
 # %%
 for result in results:
     if not result.ok:
         print(f"{result.name}: {result.verdict}")
-        print("  sent:", result.sent["messages"][-1]["content"])
-        calls = (result.came or {}).get("tool_calls") or []
-        for call in calls:
-            print("  came:", call["function"]["name"], call["function"]["arguments"])
+        print("  sent:", str(result.sent["messages"][-1]["content"])[:100])
+        print("  came:", str((result.came or {}).get("content") or "")[:160].replace("\n", " "))
         print("  advice:", result.advice, "\n")
 
 # %% [markdown]
-# If `abstains` failed, you have met the commonest weakness of small models: with a tool on the table they use it, whatever you
-# said. Somebody who only says hello gets a service checked. A model that was trained to choose calls has
-# seen few conversations in which none was needed. Notebook 04 measures how often it happens.
+# Two of these failures are typical. If `abstains` fails, the model uses a tool although nobody needs one. If `result` fails, it goes on calling although it has the
+# answer. You will meet both again: notebook 04 counts the first one, and notebook 08 stops the second one.
+
+# %% [markdown]
+# ## Two small specialists
+#
+# Needle chooses calls, and SmolLM2 writes text. zoolab lets them work as a pair: Needle gets every question, and SmolLM2 gets every result. So each of them
+# gets *another* request than the one that you wrote. You can see both:
+
+# %%
+pair = model_for(LIVE, "course-00")
+pair_results = list(examine(pair))
+both = table[["probe"]].assign(qwen=table["passed"], pair=[result.ok for result in pair_results])
+both.style.hide(axis="index")
+
+# %% [markdown]
+# The pair passes two probes more. Look at what was sent in the probe `result`, to Qwen and to SmolLM2:
+
+# %%
+for name, examined in (("Qwen", results), ("SmolLM2", pair_results)):
+    sent = next(result.sent for result in examined if result.name == "result")
+    print(f"{name} got {len(sent['messages'])} messages and {len(sent.get('tools') or ())} tools. The last message:")
+    print("  ", sent["messages"][-1], "\n")
+
+# %% [markdown]
+# Qwen got the conversation as you would write it. SmolLM2 got another one: six worked examples, the question with its result in words, and no tools. Without tools
+# it cannot go on calling. So the pair owes this success to the wrapper, not to a better model. When somebody tells you that a model passes a test, ask what was
+# sent.
 
 # %% [markdown]
 # ## "It cannot" or "I asked badly"?
 #
-# The second of the two models, SmolLM2, writes text and has never been trained for tools. Ask it the way that was just used, with the
-# tool's description in the request.
+# Ask SmolLM2 alone, with the description of a tool in the request.
 
 # %%
+from zoolab.toolbox.starter import starter_tools
+
+tools = starter_tools("add")
+addition = Request([{"role": "user", "content": "What is 42 + 58?"}], tuple(tools.schemas()))
 guess = predict(
     "SmolLM2 gets the question 42 + 58 and the tool add. What will it do?", ["call add", "write text"]
 )
@@ -175,31 +231,27 @@ guess
 
 # %%
 writer = model_for("smollm2" if LIVE in ("local", "endpoint") else None, "course-00-smollm2")
-said = writer(question)
+said = writer(addition)
 print(said.text)
 
 # %% jupyter={"source_hidden": true}
-guess.reveal(
-    "call add" if said.message.get("tool_calls") else "write text",
-)
+guess.reveal("call add" if said.message.get("tool_calls") else "write text")
 
 # %% [markdown]
-# Does it ignore the tool? Worse: it has never seen it. Before a model reads a request, a **chat template** turns messages and
-# tools into one text. SmolLM2's template has no place for tools and drops them without a word. No error, no warning. The count
-# of tokens (the pieces that a model reads, a few letters each) gives it away.
+# Does it ignore the tool? No: it has never seen it. Before a model reads a request, a **chat template** turns messages and tools into one text. The template of
+# SmolLM2 has no place for tools. It drops them without an error. You can see this in the number of tokens. (A **token** is a piece of a word, the unit in which
+# models read.)
 
 # %%
-without_tools = writer(Request(question.messages))
+without_tools = writer(Request(addition.messages))
 print("tokens read with the tool:   ", said.usage["prompt_tokens"])
 print("tokens read without the tool:", without_tools.usage["prompt_tokens"])
 
 # %% [markdown]
-# Equal numbers mean that the description never arrived. There is a way around: describe the tools in words, in a **system** message (the
-# instructions that stand before a conversation), and read the call out of the text that comes back. zoolab does this for models
-# that need it.
+# Equal numbers mean that the description never arrived. There is a way around it: describe the tools in words, in a **system message** (instructions that stand
+# before a conversation), and read the call from the text that comes back.
 
 # %%
-from zoolab import read_calls
 from zoolab.steps.request import opening_messages
 
 described = Request(opening_messages("What is 42 + 58?", text_tools=tools))
@@ -209,77 +261,89 @@ print("it said:", in_words.text)
 print("calls found in it:", [(call.name, call.arguments) for call in read_calls(in_words.message, text=True)])
 
 # %% [markdown]
-# Now it has seen the tool. What it makes of it is another matter: 135 million parameters are about a thousandth of a large
-# model. Compare the doctor's findings:
-
-# %%
-small = list(examine(writer))
-both = table.assign(smollm2=[result.ok for result in small]).rename(columns={"passed": "needle + smollm2"})
-both[["probe", "needle + smollm2", "smollm2"]].style.hide(axis="index")
+# Now it has seen the tool. What it makes of it is another question. SmolLM2 has 135 million parameters, and Qwen has eleven times as many. (Parameters are the
+# numbers that a model has learned.)
 
 # %% [markdown]
 # ## Your turn
 #
-# **1.** Which probes would you want to see passed before you let a model restart a server? Write three names into the list. The cell
-# says whether this pair of models has them.
+# **1. Choose the probes.** You want to let a model restart servers. Which three probes must it pass? Write their names into `NEEDED`. The cell checks
+# whether your choice covers the two mistakes that would hurt most: a restart that nobody wanted, and a restart of the wrong service.
 
 # %%
-needed = ["calls", "arguments", "abstains"]
+NEEDED = ["answers", "forced", "result"]
+
+# %%
 passed = {result.name for result in results if result.ok}
-print("fit for it" if set(needed) <= passed else f"not fit: {sorted(set(needed) - passed)}")
+if unknown := set(NEEDED) - {result.name for result in results}:
+    print("not yet: there is no probe", *unknown)
+elif "abstains" not in NEEDED:
+    print("not yet: nothing here sees a restart that nobody wanted")
+elif not {"arguments", "chooses"} & set(NEEDED):
+    print("not yet: nothing here sees a restart of the wrong service")
+else:
+    print("right. Qwen", "may do it" if set(NEEDED) <= passed else f"fails {sorted(set(NEEDED) - passed)}")
 
 # %% [markdown]
 # <details><summary>Hint</summary>
 #
-# The names are those that the seven probes above carry. Think of what would hurt: a restart that nobody wanted, or one of the wrong service.
+# The table under "Seven probes" says what each probe looks at. Which one asks for *no* call?
 #
 # </details>
 #
-# <details><summary>One solution</summary>
+# <details><summary>Solution</summary>
 #
 # ```python
-# needed = ["abstains", "arguments", "chooses"]
+# NEEDED = ["abstains", "arguments", "chooses"]
 # ```
 #
-# Restarting is not undone by saying sorry: not calling when nothing is needed comes first, then the right name and the right tool.
+# A restart cannot be undone. So not calling comes first, and then the right tool with the right name of the service.
 #
 # </details>
 
 # %% [markdown]
-# **2. Add a probe.** A probe is a request and a judge: a function that looks at the reply and the calls in it and returns
-# `None` if all is well, else what is wrong. This one asks for two sums at once. Run it, then write one of your own: does the model
-# pass a name on as it was written, capital letters and all?
+# **2. Write a probe.** A probe is a request and a judge. The judge is a function that looks at the reply and at the calls in it. It returns `None` if all
+# is well, and otherwise it says what is wrong. This probe asks the pair for the status of a service with capital letters in its name. Complete the judge, so that it
+# compares the name in the call with `MariaDB`.
 
 # %%
 from zoolab.course.doctor import Probe
 
 
-def judge_two_calls(_reply, calls):
-    return None if len(calls) == 2 else f"{len(calls)} call(s), not 2"
+def judge_spelling(_reply, calls):
+    return None
 
 
-two_sums = Probe(
-    name="two at once",
-    asks="does it ask for two calls in one reply?",
+# %%
+spelling = Probe(
+    name="spelling",
+    asks="does it keep the capital letters of a name?",
     request=Request(
-        [{"role": "user", "content": "What is 1 + 2, and what is 30 + 40?"}], tuple(tools.schemas())
+        [{"role": "user", "content": "Is the service MariaDB running?"}],
+        tuple(starter_tools("check_status").schemas()),
     ),
-    judge=judge_two_calls,
-    advice="ask one thing at a time",
+    judge=judge_spelling,
+    advice="give the names of services in the schema, as an enum",
 )
-mine = list(examine(model, also=[two_sums]))[-1]
-print(mine.name, "passed" if mine.ok else "failed:", "" if mine.ok else mine.verdict)
+found = list(examine(pair, also=[spelling]))[-1]
+print("the probe:", "passed" if found.ok else f"failed: {found.verdict}")
+
+from zoolab import ToolCall
+
+CASES = [('{"service": "MariaDB"}', True), ('{"service": "mariadb"}', False), ("{}", False)]
+for arguments, ok in CASES:
+    verdict = judge_spelling(None, [ToolCall(1, 0, "c", "check_status", arguments)])
+    print("right  " if (verdict is None) == ok else "not yet", "|", arguments)
+print("right  " if judge_spelling(None, []) is not None else "not yet", "| no call at all")
 
 # %% [markdown]
 # <details><summary>Hint</summary>
 #
-# Offer `starter_tools("check_status")` and ask "Is the service MariaDB running?". The judge parses `calls[0].arguments` with `json.loads` and
-# compares the name. What should it say when there is no call at all? (This question is in the recording; others need
-# `LIVE = "local"`.)
+# `calls[0].arguments` is a text. `json.loads` turns it into a dict, and `.get("service")` reads the name. What if the list of calls is empty?
 #
 # </details>
 #
-# <details><summary>One solution</summary>
+# <details><summary>Solution</summary>
 #
 # ```python
 # def judge_spelling(_reply, calls):
@@ -289,20 +353,22 @@ print(mine.name, "passed" if mine.ok else "failed:", "" if mine.ok else mine.ver
 #     return None if name == "MariaDB" else f"it wrote {name!r}"
 # ```
 #
+# A judge has to expect everything that a model can do, also nothing.
+#
 # </details>
 
 
 # %% [markdown]
 # ## What to keep
 #
-# - A model writes text. A tool call is text of a certain form; your program does the rest.
-# - Examine a model before you trust it: does it call, with fitting arguments, and does it use what comes back?
-# - Not calling is a skill too, and the rarer one.
-# - A template can drop your tools without a word. Count the tokens.
-# - Look at what was sent and what came. Verdicts come after.
+# - A model without tools can only promise, and its promises look like results.
+# - A tool call is text of a certain form. Your program does the rest.
+# - Examine a model before you trust it: does it call, do the arguments fit, and does it use the result?
+# - Not calling is an ability, too.
+# - A template can drop your tools without an error. Compare the number of tokens.
 #
-# Your own model: set `OPENAI_BASE_URL`, `OPENAI_API_KEY` and `ZOOLAB_MODEL`, then `LIVE = "endpoint"` above, or
-# `zoolab doctor --live` in a terminal.
+# To examine a model of your own, set `OPENAI_BASE_URL`, `OPENAI_API_KEY` and `ZOOLAB_MODEL`. Then set `LIVE = "endpoint"` above, or run `zoolab doctor --live`
+# in a terminal.
 #
 # Next: [01 · One loop](01-one-loop.ipynb), the same exchange by hand, step by step. A first lab:
 # [l1 · Define](../labs/l1/l1.ipynb).
