@@ -111,7 +111,7 @@ for arguments in WRITTEN:
 
 # %% [markdown]
 # The last two run. A schema knows forms, not meanings: a path is text, and so is an attack. What a schema cannot say belongs into the
-# function (lab 2) or into a policy (notebook 07).
+# function (lab 2) or into a policy (notebook 08).
 #
 # Compare a tool whose parameters are *all strings*, the commonest shortcut in the wild. Count what it lets through.
 
@@ -227,7 +227,7 @@ guess.reveal(
 
 # %% [markdown]
 # Strict mode forces form, not sense. A model that is forced to fill in a form fills it in, also when it should have said
-# "I do not know". Forms were never the main trouble; notebook 05 counts.
+# "I do not know". Forms were never the main trouble; notebook 06 counts.
 
 # %% [markdown]
 # ## Four wires

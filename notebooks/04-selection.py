@@ -125,7 +125,7 @@ for name in dict.fromkeys(confusions.head(6).index.get_level_values("called")):
 
 # %% [markdown]
 # Who wrote "only if the user asks for a restart" hoped that it would be read. A description asks; it does not forbid. What forbids is a permission
-# ([07](07-execution.ipynb)).
+# ([08](08-execution.ipynb)).
 
 # %% [markdown]
 # ## No tool needed
@@ -610,4 +610,4 @@ print(mine.compare("before", "after", metric="selection"))
 # - Compare on the same requests, give the interval, and say "not decisive" when it holds 0.
 # - More tools cost tokens and choices. Retrieval buys them back, and loses what it withholds.
 #
-# Next: [05 · Validation](05-validation.ipynb). Lab: [l6 · Select a tool](../labs/l6/l6.ipynb).
+# Next: [06 · Validation](06-validation.ipynb). Lab: [l6 · Select a tool](../labs/l6/l6.ipynb).

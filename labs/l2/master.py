@@ -16,7 +16,7 @@
 # arguments, `{}`, when the text could not be read; a file tool then works on its default folder. And Python itself is
 # lax: `json.loads` takes `NaN`, lets the last of two equal keys win, and `isinstance(True, int)` holds.
 #
-# Read notebook 05 first. This lab takes about 45 minutes and needs no key and no network.
+# Read notebook 06 first. This lab takes about 45 minutes and needs no key and no network.
 
 # %% [markdown]
 # ## What you get

@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # 09 · Faults and attacks
+# # 15 · Faults and attacks
 #
 # A program that works once is a demonstration. This notebook breaks things on purpose, in three ways: by **faults** (what happens by accident), by
 # **attacks** (what somebody does on purpose) and by **repeating** (what happens the tenth time).

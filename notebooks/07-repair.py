@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # 06 · Repair
+# # 07 · Repair
 #
 # A model wrote `{'city': 'Oslo',}`. That is Python and not JSON, so the call may not run. Anybody can see what was meant. May your program act on what
 # anybody can see?
@@ -24,7 +24,7 @@
 # - write a rule of your own and measure the harm it does.
 #
 # About 45 minutes, offline. Words from before: *arguments* are the text that a model writes for a call, a *schema* says what they may be, *validation*
-# checks them ([05](05-validation.ipynb)).
+# checks them ([06](06-validation.ipynb)).
 
 # %%
 LIVE = None  # "local": the models on this machine; "endpoint": OPENAI_BASE_URL with your key
@@ -577,7 +577,7 @@ added.assign(per_right=(added.wrong / added.right.where(added.right > 0)).round(
 # <details><summary>Hint</summary>
 #
 # For a tool that reads, a wrong call costs a request and a wrong answer. For a tool that deletes it costs the data. The risk of the tool decides how bold its
-# repair may be; notebook 07 gives each tool a risk.
+# repair may be; notebook 08 gives each tool a risk.
 #
 # </details>
 
@@ -685,4 +685,4 @@ print(mended.tool_calls[0].arguments, "->", json.loads(mended.messages[2]["conte
 # - Rules first: they are free, and they can be read. A model's proposal passes the same guard.
 # - Most of what small models break is not badly written. Nothing repairs a wrong value but knowing the right one.
 #
-# Next: [07 · Execution](07-execution.ipynb). Lab: [l5 · Repair](../labs/l5/l5.ipynb).
+# Next: [08 · Execution](08-execution.ipynb). Lab: [l5 · Repair](../labs/l5/l5.ipynb).

@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # 05 · Validation and the taxonomy of errors
+# # 06 · Validation and the taxonomy of errors
 #
 # A **tool call** is a wish that a model writes down: the name of a function, and arguments as text. Between the wish and the deed stands
 # one step, **validation**: may this call run? It costs next to nothing, and it is the last moment at which nothing has happened yet.
@@ -84,7 +84,7 @@ guess.reveal(
 # %% [markdown]
 # In the recording, the model asks to cut `laptop7` off the network. The person had asked for the opposite, and the call is flawless. What stopped it
 # was not validation but a policy: isolating a host is a high risk, and nobody was there to allow it
-# ([07](07-execution.ipynb)). The other call has the right wish, and cannot run: it names two contacts, and which one counts?
+# ([08](08-execution.ipynb)). The other call has the right wish, and cannot run: it names two contacts, and which one counts?
 #
 # Keep these two apart. **A call can be valid and wrong. A call can be right and invalid.**
 
@@ -314,7 +314,7 @@ guess.reveal(next(text for bound, text in bounds.items() if share >= bound))
 # %% [markdown]
 # These are small models, some of them shallow on purpose, and many of the requests were made to mislead. A large model does better. But the *kind* of
 # gap is the same for all: validation is a check of form. A loop in which every step is green has been proven to be well formed, and nothing else. Choice is
-# notebook 04, measuring it is notebook 09.
+# notebook 04, measuring it is notebook 15.
 
 # %%
 wrong = valid[(valid.verdict == "wrong_arguments") & (valid.model == "needle3-L20")]
@@ -338,7 +338,7 @@ print("\nthe model:", (trace.answer or "nothing")[:240])
 
 # %% [markdown]
 # The result is precise: what, where, why. A large model would write the call anew, with one contact. In the recording, this one complains, and
-# repeats itself. Whether sending errors back helps depends on who reads them, and [06](06-repair.ipynb) measures it.
+# repeats itself. Whether sending errors back helps depends on who reads them, and [07](07-repair.ipynb) measures it.
 
 # %% [markdown]
 # ## Your turn
@@ -541,4 +541,4 @@ pd.crosstab(every.kind, every.model).assign(all=every.kind.value_counts()).sort_
 # - Form can be checked, meaning cannot: valid and right are two things.
 # - Name the kind before you mend: most real failures are not badly *written*.
 #
-# Next: [06 · Repair](06-repair.ipynb). Lab: [l2 · Validate a call](../labs/l2/l2.ipynb).
+# Next: [07 · Repair](07-repair.ipynb). Lab: [l2 · Validate a call](../labs/l2/l2.ipynb).

@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # 07 · Execution
+# # 08 · Execution
 #
 # Until now, tool calls were words. This is the step that touches the world: files are read, services restarted, money is spent. It is the shortest
 # step in code and the longest in consequences.
@@ -382,4 +382,4 @@ for step in guarded.steps:
 # - Limits end a loop; the trace survives it.
 # - Given up is not stopped.
 #
-# Next: [08 · Traces](08-traces.ipynb). Lab: [l3 · The loop](../labs/l3/l3.ipynb).
+# Next: [09 · Traces](09-traces.ipynb). Lab: [l3 · The loop](../labs/l3/l3.ipynb).

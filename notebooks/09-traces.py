@@ -7,7 +7,7 @@
 # ---
 
 # %% [markdown]
-# # 08 · Traces
+# # 09 · Traces
 #
 # Something went wrong last night. The logs say that all was well. What you want is a **trace**: what was sent, what came, what ran, what went back,
 # step by step, in the order in which it happened.
@@ -307,5 +307,5 @@ plt.show()
 # - Where an error shows is not where it began.
 # - Some failures raise nothing. Only an expected answer finds them.
 #
-# Next: [09 · Faults and attacks](09-faults-and-attacks.ipynb). Labs: [l7 · Forensics](../labs/l7/l7.ipynb),
+# Next: [15 · Faults and attacks](15-faults-and-attacks.ipynb). Labs: [l7 · Forensics](../labs/l7/l7.ipynb),
 # [l8 · Test the tester](../labs/l8/l8.ipynb).
