@@ -7,52 +7,49 @@
 # ---
 
 # %% [markdown]
-# # 04 · Selection
+# # 04 · Choosing a tool, measured
 #
-# "Does redis run?" asks somebody, and the assistant restarts redis. The JSON was fine, the tool exists, the call ran, every step was green.
-# It was the wrong tool. **Selection** is the choice of the tool, or of none, and nothing in a single run shows whether it was right. You have to
-# know what should have been chosen, and you have to count.
+# Somebody asks "Does redis run?", and the assistant restarts redis. The JSON was valid, the tool exists, the call ran, and every step was green. But it was the
+# wrong tool. **Selection** is the choice of a tool, or of no tool. Nothing in a single run shows whether the choice was right. You need requests whose right answer
+# is known, and you need many of them.
 #
 # Afterwards you can
 #
-# - read a confusion matrix: what was expected, what was called;
-# - test for requests that need *no* tool, and say what a test without them hides;
-# - put an interval on a rate, and say "not decisive" when it is so;
-# - tell what more tools cost, and what retrieval buys back;
+# - read a confusion matrix: what was expected, and what was called;
+# - test with requests that need *no* tool, and say what a test without them hides;
+# - give an interval for a rate, and say "not decisive" if the data do not decide;
+# - plan an experiment: decide the number of requests first, then compare on the same requests;
 # - rewrite a description, and measure whether that helped.
 #
-# About 50 minutes, offline.
+# About 45 minutes. It runs offline.
 
 # %% [markdown]
 # ## Who answers?
 #
-# Needle 3 is a small model that does nothing but choose calls. A model is a stack of **layers**; Needle can be asked with all twenty of its layers, or with
-# the lowest eight or six, which is quicker. Its **depth** is how many. Here it answers with eight; further down you see what that costs.
-# It was recorded: what it says is what it said.
+# Qwen2.5-Coder-1.5B-Instruct was asked hundreds of requests, each with three tools. All of its replies were recorded.
 
 # %%
-LIVE = None  # "local": the models on this machine; "endpoint": OPENAI_BASE_URL with your key
+LIVE = None  # "local": the model on this machine; "endpoint": OPENAI_BASE_URL with your key
 
-from zoolab import datasets, experiment, model_for, predict
+from zoolab import datasets, model_for, predict
 
-model = model_for("needle-L8" if LIVE == "local" else LIVE, "course-04")
+model = model_for("qwen" if LIVE == "local" else LIVE, "qwen-selection-3")
 print("who answers:", model.recording.header.who if LIVE is None else LIVE)
 
 # %% [markdown]
 # ## Requests whose answer is known
 #
-# You cannot measure a choice without knowing the right one. The data set `selection-cases` has requests for forty tools of an office: running machines,
-# helping customers, reading data, fending off attacks. They were written by hand, and so were the answers. `offered` are three tools to choose from: the
-# right one, and those that it is most easily taken for.
+# The data set `selection-cases` contains requests for forty tools of an office: running machines, helping customers, reading data, stopping attacks. People
+# wrote the requests by hand, together with the right tool. `offered` are the three tools that are sent: the right one, and two that are similar.
 
 # %%
-cases = datasets.load("selection-cases")
-cases = cases[cases["split"] == "public"].set_index("id")
+cases = datasets.load("selection-cases").set_index("id")
 print(f"{len(cases)} requests, {cases['tool'].isna().sum()} of them need no tool")
 cases.loc[["ping-4", "ping-7", "check_status-7", "none-1"], ["prompt", "tool", "difficulty", "offered"]]
 
 # %% [markdown]
-# `paraphrase` says it in other words than the description does, `near_miss` has another tool close by. Try one on the model.
+# The column `difficulty` says how a request was made. `plain` uses the words of the description. `paraphrase` uses other words. `near_miss` has another tool close by.
+# Try one request.
 
 # %%
 ALL = datasets.selection_tools()
@@ -63,222 +60,252 @@ def offer(names):
 
 
 case = cases.loc["check_status-7"]
-guess = predict(f"{case['prompt']} What will be called?", case["offered"])
+guess = predict(f"{case['prompt']} What will be called?", [*case["offered"], "no tool"])
 guess
 
 # %%
 from zoolab import walk
 
-step = next(step for step in walk(case["prompt"], offer(case["offered"]), model) if step.kind == "tool_call")
+
+def chosen(prompt, tools, system=None):
+    "The name of the first tool that the model calls, or None."
+    step = next(step for step in walk(prompt, tools, model, system=system) if step.kind == "tool_call")
+    return None if step.slot is None else step.record.name
+
+
+called = chosen(case["prompt"], offer(case["offered"]))
 print("needed:", case["tool"])
 
 # %% jupyter={"source_hidden": true}
-guess.reveal(
-    "no tool" if step.slot is None else step.record.name,
+guess.reveal(called or "no tool", because="One request is an anecdote. Ask all of them.")
+
+# %% [markdown]
+# ## All requests
+#
+# There are five ways to end: the right tool, another tool that was offered, a tool that does not exist, no call although one was needed, and a call although none was
+# needed.
+
+# %%
+import pandas as pd
+
+
+def verdict(row):
+    if row.called is None:
+        return "right" if row.tool is None else "missed call"
+    if row.tool is None:
+        return "needless call"
+    return "right" if row.called == row.tool else "wrong tool" if row.called in row.offered else "unknown tool"
+
+
+asked = cases.assign(tool=cases["tool"].where(cases["tool"].notna(), None))
+asked["called"] = [chosen(row.prompt, offer(row.offered)) for row in asked.itertuples()]
+asked["called"] = asked["called"].where(asked["called"].notna(), None)
+asked["verdict"] = [verdict(row) for row in asked.itertuples()]
+guess = predict(
+    "Of the requests that need a tool: for how many does Qwen choose the right one?",
+    ["about half", "about three quarters", "more than nine in ten"],
 )
-
-# %% [markdown]
-# Needle writes down a thought before it calls. (Another model may not.)
+guess
 
 # %%
-raw = step.reply.raw or {}
-print(raw.get("needle", {}).get("raw", "this model shows no thought"))
+asked["needs"] = asked["tool"].map(lambda name: "a tool" if name else "no tool")
+asked.groupby(["needs", "verdict"]).size().unstack(fill_value=0)
 
-# %% [markdown]
-# One request is an anecdote. The data set `selection-outputs` has hundreds of answers of the two small models that run on this machine: Needle at several depths,
-# and SmolLM2, a small writer of words which gets the tools described in its prompt. A row is an answer.
-
-# %%
-outputs = datasets.load("selection-outputs")
-outputs = outputs[outputs["purpose"] == "choose"]
-hit = outputs["tool"].fillna("none") == outputs["expected_tool"].fillna("none")
-outputs = outputs.assign(chose=hit.astype(float))
-print(f"{len(outputs)} answers to {outputs['case'].nunique()} requests, made: {set(outputs['made'])}")
-outputs[["prompt", "model", "expected_tool", "tool", "verdict"]].head(8)
+# %% jupyter={"source_hidden": true}
+needing = asked[asked["needs"] == "a tool"]
+share = (needing["verdict"] == "right").mean()
+guess.reveal(
+    "more than nine in ten" if share > 0.9 else "about three quarters" if share > 0.6 else "about half",
+    because=f"It is {share:.0%}. Only three tools are offered, so the task is easier than in real life.",
+)
 
 # %% [markdown]
 # ## A confusion matrix
 #
-# A row for each tool that was expected, a column for each that was called, counts where they meet. The framed boxes are the right ones. Everything else
-# is a **confusion**, and says who was taken for whom. Here are the requests about machines, with Needle's depths taken together.
+# Each row is a tool that was expected, and each column is a tool that was called. The numbers count the requests. The framed boxes are right. Everything else is a
+# **confusion**: it says which tool was taken for which. Here are the requests about machines.
 
 # %%
 from zoolab.plots import ToolConfusionDisplay
 
-needle = outputs[outputs["model"].str.startswith("needle")]
-machines = needle[needle["case"].map(cases["domain"]) == "devops"]
-matrix = ToolConfusionDisplay.from_predictions(machines["expected_tool"], machines["tool"])
-matrix
+machines = asked[asked["domain"] == "devops"]
+ToolConfusionDisplay.from_predictions(machines["tool"], machines["called"])
 
 # %% [markdown]
-# Not all confusions cost the same. Reading where it should have pinged costs a second. Restarting where it should have looked costs
-# an outage. So look at what was called *instead*, and then at what that tool does.
+# Confusions do not all cost the same. If the model reads a log instead of pinging, you lose a second. If it restarts a service instead of looking at it, you lose the
+# service. So look at what was called *instead*, and then at what that tool does.
 
 # %%
-wrong = machines[machines["expected_tool"].notna() & (machines["chose"] == 0)]
-wrong = wrong.assign(called=wrong["tool"].fillna("no call"))
-confusions = wrong.groupby(["expected_tool", "called"]).size().sort_values(ascending=False)
-print(confusions.head(6))
-print()
-for name in dict.fromkeys(confusions.head(6).index.get_level_values("called")):
-    print(f"{name:16} {ALL[name].description if name in ALL else ''}")
+wrong = needing[needing["verdict"] != "right"]
+wrong.assign(called=wrong["called"].fillna("no call")).groupby(["tool", "called"]).size().sort_values(
+    ascending=False
+).head(8)
 
 # %% [markdown]
-# Who wrote "only if the user asks for a restart" hoped that it would be read. A description asks; it does not forbid. What forbids is a permission
-# ([08](08-execution.ipynb)).
-
-# %% [markdown]
+# A description can ask the model for something. It cannot forbid anything. Permissions forbid ([08](08-execution.ipynb)).
+#
 # ## No tool needed
 #
-# "Good morning, how are you?" needs no tool. Nor does "Numbers make me happy". How often does Needle call one all the same?
+# "Good morning, how are you?" needs no tool. How often does Qwen call one all the same?
 
 # %%
 guess = predict(
-    "Of the requests that need no tool: how often does Needle call one?",
-    ["hardly ever", "about half of the time", "nearly always"],
+    "Of the requests that need no tool: for how many does Qwen call one?",
+    ["hardly any", "about half", "nearly all"],
 )
 guess
 
 # %%
 from zoolab.study.statistics import wilson
 
-idle = needle[needle["expected_tool"].isna()]
-shares = {}
-for name, rows in idle.groupby("model"):
-    shares[name] = wilson(rows["tool"].notna().sum(), len(rows))
-    print(f"{name:12} calls where none is needed: {shares[name]}, {len(rows)} requests")
-share = idle["tool"].notna().mean()
+idle = asked[asked["needs"] == "no tool"]
+needless = int((idle["verdict"] == "needless call").sum())
+print(f"needless calls: {wilson(needless, len(idle))} of {len(idle)} requests")
+idle.groupby("difficulty")["verdict"].agg(lambda found: f"{(found == 'needless call').sum()} of {len(found)}")
 
 # %% jupyter={"source_hidden": true}
-guess.reveal(
-    "nearly always" if share > 0.75 else "about half of the time" if share > 0.25 else "hardly ever",
-)
+share = needless / len(idle)
+guess.reveal("nearly all" if share > 0.75 else "about half" if share > 0.25 else "hardly any")
 
 # %% [markdown]
-# The numbers in brackets are the 95 % **interval**: with so few requests, the share among *all* such requests may well lie anywhere in it. A rate without
-# its interval hides how little was asked.
+# The numbers in brackets are the 95 % **interval**. With so few requests, the share among *all* such requests may lie anywhere in it. A rate without an interval
+# hides how few requests were asked.
 #
-# Needle was made to call. A test that only holds requests for tools would never have shown this. The reverse is as easy to miss: a model that never calls
-# is always right here. Here are some programs that do not think at all.
+# A test that contains only requests for tools would never show this. The opposite mistake is as easy: a program that never calls anything is always right here. So
+# give two numbers.
+
 
 # %%
-import pandas as pd
-
-
-def report(expected, chosen):
-    expected, chosen = (pd.Series(list(names)).fillna("none") for names in (expected, chosen))
-    right, need = expected == chosen, expected != "none"
+def report(expected, called):
+    expected, called = (pd.Series(list(names)).fillna("none") for names in (expected, called))
+    right, need = expected == called, expected != "none"
     return {
         "right": right.mean(),
-        "right, of those that need a tool": right[need].mean(),
-        "right, of those that need none": right[~need].mean(),
+        "right if a tool is needed": right[need].mean(),
+        "right if none is needed": right[~need].mean(),
     }
 
 
-first = cases["offered"].str[0]
 table = {
     "never calls": report(cases["tool"], [None] * len(cases)),
-    "the first tool on offer": report(cases["tool"], first),
-    "Needle, all depths": report(needle["expected_tool"], needle["tool"]),
+    "calls the first tool": report(cases["tool"], cases["offered"].str[0]),
+    "Qwen": report(asked["tool"], asked["called"]),
 }
 (pd.DataFrame(table).T * 100).round().astype(int)
 
 # %% [markdown]
-# (In percent.) One number is not enough. Give both: how often it is right where a tool is needed, and where none is.
-# (The last row was asked fewer requests than the others; the next section compares on the same ones.)
+# ## Other models, on the same requests
 #
-# SmolLM2 has a fault of its own. Its prompt held a few worked examples, one of them about the weather. Look at what it called:
+# The data set `selection-outputs` contains replies of two smaller models to such requests: Needle with 6, 8 or 20 of its layers, and SmolLM2, which gets the tools
+# described in its prompt. To compare models, use only the requests that both were asked. Then luck with requests is the same for both.
 
 # %%
-writer = outputs[outputs["model"] == "smollm2"]
-invented = writer[writer["verdict"] == "unknown_tool"]
-print(f"{len(invented)} of {len(writer)} answers call a tool that does not exist")
-print(invented["tool"].value_counts().head(6))
+from zoolab.study.statistics import paired_difference
+
+outputs = datasets.load("selection-outputs")
+outputs = outputs[outputs["purpose"] == "choose"]
+qwen_right = {case: [float(row == "right")] for case, row in asked["verdict"].items()}
+for name, rows in outputs.groupby("model"):
+    hits = rows["tool"].fillna("none") == rows["expected_tool"].fillna("none")
+    other = {case: [float(hit)] for case, hit in zip(rows["case"], hits, strict=True)}
+    mine = {case: qwen_right[case] for case in other if case in qwen_right}
+    other = {case: other[case] for case in mine}
+    print(f"Qwen against {name:11} on {len(mine):3} requests: {paired_difference(other, mine)}")
 
 # %% [markdown]
-# It invents names that sound right, or takes them from the examples. Such a call is caught by validation, and is therefore the harmless sort. Needle cannot do it:
-# while it writes a name, only letters that lead to a tool on offer are let through. A rule against one error says nothing about the others.
-
-# %% [markdown]
-# ## A ladder of quality
+# Each line contains the difference and its interval. If the interval contains 0, the honest words are **not decisive**: the data do not say who is better. "Not
+# decisive" is not "equal".
 #
-# Twenty layers must be better than six. At what? Asked the same requests, so that luck with requests is the same for all: once for the tool,
-# once for tool *and* arguments.
+# ## An experiment with an effect
+#
+# Does a system prompt matter? Decide first: 60 tasks, each with the tools of its domain, each asked twice. Once without a system prompt, and once with this one:
+#
+# > Use the tools where they help. When you have the results that you need, answer in one short sentence, without a call.
+#
+# The question is whether Qwen *answers* in the end, or goes on calling until the limit of six turns.
+
+# %%
+from zoolab import Limits, Policy, Trace
+from zoolab.errors import LoopError
+from zoolab.toolbox.catalog import tools_named
+
+
+WORLDS = (
+    ("add", "multiply", "get_weather", "get_time", "convert_length"),
+    *([name] for name in ("devops", "support", "analytics", "security")),
+)
+
+
+def hold(opening, model):
+    "Hold the conversation that begins with a recorded request, and return its trace."
+    *system, question = (message["content"] for message in opening["messages"])
+    fresh = (tools_named(*names) for names in WORLDS)  # each conversation begins in a new world
+    tools = next(kit for kit in fresh if kit.schemas() == opening["tools"])
+    trace = Trace()
+    steps = walk(
+        question, tools, model, system=system[0] if system else None, policy=Policy(ask=()), limits=Limits(turns=6)
+    )
+    try:
+        for _ in trace.follow(steps):
+            pass
+    except LoopError:
+        pass  # it went on calling until the limit
+    return question, trace
+
+
+RECORDED = {"without": "qwen-tasks", "with": "qwen-tasks-system"}
+held = {}
+for variant, name in RECORDED.items():
+    replay = model_for(None, name)
+    held[variant] = dict(hold(opening, replay) for opening in replay.recording.openings)
+print({variant: len(traces) for variant, traces in held.items()}, "tasks")
 
 # %%
 guess = predict(
-    "From six layers to twenty: what gets better?",
-    ["the choice of the tool", "the arguments", "both", "that cannot be told"],
+    "Without the system prompt Qwen answers some of the 60 tasks. How many more or fewer does it answer with it?",
+    ["10 fewer", "about the same", "10 more", "30 more"],
 )
 guess
 
 # %%
-from zoolab.study.statistics import paired_difference, rate
-
-needle = needle.assign(whole=(needle["verdict"] == "right").astype(float))
-asked = set.intersection(*needle.groupby("model")["case"].agg(set))
-same = needle[needle["case"].isin(asked)]
-
-
-def scores(name, column):
-    return {row.case: [getattr(row, column)] for row in same[same["model"] == name].itertuples()}
-
-
-depths = sorted(same["model"].unique(), key=lambda name: int(name.split("L")[1]))
-print(f"{len(asked)} requests, put to each depth")
-for name in depths:
-    print(f"{name:12} tool {rate(scores(name, 'chose'))}   all of it {rate(scores(name, 'whole'))}")
-
-# %% [markdown]
-# Intervals that overlap do not settle it. As each depth had the same requests, compare request by request: where did only one of them get it right?
-# That difference has an interval of its own. If it holds 0, the honest word is **not decisive**: the data do not say which is better.
-
-# %%
-better = {}
-for column, what in (("chose", "the choice of the tool"), ("whole", "tool and arguments")):
-    found = paired_difference(scores(depths[0], column), scores(depths[-1], column))
-    better[column] = found.decisive and found.estimate > 0
-    print(f"{depths[-1]} against {depths[0]}, {what}: {found}")
-answers = {
-    (True, True): "both",
-    (False, True): "the arguments",
-    (True, False): "the choice of the tool",
-    (False, False): "that cannot be told",
+answered = {
+    variant: {task: [float(bool((trace.answer or "").strip()))] for task, trace in traces.items()}
+    for variant, traces in held.items()
 }
+counts = {variant: int(sum(hit for [hit] in hits.values())) for variant, hits in answered.items()}
+print("answered:", counts)
+print("with against without:", paired_difference(answered["without"], answered["with"]))
 
 # %% jupyter={"source_hidden": true}
+more = counts["with"] - counts["without"]
 guess.reveal(
-    answers[better["chose"], better["whole"]],
-    because="As far as so many requests can tell.",
+    "10 fewer" if more < -5 else "about the same" if more < 5 else "10 more" if more < 20 else "30 more",
+    because="The interval is far from 0. Two sentences change what this model does.",
 )
 
 # %% [markdown]
-# "Not decisive" is not "equal". It says that you have to ask more, or to live with not knowing. And it is why the model of this notebook may have eight layers:
-# for choosing, more of them did not show when it was recorded.
+# "Answered" does not mean "right". It means that the model stopped calling and wrote something. Read a few of the answers before you are happy:
 
 # %%
-from zoolab.plots import AblationDisplay
-
-AblationDisplay.from_frame(
-    same.rename(columns={"case": "case_id", "model": "variant"}).sort_values(
-        "variant", key=lambda names: names.map(depths.index)
-    ),
-    score="whole",
-)
+for task, trace in list(held["with"].items())[:6]:
+    print(f"{task}\n    {(trace.answer or 'no answer')[:110]!r}")
 
 # %% [markdown]
-# ## Does a description matter?
+# ## An experiment without an effect
 #
-# In notebook 01 you guessed which words make a model choose a tool. Here are requests about machines, each with its three tools. Once with the descriptions as they
-# were written, once with "Does things." in their place; names and parameters stay. One turn is enough: only the choice counts. `experiment` runs every request with every **variant** (a function that changes what is asked), and keeps a table.
+# Does a description matter? Here are 18 requests about machines, for Needle with eight layers. Once with the descriptions as they were written, and once with "Does
+# things." instead. Names and parameters stay. `experiment` asks every request with every **variant** (a function that changes what is asked), and keeps a table.
 
 # %%
 from dataclasses import replace
 
-from zoolab import Limits, ToolRegistry
+from zoolab import ToolRegistry, experiment
 
-hard = cases[(cases["domain"] == "devops") & cases["difficulty"].isin(["paraphrase", "near_miss"])]
-hard = hard.drop_duplicates(["tool", "difficulty"])
+hard = cases[
+    (cases["split"] == "public")
+    & (cases["domain"] == "devops")
+    & cases["difficulty"].isin(["paraphrase", "near_miss"])
+].drop_duplicates(["tool", "difficulty"])
 ROWS = [
     {"id": row.Index, "prompt": row.prompt, "tools": offer(row.offered), "expected_tool": row.tool}
     for row in hard.itertuples()
@@ -295,12 +322,13 @@ def vague(setup):
     return replace(setup, limits=ONE, tools=tools)
 
 
+needle = model_for("needle-L8" if LIVE == "local" else LIVE, "course-04")
 guess = predict("Are the written descriptions better?", ["yes", "no", "not decisive"])
 guess
 
 # %%
 done = experiment(
-    ROWS, {"vague": vague, "written": written}, {"needle": model}, scorers=["selection"], progress=False
+    ROWS, {"vague": vague, "written": written}, {"needle": needle}, scorers=["selection"], progress=False
 )
 print(done.summary.groupby("variant", sort=False)[["selection", "missed_call", "wrong_tool"]].mean())
 found = done.compare("vague", "written", metric="selection")[0]
@@ -309,15 +337,17 @@ print(found)
 # %% jupyter={"source_hidden": true}
 guess.reveal(
     "not decisive" if not found.decisive else "yes" if found.difference.estimate > 0 else "no",
-    because="Names and parameters were left, and perhaps they say enough; or there were too few requests.",
+    because="The names and the parameters may say enough. Or there are too few requests. These data cannot tell which.",
 )
 
 # %%
 done.plot("selection")
 
 # %% [markdown]
-# How many requests would it take? Suppose that the better description wins every third request and loses every ninth. The interval shrinks with
-# the root of their number: four times as many requests halve it.
+# ## How many requests?
+#
+# Decide this before the experiment. Suppose that the better description wins one request in three, and loses one in nine. How many requests are needed until the
+# interval leaves out 0? Four times as many requests halve the interval.
 
 # %%
 for number in (9, 18, 36, 72, 144):
@@ -326,213 +356,63 @@ for number in (9, 18, 36, 72, 144):
     print(f"{number:4} requests: {paired_difference(before, after)}")
 
 # %% [markdown]
-# ## More tools
-#
-# Three tools on offer is kind. Here are the first of the same requests with all tools for machines on offer, to the same model. Before, the right one was hidden among two that look
-# like it; now the others come on top.
-
-# %%
-TEN = sorted(hard["tool"].unique())
-
-
-def more(setup):
-    return replace(setup, limits=ONE, tools=ToolRegistry(offer(TEN)))
-
-
-variants = {"three tools": written, f"{len(TEN)} tools": more}
-FEW = ROWS[:10]
-grown = experiment(FEW, variants, {"needle": model}, scorers=["selection"], progress=False)
-print(grown.summary.groupby("variant", sort=False)[["selection", "missed_call", "wrong_tool"]].mean())
-print(grown.compare(metric="selection"))
-
-# %% [markdown]
-# So few requests hardly decide anything: look at the width of the interval. And real assistants carry forty tools, or a hundred. Asking a model about so many takes long on a small machine, so the chooser is now a **word counter**. It is no
-# language model. It scores each tool by the words that its name and description share with the request, rare words above common ones (the formula is called **BM25**),
-# and takes the best. No shared word, or two equally good: no call. It reads badly, and it answers at once.
-
-# %%
-from zoolab.retrieval import BM25
-from zoolab.retrieval import words_of
-
-SMALL = set(
-    words_of(
-        """a about an and any are as at be by can do does for from has have how i if in into is it its me my no
-        not of on one or our please so that the their them there they this to use user was we were what when
-        where whether which who will with you your"""
-    )
-)
-
-
-def choose(question, texts):
-    words = [word for word in words_of(question) if word not in SMALL]
-    scores = BM25().scores(" ".join(words), list(texts.values()))
-    best = max(scores)
-    return list(texts)[scores.index(best)] if best > 0 and scores.count(best) == 1 else None
-
-
-# %%
-TEXTS = {each.name: f"{each.name.replace('_', ' ')} {each.description}" for each in ALL}
-chosen = choose("Is the service redis running?", TEXTS)
-print(f"{len(TEXTS)} tools; {chosen} is chosen")
-print("asked:       ", words_of("Is the service redis running?"))
-print("check_status:", words_of(TEXTS["check_status"])[:8])
-
-# %% [markdown]
-# (It cuts endings off, so that *hosts* and *host* are one word, and then does not see that *runn* and *run* are.)
-
-# %%
-import random
-
-guess = predict(
-    "With forty tools instead of three, where does the word counter lose more?",
-    ["requests that need a tool", "requests that need none"],
-)
-guess
-
-# %%
-# Requests come in families that differ in a value only; one of each is enough, and two would count double.
-number = cases.index.str.extract(r"-(\d+)$")[0].astype(int).to_numpy()
-fair = cases[cases["tool"].isna() | (number % 3 == 1)]
-
-
-def offered_with(case, size):
-    others = [name for name in TEXTS if name not in case.offered]
-    random.Random(case.prompt).shuffle(others)
-    return [*case.offered, *others][:size]
-
-
-grown = {}
-for size in (3, 10, 20, 40):
-    picks = [
-        choose(row.prompt, {name: TEXTS[name] for name in offered_with(row, size)})
-        for row in fair.itertuples()
-    ]
-    grown[size] = report(fair["tool"], picks)
-grown = pd.DataFrame(grown).T
-lost = grown.loc[3] - grown.loc[40]
-needing, none = (lost[f"right, of those that need {what}"] for what in ("a tool", "none"))
-print((grown * 100).round().astype(int).to_string())
-
-# %% jupyter={"source_hidden": true}
-guess.reveal(
-    "requests that need none" if none > needing else "requests that need a tool",
-)
-
-# %% [markdown]
-# (In percent; a row is how many tools were on offer.) The more tools, the more words that fit by chance. And a request pays for them each time:
-
-# %%
-from zoolab.tokens import tokens_in
-
-schemas = ALL.schemas()
-for size in (3, 10, 40):
-    print(f"{size:3} tools: about {tokens_in(tools=schemas[:size]):,} tokens in every request")
-
-# %% [markdown]
-# A **token** is a piece of a word, about four letters; models are paid, and slow, by the token.
-#
-# ## Retrieval
-#
-# **Retrieval** is the remedy: before each request, a cheap program picks the few tools that fit the question, and only those are sent. Whether it does its work is
-# one question: is the right tool *among* those that were sent? That share is called **recall**. Two ways: BM25, by words; and embeddings, by meaning (a table of
-# numbers for each word, so that *refund* lies near *money back*).
-
-# %%
-from zoolab.retrieval import Embeddings
-from zoolab.retrieval import tool_text
-
-guess = predict(
-    "Eight of forty are sent. Who has the right one among them more often?", ["BM25", "Embeddings"]
-)
-guess
-
-# %%
-full = [tool_text(each) for each in ALL]
-names = ALL.names()
-
-
-def ranks(retriever, questions):
-    for question, tool in questions:
-        scores = retriever.scores(question, full)
-        yield 1 + sum(score > scores[names.index(tool)] for score in scores)
-
-
-need = fair[fair["tool"].notna()]
-pairs = list(zip(need["prompt"], need["tool"], strict=True))
-found = {type(each).__name__: list(ranks(each, pairs)) for each in (BM25(), Embeddings())}
-recall = pd.DataFrame(found)
-for k in (1, 3, 5, 8, 16):
-    print(f"{k:3} sent:", {name: f"{(recall[name] <= k).mean():.0%}" for name in recall})
-guess.reveal((recall <= 8).mean().idxmax())
-
-# %%
-short = {name: {case: [float(rank <= 8)] for case, rank in enumerate(recall[name])} for name in recall}
-print("Embeddings against BM25, 8 sent:", paired_difference(short["BM25"], short["Embeddings"]))
-
-# %% [markdown]
-# Which requests does BM25 lose? Mostly those that say it in other words, as you see below. Whatever retrieval drops, the best model in the world cannot choose. That is
-# why a request's record keeps what was **withheld**, and why:
-
-# %%
-lost = [(rank, *pair) for rank, pair in zip(recall["BM25"], pairs, strict=True) if rank > 8]
-for rank, prompt, tool in sorted(lost, reverse=True)[:5]:
-    print(f"{tool} is at rank {rank:2}: {prompt}")
-
-# %%
-from zoolab import Scripted
-
-silent = Scripted(["I have no tool for that."])
-steps = walk(lost[0][1], ALL, silent, retrieve=BM25(k=8))
-request = next(step.record for step in steps if step.kind == "request")
-print("question:", lost[0][1])
-print("sent:", ", ".join(each["function"]["name"] for each in request.tools))
-for left in request.withheld[:3]:
-    print("withheld:", left)
-print("withheld, and needed:", [str(left) for left in request.withheld if left.name == lost[0][2]])
-
-# %% [markdown]
-# One thing retrieval does not do: it never sends *nothing*. "Good morning" is sent with eight tools as well.
-
-# %% [markdown]
 # ## Your turn
 #
-# **1. A threshold.** The word counter calls whenever any word fits. Let it call only when the best score is at least `LEAST`. Find the value at which it is right
-# equally often with and without need. What does it cost?
+# **1. Count needless calls.** A colleague reports one number for a model: the share of right choices. Write `needless_rate`: of the requests that need no tool, the
+# share with a call. `expected` and `called` are lists of names, with None for "no tool".
+
 
 # %%
-LEAST = 0.0
+def needless_rate(expected, called):
+    return 0.0
 
 
-def careful(question, texts):
-    scores = BM25().scores(
-        " ".join(word for word in words_of(question) if word not in SMALL), [*texts.values()]
-    )
-    best = max(scores)
-    return [*texts][scores.index(best)] if best > LEAST and scores.count(best) == 1 else None
-
-
-picks = [careful(row.prompt, TEXTS) for row in fair.itertuples()]
-{what: f"{share:.0%}" for what, share in report(fair["tool"], picks).items()}
+# %%
+CASES = [
+    ((["ping", None, None], ["ping", None, "ping"]), 0.5),
+    (([None, None], ["ping", "add"]), 1.0),
+    ((["ping", "add"], ["add", None]), None),
+]
+for arguments, right in CASES:
+    print("right  " if needless_rate(*arguments) == right else "not yet", "|", arguments, "->", right)
 
 # %% [markdown]
 # <details><summary>Hint</summary>
 #
-# Try 3, 4, 5. No value is right: there is a trade, and whoever calls a needless tool harmless has never had one that deletes.
+# What is the rate if no request without a tool was asked? It is not 0.
+#
+# </details>
+#
+# <details><summary>Solution</summary>
+#
+# ```python
+# def needless_rate(expected, called):
+#     idle = [name for wanted, name in zip(expected, called, strict=True) if wanted is None]
+#     return sum(name is not None for name in idle) / len(idle) if idle else None
+# ```
+#
+# If nobody asked, the rate is unknown. A 0 would say that the model never calls needlessly.
 #
 # </details>
 
 # %% [markdown]
-# **2. Rewrite a description, and measure it.** The word counter is to choose among ten tools for machines. These are plain requests; read them, and the descriptions.
+# **2. Rewrite descriptions, and measure them.** A word counter plays the model: it calls the tool whose name and description share most words with the request. It
+# reads badly, and it answers at once. So you can measure your descriptions in a second. These are plain requests; read them and the descriptions.
 
 # %%
-machine = fair[(fair["domain"] == "devops") & fair["tool"].notna()]
+from zoolab import Scripted
+from zoolab.retrieval import BM25, words_of
+
+machine = cases[(cases["split"] == "public") & (cases["domain"] == "devops") & cases["tool"].notna()]
+machine = machine.groupby(["tool", "difficulty"]).head(1)
+TEN = sorted(machine["tool"].unique())
 for row in machine[machine["difficulty"] == "plain"].itertuples():
     print(f"{row.tool:22}{row.prompt}")
     print(f"{'':22}  {ALL[row.tool].description}")
 
 # %% [markdown]
-# Write better ones into `MINE`: what would people *say* who want this? Then run the cells. They ask other requests than those above, said in other words or with
-# another tool close by. You have not seen these, and that is the point: descriptions made to fit the requests that you measure with prove nothing.
+# Write better descriptions into `MINE`: what would people *say* who want this tool? The cell below measures with *other* requests, in other words or with another tool
+# close by. You have not seen them. Descriptions that were made for the requests that you measure with prove nothing.
 
 # %%
 MINE = {
@@ -541,13 +421,17 @@ MINE = {
 
 
 # %%
+COMMON = set(words_of("a about an and are as at be by can do does for from has have how i if in is it me my not of on or our please so that the they this to we what when which will with you your"))
+
+
 def counter(request):
-    if request.messages[-1]["role"] == "tool":
-        return "Done."
+    "The name of the tool that shares most words with the question, as a call."
     offered = [each["function"] for each in request.tools]
-    texts = {each["name"]: f"{each['name'].replace('_', ' ')} {each['description']}" for each in offered}
-    name = choose(request.messages[-1]["content"], texts)
-    return [(name, {})] if name else "No tool fits."
+    texts = [f"{each['name'].replace('_', ' ')} {each['description']}" for each in offered]
+    question = " ".join(word for word in words_of(request.messages[-1]["content"]) if word not in COMMON)
+    scores = BM25().scores(question, texts)
+    best = max(scores)
+    return [(offered[scores.index(best)]["name"], {})] if best > 0 and scores.count(best) == 1 else "No tool fits."
 
 
 unseen = machine[machine["difficulty"] != "plain"]
@@ -555,34 +439,33 @@ ASKED = [{"id": row.Index, "prompt": row.prompt, "expected_tool": row.tool} for 
 
 
 def measure(descriptions):
-    variants = {"before": {}, "after": {"descriptions": descriptions}}
     return experiment(
-        ASKED, variants, {"words": Scripted(counter)}, tools=offer(TEN), scorers=["selection"], progress=False
+        ASKED,
+        {"before": {"limits": ONE}, "after": {"limits": ONE, "descriptions": descriptions}},
+        {"words": Scripted(counter)},
+        tools=offer(TEN),
+        scorers=["selection"],
+        progress=False,
     )
 
 
-# %%
 mine = measure(MINE)
 print(mine.summary.groupby("variant", sort=False)["selection"].agg(["sum", "size"]))
-print(mine.compare("before", "after", metric="selection"))
+found = mine.compare("before", "after", metric="selection")[0]
+print(found)
+print("right: your descriptions help" if found.decisive and found.difference.estimate > 0 else "not yet: not decisive")
 
 # %% [markdown]
-# With one description changed, expect "not decisive", also when the number went up. Go on with the others until the interval leaves out 0,
-# or until you believe that it will not.
-#
 # <details><summary>Hint</summary>
 #
-# Verbs and complaints: *hangs, slow, lost, full, space, why, copies, browser, version, live*. But a word that stands in two descriptions helps neither, and a word that is
-# in every request calls the tool for everything.
+# Use verbs and complaints: *hangs, slow, lost, full, space, why, copies, browser, version, live*. A word that stands in two descriptions helps neither of them.
 #
 # </details>
 #
 # <details><summary>Solution</summary>
 #
-# One way. `measure(ONE_WAY)` says what it is worth.
-#
 # ```python
-# ONE_WAY = {
+# MINE = {
 #     "ping": "Is a machine up, does it answer on the network, is it reachable? Sends packets.",
 #     "check_http": "Can people open a website or URL in a browser? Returns its status code.",
 #     "traceroute": "Show the path through the network to a host: which machines are on it, where packets get lost or slow.",
@@ -594,20 +477,18 @@ print(mine.compare("before", "after", metric="selection"))
 #     "deploy_release": "Put a new version of a service live, in production or staging, for customers.",
 #     "schedule_maintenance": "Announce planned work on a host: tell people the date and hour at which it is down.",
 # }
-# print(measure(ONE_WAY).compare("before", "after", metric="selection"))
 # ```
 #
-# Whoever wrote it had seen the requests. So it is no proof either: it shows what is possible, not what your next description will do.
+# The author of these had seen the requests. So they show what is possible, and they are no proof for the next description.
 #
 # </details>
 
 # %% [markdown]
 # ## What to keep
 #
-# - A green run can have chosen wrong. Only requests whose answer is known show it, and enough of them.
-# - Ask for nothing, too: a test without "no tool needed" cannot see a model that always calls.
-# - Look at what was called *instead*; some confusions cost a second, some an outage.
-# - Compare on the same requests, give the interval, and say "not decisive" when it holds 0.
-# - More tools cost tokens and choices. Retrieval buys them back, and loses what it withholds.
+# - A green run can have chosen the wrong tool. Only requests with a known answer show it, and enough of them.
+# - Ask requests that need no tool, too. Give two numbers.
+# - Look at what was called *instead*. Some confusions cost a second, and some cost a service.
+# - Decide the number of requests first, compare on the same requests, and give the interval.
 #
-# Next: [06 · Validation](06-validation.ipynb). Lab: [l6 · Select a tool](../labs/l6/l6.ipynb).
+# Next: [05 · Many tools](05-many-tools.ipynb). Lab: [l6 · Select a tool](../labs/l6/l6.ipynb).
