@@ -23,7 +23,7 @@ _BLOCK = 1 << 16
 
 
 def read_table(package: str, name: str) -> dict[str, Any]:
-    """What a TOML file says that lies beside the modules of a package.
+    """What a TOML or JSON file says that lies beside the modules of a package.
 
     >>> read_table("zoolab.models.faulty", "faults.toml")["slow"]["does"]
     'the tool is slow'
@@ -31,7 +31,9 @@ def read_table(package: str, name: str) -> dict[str, Any]:
     import tomllib
     from importlib.resources import files
 
-    return tomllib.loads(files(package).joinpath(name).read_text(encoding="utf-8"))
+    text = files(package).joinpath(name).read_text(encoding="utf-8")
+    told: dict[str, Any] = json.loads(text) if name.endswith(".json") else tomllib.loads(text)
+    return told
 
 
 def write_whole(path: str | Path, parts: Iterable[str], mode: int = 0o666) -> Path:
