@@ -22,16 +22,26 @@ DRAFT_SECONDS = 600.0
 _BLOCK = 1 << 16
 
 
+def read_shipped(package: str, name: str) -> str:
+    """The text of a file that lies beside the modules of a package.
+
+    >>> read_shipped("zoolab.show", "ground.css").count("color-scheme")
+    1
+    """
+    from importlib.resources import files
+
+    return files(package).joinpath(name).read_text(encoding="utf-8")
+
+
 def read_table(package: str, name: str) -> dict[str, Any]:
-    """What a TOML or JSON file says that lies beside the modules of a package.
+    """The data of a TOML or JSON file that lies beside the modules of a package.
 
     >>> read_table("zoolab.models.faulty", "faults.toml")["slow"]["does"]
     'the tool is slow'
     """
     import tomllib
-    from importlib.resources import files
 
-    text = files(package).joinpath(name).read_text(encoding="utf-8")
+    text = read_shipped(package, name)
     told: dict[str, Any] = json.loads(text) if name.endswith(".json") else tomllib.loads(text)
     return told
 
