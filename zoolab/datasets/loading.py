@@ -10,6 +10,7 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import InvalidInput
+from zoolab.files import read_table
 from zoolab.jsontext import NotStrictJSON, excerpt, parse_json
 from zoolab.toolbox.catalog import tools_named
 from zoolab.tools import Tool, ToolRegistry
@@ -65,44 +66,9 @@ def _data_set(name: str, file: str, what: str, columns: str) -> DataSet:
     return DataSet(name, f"{name}/{file}", what, types)
 
 
-_ALL = [
-    _data_set(
-        "selection-cases",
-        "cases.jsonl",
-        "requests, the tool that each asks for, and its arguments",
-        "id prompt tool:text? arguments:object? difficulty domain offered:list also:list split made",
-    ),
-    _data_set(
-        "selection-outputs",
-        "outputs.jsonl.gz",
-        "what the local models answered to selection cases",
-        "id purpose case prompt made model who date settings:object protocol offered:list difficulty raw"
-        " finish_reason:text? calls:list expected_tool:text? expected_arguments:object? tool:text? verdict"
-        " codes:list prompt_tokens:number? completion_tokens:number?",
-    ),
-    _data_set(
-        "broken-arguments",
-        "arguments.jsonl.gz",
-        "arguments that do not parse or do not meet the schema, and what was meant",
-        "id case prompt made model who date settings:object protocol offered:list fault:text? tool called"
-        " slot:number schema:object raw finish_reason:text? codes:list problems:list meant:object"
-        " recoverable:truth why_not",
-    ),
-    _data_set(
-        "trials",
-        "trials.jsonl.gz",
-        "requests asked again with one thing changed, for what is said of small models",
-        "id trial variant case made model who date settings:object request:object raw finish_reason:text?"
-        " expected_tool:text? tool:text? verdict codes:list prompt_tokens:number?",
-    ),
-    _data_set(
-        "traces",
-        "index.jsonl",
-        "whole traces with what went wrong in each, and its root cause",
-        "id made who prompt expected_tool:text? codes:list outcome fault:text? root_cause steps:number",
-    ),
-]
-DATA_SETS: Mapping[str, DataSet] = {each.name: each for each in _ALL}
+DATA_SETS: Mapping[str, DataSet] = {
+    name: _data_set(name, **told) for name, told in read_table("zoolab.datasets", "datasets.toml").items()
+}
 
 
 def lookup(name: str) -> DataSet:
