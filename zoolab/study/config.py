@@ -28,10 +28,10 @@ from zoolab.records import Problem
 from zoolab.repair import RuleRepair
 from zoolab.retrieval import BM25
 from zoolab.schema.checker import SchemaChecker
-from zoolab.study.call_matching import ANY_CALL, expected_calls
 from zoolab.study.cases import UNSAID, Case, as_case
 from zoolab.study.design import check_described, variants_in
 from zoolab.study.pacing import Budget, Pace
+from zoolab.study.scorers import ANY_CALL, expected_calls
 from zoolab.toolbox.catalog import tools_named
 from zoolab.tools import ToolRegistry
 
