@@ -12,14 +12,7 @@ import re
 from collections import Counter
 from typing import Any, NoReturn
 
-__all__ = [
-    "NotStrictJSON",
-    "encode",
-    "excerpt",
-    "one_line",
-    "parse_json",
-    "visible",
-]
+__all__ = ["NotStrictJSON", "encode", "excerpt", "one_line", "parse_json", "visible"]
 
 MAX_CHARS = 1 << 20
 MAX_DEPTH = 64
