@@ -86,17 +86,25 @@ def folder() -> Path:
 
 
 def read_rows(path: Path, expected: str = "a data set of zoolab") -> Iterator[Row]:
-    """The rows of a JSONL file, packed by gzip or not; lines and the unpacked file are bounded.
+    """The rows of a JSONL file: those of `numbered_rows`, which says more."""
+    return (row for _, row in numbered_rows(path, expected))
 
-    Raises `InvalidInput` if it cannot be read, or a line is not a strict JSON object; names the line.
+
+def numbered_rows(path: Path, expected: str, most: int = MAX_BYTES) -> Iterator[tuple[int, Row]]:
+    """The rows of a JSONL file with the numbers of their lines, blank lines left out; gzip may pack it.
+
+    Lines are bounded, and the unpacked file has at most so many bytes. Raises `InvalidInput` if it cannot be
+    read, or a line is not a strict JSON object; names the line.
     """
     read = number = 0
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             while line := file.readline(MAX_LINE + 1):
                 number, read = number + 1, read + len(line)
-                if len(line) > MAX_LINE or read > MAX_BYTES:
+                if len(line) > MAX_LINE or read > most:
                     raise InvalidInput(f"{path.name} is too large", expected=f"lines of {MAX_LINE:,} bytes")
+                if not line.strip():
+                    continue
                 where = f"{path.name}, line {number},"
                 try:
                     row = parse_json(line.decode("utf-8"))
@@ -105,7 +113,7 @@ def read_rows(path: Path, expected: str = "a data set of zoolab") -> Iterator[Ro
                     raise InvalidInput(what, advice="correct or restore the file") from None
                 if not isinstance(row, dict):
                     raise InvalidInput(f"{where} is {excerpt(row)}", expected="an object")
-                yield row
+                yield number, row
     except (OSError, EOFError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is damaged, or not UTF-8 text"
         raise InvalidInput(f"cannot read {path}: {reason}", expected=expected) from None

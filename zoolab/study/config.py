@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 from collections import Counter
@@ -16,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from zoolab.datasets.loading import numbered_rows
 from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.files import read_table
 from zoolab.jsontext import excerpt
@@ -39,6 +39,8 @@ from zoolab.tools import ToolRegistry
 EXPERIMENT: Mapping[str, Any] = read_table("zoolab.study", "experiment.schema.json")
 #: A case may have further keys, for scorers and variants.
 CASE: Mapping[str, Any] = EXPERIMENT["properties"]["cases"]["items"]
+#: Bytes of a file of cases.
+_MAX_CASES = 1 << 30
 #: What a table of a model may have beside its kind; first what most mistakes are about.
 _MODELS = {
     "local": ("name",),
@@ -117,9 +119,12 @@ def read_config(path: Path) -> Config:
 
     Raises `InvalidInput` if it cannot be read, or is wrong; the message names the line.
     """
-    text = _read(path, "a TOML file")
     try:
+        text = path.read_text(encoding="utf-8")
         told = tomllib.loads(text)
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise InvalidInput(f"cannot read {path}: {reason}", expected="a TOML file") from None
     except tomllib.TOMLDecodeError as error:
         raise InvalidInput(f"{path.name}: {error}", expected="a TOML file") from None
     problems = SchemaChecker(EXPERIMENT).problems(told)
@@ -128,14 +133,6 @@ def read_config(path: Path) -> Config:
         where, said = said_of(problem)
         raise InvalidInput(f"{path.name}, line {line_of(text, where)}: {said}", advice="correct that line")
     return Config(told.get("title", path.stem), _arguments(told, path, text))
-
-
-def _read(path: Path, expected: str) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise InvalidInput(f"cannot read {path}: {reason}", expected=expected) from None
 
 
 def _arguments(told: Mapping[str, Any], path: Path, text: str) -> dict[str, Any]:
@@ -197,19 +194,11 @@ def _cases(
         for at, case in enumerate(told):
             yield case, partial(place, "cases", str(at))
         return
-    for number, line in enumerate(_read(path.parent / told, "a file with a case a line").splitlines(), 1):
-        if line.strip():
-            stands = f"{told}, line {number}"
-            try:
-                case = json.loads(line)
-            except (ValueError, RecursionError):
-                case = None
-            if not isinstance(case, dict):
-                expected = "one JSON object with a prompt in each line"
-                raise InvalidInput(f"{stands}: {excerpt(line)}", expected=expected)
-            if problems := SchemaChecker(CASE).problems(case):
-                raise InvalidInput(f"{stands}: {said_of(problems[0])[1]}", advice="correct that line")
-            yield case, partial("{0}".format, stands)
+    for number, case in numbered_rows(path.parent / told, "a file with a case a line", _MAX_CASES):
+        stands = f"{told}, line {number}"
+        if problems := SchemaChecker(CASE).problems(case):
+            raise InvalidInput(f"{stands}: {said_of(problems[0])[1]}", advice="correct that line")
+        yield case, partial("{0}".format, stands)
 
 
 def _checked(
