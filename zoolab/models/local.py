@@ -47,7 +47,7 @@ _MAX_TOKENS = {"qwen": 256}
 _CALLS: dict[str, Literal["text", "auto"]] = {"smollm2": "text", "qwen": "auto"}
 
 #: What SmolLM2 is told before a result, and the worked examples.
-_WORDS = read_table("zoolab.models", "words.toml")
+_WORDS = read_table(__name__.rpartition(".")[0], "words.toml")
 _CONTEXT_TOKENS = {"smollm2": 4096, "qwen": 8192}
 
 #: What a model says to the body of a request: a chat completion, or the chunks of one.
