@@ -16,7 +16,7 @@ Message = dict[str, Any]
 
 NAMES = ("ping", "disk_usage", "read_log", "list_hosts", "uptime", "find_user", "count_orders", "convert")
 WORDS = ("amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heath", "islet", "jetty")
-ERRORS = (ValueError, KeyError, TypeError, RuntimeError, TimeoutError, OSError)
+ERRORS = (ValueError, KeyError, TypeError, RuntimeError, TimeoutError, OSError, ZeroDivisionError)
 MANY, MOST_RUNS = 10, 100
 
 
