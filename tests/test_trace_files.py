@@ -345,3 +345,5 @@ def test_an_answer_that_no_file_can_hold_is_refused_with_its_step(tmp_path: Path
             following.answer(replace(step.record, still_running="maybe"))  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match=r"step 4, execute, was answered with .* Outcome\.still_running"):
         trace.save(tmp_path / "x.jsonl")
+    shown = str([trace._repr_html_(), *trace.inspect()._repr_mimebundle_()])
+    assert shown.count("This run cannot be shown: step 4, execute, was answered") == 2
