@@ -13,9 +13,8 @@ from zoolab.show.inspector.overview import first_error, overview_of, packed
 from zoolab.show.inspector.panel import notes_of, panel_of
 from zoolab.show.markup import digest_of, visible
 from zoolab.show.moment import Moment
-from zoolab.show.page import MAX_STEPS, render_fragment
+from zoolab.show.page import MAX_STEPS, render_fragment, shared_fragment
 from zoolab.show.wording import prompt_of
-from zoolab.trace.events import without_secrets
 from zoolab.trace.log import TraceLog
 
 #: Bytes of panels; the steps after that are named, and have no panel.
@@ -90,7 +89,7 @@ def _file(name: str) -> str:
 
 def story_of(trace: TraceLog) -> str:
     """The story of a trace as HTML, without secrets; a few steps of one too long to stand beside a widget."""
-    return render_fragment(without_secrets(trace), MAX_STEPS if len(trace) <= MAX_STEPS else 8)
+    return shared_fragment(trace, MAX_STEPS if len(trace) <= MAX_STEPS else 8)
 
 
 def kept_story(trace: TraceLog) -> dict[str, Any]:
