@@ -8,15 +8,17 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from urllib.parse import quote
 
 from zoolab.datasets.berkeley import fetch_bfcl
 from zoolab.datasets.loading import DATA_SETS, folder, rows_of
 from zoolab.errors import InvalidInput
-from zoolab.grading import lab_names, load_lab
-from zoolab.grading.building import build_labs, export_labs
+from zoolab.grading import grade_cells, lab_names, load_lab
+from zoolab.grading.building import build_labs, export_labs, left_out
 from zoolab.grading.handout import hand_out
+from zoolab.grading.isolation import shut_in
 from zoolab.grading.status import status_of
 
 FIRST = Path("notebooks", "00-can-it-call-tools.ipynb")
@@ -79,6 +81,8 @@ def add_labs(parser: argparse.ArgumentParser) -> None:
     export.add_argument("labs", nargs="*", metavar="LAB", help="by default all")
     export.add_argument("--format", required=True, choices=("otter", "nbgrader"), help="for whose tools")
     export.add_argument("--out", required=True, type=Path, metavar="DIR", help="where to write")
+    cases = actions.add_parser("cases", help="which wrong answers each case of a lab finds")
+    cases.add_argument("lab", metavar="LAB", help="a name, or a folder of your own with a wrong.toml")
     handout = actions.add_parser("handout", help="what students get of a lab: notebook, page, public cases")
     handout.add_argument("lab", metavar="LAB", help="a name, or a folder of your own")
     handout.add_argument("out", type=Path, metavar="DIR", help="where to write")
@@ -100,7 +104,11 @@ def labs(options: argparse.Namespace) -> int:
         case "export":
             for path in export_labs(options.labs, options.format, options.out):
                 print(path)
+            for each in map(load_lab, options.labs or lab_names()):
+                print(f"{each.name}: {left_out(each)}")
             print("These tools decide in the student's process; `zoolab grade` does not.")
+        case "cases":
+            return _print_kills(options.lab)
         case "handout":
             for path in hand_out(options.lab, options.out):
                 print(path)
@@ -109,6 +117,34 @@ def labs(options: argparse.Namespace) -> int:
                 size = f"{each.points:g} points, {len(each.cases)} cases, {len(each.public)} of them public"
                 print(f"{each.name:<4} {each.title:<24} {size}")
     return 0
+
+
+def _print_kills(name: str) -> int:
+    """Grade a lab's wrong answers and print which of them fail each case; 1 if a case or an answer is of no
+    use."""
+    try:
+        wrong_answers = import_module("tools.wrong_answers").wrong_answers
+    except ImportError:
+        advice = "give the command in a checkout of zoolab"
+        raise InvalidInput("wrong answers are not in the installed package", advice=advice) from None
+    lab, failed = load_lab(name), dict[str, set[str]]()
+    with shut_in(lab) as isolation:
+        for wrong in wrong_answers(name).values():
+            graded = grade_cells(lab, [wrong.code], isolation, name=wrong.name)
+            failed[wrong.name] = {case.name for case in graded.cases if not case.passed}
+    for case in lab.cases:
+        kills = {wrong: names for wrong, names in failed.items() if case.name in names}
+        told = [f"{wrong} (alone)" if len(names) == 1 else wrong for wrong, names in kills.items()]
+        print(f"{case.name}: {', '.join(told) or 'no wrong answer'}")
+    alone = {next(iter(names)) for names in failed.values() if len(names) == 1}
+    questionable = [case.name for case in lab.cases if case.name not in alone]
+    missed = [wrong for wrong, names in failed.items() if not names]
+    print(f"\n{lab.name}: {len(failed)} wrong answers, {len(lab.cases)} cases")
+    if questionable:
+        print(f"questionable, since no wrong answer fails it alone: {', '.join(questionable)}")
+    if missed:
+        print(f"found by no case: {', '.join(missed)}")
+    return 1 if questionable or missed else 0
 
 
 def add_datasets(parser: argparse.ArgumentParser) -> None:
