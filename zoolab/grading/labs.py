@@ -95,7 +95,8 @@ def lab_names() -> list[str]:
     >>> "l3" in lab_names()
     True
     """
-    return sorted(path.parent.name for path in labs_folder().glob("*/cases.py"))
+    names = (path.parent.name for path in labs_folder().glob("*/cases.py"))
+    return sorted(names, key=lambda name: (len(name), name))
 
 
 def place_of(lab: str) -> Path:
