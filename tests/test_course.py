@@ -213,6 +213,24 @@ def test_the_syllabus_adds_up_and_names_every_lab():
     assert sorted(re.findall(r"\.\./labs/(l\d)/README\.md", text)) == [path.parent.name for path in SOLUTIONS]
 
 
+def test_the_syllabus_alone_says_when_a_lab_comes_and_all_pages_agree():
+    rows = re.findall(r"^\| \[(\d\d) .*$", text := SYLLABUS.read_text("utf-8"), re.M)
+    lines = dict(zip(rows, re.findall(r"^\| \[\d\d .*$", text, re.M), strict=True))
+    comes = {lab: row for row, line in lines.items() for lab in re.findall(r"labs/(l\d+)/README\.md", line)}
+    table = re.findall(
+        r"^\| \[(l\d+)\]\(.*\| ([\d, ]+) \|$", (ROOT / "labs" / "README.md").read_text("utf-8"), re.M
+    )
+    assert {lab: max(re.findall(r"\d\d", after)) for lab, after in table} == comes
+    for lab, row in comes.items():
+        page = (ROOT / "labs" / lab / "README.md").read_text("utf-8")
+        before = re.findall(r"\b(\d\d)\b", "".join(re.findall(r"Read before: ([^.]*)", page)))
+        assert all(number <= row for number in before), lab
+        [source] = [each for each in COURSE if each.stem.startswith(row)]
+        assert f"../labs/{lab}/{lab}.ipynb" in source.read_text("utf-8"), (
+            f"{source.name} does not offer {lab}"
+        )
+
+
 @each_lesson
 def test_the_syllabus_names_the_data_that_a_notebook_loads(lesson: Lesson, source: Path):
     loaded = set(re.findall(r"""\bload\("([a-z-]+)"\)""", "\n".join(lesson.sources("code"))))

@@ -15,10 +15,9 @@ from urllib.parse import quote
 from zoolab.datasets.berkeley import fetch_bfcl
 from zoolab.datasets.loading import DATA_SETS, folder, rows_of
 from zoolab.errors import InvalidInput
-from zoolab.grading import grade_cells, lab_names, load_lab
+from zoolab.grading import lab_names, load_lab
 from zoolab.grading.building import build_labs, export_labs, left_out
 from zoolab.grading.handout import hand_out
-from zoolab.grading.isolation import shut_in
 from zoolab.grading.status import status_of
 
 FIRST = Path("notebooks", "00-can-it-call-tools.ipynb")
@@ -108,7 +107,12 @@ def labs(options: argparse.Namespace) -> int:
                 print(f"{each.name}: {left_out(each)}")
             print("These tools decide in the student's process; `zoolab grade` does not.")
         case "cases":
-            return _print_kills(options.lab)
+            try:
+                wrong_answers = import_module("tools.wrong_answers")
+            except ImportError:
+                advice = "give the command in a checkout of zoolab"
+                raise InvalidInput("wrong answers are not in the package", advice=advice) from None
+            return int(wrong_answers.print_findings(options.lab))
         case "handout":
             for path in hand_out(options.lab, options.out):
                 print(path)
@@ -117,34 +121,6 @@ def labs(options: argparse.Namespace) -> int:
                 size = f"{each.points:g} points, {len(each.cases)} cases, {len(each.public)} of them public"
                 print(f"{each.name:<4} {each.title:<24} {size}")
     return 0
-
-
-def _print_kills(name: str) -> int:
-    """Grade a lab's wrong answers and print which of them fail each case; 1 if a case or an answer is of no
-    use."""
-    try:
-        wrong_answers = import_module("tools.wrong_answers").wrong_answers
-    except ImportError:
-        advice = "give the command in a checkout of zoolab"
-        raise InvalidInput("wrong answers are not in the installed package", advice=advice) from None
-    lab, failed = load_lab(name), dict[str, set[str]]()
-    with shut_in(lab) as isolation:
-        for wrong in wrong_answers(name).values():
-            graded = grade_cells(lab, [wrong.code], isolation, name=wrong.name)
-            failed[wrong.name] = {case.name for case in graded.cases if not case.passed}
-    for case in lab.cases:
-        kills = {wrong: names for wrong, names in failed.items() if case.name in names}
-        told = [f"{wrong} (alone)" if len(names) == 1 else wrong for wrong, names in kills.items()]
-        print(f"{case.name}: {', '.join(told) or 'no wrong answer'}")
-    alone = {next(iter(names)) for names in failed.values() if len(names) == 1}
-    questionable = [case.name for case in lab.cases if case.name not in alone]
-    missed = [wrong for wrong, names in failed.items() if not names]
-    print(f"\n{lab.name}: {len(failed)} wrong answers, {len(lab.cases)} cases")
-    if questionable:
-        print(f"questionable, since no wrong answer fails it alone: {', '.join(questionable)}")
-    if missed:
-        print(f"found by no case: {', '.join(missed)}")
-    return 1 if questionable or missed else 0
 
 
 def add_datasets(parser: argparse.ArgumentParser) -> None:
