@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import os
 from pathlib import Path
+from random import Random
 
 import pytest
 from shell import Shell
@@ -108,6 +109,20 @@ def test_renamed_and_rearranged_work_is_alike_and_other_right_answers_are_not():
         shapes = {name: shape_of(cells) for name, cells in {**answers, "copied": copied}.items()}
         found = {(one, other) for _, one, other in alike(shapes, given)}
         assert found == {("copied", "solution")}, lab
+
+
+def test_each_pair_that_is_alike_is_found_among_many():
+    chance = Random(7)
+    shapes = {f"other{at}": frozenset(chance.sample(range(2**32), 200)) for at in range(50)}
+    wanted = []
+    for changed in range(0, 60, 3):
+        own = chance.sample(range(2**32), 200)
+        copied = {*own[changed:], *chance.sample(range(2**32), changed)}
+        shapes |= {f"a{changed}": frozenset(own), f"b{changed}": frozenset(copied)}
+        if len(copied & set(own)) / len(copied | set(own)) >= ALIKE:
+            wanted.append((f"a{changed}", f"b{changed}"))
+    assert [(one, other) for _, one, other in alike(shapes)] == wanted
+    assert 5 < len(wanted) < 15
 
 
 def test_what_students_were_given_is_not_alike():
