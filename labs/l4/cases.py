@@ -258,8 +258,8 @@ def no_more_goes_than_must(student: Student, chance: Random) -> None:
     oldest unit goes, and no more."""
     units, sizes = _talk(chance, 3), Sizes()
     whole = sizes.total(_flat(units))
-    for some in (units, units[1:], units[3:]):
-        for budget in (sizes.total(_flat(some)), 10 * whole):
+    for some in (units, units[1:], units[3:], _talk(chance, 12)):
+        for budget in (sizes.total(_flat(some)), 100 * whole):
             if len(_condensed(student, some, budget, sizes)) < len(_flat(some)):
                 raise Wrong("of a conversation that fits, not all came back", walk=_flat(some))
     last = [unit for unit in units if unit[0]["role"] == "user"][-1]
@@ -301,8 +301,8 @@ def ids_repeat(student: Student, chance: Random) -> None:
         _calls(chance, [f"call_{number}", f"call_{number + 4}"][: 1 + number % 2]) for number in range(5)
     ]
     again = json.loads(re.sub(r"call_[1-9]", lambda id: f"call_{id[0] > 'call_4':d}", json.dumps(chain)))
-    plain = [[_says(chance, "system")], [other], *chain[:3], [question], *chain[3:]]
-    _kept_alike(student, plain, [plain[0], [dict(question)], *again[:3], [question], *again[3:]])
+    plain = [[_says(chance, "system")], *_talk(chance, 1)[1:3], [other], *chain[:3], [question], *chain[3:]]
+    _kept_alike(student, plain, [*plain[:3], [dict(question)], *again[:3], [question], *again[3:]])
 
 
 @case(
@@ -393,7 +393,7 @@ def messages_of_every_kind(student: Student, chance: Random) -> None:
     plain: list[Unit] = [[_says(chance, "system")]]
     odd = list(plain)
     parts = [{"type": "text", "text": _text(chance)}]
-    for content in ("", None, parts):
+    for content in ("", None, parts, f"  {_text(chance)}\n"):
         said = [_says(chance, role) for role in ("user", "assistant", "user")]
         calls = _calls(chance, [_id(chance)])
         plain += [[message] for message in said] + [calls]
