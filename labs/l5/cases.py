@@ -150,19 +150,8 @@ ODD: tuple[str, ...] = (
     ", }}",
     "  {0}  {0} ",
 )
-ODD += (
-    "a {{ {0}",
-    "7",
-    "true",
-    "null",
-    "Málaga {0}",
-    'the "{0}"',
-    "{0}\n{0}\t",
-    "C:\\{0}\\",
-    "https://{0}.example/#{0}",
-    "",
-    "/* {0} */ // {0}",
-)
+ODD += ("a {{ {0}", "7", "true", "null", "Málaga {0}", 'the "{0}"', "{0}\n{0}\t", "C:\\{0}\\")
+ODD += ("https://{0}.example/#{0}", "", "/* {0} */ // {0}")
 
 
 @case(points=1, hint="Is it valid already? Then nothing may touch it.", public=True)
@@ -472,7 +461,7 @@ def runs(
     if not same(calls, [task.meant] * len(calls)):
         raise Wrong("the tool ran with other arguments than what was meant")
     wanted = {"ran": bool(calls), "result": gives if calls else None}
-    if not isinstance(said, dict) or not same({key: said.get(key) for key in wanted}, wanted):
+    if not isinstance(said, dict) or not same({key: said[key] for key in wanted if key in said}, wanted):
         raise Wrong(f"the tool ran {len(calls)} times, and `run_tool` returned something else")
     return len(calls)
 
