@@ -183,6 +183,27 @@ def test_what_was_run_but_not_saved_has_no_points_and_is_said(shell: Any, saved:
     assert (checked.failed, checked.states) == ((), ())
 
 
+def test_a_variable_that_is_graded_counts_as_it_is_saved(shell: Any, saved: Callable[..., None]):
+    given, solved = (read_cells(labs_folder() / "l1" / f"{name}.ipynb") for name in ("l1", "solution"))
+    tools = [cell for cell in solved if "search_logs" in cell and "check(" not in cell][:1]
+    saved(*given)
+    for cell in tools:
+        shell.run_cell(cell, store_history=True)
+    shell.run_cell("from zoolab import check\nchecked = check('l1')", store_history=True)
+    states = shell.user_ns["checked"].states
+    assert states[0].startswith("NOT SAVED: `search_logs`, as run in [1], is not in l3.ipynb.")
+    shell.run_cell("scratch = 1\ntools = 2", store_history=True)  # which no saved cell has
+    shell.run_cell("checked = check('l1')", store_history=True)
+    assert len(shell.user_ns["checked"].states) == len(states)
+
+
+def test_a_solution_whose_cell_was_deleted_has_no_points(shell: Any, saved: Callable[..., None]):
+    saved("import json")
+    checked = ran(shell, "import json", SOLUTION)
+    assert checked.grade.points == 0
+    assert "NOT SAVED: `run_loop`, as run in [2]" in checked.states[0]
+
+
 def test_in_a_terminal_there_is_text_and_no_widget(shell: Any, capsys: pytest.CaptureFixture[str]):
     ran(shell, FIRST_ONLY)
     capsys.readouterr()

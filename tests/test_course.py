@@ -148,7 +148,7 @@ def test_it_ends_with_what_to_keep_what_comes_next_and_a_lab(lesson: Lesson, sou
     assert lesson.summary.startswith("## What to keep\n\n- ")
     assert 3 <= len(re.findall(r"^- ", lesson.summary, re.M)) <= 5
     targets = [match["target"] for match in LINK.finditer(lesson.summary)]
-    assert any(re.fullmatch(r"\.\./labs/(l\d)/\1\.ipynb", target) for target in targets)
+    assert any(re.fullmatch(r"\.\./labs/(l\d+)/\1\.ipynb", target) for target in targets)
     following = COURSE[COURSE.index(source) + 1 :][:1]
     assert [path.stem + ".ipynb" for path in following] == [t for t in targets if re.match(r"\d\d-", t)][:1]
 
@@ -210,7 +210,26 @@ def test_the_syllabus_adds_up_and_names_every_lab():
     text = SYLLABUS.read_text("utf-8")
     [total] = re.findall(r"^(\d+) minutes in all", text, re.M)
     assert int(total) == sum(minutes for *_, minutes in syllabus())
-    assert sorted(re.findall(r"\.\./labs/(l\d)/README\.md", text)) == [path.parent.name for path in SOLUTIONS]
+    named = re.findall(r"\.\./labs/(l\d+)/README\.md", text)
+    assert sorted(named) == sorted(path.parent.name for path in SOLUTIONS)
+
+
+def test_the_syllabus_alone_says_when_a_lab_comes_and_all_pages_agree():
+    rows = re.findall(r"^\| \[(\d\d) .*$", text := SYLLABUS.read_text("utf-8"), re.M)
+    lines = dict(zip(rows, re.findall(r"^\| \[\d\d .*$", text, re.M), strict=True))
+    comes = {lab: row for row, line in lines.items() for lab in re.findall(r"labs/(l\d+)/README\.md", line)}
+    table = re.findall(
+        r"^\| \[(l\d+)\]\(.*\| ([\d, to]+) \|$", (ROOT / "labs" / "README.md").read_text("utf-8"), re.M
+    )
+    assert {lab: max(re.findall(r"\d\d", after)) for lab, after in table} == comes
+    for lab, row in comes.items():
+        page = (ROOT / "labs" / lab / "README.md").read_text("utf-8")
+        before = re.findall(r"\b(\d\d)\b", "".join(re.findall(r"Read before: ([^.]*)", page)))
+        assert all(number <= row for number in before), lab
+        [source] = [each for each in COURSE if each.stem.startswith(row)]
+        assert f"../labs/{lab}/{lab}.ipynb" in source.read_text("utf-8"), (
+            f"{source.name} does not offer {lab}"
+        )
 
 
 @each_lesson

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from shell import Shell
 from test_grading_own_lab import CASES, GUIDE, MASTER
 
 from tools.wrong_answers import changed, wrong_answers
@@ -41,6 +42,26 @@ def test_the_guides_example_is_caught(lab: Path):
         found = grade_cells(totals, [wrong.code], isolation)
     assert wrong.is_caught_by({case.name for case in found.cases if not case.passed})
     assert 0 < found.points < found.out_of
+
+
+def test_the_command_says_which_case_finds_what_and_which_is_of_no_use(lab: Path, capsys):
+    always = 'change = """\n-    return sum(convert(price) for price in prices)\n+    return {}\n"""\n'
+    wrong = {"zero": "0", "none": "None", "right": "sum(map(convert, prices))"}
+    tables = (
+        f'["{name}"]\nwhy = "It is."\nfails = ["adds_up"]\n{always.format(code)}'
+        for name, code in wrong.items()
+    )
+    (lab / "wrong.toml").write_text("\n".join((EXAMPLE, *tables)), encoding="utf-8")
+    ran = Shell(capsys)("labs", "cases", lab)
+    assert (ran.code, ran.err) == (1, "")
+    assert ran.out.splitlines() == [
+        "adds_up: asks_twice (alone), zero, none",
+        "nothing_costs_nothing: zero, none",
+        "",
+        "totals: 4 wrong answers, 2 cases",
+        "questionable, since no wrong answer fails it alone: nothing_costs_nothing",
+        "found by no case: right",
+    ]
 
 
 def test_an_answer_may_be_a_change_of_a_file_or_code_of_its_own(lab: Path):

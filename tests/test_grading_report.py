@@ -15,11 +15,22 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sums import HALF, RIGHT, make_class, make_lab
 
+import zoolab
 from zoolab.grading.classes import grade_class
 from zoolab.grading.gradebook import ClassGrades, Kept, NotGraded, Row, Store, Terms, file_name
 from zoolab.grading.judge import CaseGrade, Grade
 from zoolab.grading.labs import Case, Lab
-from zoolab.grading.report import class_page, grades_csv, page_name, points, student_page, write_report
+from zoolab.grading.manual import Manual
+from zoolab.grading.report import (
+    class_page,
+    conversations_page,
+    grades_csv,
+    page_name,
+    points,
+    student_page,
+    write_report,
+)
+from zoolab.show.markup import digest_of
 
 HOSTILE = "</style><script>alert(1)</script><img src=x onerror=alert(1)>\" ' & \x1b[2J\x00\u202e`"
 RUNS = {"script", "iframe", "object", "embed", "link", "img", "form", "input", "base"}
@@ -50,6 +61,17 @@ class Page(HTMLParser):
     @property
     def links(self) -> list[str]:
         return [value or "" for name, value in self.attributes if name == "href"]
+
+
+SCRIPT = (Path(zoolab.__file__).parent / "grading" / "report.js").read_text()
+
+
+def check_only_our_script_runs(page: str) -> Page:
+    """As `check_nothing_runs`, for a page with the one script that sorts and filters."""
+    own = f"<script>{SCRIPT}</script>"
+    assert page.count(own) == page.count("<script") == 1
+    assert f"script-src {digest_of(SCRIPT)}; base-uri 'none'" in page
+    return check_nothing_runs(page.replace(own, ""))
 
 
 def check_nothing_runs(page: str) -> Page:
@@ -130,7 +152,7 @@ def test_a_hostile_submission_is_only_shown(tmp_path):
     found = kept(HOSTILE, case, notes=(HOSTILE,), missing=(HOSTILE,))
     assert "<script>alert(1)</script>" in check_nothing_runs(student_page(found, lab_of(case))).text
     grades = book(tmp_path, lab_of(case), HOSTILE, failed=(NotGraded(HOSTILE, HOSTILE),))
-    page = check_nothing_runs(class_page(grades))
+    page = check_only_our_script_runs(class_page(grades))
     assert page.text.count("<script>alert(1)</script>") == 4
     assert page.links == [f"students/{page_name(HOSTILE)}"]
     assert "\x1b" not in page.text
@@ -138,7 +160,7 @@ def test_a_hostile_submission_is_only_shown(tmp_path):
 
 def test_the_class_page_has_a_line_a_submission_and_a_bar_a_case(tmp_path):
     lab = lab_of(PASSED, PARTLY, FAILED)
-    page = check_nothing_runs(class_page(book(tmp_path, lab, "a.py", "b/a.py")))
+    page = check_only_our_script_runs(class_page(book(tmp_path, lab, "a.py", "b/a.py")))
     assert page.tags.count("svg") == 3 + 2
     assert [value for name, value in page.attributes if name == "aria-label"][:1] == ["0 of 2 passed"]
     assert page.links == [f"students/{page_name(name)}" for name in ("a.py", "b/a.py")]
@@ -152,14 +174,73 @@ def test_the_class_page_says_why_somebody_has_no_points(tmp_path):
     )
     grades = book(tmp_path, lab_of(*lost), "none.py", "other.py")
     grades.store.save(kept("none.py", *lost, notes=("cell 1: SyntaxError: <no>",)))
-    page = check_nothing_runs(class_page(grades.up_to_date()))
+    page = check_only_our_script_runs(class_page(grades.up_to_date()))
     assert "none.py: there is no add; cell 1: SyntaxError: <no>" in page.text
     assert page.links.count(f"students/{page_name('none.py')}") == 2
     assert kept("half.py", PASSED, *lost).grade.nothing == ""
 
 
+def test_what_was_added_by_hand_is_on_every_page(tmp_path):
+    lab = lab_of(PASSED, PARTLY, FAILED)
+    manual = Manual(points=2.5, late_days=2, late=1, comment=HOSTILE)
+    page = check_nothing_runs(student_page(kept("a.py", PASSED, PARTLY, FAILED), lab, manual))
+    for wanted in (
+        "3 of 5 points",
+        "by the cases1.5",
+        "by hand2.5",
+        "late2 days, -1 points",
+        "<script>alert",
+    ):
+        assert wanted in page.text, wanted
+    row = Row("a.py", 1.5, (1, 0.5, 0), manual=manual)
+    grades = ClassGrades(lab, Terms("l0", "v", "s"), (row,), Store(tmp_path, b"a key"))
+    assert check_only_our_script_runs(class_page(grades)).text.count("3 of 5") == 1
+    line = dict(zip(*read_csv(grades), strict=True))
+    assert [line[name] for name in ("points", "by_hand", "late_days", "total")] == ["1.5", "2.5", "2", "3"]
+    assert line["comment"] == HOSTILE
+
+
+def test_the_overview_says_how_hard_a_case_is_and_whom_it_tells_apart(tmp_path):
+    lab = lab_of(PASSED, PARTLY, FAILED)
+    scores = (1, 2, 2), (1, 2, 2), (1, 0, 0), (1, 1, 2), (1, 0, 2)
+    rows = tuple(Row(f"{at}.py", sum(each), each) for at, each in enumerate(scores))
+    grades = ClassGrades(lab, Terms("l0", "v", "s"), rows, Store(tmp_path, b"a key"))
+    apart = [grades.discrimination(number) for number in range(3)]
+    assert apart[0] is None  # all passed
+    assert apart[1] == pytest.approx(0.5590, abs=1e-4)
+    assert apart[1:] == pytest.approx([0.5590, 0.5590], abs=1e-4)
+    text = check_only_our_script_runs(class_page(grades)).text
+    assert "1.00–" in text
+    assert "0.500.56" in text
+    assert "0.800.56" in text
+
+
+def test_a_failed_case_leads_to_its_conversation(tmp_path):
+    walk = (
+        {"role": "user", "content": HOSTILE},
+        {"role": "assistant", "content": None, "tool_calls": [{"id": HOSTILE, "function": {"name": "rm"}}]},
+        {"role": ["odd"], "content": {"a": 1}},
+    )
+    failed = replace(FAILED, walk=walk)
+    lab, found = lab_of(PASSED, failed), kept("a.py", PASSED, failed)
+    page = check_nothing_runs(conversations_page(found, lab))
+    assert "<script>alert(1)</script>" in page.text
+    assert ("id", "subtracts") in page.attributes
+    store = Store(tmp_path, b"a key")
+    store.save(found)
+    assert store.find("a.py") == found
+    grades = ClassGrades(lab, Terms("l0", "version1", "the seed"), (), store, given=frozenset(["a.py"]))
+    write_report(grades)
+    overview = check_only_our_script_runs((tmp_path / "index.html").read_text())
+    target = f"conversations/{page_name('a.py')}"
+    assert overview.links == [f"students/{page_name('a.py')}", f"{target}#subtracts"]
+    assert (tmp_path / target).is_file()
+    shown = (tmp_path / "students" / page_name("a.py")).read_text()
+    assert "rm" not in Page(shown).text.split()
+
+
 def test_an_empty_class_has_a_page(tmp_path):
-    assert "0 submissions" in check_nothing_runs(class_page(book(tmp_path, lab_of(PASSED)))).text
+    assert "0 submissions" in check_only_our_script_runs(class_page(book(tmp_path, lab_of(PASSED)))).text
 
 
 # Tables
@@ -179,10 +260,11 @@ def test_no_cell_begins_a_formula_and_every_name_comes_back(tmp_path, name):
         lab_of(PASSED), Terms("l0", "v", "s"), (Row(name, 0.5, (0.5,)),), Store(tmp_path, b"a key")
     )
     head, line = read_csv(grades)
-    assert head == ["name", "lab", "points", "out_of", "adds", "note"]
+    by_hand = ["by_hand", "late_days", "total", "comment"]
+    assert head == ["name", "lab", "points", "out_of", "adds", "note", *by_hand]
     assert line[0].removeprefix("'") == name.removeprefix("'")
     assert line[0].lstrip()[:1] not in tuple("=+-@＝＋－＠")
-    assert line[1:] == ["l0", "0.5", "1", "0.5", ""]
+    assert line[1:] == ["l0", "0.5", "1", "0.5", "", "0", "0", "0.5", ""]
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
@@ -230,7 +312,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> tuple[ClassGrades, Path]
 
 def test_the_report_has_a_page_for_each_link_and_no_other(report):
     grades, folder = report
-    links = check_nothing_runs((folder / "index.html").read_text()).links
+    links = check_only_our_script_runs((folder / "index.html").read_text()).links
     pages = sorted(f"students/{path.name}" for path in (folder / "students").iterdir())
     assert sorted(set(links)) == pages
     assert len(pages) == len(grades.rows) == 4

@@ -82,6 +82,9 @@ def test_each_lab_has_its_public_cases_and_says_who_decides(lab: str, kind: str)
     for case in load_lab(lab).public:
         assert sum(f'passes("{lab}", "{case.name}", ' in cell for cell in found) == 1
     assert any(f"`zoolab grade {lab}` decides elsewhere" in cell for cell in found)
+    hidden = [case for case in load_lab(lab).cases if not case.public]
+    left_out = f"Left out: {len(hidden)} hidden cases for {sum(case.points for case in hidden):g} points;"
+    assert any(left_out in cell for cell in found)
     assert not any(f'check("{lab}")' in cell for cell in found)
     ids = [cell["id"] for cell in cells(text)]
     assert len(ids) == len(set(ids))

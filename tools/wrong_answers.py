@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from zoolab.errors import InvalidInput
-from zoolab.grading.labs import folder_of
+from zoolab.grading import grade_cells
+from zoolab.grading.isolation import shut_in
+from zoolab.grading.labs import folder_of, load_lab
 from zoolab.grading.submissions import read_cells
 
 SOLUTION = "solution"
@@ -80,6 +82,29 @@ def wrong_answers(lab: str) -> dict[str, WrongAnswer]:
                 f"{file}: [{name}]: {error.what}", expected=error.expected, advice=error.advice
             ) from error
     return found
+
+
+def print_findings(name: str) -> int:
+    """Grade a lab's wrong answers and print which of them fail each case; 1 if a case or an answer is of no
+    use, else 0."""
+    lab, failed = load_lab(name), dict[str, set[str]]()
+    with shut_in(lab) as isolation:
+        for wrong in wrong_answers(name).values():
+            graded = grade_cells(lab, [wrong.code], isolation, name=wrong.name)
+            failed[wrong.name] = {case.name for case in graded.cases if not case.passed}
+    for case in lab.cases:
+        found = {wrong: names for wrong, names in failed.items() if case.name in names}
+        told = [f"{wrong} (alone)" if len(names) == 1 else wrong for wrong, names in found.items()]
+        print(f"{case.name}: {', '.join(told) or 'no wrong answer'}")
+    alone = {next(iter(names)) for names in failed.values() if len(names) == 1}
+    questionable = [case.name for case in lab.cases if case.name not in alone]
+    missed = [wrong for wrong, names in failed.items() if not names]
+    print(f"\n{lab.name}: {len(failed)} wrong answers, {len(lab.cases)} cases")
+    if questionable:
+        print(f"questionable, since no wrong answer fails it alone: {', '.join(questionable)}")
+    if missed:
+        print(f"found by no case: {', '.join(missed)}")
+    return 1 if questionable or missed else 0
 
 
 def _wrong_answer(name: str, table: dict[str, Any], right: dict[str, Path]) -> WrongAnswer:

@@ -23,7 +23,21 @@ LAB = Lab("l1", "Define three tools", functions=("check_disk_usage", "search_log
 Call = dict[str, Any]
 
 _SERVICES = ("nginx", "postgres", "redis", "cron", "postfix", "grafana")
+_WHOLE = "all of it"
 _LEVELS = ("debug", "info", "warning", "error")
+_NO_CHOICES = (
+    "very high",
+    "critical",
+    "urgent",
+    "medium",
+    "fatal",
+    "trace",
+    "warn",
+    "%",
+    "GB",
+    "bytes",
+    "none",
+)
 _SEVERITIES, _UNITS = ("low", "normal", "high"), ("percent", "gigabytes")
 # fmt: off
 #: The arguments that each tool needs; the others may be left out.
@@ -140,7 +154,8 @@ def _try(
 ) -> None:
     """Right calls are accepted, and wrong ones refused; each wrong one with what it has, in words.
 
-    What is wrong with the first right call, and not `about` this argument, is the business of other cases.
+    What is wrong with the first right call is the business of other cases, unless it is `about` this
+    argument, or about none of its arguments if it is `_WHOLE`.
     """
     try:
         checker = SchemaChecker(_parameters(student, name))
@@ -152,7 +167,10 @@ def _try(
         return [(problem.pointer or "", problem.message) for problem in checker.problems(call)]
 
     first = [found for call in right[:1] for found in problems(call)]
-    known = {found for found in first if not about or found[0].split("/")[1:2] != [about]}
+    at = {found: found[0].removeprefix("/").partition("/")[0] for found in first}
+    known = {
+        found for found in first if not about or (at[found] if at[found] in right[0] else _WHOLE) != about
+    }
     for call in right:
         if new := [at for at, why in problems(call) if (at, why) not in known]:
             raise Wrong(f"`{name}` refuses a right call, because of {new[0] or 'all of it'}")
@@ -203,7 +221,7 @@ def accepts_right_calls(student: Student, chance: Random) -> None:
         numbers = dict.fromkeys(call, chance.randrange(1000, 2000))
         required = {key: call[key] for key in _REQUIRED[name]}
         _try(student, name, [call, required], [("numbers in place of all arguments", numbers)])
-        for key in [key for key in call if key not in ("unit", "level", "severity")]:
+        for key in [_WHOLE, *(key for key in call if key not in ("unit", "level", "severity"))]:
             _try(student, name, [call], [], about=key)
 
 
@@ -230,10 +248,16 @@ def refuses_extras(student: Student, chance: Random) -> None:
     """An argument that the table does not name is refused, in the contact too."""
     for name in _written(student):
         call, extra = _call(name, chance), chance.choice(["verbose", "force", "note", "timeout"])
-        wrong = [("an argument that does not exist", {**call, extra: chance.choice([True, 1, "yes"])})]
+        # Also what the schema itself names and the table does not.
+        named = [key for key, _ in _properties(_parameters(student, name))]
+        tried = [(extra, chance.choice([True, 1, "yes"]))]
+        tried += [(key, value) for key in dict.fromkeys(named) for value in ("x", 1, True, ["x"], {})]
+        what = "an argument that the table does not name"
+        wrong = [(what, {**call, key: value}) for key, value in tried if key not in call]
         if name == "open_ticket":
-            contact = {**call["contact"], extra: "x"}
-            wrong.append(("a contact that has more than name and email", {**call, "contact": contact}))
+            contact, what = call["contact"], "a contact that has more than name and email"
+            inner = [{**contact, key: value} for key, value in tried if key not in contact]
+            wrong += [(what, {**call, "contact": more}) for more in inner]
         _try(student, name, [call], wrong)
 
 
@@ -242,7 +266,7 @@ def has_types(student: Student, chance: Random) -> None:
     """A value of another type than the table's is refused: "20" is no whole number and neither is 2.5, "yes"
     is not true or false, a text is no list and no contact, a list of numbers is no list of texts, and null
     is none of all this."""
-    ticket = {"title": (5, None), "hours": ("3", True, None), "public": ("yes", 1, None)}
+    ticket = {"title": (5, None), "hours": ("3", True, None), "public": ("yes", "true", 1, None)}
     contact = {"contact": ("Ada", ["Ada"], None), "contact.name": (4, None), "contact.email": (False, None)}
     wrong: dict[str, dict[str, tuple[Any, ...]]] = {
         "check_disk_usage": {"host": (7, None), "path": (True, ["/"], None)},
@@ -265,7 +289,11 @@ def has_choices(student: Student, chance: Random) -> None:
     for name in _written(student):
         key, choices = {**keys, "open_ticket": ("severity", _SEVERITIES)}[name]
         call = _call(name, chance)
-        others = (*map(str.upper, choices), *map(str.title, choices), choices[1][:-1], "", None, "very high")
+        # Also what the schema itself lists and the table does not.
+        lists = [part.get("enum") for part in _parts(_parameters(student, name))]
+        texts = [each for listed in lists if isinstance(listed, list) for each in listed]
+        others = (*map(str.upper, choices), *map(str.title, choices), choices[1][:-1], "", None, *_NO_CHOICES)
+        others += tuple(each for each in texts if isinstance(each, str) and each not in choices)
         wrong = _changed("a choice that is none", call, {key: others})
         _try(student, name, [{**call, key: choice} for choice in choices], wrong, about=key)
 
@@ -317,7 +345,10 @@ def explains_arguments(student: Student, chance: Random) -> None:
     and no two arguments of a tool have the same."""
     for name in _written(student):
         call = _call(name, chance)
-        said = dict(_descriptions(_parameters(student, name)))
+        schemas = [
+            (key, part) for key, part in _properties(_parameters(student, name)) if isinstance(part, dict)
+        ]
+        said = {key: part["description"] for key, part in schemas if isinstance(part.get("description"), str)}
         keys = [*call, *call.get("contact", ())]
         short = [key for key in keys if len(_WORD.findall(said.get(key, ""))) < 3]
         if short:
@@ -326,15 +357,17 @@ def explains_arguments(student: Student, chance: Random) -> None:
             raise Wrong(f"two arguments of `{name}` are described in the same words")
 
 
-def _descriptions(node: Any) -> Iterator[tuple[str, str]]:
-    """The description of each property anywhere in a schema, whichever way it is put together."""
+def _parts(node: Any) -> Iterator[dict[str, Any]]:
+    """A schema and every dict in it, whichever way it is put together."""
     if isinstance(node, dict):
-        properties = node.get("properties")
-        for key, inner in properties.items() if isinstance(properties, dict) else ():
-            if isinstance(inner, dict) and isinstance(inner.get("description"), str):
-                yield key, inner["description"]
-    for inner in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
-        yield from _descriptions(inner)
+        yield node
+    for inner in node.values() if isinstance(node, dict) else node if isinstance(node, (list, tuple)) else ():
+        yield from _parts(inner)
+
+
+def _properties(schema: Any) -> Iterator[tuple[str, Any]]:
+    for properties in [part.get("properties") for part in _parts(schema)]:
+        yield from properties.items() if isinstance(properties, dict) else ()
 
 
 @case(2, "Write its three words into the sentence, and keep them out of the others.", public=True)

@@ -79,7 +79,7 @@ check_memory = {
 # | `public` | true or false |
 #
 # Arguments that are not called required may be left out; `null` is no value for them. Others than these do not exist.
-# The table is all there is: any text is a text, of any length.
+# The table is all there is: any text is a text, of any length (whether an empty one is, is not judged).
 
 # %% [markdown]
 # ## What is asked of a description

@@ -82,7 +82,8 @@ wants(("call_7", "disk_usage", '{"host": "web-01"}'))
 # - **Content is text**: a string as it is, any other value as JSON. It is whole: nothing is cut off or stripped.
 # - **Errors are results.** If a tool raises, its content has the word `error` and the exception's message. If the tool does
 #   not exist (letter by letter), the word `error` and the name. If the arguments are not one JSON object, the word `error`,
-#   and nothing runs. The other calls of the reply run all the same, and the conversation goes on.
+#   and nothing runs; of a call with both mistakes, either error will do. The other calls of the reply run all the same,
+#   and the conversation goes on.
 # - **One JSON object** is what `json.loads` reads as a dict, and nothing else. `{}` is one: a tool without arguments runs.
 #   Blank text is none (lab 2 reads it as `{}`; here it is an error), and neither is an object with other text around it.
 # - **Critical calls are confirmed.** If the tool has `confirm`, each call runs only if `confirm(**arguments)` has just

@@ -3,6 +3,7 @@
 import json
 import re
 import unicodedata
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -41,19 +42,27 @@ class Task:
         return "{" + ", ".join(f"{k}: {v}" for k, v in json.loads(self.but(**changes)).items()) + "}"
 
 
-class Model:
-    """Proposes one text after the other, the last one again and again, and keeps the questions."""
+class Spent(Exception):
+    """The model was asked more often than the budget allows."""
 
-    def __init__(self, *proposals: Any) -> None:
-        self.proposals = proposals
+
+class Model:
+    """Proposes one text after the other, the last one again and again, and keeps the questions.
+
+    It is asked `budget` times; then the call of the student's code ends. How often a model may be asked is
+    the affair of one case, and the others go on as if the code had given up there.
+    """
+
+    def __init__(self, *proposals: Any, budget: int = 100) -> None:
+        self.proposals, self.budget = proposals, budget
         self.questions: list[str] = []
 
     def __call__(self, question: Any) -> Any:
         if not isinstance(question, str):
             raise TypeError("the model takes one text")
         self.questions.append(question)
-        if len(self.questions) > 100:
-            raise Wrong("the model was asked again and again, far beyond the budget")
+        if len(self.questions) > self.budget:
+            raise Spent
         proposal = ("I cannot help.", *self.proposals)[min(len(self.questions), len(self.proposals))]
         if isinstance(proposal, Exception):
             raise proposal
@@ -61,7 +70,11 @@ class Model:
 
 
 def ask(student: Student, task: Task, raw: str, model: Model, budget: int) -> Any:
-    return student.call("repair", raw, task.schema, Callback(model, "model"), budget).value
+    model.budget = budget
+    try:
+        return student.call("repair", raw, task.schema, Callback(model, "model"), budget).value
+    except Spent:
+        return None
 
 
 def same(found: Any, wanted: Any) -> bool:
@@ -70,19 +83,26 @@ def same(found: Any, wanted: Any) -> bool:
 
 
 def must_give(student: Student, task: Task, raw: str, model: Model, budget: int, what: str) -> None:
-    """What was meant comes back, and the model is asked once for each of its proposals at most."""
     found = ask(student, task, raw, model, budget)
     if not same(found, task.meant):
         instead = "gave it up" if found is None else "returned something else than what was meant"
         raise Wrong(f"{what}: `repair` {instead}")
-    if model.proposals and len(model.questions) > len(model.proposals):
-        raise Wrong(f"{what}: the model was asked {len(model.questions)} times, and need not have been")
 
 
 def must_give_up(student: Student, task: Task, raw: str, model: Model, budget: int, what: str) -> None:
     """Nothing comes back. Other cases ask that it is `None`, not `{}`, and how often the model is asked."""
     if ask(student, task, raw, model, budget) not in (None, {}):
         raise Wrong(f"{what}: `repair` returned arguments all the same, and a tool would have run with them")
+
+
+def refuses(student: Student, task: Task, what: str, *proposals: str, raw: str = "") -> None:
+    """None of these is accepted; a right one that follows may be, if the code asks again."""
+    for proposal in proposals:
+        found = ask(student, task, raw or task.bare(), Model(proposal, task.but()), 2)
+        if found not in (None, {}) and not same(found, task.meant):
+            raise Wrong(
+                f"{what}: `repair` returned arguments all the same, and a tool would have run with them"
+            )
 
 
 def by_rules(student: Student, task: Task, raw: str, what: str, unasked: bool = False) -> None:
@@ -100,9 +120,38 @@ def fenced(text: str, word: str = "json") -> str:
     return f"```{word}\n{text}\n```"
 
 
+#: The rules of the task, each with what undoes it.
+WAYS: dict[str, Callable[[str], str]] = {
+    "a fence": fenced,
+    "a trailing comma": lambda text: text[:-1] + ",}",
+    "single quotes": lambda text: str(json.loads(text)),
+    "JSON in a JSON string": json.dumps,
+}
+
+
+def ways(student: Student, task: Task) -> dict[str, Callable[[str], str]]:
+    """The rules that the student's code has: that it has all of them is asked in a case for each."""
+    found = {
+        what: way
+        for what, way in WAYS.items()
+        if same(ask(student, task, way(task.but()), Model(), 0), task.meant)
+    }
+    if not found:
+        raise Wrong("none of the rules works where one fault comes alone")
+    return found
+
+
 #: Strings with marks in them that the rules look for, and with blanks, letters and signs of their own.
-ODD = ("it's {0}, isn't it", "{0},}} and {0},]", "```{0}```", "'{0}': None", ", }}", "  {0}  {0} ")
-ODD += ('the "{0}"', "{0}\n{0}\t", "C:\\{0}\\", "https://{0}.example/#{0}", "", "/* {0} */ // {0}")
+ODD: tuple[str, ...] = (
+    "it's {0}, isn't it",
+    "{0},}} and {0},]",
+    "```{0}```",
+    "'{0}': None",
+    ", }}",
+    "  {0}  {0} ",
+)
+ODD += ("a {{ {0}", "7", "true", "null", "Málaga {0}", 'the "{0}"', "{0}\n{0}\t", "C:\\{0}\\")
+ODD += ("https://{0}.example/#{0}", "", "/* {0} */ // {0}")
 
 
 @case(points=1, hint="Is it valid already? Then nothing may touch it.", public=True)
@@ -162,15 +211,16 @@ def opens_what_was_encoded_twice(student: Student, chance: Random) -> None:
 def two_faults_at_once(student: Student, chance: Random) -> None:
     """Several of these faults may come together."""
     task = Task(chance)
-    by_rules(student, task, fenced(task.but()[:-1] + ",}"), "a fence and a comma")
-    by_rules(student, task, fenced(str(task.meant)[:-1] + ", }", ""), "a fence and single quotes")
-    by_rules(student, task, json.dumps(task.but()[:-1] + ",}"), "encoded twice, with a comma inside")
-    by_rules(student, task, json.dumps(str(task.meant)), "encoded twice, with single quotes inside")
-    by_rules(student, task, json.dumps(fenced(task.but())), "encoded twice, with a fence inside")
-    by_rules(student, task, fenced(json.dumps(task.but())), "a fence around a text that was encoded twice")
-    task.meant[task.text] = chance.choice(["Málaga", "Zürich", "東京", "Łódź"])
-    whole = json.dumps(task.meant, ensure_ascii=False)
-    by_rules(student, task, fenced(whole[:-1] + ",}", "JSON"), "a fence, a comma, and letters beyond a to z")
+    fence, comma, _, twice = WAYS.values()
+    whole, python = task.but(), str(task.meant)
+    by_rules(student, task, fence(comma(whole)), "a fence and a comma")
+    by_rules(student, task, fenced(python[:-1] + ", }", ""), "a fence, single quotes and a comma")
+    by_rules(student, task, comma(python), "single quotes and a comma")
+    by_rules(student, task, twice(comma(whole)), "encoded twice, with a comma inside")
+    by_rules(student, task, twice(python), "encoded twice, with single quotes inside")
+    by_rules(student, task, twice(fence(whole)), "encoded twice, with a fence inside")
+    by_rules(student, task, fence(twice(whole)), "a fence around a text that was encoded twice")
+    by_rules(student, task, twice(fence(comma(python))), "all four")
 
 
 @case(
@@ -181,11 +231,12 @@ def leaves_strings_alone(student: Student, chance: Random) -> None:
     """A rule changes how a text is written, never what it says: what stands inside a string stays as it is,
     whatever marks it holds."""
     task = Task(chance)
+    rules = ways(student, task)
     for odd in ODD:
         task.meant[task.text] = odd.format(chance.choice(WORDS))
-        by_rules(student, task, fenced(task.but()), "a fence around strings with marks in them")
-        by_rules(student, task, task.but()[:-1] + ",}", "a trailing comma after strings with marks in them")
-        by_rules(student, task, str(task.meant), "single quotes around strings with marks in them")
+        for what, way in rules.items():
+            whole = json.dumps(task.meant, ensure_ascii=False)
+            by_rules(student, task, way(whole), f"{what}, and strings with marks in them")
 
 
 @case(points=2, hint="JSON has true, Python has True. Drop the comma, and read JSON first, then Python.")
@@ -197,11 +248,6 @@ def reads_every_type(student: Student, chance: Random) -> None:
         task.schema["properties"] |= {"urgent": {"type": "boolean"}, "price": {"type": "number"}}
         for raw in (task.but(), task.but()[:-1] + ", }", str(task.meant)):
             by_rules(student, task, raw, "truth values and numbers")
-        for wrong in ({"urgent": 1}, {"urgent": str(flag).lower()}, {"price": str(price)}, {"price": True}):
-            raw = json.dumps({**task.meant, **wrong})
-            must_give_up(student, task, raw, Model("no"), 1, "a truth value or a number of another type")
-    raw = task.but().replace(json.dumps(task.meant["price"]), "NaN")
-    must_give_up(student, task, raw, Model("no"), 1, "NaN, which is no number")
 
 
 @case(points=2, hint="Check what the rules read as you check a proposal, and add no rule of your own.")
@@ -210,12 +256,13 @@ def has_no_other_rules(student: Student, chance: Random) -> None:
     does not meet the schema is not returned."""
     task = Task(chance)
     quoted, other = task.but(count=str(task.number)), task.but(choice=task.meant[task.optional])
-    for raw in (task.bare(), task.bare()[1:-1], quoted, str(json.loads(quoted))):
-        must_give_up(student, task, raw, Model(task.but()), 0, "no rule reads this, and the budget is 0")
-        model = Model(task.but())
-        must_give(student, task, raw, model, 1, "a right proposal")
-        if len(model.questions) != 1:
-            raise Wrong("the model was not asked about a text that no rule reads")
+    whole = task.but()
+    unread = [task.bare(), task.bare()[1:-1], quoted, str(json.loads(quoted)), whole[1:]]
+    unread += [whole.replace(",", "", 1), re.sub(r'"(\w+)":', r"\1:", whole)]
+    for raw in unread:
+        must_give_up(student, task, raw, Model(whole), 0, "no rule reads this, and the budget is 0")
+    for raw in (*unread, fenced(task.bare()), f"{task.bare()} That is all.", f"Sure!\n{fenced(whole)}"):
+        must_give(student, task, raw, Model(whole), 1, "a text that no rule need read, and a right proposal")
     missing = json.dumps({key: value for key, value in task.meant.items() if key != task.count})
     for raw in (other, missing, f"[{task.but()}]"):
         must_give_up(student, task, raw, Model("no"), 1, "valid JSON that does not meet the schema")
@@ -226,7 +273,9 @@ def asks_with_the_text_and_the_schema(student: Student, chance: Random) -> None:
     """What the rules cannot read goes to the model, in a question that holds the raw text and the schema."""
     task = Task(chance)
     raw, model = task.bare(), Model("I am not sure.", task.but())
-    must_give(student, task, raw, model, 3, "a right proposal, the second one")
+    ask(student, task, raw, model, 2)
+    if not model.questions:
+        raise Wrong("the model was not asked about a text that no rule reads")
     for question in model.questions:
         if not any(form in question for form in (raw, json.dumps(raw)[1:-1], repr(raw)[1:-1])):
             raise Wrong("a question does not hold the raw text")
@@ -239,9 +288,14 @@ def asks_with_the_text_and_the_schema(student: Student, chance: Random) -> None:
 def reads_a_proposal_by_the_same_rules(student: Student, chance: Random) -> None:
     """A proposal may be badly written itself: the same rules read it. The first right one ends the asking."""
     task = Task(chance)
-    badly = (task.but()[:-1] + ",}", str(task.meant), json.dumps(task.but()), fenced(str(task.meant), ""))
-    for text in (*(fenced(task.but(), word) for word in FENCES), *badly):
-        must_give(student, task, task.bare(), Model(text), 4, "a right proposal, badly written")
+    plain = Model(task.but())
+    must_give(student, task, task.bare(), plain, 4, "a right proposal")
+    if len(plain.questions) > 1:
+        raise Wrong(f"the first proposal was right, and the model was asked {len(plain.questions)} times")
+    for what, way in ways(student, task).items():
+        must_give(
+            student, task, task.bare(), Model(way(task.but())), 1, f"a right proposal, written with {what}"
+        )
 
 
 @case(points=2, hint="Count the questions, those without an answer too. The last one may help.", public=True)
@@ -256,9 +310,9 @@ def keeps_to_the_budget(student: Student, chance: Random) -> None:
             must_give(student, task, task.bare(), model, budget, "right with the last question")
         for allowed in (0, 1, 2, 5):
             model = Model(bad)
-            must_give_up(student, task, task.bare(), model, allowed, "no proposal is right")
+            ask(student, task, task.bare(), model, allowed)
             if len(model.questions) > allowed:
-                raise Wrong(f"the model was asked {len(model.questions)} times, {allowed} were allowed")
+                raise Wrong(f"the model was asked more than {allowed} times, which is the budget")
 
 
 @case(points=1, hint="Add the proposal, and what is wrong with it, to the next question.")
@@ -267,9 +321,11 @@ def says_what_was_wrong(student: Student, chance: Random) -> None:
     task, odd = Task(chance), f"zq{chance.randrange(10**6)}"
     failed = f"Sorry, {odd}!", task.but(count=odd), task.but(text=odd), "{}".join([odd, odd])
     for bad in failed:
-        model = Model("No.", bad, task.but())
-        must_give(student, task, task.bare(), model, 3, "right the third time")
-        if odd not in model.questions[-1]:
+        model = Model("no", bad, task.but())
+        found = ask(student, task, task.bare(), model, 3)
+        if len(model.questions) < 3 and (found is None or bad == failed[0]):
+            raise Wrong("after a proposal that failed no question followed")
+        if len(model.questions) > 2 and odd not in model.questions[2]:
             raise Wrong("the question after a proposal that failed does not hold that proposal")
 
 
@@ -277,15 +333,17 @@ def says_what_was_wrong(student: Student, chance: Random) -> None:
 def validates_each_proposal(student: Student, chance: Random) -> None:
     """Whatever comes back meets the schema: types (true is no integer), `enum`, `required`, no other keys."""
     task = Task(chance)
-    for unfit in (str(task.number), [task.number]):
-        model = Model(task.but(count=unfit), task.but())
-        must_give(student, task, task.bare(), model, 3, "a number of another type, then a right proposal")
-    for wrong in ({"count": True}, {"choice": chance.choice(WORDS)}, {"count": task.number + 0.5}):
-        model = Model(task.but(**wrong))
-        must_give_up(student, task, task.bare(**wrong), model, 2, "proposals that do not meet the schema")
-    longer = task.bare()[:-1] + ", extra: 1}"
-    model = Model(json.dumps({**task.meant, "extra": 1}))
-    must_give_up(student, task, longer, model, 2, "an argument that the tool does not have")
+    task.meant |= {"urgent": True, "price": chance.randrange(1, 9) + 0.5}
+    task.schema["properties"] |= {"urgent": {"type": "boolean"}, "price": {"type": "number"}}
+    counts = ({task.count: value} for value in (str(task.number), [task.number], True, task.number + 0.5))
+    flags = ({"urgent": 1}, {"urgent": "true"}, {"price": "7"}, {"price": True}, {"price": float("nan")})
+    choices = ({task.choice: value} for value in (chance.choice(WORDS), task.meant[task.choice].upper()))
+    wrongs: list[dict[str, Any]] = [*counts, *flags, *choices, {"extra": 1}]
+    for wrong in wrongs:
+        unfit = json.dumps({**task.meant, **wrong})
+        refuses(student, task, "a proposal that does not meet the schema", unfit, raw=f"So: {unfit}")
+    for unfit in (json.dumps({task.text: "x"}), f"[{task.but()}]"):
+        refuses(student, task, "an argument that is missing, or a list", unfit, raw=f"So: {unfit}")
 
 
 @case(
@@ -320,18 +378,15 @@ def changes_nothing_else(student: Student, chance: Random) -> None:
     accents.meant[accents.text] = chance.choice(["Málaga", "Zürich", "Århus", "Kraków"])
     plain = unicodedata.normalize("NFKD", accents.meant[accents.text]).encode("ascii", "ignore").decode()
     refuses(student, accents, "a text without its accents", accents.but(text=plain))
+    keys = {task.text: task.optional, task.optional: task.text}
+    refuses(student, task, "two keys swapped", json.dumps({keys.get(k, k): v for k, v in task.meant.items()}))
     other = json.dumps({"name": "delete_all", "arguments": task.meant})
-    refuses(student, task, "nothing", "{}", "null")
-    refuses(student, task, "another tool, a list", other, f"[{task.but()}]")
-    raw, made_up = f"{{{task.text}: x}}", Model(json.dumps({task.text: "x"}), task.but(text="x"))
-    must_give_up(student, task, raw, made_up, 3, "arguments that the model made up")
-
-
-def refuses(student: Student, task: Task, what: str, *proposals: str) -> None:
-    """Refused alone, and passed over where a right one follows."""
-    must_give_up(student, task, task.bare(), Model(*proposals), len(proposals), what)
-    model = Model(*proposals, task.but())
-    must_give(student, task, task.bare(), model, len(proposals) + 1, f"{what}, then a right proposal")
+    must_give_up(student, task, task.bare(), Model(other), 1, "another tool")
+    refuses(student, task, "values that the model made up", task.but(text="x"), raw=f"{{{task.text}: x}}")
+    task.schema["required"] = []
+    found, given_up = (ask(student, task, task.bare(), Model(said), 1) for said in ("{}", "I cannot help."))
+    if found != given_up:
+        raise Wrong("a proposal without any word: `repair` accepted it")
 
 
 @case(points=2, hint="`{}` is an answer too, and the wrong one. What does the raw text say?", public=True)
@@ -342,10 +397,8 @@ def never_falls_back_to_nothing(student: Student, chance: Random) -> None:
     must_give(student, task, task.but()[:-1] + ",}", Model("{}"), 0, "a text that can be repaired")
     for hopeless in ("I do not know yet.", task.bare()):
         for budget in (0, 2):
-            if ask(student, task, hopeless, Model("{}"), budget) is not None:
+            if ask(student, task, hopeless, Model("I do not know either."), budget) is not None:
                 raise Wrong("a text beyond repair: `repair` did not return None")
-    task.meant = {}
-    by_rules(student, task, "{}", "`{}`, valid where nothing is required")
 
 
 @case(points=2, hint="No closing brace: something is missing, and nobody knows what.")
@@ -354,7 +407,9 @@ def gives_up_what_was_cut_off(student: Student, chance: Random) -> None:
     proposes."""
     task = Task(chance)
     whole = task.but()
-    by_rules(student, task, whole[:-1] + ",}", "the same text, not cut off")
+    by_rules(student, task, whole, "the same text, not cut off")
+    task.meant[task.text] = "a { mark"
+    must_give(student, task, task.bare(), Model(task.but()), 1, "an opening brace in a text, not cut off")
     for cut in (
         whole[:-1],
         whole[:-2],
@@ -372,40 +427,54 @@ def chooses_between_no_two_meanings(student: Student, chance: Random) -> None:
     proposes."""
     task = Task(chance)
     one, other = task.but(), task.but(count=task.number * 10)
-    by_rules(student, task, one[:-1] + ",}", "one object")
-    twice = (
-        f'{one[:-1]}, "{task.count}": {task.number * 10}}}',
-        f'{one[:-1]}, "{task.count}": {task.number}}}',
-    )
-    for raw in (*twice, f"{one}{other}", f"{one}\n{other}", f"{one}\n{one}", str(task.meant) * 2):
-        for budget, proposal in ((0, one), (2, one), (2, other), (2, raw)):
-            must_give_up(student, task, raw, Model(proposal), budget, "a text of two meanings")
+    by_rules(student, task, one, "one object")
+    pairs = [f'{one[:-1]}, "{task.count}": {number}}}' for number in (task.number * 10, task.number)]
+    python = [pair.replace('"', "'") for pair in pairs]
+    raws = (*pairs, *python, f"{one}{other}", f"{one}\n{other}", f"{one}\n{one}", str(task.meant) * 2)
+    for raw in (*raws, fenced(pairs[0]), json.dumps(pairs[0]), pairs[0][:-1] + ",}"):
+        must_give_up(student, task, raw, Model("no"), 0, "a text of two meanings, and the budget is 0")
+        if same(ask(student, task, task.bare(), Model(other), 1), json.loads(other)):
+            continue  # no words are compared, which other cases ask
+        for proposal in (one, other, raw):
+            must_give_up(student, task, raw, Model(proposal), 2, "a text of two meanings")
 
 
-def runs(student: Student, task: Task, raw: str, proposals: tuple[str, ...], times: int, gives: Any) -> None:
-    """The tool, which gives this, runs so many times, with what was meant, and `run_tool` says so."""
+def runs(
+    student: Student, task: Task, proposals: tuple[str, ...], gives: Any, budget: int, raw: str = ""
+) -> int:
+    """How often the tool, which gives this, runs: with what was meant only, and `run_tool` says so."""
     calls: list[dict[str, Any]] = []
 
     def tool(**arguments: Any) -> Any:
         calls.append(arguments)
         return gives
 
-    hands = Callback(tool, "tool"), Callback(Model(*proposals), "model")
-    said = student.call("run_tool", raw, task.schema, *hands, len(proposals)).value
-    if not same(calls, [task.meant] * times):
-        raise Wrong(f"the tool ran {len(calls)} times, not as often as it should, or with other arguments")
-    wanted = {"ran": bool(times), "result": gives if times else None}
-    if not isinstance(said, dict) or not same({key: said.get(key) for key in wanted}, wanted):
+    hands = Callback(tool, "tool"), Callback(Model(*proposals, budget=budget), "model")
+    try:
+        said = student.call("run_tool", raw or task.bare(), task.schema, *hands, budget).value
+    except Spent:
+        probe = Model("no")
+        ask(student, task, task.bare(), probe, 1)
+        if len(probe.questions) == 1:  # else it is `repair` that asks too often, which is asked elsewhere
+            raise Wrong("`run_tool` had the model asked more often than the budget allows") from None
+        return len(calls)
+    if not same(calls, [task.meant] * len(calls)):
+        raise Wrong("the tool ran with other arguments than what was meant")
+    wanted = {"ran": bool(calls), "result": gives if calls else None}
+    if not isinstance(said, dict) or not same({key: said[key] for key in wanted if key in said}, wanted):
         raise Wrong(f"the tool ran {len(calls)} times, and `run_tool` returned something else")
+    return len(calls)
 
 
 @case(points=2, hint="Repair first; then `tool(**arguments)`, once.", public=True)
 def runs_the_tool_once(student: Student, chance: Random) -> None:
     """`run_tool` calls the tool once and returns `{"ran": True, "result": what the tool returned}`."""
     task = Task(chance)
+    results: list[Any] = [f"done with {task.number}", None, 0, False, "", [], {"done": task.number}]
     for raw in (task.but(), task.bare()):
-        for gives in (f"done with {task.number}", None, 0, False, "", [], {"done": task.number}):
-            runs(student, task, raw, (task.but(),), 1, gives)
+        for gives in results:
+            if (times := runs(student, task, (task.but(),), gives, 1, raw)) != 1:
+                raise Wrong(f"the tool ran {times} times")
 
 
 @case(points=1, hint="`{}` is falsy, and still arguments: compare with `is None`.")
@@ -414,13 +483,15 @@ def runs_a_tool_without_arguments(student: Student, chance: Random) -> None:
     task = Task(chance)
     task.schema["required"], task.meant = [], {}
     for raw in ("{}", "{ }"):
-        runs(student, task, raw, (), 1, f"done with {task.number}")
+        if runs(student, task, (), f"done with {task.number}", 0, raw) != 1:
+            raise Wrong("a text that is `{}`: the tool did not run once")
 
 
 @case(points=3, hint="Nothing runs before a proposal has passed every check.")
 def runs_nothing_unchecked(student: Student, chance: Random) -> None:
     """If nothing right came the tool does not run, and `{"ran": False, "result": None}` comes back."""
     task, gives = Task(chance), f"done with {chance.randrange(10**6)}"
-    for bad in (task.but(count=str(task.number)), task.but(text="Nowhere"), "{}", task.but()[:-1]):
-        runs(student, task, task.bare(), (bad, task.but()), 1, gives)
-        runs(student, task, task.bare(), (bad,), 0, gives)
+    for bad in ("I cannot help.", task.but(count="nine"), "[]", task.but()[:-1]):
+        runs(student, task, (bad, task.but()), gives, 2)
+        if runs(student, task, (bad, task.but()), gives, 1):
+            raise Wrong("the tool ran, and the budget was spent before a right proposal came")

@@ -90,30 +90,35 @@ print(words('{"city": "Bergen", "days": 3}'))
 # with a budget of 0.
 #
 # 1. Text that is valid already comes back as it is; the model is not asked.
-# 2. Then come rules, without the model: a Markdown fence around the JSON (three backticks) comes off; a
+# 2. Then come rules, without the model: a Markdown fence around the JSON (three backticks on a line above it,
+#    maybe with the word `json` or `JSON` behind them, and three on a line below) comes off; a
 #    comma before the closing brace is dropped; single quotes are read as Python prints a dict:
 #    `{'guest': "O'Hara"}`; JSON inside a JSON string (`"{\"city\": \"Oslo\"}"`) is opened. Several of these
 #    faults may come together. Text is read and never run.
 # 3. These are all the rules. What the rules cannot read goes to the model, in a question that holds the raw
 #    text and the schema: `{city: Oslo}`, for instance, or a number in quotes where the schema wants none.
 #    Each question holds the raw text and the whole schema. After a proposal that failed, the next question
-#    also holds that proposal. A proposal may be badly written itself: the same rules read it. Text before or
-#    after a fence is not a fault that you must repair: you may read such a text or leave it to the model. The first right one ends the asking. A model that raises an error has
-#    used one question; the next may help.
+#    also holds that proposal. A proposal may be badly written itself: the same rules read it. The
+#    first right one ends the asking. A model that raises an error has used one question; the next may help.
+#
+# Text before or after the JSON, with a fence or without, is not a fault that you must repair. You may read such a
+# text, or leave it to the model.
 
 # %% [markdown]
 # 4. Whatever you return, from the rules or from the model, **meets the schema** (`problems` finds nothing)
 #    and **has the words of `raw`**, all of them, in the same order, and no others. Letters count: `OSLO` is
 #    not `Oslo`. Compare `words(raw)` with the words of the value that you return, written by `json.dumps`, not
 #    with the words of the proposal's text: that text may hold a key twice, and the value does not. A word says
-#    nothing of the marks around it, so a rule must not touch what stands inside a string.
+#    nothing of the marks around it, so a rule must not touch what stands inside a string. (`1.50` and `1.5`
+#    are two words, because Python writes the second. No case has such numbers.)
 # 5. Else you return `None`, never `{}`. You return `None` as well, whatever the model proposes, for
-#    - text with an opening brace and no closing one: it was cut off, and nobody knows what is missing;
+#    - text with an opening brace and no closing one: it was cut off, and nobody knows what is missing. (One
+#      closing brace is enough, wherever it stands: do not count braces.)
 #    - text with two meanings: a key that stands twice, or two objects.
 #
-# Then write `run_tool(raw, schema, tool, model, budget)`: it repairs, calls `tool(**arguments)` once, and
-# returns `{"ran": True, "result": what the tool returned}`. If nothing right came, the tool does not run,
-# and you return `{"ran": False, "result": None}`.
+# Then write `run_tool(raw, schema, tool, model, budget)`: it repairs with this budget, calls
+# `tool(**arguments)` once, and returns `{"ran": True, "result": what the tool returned}`. If nothing right
+# came, the tool does not run, and you return `{"ran": False, "result": None}`. No tool raises an error here.
 
 
 # %%

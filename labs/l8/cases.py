@@ -219,7 +219,7 @@ def _is_tool(value: Any) -> bool:
 
 
 def _broken(**steps: Any) -> type[Loop]:
-    return type("Broken", (Loop,), steps)
+    return type("_".join(steps), (Loop,), steps)
 
 
 def _by_name(self: Loop, calls: list[Message], turn: int) -> list[Message]:
@@ -458,13 +458,14 @@ def _try(student: Student, loop: type[Loop], word: str) -> None:
 
 
 def _tell_apart(student: Student, chance: Random, *loops: type[Loop]) -> None:
-    """Show these loops and the plainest right one, in an order of chance, to a process that has seen none.
+    """Show these loops and the plainest right one, in mixed order, to a process that has seen none.
 
-    The other right ones are in one case only: to refuse one is one mistake.
+    The order is the same for everybody: code that counts loops has no luck with one draw and more with
+    another. The other right ones are in one case only: to refuse one is one mistake.
     """
     student.stop()
     shown = [*dict.fromkeys([*loops, Loop])]
-    for loop in chance.sample(shown, len(shown)):
+    for loop in Random(f"mixed {[loop.__name__ for loop in loops]}").sample(shown, len(shown)):
         _try(student, loop, chance.choice(WORDS))
 
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from urllib.parse import quote
 
@@ -15,7 +16,7 @@ from zoolab.datasets.berkeley import fetch_bfcl
 from zoolab.datasets.loading import DATA_SETS, folder, rows_of
 from zoolab.errors import InvalidInput
 from zoolab.grading import lab_names, load_lab
-from zoolab.grading.building import build_labs, export_labs
+from zoolab.grading.building import build_labs, export_labs, left_out
 from zoolab.grading.handout import hand_out
 from zoolab.grading.status import status_of
 
@@ -79,6 +80,8 @@ def add_labs(parser: argparse.ArgumentParser) -> None:
     export.add_argument("labs", nargs="*", metavar="LAB", help="by default all")
     export.add_argument("--format", required=True, choices=("otter", "nbgrader"), help="for whose tools")
     export.add_argument("--out", required=True, type=Path, metavar="DIR", help="where to write")
+    cases = actions.add_parser("cases", help="which wrong answers each case of a lab finds")
+    cases.add_argument("lab", metavar="LAB", help="a name, or a folder of your own with a wrong.toml")
     handout = actions.add_parser("handout", help="what students get of a lab: notebook, page, public cases")
     handout.add_argument("lab", metavar="LAB", help="a name, or a folder of your own")
     handout.add_argument("out", type=Path, metavar="DIR", help="where to write")
@@ -100,7 +103,16 @@ def labs(options: argparse.Namespace) -> int:
         case "export":
             for path in export_labs(options.labs, options.format, options.out):
                 print(path)
+            for each in map(load_lab, options.labs or lab_names()):
+                print(f"{each.name}: {left_out(each)}")
             print("These tools decide in the student's process; `zoolab grade` does not.")
+        case "cases":
+            try:
+                wrong_answers = import_module("tools.wrong_answers")
+            except ImportError:
+                advice = "give the command in a checkout of zoolab"
+                raise InvalidInput("wrong answers are not in the package", advice=advice) from None
+            return int(wrong_answers.print_findings(options.lab))
         case "handout":
             for path in hand_out(options.lab, options.out):
                 print(path)

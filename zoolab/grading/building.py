@@ -133,6 +133,7 @@ NOTE = """## Who decides
 The tests below run in **this notebook's own process**. They are a help, and honest with honest code, but
 code that changes Python or zoolab itself can make them say anything. `zoolab grade {lab}` decides elsewhere:
 it runs the same code in a process of its own, shut in, and asks more of it than you see here.
+Left out: {left_out}.
 
 The tests need zoolab to be installed where they run."""
 
@@ -262,7 +263,17 @@ def _cells(lab: Lab, marked: Marked) -> list[Cell]:
         raise InvalidInput(f"{lab.name} has no master: {error.strerror}", advice=advice) from None
     cells: list[Cell] = json.loads(rendered(rewritten(master, marked)))["cells"]
     last = next((n for n, cell in enumerate(cells) if "## Check it" in "".join(cell["source"])), len(cells))
-    return [*cells[:last], _new_cell("markdown", "who-decides", NOTE.format(lab=lab.name))]
+    return [
+        *cells[:last],
+        _new_cell("markdown", "who-decides", NOTE.format(lab=lab.name, left_out=left_out(lab))),
+    ]
+
+
+def left_out(lab: Lab) -> str:
+    """What other tools are not given of a lab, in words: its hidden cases would be where students read."""
+    hidden = [case for case in lab.cases if not case.public]
+    points = sum(case.points for case in hidden)
+    return f"{len(hidden)} hidden cases for {points:g} points; all {len(lab.public)} public ones are here"
 
 
 def _new_cell(kind: str, name: str, text: str) -> Cell:

@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from html import escape
+from operator import itemgetter
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -133,7 +134,7 @@ def check(lab: str, submission: str | Path | None = None) -> Checked:
     shown = replace(found, cases=tuple(found.public))
     states: tuple[str, ...] = ()
     if submission is None and (submission := _own_file()) is not None:
-        states = tuple(_states(submission))
+        states = tuple(_states(submission, found.functions))
     cells, source = _cells_of(submission)
     with kept_warm(found, unprotected=True) as isolation:
         grade = grade_cells(shown, cells, isolation, DEFAULT_SEED, "check", watch=_progress_line())
@@ -150,19 +151,26 @@ def _own_file() -> Path | None:
     return next((place for place in places if place.is_file()), None)
 
 
-def _states(path: Path) -> Iterator[str]:
-    """How the cells of the saved notebook stand to those that were run."""
+def _states(path: Path, asked: Sequence[str]) -> Iterator[str]:
+    """How the cells of the saved notebook stand to those that were run; `asked` names what is graded."""
     saved = [cell.strip() for cell in read_cells(path)]
     raw, failed = _history()
     ran = {without_magics(cell).strip(): number for number, cell in enumerate(raw, 1)}
-    made = {name: (number, cell) for cell, number in ran.items() for name in _names_made_by(cell)}
+    known = set(asked).union(*map(_names_made_by, saved))
+    made = {
+        name: (number, cell)
+        for cell, number in sorted(ran.items(), key=itemgetter(1))
+        for name, defined in _names_made_by(cell).items()
+        if defined or name in known
+    }
     unsaved: dict[int, list[str]] = {}
     for name, (number, cell) in made.items():
         if cell not in saved:
-            unsaved.setdefault(number, []).append(f"`{name}`")
+            unsaved.setdefault(number, []).append(name)
     for number, names in unsaved.items():
+        told = ", ".join(f"`{name}`" for name in names if name in asked or not set(asked) & set(names))
         yield (
-            f"NOT SAVED: {', '.join(names)}, as run in [{number}], is not in {path.name}. Save the notebook"
+            f"NOT SAVED: {told}, as run in [{number}], is not in {path.name}. Save the notebook"
             " and run this cell again: what is saved is checked here and will be handed in."
         )
     states = {
@@ -175,12 +183,21 @@ def _states(path: Path) -> Iterator[str]:
             yield f"Of the saved cells with code, number {', '.join(map(str, numbers))}: {what}."
 
 
-def _names_made_by(cell: str) -> list[str]:
+def _names_made_by(cell: str) -> dict[str, bool]:
+    """The names that a cell makes, and whether as a function or a class."""
     try:
         statements = ast.parse(cell).body
     except (SyntaxError, ValueError, RecursionError):
-        return []
-    return [each.name for each in statements if isinstance(each, (ast.FunctionDef, ast.ClassDef))]
+        return {}
+    made: dict[str, bool] = {}
+    for each in statements:
+        if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            made[each.name] = True
+        elif isinstance(each, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
+            targets = each.targets if isinstance(each, ast.Assign) else [each.target]
+            named = (node for target in targets for node in ast.walk(target) if isinstance(node, ast.Name))
+            made |= {node.id: False for node in named}
+    return made
 
 
 def _progress_line() -> Callable[[int, int], None] | None:

@@ -13,20 +13,25 @@ from pathlib import Path
 from random import Random
 from secrets import token_bytes
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from zoolab.errors import InvalidInput
+from zoolab.grading.alike import shape_of
 from zoolab.grading.gradebook import ClassGrades, Kept, NotGraded, Store, Terms, own_key
 from zoolab.grading.isolation import Isolation, kept_warm, shut_in
 from zoolab.grading.judge import grade_cells
 from zoolab.grading.labs import Lab, case, folder_of, lab_names, lab_version, load_lab
+from zoolab.grading.manual import read_manual
 from zoolab.grading.student import Student
 from zoolab.grading.submissions import Handed, find_submissions, hand_in
-from zoolab.jsontext import digest
+from zoolab.jsontext import digest, encode_line
 from zoolab.running.interrupts import Hold
 from zoolab.running.jobs import Jobs, Lost, Workers
 
 # A submission that has ended a worker this often, with no other beside it, is given up.
 _TRIES = 3
+#: Characters that are kept of the conversation of a case that failed.
+MAX_WALK = 40_000
 
 
 #: Is told one more result, how many there are now, and how many there will be.
@@ -77,6 +82,7 @@ def grade_class(
     store = Store(
         Path(temporary.name if temporary else folder or ""), own_key() if folder else token_bytes(32)
     )
+    read_manual(store.folder)  # what is wrong in it is said before an hour of grading
     terms = Terms(place, lab_version(place), seed or store.seed(), faithful, unprotected)
     run = _Run(found, terms, store, submissions, again, watch)
     with Hold(), store.locked(), Workers(executor or "processes", jobs) as workers:
@@ -181,9 +187,21 @@ def _graded(terms: Terms, handed: Handed) -> Kept:
         found = grade_cells(lab, cells, isolation, terms.seed, work, unreadable=unreadable or empty)
         if found.points < found.out_of:
             _check(lab, isolation)
-    cases = tuple(replace(each, walk=()) for each in found.cases)
+    cases = tuple(replace(each, walk=_bounded(each.walk)) for each in found.cases)
     grade = replace(found, submission=handed.name, cases=cases, seed=terms.seed_name)
-    return Kept(grade, terms.version, terms.faithful, handed.content, bool(unreadable), work)
+    kept = handed.content, bool(unreadable), work, shape_of(cells)
+    return Kept(grade, terms.version, terms.faithful, *kept)
+
+
+def _bounded(walk: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], ...]:
+    """The first messages of a conversation, no more than a person reads."""
+    kept, left = [], MAX_WALK
+    for message in walk:
+        left -= len(encode_line(message))
+        if left < 0:
+            break
+        kept.append(message)
+    return tuple(kept)
 
 
 @lru_cache(maxsize=4)

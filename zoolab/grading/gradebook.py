@@ -12,14 +12,17 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from hmac import compare_digest, new
 from pathlib import Path
-from statistics import fmean, median
+from statistics import StatisticsError, correlation, fmean, median
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from zoolab.errors import InvalidInput, LockHeld
 from zoolab.files import append_text, locked, make_folder, write_whole
+from zoolab.grading.alike import Shape, alike, shape_of
 from zoolab.grading.judge import CaseGrade, Grade
-from zoolab.grading.labs import INSTALLED, Lab, lab_names, labs_folder
+from zoolab.grading.labs import INSTALLED, Lab, lab_names, labs_folder, place_of
+from zoolab.grading.manual import FILE, UNCHANGED, Manual, read_manual
+from zoolab.grading.submissions import read_cells
 from zoolab.jsontext import digest, encode_line
 from zoolab.running.interrupts import Hold
 
@@ -57,7 +60,8 @@ class NotGraded:
 class Kept:
     """A graded submission as it is kept; equal terms and content would give the same grade again.
 
-    `content` is the hash of the bytes that were graded, `work` that of the code in them, if there is any.
+    `content` is the hash of the bytes that were graded, `work` that of the code in them, if there is any, and
+    `shape` what is compared with others' work.
     """
 
     grade: Grade
@@ -66,6 +70,7 @@ class Kept:
     content: str
     unreadable: bool
     work: str = ""
+    shape: Shape = frozenset()
 
     @property
     def name(self) -> str:
@@ -79,8 +84,8 @@ class Kept:
         return same and (terms.unprotected or not self.grade.unprotected)
 
     def to_dict(self) -> dict[str, Any]:
-        """The record as JSON has it, without what the submission printed."""
-        grade, mine = asdict(self.grade), asdict(self)
+        """The record as JSON has it, without what is in `to_dict_in_full` only."""
+        grade, mine = asdict(self.grade), asdict(replace(self, shape=frozenset()))
         cases = [{key: value for key, value in case.items() if key != "walk"} for case in grade["cases"]]
         return {
             "format": FORMAT,
@@ -89,22 +94,28 @@ class Kept:
             "out_of": self.grade.out_of,
             "cases": cases,
             **{key: grade[key] for key in ("lab", "notes", "missing", "seed")},
-            **{key: value for key, value in mine.items() if key != "grade"},
+            **{key: mine[key] for key in ("version", "faithful", "content", "unreadable", "work")},
         }
+
+    def to_dict_in_full(self) -> dict[str, Any]:
+        """The record with what it printed, its shape, and the conversations of the cases that failed."""
+        walks = {case.name: case.walk for case in self.grade.cases if case.walk}
+        return {**self.to_dict(), "printed": self.grade.printed, "shape": sorted(self.shape), "walks": walks}
 
     @classmethod
     def from_dict(cls, found: dict[str, Any]) -> Kept:
-        """The record that `to_dict` described; raises `KeyError`, `TypeError` or `ValueError` for others."""
+        """The record that was described; raises `KeyError`, `TypeError` or `ValueError` for others."""
         if found["format"] != FORMAT:
             raise ValueError("unknown format of a result")
-        cases = tuple(CaseGrade(**case) for case in found["cases"])
+        walks = found.get("walks", {})
+        cases = tuple(CaseGrade(**case, walk=tuple(walks.get(case["name"], ()))) for case in found["cases"])
         if not all(isinstance(each.points, (int, float)) for each in cases):
             raise ValueError("the points are not a number")
         notes, missing = (tuple(str(line) for line in found[key]) for key in ("notes", "missing"))
         printed = str(found.get("printed", ""))
         grade = Grade(found["lab"], found["name"], found["seed"], cases, notes, missing, printed)
         told = found["content"], found["unreadable"], str(found.get("work", ""))
-        return cls(grade, found["version"], found["faithful"], *told)
+        return cls(grade, found["version"], found["faithful"], *told, frozenset(found.get("shape", ())))
 
 
 def file_name(name: str) -> str:
@@ -134,9 +145,9 @@ class Store:
 
     def save(self, kept: Kept) -> None:
         """Keep a grade, and write down in the journal that it was given."""
-        found = kept.to_dict()
+        found = kept.to_dict_in_full()
         line = {key: found[key] for key in ("name", "points", "out_of", "version", "seed", "content")}
-        text = encode_line({**found, "printed": kept.grade.printed})
+        text = encode_line(found)
         at = datetime.now(UTC).isoformat(timespec="seconds")
         with Hold():  # Ctrl-C comes before both, or after
             write_whole(self._result(kept.name), [text[:-1], f',"signature":"{self._signature(text)}"}}'])
@@ -203,8 +214,9 @@ def _secret(path: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A submission in the grade book: its points, those of each case in the lab's order, why there are none,
-    where one reason says it, and the hash of its code."""
+    """A submission in the grade book: its points, those of each case in the lab's order, why there are none
+    if one reason says it, the hash of its code, what was added by hand, and the cases that failed with a
+    conversation."""
 
     name: str
     points: float
@@ -213,6 +225,14 @@ class Row:
     nothing: str = ""
     work: str = ""
     unprotected: bool = False
+    shape: Shape = frozenset()
+    manual: Manual = UNCHANGED
+    walks: frozenset[str] = frozenset()
+
+    @property
+    def total(self) -> float:
+        """The points with what was added by hand."""
+        return self.manual.total(self.points)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +240,7 @@ class ClassGrades:
     """The grade book of a class, by name. What a grade consists of is read from the folder when asked for.
 
     It has all that was ever graded into the folder under the same terms; `left` counts the results of others.
+    `unknown` are the submissions to which something was added by hand, but which have no grade.
     `failed` names what the grader could not grade, `skipped` what was passed over, each with the reason;
     `before` counts the grades that were there already, and `given` has the submissions that were asked for.
     """
@@ -233,17 +254,18 @@ class ClassGrades:
     before: int = 0
     given: frozenset[str] = frozenset()
     left: int = 0
+    unknown: tuple[str, ...] = ()
     temporary: TemporaryDirectory[str] | None = field(default=None, repr=False)
 
     @property
     def mean(self) -> float:
-        """The mean of the points; 0 for an empty class."""
-        return fmean(row.points for row in self.rows) if self.rows else 0.0
+        """The mean of all points; 0 for an empty class."""
+        return fmean(row.total for row in self.rows) if self.rows else 0.0
 
     @property
     def median(self) -> float:
-        """The median of the points; 0 for an empty class."""
-        return float(median(row.points for row in self.rows)) if self.rows else 0.0
+        """The median of all points; 0 for an empty class."""
+        return float(median(row.total for row in self.rows)) if self.rows else 0.0
 
     def grade_of(self, name: str) -> Kept:
         """Everything about a submission's grade; raises `InvalidInput` for an unknown name."""
@@ -261,6 +283,7 @@ class ClassGrades:
             f"all cases of {self.lab.name} are public here; its hidden ones are in a checkout of"
             " zoolab": installed,
             f"{others:,} of these were graded before and are not among the submissions given now": others,
+            f"{FILE} names what has no grade: {', '.join(self.unknown[:4])}": len(self.unknown),
             f"{self.left:,} more results here have another seed, lab version or way to run": self.left,
             f"{unprotected:,} of these were graded without protection: each could read and change files, use"
             " the network and end processes": unprotected,
@@ -274,6 +297,16 @@ class ClassGrades:
             for number, case in enumerate(self.lab.cases)
         }
 
+    def discrimination(self, number: int) -> float | None:
+        """How the points of a case go with those of all other cases, from -1 to 1: low if those who are good
+        fail it as often as the others. None if it cannot be said, as when everybody passes."""
+        of_case = [row.by_case[number] for row in self.rows]
+        others = [row.points - row.by_case[number] for row in self.rows]
+        try:
+            return correlation(of_case, others)
+        except StatisticsError:
+            return None
+
     def same(self) -> list[list[Row]]:
         """The submissions that have the same code to the letter, those of each in one list."""
         found: dict[str, list[Row]] = {}
@@ -281,10 +314,21 @@ class ClassGrades:
             found.setdefault(row.work, []).append(row)
         return [rows for work, rows in found.items() if work and len(rows) > 1]
 
+    def alike(self) -> list[tuple[float, Row, Row]]:
+        """The pairs whose code is alike, and not the same to the letter; how much, from 0 to 1, and who."""
+        rows = {row.name: row for row in self.rows}
+        folder = place_of(self.terms.place)
+        given = folder / f"{folder.name}.ipynb"
+        known = shape_of(read_cells(given)) if given.is_file() else frozenset[int]()
+        found = alike({name: row.shape for name, row in rows.items()}, known)
+        pairs = [(share, rows[one], rows[other]) for share, one, other in found]
+        return [(share, one, other) for share, one, other in pairs if one.work != other.work]
+
     def up_to_date(self) -> ClassGrades:
         """The book with what the folder has now; what could not be graded has no row, not even an old one."""
         failed = {each.name for each in self.failed}
         names = [case.name for case in self.lab.cases]
+        manual = read_manual(self.store.folder)
         rows, left = [], 0
         for kept in self.store.all():
             cases = kept.grade.cases
@@ -293,6 +337,9 @@ class ClassGrades:
             elif kept.name not in failed:
                 by_case = tuple(case.points for case in cases)
                 grade = kept.grade
-                told = kept.unreadable, grade.nothing, kept.work, grade.unprotected
-                rows.append(Row(kept.name, grade.points, by_case, *told))
-        return replace(self, rows=tuple(sorted(rows, key=lambda row: row.name)), left=left)
+                told = kept.unreadable, grade.nothing, kept.work, grade.unprotected, kept.shape
+                walks = frozenset(case.name for case in cases if case.walk)
+                by_hand = manual.pop(kept.name, UNCHANGED)
+                rows.append(Row(kept.name, grade.points, by_case, *told, by_hand, walks))
+        rows.sort(key=lambda row: row.name)
+        return replace(self, rows=tuple(rows), left=left, unknown=tuple(sorted(manual)))

@@ -99,12 +99,17 @@ def lab_names() -> list[str]:
     return sorted(names, key=lambda name: (len(name), name))
 
 
+def place_of(lab: str) -> Path:
+    """Where the folder of a lab is, or would be: see `folder_of`."""
+    return labs_folder() / lab if lab in lab_names() else Path(lab)
+
+
 def folder_of(lab: str) -> Path:
     """The folder of a lab, which is named, or is the path of a folder with a `cases.py`.
 
     Raises `InvalidInput` if there is no such lab.
     """
-    folder = labs_folder() / lab if lab in lab_names() else Path(lab)
+    folder = place_of(lab)
     if not (folder / "cases.py").is_file():
         raise InvalidInput(f"there is no lab {lab!r}", expected=f"one of {', '.join(lab_names())}")
     return folder.resolve()

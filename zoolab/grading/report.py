@@ -1,20 +1,28 @@
-"""The grade book as files: a page for each student, a page for the class, grades.csv and grades.json."""
+"""The grade book as files: a page for each student, a page for the class, grades.csv and grades.json; and for
+the teacher alone the conversations of the cases that failed."""
 
 from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import Iterator
+from dataclasses import asdict
 from html import escape
+from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from zoolab.files import locked, write_whole
 from zoolab.grading.gradebook import ClassGrades, Kept, Row, file_name
 from zoolab.grading.judge import CaseGrade
 from zoolab.grading.labs import Lab
+from zoolab.grading.manual import FILE, UNCHANGED, Manual, write_example
 from zoolab.jsontext import encode_line
-from zoolab.show.markup import Html, code, facts, join, note, page, style_sheet, table, tag
+from zoolab.show.markup import NO_SCRIPT, Html, block, code, facts, join, note, page, style_sheet, table, tag
 
+#: The folder of the conversations in which cases failed.
+CONVERSATIONS = "conversations"
 # A spreadsheet takes a cell that begins so for a formula; the wide forms are turned into these by some.
 _FORMULA = tuple("=+-@\t\r\n＝＋－＠")
 
@@ -22,18 +30,24 @@ _FORMULA = tuple("=+-@\t\r\n＝＋－＠")
 def write_report(grades: ClassGrades) -> Path:
     """Write everything into the folder of the grades, and return the page of the class."""
     folder = grades.store.folder
-    pages = folder / "students"
-    pages.mkdir(exist_ok=True)
     with locked(folder / ".locks" / "report"):
         grades = grades.up_to_date()
+        write_example(folder)
         for row in grades.rows:
-            path, text = pages / page_name(row.name), student_page(grades.grade_of(row.name), grades.lab)
-            if not path.is_file() or path.read_bytes() != text.encode():
-                write_whole(path, [text])
+            kept = grades.grade_of(row.name)
+            _write_new(folder / "students" / page_name(row.name), student_page(kept, grades.lab, row.manual))
+            if row.walks:
+                _write_new(folder / CONVERSATIONS / page_name(row.name), conversations_page(kept, grades.lab))
         write_whole(folder / "grades.csv", [grades_csv(grades)])
         write_whole(folder / "grades.json", grades_json(grades))
         write_whole(folder / "index.html", [class_page(grades)])
     return folder / "index.html"
+
+
+def _write_new(path: Path, text: str) -> None:
+    if not path.is_file() or path.read_bytes() != text.encode():
+        path.parent.mkdir(exist_ok=True)
+        write_whole(path, [text])
 
 
 def class_page(grades: ClassGrades) -> str:
@@ -54,6 +68,11 @@ def class_page(grades: ClassGrades) -> str:
         _cases(grades),
         tag("h2", "Submissions"),
         _book(grades),
+        note(
+            "A cross is linked to the conversation in which the case failed. Points, late days and comments"
+            f" that you write into {FILE} come in with the next grading."
+        ),
+        script=Html(files("zoolab.grading").joinpath("report.js").read_text(encoding="utf-8")),
     )
 
 
@@ -66,6 +85,9 @@ def _remarks(grades: ClassGrades) -> Iterator[Html]:
         for first, *rest in same:
             copies.append(join(_link(first), *(part for row in rest for part in (", ", _link(row)))))
         yield _list("The same code to the letter", copies)
+    if alike := grades.alike():
+        pairs: list[str] = [join(f"{share:.0%}: ", _link(one), ", ", _link(two)) for share, one, two in alike]
+        yield _list("The same code but for names, values and layout", pairs)
     if grades.failed:
         yield _list("Could not be graded", [f"{each.name}: {each.why}" for each in grades.failed])
     if grades.skipped:
@@ -83,36 +105,62 @@ def _cases(grades: ClassGrades) -> Html:
     for number, case in enumerate(grades.lab.cases, 1):
         share = f"{passed[case.name]} of {count}"
         of_all = _bar(passed[case.name], count, f"{share} passed")
-        rows.append([str(number), code(case.name), share, of_all, prose(case.asks)])
-    return table("How many passed each case", ["", "case", "passed", "", "asks"], rows)
+        reached = sum(row.by_case[number - 1] for row in grades.rows)
+        easy = f"{reached / (count * case.points):.2f}" if count and case.points else "–"
+        apart = grades.discrimination(number - 1)
+        told = "–" if apart is None else f"{apart:.2f}"
+        rows.append([str(number), code(case.name), share, of_all, easy, told, prose(case.asks)])
+    caption = (
+        "Difficulty: the share of the points that was reached, 1 if it was easy for all. Discrimination: how"
+        " far who passes is better in the other cases, from -1 to 1; look at a case that is near 0 or below"
+    )
+    head = ["", "case", "passed", "", "difficulty", "discrimination", "asks"]
+    return table(caption, head, rows)
 
 
 def _book(grades: ClassGrades) -> Html:
     cases, whole = grades.lab.cases, grades.lab.points
     rows = []
     for row in grades.rows:
-        share = _bar(row.points, whole, f"{points(row.points)} of {points(whole)}")
-        marks = (_mark(got == case.points, points(got)) for got, case in zip(row.by_case, cases, strict=True))
-        rows.append([_link(row), points(row.points), share, *marks])
+        share = _bar(row.total, whole, f"{points(row.total)} of {points(whole)}")
+        marks = []
+        for got, case in zip(row.by_case, cases, strict=True):
+            mark = _mark(got == case.points, points(got))
+            to = f"{CONVERSATIONS}/{page_name(row.name)}#{case.name}"
+            marks.append(_to(to, mark) if case.name in row.walks else mark)
+        by_hand = points(row.total - row.points) if row.manual != UNCHANGED else ""
+        rows.append([_link(row), points(row.total), share, by_hand, *marks])
     numbers = [str(number) for number, _ in enumerate(cases, 1)]
-    head = ["submission", f"of {points(whole)}", "", *numbers]
+    head = ["submission", f"of {points(whole)}", "", "by hand", *numbers]
     book = table("Points; the cases by their numbers above", head, rows)
     return tag("div", book, class_="wide", tabindex=0, role="region", aria_label="the grade book")
 
 
 def _link(row: Row) -> Html:
-    return Html(f'<a href="{escape("students/" + page_name(row.name))}">{join(row.name)}</a>')
+    return _to(f"students/{page_name(row.name)}", row.name)
 
 
-def student_page(kept: Kept, lab: Lab) -> str:
+def _to(address: str, text: str) -> Html:
+    return Html(f'<a href="{escape(address)}">{join(text)}</a>')
+
+
+def student_page(kept: Kept, lab: Lab, manual: Manual = UNCHANGED) -> str:
     """A submission's grade as a page of its own."""
     grade = kept.grade
-    score = f"{points(grade.points)} of {points(grade.out_of)} points"
+    total = manual.total(grade.points)
+    score = f"{points(total)} of {points(grade.out_of)} points"
+    late = f"{points(manual.late_days)} days, {points(-manual.late)} points" if manual.late_days else None
     protections = ", ".join(grade.missing)
     return _page(
         lab,
         grade.submission,
-        tag("p", tag("strong", score), _bar(grade.points, grade.out_of, score), class_="score"),
+        tag("p", tag("strong", score), _bar(total, grade.out_of, score), class_="score"),
+        facts(
+            ("by the cases", points(grade.points) if manual != UNCHANGED else None),
+            ("by hand", points(manual.points) if manual.points else None),
+            ("late", late),
+        ),
+        tag("p", tag("strong", "Comment: "), manual.comment, class_="said") if manual.comment else None,
         _list("About the submission as a whole", list(grade.notes)) if grade.notes else None,
         tag("h2", "Cases"),
         tag("ol", *(_case(case) for case in grade.cases), class_="cases"),
@@ -145,6 +193,26 @@ def _case(case: CaseGrade) -> Html:
     )
 
 
+def conversations_page(kept: Kept, lab: Lab) -> str:
+    """The conversations of the cases that a submission failed; not for students: they show hidden values."""
+    told: list[Html] = []
+    for case in kept.grade.cases:
+        if case.walk:
+            told.append(Html(f'<h2 id="{escape(case.name)}">{join(case.name)}</h2>'))
+            told.append(tag("p", tag("strong", "What happened: "), prose(case.happened), class_="said"))
+            told.append(tag("ol", *(tag("li", _message(message)) for message in case.walk)))
+    hint = note("Not for students: this shows what hidden cases look like. Long conversations are cut.")
+    return _page(lab, kept.name, hint, *told)
+
+
+def _message(message: dict[str, Any]) -> Html:
+    rest = {key: value for key, value in message.items() if key not in ("role", "content")}
+    role, content = str(message.get("role")), message.get("content")
+    as_json = json.dumps(rest, ensure_ascii=False, indent=2)
+    text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+    return join(tag("strong", role), block(text, "content"), block(as_json, "the rest") if rest else None)
+
+
 def grades_csv(grades: ClassGrades) -> str:
     """The text of grades.csv; a note says why there are no points, and that nothing protected the grader.
 
@@ -154,10 +222,12 @@ def grades_csv(grades: ClassGrades) -> str:
     out = io.StringIO()
     lines = csv.writer(out, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
     names = [case.name for case in lab.cases]
-    lines.writerow(map(_cell, ["name", "lab", "points", "out_of", *names, "note"]))
+    by_hand = ["by_hand", "late_days", "total", "comment"]
+    lines.writerow(map(_cell, ["name", "lab", "points", "out_of", *names, "note", *by_hand]))
     for row in grades.rows:
         note = "; ".join(filter(None, [row.nothing, "graded without protection" * row.unprotected]))
         line: list[str | float] = [row.name, lab.name, row.points, lab.points, *row.by_case, note]
+        line += [row.manual.points, row.manual.late_days, row.total, row.manual.comment]
         lines.writerow(map(_cell, line))
     return out.getvalue()
 
@@ -190,14 +260,15 @@ def grades_json(grades: ClassGrades) -> Iterator[str]:
     }
     yield encode_line(about)[:-1] + ',"submissions":[\n'
     for number, row in enumerate(grades.rows):
-        yield ("" if number == 0 else ",\n") + encode_line(grades.grade_of(row.name).to_dict())
+        found = {**grades.grade_of(row.name).to_dict(), "by_hand": asdict(row.manual), "total": row.total}
+        yield ("" if number == 0 else ",\n") + encode_line(found)
     yield "\n]}\n"
 
 
-def _page(lab: Lab, title: str, *children: str | None) -> str:
+def _page(lab: Lab, title: str, *children: str | None, script: Html = NO_SCRIPT) -> str:
     style = style_sheet("zoolab.grading", "report.css")
     header = tag("header", tag("p", f"{lab.name} · {lab.title}", class_="lab"), tag("h1", title))
-    return page(f"{lab.name}: {title}", style, tag("main", header, *children))
+    return page(f"{lab.name}: {title}", style, tag("main", header, *children), script=script)
 
 
 def page_name(name: str) -> str:

@@ -38,6 +38,9 @@ class Html(str):
     __slots__ = ()
 
 
+NO_SCRIPT = Html()
+
+
 def tag(name: str, /, *children: str | None, **attributes: str | int | None) -> Html:
     """An element. Text among the children is escaped, `Html` is not, None is left out.
 
@@ -135,9 +138,13 @@ def note(*children: str | None) -> Html:
     return tag("p", *children, class_="note")
 
 
-def page(title: str, style: Html, *children: str | None) -> str:
-    """A whole page that runs and fetches nothing: it may use its one style sheet, and pictures within it."""
+def page(title: str, style: Html, *children: str | None, script: Html = NO_SCRIPT) -> str:
+    """A whole page that fetches nothing, and runs nothing but a `script` of zoolab's own: it may use its one
+    style sheet, and pictures within it."""
     allowed = f"style-src {digest_of(style)}; img-src data:"
+    if script:
+        allowed += f"; script-src {digest_of(script)}"
+        children = (*children, Html(f"<script>{script}</script>"))
     policy = f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
     head = tag(
         "head",

@@ -1,0 +1,73 @@
+"""Work that is alike: the same code under other names, in another layout, with other comments.
+
+A submission's shape is a set of hashes, one for each run of tokens in which every name, number and text is
+replaced by its kind. Two shapes are compared without what students were given and without what many have.
+"""
+
+from __future__ import annotations
+
+import io
+import keyword
+import tokenize
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from zlib import crc32
+
+#: Tokens in a run: fewer find more in common in work that is not alike.
+RUN = 16
+#: How much of two shapes is the same, from 0 to 1, if they are listed.
+ALIKE = 0.75
+#: Runs below which a shape is too short to say anything.
+SHORTEST = 20
+MAX_CODE = 50_000
+_PRIME = 4_294_967_311  # the first above all hashes
+_ORDERS = (1, 2_654_435_761, 40_503, 2_246_822_519, 3_266_489_917, 668_265_263, 374_761_393, 16_777_619)
+_LEFT_OUT = {tokenize.COMMENT, tokenize.NL, tokenize.ENCODING, tokenize.ENDMARKER}
+_KINDS = {tokenize.NAME: "name", tokenize.NUMBER: "number", tokenize.STRING: "text"}
+
+Shape = frozenset[int]
+
+
+def shape_of(cells: Sequence[str]) -> Shape:
+    """The hashes of all runs of tokens in these cells; nothing in them is run or compiled.
+
+    >>> renamed = "def total(prices):  # mine\\n    return sum(price * 2 for price in prices)"
+    >>> shape_of(["def add(xs):\\n  return sum(x * 3 for x in xs)"]) == shape_of([renamed])
+    True
+    """
+    tokens = list(_tokens("\n".join(cells)[:MAX_CODE] + "\n"))
+    return frozenset(crc32(" ".join(tokens[at : at + RUN]).encode()) for at in range(len(tokens) - RUN + 1))
+
+
+def _tokens(code: str) -> Iterator[str]:
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(code).readline):
+            if token.type in _LEFT_OUT:
+                continue
+            if keyword.iskeyword(token.string) or token.type == tokenize.OP:
+                yield token.string
+            else:
+                yield _KINDS.get(token.type, str(token.type))
+    except (tokenize.TokenError, SyntaxError):
+        return  # the rest is no Python
+
+
+def alike(shapes: Mapping[str, Shape], given: Shape = frozenset()) -> list[tuple[float, str, str]]:
+    """The pairs that are alike, the most alike first: how much, and their names."""
+    times = Counter(run for shape in shapes.values() for run in shape)
+    usual = {run for run, count in times.items() if count > max(len(shapes) / 3, 4)}
+    own = {name: shape - given - usual for name, shape in shapes.items()}
+    # Shapes that are alike have the same smallest run in at least one of these orders, but for 1 in 65,000.
+    near: dict[tuple[int, int], list[str]] = {}
+    for name, shape in sorted(own.items()):
+        for factor in _ORDERS if len(shape) >= SHORTEST else ():
+            smallest = min(run * factor % _PRIME for run in shape)
+            near.setdefault((factor, smallest), []).append(name)
+    found: list[tuple[float, str, str]] = []
+    for one, other in {pair for names in near.values() for pair in combinations(names, 2)}:
+        both = len(own[one] & own[other])
+        share = both / (len(own[one]) + len(own[other]) - both)
+        if share >= ALIKE:
+            found.append((share, one, other))
+    return sorted(found, key=lambda pair: (-pair[0], *pair[1:]))
