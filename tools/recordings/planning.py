@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import random
 import tomllib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -121,16 +121,38 @@ def _of_prompts(name: str, system: str | None) -> Iterator[Conversation]:
 
 
 def _of_cases(count: int, system: str | None) -> Iterator[Conversation]:
-    """Every selection case with so many tools: its own three, and others, the same at each run."""
-    everything = selection_tools()
-    for case in rows_of("selection-cases"):
-        offered = list(case["offered"])
-        others = sorted(set(everything.names()) - set(offered))
-        chance = random.Random(f"{case['id']}/{count}")
-        offered += chance.sample(others, count - len(offered))
-        chance.shuffle(offered)
-        kept = ToolRegistry([everything[name] for name in offered])
-        yield Conversation(case["prompt"], kept, system, turns=1)
+    """Every selection case with its own three tools, or with a kit of so many that has these three.
+
+    Cases of the same kit come one after the other: what the model has read of the kit is reused.
+    """
+    everything, cases = selection_tools(), list(rows_of("selection-cases"))
+    kits = _kits([frozenset(case["offered"]) for case in cases], count) if count > 3 else []
+    asked = [(_offered(case["offered"], kits), case["prompt"]) for case in cases]
+    for names, prompt in sorted(asked, key=lambda pair: pair[0]):
+        yield Conversation(prompt, ToolRegistry([everything[name] for name in names]), system, turns=1)
+
+
+def _offered(own: list[str], kits: Sequence[frozenset[str]]) -> list[str]:
+    return next((sorted(kit) for kit in kits if kit.issuperset(own)), own)
+
+
+def _kits(offers: Sequence[frozenset[str]], size: int) -> list[frozenset[str]]:
+    """Few sets of `size` tools, so that each offer is inside one: each kit takes in as many as it can."""
+    left, kits = Counter(offers), list[frozenset[str]]()
+    while left:
+        kit = max(left, key=lambda offer: (left[offer], sorted(offer)))
+        while len(kit) < size:
+            kit |= {max(sorted(set().union(*offers) - kit), key=partial(_closer, left, kit))}
+        kits.append(kit)
+        left = Counter({offer: count for offer, count in left.items() if not offer <= kit})
+    return kits
+
+
+def _closer(left: Counter[frozenset[str]], kit: frozenset[str], name: str) -> tuple[int, int]:
+    """How many offers a kit takes in with one more tool, and how near it comes to others."""
+    more = kit | {name}
+    inside = sum(count for offer, count in left.items() if offer <= more)
+    return inside, sum(count for offer, count in left.items() if len(offer - more) == 1 and name in offer)
 
 
 def _repairs() -> Iterator[Conversation]:
