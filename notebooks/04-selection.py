@@ -29,7 +29,7 @@
 # Qwen2.5-Coder-1.5B-Instruct was asked hundreds of requests, each with three tools. All of its replies were recorded.
 
 # %%
-LIVE = None  # "local": the model on this machine; "endpoint": OPENAI_BASE_URL with your key
+LIVE = None  # "local": the models on this machine; "endpoint": OPENAI_BASE_URL with your key
 
 from zoolab import datasets, model_for, predict
 
@@ -89,18 +89,20 @@ guess.reveal(called or "no tool", because="One request is an anecdote. Ask all o
 import pandas as pd
 
 
-def verdict(row):
-    if row.called is None:
-        return "right" if row.tool is None else "missed call"
-    if row.tool is None:
+def verdict(needed, called, offered):
+    if called == needed:
+        return "right"
+    if called is None:
+        return "missed call"
+    if needed is None:
         return "needless call"
-    return "right" if row.called == row.tool else "wrong tool" if row.called in row.offered else "unknown tool"
+    return "wrong tool" if called in offered else "unknown tool"
 
 
-asked = cases.assign(tool=cases["tool"].where(cases["tool"].notna(), None))
-asked["called"] = [chosen(row.prompt, offer(row.offered)) for row in asked.itertuples()]
-asked["called"] = asked["called"].where(asked["called"].notna(), None)
-asked["verdict"] = [verdict(row) for row in asked.itertuples()]
+needed = [None if pd.isna(name) else name for name in cases["tool"]]
+called = [chosen(row.prompt, offer(row.offered)) for row in cases.itertuples()]
+verdicts = map(verdict, needed, called, cases["offered"])
+asked = cases.assign(called=called, verdict=list(verdicts))
 guess = predict(
     "Of the requests that need a tool: for how many does Qwen choose the right one?",
     ["about half", "about three quarters", "more than nine in ten"],
@@ -108,7 +110,7 @@ guess = predict(
 guess
 
 # %%
-asked["needs"] = asked["tool"].map(lambda name: "a tool" if name else "no tool")
+asked["needs"] = asked["tool"].notna().map({True: "a tool", False: "no tool"})
 asked.groupby(["needs", "verdict"]).size().unstack(fill_value=0)
 
 # %% jupyter={"source_hidden": true}
@@ -253,6 +255,7 @@ def hold(opening, model):
     return question, trace
 
 
+# %%
 RECORDED = {"without": "qwen-tasks", "with": "qwen-tasks-system"}
 held = {}
 for variant, name in RECORDED.items():
@@ -322,6 +325,7 @@ def vague(setup):
     return replace(setup, limits=ONE, tools=tools)
 
 
+# %%
 needle = model_for("needle-L8" if LIVE == "local" else LIVE, "course-04")
 guess = predict("Are the written descriptions better?", ["yes", "no", "not decisive"])
 guess
@@ -421,7 +425,12 @@ MINE = {
 
 
 # %%
-COMMON = set(words_of("a about an and are as at be by can do does for from has have how i if in is it me my not of on or our please so that the they this to we what when which will with you your"))
+COMMON = set(
+    words_of(
+        """a about an and are as at be by can do does for from has have how i if in is it me my not of on or our
+        please so that the they this to we what when which will with you your"""
+    )
+)
 
 
 def counter(request):
@@ -434,6 +443,7 @@ def counter(request):
     return [(offered[scores.index(best)]["name"], {})] if best > 0 and scores.count(best) == 1 else "No tool fits."
 
 
+# %%
 unseen = machine[machine["difficulty"] != "plain"]
 ASKED = [{"id": row.Index, "prompt": row.prompt, "expected_tool": row.tool} for row in unseen.itertuples()]
 

@@ -251,7 +251,7 @@ found.inspect()
 # %% [markdown]
 # ## Your turn
 #
-# **1. How many must be sent?** Find the smallest k for which Embeddings reach a recall of at least 90 %. What does it save?
+# **1. How many must be sent?** Find the smallest k for which Embeddings reach a recall of at least 0.9. What does it save?
 
 # %%
 SMALLEST = 1
@@ -346,4 +346,4 @@ else:
 # - A trace must keep what was withheld. Otherwise you blame the model.
 # - With `find_tools` the model searches for itself, and every search is a step that you can see.
 #
-# Next: [06 · Validation](06-validation.ipynb).
+# Next: [06 · Validation](06-validation.ipynb). Lab: [l6 · Select a tool](../labs/l6/l6.ipynb).

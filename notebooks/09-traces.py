@@ -307,5 +307,5 @@ plt.show()
 # - Where an error shows is not where it began.
 # - Some failures raise nothing. Only an expected answer finds them.
 #
-# Next: [15 · Faults and attacks](15-faults-and-attacks.ipynb). Labs: [l7 · Forensics](../labs/l7/l7.ipynb),
+# Next: [10 · Providers](10-providers.ipynb). Labs: [l7 · Forensics](../labs/l7/l7.ipynb),
 # [l8 · Test the tester](../labs/l8/l8.ipynb).

@@ -38,7 +38,7 @@
 # Qwen2.5-Coder-1.5B-Instruct is a small model that runs on a laptop. It was asked once, and its replies were recorded.
 
 # %%
-LIVE = None  # "local": the model on this machine; "endpoint": OPENAI_BASE_URL with your key
+LIVE = None  # "local": the models on this machine; "endpoint": OPENAI_BASE_URL with your key
 
 import json
 
@@ -176,44 +176,29 @@ guess.reveal(
 # The texts in `signature` and `encrypted_content` are placeholders.
 
 # %%
-AUTHORED = {
-    "anthropic": {
-        "role": "assistant",
-        "content": [
-            {"type": "thinking", "thinking": "First the product.", "signature": "SEALED-BY-ANTHROPIC"},
-            {"type": "tool_use", "id": "toolu_1", "name": "multiply", "input": {"a": 7, "b": 6}},
-        ],
-        "stop_reason": "tool_use",
-    },
-    "gemini": {
-        "candidates": [
-            {
-                "content": {
-                    "role": "model",
-                    "parts": [
-                        {
-                            "functionCall": {"name": "multiply", "args": {"a": 7, "b": 6}},
-                            "thoughtSignature": "SEALED-BY-GOOGLE",
-                        }
-                    ],
-                },
-                "finishReason": "STOP",
-            }
-        ]
-    },
-    "responses": {
-        "status": "completed",
-        "output": [
-            {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "SEALED-BY-OPENAI"},
-            {
-                "type": "function_call",
-                "call_id": "call_1",
-                "name": "multiply",
-                "arguments": '{"a": 7, "b": 6}',
-            },
-        ],
-    },
+ANTHROPIC = {
+    "role": "assistant",
+    "content": [
+        {"type": "thinking", "thinking": "First the product.", "signature": "SEALED-BY-ANTHROPIC"},
+        {"type": "tool_use", "id": "toolu_1", "name": "multiply", "input": {"a": 7, "b": 6}},
+    ],
+    "stop_reason": "tool_use",
 }
+GEMINI_CALL = {
+    "functionCall": {"name": "multiply", "args": {"a": 7, "b": 6}},
+    "thoughtSignature": "SEALED-BY-GOOGLE",
+}
+GEMINI = {"candidates": [{"content": {"role": "model", "parts": [GEMINI_CALL]}, "finishReason": "STOP"}]}
+
+# %%
+RESPONSES = {
+    "status": "completed",
+    "output": [
+        {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "SEALED-BY-OPENAI"},
+        {"type": "function_call", "call_id": "call_1", "name": "multiply", "arguments": '{"a": 7, "b": 6}'},
+    ],
+}
+AUTHORED = {"anthropic": ANTHROPIC, "gemini": GEMINI, "responses": RESPONSES}
 
 # %% [markdown]
 # zoolab keeps every conversation in one form, that of Chat Completions. Chat Completions has no field for sealed thoughts. Where do they go?
@@ -404,4 +389,4 @@ for name, message in messages.items():
 # - A reply goes back as it came. A program that rebuilds it loses signatures, and the provider may reject the next request.
 # - A translation that loses something must say so. Read the warnings.
 #
-# Next: [11 · Structured output](11-structured-output.ipynb).
+# Next: [11 · Structured output](11-structured-output.ipynb). Lab: [l3 · The loop](../labs/l3/l3.ipynb).

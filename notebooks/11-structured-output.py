@@ -218,6 +218,7 @@ class Report(BaseModel):
     state: Literal["up", "down"]
 
 
+# %%
 script = Scripted(
     [
         [("check_status", {"service": "nginx"})],
@@ -332,8 +333,8 @@ for value, allowed in EXAMPLES:
 # ## What to keep
 #
 # - Strict mode forces the form of a text. It does not make the content right.
-# - A schema without "no tool" makes every reply a call. In these trials 8 of 8 forced replies were needless calls, and 7 of 8 free ones were right.
+# - A schema without "no tool" makes every reply a call. In these trials all forced replies were needless calls, and nearly all free ones were right.
 # - A forced reply can be cut. Look at the finish reason first.
 # - `answer_schema=` leaves the tools free and checks the last message.
 #
-# Next: [12 · MCP](12-mcp.ipynb).
+# Next: [12 · MCP](12-mcp.ipynb). Lab: [l2 · Validate a call](../labs/l2/l2.ipynb).

@@ -40,8 +40,9 @@ from zoolab import predict
 
 folder = Path(mkdtemp())
 server = folder / "shop.py"
-server.write_text(
-    '''
+
+# %%
+SOURCE = '''
 from zoolab import ToolRegistry, tool
 from zoolab.mcp import serve
 
@@ -61,9 +62,8 @@ def price(article: str) -> float:
 
 
 serve(ToolRegistry([stock, price]), name="shop")
-''',
-    encoding="utf-8",
-)
+'''
+server.write_text(SOURCE, encoding="utf-8")
 START = [sys.executable, str(server)]
 
 # %% [markdown]
@@ -76,27 +76,21 @@ START = [sys.executable, str(server)]
 import json
 import subprocess
 
+ME = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "by hand", "version": "1"},
+}
+STOCK = {"name": "stock", "arguments": {"article": "mug"}}
 REQUESTS = [
-    {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-06-18",
-            "capabilities": {},
-            "clientInfo": {"name": "by hand", "version": "1"},
-        },
-    },
+    {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": ME},
     {"jsonrpc": "2.0", "method": "notifications/initialized"},
     {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
-    {
-        "jsonrpc": "2.0",
-        "id": 3,
-        "method": "tools/call",
-        "params": {"name": "stock", "arguments": {"article": "mug"}},
-    },
+    {"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": STOCK},
 ]
 
+
+# %%
 
 def talk(requests):
     "Send requests to a new server, and return its answers."
@@ -353,4 +347,4 @@ else:
 # - Pins stop a description that changes. They do not stop one that was bad from the first day.
 # - Give a server's tools a prefix, a risk, and only the rights that they need.
 #
-# Next: [13 · Context and cost](13-context-and-cost.ipynb).
+# Next: [13 · Context and cost](13-context-and-cost.ipynb). Lab: [l9 · Approve and resume](../labs/l9/l9.ipynb).

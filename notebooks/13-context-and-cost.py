@@ -26,7 +26,7 @@
 # ## Who answers?
 
 # %%
-LIVE = None  # "local": the model on this machine; "endpoint": OPENAI_BASE_URL with your key
+LIVE = None  # "local": the models on this machine; "endpoint": OPENAI_BASE_URL with your key
 
 from zoolab import Policy, model_for, predict, run
 from zoolab.toolbox.catalog import tools_named
@@ -173,6 +173,7 @@ def kept(first, second):
     return len(commonprefix([first, second])) / len(second)
 
 
+# %%
 first, second = requests[0], requests[1]
 unchanged = as_text(second.tools, second.messages)
 CHANGES = {
@@ -189,6 +190,8 @@ earlier = {
     ),
     "another order of the tools": as_text(first.tools, first.messages),
 }
+
+# %%
 guess = predict("Which change costs most of the cache?", list(CHANGES)[1:])
 guess
 

@@ -58,6 +58,8 @@ TASKS = {
     "Get the temperature in Paris in celsius and add 10 to it.": "28",
     "What is the weather in Atlantis?": "no weather",
 }
+
+# %%
 SYSTEM = (
     "Use the tools where they help. When you have the results that you need, answer in one short sentence, "
     "without a call."
@@ -158,7 +160,7 @@ plt.show()
 # The dashed line is what you would get if every try of every task had the same chance. At k = 2 and 3 the measured curve lies higher, because tasks
 # differ: one is solved almost every time, and others never. So do not compute reliability as "rate to the power of k". Measure it.
 #
-# Is this only a problem of small models? No. The authors of tau-bench report that GPT-4o solved fewer than half of their tasks, and that pass^8 was below 25 % in
+# Is this only a problem of small models? No. The authors of tau-bench report that GPT-4o solved fewer than half of their tasks, and that pass^8 was below a quarter in
 # its retail domain ([Yao and others, 2024](https://arxiv.org/abs/2406.12045)). Models have become better since, and the shape of the curve is the same.
 
 # %% [markdown]
@@ -188,36 +190,34 @@ print("8 tasks with 5 tries each:      ", rate(by_task))
 # %%
 from dataclasses import dataclass, field
 
-from zoolab import Scripted, run, tool
+from zoolab import Scripted, run
+
+
+def new_orders():
+    return {
+        "31": {"customer": "Grace", "article": "lamp", "state": "open"},
+        "32": {"customer": "Grace", "article": "mug", "state": "open"},
+        "33": {"customer": "Alan", "article": "lamp", "state": "shipped"},
+    }
 
 
 @dataclass
 class Shop:
-    orders: dict = field(
-        default_factory=lambda: {
-            "31": {"customer": "Grace", "article": "lamp", "state": "open"},
-            "32": {"customer": "Grace", "article": "mug", "state": "open"},
-            "33": {"customer": "Alan", "article": "lamp", "state": "shipped"},
-        }
-    )
+    orders: dict = field(default_factory=new_orders)
 
-    def tools(self):
-        @tool
-        def find_orders(customer: str) -> list[dict]:
-            "Find the orders of a customer."
-            return [{"id": key, **order} for key, order in self.orders.items() if order["customer"] == customer]
+    def find_orders(self, customer: str) -> list[dict]:
+        "Find the orders of a customer."
+        return [{"id": key, **order} for key, order in self.orders.items() if order["customer"] == customer]
 
-        @tool
-        def cancel_order(order_id: str) -> str:
-            "Cancel an order that is open."
-            if self.orders[order_id]["state"] != "open":
-                return "not cancelled: it was shipped"
-            self.orders[order_id]["state"] = "cancelled"
-            return "cancelled"
-
-        return [find_orders, cancel_order]
+    def cancel_order(self, order_id: str) -> str:
+        "Cancel an order that is open."
+        if self.orders[order_id]["state"] != "open":
+            return "not cancelled: it was shipped"
+        self.orders[order_id]["state"] = "cancelled"
+        return "cancelled"
 
 
+# %%
 def user(agent_says):
     "Grace wants the lamp cancelled, and only the lamp."
     return "The lamp, please." if "which" in agent_says.lower() else None
@@ -233,7 +233,7 @@ def converse(agent, shop, opening="I am Grace. Please cancel my order.", rounds=
     "Let a user and an agent talk; return all traces."
     traces, messages, said = [], [], opening
     for _ in range(rounds):
-        trace = run(said, shop.tools(), agent, messages=messages, policy=Policy(ask=()))
+        trace = run(said, [shop.find_orders, shop.cancel_order], agent, messages=messages, policy=Policy(ask=()))
         traces.append(trace)
         messages = list(trace.messages)
         said = user(trace.answer or "")
@@ -242,6 +242,7 @@ def converse(agent, shop, opening="I am Grace. Please cancel my order.", rounds=
     return traces
 
 
+# %%
 AGENTS = {
     "asks": [
         [("find_orders", {"customer": "Grace"})],
@@ -260,6 +261,7 @@ AGENTS = {
         "The lamp is cancelled.",
     ],
 }
+# %%
 finals = {}
 for name, script in AGENTS.items():
     shop = Shop()
@@ -411,4 +413,4 @@ for states, expected in ENDS:
 # - Check the world: what should have changed, and everything that should not.
 # - Compare two agents on the same tasks, and decide how many before you look.
 #
-# Next: [15 · Faults, attacks and observability](15-faults-and-attacks.ipynb).
+# Next: [15 · Faults and attacks](15-faults-and-attacks.ipynb). Lab: [l10 · Evaluate an agent](../labs/l10/l10.ipynb).
