@@ -343,6 +343,6 @@ print("ran:", ran, "| stopped" if "restart_service" not in ran else "| not stopp
 # - Prompts ask, marks help, rules hold. Measure what each costs.
 # - One success is an anecdote. Give a share, an interval and how many.
 #
-# You have come to the end: 00 to 09. What is left are the labs, [l8 · Test the tester](../labs/l8/l8.ipynb),
+# You have come to the end: 00 to 15. What is left are the labs, [l8 · Test the tester](../labs/l8/l8.ipynb),
 # [l9 · Approve and resume](../labs/l9/l9.ipynb), [l10 · Evaluate an agent](../labs/l10/l10.ipynb) and the
 # [capstone](../labs/l11/l11.ipynb), and your own program.
