@@ -90,7 +90,16 @@ def asked(isolation: Isolation, *cells: str, lab: Lab = LAB, ask: Any = None) ->
         ("x = 1\ndef f():\n    1 / 0", "`f` raised ZeroDivisionError: division by zero (cell 1, line 3)"),
         ("def f(x): pass", "`f` raised TypeError"),
         ("f = 5", "`f` raised TypeError"),
-        ("def f(", "there is no `f` in the submission"),
+        (
+            "x = 1\nimport nothing_here\ndef f(): return 1",
+            "there is no `f` in the submission, because its code could not be run: cell 1, line 2: "
+            "ModuleNotFoundError: No module named 'nothing_here'",
+        ),
+        ("x = 1", "there is no `f` in the submission"),
+        (
+            "def f(",
+            "there is no `f` in the submission, because its code could not be run: cell 1: SyntaxError",
+        ),
         ("import os\ndef f(): os._exit(3)", "`f` ended its process: it ended with exit code 3"),
         ("import os\ndef f(): os.kill(os.getpid(), 9)", "`f` ended its process: it was killed by signal 9"),
         ("def f(): input()", "`f` raised EOFError"),
@@ -282,9 +291,9 @@ def test_a_cell_that_ends_the_process_is_left_out(strongest):
     grade = grade_cells(replace(LAB, cases=(calls,)), cells, strongest)
     assert grade.points == 1
     assert grade.notes == (
-        "cell 1: ZeroDivisionError: division by zero",
+        "cell 1, line 2: ZeroDivisionError: division by zero",
         "cell 2 ended its process: it was killed by signal 6 (SIGABRT); it is left out",
-        "cell 3: ZeroDivisionError: division by zero",
+        "cell 3, line 1: ZeroDivisionError: division by zero",
     )
 
 
@@ -318,6 +327,63 @@ def test_a_hostile_submission_holds_a_job_for_20_seconds_at_most(strongest):
     assert (
         grade.cases[-1].happened == "the submission has already used the time for all of its cells and calls"
     )
+
+
+# What holds a job without using CPU time that can be seen, in one call.
+HOLDS = {
+    "ends its channel only": "import os\n    os.close(3)\n    time.sleep(100)",
+    "reads no answer": """
+    frame, data = sys._getframe(), None
+    while data is None:
+        message = frame.f_locals.get("message")
+        if isinstance(message, dict) and "call" in message:
+            data = json.dumps({"ask": 0, "call": message["call"], "args": [], "kwargs": {}}).encode()
+        frame = frame.f_back
+    connection = socket.socket(fileno=3)
+    for _ in range(1000):
+        connection.sendall(len(data).to_bytes(4) + data)
+    time.sleep(100)""",
+    "returns before anybody looks": "time.sleep(0.1)",
+    "has children that nobody waits for": """
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    end = time.monotonic() + 2.5
+    while time.monotonic() < end:
+        until = time.monotonic() + 0.1
+        if os.fork() == 0:
+            while time.monotonic() < until:
+                pass
+            os._exit(0)
+        time.sleep(0.1)""",
+    "waits as for a disk": """
+    import ctypes
+    libc = ctypes.PyDLL(None)
+    if libc.vfork() == 0:
+        libc.usleep(2_500_000)
+        libc._exit(0)""",
+}
+
+
+@pytest.mark.parametrize("hold", HOLDS)
+def test_a_submission_pays_for_all_the_time_that_it_holds_a_job(hold, strongest):
+    cell = f"import json, os, signal, socket, sys, time\ndef f(ask):\n    {HOLDS[hold]}"
+    paid: list[float] = []
+
+    @case(points=1, hint="")
+    def measured(student: Student, _chance: Random) -> None:
+        """Calls `f`."""
+        began, before = time.monotonic(), student.left
+        with suppress(Wrong):
+            for _ in range(10):
+                student.call("f", Callback(lambda: "x" * 1000))
+        paid.append((before - student.left) / (time.monotonic() - began))
+
+    grade_cells(replace(LAB, seconds=0.5, cases=(measured,)), [cell], strongest)
+    assert paid[0] > 0.5
+
+
+def test_no_submission_can_make_itself_wait(strongest):
+    said = asked(strongest, "import os\ndef f():\n    os.nice(19)")
+    assert said == "`f` raised PermissionError: [Errno 1] Operation not permitted (cell 1, line 3)"
 
 
 class Made:

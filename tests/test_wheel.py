@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from zoolab.grading import lab_names, load_lab
+from zoolab.grading.labs import labs_folder
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -31,7 +34,8 @@ def installed(tmp_path_factory) -> Path:
     "name",
     [
         *("py.typed", "models/recordings/starter.jsonl", "models/recordings/qwen-tasks.jsonl.gz"),
-        *("show/story.css", "show/ground.css", "loop/__init__.py"),
+        *("show/story.css", "show/ground.css", "loop/__init__.py", "show/inspector/static_page.html"),
+        *("models/weights.toml", "models/faulty/faults.toml", "toolbox/worlds.json", "toolbox/shop.sql"),
     ],
 )
 def test_it_holds_the_package_and_its_data(installed, name):
@@ -45,6 +49,30 @@ def test_it_holds_nothing_else(installed):
 def test_a_lab_comes_without_its_answers(installed):
     labs = installed / "zoolab" / "_labs"
     assert {path.name for path in (labs / "l3").iterdir()} == {"README.md", "cases.py", "l3.ipynb"}
+
+
+def test_its_labs_have_the_public_cases_only(installed):
+    for name in lab_names():
+        lab, text = load_lab(name), (installed / "zoolab" / "_labs" / name / "cases.py").read_text("utf-8")
+        assert [case.name for case in lab.cases if f"def {case.name}(" in text] == [
+            c.name for c in lab.public
+        ]
+
+
+def test_check_and_grade_work_there_with_the_public_cases(installed, tmp_path):
+    solution = labs_folder() / "l3" / "solution.ipynb"
+    public = load_lab("l3").public
+    code = f"from zoolab import check; print(check('l3', {str(solution)!r}))"
+    env = {**os.environ, "PYTHONPATH": str(installed)}
+    checked = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True
+    )
+    assert checked.stdout.count("passed") == len(public), checked.stderr
+    grade = [sys.executable, "-m", "zoolab", "grade", "l3", str(solution), "--jobs", "1"]
+    graded = subprocess.run(grade, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    points = sum(case.points for case in public)
+    assert f"solution.ipynb  {points} of {points}" in graded.stdout, graded.stderr
+    assert "all cases of l3 are public here; its hidden ones are in a checkout of zoolab" in graded.stdout
 
 
 def test_it_walks_from_there(installed, tmp_path):

@@ -58,6 +58,7 @@ THOUGHTS = [
     {"type": "redacted_thinking", "data": "x"},
 ]
 KEPT = [SIGNED, REASONED, {"anthropic": {"thinking": THOUGHTS}}, {"openai": {"custom": True}}]
+KEPT += [{"ollama": {"thinking": "Hm"}}, {"ollama": {"thinking": ["Hm"]}}]
 EXTRA = st.sampled_from(
     [{}] * 6 + [{"name": "ada"}, {"index": 0}, *({"extra_content": kept} for kept in KEPT)]
 )
@@ -103,6 +104,10 @@ TOOLS = st.builds(
     st.sampled_from([{}, {}, {"type": "custom"}, {"cache_control": None}]),
 )
 CHOICES = st.sampled_from(["auto", "required", "none", "add"])
+ANSWERS = [
+    {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema, "strict": True}}
+    for schema in (SCHEMA, {"type": "object", "additionalProperties": {"type": "string"}}, 3)
+]
 SETTINGS = st.fixed_dictionaries(
     {},
     optional={
@@ -117,7 +122,10 @@ SETTINGS = st.fixed_dictionaries(
         "n": st.just(1),
         "reasoning_effort": st.just("low"),
         "reasoning": st.sampled_from([{"effort": "low"}, {"effort": "low", "summary": "auto"}]),
-        "response_format": st.just({"type": "json_object"}),
+        "response_format": st.sampled_from([{"type": "json_object"}, *ANSWERS]),
+        "text": st.just({"verbosity": "low"}),
+        "format": st.sampled_from(["json", {"type": "object"}]),
+        "output_config": st.just({"effort": "low"}),
         "generationConfig": st.sampled_from([{}, {"topK": 1}, {"thinkingConfig": {}}, {"temperature": 1}]),
         "options": st.sampled_from([{}, {"num_ctx": 1}, {"seed": 2}]),
         "think": st.booleans(),
@@ -177,6 +185,27 @@ def test_a_warning_points_into_the_request(name, request):
         missing = warning.code in ("setting_added", "tool_field", "id_made", "empty_content", "message_field")
         missing = missing or (warning.code == "tool_choice" and not request.tools)
         assert missing or (int(last) < len(found) if isinstance(found, list) else last in found)
+
+
+OWN = {"gemini": KEPT[0], "responses": KEPT[1], "anthropic": KEPT[2], "ollama": KEPT[4]}
+
+
+@pytest.mark.parametrize("name", OWN)
+@OFTEN
+@given(text=st.text(min_size=1), called=st.lists(st.sampled_from(["add", "now"]), max_size=2))
+def test_the_reasoning_of_a_wire_survives_it(name, text, called):
+    calls = [
+        {"id": f"c{n}", "type": "function", "function": {"name": tool, "arguments": "{}"}}
+        for n, tool in enumerate(called)
+    ]
+    own = {"tool_calls": calls} if calls else {}
+    message = {"role": "assistant", "content": text, "extra_content": OWN[name], **own}
+    results = [{"role": "tool", "tool_call_id": each["id"], "content": "1"} for each in calls]
+    asked = {"role": "user", "content": "Hi"}
+    made, reply = translate(Request([asked, message, *results]), name), translate_reply(message, name)
+    assert FORMATS[name].from_body(made.body).messages[1] == message
+    assert FORMATS[name].from_response(reply.body) == message
+    assert (reply.warnings, [w for w in made.warnings if w.code != "setting_added"]) == ((), [])
 
 
 def said(request):

@@ -28,7 +28,7 @@ COMMANDS = {
     "mcp": ("mcp", "the tools of an MCP server, and what has changed in them"),
     "serve-tools": ("mcp", "offer tools to others, as an MCP server"),
     "lab": ("course", "open the notebooks in JupyterLab"),
-    "labs": ("course", "the graded labs: list, status, build, export"),
+    "labs": ("course", "the graded labs: list, status, handout, build, export, cases"),
     "datasets": ("course", "the data sets: list, fetch"),
     "grade": ("grade", "grade submissions of a lab"),
     "experiment": ("experiment", "run an experiment from a configuration"),

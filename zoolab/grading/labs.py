@@ -78,11 +78,15 @@ class Lab:
         return sum(case.points for case in self.cases)
 
 
+#: The folder of the labs in an installed package; they have no hidden cases there.
+INSTALLED = "_labs"
+
+
 def labs_folder() -> Path:
     """The folder of the labs: beside the package in a checkout, inside it in an installation."""
     package = Path(__file__).resolve().parents[1]
     beside = package.parent / "labs"
-    return beside if beside.is_dir() else package / "_labs"
+    return beside if beside.is_dir() else package / INSTALLED
 
 
 def lab_names() -> list[str]:

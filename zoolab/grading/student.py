@@ -83,6 +83,8 @@ class Student:
     seconds: float
     left: float = field(default=WHOLE, init=False)
     printed: str = field(default="", init=False)
+    #: The cells that failed while they were loaded, and how.
+    broken: dict[str, str] = field(default_factory=dict, init=False)
     _process: Process | None = field(default=None, init=False)
     _late: bool = field(default=False, init=False)
 
@@ -124,6 +126,10 @@ class Student:
             raise Wrong("the submission has already used the time for all of its cells and calls")
         with self._surviving(self._process, name) as wait:
             reply = _answered(wait, {**message, "call": secrets.token_hex(8)}, callbacks)
+        if reply.get("missing"):
+            why = next((note for cell, note in self.broken.items() if name in cell), "")
+            stopped = f", because its code could not be run: {why}" if why else ""
+            raise Wrong(f"there is no `{name}` in the submission{stopped}")
         _raise_if_it_failed(reply, name, "is" if message["do"] == "value" else "returned")
         return reply
 
@@ -139,7 +145,9 @@ class Student:
             self._late = True
             raise Wrong(f"`{name}` did not return within {in_words(wait.seconds, 2)}") from None
         except Closed as closed:
-            raise Wrong(f"`{name}` ended its process: {self.stop() or closed}") from None
+            with wait.charging():
+                how = self.stop()
+            raise Wrong(f"`{name}` ended its process: {how or closed}") from None
         except Gone as gone:
             self.stop()
             raise Wrong(f"`{name}` had its process ended: it {gone}") from None
@@ -147,20 +155,19 @@ class Student:
             self.stop()
             raise
         finally:
-            self.left -= wait.charged
+            self.left -= wait.cost
 
 
 def _answered(wait: Wait, message: dict[str, Any], callbacks: list[Callback]) -> dict[str, Any]:
     """Send a message and answer what is asked until the reply to it comes."""
-    channel = wait.process.channel
-    channel.send(message, wait.seconds * 2)
+    wait.send(message)
     for _ in range(MAX_QUESTIONS):
         reply = wait.message()
         if reply.get("call") != message["call"]:
             raise Gone("answered a call that was not made")
         if "ask" not in reply:
             return reply
-        channel.send(_answer_to(reply, callbacks), wait.seconds * 2)
+        wait.send(_answer_to(reply, callbacks))
     raise Gone(f"calls back more than {MAX_QUESTIONS:,} times")
 
 

@@ -9,7 +9,9 @@ from types import MappingProxyType
 from typing import Any
 
 from zoolab.errors import InvalidInput, ModelError
+from zoolab.files import read_shipped
 from zoolab.jsontext import excerpt, visible
+from zoolab.secrets import scrub, scrub_json
 from zoolab.show.markup import Html, block, clipped, code, join, note, tag
 from zoolab.show.wording import as_text
 from zoolab.trace.log import TraceLog
@@ -25,16 +27,6 @@ _TITLES = {
     "gemini": "Gemini generateContent",
     "ollama": "Ollama chat",
 }
-
-# Colours and fonts are the page's own, light or dark.
-_STYLE = """
-.zoolab-wires { display: grid; gap: 1rem; }
-.zoolab-wires { grid-template-columns: repeat(auto-fill, minmax(min(100%, 24rem), 1fr)); }
-.zoolab-wires section { border: 1px solid; border-radius: .5rem; padding: .5rem 1rem; min-width: 0; }
-.zoolab-wires h3, .zoolab-wires h4 { font-size: 1rem; margin: .5rem 0; }
-.zoolab-wires pre { max-height: 30rem; overflow: auto; white-space: pre-wrap; overflow-wrap: anywhere; }
-.zoolab-wires ul { padding-left: 1.25rem; overflow-wrap: anywhere; }
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +57,10 @@ class Wires:
 
     def _repr_html_(self) -> str:
         columns = [_column(_TITLES[name], self._parts(name)) for name in self.bodies]
-        return join(tag("style", Html(_STYLE)), tag("div", *columns, class_="zoolab-wires"))
+        return join(
+            tag("style", Html(read_shipped("zoolab.show", "wires.css"))),
+            tag("div", *columns, class_="zoolab-wires"),
+        )
 
 
 def show_wires(trace: TraceLog, turn: int = 1) -> Wires:
@@ -90,9 +85,9 @@ def _made(name: str, make: Callable[[Any, str], WireBody], what: Any) -> WireBod
 
 def _shown(body: dict[str, Any]) -> str:
     try:
-        text = json.dumps(body, indent=2, ensure_ascii=False)
+        text = json.dumps(scrub_json(body), indent=2, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):
-        text = as_text(body)
+        text = scrub(as_text(body))
     return clipped(text, MAX_BODY)
 
 
