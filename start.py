@@ -208,7 +208,7 @@ def find_uv() -> str | None:
 def install(extras: str) -> None:
     """Install the project, editable, through uv or else through pip."""
     say("installing zoolab and what it needs")
-    project = ["--editable", ".[dev]" if extras else "."]
+    project = ["--editable", ".[dev]" if extras else ".[course]"]
     uv = find_uv()
     if uv and run_installer(uv, "pip", "install", "--python", PYTHON, *project) == 0:
         return

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from zoolab.datasets.berkeley import fetch_bfcl
 from zoolab.datasets.loading import DATA_SETS, folder, rows_of
-from zoolab.errors import InvalidInput
+from zoolab.errors import InvalidInput, needs
 from zoolab.grading import lab_names, load_lab
 from zoolab.grading.building import build_labs, export_labs
 from zoolab.grading.status import status_of
@@ -43,6 +43,7 @@ def lab(options: argparse.Namespace) -> int:
 
 def lab_command(no_browser: bool, port: int | None, more: Sequence[str]) -> list[str]:
     """The command that starts JupyterLab; what `more` says of itself is not said twice."""
+    needs("jupyterlab")
     named = [option for option in more if option.endswith(".ipynb") and not option.startswith("-")]
     given = [option for option in more if option not in named]
     own = {option.partition("=")[0] for option in given}

@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from importlib.resources import files
 from pathlib import Path
 
-from zoolab.errors import InvalidInput
+from zoolab.errors import InvalidInput, needs
 from zoolab.files import write_whole
 from zoolab.grading.report import guarded
 from zoolab.jsontext import encode_line, visible
@@ -41,6 +41,7 @@ def run_experiment(options: argparse.Namespace) -> int:
     if options.example:
         print(files("zoolab.study").joinpath("example.toml").read_text(encoding="utf-8"), end="")
         return 0
+    needs("pandas", "matplotlib")  # said before the runs, and not when they are to be summed up
     if options.config is None:
         raise InvalidInput("no configuration file is named", advice="zoolab experiment --example prints one")
     config = read_config(options.config)

@@ -10,11 +10,10 @@ from concurrent.futures import Future
 from contextlib import redirect_stdout
 from typing import Any, NamedTuple
 
-from zoolab.errors import InvalidInput
+from zoolab.errors import InvalidInput, needs
 from zoolab.jsontext import excerpt
 from zoolab.jsontext.values import to_json_value
 from zoolab.loop.runner import Job, Runner
-from zoolab.mcp.connection import require_client
 from zoolab.policy import Permissions
 from zoolab.steps.result import make_result
 from zoolab.tools import ToolRegistry
@@ -40,7 +39,7 @@ def serve(registry: ToolRegistry, permissions: Permissions | None = None, name: 
     """
     if not len(registry):
         raise InvalidInput("the registry has no tools to serve", expected="a registry with tools")
-    require_client()
+    needs("mcp_types", "mcp")
     asyncio.run(_serve(registry, permissions or Permissions(), name))
 
 

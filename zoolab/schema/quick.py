@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from zoolab.errors import InvalidInput, InvalidSchema
+from zoolab.errors import InvalidSchema, needs
 from zoolab.jsontext import MAX_DEPTH, excerpt
 from zoolab.schema.drafts import LATEST, draft_of
 from zoolab.schema.fragments import subschemas
@@ -105,12 +105,9 @@ def rs_test(schema: Mapping[str, Any]) -> Callable[[Any], bool]:
         InvalidSchema: The two may differ on this schema; names what it is.
         InvalidInput: jsonschema-rs is not installed.
     """
-    try:
-        import jsonschema_rs
-    except ImportError:
-        raise InvalidInput(
-            "jsonschema-rs is not installed", advice="pip install 'zoolab[fast]', or leave out validator="
-        ) from None
+    needs("jsonschema_rs")
+    import jsonschema_rs
+
     if (draft := draft_of(schema)) != LATEST:
         raise _refusal(f"schemas of {draft}", f"draft {LATEST}")
     most = MAX_WORK // sum(1 for _ in _nodes(schema))

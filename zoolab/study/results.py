@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zoolab.errors import InvalidInput
+from zoolab.errors import InvalidInput, needs
 from zoolab.jsontext import excerpt
 from zoolab.runs import Trace
 from zoolab.study.comparison import Comparisons, check_scored, compare_runs, decisive_ones
@@ -74,6 +74,7 @@ class Experiment:
     @cached_property
     def summary(self) -> pd.DataFrame:
         """One row a run: which one it is, how it ended, what it took, and its scores."""
+        needs("pandas")
         import pandas as pd
 
         rows = [summary_of(line) for line in self._reader.at(self._places)]
