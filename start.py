@@ -45,7 +45,7 @@ VERSION = f"{sys.version_info[0]}.{sys.version_info[1]}"
 
 # The commands of zoolab, known before it is installed.
 COMMANDS = (
-    *("lab", "walk", "inspect", "policy", "record", "local", "doctor", "mcp", "serve-tools"),
+    *("lab", "course", "walk", "inspect", "policy", "record", "local", "doctor", "mcp", "serve-tools"),
     *("labs", "datasets", "grade", "experiment"),
 )
 # What a user may have set for other projects and what would lead an installer away from .venv.

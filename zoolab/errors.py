@@ -278,7 +278,7 @@ class MissingPackage(InvalidInput, ImportError):
 #: The extra that installs a library, by the name under which Python imports the library.
 EXTRAS: Mapping[str, str] = {
     **dict.fromkeys(("anywidget", "ipywidgets", "traitlets", "IPython", "jupyterlab"), "notebook"),
-    **dict.fromkeys(("ipykernel", "jupyter_client", "nbclient", "nbformat"), "notebook"),
+    **dict.fromkeys(("ipykernel", "jupyter_client", "jupyter_server", "nbclient", "nbformat"), "notebook"),
     **dict.fromkeys(("matplotlib", "numpy", "pandas"), "notebook"),
     **dict.fromkeys(("needle_rs", "xllamacpp"), "local"),
     **dict.fromkeys(("mcp", "mcp_types", "anyio", "httpx2"), "mcp"),
