@@ -121,34 +121,53 @@ def message_item(text: str) -> Body:
 def responses(items: list[Body]) -> Body:
     usage = {
         "input_tokens": 15,
-        "input_tokens_details": {"cached_tokens": 4},
+        "input_tokens_details": {"cached_tokens": 4, "cache_write_tokens": 0},
         "output_tokens": 7,
         "output_tokens_details": {"reasoning_tokens": 2},
         "total_tokens": 22,
     }
-    head = {"id": "resp_1", "object": "response", "status": "completed", "error": None, "model": "gpt-test"}
-    return {**head, "incomplete_details": None, "output": items, "usage": usage}
+    head = {"id": "resp_1", "object": "response", "created_at": 1, "status": "completed", "error": None}
+    asked = {"model": "gpt-test", "parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
+    return {**head, **asked, "incomplete_details": None, "output": items, "usage": usage}
+
+
+def output_item(item: Body) -> Body:
+    """A call as it is in a response, with an id and a status that do not go back."""
+    return {"id": f"fc_{item['call_id']}", "status": "completed", **item}
 
 
 def responses_stream(answer: Body) -> str:
     begun = {**answer, "status": "in_progress", "output": [], "usage": None}
     events: list[Body] = [{"type": "response.created", "response": begun}]
     for index, item in enumerate(answer["output"]):
-        place = {"output_index": index}
+        place = {"output_index": index, "item_id": item["id"]}
+        in_part = {**place, "content_index": 0}
         empty = {**item, **({"arguments": ""} if "arguments" in item else {})}
-        events.append({"type": "response.output_item.added", **place, "item": empty})
         if item["type"] == "message":
-            parts = pieces(item["content"][0]["text"])
-            events += [{"type": "response.output_text.delta", **place, "delta": part} for part in parts]
+            empty["content"] = []
+        events.append({"type": "response.output_item.added", "output_index": index, "item": empty})
+        if item["type"] == "message":
+            (whole,) = item["content"]
+            empty = {**whole, "text": ""}
+            events.append({"type": "response.content_part.added", **in_part, "part": empty})
+            for part in pieces(whole["text"]):
+                delta = {"type": "response.output_text.delta", "delta": part, "logprobs": []}
+                events.append({**delta, **in_part})
+            done = {"type": "response.output_text.done", "text": whole["text"], "logprobs": []}
+            events.append({**done, **in_part})
+            events.append({"type": "response.content_part.done", **in_part, "part": whole})
         if item["type"] == "function_call":
             kind = "response.function_call_arguments.delta"
             events += [{"type": kind, **place, "delta": part} for part in pieces(item["arguments"])]
-        events.append({"type": "response.output_item.done", **place, "item": item})
-    return sse([*events, {"type": "response.completed", "response": answer}], named=True)
+            done = {"type": "response.function_call_arguments.done", "name": item["name"]}
+            events.append({**done, **place, "arguments": item["arguments"]})
+        events.append({"type": "response.output_item.done", "output_index": index, "item": item})
+    events.append({"type": "response.completed", "response": answer})
+    return sse([{**event, "sequence_number": number} for number, event in enumerate(events)], named=True)
 
 
 _responses = [
-    responses([REASONING, message_item(TEXT), *FUNCTION_CALLS]),
+    responses([REASONING, message_item(TEXT), *map(output_item, FUNCTION_CALLS)]),
     {**responses([message_item(DONE)]), "id": "resp_2"},
 ]
 RESPONSES = Provider(
@@ -161,8 +180,8 @@ RESPONSES = Provider(
 # Gemini
 
 FUNCTION_PARTS = [{"functionCall": {"name": name, "args": given}} for name, given in CALLS]
-FUNCTION_PARTS[0]["thoughtSignature"] = "CvcBAR=="  # type: ignore[assignment]
-SIGNED_TEXT = {"text": TEXT, "thoughtSignature": "CtextR=="}
+FUNCTION_PARTS[0]["thoughtSignature"] = "Q3ZjQkE="  # type: ignore[assignment]
+SIGNED_TEXT = {"text": TEXT, "thoughtSignature": "Q3RleHQ="}
 
 
 def gemini(parts: list[Body]) -> Body:
@@ -210,6 +229,8 @@ _ollama = [
     ollama({"content": TEXT, "thinking": "Two sums.", "tool_calls": OLLAMA_CALLS}),
     ollama({"content": DONE}),
 ]
-OLLAMA = Provider(OllamaModel, _ollama, list(map(ollama_stream, _ollama)), OLLAMA_CALLS)
+OLLAMA = Provider(
+    OllamaModel, _ollama, list(map(ollama_stream, _ollama)), [{"thinking": "Two sums."}, *OLLAMA_CALLS]
+)
 
 PROVIDERS = {"responses": RESPONSES, "anthropic": ANTHROPIC, "gemini": GEMINI, "ollama": OLLAMA}

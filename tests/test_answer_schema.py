@@ -9,8 +9,9 @@ from typing import Any, TypedDict
 
 import openai
 import pytest
+from provider_bodies import PROVIDERS, anthropic, gemini, message_item, ollama, responses
 from pydantic import BaseModel, Field, field_validator
-from server import completion, serving
+from server import Answer, completion, serving
 from walks import CALL, TOOLS, add
 
 from zoolab import (
@@ -259,3 +260,56 @@ def test_a_sub_agent_returns_the_value_and_a_model_with_tools_its_text() -> None
     assert trace.steps[4].record.value == {"sum": 3, "note": "as asked"}
     inner = with_tools(Scripted([WRONG, RIGHT]), [], answer_schema=SCHEMA)
     assert run("?", [], inner).answer == RIGHT
+
+
+BOUNDED = {**SCHEMA, "properties": {"sum": {"type": "integer", "minimum": 0}, "note": {"type": "string"}}}
+LISTED = {"type": "object", "properties": {"sums": {"type": "array", "items": BOUNDED}}, "required": ["sums"]}
+FREE = {"type": "object", "additionalProperties": {"type": "integer"}}
+SAYING = {
+    "responses": lambda text: responses([message_item(text)]),
+    "anthropic": lambda text: anthropic([{"type": "text", "text": text}], "end_turn"),
+    "gemini": lambda text: gemini([{"text": text}]),
+    "ollama": lambda text: ollama({"content": text}),
+}
+
+
+def asked_for(name: str, schema: Any, tools: Any, says: str = RIGHT, **settings: Any) -> list[dict[str, Any]]:
+    """The bodies that an API gets for an answer with a schema; it says something else at first."""
+    with serving(Answer(SAYING[name]("It is 3.")), Answer(SAYING[name](says))) as server:
+        model = PROVIDERS[name].model(
+            "m", base_url=server.url.removesuffix("/v1"), api_key="none", **settings
+        )
+        assert run("1 + 2?", tools, model, answer_schema=schema).value == json.loads(says)
+    assert "not the final answer" in json.dumps(server.bodies[1])
+    return server.bodies
+
+
+def test_responses_and_anthropic_are_asked_for_a_schema_beside_tools() -> None:
+    for body in asked_for("responses", SCHEMA, [add], text={"verbosity": "low"}):
+        described = {"type": "json_schema", "name": "answer", "schema": SCHEMA, "strict": True}
+        assert body["text"] == {"format": described, "verbosity": "low"}
+        assert body["tools"]
+    for body in asked_for("anthropic", SCHEMA, [add], output_config={"effort": "low"}):
+        described = {"type": "json_schema", "schema": SCHEMA}
+        assert body["output_config"] == {"format": described, "effort": "low"}
+        assert body["tools"]
+
+
+def test_gemini_and_ollama_are_asked_for_a_schema_if_there_are_no_tools() -> None:
+    for body in asked_for("gemini", SCHEMA, []):
+        config = {"responseMimeType": "application/json", "responseJsonSchema": SCHEMA}
+        assert body["generationConfig"] == {"temperature": 0, **config}
+    assert [body["format"] for body in asked_for("ollama", SCHEMA, [])] == [SCHEMA, SCHEMA]
+    for body in asked_for("gemini", SCHEMA, [add]) + asked_for("ollama", SCHEMA, [add]):
+        assert "format" not in body
+        assert body.get("generationConfig", {}).keys() <= {"temperature"}
+
+
+def test_anthropic_gets_only_what_it_takes_of_a_schema() -> None:
+    """Its API answers 400 to limits and to objects that are not closed."""
+    says = json.dumps({"sums": [json.loads(RIGHT)]})
+    closed = {**LISTED, "properties": {"sums": {"type": "array", "items": SCHEMA}}}
+    for body in asked_for("anthropic", LISTED, [add], says):
+        assert body["output_config"]["format"]["schema"] == {**closed, "additionalProperties": False}
+    for body in asked_for("anthropic", FREE, [add], '{"a": 1}'):
+        assert "output_config" not in body

@@ -320,6 +320,63 @@ def test_a_hostile_submission_holds_a_job_for_20_seconds_at_most(strongest):
     )
 
 
+# What holds a job without using CPU time that can be seen, in one call.
+HOLDS = {
+    "ends its channel only": "import os\n    os.close(3)\n    time.sleep(100)",
+    "reads no answer": """
+    frame, data = sys._getframe(), None
+    while data is None:
+        message = frame.f_locals.get("message")
+        if isinstance(message, dict) and "call" in message:
+            data = json.dumps({"ask": 0, "call": message["call"], "args": [], "kwargs": {}}).encode()
+        frame = frame.f_back
+    connection = socket.socket(fileno=3)
+    for _ in range(1000):
+        connection.sendall(len(data).to_bytes(4) + data)
+    time.sleep(100)""",
+    "returns before anybody looks": "time.sleep(0.1)",
+    "has children that nobody waits for": """
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    end = time.monotonic() + 2.5
+    while time.monotonic() < end:
+        until = time.monotonic() + 0.1
+        if os.fork() == 0:
+            while time.monotonic() < until:
+                pass
+            os._exit(0)
+        time.sleep(0.1)""",
+    "waits as for a disk": """
+    import ctypes
+    libc = ctypes.PyDLL(None)
+    if libc.vfork() == 0:
+        libc.usleep(2_500_000)
+        libc._exit(0)""",
+}
+
+
+@pytest.mark.parametrize("hold", HOLDS)
+def test_a_submission_pays_for_all_the_time_that_it_holds_a_job(hold, strongest):
+    cell = f"import json, os, signal, socket, sys, time\ndef f(ask):\n    {HOLDS[hold]}"
+    paid: list[float] = []
+
+    @case(points=1, hint="")
+    def measured(student: Student, _chance: Random) -> None:
+        """Calls `f`."""
+        began, before = time.monotonic(), student.left
+        with suppress(Wrong):
+            for _ in range(10):
+                student.call("f", Callback(lambda: "x" * 1000))
+        paid.append((before - student.left) / (time.monotonic() - began))
+
+    grade_cells(replace(LAB, seconds=0.5, cases=(measured,)), [cell], strongest)
+    assert paid[0] > 0.5
+
+
+def test_no_submission_can_make_itself_wait(strongest):
+    said = asked(strongest, "import os\ndef f():\n    os.nice(19)")
+    assert said == "`f` raised PermissionError: [Errno 1] Operation not permitted (cell 1, line 3)"
+
+
 class Made:
     """A process whose use of the machine is made up."""
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +80,27 @@ def test_what_a_student_began_is_played(tmp_path: Path):
     code[0]["source"] += "\nx = 1"
     notebook.write_text(json.dumps(given), encoding="utf-8")
     assert [standing.state for standing in status_of(tmp_path).points[4:6]] == ["open"] * 2
+
+
+def test_what_a_student_wrote_in_the_checkout_itself_is_played(tmp_path: Path):
+    """There the notebook of the student is the one that was given."""
+    checkout = tmp_path / "checkout"
+    shutil.copytree(
+        labs_folder().parent / "zoolab", checkout / "zoolab", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    shutil.copytree(labs_folder(), checkout / "labs")
+    status = [sys.executable, "-c", "from zoolab.commands.cli import main; main(['labs', 'status'])"]
+    env = {**os.environ, "PYTHONPATH": str(checkout)}
+
+    def told() -> str:
+        return subprocess.run(
+            status, cwd=checkout, env=env, capture_output=True, text=True, check=False
+        ).stdout
+
+    assert told().startswith("0 of 7 points earned")
+    assert told().count("\nuntouched ") == 7
+    shutil.copy(labs_folder() / "l3" / "solution.ipynb", checkout / "labs" / "l3" / "l3.ipynb")
+    assert told().startswith("2 of 7 points earned")
 
 
 def test_what_to_do_next_is_one_short_line(tmp_path: Path, shell: Shell):

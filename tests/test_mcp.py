@@ -12,13 +12,17 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mcp.client.session import ClientSession
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
 from shell import ESCAPE, KEY, Shell
 from walks import invoke
 
@@ -60,6 +64,21 @@ def raw(folder: Path, mode: str = "tools", **more: Any) -> MCPTools:
     return MCPTools(command, "raw", prefix="", pins=folder / "raw.json", **more)
 
 
+@contextmanager
+def served_over_http(*options: str) -> Iterator[str]:
+    """The address of our tools over HTTP, at a free port; an interrupt ends them."""
+    command = [sys.executable, "-m", "zoolab", "serve-tools", *options, "--http", "0"]
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, cwd=SERVERS, text=True, **pipes) as server:
+        told = next(line for line in server.stderr if line.startswith("serving at "))
+        try:
+            yield told.removeprefix("serving at ").strip()
+        finally:
+            server.send_signal(signal.SIGINT)
+            out, complaints = server.communicate(timeout=30)
+    assert (out, server.returncode, "Traceback" in complaints) == ("", 130, False)
+
+
 class Kiosk:
     """A server whose descriptions may be changed under its feet, with or without the official package."""
 
@@ -91,10 +110,17 @@ def official(tmp_path: Path) -> Kiosk:
     return Kiosk(tmp_path, "kiosk.py")
 
 
-@pytest.fixture(scope="module")
-def ours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MCPTools]:
+SERVED = ("domains:tools", "--allow", "restart_service")
+
+
+@pytest.fixture(scope="module", params=["stdio", "http"])
+def ours(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MCPTools]:
     pins = tmp_path_factory.mktemp("ours") / "ours.json"
-    with zoolab_server("domains:tools", "--allow", "restart_service", pins=pins) as tools:
+    if request.param == "stdio":
+        with zoolab_server(*SERVED, pins=pins) as tools:
+            yield tools
+        return
+    with served_over_http(*SERVED) as address, MCPTools(address, "ours", prefix="", pins=pins) as tools:
         yield tools
 
 
@@ -183,6 +209,58 @@ def test_all_that_is_on_standard_output_is_the_protocol() -> None:
         rest, complaints = server.communicate(timeout=30)
     assert (rest, server.returncode) == ("", 0)
     assert {"imported", "to sys.stdout", "to the real one", "from a child"} <= {*complaints.splitlines()}
+
+
+@pytest.mark.parametrize("way", ["stdio", "http"])
+def test_the_official_client_uses_what_is_served(way: str) -> None:
+    async def use(streams: Any) -> list[Any]:
+        async with streams as (reading, writing, *_), ClientSession(reading, writing) as session:
+            about = await session.initialize()
+            listed = await session.list_tools()
+            called = await session.call_tool("check_status", {"service": "redis"})
+            refused = await session.call_tool("isolate_host", {"host": "laptop7"})
+            return [about.server_info.name, [tool.name for tool in listed.tools], called, refused]
+
+    if way == "stdio":
+        command = ["-m", "zoolab", "serve-tools", *SERVED]
+        params = StdioServerParameters(
+            command=sys.executable, args=command, cwd=SERVERS, env=dict(os.environ)
+        )
+        name, names, called, refused = asyncio.run(use(stdio_client(params)))
+    else:
+        with served_over_http(*SERVED) as address:
+            name, names, called, refused = asyncio.run(use(streamable_http_client(address)))
+    assert (name, names) == ("domains:tools", [tool.name for tool in domains.tools()])
+    assert (called.content[0].text, called.is_error) == ("redis is stopped", False)
+    assert refused.is_error
+    assert "--allow isolate_host" in refused.content[0].text
+
+
+def test_no_web_page_reaches_what_is_served_over_http() -> None:
+    """A browser sends the page's own origin, and, after a name was bound to this machine, its host."""
+    pinging = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    kinds = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+    with served_over_http(*SERVED) as address, httpx2.Client() as http:
+        port = httpx2.URL(address).port
+        for headers, status in [
+            ({"host": f"evil.example:{port}"}, 421),
+            ({"host": "127.0.0.1:1"}, 421),
+            ({"origin": "https://evil.example"}, 403),
+            ({"origin": "http://localhost:8888"}, 403),
+            ({"origin": "null"}, 403),
+        ]:
+            assert http.post(address, json=pinging, headers={**kinds, **headers}).status_code == status
+        assert http.post(address, content=b" " * (5 << 20), headers=kinds).status_code == 413
+        own = {**kinds, "origin": f"http://127.0.0.1:{port}"}
+        assert http.post(address, json=pinging, headers=own).status_code not in (403, 421)
+        taken = subprocess.run(
+            [sys.executable, "-m", "zoolab", "serve-tools", "devops", "--http", str(port)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert (taken.returncode, taken.stderr.count("\n")) == (2, 1)
+    assert f"cannot listen at port {port}: " in taken.stderr
 
 
 def test_a_policy_may_deny_what_is_served() -> None:

@@ -10,8 +10,8 @@ from server import capable, playing
 from tools.recordings.__main__ import run as main
 from tools.recordings.holding import hold_all, left_of
 from tools.recordings.planning import Conversation, RecordingPlan, plan
-from zoolab import Replay, Scripted
-from zoolab.datasets.loading import rows_of
+from tools.repair.asking import ANSWERS, answers, asked
+from zoolab import Scripted
 from zoolab.errors import InvalidInput
 from zoolab.models.recording import Recording, shipped
 from zoolab.repair import LLMRepair
@@ -84,16 +84,13 @@ def test_the_command_records_a_plan_says_what_is_left_and_goes_on(tmp_path, monk
     assert "no set is named 'cats'" in capsys.readouterr().err
 
 
-def test_what_is_recorded_of_repairs_answers_the_repair_itself(tmp_path):
+def test_the_plan_records_the_repairs_that_the_table_reads():
     [repairs] = plan(["repairs"])
-    asked = repairs.conversations[:2]
-    hold_all(
-        RecordingPlan("repairs", {}, asked), Scripted(["{}", "{}"]), tmp_path / "r.jsonl", lambda _: None
-    )
-    rows = [row for row in rows_of("broken-arguments") if row["recoverable"]]
-    asked = LLMRepair(Scripted([])).request(rows[0]["raw"], {**rows[0]["schema"], "title": rows[0]["tool"]})
-    assert Replay(tmp_path / "r.jsonl")(asked).text == "{}"
-    assert len(repairs.conversations) == len({(row["tool"], row["raw"]) for row in rows})
+    recorded = answers()
+    assert left_of(repairs, ANSWERS) == 0
+    assert len(repairs.conversations) == len(asked()) == len(recorded.recording)
+    for row in asked():
+        assert recorded(LLMRepair(Scripted([])).request(row.raw, row.schema)).text
 
 
 @pytest.mark.parametrize("name", QWEN)

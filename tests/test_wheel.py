@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from zoolab.grading import lab_names, load_lab
+from zoolab.grading.labs import labs_folder
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -60,6 +63,30 @@ def test_it_holds_the_course_and_copies_it(installed, tmp_path):
             path for path in here if path.name != "solution.ipynb" and ".ipynb_" not in str(path)
         }
     assert not [*(installed / "zoolab" / "_notebooks").glob("*.py")]
+
+
+def test_its_labs_have_the_public_cases_only(installed):
+    for name in lab_names():
+        lab, text = load_lab(name), (installed / "zoolab" / "_labs" / name / "cases.py").read_text("utf-8")
+        assert [case.name for case in lab.cases if f"def {case.name}(" in text] == [
+            c.name for c in lab.public
+        ]
+
+
+def test_check_and_grade_work_there_with_the_public_cases(installed, tmp_path):
+    solution = labs_folder() / "l3" / "solution.ipynb"
+    public = load_lab("l3").public
+    code = f"from zoolab import check; print(check('l3', {str(solution)!r}))"
+    env = {**os.environ, "PYTHONPATH": str(installed)}
+    checked = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True
+    )
+    assert checked.stdout.count("passed") == len(public), checked.stderr
+    grade = [sys.executable, "-m", "zoolab", "grade", "l3", str(solution), "--jobs", "1"]
+    graded = subprocess.run(grade, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    points = sum(case.points for case in public)
+    assert f"solution.ipynb  {points} of {points}" in graded.stdout, graded.stderr
+    assert "all cases of l3 are public here; its hidden ones are in a checkout of zoolab" in graded.stdout
 
 
 def test_it_walks_from_there(installed, tmp_path):

@@ -37,7 +37,7 @@ def response(name, text, calls):
         part = {"type": "output_text", "text": text}
         return {"output": [{"type": "message", "role": "assistant", "content": [part]}, *asked]}
     wanted = [{"id": i, "function": {"index": 0, "name": n, "arguments": a}} for i, n, a in calls]
-    return {"message": {"role": "assistant", "content": text, "thinking": "?", "tool_calls": wanted}}
+    return {"message": {"role": "assistant", "content": text, "tool_calls": wanted}}
 
 
 CALLS = [("b", "add", {"a": 1}), ("a", "now", {}), ("c", "add", {"Ort": "東京 🌦️"})]

@@ -58,6 +58,7 @@ THOUGHTS = [
     {"type": "redacted_thinking", "data": "x"},
 ]
 KEPT = [SIGNED, REASONED, {"anthropic": {"thinking": THOUGHTS}}, {"openai": {"custom": True}}]
+KEPT += [{"ollama": {"thinking": "Hm"}}, {"ollama": {"thinking": ["Hm"]}}]
 EXTRA = st.sampled_from(
     [{}] * 6 + [{"name": "ada"}, {"index": 0}, *({"extra_content": kept} for kept in KEPT)]
 )
@@ -103,6 +104,10 @@ TOOLS = st.builds(
     st.sampled_from([{}, {}, {"type": "custom"}, {"cache_control": None}]),
 )
 CHOICES = st.sampled_from(["auto", "required", "none", "add"])
+ANSWERS = [
+    {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema, "strict": True}}
+    for schema in (SCHEMA, {"type": "object", "additionalProperties": {"type": "string"}}, 3)
+]
 SETTINGS = st.fixed_dictionaries(
     {},
     optional={
@@ -117,7 +122,10 @@ SETTINGS = st.fixed_dictionaries(
         "n": st.just(1),
         "reasoning_effort": st.just("low"),
         "reasoning": st.sampled_from([{"effort": "low"}, {"effort": "low", "summary": "auto"}]),
-        "response_format": st.just({"type": "json_object"}),
+        "response_format": st.sampled_from([{"type": "json_object"}, *ANSWERS]),
+        "text": st.just({"verbosity": "low"}),
+        "format": st.sampled_from(["json", {"type": "object"}]),
+        "output_config": st.just({"effort": "low"}),
         "generationConfig": st.sampled_from([{}, {"topK": 1}, {"thinkingConfig": {}}, {"temperature": 1}]),
         "options": st.sampled_from([{}, {"num_ctx": 1}, {"seed": 2}]),
         "think": st.booleans(),

@@ -281,7 +281,7 @@ EXTRAS: Mapping[str, str] = {
     **dict.fromkeys(("ipykernel", "jupyter_client", "jupyter_server", "nbclient", "nbformat"), "notebook"),
     **dict.fromkeys(("matplotlib", "numpy", "pandas"), "notebook"),
     **dict.fromkeys(("needle_rs", "xllamacpp"), "local"),
-    **dict.fromkeys(("mcp", "mcp_types", "anyio", "httpx2"), "mcp"),
+    **dict.fromkeys(("mcp", "mcp_types", "anyio", "httpx2", "uvicorn"), "mcp"),
     "opentelemetry": "otel",
     "distributed": "cluster",
     "jsonschema_rs": "fast",

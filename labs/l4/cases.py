@@ -1,7 +1,8 @@
 """The cases of lab 4: history. The conversations and the sizes of their messages come from here."""
 
 import json
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
@@ -20,27 +21,23 @@ WORDS = ("amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heath",
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How many tokens a message takes: each model counts in a way of its own, so each case has its own."""
+    """How many tokens a message takes; the same in every case but the ones about sizes, or equal work would
+    get unequal points. `known` are messages that take as much as others do."""
 
-    base: int
-    characters: int
+    base: int = 5
+    characters: int = 3
+    known: dict[str, int] = field(default_factory=dict)
 
     def of(self, message: Any) -> int:
         """What the student asks; the size of anything but a message is an error."""
         if not isinstance(message, dict) or not isinstance(message.get("role"), str):
             raise TypeError("tokens_of takes one message, a dict")
-        return (
-            self.base + len(canonical([message.get("content"), message.get("tool_calls")])) // self.characters
-        )
+        written = canonical([message.get("content"), message.get("tool_calls")])
+        return self.known.get(canonical(message), self.base + len(written) // self.characters)
 
     def total(self, messages: list[Message]) -> int:
         """The size of several."""
         return sum(map(self.of, messages))
-
-
-def _sizes() -> Sizes:
-    """The same in every case but the one about sizes, or equal work would get unequal points."""
-    return Sizes(5, 3)
 
 
 def _text(chance: Random, words: int = 0) -> str:
@@ -149,6 +146,25 @@ def _budgets(units: list[Unit], sizes: Sizes, every: int = 3) -> list[int]:
     return sorted(cut for cut in cuts if cut < sizes.total(messages))
 
 
+def _kept_alike(student: Student, plain: list[Unit], odd: list[Unit]) -> None:
+    """Of two conversations that differ in something that does not matter, the same messages are kept.
+
+    What else is wrong with the student's code is wrong with both, and the business of other cases.
+    """
+    one, other, sizes = _flat(plain), _flat(odd), Sizes()
+    alike = Sizes(known={canonical(b): sizes.of(a) for a, b in zip(one, other, strict=True)})
+    pairs = {canonical(a): canonical(b) for a, b in zip(one, other, strict=True)}
+    for budget in _budgets(plain, sizes, every=1):
+        wanted = [_shown(pairs, message) for message in _shorter(student, plain, budget, sizes)]
+        came = _shorter(student, odd, budget, alike)
+        if [_shown({text: text for text in pairs.values()}, message) for message in came] != wanted:
+            raise Wrong("other messages were kept than of the same conversation without this", walk=came)
+
+
+def _shown(texts: dict[str, str], message: Message) -> str:
+    return texts.get(canonical(message), str(message.get("role")))
+
+
 def _within_units(units: list[Unit], sizes: Sizes) -> list[int]:
     """Budgets at which a cut by size alone falls between a call and a result, after the last question."""
     must = sizes.total(_keeps(units, 0, sizes))
@@ -177,7 +193,7 @@ def _torn(messages: list[Message]) -> bool:
 @case(points=2, hint="Add up `tokens_of(message)` over all that you return.", public=True)
 def stays_within_the_budget(student: Student, chance: Random) -> None:
     """What comes back of a conversation that is too long is within the budget, and not empty."""
-    units, sizes = _talk(chance, 3), _sizes()
+    units, sizes = _talk(chance, 3), Sizes()
     for budget in _budgets(units, sizes):
         came = _shorter(student, units, budget, sizes)
         if any(not isinstance(message.get("role"), str) for message in came) or sizes.total(came) > budget:
@@ -187,7 +203,7 @@ def stays_within_the_budget(student: Student, chance: Random) -> None:
 @case(points=1, hint="Set the system messages aside before you count back from the end.", public=True)
 def keeps_the_system_prompt(student: Student, chance: Random) -> None:
     """The system prompt stays, at its place, however old it is."""
-    units, sizes = _talk(chance, 3), _sizes()
+    units, sizes = _talk(chance, 3), Sizes()
     for budget in _budgets(units, sizes):
         came = _shorter(student, units, budget, sizes)
         if canonical(came[0]) != canonical(units[0][0]):
@@ -197,7 +213,7 @@ def keeps_the_system_prompt(student: Student, chance: Random) -> None:
 @case(points=2, hint="In a long chain of calls the question is far from the end. It stays.", public=True)
 def keeps_the_question(student: Student, chance: Random) -> None:
     """The last message of the user stays, also when many calls came after it."""
-    units, sizes = _talk(chance, 2, after=5), _sizes()
+    units, sizes = _talk(chance, 2, after=5), Sizes()
     question = next(unit for unit in reversed(units) if unit[0]["role"] == "user")
     for budget in _within_units(units, sizes):
         came = _shorter(student, units, budget, sizes)
@@ -208,7 +224,7 @@ def keeps_the_question(student: Student, chance: Random) -> None:
 @case(points=3, hint="Group first: a reply with calls and its `tool` messages are one unit.", public=True)
 def calls_and_results_together(student: Student, chance: Random) -> None:
     """A reply with calls and all of its results stay together or go together, whatever the budget."""
-    units, sizes = _talk(chance, 1, after=2, calls=2), _sizes()
+    units, sizes = _talk(chance, 1, after=2, calls=2), Sizes()
     seen = 0
     for budget in _within_units(units, sizes):
         came = _shorter(student, units, budget, sizes)
@@ -222,7 +238,7 @@ def calls_and_results_together(student: Student, chance: Random) -> None:
 @case(points=2, hint="Leave out whole messages. Never shorten, rewrite, reorder or add one.", public=True)
 def messages_stay_as_they_were(student: Student, chance: Random) -> None:
     """What is kept stays as it was: the same messages, in the same order, each once, arguments untouched."""
-    units, sizes = _talk(chance, 2, after=2, calls=2), _sizes()
+    units, sizes = _talk(chance, 2, after=2, calls=2), Sizes()
     given = [canonical(message) for message in _flat(units)]
     most = 0
     for budget in (sizes.total(_flat(units)) - 1, *_budgets(units, sizes)):
@@ -240,14 +256,22 @@ def messages_stay_as_they_were(student: Student, chance: Random) -> None:
 def no_more_goes_than_must(student: Student, chance: Random) -> None:
     """As much is kept as fits. A conversation that fits exactly comes back whole; one token less, and the
     oldest unit goes, and no more."""
-    units, sizes = _talk(chance, 3), _sizes()
+    units, sizes = _talk(chance, 3), Sizes()
     whole = sizes.total(_flat(units))
-    for budget in (whole - 1, whole, whole + chance.randrange(1, 50), 10 * whole):
-        _exactly(student, units, budget, sizes)
-    for without_prompt in (units[1:], units[3:]):
-        _exactly(student, without_prompt, whole, sizes)
-    for budget in _budgets(units, sizes):
-        _exactly(student, units, budget, sizes)
+    for some in (units, units[1:], units[3:]):
+        for budget in (sizes.total(_flat(some)), 10 * whole):
+            if len(_condensed(student, some, budget, sizes)) < len(_flat(some)):
+                raise Wrong("of a conversation that fits, not all came back", walk=_flat(some))
+    last = [unit for unit in units if unit[0]["role"] == "user"][-1]
+    for budget in (whole - 1, *_budgets(units, sizes)):
+        came = _shorter(student, units, budget, sizes)
+        kept = {canonical(message) for message in came}
+        if not kept <= {canonical(message) for message in _flat(units)}:
+            continue  # changed messages are the business of another case
+        gone = [unit for unit in units if not any(canonical(message) in kept for message in unit)]
+        free = [unit for unit in gone if unit[0]["role"] not in PINNED and unit is not last]
+        if free and sizes.total(_flat([free[-1]])) <= budget - sum(map(sizes.of, came)):
+            raise Wrong("a unit was left out for which there was room", walk=came)
 
 
 @case(points=2, hint="Go back from the newest unit and stop at the first that does not fit; do not skip it.")
@@ -256,23 +280,29 @@ def oldest_go_first(student: Student, chance: Random) -> None:
     small = [[_says(chance, "assistant", 1)], _calls(chance, [_id(chance)], words=1)]
     large = _calls(chance, [_id(chance)], words=60)
     units = [[_says(chance, "system")], *small, large, [_says(chance, "assistant", 1)], *_talk(chance, 0)[1:]]
-    sizes = _sizes()
-    without = [unit for unit in units if unit is not large]
-    _exactly(student, units, sizes.total(_flat(without)) + chance.randrange(5), sizes)
+    sizes = Sizes()
+    whole = sizes.total(_flat(units))
+    came = _shorter(student, units, whole - sizes.total(large) + chance.randrange(5), sizes)
+    kept = {canonical(message) for message in came}
+    if any(canonical(message) in kept for message in _flat(small)):
+        raise Wrong("something is kept that is older than a unit that is not", walk=came)
+    if canonical(units[-1][0]) not in kept and canonical(units[-1][-1]) not in kept:
+        raise Wrong("the newest unit is gone, though there was room for it", walk=came)
 
 
 @case(
-    points=2, hint="Ids repeat: a result belongs to the reply that it follows, not to any reply with its id."
+    points=1, hint="Ids repeat: a result belongs to the reply that it follows, not to any reply with its id."
 )
 def ids_repeat(student: Student, chance: Random) -> None:
     """Calls of different replies may have the same id: the results of a reply are the ones that follow it. A
     question that was asked before, word by word, is another message."""
-    sizes, question = _sizes(), _says(chance, "user")
-    chain = [_calls(chance, ["call_0", "call_1"][: 1 + number % 2]) for number in range(5)]
-    units = [[_says(chance, "system")], [question], *chain[:3], [dict(question)], *chain[3:]]
-    _exactly(student, units, sizes.total(_keeps(units, 0, sizes)), sizes)
-    for budget in _budgets(units, sizes, every=1):
-        _exactly(student, units, budget, sizes)
+    question, other = _says(chance, "user"), _says(chance, "user")
+    chain = [
+        _calls(chance, [f"call_{number}", f"call_{number + 4}"][: 1 + number % 2]) for number in range(5)
+    ]
+    again = json.loads(re.sub(r"call_[1-9]", lambda id: f"call_{id[0] > 'call_4':d}", json.dumps(chain)))
+    plain = [[_says(chance, "system")], [other], *chain[:3], [question], *chain[3:]]
+    _kept_alike(student, plain, [plain[0], [dict(question)], *again[:3], [question], *again[3:]])
 
 
 @case(
@@ -281,54 +311,77 @@ def ids_repeat(student: Student, chance: Random) -> None:
 )
 def text_beside_calls(student: Student, chance: Random) -> None:
     """A reply with text and calls is a reply with calls; one whose `tool_calls` is null or [] is not."""
-    sizes = _sizes()
-    units = [[_says(chance, "system")]]
+    plain: list[Unit] = [[_says(chance, "system")]]
+    odd = list(plain)
     either: list[Any] = [None, [], None, []]
     for nothing in either:
-        units += [_calls(chance, [_id(chance), _id(chance)], text=_text(chance))]
-        units += [[{**_says(chance, "assistant"), "tool_calls": nothing}], [_says(chance, "user")]]
-    for budget in _budgets(units, sizes):
-        _exactly(student, units, budget, sizes)
+        calls, answer = _calls(chance, [_id(chance), _id(chance)]), _says(chance, "assistant")
+        question = [_says(chance, "user")]
+        plain += [calls, [answer], question]
+        odd += [
+            [{**calls[0], "content": _text(chance)}, *calls[1:]],
+            [{**answer, "tool_calls": nothing}],
+            question,
+        ]
+    _kept_alike(student, plain, odd)
 
 
 @case(points=1, hint="What must stay, stays, even over the budget; nothing else does.")
 def too_small_a_budget(student: Student, chance: Random) -> None:
     """If the system messages and the last question alone are over the budget, just these come back."""
-    units, sizes = _talk(chance, 2, after=2), _sizes()
-    must = sizes.total(_keeps(units, 0, sizes))
-    for budget in (1, must - 1, must):
-        _exactly(student, units, budget, sizes)
+    units, sizes = _talk(chance, 2, after=2), Sizes()
+    must = _keeps(units, 0, sizes)
+    known = {canonical(message) for message in must}
+    whole = _shorter(student, units, sizes.total(must) + sizes.total(units[-1]), sizes)
+    wanted = [each for message in whole if (each := canonical(message)) in known]
+    for budget in (1, sizes.total(must) - 1, sizes.total(must)):
+        came = [canonical(message) for message in _shorter(student, units, budget, sizes)]
+        if came != wanted:
+            walk = [json.loads(message) for message in came]
+            raise Wrong(
+                "with a budget too small, other messages came back than those that must stay", walk=walk
+            )
 
 
-@case(points=1, hint="Go by the role, not by the position: `system` and `developer`.")
+@case(points=1, hint="Go by the role, not by the position: `system` and `developer`. None of them is a stop.")
 def every_system_message(student: Student, chance: Random) -> None:
-    """All messages with role `system` or `developer` stay, in the middle of a conversation too."""
+    """All messages with role `system` or `developer` stay, in the middle of a conversation too, and what is
+    older than they are is kept as else."""
     first, *rest = _talk(chance, 3)
-    units = [first, [_says(chance, "developer")], *rest]
-    units.insert(7, [_says(chance, "system")])
-    sizes = _sizes()
-    for budget in _budgets(units, sizes):
-        _exactly(student, units, budget, sizes)
+    inserted = [[_says(chance, "developer")], [_says(chance, "system")]]
+    units, sizes = [first, *rest[:2], inserted[0], *rest[2:8], inserted[1], *rest[8:]], Sizes()
+    for budget in _budgets(units, sizes, every=1):
+        came = [canonical(message) for message in _shorter(student, units, budget, sizes)]
+        if any(canonical(unit[0]) not in came for unit in inserted):
+            raise Wrong("a message with role system or developer is gone", walk=[json.loads(m) for m in came])
+        else_kept = _shorter(student, [first, *inserted, *rest], budget, sizes)
+        if sorted(came) != sorted(map(canonical, else_kept)):
+            raise Wrong("other messages were kept than if the system messages were all at the beginning")
 
 
 @case(points=1, hint="Do not estimate: models count differently. Ask `tokens_of` about every message.")
 def sizes_are_asked_for(student: Student, chance: Random) -> None:
     """Sizes are what `tokens_of` says, however it counts."""
     units = _talk(chance, 3)
-    for sizes in (Sizes(0, 1), Sizes(40 + chance.randrange(20, 50), 10**6)):
+    few, many = Sizes(0, 1), Sizes(40 + chance.randrange(20, 50), 10**6)
+    for sizes in (few, many):
         for budget in _budgets(units, sizes):
-            _exactly(student, units, budget, sizes)
+            came = _shorter(student, units, budget, sizes)
+            kept = {canonical(message) for message in came}
+            gone = next((unit for unit in reversed(units) if canonical(unit[0]) not in kept), units[0])
+            if sizes.total(came) > budget or sizes.total(came) + sizes.total(gone) < budget:
+                raise Wrong("what is kept is not what fits, by what `tokens_of` said", walk=came)
 
 
 @case(points=1, hint="Build a list of your own; `pop` and `remove` change the caller's.")
 def callers_list_stays(student: Student, chance: Random) -> None:
     """The list that the caller gave is afterwards as it was before."""
-    units, sizes = _talk(chance, 3), _sizes()
+    units, sizes = _talk(chance, 3), Sizes()
     given = _flat(units)
     for budget in _budgets(units, sizes):
         answer = student.call("condense", given, budget, Callback(sizes.of, "tokens_of"))
-        if canonical(answer.value) != canonical(_keeps(units, budget, sizes)):
-            raise Wrong("other messages were kept than the task says", walk=given)
+        if not isinstance(answer.value, list) or not 0 < len(answer.value) < len(given):
+            raise Wrong("a conversation that is over the budget came back no shorter, or empty", walk=given)
         if canonical(answer.args[:1]) != canonical([given]):
             raise Wrong("the caller's own list of messages was changed", walk=given)
 
@@ -337,12 +390,37 @@ def callers_list_stays(student: Student, chance: Random) -> None:
 def messages_of_every_kind(student: Student, chance: Random) -> None:
     """What a message holds does not matter: empty text, null, a list of parts, keys that are new; a question
     without text is the user's last message too."""
-    sizes = _sizes()
-    units = [[_says(chance, "system")]]
+    plain: list[Unit] = [[_says(chance, "system")]]
+    odd = list(plain)
     parts = [{"type": "text", "text": _text(chance)}]
     for content in ("", None, parts):
-        units += [[_says(chance, "user")], [{"role": "assistant", "content": content, "refusal": None}]]
-        units += [[{"role": "user", "content": content, "name": "ada"}], _calls(chance, [_id(chance)])]
-    for last in range(4, len(units) + 1, 4):
-        for budget in _budgets(units[:last], sizes, every=1):
-            _exactly(student, units[:last], budget, sizes)
+        said = [_says(chance, role) for role in ("user", "assistant", "user")]
+        calls = _calls(chance, [_id(chance)])
+        plain += [[message] for message in said] + [calls]
+        kinds: list[Message] = [
+            {},
+            {"content": content, "refusal": None},
+            {"content": content, "name": "ada"},
+        ]
+        odd += [[{**message, **kind}] for message, kind in zip(said, kinds, strict=True)] + [calls]
+        _kept_alike(student, plain, odd)
+
+
+@case(points=1, hint="Read rules 1 to 3 again and play small conversations by hand: each rule, at its edges.")
+def whatever_the_conversation(student: Student, chance: Random) -> None:
+    """Of any conversation, at any budget, just those messages come back that the three rules name."""
+    shapes = Random("l4")  # not from `chance`: equal work gets equal points
+    for _ in range(60):
+        units: list[Unit] = []
+        for kind in shapes.choices([*LENGTHS, "calls", "calls"], k=shapes.randrange(1, 9)):
+            ids = shapes.choices(["call_0", "call_1", "call_2"], k=shapes.randrange(1, 4))
+            more = (
+                shapes.choice([{}, {"tool_calls": None}, {"tool_calls": []}]) if kind == "assistant" else {}
+            )
+            text = _text(chance, shapes.randrange(1, 9)) if shapes.random() < 0.5 else None
+            made = _calls(chance, ids, text) if kind == "calls" else [{**_says(chance, kind), **more}]
+            units.append(made)
+        units.insert(shapes.randrange(len(units) + 1), [_says(chance, "user")])
+        sizes = Sizes(*shapes.choice([(5, 3), (40, 10**6), (0, 1)]))
+        fits = sizes.total(_flat(units[shapes.randrange(len(units)) :]))
+        _exactly(student, units, max(fits + shapes.choice([-1, 0, 0, 1]), 1), sizes)

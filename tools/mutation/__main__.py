@@ -10,7 +10,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from tools.mutation.mutants import mutants
+from tools.mutation.mutants import mutants_of_cells
 from tools.wrong_answers import right_answers
 from zoolab.grading import grade_cells
 from zoolab.grading.isolation import shut_in
@@ -23,7 +23,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.mutation", description=__doc__)
     parser.add_argument("lab")
     parser.add_argument("--of", action="append", metavar="NAME", help="only this right answer")
-    parser.add_argument("--seed", action="append", type=int, metavar="N")
+    parser.add_argument("--seed", action="append", metavar="N")
     options = parser.parse_args(arguments)
     lab = load_lab(options.lab)
     survived = total = 0
@@ -31,24 +31,17 @@ def main(arguments: Sequence[str]) -> int:
         for name, path in right_answers(options.lab).items():
             if options.of and name not in options.of:
                 continue
-            cells = read_cells(path)
-            for at, cell in enumerate(cells):
-                for mutant in mutants(cell) if _holds_an_answer(cell, lab.functions) else ():
-                    changed = [*cells[:at], mutant.code, *cells[at + 1 :]]
-                    total += 1
-                    kept = all(
-                        (found := grade_cells(lab, changed, isolation, seed=seed)).points == found.out_of
-                        for seed in options.seed or [1, 2]
-                    )
-                    if kept:
-                        survived += 1
-                        print(f"{name}:{mutant.line}: {mutant.before}  ->  {mutant.after}", flush=True)
+            for mutant, changed in mutants_of_cells(read_cells(path), lab.functions):
+                total += 1
+                kept = all(
+                    (found := grade_cells(lab, changed, isolation, seed=seed)).points == found.out_of
+                    for seed in options.seed or ["1", "2"]
+                )
+                if kept:
+                    survived += 1
+                    print(f"{name}:{mutant.line}: {mutant.before}  ->  {mutant.after}", flush=True)
     print(f"{options.lab}: {total - survived} of {total} mutants lose points")
     return 1 if survived else 0
-
-
-def _holds_an_answer(cell: str, functions: Sequence[str]) -> bool:
-    return "def " in cell or any(name in cell for name in functions)
 
 
 if __name__ == "__main__":

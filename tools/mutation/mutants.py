@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Mutant", "mutants"]
+__all__ = ["Mutant", "mutants", "mutants_of_cells"]
 
 _COMPARED: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.Eq: (ast.NotEq,),
@@ -54,7 +54,10 @@ def mutants(code: str) -> Iterator[Mutant]:
     """
     tree = ast.parse(code)
     seen = {ast.unparse(tree)}
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for number, node in enumerate(ast.walk(tree)):
+        if isinstance(node, ast.Constant) and id(node) in docstrings:
+            continue
         for change in _changes(node):
             changed = copy.deepcopy(tree)
             target = next(each for at, each in enumerate(ast.walk(changed)) if at == number)
@@ -69,13 +72,21 @@ def mutants(code: str) -> Iterator[Mutant]:
                 yield Mutant(text, getattr(node, "lineno", 0), before, ast.unparse(after))
 
 
+def mutants_of_cells(cells: Sequence[str], functions: Sequence[str]) -> Iterator[tuple[Mutant, list[str]]]:
+    """The mutants of the cells that define something, or one of these functions; each with all cells."""
+    for at, cell in enumerate(cells):
+        if "def " in cell or any(name in cell for name in functions):
+            for mutant in mutants(cell):
+                yield mutant, [*cells[:at], mutant.code, *cells[at + 1 :]]
+
+
 _Change = Callable[[Any], ast.AST]
 
 
 def _changes(node: ast.AST) -> Iterator[_Change]:
     match node:
         case ast.Expr(value=ast.Constant()):
-            return  # a docstring
+            return
         case ast.Compare(ops=ops):
             for at, op in enumerate(ops):
                 yield from (_compared(at, other) for other in _COMPARED[type(op)])

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tools.repair import asking
 from zoolab.datasets.loading import read_rows, rows_of, selection_tools
 from zoolab.errors import ERROR_CODES, ExecutionFailed, InvalidInput, ToolIOError, ToolTimeout
 from zoolab.models.recording import shipped
@@ -133,12 +134,11 @@ def _of_cases(count: int, system: str | None) -> Iterator[Conversation]:
 
 
 def _repairs() -> Iterator[Conversation]:
-    """Every recoverable broken text once, put as `LLMRepair` puts it; no tools are offered."""
+    """The broken texts that `python -m tools.repair` reads answers for; no tools are offered."""
     repair = LLMRepair(Scripted([]))
-    rows = {(row["tool"], row["raw"]): row for row in rows_of("broken-arguments") if row["recoverable"]}
-    for (tool, raw), row in rows.items():
-        system, asked = repair.request(raw, {**row["schema"], "title": tool}).messages
-        yield Conversation(asked["content"], ToolRegistry([]), system["content"], turns=1)
+    for row in asking.asked():
+        system, prompt = repair.request(row.raw, row.schema).messages
+        yield Conversation(prompt["content"], ToolRegistry([]), system["content"], turns=1)
 
 
 def _correction(given: dict[str, Any], system: str | None) -> Conversation:

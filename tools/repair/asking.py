@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
-import tempfile
-from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 
 from tools.repair.damage import KINDS, Damaged, recorded, seeded
 from zoolab import Replay
-from zoolab.records import Model
-from zoolab.repair import LLMRepair
 
 ANSWERS = Path(__file__).parents[1] / "recordings" / "qwen" / "repairs.jsonl.gz"
 _LOST, _OTHER, _DATA = 32, 1, 24
@@ -40,17 +35,6 @@ def asked() -> list[Damaged]:
     return mixed
 
 
-def record(model: Model, path: Path, say: Callable[[str], None]) -> None:
-    """Put each row to a model, and keep what it says in a recording; goes on where it was stopped."""
-    replay = Replay(path, live=model)
-    for number, row in enumerate(asked(), 1):
-        reply = replay(LLMRepair(replay).request(row.raw, row.schema))
-        say(f"{number:3}  {row.kind} | {row.raw} | {reply.text}")
-
-
-def answers(path: Path = ANSWERS) -> Replay:
-    """The recorded model, from a compressed recording."""
-    with tempfile.TemporaryDirectory() as folder:
-        plain = Path(folder) / path.stem
-        plain.write_bytes(gzip.decompress(path.read_bytes()))
-        return Replay(plain)
+def answers() -> Replay:
+    """The recorded model."""
+    return Replay(ANSWERS)

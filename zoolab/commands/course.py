@@ -19,6 +19,7 @@ from zoolab.datasets.loading import DATA_SETS, folder, rows_of
 from zoolab.errors import InvalidInput, needs
 from zoolab.grading import lab_names, load_lab
 from zoolab.grading.building import build_labs, export_labs
+from zoolab.grading.handout import hand_out
 from zoolab.grading.status import status_of
 
 FIRST = Path("notebooks", "00-can-it-call-tools.ipynb")
@@ -125,6 +126,9 @@ def add_labs(parser: argparse.ArgumentParser) -> None:
     export.add_argument("labs", nargs="*", metavar="LAB", help="by default all")
     export.add_argument("--format", required=True, choices=("otter", "nbgrader"), help="for whose tools")
     export.add_argument("--out", required=True, type=Path, metavar="DIR", help="where to write")
+    handout = actions.add_parser("handout", help="what students get of a lab: notebook, page, public cases")
+    handout.add_argument("lab", metavar="LAB", help="a name, or a folder of your own")
+    handout.add_argument("out", type=Path, metavar="DIR", help="where to write")
     parser.set_defaults(run=labs)
 
 
@@ -144,6 +148,9 @@ def labs(options: argparse.Namespace) -> int:
             for path in export_labs(options.labs, options.format, options.out):
                 print(path)
             print("These tools decide in the student's process; `zoolab grade` does not.")
+        case "handout":
+            for path in hand_out(options.lab, options.out):
+                print(path)
         case _:
             for each in map(load_lab, lab_names()):
                 size = f"{each.points:g} points, {len(each.cases)} cases, {len(each.public)} of them public"

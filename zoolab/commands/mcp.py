@@ -81,6 +81,7 @@ def add_serve_tools(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--allow", action="append", default=[], metavar="NAME", help="run this tool whatever its risk"
     )
+    parser.add_argument("--http", type=int, metavar="PORT", help="over HTTP, on loopback; 0: a free port")
     parser.set_defaults(run=serve_tools)
 
 
@@ -92,7 +93,7 @@ def serve_tools(options: argparse.Namespace) -> int:
     unknown = [name for name in options.allow if name not in registry]
     if unknown:
         raise InvalidInput(f"--allow {unknown[0]}: no such tool", expected=registry.names_as_text())
-    serve(registry, Permissions(Policy(allow=frozenset(options.allow))), options.target)
+    serve(registry, Permissions(Policy(allow=frozenset(options.allow))), options.target, options.http)
     return 0
 
 

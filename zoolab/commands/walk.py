@@ -15,7 +15,6 @@ from rich.text import Text
 
 from zoolab.commands.models import DEFAULT_RECORDING, DEFAULT_TOOLS, add_walk_options, is_live, model_of
 from zoolab.errors import ReplayMiss
-from zoolab.files import write_whole
 from zoolab.jsontext import encode, visible
 from zoolab.loop import walk
 from zoolab.loop.about import about
@@ -25,7 +24,6 @@ from zoolab.policy.permissions import PolicyFile, policies_path
 from zoolab.records import KINDS, Decision, Message, Step
 from zoolab.runs import Trace
 from zoolab.secrets import scrub
-from zoolab.show.inspector.static_page import render_interactive_page
 from zoolab.show.moment import Moment, moments_of
 from zoolab.show.text import details
 from zoolab.show.wording import calls_of, change_as_text, content_of, headline
@@ -207,7 +205,7 @@ def add_inspect(parser: argparse.ArgumentParser) -> None:
 def inspect(options: argparse.Namespace) -> int:
     """Write the page, and print where it is."""
     target = options.output or options.trace.with_suffix(".html")
-    write_whole(target, [render_interactive_page(Trace.load(options.trace))])
+    Trace.load(options.trace).to_html(target, interactive=True)
     print(target)
     return 0
 

@@ -9,6 +9,7 @@ isolation.py    the process of a submission, and what it sees of the disk
 channel.py      JSON between the two sides, and the time and memory that an answer takes
 worker/         the student's side, with the standard library only
 labs.py         which labs there are; building.py: their notebooks, also for otter-grader and nbgrader
+handout.py      what students get of a lab
 checking.py     `check("l3")`; status.py: how far a student is
 submissions.py  the files that were handed in
 """

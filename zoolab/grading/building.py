@@ -165,7 +165,11 @@ def export_labs(names: Iterable[str], kind: str, out: Path) -> list[Path]:
     for name in wanted:
         if name not in lab_names():
             raise InvalidInput(f"there is no lab {name!r}", expected=f"one of {', '.join(lab_names())}")
-    files = {out / place: text for name in wanted for place, text in FORMATS[kind](name).items()}
+    return write_new({out / place: text for name in wanted for place, text in FORMATS[kind](name).items()})
+
+
+def write_new(files: dict[Path, str]) -> list[Path]:
+    """Write the files that are not there, and return those; `InvalidInput` if one is there and differs."""
     new = {path: text for path, text in files.items() if _is_new(path, text)}
     for path, text in new.items():
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -11,7 +11,8 @@ import os
 import socket
 import struct
 import time
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -114,15 +115,19 @@ _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """CPU seconds so far, bytes of memory of its own, and whether anything in it runs or waits to run."""
+    """CPU seconds so far, bytes of memory of its own, and whether it may be waiting for its turn."""
 
     cpu: float
     memory: int
     awake: bool
 
 
-def used_below(pid: int) -> Use | None:
-    """What the descendants of a process use; None if the system does not show it."""
+def used_below(pid: int, usual: int) -> Use | None:
+    """What the descendants of a process use; None if the system does not show it.
+
+    With more than the `usual` number of processes, none is taken to wait for its turn: a parent can hide the
+    CPU time of its children, and can sleep as if it waited for a disk.
+    """
     if not Path("/proc/self/task").is_dir():
         return None
     uses: list[Use] = []
@@ -135,7 +140,8 @@ def used_below(pid: int) -> Use | None:
             uses.append(_use(child, own))
     except OSError:
         return None
-    return Use(sum(use.cpu for use in uses), sum(use.memory for use in uses), any(use.awake for use in uses))
+    awake = len(uses) <= usual and any(use.awake for use in uses)
+    return Use(sum(use.cpu for use in uses), sum(use.memory for use in uses), awake)
 
 
 def _children(pid: int) -> list[int]:
@@ -200,8 +206,8 @@ class Process(Protocol):
 class Wait:
     """The time that one call may take: `seconds` of CPU time, or of doing nothing at all.
 
-    Time in which the grader itself works, or in which the process waits for its turn on a busy machine,
-    costs nothing, as far as the system can tell.
+    Time in which the process waits for its turn on a busy machine costs nothing, as far as the system can
+    tell. If it can tell nothing, each second costs a part of one.
     """
 
     process: Process
@@ -210,6 +216,25 @@ class Wait:
     waited: float = 0.0
     _unseen: float = field(default=0.0, init=False)
     _seen: Use | None = field(default=None, init=False)
+
+    @property
+    def cost(self) -> float:
+        """What all of it costs the submission, with the time since the last look."""
+        return self.charged + self._unseen
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Send a message; raise `Gone` if nobody reads it in time."""
+        with self.charging():
+            self.process.channel.send(message, self.seconds)
+
+    @contextmanager
+    def charging(self) -> Generator[None]:
+        """The submission pays for the time that this takes."""
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self.charged += time.monotonic() - began
 
     def message(self) -> dict[str, Any]:
         """The next message; raise `Late` when the time is used up, and `Gone`."""
@@ -232,10 +257,11 @@ class Wait:
         use, before, passed = self.process.used(), self._seen, self._unseen
         self._unseen, self._seen = 0.0, use
         if use is None:
+            self.charged += passed / PATIENCE
             return
         if use.memory > MAX_MEMORY:
             raise Gone("used too much memory")
-        worked = passed if before is None else use.cpu - before.cpu
+        worked = passed if before is None else max(use.cpu - before.cpu, 0)
         self.charged += worked if use.awake else max(worked, passed)
 
 

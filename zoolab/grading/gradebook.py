@@ -19,7 +19,7 @@ from typing import Any
 from zoolab.errors import InvalidInput, LockHeld
 from zoolab.files import append_text, locked, make_folder, write_whole
 from zoolab.grading.judge import CaseGrade, Grade
-from zoolab.grading.labs import Lab
+from zoolab.grading.labs import INSTALLED, Lab, lab_names, labs_folder
 from zoolab.jsontext import digest, encode_line
 from zoolab.running.interrupts import Hold
 
@@ -256,7 +256,10 @@ class ClassGrades:
         """What is to be known of results that were in the folder before."""
         unprotected = sum(row.unprotected for row in self.rows)
         others = sum(row.name not in self.given for row in self.rows)
+        installed = self.terms.place in lab_names() and labs_folder().name == INSTALLED
         told = {
+            f"all cases of {self.lab.name} are public here; its hidden ones are in a checkout of"
+            " zoolab": installed,
             f"{others:,} of these were graded before and are not among the submissions given now": others,
             f"{self.left:,} more results here have another seed, lab version or way to run": self.left,
             f"{unprotected:,} of these were graded without protection: each could read and change files, use"

@@ -32,6 +32,8 @@ from zoolab.grading.worker.kernel import USES as KERNEL_USES
 START_SECONDS = 180.0
 
 _END_SECONDS = 10.0
+# For a process that has closed its channel to end by itself, so that it can be said how.
+_LAST_SECONDS = 2.0
 _MAX_REPORT = 1_000_000
 _REQUIREMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -159,7 +161,9 @@ class Forking:
         leash, monitor = socket.socketpair()
         with there, monitor:
             socket.send_fds(worker.control, [b"f"], [there.fileno(), monitor.fileno()])
-        return Forked(Channel(here), leash, worker.child.pid, self.plan.bounds.memory)
+        # The monitor, the first process of a namespace, the student's, and the kernel that it may start.
+        usual = 2 + (not worker.missing) + (self.plan.task == "kernel")
+        return Forked(Channel(here), leash, worker.child.pid, self.plan.bounds.memory, usual)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,13 +227,14 @@ class Forked:
     leash: socket.socket
     worker: int
     bound: int
+    usual: int
     printed: str = field(default="", init=False)
 
     def ended(self) -> str:
         """Stop the process and all that it started, and say how it ended."""
         if self.leash.fileno() < 0:
             return ""
-        self.leash.settimeout(_END_SECONDS if self.channel.ended() else 0)
+        self.leash.settimeout(_LAST_SECONDS if self.channel.ended() else 0)
         report = self._report()
         if report is None:
             self.leash.shutdown(socket.SHUT_WR)
@@ -242,7 +247,7 @@ class Forked:
 
     def used(self) -> Use | None:
         """What the worker's descendants use: they are this submission's."""
-        return used_below(self.worker)
+        return used_below(self.worker, self.usual)
 
     def _report(self) -> dict[str, Any] | None:
         """The monitor's report, None if it does not come in time."""

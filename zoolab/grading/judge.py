@@ -195,13 +195,14 @@ class _Loading:
             if number in self.deadly:
                 continue
             try:
-                process.channel.send({"do": "load", "cell": cell, "call": number})
+                wait.send({"do": "load", "cell": cell, "call": number})
                 reply = wait.message()
                 if reply.get("call") != number:
                     raise Gone("answered a call that was not made")
             except (Gone, Late) as error:
-                student.left -= wait.charged
-                how, what = process.ended(), str(error)
+                with wait.charging():
+                    how, what = process.ended(), str(error)
+                student.left -= wait.cost
                 if isinstance(error, Late):
                     what = f"did not finish within {in_words(wait.seconds, 1)}"
                 elif isinstance(error, Closed):
@@ -210,7 +211,7 @@ class _Loading:
                 self.notes.append(f"cell {number} {what}; it is left out")
                 return False
             self._note(reply.get("problem"), number)
-        student.left -= wait.charged
+        student.left -= wait.cost
         return True
 
     def _note(self, problem: object, number: int) -> None:

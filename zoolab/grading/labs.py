@@ -78,11 +78,15 @@ class Lab:
         return sum(case.points for case in self.cases)
 
 
+#: The folder of the labs in an installed package; they have no hidden cases there.
+INSTALLED = "_labs"
+
+
 def labs_folder() -> Path:
     """The folder of the labs: beside the package in a checkout, inside it in an installation."""
     package = Path(__file__).resolve().parents[1]
     beside = package.parent / "labs"
-    return beside if beside.is_dir() else package / "_labs"
+    return beside if beside.is_dir() else package / INSTALLED
 
 
 def lab_names() -> list[str]:
@@ -91,7 +95,8 @@ def lab_names() -> list[str]:
     >>> "l3" in lab_names()
     True
     """
-    return sorted(path.parent.name for path in labs_folder().glob("*/cases.py"))
+    names = (path.parent.name for path in labs_folder().glob("*/cases.py"))
+    return sorted(names, key=lambda name: (len(name), name))
 
 
 def folder_of(lab: str) -> Path:

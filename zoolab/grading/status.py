@@ -9,10 +9,11 @@ from textwrap import shorten
 from typing import Literal
 
 from zoolab.errors import InvalidInput
+from zoolab.grading.building import for_student
 from zoolab.grading.isolation import shut_in
 from zoolab.grading.judge import CaseGrade, grade
 from zoolab.grading.labs import labs_folder, load_lab
-from zoolab.grading.submissions import read_cells
+from zoolab.grading.submissions import cells_of_script, read_cells
 from zoolab.jsontext import visible
 
 _LONGEST = 80
@@ -141,10 +142,19 @@ def _played(name: str, submission: Path | None, points: list[Point]) -> list[Sta
 
 
 def _is_as_given(name: str, submission: Path) -> bool:
-    """Whether the code is that of the notebook that students are given."""
-    given = labs_folder() / name / f"{name}.ipynb"
+    """Whether all of the code is in the notebook that students are given.
+
+    In a checkout they may write in that very file, so what it was is read from its master.
+    """
+    folder = labs_folder() / name
+    master, given = folder / "master.py", folder / f"{name}.ipynb"
     try:
-        written, before = ([cell.strip() for cell in read_cells(path)] for path in (submission, given))
+        if master.is_file():
+            before = cells_of_script(for_student(master.read_text(encoding="utf-8")))
+        else:
+            before = read_cells(given)
+        written = read_cells(submission)
     except InvalidInput:
         return False
-    return written == before
+    known = {cell.strip() for cell in before}
+    return bool(written) and all(cell.strip() in known for cell in written)

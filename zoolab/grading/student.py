@@ -139,7 +139,9 @@ class Student:
             self._late = True
             raise Wrong(f"`{name}` did not return within {in_words(wait.seconds, 2)}") from None
         except Closed as closed:
-            raise Wrong(f"`{name}` ended its process: {self.stop() or closed}") from None
+            with wait.charging():
+                how = self.stop()
+            raise Wrong(f"`{name}` ended its process: {how or closed}") from None
         except Gone as gone:
             self.stop()
             raise Wrong(f"`{name}` had its process ended: it {gone}") from None
@@ -147,20 +149,19 @@ class Student:
             self.stop()
             raise
         finally:
-            self.left -= wait.charged
+            self.left -= wait.cost
 
 
 def _answered(wait: Wait, message: dict[str, Any], callbacks: list[Callback]) -> dict[str, Any]:
     """Send a message and answer what is asked until the reply to it comes."""
-    channel = wait.process.channel
-    channel.send(message, wait.seconds * 2)
+    wait.send(message)
     for _ in range(MAX_QUESTIONS):
         reply = wait.message()
         if reply.get("call") != message["call"]:
             raise Gone("answered a call that was not made")
         if "ask" not in reply:
             return reply
-        channel.send(_answer_to(reply, callbacks), wait.seconds * 2)
+        wait.send(_answer_to(reply, callbacks))
     raise Gone(f"calls back more than {MAX_QUESTIONS:,} times")
 
 

@@ -42,8 +42,8 @@ def _cells_of_notebook(text: str, name: str) -> list[str]:
         raise InvalidInput(f"{name} cannot be read as a notebook", expected=wanted) from error
 
 
-def _cells_of_script(text: str) -> list[str]:
-    """Parts of a py:percent file; a file without marks is one cell."""
+def cells_of_script(text: str) -> list[str]:
+    """The cells of code of a py:percent file; a file without marks is one cell."""
     before, *marked = _CELL_MARK.split(text)
     pairs = zip(marked[::2], marked[1::2], strict=True)
     code = [part for head, part in pairs if "[markdown]" not in head and "[raw]" not in head]
@@ -107,7 +107,7 @@ class Handed:
             text = self.data.decode("utf-8-sig") if is_notebook else decode_source(self.data)
         except (SyntaxError, UnicodeDecodeError) as error:
             raise InvalidInput(f"{name} is not text in UTF-8", expected="a notebook or a .py file") from error
-        cells = _cells_of_notebook(text, name) if is_notebook else _cells_of_script(text)
+        cells = _cells_of_notebook(text, name) if is_notebook else cells_of_script(text)
         if len(cells) > MAX_CELLS:
             raise InvalidInput(f"{name} has {len(cells)} cells", expected=f"at most {MAX_CELLS}")
         if sum(map(len, cells)) > MAX_CODE:

@@ -129,8 +129,9 @@ def walk(prompt: str | None, tools: Tools, model: Model, **options: Unpack[WalkO
             what it finds is offered from the next request on.
         answer_schema: What the final answer has to be: a JSON Schema of an object, or a type that describes
             one, such as a pydantic model or a dataclass. The answer is validated as a call is, with the same
-            repair and retries; `trace.value` holds it. Requests carry the schema as `response_format`; if the
-            calls are in the text, the system prompt does.
+            repair and retries; `trace.value` holds it. Requests carry the schema as `response_format`, or as
+            what their API has for it; if the calls are in the text, the system prompt does. Beside tools,
+            Gemini and Ollama get no schema, and only hear of it when an answer is refused.
         condense: Called before each request but the first with the messages so far; returns those that go on,
             for instance without the oldest. Each call stays with its results. Every revision is in the trace.
         on_delta: Receives each delta of a streamed reply when it arrives, as `Reply.pieces` keeps it; the

@@ -1,22 +1,27 @@
-"""A registry as an MCP server over stdio: its tools listed, checked, decided about and run as in a walk."""
+"""A registry as an MCP server: its tools listed, checked, decided about and run as in a walk."""
 
 from __future__ import annotations
 
 import asyncio
+import socket
 import sys
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import redirect_stdout
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zoolab.errors import InvalidInput, needs
 from zoolab.jsontext import excerpt
 from zoolab.jsontext.values import to_json_value
 from zoolab.loop.runner import Job, Runner
+from zoolab.mcp.listing import MAX_MESSAGE
 from zoolab.policy import Permissions
 from zoolab.steps.result import make_result
 from zoolab.tools import ToolRegistry
+
+if TYPE_CHECKING:
+    from mcp.server.lowlevel import Server
 
 
 class Answer(NamedTuple):
@@ -27,8 +32,17 @@ class Answer(NamedTuple):
     failed: bool = False
 
 
-def serve(registry: ToolRegistry, permissions: Permissions | None = None, name: str = "zoolab") -> None:
-    """Serve the tools on standard input and output until the input ends.
+def serve(
+    registry: ToolRegistry,
+    permissions: Permissions | None = None,
+    name: str = "zoolab",
+    port: int | None = None,
+) -> None:
+    """Serve the tools on standard input and output until the input ends, or over HTTP until an interrupt.
+
+    With a `port` (0: any that is free), the address is `http://127.0.0.1:PORT/mcp`. Every program of this
+    machine may call the tools, and no other: foreign Host and Origin headers are refused, so that no web
+    page reaches them through a browser.
 
     Tools that the permissions leave to the user are refused, because nobody can be asked. What tools
     print goes to standard error: standard output belongs to the protocol.
@@ -40,7 +54,8 @@ def serve(registry: ToolRegistry, permissions: Permissions | None = None, name: 
     if not len(registry):
         raise InvalidInput("the registry has no tools to serve", expected="a registry with tools")
     needs("mcp_types", "mcp")
-    asyncio.run(_serve(registry, permissions or Permissions(), name))
+    listening = None if port is None else _listening(port)
+    asyncio.run(_serve(registry, permissions or Permissions(), name, listening))
 
 
 def answer_call(
@@ -71,10 +86,18 @@ def answer_call(
     return Answer(result.content, to_json_value(outcome.value))
 
 
-async def _serve(registry: ToolRegistry, permissions: Permissions, name: str) -> None:
+def _listening(port: int) -> socket.socket:
+    try:
+        return socket.create_server(("127.0.0.1", port))
+    except (OSError, OverflowError) as error:
+        raise InvalidInput(f"cannot listen at port {port}: {error}", advice="take another, or 0") from None
+
+
+async def _serve(
+    registry: ToolRegistry, permissions: Permissions, name: str, listening: socket.socket | None
+) -> None:
     import mcp_types as types
     from mcp.server.lowlevel import Server
-    from mcp.server.stdio import stdio_server
 
     runner = Runner()
     listed = [types.Tool.model_validate(schema, by_alias=True) for schema in registry.schemas("mcp")]
@@ -90,12 +113,31 @@ async def _serve(registry: ToolRegistry, permissions: Permissions, name: str) ->
 
     server: Server[Any] = Server(name, on_list_tools=list_tools, on_call_tool=call_tool)
     try:
-        async with stdio_server() as (reading, writing):
-            # Only now: the transport has taken the real standard output.
-            with redirect_stdout(sys.stderr):
-                await server.run(reading, writing, server.create_initialization_options())
+        await (_over_stdio(server) if listening is None else _over_http(server, listening))
     finally:
         runner.close()
+
+
+async def _over_stdio(server: Server[Any]) -> None:
+    from mcp.server.stdio import stdio_server
+
+    async with stdio_server() as (reading, writing):
+        # Only now: the transport has taken the real standard output.
+        with redirect_stdout(sys.stderr):
+            await server.run(reading, writing, server.create_initialization_options())
+
+
+async def _over_http(server: Server[Any], listening: socket.socket) -> None:
+    import uvicorn
+    from mcp.server.transport_security import TransportSecuritySettings
+
+    own = [f"{host}:{listening.getsockname()[1]}" for host in ("127.0.0.1", "localhost")]
+    safe = TransportSecuritySettings(allowed_hosts=own, allowed_origins=[f"http://{host}" for host in own])
+    app = server.streamable_http_app(transport_security=safe, max_request_body_size=MAX_MESSAGE)
+    print(f"serving at http://{own[0]}/mcp", file=sys.stderr, flush=True)
+    with redirect_stdout(sys.stderr):
+        config = uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=1)
+        await uvicorn.Server(config).serve(sockets=[listening])
 
 
 async def _in_thread(work: Callable[[], Answer]) -> Answer:

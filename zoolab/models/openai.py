@@ -37,29 +37,18 @@ if TYPE_CHECKING:
 
 PATH = "/chat/completions"
 NOT_JSON = (ValueError, RecursionError)
-_STREAMED = {"stream": True, "stream_options": {"include_usage": True}}
-
-#: What a model object knows to be rejected: the name of a setting and its value as JSON, or "" if the
-#: value does not matter, with the endpoint's words.
-Rejections = dict[tuple[str, str], str]
 Body = dict[str, Any]
-
-_STATUSES = (400, 422)
-_LONGEST_MESSAGE = 2_000
-_CODES = {"unsupported_parameter": True, "unsupported_value": False}
-_IN_WORDS = re.compile(
-    r"Unsupported (?P<kind>parameter|value): '(?P<quoted>[\w.]+)"
-    r"|(?P<bare>[a-z]\w*)[`'\"]? (?:is (?:deprecated|not supported|unsupported) (?:for|with|by) this model"
-    r"|may only be set to )"
-)
-#: These are the request itself and how its reply is read; whoever leaves them out asks something else.
-_NEVER = frozenset(
-    [
-        *("model", "stream", "messages", "input", "instructions", "contents", "system", "prompt"),
-        *("systemInstruction", "system_instruction", "previous_response_id", "tools", "functions"),
-        *("tool_choice", "function_call", "toolConfig", "tool_config"),
-    ]
-)
+_STREAMED = {"stream": True, "stream_options": {"include_usage": True}}
+_LOOPBACK = re.compile(r"https?://(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d+)?(?:/|\Z)")
+_SHORTEST_KEY = 6
+_LONGEST_LINE = 400
+_ADDRESS_ADVICE = "check that the address is right; most end in /v1"
+_STATUS_ADVICE = {
+    401: "check the API key",
+    403: "this key may not use that model",
+    404: "check the model's name and the address; of most endpoints it ends in /v1",
+    429: "too many requests: wait, or check your quota",
+}
 
 
 class OpenAIModel:
@@ -234,16 +223,25 @@ def _what_and_advice(error: Exception, base_url: str) -> tuple[str, str]:
     return f"the model did not answer: {error}", ""
 
 
-_LOOPBACK = re.compile(r"https?://(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d+)?(?:/|\Z)")
-_SHORTEST_KEY = 6
-_LONGEST_LINE = 400
-_ADDRESS_ADVICE = "check that the address is right; most end in /v1"
-_STATUS_ADVICE = {
-    401: "check the API key",
-    403: "this key may not use that model",
-    404: "check the model's name and the address; of most endpoints it ends in /v1",
-    429: "too many requests: wait, or check your quota",
-}
+#: What a model object knows to be rejected: the name of a setting and its value as JSON, or "" if the
+#: value does not matter, with the endpoint's words.
+Rejections = dict[tuple[str, str], str]
+_STATUSES = (400, 422)
+_LONGEST_MESSAGE = 2_000
+_CODES = {"unsupported_parameter": True, "unsupported_value": False}
+_IN_WORDS = re.compile(
+    r"Unsupported (?P<kind>parameter|value): '(?P<quoted>[\w.]+)"
+    r"|(?P<bare>[a-z]\w*)[`'\"]? (?:is (?:deprecated|not supported|unsupported) (?:for|with|by) this model"
+    r"|may only be set to )"
+)
+#: These are the request itself and how its reply is read; whoever leaves them out asks something else.
+_NEVER = frozenset(
+    [
+        *("model", "stream", "messages", "input", "instructions", "contents", "system", "prompt"),
+        *("systemInstruction", "system_instruction", "previous_response_id", "tools", "functions"),
+        *("tool_choice", "function_call", "toolConfig", "tool_config"),
+    ]
+)
 
 
 def rejection_of(status: int, answer: object) -> tuple[str, str, bool] | None:

@@ -114,8 +114,8 @@ class Recording:
             "answered_by": response.get("model"),
         }
         with self._lock:
+            self._write(entry)  # first: what is not in the file has to be asked again
             self._entries.setdefault(RequestKeys().of(entry["request"]), entry)
-            self._write(entry)
 
     def difference(self, body: dict[str, Any]) -> str:
         """A unified diff from the nearest recorded request to this one; empty if nothing is recorded."""

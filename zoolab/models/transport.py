@@ -123,8 +123,7 @@ def _deltas(message: dict[str, Any], piece: int) -> Iterator[dict[str, Any]]:
         arguments = function.get("arguments")
         text = arguments if isinstance(arguments, str) else ""
         named = {"name": function.get("name"), "arguments": "" if text else arguments}
-        own = {key: call[key] for key in ("id", "extra_content") if key in call}
-        head = {"index": index, **own, "type": "function", "function": named}
-        yield {"tool_calls": [head]}
+        others = {key: call[key] for key in ("id", "extra_content") if key in call}
+        yield {"tool_calls": [{"index": index, **others, "type": "function", "function": named}]}
         for part in cut(text):
             yield {"tool_calls": [{"index": index, "function": {"arguments": part}}]}

@@ -234,11 +234,15 @@ class Trace(TraceLog):
 
         return to_otel(self if secrets else without_secrets(self), provider, content=content)
 
-    def to_markdown(self) -> str:
-        """The protocol of the run: each request and reply in JSON, and `messages[]` before and after."""
-        from zoolab.show.text import to_markdown
+    def to_markdown(self, *, secrets: bool = False) -> str:
+        """The protocol of the run: each request and reply in JSON, and `messages[]` before and after.
 
-        return to_markdown(self)
+        What looks like a key, a token or a password is taken out, unless `secrets` is true.
+        """
+        from zoolab.show.text import to_markdown
+        from zoolab.trace.events import without_secrets
+
+        return to_markdown(self if secrets else without_secrets(self))
 
     def show_wires(self, turn: int = 1) -> Wires:
         """One turn in all wire formats side by side: `bodies` and `replies` by format, each with warnings.
@@ -251,8 +255,9 @@ class Trace(TraceLog):
 
     def _repr_html_(self) -> str:
         from zoolab.show.page import render_fragment
+        from zoolab.trace.events import without_secrets
 
-        return render_fragment(self)
+        return render_fragment(without_secrets(self))
 
 
 class RunOptions(WalkOptions, total=False):

@@ -10,6 +10,7 @@ from typing import Any
 
 from zoolab.errors import InvalidInput, ModelError
 from zoolab.jsontext import excerpt, visible
+from zoolab.secrets import scrub, scrub_json
 from zoolab.show.markup import Html, block, clipped, code, join, note, tag
 from zoolab.show.wording import as_text
 from zoolab.trace.log import TraceLog
@@ -90,9 +91,9 @@ def _made(name: str, make: Callable[[Any, str], WireBody], what: Any) -> WireBod
 
 def _shown(body: dict[str, Any]) -> str:
     try:
-        text = json.dumps(body, indent=2, ensure_ascii=False)
+        text = json.dumps(scrub_json(body), indent=2, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):
-        text = as_text(body)
+        text = scrub(as_text(body))
     return clipped(text, MAX_BODY)
 
 

@@ -133,12 +133,12 @@ class Ledger:
 
     def _change(self, change: Callable[[Spent], tuple[float, Spent]]) -> float:
         with locked(self._path.with_name(f"{self._path.name}.lock")):
-            try:
-                spent = Spent(*json.loads(self._path.read_text(encoding="utf-8")))
-            except (OSError, ValueError, TypeError):
-                spent = Spent()
+            # Half a ledger would be an error, and an empty one a new budget: a kill leaves the one before.
+            spent = Spent(*json.loads(self._path.read_text("utf-8"))) if self._path.exists() else Spent()
             at, spent = change(spent)
-            self._path.write_text(json.dumps(astuple(spent)), encoding="utf-8")
+            draft = self._path.with_suffix(".draft")
+            draft.write_text(json.dumps(astuple(spent)), encoding="utf-8")
+            draft.replace(self._path)
         return at
 
 

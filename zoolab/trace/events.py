@@ -54,7 +54,7 @@ def events_of(trace: TraceLog) -> Iterator[Event]:
 def without_secrets(trace: T) -> T:
     """The trace itself if it has no secrets; else a copy without them."""
     told = [as_read(event) for event in events_of(trace)]
-    clean = [scrub_json(event) for event in told]
+    clean = scrub_json(told)
     return trace if clean == told else read_all(type(trace)(), clean)
 
 

@@ -11,6 +11,8 @@ What differs from OpenAI's form, and is made plain on the way:
     an id              every call needs one
     a schema           every tool needs one
     max_tokens         required; 1024 unless given
+    an answer's schema is in `output_config.format`, without limits such as `maximum`; not sent if it uses
+                       what the API does not take, such as objects with free keys
 
 What is read from a body or a response of others, and comes back otherwise: texts of one turn are joined,
 and stand before its calls; a text between results is a user's message; the calls that the API answers itself,
@@ -25,8 +27,10 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from zoolab.jsontext import excerpt
+from zoolab.jsontext.readonly import plain
 from zoolab.records import Message, Request
 from zoolab.schema.formats import NO_PARAMETERS
+from zoolab.schema.fragments import subschemas
 from zoolab.wire.chat import (
     Reading,
     calls_of,
@@ -38,11 +42,22 @@ from zoolab.wire.chat import (
     text_of,
     turns_of,
 )
-from zoolab.wire.format import WireFormat
+from zoolab.wire.format import Fields, WireFormat
 from zoolab.wire.normalise import Manner, system_apart
 
 MAX_TOKENS = 1024
 _CHOICES = {"auto": "auto", "required": "any", "none": "none"}
+# fmt: off
+#: The keywords of an answer's schema that the API enforces, and those that only zoolab's own check enforces.
+_TAKEN = frozenset((
+    "$defs", "$ref", "additionalProperties", "allOf", "anyOf", "const", "default", "description", "enum",
+    "items", "properties", "required", "title", "type",
+))
+_LIMITS = frozenset((
+    "exclusiveMaximum", "exclusiveMinimum", "format", "maxItems", "maxLength", "maximum", "minItems",
+    "minLength", "minimum", "multipleOf", "pattern", "uniqueItems",
+))
+# fmt: on
 #: Where a message keeps its thinking.
 _THINKING = ("anthropic", "thinking")
 
@@ -53,6 +68,7 @@ class Anthropic(WireFormat):
     name = "anthropic"
     _manner = Manner(of_message=lambda message: kept_as(_THINKING, _thinking_of(message)))
     _system = "system"
+    _answer = "output_config"
     _stops = "stop_sequences"
     _arranged = staticmethod(system_apart)
     _renamed: ClassVar[dict[str, str]] = {
@@ -83,6 +99,10 @@ class Anthropic(WireFormat):
         if plain.tools and plain.tool_choice != "none" and isinstance(parallel, bool):
             body["tool_choice"]["disable_parallel_tool_use"] = not parallel
         return body
+
+    def _answer_asked(self, described: dict[str, Any], own: Fields) -> Fields:
+        schema = _enforceable(described["schema"])
+        return own if schema is None else {"format": {"type": "json_schema", "schema": schema}, **own}
 
     def _read(self, body: Any, reading: Reading) -> Request:
         request, choice = super()._read(body, reading), body.get("tool_choice")
@@ -115,6 +135,25 @@ class Anthropic(WireFormat):
         function = {key: value for key, value in tool.items() if key not in ("type", "input_schema")}
         schema = tool.get("input_schema")
         return {**function, "parameters": dict(NO_PARAMETERS) if schema is None else schema}
+
+
+def _enforceable(schema: dict[str, Any]) -> dict[str, Any] | None:
+    """The nearest schema that the API takes: with closed objects, without limits; None if there is none."""
+    made: dict[str, Any] = plain(schema)
+    waiting: list[Any] = [made]
+    while waiting:
+        inner = waiting.pop()
+        if not isinstance(inner, dict):
+            return None
+        for limit in _LIMITS & inner.keys():
+            del inner[limit]
+        if "properties" in inner:
+            inner.setdefault("additionalProperties", False)
+        is_open = inner.get("type") == "object" and inner.get("additionalProperties") is not False
+        if inner.keys() - _TAKEN or is_open:
+            return None
+        waiting += (child for path, child in subschemas(inner) if path != ("additionalProperties",))
+    return made
 
 
 def _turn(messages: list[Message]) -> Message:

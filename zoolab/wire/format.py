@@ -67,6 +67,9 @@ class WireFormat(ABC):
     _homes: ClassVar[Iterable[str]] = ()
     #: Settings that this API needs, or that must not be left to it.
     _defaults: ClassVar[Mapping[str, Any]] = {}
+    #: The field in which a schema of the answer goes out, and whether it may stand beside tools.
+    _answer: ClassVar[str] = "response_format"
+    _answer_beside_tools: ClassVar[bool] = True
     #: Whether the API refuses a result that answers no call.
     _pairs_results: ClassVar[bool] = True
     #: The types of tools that zoolab writes; a tool of another type is the API's own. None: it has no own.
@@ -135,6 +138,10 @@ class WireFormat(ABC):
     def _written(self, plain: Request) -> dict[str, Any]:
         """The body of a request that is plain already."""
         body, messages = self._fields(plain.settings), list(plain.messages)
+        described, own = _answer_described(plain.settings), body.get(self._answer, {})
+        if described and isinstance(own, dict) and (self._answer_beside_tools or not plain.tools):
+            asked = self._answer_asked(described, own)
+            body |= {self._answer: asked} if asked else {}
         if self._system and messages and messages[0]["role"] == "system":
             body[self._system] = self._told(messages.pop(0)["content"])
         body[self._conversation] = self._turns(messages)
@@ -241,6 +248,8 @@ class WireFormat(ABC):
 
     def _alias(self, name: str) -> str:
         """The name under which a setting may come back that went as `name`."""
+        if name == "response_format":
+            return self._answer
         theirs = self._renamed.get(name, "" if self._nest else name)
         return self._names_back.get(theirs, str(self._key(name)))
 
@@ -264,6 +273,13 @@ class WireFormat(ABC):
             raise InvalidInput(f"{self._nest} is {excerpt(nested)}", expected="an object")
         return {**fields, self._nest: {**known, **nested}} if known or nested else fields
 
+    def _answer_asked(self, described: dict[str, Any], own: Fields) -> Fields:  # noqa: ARG002
+        """The field that asks for an answer with a schema; `own` is what it says already, and wins.
+
+        `described` is from `response_format`: the `name` and the `schema`, and whether it is `strict`.
+        """
+        return own
+
     def _settings_in(self, fields: Fields) -> Fields:
         """The settings, under OpenAI's names, that are left in the fields of a body."""
         settings, names = dict(fields), self._names_back
@@ -273,3 +289,11 @@ class WireFormat(ABC):
         if not self._nest:
             return {**others, **known}
         return {**settings, **({self._nest: others} if others else {}), **known}
+
+
+def _answer_described(settings: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The schema that `response_format` asks for, with its name; None if it asks for none."""
+    wanted = settings.get("response_format")
+    described = wanted.get("json_schema") if isinstance(wanted, dict) else None
+    known = isinstance(described, dict) and isinstance(described.get("schema"), dict)
+    return described if known else None

@@ -12,7 +12,8 @@ What differs from OpenAI's form, and is made plain on the way:
     an empty message   left out: the API takes no turn without parts
     an id              every call gets one, so that its result finds it
     strict             there are no strict tools
-    settings           `temperature` and the like live in `generationConfig`
+    settings           `temperature` and the like live in `generationConfig`; so does a schema of the answer
+                       as `responseJsonSchema`, but not beside tools: models before Gemini 3 answer 400
 
 What is read from a body or a response of others, and comes back otherwise: names in snake_case, as the
 API takes them too; `parameters` in OpenAPI's words (`STRING`, `nullable`), which come back as JSON Schema;
@@ -44,7 +45,7 @@ from zoolab.wire.chat import (
     text_of,
     turns_of,
 )
-from zoolab.wire.format import SAMPLING, Tools, WireFormat
+from zoolab.wire.format import SAMPLING, Fields, Tools, WireFormat
 from zoolab.wire.normalise import Manner, Notes, Path, system_apart
 
 _A_MODE = "a functionCallingConfig of mode AUTO, NONE, or ANY with at most one name"
@@ -80,6 +81,8 @@ class Gemini(WireFormat):
     _choice = "toolConfig"
     _nest = "generationConfig"
     _stops = "stopSequences"
+    _answer = "generationConfig"
+    _answer_beside_tools = False
     _arranged = staticmethod(system_apart)
     _renamed: ClassVar[dict[str, str]] = {
         **{name: _name_in_camel(name) for name in SAMPLING},
@@ -115,6 +118,9 @@ class Gemini(WireFormat):
     def _turns_in(self, turns: Any, reading: Reading) -> list[Message]:
         given = reading.objects(turns, "a list of contents")
         return paired_by_place([each for turn in given for each in _messages_in(turn, reading)], reading)
+
+    def _answer_asked(self, described: dict[str, Any], own: Fields) -> Fields:
+        return {"responseMimeType": "application/json", "responseJsonSchema": described["schema"], **own}
 
     def _chosen(self, choice: str) -> dict[str, Any]:
         named = {"mode": "ANY", "allowedFunctionNames": [choice]}

@@ -268,7 +268,7 @@ def note_settings(
         other = alias(key)
         if key in back:
             notes.add_if_changed("setting_changed", (key,), "it has another form here", value, back[key])
-        elif other in back and back[other] in (value, [value]):
+        elif other in back and (other not in settings or back[other] in (value, [value])):
             renamed.add(other)
             notes.add("setting_changed", (key,), f"it comes back as {other}")
         else:

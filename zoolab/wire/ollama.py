@@ -9,29 +9,48 @@ What differs from OpenAI's form, and is made plain on the way:
     tool_choice        there is none: "none" leaves the tools out; "required" and a tool's name
                        cannot be asked for, and are sent as "auto" would be
     strict             there are no strict tools
-    settings           `temperature` and the like live in `options`
+    settings           `temperature` and the like live in `options`; a schema of the answer is `format`,
+                       but not beside tools: the model could not call them any more
     stream             is on unless it is switched off; here it is off unless given
 
 What is read from a body or a response of others, and comes back otherwise: calls and results without ids
-are paired by name and place; thinking is left out.
+are paired by name and place. Thinking goes back with its message, which keeps it under
+`extra_content.ollama.thinking`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
 from zoolab.records import Message, Request
-from zoolab.wire.chat import Reading, calls_of, paired_by_place, reply_message, text_of, tool_names
-from zoolab.wire.format import SAMPLING, WireFormat
+from zoolab.wire.chat import (
+    Reading,
+    calls_of,
+    extra,
+    kept_as,
+    paired_by_place,
+    reply_message,
+    text_of,
+    tool_names,
+)
+from zoolab.wire.format import SAMPLING, Fields, WireFormat
+from zoolab.wire.normalise import Manner
+
+#: Where a message keeps its thinking.
+_THINKING = ("ollama", "thinking")
 
 
 class Ollama(WireFormat):
     """Ollama's own chat."""
 
     name = "ollama"
+    _manner = Manner(of_message=lambda message: kept_as(_THINKING, _thinking_of(message)))
     _choice = ""
     _nest = "options"
+    _answer = "format"
+    _answer_beside_tools = False
     _renamed: ClassVar[dict[str, str]] = {
         **{key: key for key in (*SAMPLING, "stop")},
         "max_tokens": "num_predict",
@@ -52,6 +71,9 @@ class Ollama(WireFormat):
     def _written(self, plain: Request) -> dict[str, Any]:
         return super()._written(replace(plain, tools=()) if plain.tool_choice == "none" else plain)
 
+    def _answer_asked(self, described: dict[str, Any], own: Fields) -> Fields:
+        return own or dict(described["schema"])
+
     def _turns(self, messages: list[Message]) -> list[Message]:
         return list(map(_message, messages, tool_names(messages)))
 
@@ -67,6 +89,8 @@ class Ollama(WireFormat):
 def _message(message: Message, name: str) -> Message:
     role = message["role"]
     made: Message = {"role": role, "content": text_of(message)}
+    if thinking := _thinking_of(message):
+        made["thinking"] = thinking
     if role == "tool":
         return {**made, "tool_name": name, "tool_call_id": message["tool_call_id"]}
     calls = [
@@ -97,4 +121,10 @@ def _assistant_in(message: dict[str, Any], reading: Reading) -> Message:
     for call in reading.objects(message.get("tool_calls"), "a list of calls"):
         function = reading.object(call.get("function"), "a call with a function")
         calls.append(reading.call(call.get("id"), function.get("name"), function.get("arguments")))
-    return reply_message(reading.text(message.get("content") or ""), calls)
+    made = reply_message(reading.text(message.get("content") or ""), calls)
+    return {**made, **kept_as(_THINKING, reading.text(message.get("thinking") or ""))}
+
+
+def _thinking_of(message: Mapping[str, Any]) -> str:
+    thinking = extra(message, *_THINKING) if message.get("role") == "assistant" else None
+    return thinking if isinstance(thinking, str) else ""

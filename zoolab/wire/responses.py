@@ -10,7 +10,8 @@ What differs from OpenAI's Chat Completions, and is made plain on the way:
     an id              every call needs one, as its `call_id`
     a tool             flat; `strict` is on unless it is switched off, so False is sent where Chat says
                        nothing; `parameters` is null where there are none
-    settings           `max_completion_tokens` is `max_output_tokens`, `reasoning_effort` is in `reasoning`
+    settings           `max_completion_tokens` is `max_output_tokens`, `reasoning_effort` is in `reasoning`,
+                       a schema of the answer is in `text.format`
 
 What is read from a body or a response of others, and comes back otherwise: an `input` of one text is a
 user's message; the parts of a message are one text; ids and states of items are left out. Reasoning goes
@@ -52,6 +53,7 @@ class Responses(WireFormat):
     )
     _system = "instructions"
     _conversation = "input"
+    _answer = "text"
     _pairs_results = False
     _renamed: ClassVar[dict[str, str]] = {
         "max_completion_tokens": "max_output_tokens",
@@ -122,6 +124,9 @@ class Responses(WireFormat):
         if effort is not None:
             fields.setdefault("reasoning", {"effort": effort})
         return fields
+
+    def _answer_asked(self, described: dict[str, Any], own: Fields) -> Fields:
+        return {"format": {"type": "json_schema", **described}, **own}
 
     def _settings_in(self, fields: Fields) -> Fields:
         settings = super()._settings_in(fields)

@@ -176,13 +176,14 @@ files: name_to_handle_at 303 264, open_by_handle_at 304 265, fanotify_init 300 2
     acct 163 89, swapon 167 224
 the clock and names: clock_settime 227 112, clock_adjtime 305 266, adjtimex 159 171, settimeofday 164 170,
     sethostname 170 161, setdomainname 171 162
+waiting for the CPU: setpriority 141 140, sched_setaffinity 203 122, sched_setscheduler 144 119,
+    sched_setattr 314 274, sched_setparam 142 118, ioprio_set 251 30
 """
 # What else is denied if no namespaces keep a submission from other processes and from the disk. A filter of
 # its own could overrule this one.
 _DENIED_TOO = """
 fork 57 -, vfork 58 -, socket 41 198, tkill 200 130, rt_sigqueueinfo 129 138, rt_tgsigqueueinfo 297 240,
-pidfd_open 434 434, pidfd_send_signal 424 424, setpriority 141 140, sched_setaffinity 203 122,
-sched_setscheduler 144 119, sched_setattr 314 274, ioprio_set 251 30, shmat 30 196, shmctl 31 195,
+pidfd_open 434 434, pidfd_send_signal 424 424, shmat 30 196, shmctl 31 195,
 msgsnd 69 189, msgrcv 70 188, msgctl 71 187, semop 65 193, semtimedop 220 192, semctl 66 191
 truncate 76 45, rename 82 -, renameat 264 38, renameat2 316 276, mkdir 83 -, mkdirat 258 34, rmdir 84 -,
 creat 85 -, link 86 -, linkat 265 37, unlink 87 -, unlinkat 263 35, symlink 88 -, symlinkat 266 36,
@@ -190,8 +191,7 @@ chmod 90 -, fchmod 91 52, fchmodat 268 53, fchmodat2 452 452, chown 92 -, fchown
 fchownat 260 54, mknod 133 -, mknodat 259 33, utime 132 -, utimes 235 -, futimesat 261 -, utimensat 280 88,
 setxattr 188 5, lsetxattr 189 6, fsetxattr 190 7, removexattr 197 14, lremovexattr 198 15,
 fremovexattr 199 16, setxattrat 463 463, removexattrat 466 466, file_setattr 469 469, openat2 437 437,
-chdir 80 49, fchdir 81 50, inotify_add_watch 254 27, seccomp 317 277, bind 49 200, connect 42 203,
-sched_setparam 142 118
+chdir 80 49, fchdir 81 50, inotify_add_watch 254 27, seccomp 317 277, bind 49 200, connect 42 203
 """
 _CALL = re.compile(r"\w+ (\d+|-) (\d+|-)")
 _CLONE, _CLONE3 = (56, 220), (435, 435)

@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import Any
 
 from zoolab.records import KINDS, Decision, Messages, Outcome, Step, Verdict
+from zoolab.secrets import scrub
 from zoolab.show.block_types import sendable
 from zoolab.show.moment import Moment
 from zoolab.show.wording import prompt_of, totals_of
@@ -34,9 +35,9 @@ def overview_of(trace: TraceLog, stale_from: int | None = None) -> dict[str, Any
     marks = [_marks(trace, seq, seq in wrong) | (STALE if seq >= stale else 0) for seq in range(len(steps))]
     return {
         "run_id": _short(trace.run_id, 80),
-        "title": _short(prompt_of(trace), 200),
+        "title": _short(scrub(prompt_of(trace)), 200),
         "outcome": _short(trace.outcome, 80),
-        "error": None if trace.error is None else _short(trace.error, 1_000),
+        "error": None if trace.error is None else _short(scrub(trace.error), 1_000),
         "n": len(steps),
         "kind": "".join(LETTERS[step.kind] for step in steps),
         "turn": [step.turn for step in steps],

@@ -15,6 +15,7 @@ from zoolab.show.markup import digest_of, visible
 from zoolab.show.moment import Moment
 from zoolab.show.page import MAX_STEPS, render_fragment
 from zoolab.show.wording import prompt_of
+from zoolab.trace.events import without_secrets
 from zoolab.trace.log import TraceLog
 
 #: Bytes of panels; the steps after that are named, and have no panel.
@@ -126,8 +127,8 @@ _KEPT = """<div class="zoolab-kept"><style>
 
 
 def story_of(trace: TraceLog) -> str:
-    """The story of a trace as HTML; of one that is too long to be told whole beside a widget, a few steps."""
-    return render_fragment(trace, MAX_STEPS if len(trace) <= MAX_STEPS else 8)
+    """The story of a trace as HTML, without secrets; a few steps of one too long to stand beside a widget."""
+    return render_fragment(without_secrets(trace), MAX_STEPS if len(trace) <= MAX_STEPS else 8)
 
 
 def kept_story(trace: TraceLog) -> dict[str, Any]:
