@@ -45,8 +45,8 @@ VERSION = f"{sys.version_info[0]}.{sys.version_info[1]}"
 
 # The commands of zoolab, known before it is installed.
 COMMANDS = (
-    *("lab", "course", "walk", "inspect", "policy", "record", "local", "doctor", "mcp", "serve-tools"),
-    *("labs", "datasets", "grade", "experiment"),
+    *("lab", "walk", "inspect", "policy", "record", "local", "doctor", "mcp", "serve-tools"),
+    *("course", "labs", "datasets", "grade", "experiment"),
 )
 # What a user may have set for other projects and what would lead an installer away from .venv.
 MISLEADING = ("PYTHONDONTWRITEBYTECODE", "PYTHONHOME", "PYTHONPATH")

@@ -10,6 +10,7 @@ import json
 import math
 import re
 from collections import Counter
+from html import escape
 from typing import Any, NoReturn
 
 __all__ = [
@@ -171,6 +172,16 @@ def visible(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text)
+
+
+def lines_as_html(*lines: str) -> str:
+    """Lines of text as notebooks show them, cut at 4,000 characters; nothing in them is markup.
+
+    >>> lines_as_html("a < b", "c")
+    '<pre>a &lt; b\\nc</pre>'
+    """
+    text = "\n".join(lines)
+    return f"<pre>{escape(visible(text[:4_000]))}{'…' if len(text) > 4_000 else ''}</pre>"
 
 
 def is_utf8(text: str) -> bool:

@@ -218,6 +218,9 @@ class LocalModel(AbstractContextManager["LocalModel"]):
         """Who answers, for a recording: the models and what runs them."""
         return weights.describe(dict.fromkeys([self._caller, self._writer]))
 
+    def __repr__(self) -> str:
+        return f"<LocalModel {self.name}>"
+
     def __call__(self, request: Request) -> Reply:
         sent = self.sent(request)
         reply = self._model(self.answers(request))(sent)

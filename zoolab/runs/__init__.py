@@ -257,7 +257,7 @@ class Trace(TraceLog):
         from zoolab.show.page import render_fragment
         from zoolab.trace.events import without_secrets
 
-        return render_fragment(without_secrets(self))
+        return str(render_fragment(without_secrets(self)))  # marimo takes no subclass of str
 
 
 class RunOptions(WalkOptions, total=False):

@@ -66,7 +66,7 @@ class Wires:
 
     def _repr_html_(self) -> str:
         columns = [_column(_TITLES[name], self._parts(name)) for name in self.bodies]
-        return join(tag("style", Html(_STYLE)), tag("div", *columns, class_="zoolab-wires"))
+        return str(join(tag("style", Html(_STYLE)), tag("div", *columns, class_="zoolab-wires")))
 
 
 def show_wires(trace: TraceLog, turn: int = 1) -> Wires:
