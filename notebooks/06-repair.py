@@ -268,7 +268,7 @@ def proposals(raw, schema):
 # fear: no error, no warning, something else is done.
 
 # %%
-from zoolab.datasets.berkeley_types import same_arguments
+from zoolab.datasets.berkeley import same_arguments
 from zoolab.steps.validate import check_arguments
 
 

@@ -117,7 +117,7 @@ def test_a_cell_below_a_magic_counts(shell: Any):
 
 def test_a_cell_that_fails_is_named_by_its_number_in_the_notebook(shell: Any):
     checked = ran(shell, "from zoolab import check", "1 / 0", "def run_loop(*args):\n    return 1 / 0")
-    assert "cell 2: ZeroDivisionError: division by zero" in checked.notes
+    assert "cell 2, line 1: ZeroDivisionError: division by zero" in checked.notes
     assert set(failed(checked).values()) == {
         "`run_loop` raised ZeroDivisionError: division by zero (cell 3, line 2)"
     }

@@ -24,7 +24,7 @@ from tools.datasets.verdicts import codes_of, judge, leaves
 from zoolab import ToolCall, Trace
 from zoolab.commands.cli import run as command
 from zoolab.datasets import load, load_trace, selection_tools
-from zoolab.datasets.berkeley_types import same_arguments
+from zoolab.datasets.berkeley import same_arguments
 from zoolab.datasets.loading import DATA_SETS, MAX_LINE, folder, frame_of, lookup, read_rows, rows_of
 from zoolab.errors import ERROR_CODES, InvalidInput, InvalidTrace
 from zoolab.records import Request

@@ -12,8 +12,16 @@ import pytest
 
 from zoolab import Tool
 from zoolab.datasets import bfcl, load
-from zoolab.datasets.berkeley import CATEGORIES, WHEEL, data_files, fetch_bfcl, rows_in
-from zoolab.datasets.berkeley_types import as_schema, as_tool, first_answer
+from zoolab.datasets.berkeley import (
+    CATEGORIES,
+    WHEEL,
+    as_schema,
+    as_tool,
+    data_files,
+    fetch_bfcl,
+    first_answer,
+    rows_in,
+)
 from zoolab.errors import InvalidInput
 from zoolab.steps.validate import check_arguments
 from zoolab.tools import sendable_name

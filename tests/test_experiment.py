@@ -322,8 +322,6 @@ def test_traces_are_read_from_the_journal_when_they_are_asked_for(tmp_path):
     assert [trace.answer for trace in done.traces] == done.summary["said"].tolist()
     assert done.traces[-1].run_id == done.summary["run_id"].iloc[-1]
     assert [trace.run_id for trace in done.traces] == done.summary["run_id"].tolist()
-    with pytest.raises(InvalidInput, match="there is no run"):
-        done.traces["nobody"]
 
 
 #: Faults that need no client, and no patience.

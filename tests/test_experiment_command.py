@@ -12,8 +12,10 @@ from shell import Shell
 from walks import TOOLS
 
 from zoolab import Scripted
+from zoolab.models.faulty import FAULTS
 from zoolab.study import experiment
-from zoolab.study.config import line_of, read_config
+from zoolab.study.config import EXPERIMENT, line_of, read_config
+from zoolab.study.scorers import SCORERS
 
 SUMS = """
 title = "Sums"
@@ -156,6 +158,11 @@ def test_every_complaint_names_the_line(zoo, sums, old, new, line, what):
     assert ran.code == 2
     assert re.search(rf"line {line}\b", ran.err), ran.err
     assert what in ran.err
+
+
+def test_the_schema_of_a_file_knows_all_faults_and_all_scorers():
+    assert EXPERIMENT["$defs"]["fault"]["enum"] == [*FAULTS]
+    assert EXPERIMENT["properties"]["scorers"]["items"]["enum"] == sorted(SCORERS)
 
 
 def test_cases_may_stand_in_a_file_of_their_own(zoo, sums, tmp_path):

@@ -167,7 +167,7 @@ MISSING = [
     ("from zoolab.study import Experiment; Experiment.summary.func(None)", "pandas"),
     ("from zoolab.models.local import load; load('needle')", "needle-rs"),
     ("from zoolab.mcp import serve; from zoolab.toolbox.starter import add; serve([add])", "mcp-types"),
-    ("from zoolab.schema.quick import rs_test; rs_test({})", "jsonschema-rs"),
+    ("from zoolab.schema.checker import rs_test; rs_test({})", "jsonschema-rs"),
     ("from zoolab.grading.building import rendered; rendered('')", "jupytext"),
     ("from zoolab.running.jobs import dask_executor\nwith dask_executor(''): pass", "distributed"),
     ("from zoolab.grading import load_lab\nfrom zoolab.grading.isolation import plan_for\n"

@@ -1,7 +1,9 @@
 """The tools for files: nothing outside the root is read, whatever is swapped, linked or hidden meanwhile."""
 
 import os
+import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 
 import pytest
@@ -73,6 +75,41 @@ def test_what_is_swapped_for_a_link_at_any_moment_leads_nowhere(root, swapped, n
             here.unlink()
             away.rename(here)
     assert swaps > 10
+
+
+SWAPPER = """
+import os, sys
+here, away, there = sys.argv[1:]
+while True:
+    os.rename(here, away)
+    os.symlink(there, here)
+    os.unlink(here)
+    os.rename(away, here)
+"""
+
+
+@needs_handles
+@pytest.mark.slow
+def test_a_folder_that_another_process_swaps_all_the_time_leads_nowhere(root):
+    read = next(each for each in file_tools(Files(root)) if each.name == "read_file")
+    folders = root / "folder", root.parent / "away", root.parent / "outside" / "folder"
+    swapper = subprocess.Popen([sys.executable, "-c", SWAPPER, *map(str, folders)])
+    told = Counter()
+
+    def kind() -> str:
+        try:
+            text = str(read.function("folder/sub/file.md"))
+        except ZoolabError as error:
+            return "refused" if "OUTSIDE" not in str(error) else "OUTSIDE"
+        return "inside" if "OUTSIDE" not in text else "OUTSIDE"
+
+    try:
+        while sum(told.values()) < 15_000 or len(told) < 2:
+            told[kind()] += 1
+    finally:
+        swapper.kill()
+        swapper.wait()
+    assert set(told) == {"inside", "refused"}
 
 
 def test_a_hard_link_may_be_a_file_from_anywhere_and_is_refused(root):

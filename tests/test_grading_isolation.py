@@ -90,7 +90,16 @@ def asked(isolation: Isolation, *cells: str, lab: Lab = LAB, ask: Any = None) ->
         ("x = 1\ndef f():\n    1 / 0", "`f` raised ZeroDivisionError: division by zero (cell 1, line 3)"),
         ("def f(x): pass", "`f` raised TypeError"),
         ("f = 5", "`f` raised TypeError"),
-        ("def f(", "there is no `f` in the submission"),
+        (
+            "x = 1\nimport nothing_here\ndef f(): return 1",
+            "there is no `f` in the submission, because its code could not be run: cell 1, line 2: "
+            "ModuleNotFoundError: No module named 'nothing_here'",
+        ),
+        ("x = 1", "there is no `f` in the submission"),
+        (
+            "def f(",
+            "there is no `f` in the submission, because its code could not be run: cell 1: SyntaxError",
+        ),
         ("import os\ndef f(): os._exit(3)", "`f` ended its process: it ended with exit code 3"),
         ("import os\ndef f(): os.kill(os.getpid(), 9)", "`f` ended its process: it was killed by signal 9"),
         ("def f(): input()", "`f` raised EOFError"),
@@ -282,9 +291,9 @@ def test_a_cell_that_ends_the_process_is_left_out(strongest):
     grade = grade_cells(replace(LAB, cases=(calls,)), cells, strongest)
     assert grade.points == 1
     assert grade.notes == (
-        "cell 1: ZeroDivisionError: division by zero",
+        "cell 1, line 2: ZeroDivisionError: division by zero",
         "cell 2 ended its process: it was killed by signal 6 (SIGABRT); it is left out",
-        "cell 3: ZeroDivisionError: division by zero",
+        "cell 3, line 1: ZeroDivisionError: division by zero",
     )
 
 

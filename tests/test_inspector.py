@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import json
 import re
 import time
+import weakref
 from base64 import b64encode
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import ipywidgets
+import psutil
 import pytest
 from comm.base_comm import BaseComm
 from hypothesis import HealthCheck, given, settings
@@ -265,6 +268,20 @@ def test_comparison_can_be_left_and_taken_up_again() -> None:
     browser.say({"type": "compare", "with": "parent"})
     assert browser.inspector.pairs[0] == [0, 0]
     assert browser.panel(5, "other")["kind"] == "validate"
+
+
+def test_a_thousand_open_inspectors_are_small_and_go_when_they_are_closed() -> None:
+    memory = psutil.Process().memory_info
+    inspect(TRACES["plain"]).close()
+    before = memory().rss
+    opened = [inspect(TRACES["plain"]) for _ in range(1_000)]
+    assert memory().rss - before < 100_000 * len(opened)
+    seen = [weakref.ref(each) for each in opened]
+    for each in opened:
+        each.close()
+    del opened, each
+    gc.collect()
+    assert sum(ref() is not None for ref in seen) == 0
 
 
 def test_a_sub_agent_opens_and_closes() -> None:

@@ -238,6 +238,7 @@ def test_another_error_is_an_error_at_once(answer: Answer) -> None:
         ("`temperature` is deprecated for this model.", "temperature", True),
         ("temperature is deprecated for this model.", "temperature", True),
         ('{"message":"`top_p` is not supported by this model."}', "top_p", True),
+        ("output_config.format: Extra inputs are not permitted", "output_config.format", True),
     ],
 )
 def test_the_words_name_the_setting_if_no_code_does(said: str, name: str, whatever: bool) -> None:

@@ -15,9 +15,9 @@ from zoolab.schema.checker import (
     MAX_SCHEMA_DEPTH,
     SchemaChecker,
     check_schema_bounds,
+    plain_test,
     schema_words,
 )
-from zoolab.schema.quick import plain_test
 from zoolab.tools import Tool
 
 BOUND = 0.5

@@ -9,9 +9,18 @@ from hypothesis import strategies as st
 from zoolab import Limits, Scripted, Tool, Trace, run, tool
 from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.repair import RuleRepair
-from zoolab.study.call_matching import ANY_CALL, expected_calls, fault_in_calls, is_accepted
 from zoolab.study.cases import Case, Run
-from zoolab.study.scorers import SCORERS, says, score_answer, score_arguments, score_selection
+from zoolab.study.scorers import (
+    ANY_CALL,
+    SCORERS,
+    expected_calls,
+    fault_in_calls,
+    is_accepted,
+    says,
+    score_answer,
+    score_arguments,
+    score_selection,
+)
 
 
 @tool

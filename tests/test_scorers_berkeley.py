@@ -6,10 +6,9 @@ from collections import Counter
 import pytest
 from berkeley import CATEGORIES, NO_CALL, Berkeley, answers
 
-from zoolab.datasets.berkeley import WHEEL, checked_wheel, fetch_bfcl
-from zoolab.datasets.berkeley_types import as_schema
+from zoolab.datasets.berkeley import WHEEL, as_schema, checked_wheel, fetch_bfcl
 from zoolab.models.weights import cache_folder
-from zoolab.study.call_matching import expected_calls, fault_in_calls
+from zoolab.study.scorers import expected_calls, fault_in_calls
 from zoolab.tools import sendable_name
 
 pytestmark = pytest.mark.slow

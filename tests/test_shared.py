@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from test_secrets import FORMS
 
 from zoolab import Scripted, Trace, experiment, inspect, run, tool
 from zoolab.commands import cli
@@ -23,6 +24,12 @@ def login(password: str) -> dict[str, str]:
     """Log in."""
     print(f"logging in with {KEY}")
     return {"token": password, "said": f"Bearer {KEY}"}
+
+
+@tool
+def say(given: str) -> str:
+    """Say it."""
+    return given
 
 
 def told() -> Trace:
@@ -87,6 +94,18 @@ def test_an_experiment_leaves_no_secret_in_its_journal_and_its_report(tmp_path: 
     written = (tmp_path / "runs.jsonl").read_text(encoding="utf-8") + done.to_html()
     assert KEY not in written
     assert "401: the key" in done.to_html()
+
+
+def test_no_form_of_a_secret_stays_in_any_place_of_a_recording(tmp_path: Path) -> None:
+    path = tmp_path / "recording.jsonl"
+    replies = [reply for text, _ in FORMS.values() for reply in ([("say", {"given": text})], text)]
+    model = Replay(path, live=Scripted(replies))
+    for number, (text, _) in enumerate(FORMS.values()):
+        run(f"{number}: {text}", [say], model)
+    written = path.read_text(encoding="utf-8")
+    kept = [form for form, (_, secret) in FORMS.items() if secret in written]
+    assert (len(FORMS) > 61, kept) == (True, [])
+    assert len(written.splitlines()) == 1 + 2 * len(FORMS)
 
 
 def test_a_recording_and_a_miss_have_no_secret(tmp_path: Path) -> None:

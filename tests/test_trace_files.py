@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
+import re
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date
@@ -16,11 +18,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from walks import TOOLS
 
-from zoolab import Faulty, Limits, Policy, Scripted, Trace, as_tool, run, tool, walk
+from zoolab import Faulty, Limits, Policy, Replay, Scripted, Tool, Trace, as_tool, run, tool, walk
+from zoolab.commands.walk import _printer
 from zoolab.errors import InvalidInput, InvalidTrace, ModelError, ZoolabError
 from zoolab.records import Outcome, Reply, Request
 from zoolab.repair import RuleRepair
-from zoolab.show.moment import moments_of
+from zoolab.show.moment import Moment, moments_of
 from zoolab.show.text import details
 from zoolab.show.wording import headline
 from zoolab.trace.events import MAX_LINE, as_read, events_of
@@ -288,7 +291,42 @@ def test_nothing_in_a_file_commands_a_terminal(
         told += [repr(each) for step in trace.steps for each in (step, step.record)]
         told += [json.dumps(as_read(event)) for event in events_of(trace)]
         told += [str(trace.show_wires(turn.number)) for turn in trace.turns]
+        told += [str(trace.diff(0, step)) for step in range(len(trace))]
+        told += [line for moment in moments_of(trace) for line in terminal(moment)]
     assert not [text for text in told if not text.replace("\n", "").replace("\t", "").isprintable()]
+
+
+def terminal(moment: Moment) -> list[str]:
+    """What `zoolab walk` prints of a step."""
+    screen = io.StringIO()
+    _printer(screen)(moment)
+    return screen.getvalue().splitlines()
+
+
+def raises(_request: object) -> str:
+    raise ValueError(MARKS)
+
+
+def test_no_error_text_commands_a_terminal(tmp_path: Path) -> None:
+    recording = tmp_path / "r.jsonl"
+    run(f"{MARKS}1", [], Replay(recording, live=Scripted([MARKS])))
+    (tmp_path / MARKS).write_text(json.dumps({"event": MARKS}))
+    broken = {"type": "object", "properties": {MARKS: {"type": MARKS}}}
+    attempts = [
+        lambda: run("Hi", TOOLS, raises),
+        lambda: run("Hi", TOOLS, Scripted([MARKS]), tool_choice=MARKS),
+        lambda: run("Hi", TOOLS, Scripted([MARKS]), deny=[MARKS]),
+        lambda: run(f"{MARKS}2", [], Replay(recording)),
+        lambda: Trace.load(tmp_path / f"{MARKS}.jsonl"),
+        lambda: Trace.load(tmp_path / MARKS),
+        lambda: Replay(MARKS),
+        lambda: Tool.from_schema("x", MARKS, broken, print),
+    ]
+    for attempt in attempts:
+        with pytest.raises(ZoolabError) as caught:
+            attempt()
+        assert "".join(str(caught.value).split("\n")).isprintable(), attempt
+        assert re.search(r"x1b|u001b", str(caught.value))
 
 
 def test_a_line_that_is_too_long_is_refused_with_its_number(tmp_path: Path) -> None:
@@ -307,3 +345,5 @@ def test_an_answer_that_no_file_can_hold_is_refused_with_its_step(tmp_path: Path
             following.answer(replace(step.record, still_running="maybe"))  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match=r"step 4, execute, was answered with .* Outcome\.still_running"):
         trace.save(tmp_path / "x.jsonl")
+    shown = str([trace._repr_html_(), *trace.inspect()._repr_mimebundle_()])
+    assert shown.count("This run cannot be shown: step 4, execute, was answered") == 2

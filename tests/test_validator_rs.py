@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from zoolab import Scripted, Tool, ToolCall, ToolRegistry, check_call, run
 from zoolab.errors import InvalidInput, InvalidSchema
-from zoolab.schema.checker import SchemaChecker
-from zoolab.schema.quick import rs_test
+from zoolab.schema.checker import SchemaChecker, rs_test
 from zoolab.study import experiment
 
 pytest.importorskip("jsonschema_rs")

@@ -34,7 +34,8 @@ def installed(tmp_path_factory) -> Path:
     "name",
     [
         *("py.typed", "models/recordings/starter.jsonl", "models/recordings/qwen-tasks.jsonl.gz"),
-        *("show/story.css", "show/ground.css", "loop/__init__.py"),
+        *("show/story.css", "show/ground.css", "loop/__init__.py", "show/inspector/static_page.html"),
+        *("models/weights.toml", "models/faulty/faults.toml", "toolbox/worlds.json", "toolbox/shop.sql"),
     ],
 )
 def test_it_holds_the_package_and_its_data(installed, name):

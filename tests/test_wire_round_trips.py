@@ -187,6 +187,27 @@ def test_a_warning_points_into_the_request(name, request):
         assert missing or (int(last) < len(found) if isinstance(found, list) else last in found)
 
 
+OWN = {"gemini": KEPT[0], "responses": KEPT[1], "anthropic": KEPT[2], "ollama": KEPT[4]}
+
+
+@pytest.mark.parametrize("name", OWN)
+@OFTEN
+@given(text=st.text(min_size=1), called=st.lists(st.sampled_from(["add", "now"]), max_size=2))
+def test_the_reasoning_of_a_wire_survives_it(name, text, called):
+    calls = [
+        {"id": f"c{n}", "type": "function", "function": {"name": tool, "arguments": "{}"}}
+        for n, tool in enumerate(called)
+    ]
+    own = {"tool_calls": calls} if calls else {}
+    message = {"role": "assistant", "content": text, "extra_content": OWN[name], **own}
+    results = [{"role": "tool", "tool_call_id": each["id"], "content": "1"} for each in calls]
+    asked = {"role": "user", "content": "Hi"}
+    made, reply = translate(Request([asked, message, *results]), name), translate_reply(message, name)
+    assert FORMATS[name].from_body(made.body).messages[1] == message
+    assert FORMATS[name].from_response(reply.body) == message
+    assert (reply.warnings, [w for w in made.warnings if w.code != "setting_added"]) == ((), [])
+
+
 def said(request):
     """What no wire may lose: texts by role, calls and results; system texts and empty ones apart."""
     messages = request.messages

@@ -109,6 +109,17 @@ class Problem:
         return self.message
 
 
+def visible(text: str) -> str:
+    """`text` with control characters made visible, so that no model can command a terminal.
+
+    >>> visible("a\\x1b[2Jb")
+    'a\\\\x1b[2Jb'
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text)
+
+
 class Recording:
     """The base of `Trace`, so that the modules below it can tell one from other objects."""
 
@@ -138,7 +149,7 @@ class ZoolabError(Exception):
 
     def __str__(self) -> str:
         expected = f"expected {self.expected}" if self.expected else ""
-        return "; ".join(part for part in (self.what, expected, self.advice) if part)
+        return visible("; ".join(part for part in (self.what, expected, self.advice) if part))
 
     @property
     def number(self) -> int | None:

@@ -1,4 +1,4 @@
-"""Safe writing of files: a file is written completely or not at all, by one process at a time."""
+"""Files: tables of zoolab's own; and a user's file, written whole or not at all, by one process at a time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import time
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from zoolab.errors import InvalidInput, LockHeld
 
@@ -20,6 +20,30 @@ LOCK_SECONDS = 30.0
 #: A draft that was not written to for so long was left by a process that is gone.
 DRAFT_SECONDS = 600.0
 _BLOCK = 1 << 16
+
+
+def read_shipped(package: str, name: str) -> str:
+    """The text of a file that lies beside the modules of a package.
+
+    >>> read_shipped("zoolab.show", "ground.css").count("color-scheme")
+    1
+    """
+    from importlib.resources import files
+
+    return files(package).joinpath(name).read_text(encoding="utf-8")
+
+
+def read_table(package: str, name: str) -> dict[str, Any]:
+    """The data of a TOML or JSON file that lies beside the modules of a package.
+
+    >>> read_table("zoolab.models.faulty", "faults.toml")["slow"]["does"]
+    'the tool is slow'
+    """
+    import tomllib
+
+    text = read_shipped(package, name)
+    told: dict[str, Any] = json.loads(text) if name.endswith(".json") else tomllib.loads(text)
+    return told
 
 
 def write_whole(path: str | Path, parts: Iterable[str], mode: int = 0o666) -> Path:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal
 
+from zoolab.files import read_table
 from zoolab.jsontext import pointer_to
 from zoolab.schema.fragments import subschemas
 from zoolab.schema.strict import STRICT_KEYWORDS
@@ -43,33 +44,7 @@ _TYPES = frozenset(("type", "enum", "const", "anyOf", "oneOf", "allOf", "$ref"))
 
 
 #: The rules, in the order of their findings, and what to do when one is broken.
-RULES = {
-    "no-description": "Say in a sentence or two what the tool does; the model chooses by that.",
-    "short-description": "Add what the tool takes, what it gives, and when to use it.",
-    "long-description": "Cut it: it is sent with every request, and APIs refuse more than 1,024 characters.",
-    "repeats-name": "Say what the name does not say.",
-    "no-when": 'Add when to use it: "Use this when the user asks about ...".',
-    "stuffed-description": "Write for a reader: repeated keywords win calls that the tool cannot answer.",
-    "orders-the-model": (
-        "Take it out, or do not offer the tool: a description informs, and gives no orders beyond itself."
-    ),
-    "undescribed-parameter": (
-        "Describe it in the docstring's Args section or with Annotated; give the unit or an example."
-    ),
-    "untyped-parameter": "Give it a type: without one the model may send anything.",
-    "choices-as-text": "Make the choices an enum (Literal or Enum in Python); then nothing else validates.",
-    "unknown-required": (
-        "Describe it under properties, or take it out of required: the model cannot guess it."
-    ),
-    "required-with-default": "Take it out of required, or drop the default: together they say two things.",
-    "optional-without-default": "Say in the schema what happens when it is left out.",
-    "not-closed": "Set additionalProperties to false, or invented arguments pass the check.",
-    "not-strict": "Make the schema with tool(..., strict=True); the API refuses this one.",
-    "large-schema": "Split the tool or shorten its schema: it is paid for in every request.",
-    "same-description": "Say in both when to use the one and not the other, or make one tool of them.",
-    "same-name": "Rename one of them: names that differ in case, punctuation or a plural s get mixed up.",
-    "many-tools": "Offer only the tools of the task at hand; the choice gets worse with every further one.",
-}
+RULES: dict[str, str] = read_table("zoolab", "lint.toml")
 _ERRORS = frozenset(("no-description", "long-description", "unknown-required", "not-strict"))
 
 __all__ = ["RULES", "Finding", "lint"]

@@ -1,6 +1,7 @@
 """The cases of lab 3: the loop. The model and the tools are here; what they were asked is what is judged."""
 
 import json
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from random import Random
@@ -15,7 +16,7 @@ Message = dict[str, Any]
 
 NAMES = ("ping", "disk_usage", "read_log", "list_hosts", "uptime", "find_user", "count_orders", "convert")
 WORDS = ("amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heath", "islet", "jetty")
-ERRORS = (ValueError, KeyError, TypeError, RuntimeError, TimeoutError, OSError)
+ERRORS = (ValueError, KeyError, TypeError, RuntimeError, TimeoutError, OSError, ZeroDivisionError)
 MANY, MOST_RUNS = 10, 100
 
 
@@ -91,7 +92,8 @@ class Walk:
         """What the second request holds beyond the first one and the model's reply."""
         if len(self.requests) < 2:
             raise self.wrong("the model was not asked again after its calls")
-        new = self.requests[1][len(self.opening) :]
+        known = set(map(canonical, self.opening))
+        new = [message for message in self.requests[1] if canonical(message) not in known]
         return [message for message in new if message.get("role") != "assistant"]
 
     def check_contents(self, calls: list[Message], outcomes: list[Any], strict: bool = False) -> None:
@@ -115,6 +117,42 @@ class Walk:
         if not came or not _is_reply(came[-1], reply):
             raise self.wrong("the messages that came back do not end with the model's answer")
         return came
+
+    def check_all(self, names: list[str], limit: int) -> None:
+        """Each request, each run and what came back are what the rules say; these tools exist."""
+        expected: list[Callable[[Message], bool]] = [partial(_same, message) for message in self.opening]
+        needed, last = list[str](), list[str]()
+        if len(self.requests) != min(limit, len(self.replies)):
+            raise self.wrong("the model was asked more often, or less often, than the rules say")
+        for number, (request, reply) in enumerate(zip(self.requests, self.replies, strict=False), start=1):
+            self._check_messages(request, expected)
+            needed, last = needed + last, []
+            expected.append(partial(_is_reply, reply=reply))
+            for call in reply.get("tool_calls", ()):
+                runs, due = self._due(call, names)
+                last += [canonical([call["function"]["name"], _arguments(call)])] * runs
+                expected.append(partial(_answers, call, due if number < limit else ...))
+        self._check_messages(self.returned, expected)
+        if sorted(canonical(one[:2]) for one in self.executed) not in (sorted(needed), sorted(needed + last)):
+            raise self.wrong("other calls ran than the rules say")
+
+    def _check_messages(self, came: Any, expected: list[Callable[[Message], bool]]) -> None:
+        listed = _messages(came) or []
+        if len(listed) != len(expected) or not all(
+            fits(message) for fits, message in zip(expected, listed, strict=True)
+        ):
+            raise self.wrong("a request, or what came back, is not what the rules say")
+
+    def _due(self, call: Message, names: list[str]) -> tuple[bool, Any]:
+        """Whether a call runs, and what comes of it."""
+        name = call["function"]["name"]
+        if name not in names:
+            return False, KeyError(name)
+        if _arguments(call) is None:
+            return False, ValueError("")
+        if name == self.critical and self.decisions[_host(call)][0] is not True:
+            return False, PermissionError("")
+        return True, self.outcomes[name]
 
     def _reply(self, messages: Any, schemas: Any = None, tools: Any = None) -> Message:
         if _messages(messages) is None:
@@ -181,11 +219,11 @@ def _question(chance: Random) -> list[Message]:
     ]
 
 
-def _one_call(student: Student, chance: Random, text: str | None = None, **last: Any) -> Walk:
-    """A conversation with one call, which ran once as the model asked for it."""
-    first, wanted, last_one = chance.sample(NAMES, 3)
-    replies = [_asks(_call(chance, wanted), text=text), {**_final(chance), **last}]
-    walk = Walk(chance, _question(chance), replies).play(student, [first, wanted, last_one])
+def _one_call(student: Student, chance: Random, text: str | None = None, at: int = 0, **last: Any) -> Walk:
+    """A conversation with one call of the tool `at` this place, which ran once as the model asked for it."""
+    names = chance.sample(NAMES, 3)
+    replies = [_asks(_call(chance, names[at]), text=text), {**_final(chance), **last}]
+    walk = Walk(chance, _question(chance), replies).play(student, names)
     walk.outcomes_of(replies[0]["tool_calls"])
     return walk
 
@@ -206,7 +244,7 @@ def _decided(student: Student, chance: Random, decision: Any) -> None:
     call = _call(chance, critical)
     outcome = None if decision is True else PermissionError("")
     more = {"critical": critical, "decisions": {_host(call): [decision]}}
-    _alone(student, chance, call, [other, critical], outcome, **more)
+    _alone(student, chance, call, [critical, other], outcome, **more)
 
 
 def _host(call: Message) -> str:
@@ -228,6 +266,14 @@ def _is_reply(message: Message, reply: Message) -> bool:
     whole = {"tool_calls": [], **message}, {"tool_calls": [], **reply}
     came, wanted = ({**one, "tool_calls": one["tool_calls"] or []} for one in whole)
     return _same({key: came.get(key) for key in wanted}, wanted)
+
+
+def _answers(call: Message, outcome: Any, message: Message) -> bool:
+    """Whether a message is the result of a call; `...` stands for any outcome."""
+    if message.get("role") != "tool" or message.get("tool_call_id") != call["id"]:
+        return False
+    content = message.get("content")
+    return isinstance(content, str) if outcome is ... else _says(content, outcome)
 
 
 def _says(content: Any, outcome: Any) -> bool:
@@ -262,8 +308,9 @@ def answers_without_tools(student: Student, chance: Random) -> None:
 )
 def runs_the_call(student: Student, chance: Random) -> None:
     """A call runs once, with its own arguments; then the model is asked again, until it answers."""
-    walk = _one_call(student, chance)
-    walk.check_end(walk.replies[-1])
+    for at in range(3):
+        walk = _one_call(student, chance, at=at)
+        walk.check_end(walk.replies[-1])
 
 
 @case(points=2, hint="Role `tool`, the `id` of the call as `tool_call_id`, and the result.", public=True)
@@ -353,7 +400,7 @@ def last_calls_are_answered(student: Student, chance: Random) -> None:
         raise walk.wrong("the last calls did not get one result each, as text")
 
 
-@case(points=2, hint="Each request holds all that was said before. Compare `messages` turn by turn.")
+@case(points=1, hint="Each request holds all that was said before. Compare `messages` turn by turn.")
 def goes_on(student: Student, chance: Random) -> None:
     """A conversation of several turns grows: each request is the one before, the reply, and its results. A
     call that comes again runs again."""
@@ -555,3 +602,33 @@ def results_are_whole(student: Student, chance: Random) -> None:
     call = _call(chance, name)
     walk = Walk(chance, _question(chance), [_asks(call), _final(chance)], {name: error}).play(student, [name])
     walk.check_contents([call], walk.outcomes_of([call]))
+
+
+@case(points=1, hint="Go through the rules one by one: with two calls, in a second turn, at a small limit.")
+def whatever_the_conversation(student: Student, chance: Random) -> None:
+    """Whatever the model asks for and whatever the tools do, all rules hold at once."""
+    shapes = Random("l3")  # not from `chance`: equal work gets equal points
+    values = [7, "up", "", None, [1], {"a": "é"}, True, ValueError("it is down"), OSError("it is gone")]
+    for _ in range(30):
+        names = shapes.sample(NAMES, 4)  # the last one does not exist
+        gives = {name: shapes.choice(values) for name in names[:3]}
+        replies = [_asks(*_drawn_calls(shapes, chance, names)) for _ in range(shapes.randrange(4))]
+        asked = [call for reply in replies for call in reply["tool_calls"] if _arguments(call) is not None]
+        said = {_host(call): [shapes.choice([True, True, False, 1])] for call in asked}
+        walk = Walk(chance, _question(chance), [*replies, _final(chance)], gives, names[0], said)
+        limit = shapes.choice([1, 2, 3, 9])
+        walk.play(student, names[:3], limit).check_all(names[:3], limit)
+
+
+def _drawn_calls(shapes: Random, chance: Random, names: list[str]) -> Iterator[Message]:
+    for name in shapes.choices(names, k=shapes.randrange(1, 4)):
+        written = shapes.choice([None, None, None, "[]", "", '{"host": ']) if name != names[-1] else None
+        yield {**_call(chance, name, written), "id": f"call_{shapes.randrange(3)}"}
+
+
+def _arguments(call: Message) -> Any:
+    try:
+        arguments = parse_json(call["function"]["arguments"])
+    except NotStrictJSON:
+        return None
+    return arguments if isinstance(arguments, dict) else None

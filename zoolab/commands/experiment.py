@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 from contextlib import nullcontext
-from importlib.resources import files
 from pathlib import Path
 
 from zoolab.errors import InvalidInput, needs
-from zoolab.files import write_whole
+from zoolab.files import read_shipped, write_whole
 from zoolab.grading.report import guarded
 from zoolab.jsontext import encode_line, visible
 from zoolab.running.jobs import dask_executor
@@ -39,7 +38,7 @@ def add_experiment(parser: argparse.ArgumentParser) -> None:
 def run_experiment(options: argparse.Namespace) -> int:
     """Do the experiment; 1 if a run is missing, or broke off for another reason than the model."""
     if options.example:
-        print(files("zoolab.study").joinpath("example.toml").read_text(encoding="utf-8"), end="")
+        print(read_shipped("zoolab.study", "example.toml"), end="")
         return 0
     needs("pandas", "matplotlib")  # said before the runs, and not when they are to be summed up
     if options.config is None:

@@ -15,7 +15,7 @@ from typing import Any
 from zoolab.commands.course import CHECKOUT, FIRST
 from zoolab.commands.models import DEFAULT_TOOLS, add_walk_options, is_live, model_of
 from zoolab.course.notebooks import amount_of, ask_openings, record_notebook, recordings_of
-from zoolab.datasets.loading import read_rows
+from zoolab.datasets.loading import numbered_rows, read_rows
 from zoolab.errors import InvalidInput, LoopError
 from zoolab.jsontext import visible
 from zoolab.loop import Tools
@@ -145,7 +145,7 @@ def _conversations(options: argparse.Namespace) -> Iterator[Mapping[str, Any]]:
         yield {"prompt": prompt, "tools": options.tools, "system": options.system}
     if options.prompts:
         path = Path(options.prompts)
-        for number, row in enumerate(read_rows(path, "JSONL with a prompt a line"), 1):
+        for number, row in numbered_rows(path, "JSONL with a prompt a line"):
             if not isinstance(row.get("prompt"), str):
                 expected = '{"prompt": ..., "tools": [...]}'
                 raise InvalidInput(f"{path.name}, line {number} has no prompt", expected=expected)

@@ -2,8 +2,8 @@
 
 faults.py     which faults does a run survive? Each kind of `Faulty`, at each rate
 security.py   which models follow instructions in tools' results and descriptions, and what helps?
-attacks.py    the instructions, and scripted models that follow them, or do not
-office.py     the tools and tasks among which they stand
+attacks.py    the instructions (attacks.toml), and scripted models that follow them, or do not
+office.py     the tools and tasks (office.toml) among which they stand
 """
 
 from __future__ import annotations

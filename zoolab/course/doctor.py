@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from zoolab.errors import ModelError
+from zoolab.files import read_table
 from zoolab.jsontext import excerpt
 from zoolab.loop.about import about
 from zoolab.records import Message, Model, Reply, Request, ToolCall
@@ -86,67 +87,26 @@ SUMMARIES = {
 
 def probes(as_text: bool = False) -> list[Probe]:
     """The seven probes; `as_text` describes the tools in the prompt."""
-    add, weather = starter_tools("add"), starter_tools("get_weather")
-    three = starter_tools("add", "get_weather", "check_status")
 
-    def asking(prompt: str, tools: ToolRegistry, choice: str = "auto") -> Request:
-        opening = opening_messages(prompt, text_tools=tools if as_text else ())
+    def request(prompt: str | None, names: list[str], choice: str) -> Request:
+        tools = ToolRegistry(starter_tools()[name] for name in names)
+        opening = opening_messages(prompt, text_tools=tools if as_text else ()) if prompt else _WITH_RESULT
         return Request(opening, () if as_text else tuple(tools.schemas()), choice)
 
     return [
         Probe(
-            "answers",
-            "does it answer at all?",
-            asking("Say hello.", ToolRegistry()),
-            lambda reply, _calls: None if reply.text.strip() else "no text came",
-            "check the model's name",
-        ),
-        Probe(
-            "calls",
-            "does it call the one tool that is needed?",
-            asking("What is 42 + 58?", add),
-            _calls("add"),
-            "use a model that was trained for tool calls, or calls='text'",
-        ),
-        Probe(
-            "chooses",
-            "does it choose among three?",
-            asking("Is nginx running?", three),
-            _calls("check_status"),
-            "say in each description when to use the tool",
-        ),
-        Probe(
-            "arguments",
-            "do its arguments meet the schema?",
-            asking("What is the weather in Paris in fahrenheit?", weather),
-            _calls("get_weather", weather),
-            "give repair=, and keep schemas simple",
-        ),
-        Probe(
-            "abstains",
-            "does it leave tools alone when none is needed?",
-            asking("Hello!", three),
-            lambda _reply, calls: f"it called {calls[0].name} all the same" if calls else None,
-            "say in the system prompt that plain answers are welcome",
-        ),
-        Probe(
-            "forced",
-            "does it obey a forced tool_choice?",
-            asking("What is 1 + 2?", starter_tools("ping", "add"), choice="ping"),
-            _calls("ping"),
-            "this endpoint ignores tool_choice: do not count on it",
-        ),
-        Probe(
-            "result",
-            "does it put a result into words?",
-            Request(_WITH_RESULT, () if as_text else tuple(add.schemas())),
-            _says_the_result,
-            "let another model write the answer, as LocalModel() does",
-        ),
+            name,
+            told["asks"],
+            request(told.get("prompt"), told["tools"], told.get("choice", "auto")),
+            _JUDGES[name],
+            told["advice"],
+        )
+        for name, told in read_table("zoolab.course", "doctor.toml").items()
     ]
 
 
 _CALL = {"id": "call_1", "type": "function", "function": {"name": "add", "arguments": '{"a": 42, "b": 58}'}}
+#: A conversation in which only the words for a result are missing.
 _WITH_RESULT: list[Message] = [
     {"role": "user", "content": "What is 42 + 58?"},
     {"role": "assistant", "content": None, "tool_calls": [_CALL]},
@@ -172,3 +132,14 @@ def _says_the_result(reply: Reply, calls: list[ToolCall]) -> str | None:
     if calls:
         return f"it called {calls[0].name} again"
     return None if "100" in reply.text else f"it said {excerpt(reply.text)}"
+
+
+_JUDGES: Mapping[str, Judge] = {
+    "answers": lambda reply, _: None if reply.text.strip() else "no text came",
+    "calls": _calls("add"),
+    "chooses": _calls("check_status"),
+    "arguments": _calls("get_weather", starter_tools("get_weather")),
+    "abstains": lambda _, calls: f"it called {calls[0].name} all the same" if calls else None,
+    "forced": _calls("ping"),
+    "result": _says_the_result,
+}

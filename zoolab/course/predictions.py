@@ -8,16 +8,7 @@ from html import escape
 from typing import Any
 
 from zoolab.errors import InvalidInput
-
-# Buttons need a kernel. In a saved notebook the question as text takes their place, and that of the
-# notebook's own line about a dead widget.
-_INSTEAD_OF_BUTTONS = """<style>
-.jp-OutputArea:has(.widget-radio) > .jp-OutputArea-child:has(.zoolab-question),
-.jp-OutputArea:has(.zoolab-question):not(:has(.widget-radio))
-  > .jp-OutputArea-child:has(> .jupyter-widgets) {
-  display: none;
-}
-</style>"""
+from zoolab.files import read_shipped
 
 
 class Prediction:
@@ -54,7 +45,8 @@ class Prediction:
             display({"text/html": self._repr_html_(), "text/plain": str(self)}, raw=True)
             return
         display({**self._buttons._repr_mimebundle_(), "text/plain": str(self)}, raw=True)
-        kept = f'<div class="zoolab-question">{_INSTEAD_OF_BUTTONS}{self._repr_html_()}</div>'
+        style = f"<style>{read_shipped('zoolab.course', 'question.css')}</style>"
+        kept = f'<div class="zoolab-question">{style}{self._repr_html_()}</div>'
         display({"text/html": kept, "text/plain": ""}, raw=True)
 
     def _repr_html_(self) -> str:

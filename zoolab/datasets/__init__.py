@@ -1,8 +1,8 @@
 """Data sets: requests, replies of models, and whole runs; each row says who made it.
 
-loading.py         which there are, what a row holds; as rows, data frames, traces and tools
-berkeley.py        the cases of the Berkeley Function-Calling Leaderboard
-berkeley_types.py  its tools and its ground truth; whether arguments say what was meant
+datasets.toml  which there are, and what a row of each holds
+loading.py     as rows, data frames, traces and tools
+berkeley.py    the cases of the Berkeley Function-Calling Leaderboard, in JSON Schema and JSON
 
 They are made by `python -m tools.datasets` in a checkout of zoolab.
 """

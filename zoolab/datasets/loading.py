@@ -10,6 +10,7 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import InvalidInput, needs
+from zoolab.files import read_table
 from zoolab.jsontext import NotStrictJSON, excerpt, parse_json
 from zoolab.toolbox.catalog import tools_named
 from zoolab.tools import Tool, ToolRegistry
@@ -65,44 +66,9 @@ def _data_set(name: str, file: str, what: str, columns: str) -> DataSet:
     return DataSet(name, f"{name}/{file}", what, types)
 
 
-_ALL = [
-    _data_set(
-        "selection-cases",
-        "cases.jsonl",
-        "requests, the tool that each asks for, and its arguments",
-        "id prompt tool:text? arguments:object? difficulty domain offered:list also:list split made",
-    ),
-    _data_set(
-        "selection-outputs",
-        "outputs.jsonl.gz",
-        "what the local models answered to selection cases",
-        "id purpose case prompt made model who date settings:object protocol offered:list difficulty raw"
-        " finish_reason:text? calls:list expected_tool:text? expected_arguments:object? tool:text? verdict"
-        " codes:list prompt_tokens:number? completion_tokens:number?",
-    ),
-    _data_set(
-        "broken-arguments",
-        "arguments.jsonl.gz",
-        "arguments that do not parse or do not meet the schema, and what was meant",
-        "id case prompt made model who date settings:object protocol offered:list fault:text? tool called"
-        " slot:number schema:object raw finish_reason:text? codes:list problems:list meant:object"
-        " recoverable:truth why_not",
-    ),
-    _data_set(
-        "trials",
-        "trials.jsonl.gz",
-        "requests asked again with one thing changed, for what is said of small models",
-        "id trial variant case made model who date settings:object request:object raw finish_reason:text?"
-        " expected_tool:text? tool:text? verdict codes:list prompt_tokens:number?",
-    ),
-    _data_set(
-        "traces",
-        "index.jsonl",
-        "whole traces with what went wrong in each, and its root cause",
-        "id made who prompt expected_tool:text? codes:list outcome fault:text? root_cause steps:number",
-    ),
-]
-DATA_SETS: Mapping[str, DataSet] = {each.name: each for each in _ALL}
+DATA_SETS: Mapping[str, DataSet] = {
+    name: _data_set(name, **told) for name, told in read_table("zoolab.datasets", "datasets.toml").items()
+}
 
 
 def lookup(name: str) -> DataSet:
@@ -120,17 +86,25 @@ def folder() -> Path:
 
 
 def read_rows(path: Path, expected: str = "a data set of zoolab") -> Iterator[Row]:
-    """The rows of a JSONL file, packed by gzip or not; lines and the unpacked file are bounded.
+    """The rows of a JSONL file: those of `numbered_rows`, which says more."""
+    return (row for _, row in numbered_rows(path, expected))
 
-    Raises `InvalidInput` if it cannot be read, or a line is not a strict JSON object; names the line.
+
+def numbered_rows(path: Path, expected: str, most: int = MAX_BYTES) -> Iterator[tuple[int, Row]]:
+    """The rows of a JSONL file with the numbers of their lines, blank lines left out; gzip may pack it.
+
+    Lines are bounded, and the unpacked file has at most so many bytes. Raises `InvalidInput` if it cannot be
+    read, or a line is not a strict JSON object; names the line.
     """
     read = number = 0
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             while line := file.readline(MAX_LINE + 1):
                 number, read = number + 1, read + len(line)
-                if len(line) > MAX_LINE or read > MAX_BYTES:
+                if len(line) > MAX_LINE or read > most:
                     raise InvalidInput(f"{path.name} is too large", expected=f"lines of {MAX_LINE:,} bytes")
+                if not line.strip():
+                    continue
                 where = f"{path.name}, line {number},"
                 try:
                     row = parse_json(line.decode("utf-8"))
@@ -139,7 +113,7 @@ def read_rows(path: Path, expected: str = "a data set of zoolab") -> Iterator[Ro
                     raise InvalidInput(what, advice="correct or restore the file") from None
                 if not isinstance(row, dict):
                     raise InvalidInput(f"{where} is {excerpt(row)}", expected="an object")
-                yield row
+                yield number, row
     except (OSError, EOFError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is damaged, or not UTF-8 text"
         raise InvalidInput(f"cannot read {path}: {reason}", expected=expected) from None

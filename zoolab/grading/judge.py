@@ -82,7 +82,8 @@ class Grade:
         told = {case.happened for case in self.cases}
         if self.points or len(told) != 1:
             return ""
-        return "; ".join(dict.fromkeys([*told, *self.notes[:1]]))
+        (reason,) = told
+        return "; ".join([reason, *(note for note in self.notes[:1] if note not in reason)])
 
 
 def grade(lab: Lab, path: Path, isolation: Isolation, seed: str = DEFAULT_SEED) -> Grade:
@@ -210,13 +211,15 @@ class _Loading:
                 self.deadly.add(number)
                 self.notes.append(f"cell {number} {what}; it is left out")
                 return False
-            self._note(reply.get("problem"), number)
+            self._note(reply.get("problem"), number, student)
         student.left -= wait.cost
         return True
 
-    def _note(self, problem: object, number: int) -> None:
+    def _note(self, problem: object, number: int, student: Student) -> None:
         if self.noted or not isinstance(problem, dict) or len(self.notes) >= MAX_NOTES:
             return
-        note = f"cell {number}: {cleaned(problem.get('type'), 100)}: {cleaned(problem.get('message'))}"
+        where = cleaned(problem.get("at") or f"cell {number}", 100)
+        note = f"{where}: {cleaned(problem.get('type'), 100)}: {cleaned(problem.get('message'))}"
+        student.broken[self.cells[number - 1]] = note
         if note not in self.notes:
             self.notes.append(note)

@@ -83,6 +83,8 @@ class Student:
     seconds: float
     left: float = field(default=WHOLE, init=False)
     printed: str = field(default="", init=False)
+    #: The cells that failed while they were loaded, and how.
+    broken: dict[str, str] = field(default_factory=dict, init=False)
     _process: Process | None = field(default=None, init=False)
     _late: bool = field(default=False, init=False)
 
@@ -124,6 +126,10 @@ class Student:
             raise Wrong("the submission has already used the time for all of its cells and calls")
         with self._surviving(self._process, name) as wait:
             reply = _answered(wait, {**message, "call": secrets.token_hex(8)}, callbacks)
+        if reply.get("missing"):
+            why = next((note for cell, note in self.broken.items() if name in cell), "")
+            stopped = f", because its code could not be run: {why}" if why else ""
+            raise Wrong(f"there is no `{name}` in the submission{stopped}")
         _raise_if_it_failed(reply, name, "is" if message["do"] == "value" else "returned")
         return reply
 

@@ -13,14 +13,9 @@ from collections import Counter
 from html import escape
 from typing import Any, NoReturn
 
-__all__ = [
-    "NotStrictJSON",
-    "encode",
-    "excerpt",
-    "one_line",
-    "parse_json",
-    "visible",
-]
+from zoolab.errors import visible
+
+__all__ = ["NotStrictJSON", "encode", "excerpt", "one_line", "parse_json", "visible"]
 
 MAX_CHARS = 1 << 20
 MAX_DEPTH = 64
@@ -161,17 +156,6 @@ def _short_repr(value: Any) -> str:
 def pointer_to(path: Any) -> str:
     """The JSON Pointer (RFC 6901) of a path of keys and indices."""
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
-
-
-def visible(text: str) -> str:
-    """`text` with control characters made visible, so that no model can command a terminal.
-
-    >>> visible("a\\x1b[2Jb")
-    'a\\\\x1b[2Jb'
-    """
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text)
 
 
 def lines_as_html(*lines: str) -> str:

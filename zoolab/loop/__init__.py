@@ -124,7 +124,7 @@ def walk(prompt: str | None, tools: Tools, model: Model, **options: Unpack[WalkO
             llama.cpp and Ollama. By default what the model says of itself.
         envelope: "json" wraps results with success, error and measures; "plain" sends them alone.
         first_turn: The number of the first turn, where a conversation is continued.
-        validator: What judges arguments; "rs" is faster and refuses some schemas (`zoolab.schema.quick`).
+        validator: What judges arguments; "rs" is faster and refuses some schemas (`zoolab.schema.checker`).
         find_tools: Whether the model gets a tool `find_tools(query)` that searches all tools with `retrieve`;
             what it finds is offered from the next request on.
         answer_schema: What the final answer has to be: a JSON Schema of an object, or a type that describes

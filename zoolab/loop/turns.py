@@ -123,7 +123,7 @@ class Turns:
 
     def searchable(self, registry: ToolRegistry) -> ToolRegistry:
         """The tools, with one that searches them."""
-        from zoolab.retrieval.search import with_search
+        from zoolab.retrieval import with_search
 
         return with_search(registry, self.options.retrieve)
 
@@ -356,7 +356,7 @@ class Turns:
         retrieve, choice = self.options.retrieve, self.options.tool_choice
         if retrieve is None:
             return list(self.registry)
-        from zoolab.retrieval.search import pick_with_search
+        from zoolab.retrieval import pick_with_search
 
         picked, self.withheld = interruptible(pick_with_search, retrieve, messages, self.registry, choice)
         return picked

@@ -54,7 +54,10 @@ def serve(
     if not len(registry):
         raise InvalidInput("the registry has no tools to serve", expected="a registry with tools")
     needs("mcp_types", "mcp")
-    listening = None if port is None else _listening(port)
+    try:
+        listening = None if port is None else socket.create_server(("127.0.0.1", port))
+    except (OSError, OverflowError) as error:
+        raise InvalidInput(f"cannot listen at port {port}: {error}", advice="take another, or 0") from None
     asyncio.run(_serve(registry, permissions or Permissions(), name, listening))
 
 
@@ -86,18 +89,12 @@ def answer_call(
     return Answer(result.content, to_json_value(outcome.value))
 
 
-def _listening(port: int) -> socket.socket:
-    try:
-        return socket.create_server(("127.0.0.1", port))
-    except (OSError, OverflowError) as error:
-        raise InvalidInput(f"cannot listen at port {port}: {error}", advice="take another, or 0") from None
-
-
 async def _serve(
     registry: ToolRegistry, permissions: Permissions, name: str, listening: socket.socket | None
 ) -> None:
     import mcp_types as types
     from mcp.server.lowlevel import Server
+    from mcp.server.stdio import stdio_server
 
     runner = Runner()
     listed = [types.Tool.model_validate(schema, by_alias=True) for schema in registry.schemas("mcp")]
@@ -113,18 +110,14 @@ async def _serve(
 
     server: Server[Any] = Server(name, on_list_tools=list_tools, on_call_tool=call_tool)
     try:
-        await (_over_stdio(server) if listening is None else _over_http(server, listening))
+        if listening is not None:
+            return await _over_http(server, listening)
+        async with stdio_server() as (reading, writing):
+            # Only now: the transport has taken the real standard output.
+            with redirect_stdout(sys.stderr):
+                return await server.run(reading, writing, server.create_initialization_options())
     finally:
         runner.close()
-
-
-async def _over_stdio(server: Server[Any]) -> None:
-    from mcp.server.stdio import stdio_server
-
-    async with stdio_server() as (reading, writing):
-        # Only now: the transport has taken the real standard output.
-        with redirect_stdout(sys.stderr):
-            await server.run(reading, writing, server.create_initialization_options())
 
 
 async def _over_http(server: Server[Any], listening: socket.socket) -> None:

@@ -31,6 +31,7 @@ from secrets import token_urlsafe
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from zoolab.errors import InvalidInput, needs
+from zoolab.files import read_table
 from zoolab.models import needle, weights
 from zoolab.models.transport import error_body, offline_client
 from zoolab.records import Reply, Request
@@ -45,22 +46,8 @@ SEED = 42
 _MAX_TOKENS = {"qwen": 256}
 _CALLS: dict[str, Literal["text", "auto"]] = {"smollm2": "text", "qwen": "auto"}
 
-# Chosen by reading the answers to 17 results, of which it gets 13 right; tuned on those, so expect fewer
-# right on others. The order of the examples changes answers.
-_WORDS_SYSTEM = "Answer in one short sentence, using only the result of the tool."
-_WORDS_EXAMPLES = (
-    ("Is mysql running?\nResult of check_status: active", "Yes, mysql is active."),
-    ("Delete a.txt\nResult of delete_file: ERROR: file not found", "Deleting a.txt failed: file not found."),
-    ("Stop mail\nResult of stop_service: stopped", "Mail was stopped."),
-    (
-        "What is the weather in Rome?\nResult of get_weather: city Rome, temperature 21, sky clear",
-        "In Rome it is 21 degrees and clear.",
-    ),
-    ("How many users are there?\nResult of count_users: 12", "There are 12 users."),
-    ("Multiply 9 and 5.\nResult of multiply: 45", "The answer is 45."),
-)
-
-
+#: What SmolLM2 is told before a result, and the worked examples.
+_WORDS = read_table(__name__.rpartition(".")[0], "words.toml")
 _CONTEXT_TOKENS = {"smollm2": 4096, "qwen": 8192}
 
 #: What a model says to the body of a request: a chat completion, or the chunks of one.
@@ -281,8 +268,8 @@ def words_request(request: Request) -> Request:
     for message in reversed(results):
         name = names.get(message.get("tool_call_id")) or "the tool"
         lines.append(f"Result of {name}: {_plain(message.get('content'))}")
-    words = [("system", _WORDS_SYSTEM)]
-    for question, answer in _WORDS_EXAMPLES:
+    words = [("system", _WORDS["system"])]
+    for question, answer in _WORDS["examples"]:
         words += [("user", question), ("assistant", answer)]
     words.append(("user", "\n".join(lines)))
     return Request([{"role": role, "content": text} for role, text in words], settings=request.settings)

@@ -234,8 +234,8 @@ _LONGEST_MESSAGE = 2_000
 _CODES = {"unsupported_parameter": True, "unsupported_value": False}
 _IN_WORDS = re.compile(
     r"Unsupported (?P<kind>parameter|value): '(?P<quoted>[\w.]+)"
-    r"|(?P<bare>[a-z]\w*)[`'\"]? (?:is (?:deprecated|not supported|unsupported) (?:for|with|by) this model"
-    r"|may only be set to )"
+    r"|(?P<bare>[a-z][\w.]*)[`'\"]?(?: is (?:deprecated|not supported|unsupported) (?:for|with|by) this model"
+    r"| may only be set to |: Extra inputs are not permitted)"
 )
 #: These are the request itself and how its reply is read; whoever leaves them out asks something else.
 _NEVER = frozenset(

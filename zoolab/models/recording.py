@@ -28,7 +28,7 @@ from typing import Any, Literal, cast
 from zoolab.errors import InvalidInput
 from zoolab.files import heal, is_half, locked
 from zoolab.jsontext import canonical, digest, encode_line, excerpt
-from zoolab.records import Request
+from zoolab.records import Request, without
 from zoolab.secrets import scrub_json
 
 VERSION = 1
@@ -108,7 +108,7 @@ class Recording:
     def add(self, body: dict[str, Any], response: dict[str, Any]) -> None:
         """Append a pair, with secrets taken out and no headers."""
         entry = {
-            "request": scrub_json({key: value for key, value in body.items() if key not in DELIVERY}),
+            "request": scrub_json(without(body, DELIVERY)),
             "response": scrub_json(response),
             "date": _today(),
             "answered_by": response.get("model"),
@@ -121,8 +121,8 @@ class Recording:
         """A unified diff from the nearest recorded request to this one; empty if nothing is recorded."""
 
         def pretty(body: dict[str, Any]) -> str:
-            asked = {key: value for key, value in body.items() if key not in DELIVERY}
-            return json.dumps(scrub_json(asked), indent=1, sort_keys=True, ensure_ascii=False)
+            asked = scrub_json(without(body, DELIVERY))
+            return json.dumps(asked, indent=1, sort_keys=True, ensure_ascii=False)
 
         return nearest_difference(pretty(body), map(pretty, self.requests), "recorded")
 
@@ -259,7 +259,7 @@ class RequestKeys:
         """The name of a request: the same however it is streamed, whenever its tools ran, without secrets."""
         messages = body.get("messages")
         listed: list[Any] = messages if isinstance(messages, list) else []
-        rest = {key: value for key, value in body.items() if key not in DELIVERY}
+        rest = without(body, DELIVERY)
         if "messages" in rest:
             rest["messages"] = len(listed) if listed else messages
         named_rest = self._rest = _named(rest, self._rest)
@@ -274,10 +274,10 @@ def name_without_ids(request: Request) -> str:
     """The name of a request, the same whatever ids its calls have."""
     named = ""
     for message in request.messages:
-        without = {key: value for key, value in message.items() if key != "tool_call_id"}
+        bare = without(message, ["tool_call_id"])
         if calls := message.get("tool_calls"):
-            without["tool_calls"] = [call.get("function") for call in calls]
-        named = digest(named + RequestKeys().of({"messages": [without]}))
+            bare["tool_calls"] = [call.get("function") for call in calls]
+        named = digest(named + RequestKeys().of({"messages": [bare]}))
     return digest(RequestKeys().of({**request.body(), "messages": []}) + named)
 
 

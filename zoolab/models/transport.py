@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import json
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import encode, excerpt
@@ -40,11 +40,11 @@ def offline_client(answer: Answer, host: str = "recording", model: str = "") -> 
             return http.Response(status, json=listed)
         content = request.read()
         try:
-            status, response = answer(lambda: json.loads(content or b"{}"), request.headers.get(KEY_HEADER))
+            status, response = answer(lambda: _read(content), request.headers.get(KEY_HEADER))
         except InvalidInput as problem:
             status, response = 400, error_body(str(problem))
         # The body is parsed for this only if the words are there at all.
-        streams = b'"stream":' in content and json.loads(content).get("stream") is True
+        streams = status == 200 and b'"stream":' in content and _read(content).get("stream") is True
         if status == 200 and (isinstance(response, list) or streams):
             chunks = response if isinstance(response, list) else chunks_of(response)
             events = "".join(f"data: {encode(chunk)}\n\n" for chunk in chunks)
@@ -53,6 +53,18 @@ def offline_client(answer: Answer, host: str = "recording", model: str = "") -> 
         return http.Response(status, json=response)
 
     return client_answered_by(respond, f"http://{host}.invalid/v1")
+
+
+def _read(content: bytes) -> Body:
+    """The body of a request; `InvalidInput` if it is not one."""
+    try:
+        body = json.loads(content or b"{}")
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"the body is not JSON: {error}", expected="a JSON object") from None
+    messages = body.get("messages", []) if isinstance(body, dict) else None
+    if not isinstance(messages, list):
+        raise InvalidInput(f"the body is {excerpt(body, 200)}", expected="an object with a list of messages")
+    return cast("Body", body)
 
 
 def _models(path: str, model: str) -> tuple[int, Body]:

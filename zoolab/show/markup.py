@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from hashlib import sha256
 from html import escape
-from importlib.resources import files
 
 from zoolab.errors import InvalidInput
+from zoolab.files import read_shipped
 from zoolab.jsontext import is_utf8
 
 #: A longer text is cut, with a note that says how long it was.
@@ -159,6 +159,5 @@ def digest_of(text: str) -> str:
 @cache
 def style_sheet(folder: str, name: str, root: str = ":root") -> Html:
     """A style sheet of a page, after the colours and letters that all pages have: they are set on `root`."""
-    ground = files("zoolab.show").joinpath("ground.css").read_text(encoding="utf-8")
-    own = files(folder).joinpath(name).read_text(encoding="utf-8")
+    ground, own = read_shipped("zoolab.show", "ground.css"), read_shipped(folder, name)
     return Html(ground.replace(":root", root) + own)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
+from zoolab.errors import InvalidInput
 from zoolab.jsontext import one_line
 from zoolab.records import Decision, Outcome, Record, Step
 from zoolab.show import markup
@@ -26,6 +27,7 @@ from zoolab.show.wording import (
     prompt_of,
     totals_of,
 )
+from zoolab.trace.events import without_secrets
 from zoolab.trace.log import TraceLog
 
 #: Up to so many steps are all shown; of more, the first half, a quarter at the end, and those with an error.
@@ -62,6 +64,14 @@ def render_page(trace: TraceLog) -> str:
 def render_fragment(trace: TraceLog, most: int = MAX_STEPS) -> str:
     """The story as a part of another page, a notebook's output for instance, with about `most` steps."""
     return tag("div", tag("style", _style()), *_story(trace, most), class_="zoolab-story")
+
+
+def shared_fragment(trace: TraceLog, most: int = MAX_STEPS) -> str:
+    """The same without secrets, for what a notebook keeps; says so of a trace that no file could hold."""
+    try:
+        return render_fragment(without_secrets(trace), most)
+    except InvalidInput as error:
+        return tag("div", note(f"This run cannot be shown: {error}."), class_="zoolab-story")
 
 
 def _style() -> Html:

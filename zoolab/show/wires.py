@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from zoolab.errors import InvalidInput, ModelError
+from zoolab.files import read_shipped
 from zoolab.jsontext import excerpt, visible
 from zoolab.secrets import scrub, scrub_json
 from zoolab.show.markup import Html, block, clipped, code, join, note, tag
@@ -26,16 +27,6 @@ _TITLES = {
     "gemini": "Gemini generateContent",
     "ollama": "Ollama chat",
 }
-
-# Colours and fonts are the page's own, light or dark.
-_STYLE = """
-.zoolab-wires { display: grid; gap: 1rem; }
-.zoolab-wires { grid-template-columns: repeat(auto-fill, minmax(min(100%, 24rem), 1fr)); }
-.zoolab-wires section { border: 1px solid; border-radius: .5rem; padding: .5rem 1rem; min-width: 0; }
-.zoolab-wires h3, .zoolab-wires h4 { font-size: 1rem; margin: .5rem 0; }
-.zoolab-wires pre { max-height: 30rem; overflow: auto; white-space: pre-wrap; overflow-wrap: anywhere; }
-.zoolab-wires ul { padding-left: 1.25rem; overflow-wrap: anywhere; }
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +57,8 @@ class Wires:
 
     def _repr_html_(self) -> str:
         columns = [_column(_TITLES[name], self._parts(name)) for name in self.bodies]
-        return str(join(tag("style", Html(_STYLE)), tag("div", *columns, class_="zoolab-wires")))
+        style = tag("style", Html(read_shipped("zoolab.show", "wires.css")))
+        return str(join(style, tag("div", *columns, class_="zoolab-wires")))
 
 
 def show_wires(trace: TraceLog, turn: int = 1) -> Wires:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from zoolab.jsontext import excerpt, one_line
 from zoolab.records import Decision, Outcome, Reply, Request, Result, Step, ToolCall, Verdict
+from zoolab.schema.checker import schema_words
 from zoolab.tools import ToolRegistry
 from zoolab.trace.codec import Shown
 from zoolab.trace.summary import errors_of, tokens_used
@@ -122,23 +123,10 @@ def python_call(name: str, arguments: Mapping[str, Any]) -> str:
 
 
 def type_of(schema: Any, depth: int = 3) -> str:
-    """What a JSON Schema takes, in a few words."""
-    if not isinstance(schema, dict) or depth == 0:
-        return "anything"
-    known = cast("dict[str, Any]", schema)
-    if "const" in known:
-        return f"only {excerpt(known['const'], 40)}"
-    if isinstance(known.get("enum"), list):
-        return "one of " + listed([excerpt(item, 40) for item in known["enum"]], 12)
-    if isinstance(known.get("$ref"), str):
-        return str(known["$ref"]).rpartition("/")[2]
-    branches = known.get("anyOf", known.get("oneOf"))
-    if isinstance(branches, list) and branches:
-        return " or ".join(type_of(branch, depth - 1) for branch in branches[:6])
-    kind = known.get("type", "anything")
-    if kind == "array" and "items" in known:
-        return f"array of {type_of(known['items'], depth - 1)}"
-    return " or ".join(map(str, kind)) if isinstance(kind, list) else str(kind)
+    """What a JSON Schema takes, in a few words: those of an error, and of a list what is in it."""
+    if depth and isinstance(schema, dict) and schema.get("type") == "array" and "items" in schema:
+        return f"array of {type_of(schema['items'], depth - 1)}"
+    return schema_words(schema)
 
 
 def calls_of(message: Message) -> list[tuple[str, str, str]]:

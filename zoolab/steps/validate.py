@@ -52,7 +52,7 @@ def check_call(
         A verdict with the parsed arguments, or with all problems. Never raises for what a model wrote.
 
     Raises:
-        InvalidSchema: The validator refuses the schema; see `zoolab.schema.quick`.
+        InvalidSchema: The validator refuses the schema; see `zoolab.schema.checker`.
         InvalidInput: It is not installed; or what is to be judged is no call with arguments as text.
 
     >>> from zoolab.tools import Tool, ToolRegistry

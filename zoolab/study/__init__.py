@@ -7,9 +7,9 @@ worker.py         one run after the other, on a thread or a process
 pacing.py         the cache, the budget, the pace
 journal.py        what is kept, a line a run
 results.py        Experiment: tables, traces, comparisons, a plot; report.py: a page
-scorers.py        what can be said of a run; call_matching.py: whether its calls are the expected ones
+scorers.py        what can be said of a run, and whether its calls are the expected ones
 statistics.py     intervals and tests; comparison.py: what they say of two variants
-config.py         an experiment from a TOML file
+config.py         an experiment from a TOML file, of which experiment.schema.json says what it may hold
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 from collections import Counter
@@ -16,9 +15,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from zoolab.datasets.loading import numbered_rows
 from zoolab.errors import InvalidInput, ZoolabError
+from zoolab.files import read_table
 from zoolab.jsontext import excerpt
-from zoolab.models.faulty import FAULTS
 from zoolab.models.local import LocalModel
 from zoolab.models.openai import OpenAIModel, make_client
 from zoolab.models.replay import Replay
@@ -28,87 +28,26 @@ from zoolab.records import Problem
 from zoolab.repair import RuleRepair
 from zoolab.retrieval import BM25
 from zoolab.schema.checker import SchemaChecker
-from zoolab.study.call_matching import ANY_CALL, expected_calls
 from zoolab.study.cases import UNSAID, Case, as_case
 from zoolab.study.design import check_described, variants_in
 from zoolab.study.pacing import Budget, Pace
-from zoolab.study.scorers import SCORERS
+from zoolab.study.scorers import ANY_CALL, expected_calls
 from zoolab.toolbox.catalog import tools_named
 from zoolab.tools import ToolRegistry
 
-_KINDS: Mapping[str, dict[str, Any]] = {
-    "text": {"type": "string"},
-    "texts": {"type": "array", "items": {"type": "string"}},
-    "flag": {"type": "boolean"},
-    "whole": {"type": "integer"},
-    "count": {"type": "integer", "minimum": 1},
-    "from_0": {"type": "integer", "minimum": 0},
-    "above_0": {"type": "number", "exclusiveMinimum": 0},
-    "list": {"type": "array"},
-    "table": {"type": "object"},
-}
-
-
-def _table(keys: str, required: str = "", **more: Any) -> dict[str, Any]:
-    """The schema of a table; `keys` are written as `name:kind`, a kind of `_KINDS`."""
-    known = {name: _KINDS[kind] for name, _, kind in (key.partition(":") for key in keys.split())}
-    return {
-        "type": "object",
-        "properties": {**known, **more},
-        "required": required.split(),
-        "additionalProperties": False,
-    }
-
-
-def _tables(kind: Mapping[str, Any]) -> dict[str, Any]:
-    """Tables of one kind, by names that the file chooses."""
-    return {"type": "object", "additionalProperties": kind}
-
-
+#: What a file may say.
+EXPERIMENT: Mapping[str, Any] = read_table("zoolab.study", "experiment.schema.json")
 #: A case may have further keys, for scorers and variants.
-CASE: Mapping[str, Any] = _table(
-    "id:text prompt:text system:text expected_tool:text tools:texts",
-    "prompt",
-    expected_calls={"type": ["array", "string"]},
-    expected_answer={"type": ["string", "number", "array"]},
-) | {"additionalProperties": True}
-_VARIANT = _table(
-    "system:text prompt:text tool_choice:text tools:texts deny:texts parallel:flag allow:flag"
-    " retrieve:count find_tools:flag answer_schema:table",
-    limits=_table(
-        "turns:count calls_per_turn:count tokens:count result_bytes:count requests:count"
-        " retries:from_0 depth:from_0 seconds:above_0",
-        repeats={"type": "integer", "minimum": 2},
-    ),
-    descriptions=_tables({"type": ["string", "object"]}),
-    repair={"enum": ["rules"]},
-    calls={"enum": ["native", "text", "auto"]},
-    envelope={"enum": ["json", "plain"]},
-    faults={
-        "type": ["array", "object"],
-        "items": {"enum": list(FAULTS)},
-        "propertyNames": {"enum": list(FAULTS)},
-        "additionalProperties": {"type": "number", "minimum": 0, "maximum": 1},
-    },
-)
+CASE: Mapping[str, Any] = EXPERIMENT["properties"]["cases"]["items"]
+#: Bytes of a file of cases.
+_MAX_CASES = 1 << 30
 #: What a table of a model may have beside its kind; first what most mistakes are about.
 _MODELS = {
-    "local": "name:text",
-    "openai": "name:text base_url:text settings:table",
-    "recording": "path:text",
-    "scripted": "replies:list",
+    "local": ("name",),
+    "openai": ("name", "base_url", "settings"),
+    "recording": ("path",),
+    "scripted": ("replies",),
 }
-_MODEL = _table(" ".join(_MODELS.values()), "kind", kind={"enum": [*_MODELS]})
-EXPERIMENT: Mapping[str, Any] = _table(
-    "title:text repeats:count seed:whole tools:texts cache:flag",
-    "cases models",
-    scorers={"type": "array", "items": {"enum": sorted(SCORERS)}},
-    cases={"type": ["string", "array"], "items": CASE},
-    variants=_tables(_VARIANT),
-    models={**_tables(_MODEL), "minProperties": 1},
-    pace=_table("requests:above_0 tokens:above_0 retries:from_0"),
-    budget=_table("requests:above_0 tokens:above_0"),
-)
 
 
 _KEY = r"(?:[A-Za-z0-9_-]+|\"[^\"\n]*\"|'[^'\n]*')"
@@ -180,9 +119,12 @@ def read_config(path: Path) -> Config:
 
     Raises `InvalidInput` if it cannot be read, or is wrong; the message names the line.
     """
-    text = _read(path, "a TOML file")
     try:
+        text = path.read_text(encoding="utf-8")
         told = tomllib.loads(text)
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise InvalidInput(f"cannot read {path}: {reason}", expected="a TOML file") from None
     except tomllib.TOMLDecodeError as error:
         raise InvalidInput(f"{path.name}: {error}", expected="a TOML file") from None
     problems = SchemaChecker(EXPERIMENT).problems(told)
@@ -191,14 +133,6 @@ def read_config(path: Path) -> Config:
         where, said = said_of(problem)
         raise InvalidInput(f"{path.name}, line {line_of(text, where)}: {said}", advice="correct that line")
     return Config(told.get("title", path.stem), _arguments(told, path, text))
-
-
-def _read(path: Path, expected: str) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise InvalidInput(f"cannot read {path}: {reason}", expected=expected) from None
 
 
 def _arguments(told: Mapping[str, Any], path: Path, text: str) -> dict[str, Any]:
@@ -226,7 +160,7 @@ def _arguments(told: Mapping[str, Any], path: Path, text: str) -> dict[str, Any]
                 raise InvalidInput(what, expected=f"one of {', '.join(choices)}")
     models: dict[str, Any] = {}
     for name, model in told["models"].items():
-        with _at(place("models", name, _keys_of(model["kind"])[0])):
+        with _at(place("models", name, _MODELS[model["kind"]][0])):
             models[name] = _maker(model, path.parent)
             models[name]()  # wrong names are said before anything runs
     return {
@@ -260,19 +194,11 @@ def _cases(
         for at, case in enumerate(told):
             yield case, partial(place, "cases", str(at))
         return
-    for number, line in enumerate(_read(path.parent / told, "a file with a case a line").splitlines(), 1):
-        if line.strip():
-            stands = f"{told}, line {number}"
-            try:
-                case = json.loads(line)
-            except (ValueError, RecursionError):
-                case = None
-            if not isinstance(case, dict):
-                expected = "one JSON object with a prompt in each line"
-                raise InvalidInput(f"{stands}: {excerpt(line)}", expected=expected)
-            if problems := SchemaChecker(CASE).problems(case):
-                raise InvalidInput(f"{stands}: {said_of(problems[0])[1]}", advice="correct that line")
-            yield case, partial("{0}".format, stands)
+    for number, case in numbered_rows(path.parent / told, "a file with a case a line", _MAX_CASES):
+        stands = f"{told}, line {number}"
+        if problems := SchemaChecker(CASE).problems(case):
+            raise InvalidInput(f"{stands}: {said_of(problems[0])[1]}", advice="correct that line")
+        yield case, partial("{0}".format, stands)
 
 
 def _checked(
@@ -325,17 +251,13 @@ def _variant(told: Mapping[str, Any]) -> dict[str, Any]:
     return changes
 
 
-def _keys_of(kind: str) -> list[str]:
-    return [key.partition(":")[0] for key in _MODELS[kind].split()]
-
-
 def _maker(told: Mapping[str, Any], folder: Path) -> Callable[[], Any]:
     """A function that makes the model where it is needed."""
     kind, name = told["kind"], told.get("name")
     for key in told:
-        if key not in ("kind", *_keys_of(kind)):
+        if key not in ("kind", *_MODELS[kind]):
             what = f"a model of the kind {kind} has {excerpt(key)}"
-            raise InvalidInput(what, expected=f"only {', '.join(_keys_of(kind))}")
+            raise InvalidInput(what, expected=f"only {', '.join(_MODELS[kind])}")
     if kind == "local":
         return partial(LocalModel, name)
     if kind == "openai":

@@ -9,8 +9,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zoolab.errors import InvalidInput, needs
-from zoolab.jsontext import excerpt, lines_as_html
+from zoolab.errors import needs
+from zoolab.jsontext import lines_as_html
 from zoolab.runs import Trace
 from zoolab.study.comparison import Comparisons, check_scored, compare_runs, decisive_ones
 from zoolab.study.design import Place, Plan
@@ -35,15 +35,8 @@ class Traces:
     def __iter__(self) -> Iterator[Trace]:
         return map(trace_of, self._reader.at(self._places))
 
-    def __getitem__(self, index: int | str) -> Trace:
-        place = self._of_run.get(index) if isinstance(index, str) else self._places[index]
-        if place is None:
-            raise InvalidInput(f"there is no run {excerpt(index)}", expected="a run_id of the summary")
-        return trace_of(next(self._reader.at([place])))
-
-    @cached_property
-    def _of_run(self) -> dict[str, int]:
-        return dict(self._reader.runs())
+    def __getitem__(self, index: int) -> Trace:
+        return trace_of(next(self._reader.at([self._places[index]])))
 
 
 class Experiment:
@@ -69,7 +62,7 @@ class Experiment:
 
     @property
     def traces(self) -> Traces:
-        """The traces, in the order of `summary`; by number or by run_id."""
+        """The traces, in the order of `summary`."""
         return Traces(self._reader, self._places)
 
     @cached_property

@@ -8,6 +8,7 @@ security.py    events, reputations, and hosts that can be cut off
 files.py       a folder, and nothing outside it
 tasks.py       a list of tasks
 catalog.py     all of these by name
+worlds.json    what is in the worlds at the beginning; shop.sql: in the database
 outline.py     the outline of a file, for files.py
 """
 

@@ -14,6 +14,7 @@ from threading import Lock
 from typing import Annotated, Any
 
 from zoolab.errors import ExecutionFailed, InvalidArguments, PermissionDenied, ToolTimeout
+from zoolab.files import read_shipped
 from zoolab.steps.define import as_registry
 from zoolab.toolbox.starter import look_up
 from zoolab.tools import ToolRegistry
@@ -40,29 +41,6 @@ _LIMITS = {
     sqlite3.SQLITE_LIMIT_ATTACHED: 0,
 }
 _ONLY_READING = "this database can only be read"
-_TABLES = """
-    CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT NOT NULL, email TEXT, country TEXT);
-    CREATE TABLE orders (
-        id INTEGER PRIMARY KEY, customer_id INTEGER REFERENCES customers(id),
-        amount REAL, status TEXT NOT NULL, ordered_on TEXT NOT NULL
-    );
-"""
-_NAMES = ("Ada", "Alan", "Barbara", "Dennis", "Edsger", "Frances", "Grace", "John", "Ken", "Margaret")
-_COUNTRIES = ("Norway", "France", "Japan")
-_STATUSES = ("paid", "paid", "open", "cancelled")
-
-
-_CUSTOMERS = [
-    (number, name, None if number == 4 else f"{name.lower()}@example.com", _COUNTRIES[number % 3])
-    for number, name in enumerate(_NAMES, 1)
-]
-_ORDERS: list[tuple[Any, ...]] = [
-    (n, n * 7 % 10 + 1, 20.0 + n * 37 % 80, _STATUSES[n % 4], f"2030-{n % 6 + 1:02d}-{n % 28 + 1:02d}")
-    for n in range(1, 59)
-]
-_ORDERS[16] = (17, 4, None, "open", "2030-05-18")
-_ORDERS[40] = (41, 8, 9_999.0, "paid", "2030-06-14")
-_ORDERS += [(59, *_ORDERS[9][1:]), (60, *_ORDERS[9][1:])]
 
 
 class Analytics:
@@ -72,9 +50,7 @@ class Analytics:
         self._lock = Lock()
         self._refused, self._steps, self._deadline = "", 0, 0.0
         self._database = database = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-        database.executescript(_TABLES)
-        database.executemany("INSERT INTO customers VALUES (?, ?, ?, ?)", _CUSTOMERS)
-        database.executemany("INSERT INTO orders VALUES (?, ?, ?, ?, ?)", _ORDERS)
+        database.executescript(read_shipped("zoolab.toolbox", "shop.sql"))
         columns = 'SELECT name, type, pk, "notnull" FROM pragma_table_info(?)'
         self._columns = {
             table: [

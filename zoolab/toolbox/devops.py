@@ -5,14 +5,12 @@ The world behind them is a small made-up company; nothing touches the network or
 
 from __future__ import annotations
 
-from copy import deepcopy
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Annotated
 
 from zoolab.errors import InvalidArguments, PermissionDenied
 from zoolab.steps.define import as_registry, tool
-from zoolab.toolbox.starter import look_up
+from zoolab.toolbox.starter import fresh, look_up
 from zoolab.tools import ToolRegistry
 
 MAX_PACKETS = 10
@@ -21,53 +19,19 @@ MAX_LINES = 100
 _Host = Annotated[str, "Host name or IP address, for example db01."]
 _Service = Annotated[str, "Service name, for example nginx."]
 
-_SERVICES = {
-    "nginx": "running",
-    "postgres": "running",
-    "redis": "stopped",
-    "cron": "failed",
-    "critical-db": "running",
-}
-_HOSTS: dict[str, int | None] = {"web01": 2, "db01": 1, "8.8.8.8": 14, "example.com": 21, "backup01": None}
-_SITES = {
-    "https://example.com": 200,
-    "https://example.com/login": 403,
-    "https://shop.example.com": 503,
-    "https://google.com": 200,
-}
-_ROUTES: dict[str, tuple[str, ...]] = {
-    "web01": ("gateway", "web01"),
-    "db01": ("gateway", "db01"),
-    "8.8.8.8": ("gateway", "isp.example.net", "8.8.8.8"),
-    "example.com": ("gateway", "isp.example.net", "exchange.example.net", "example.com"),
-    "backup01": ("gateway", "switch-3"),
-}
-_DISKS = {"web01": {"/": 41, "/var": 63}, "db01": {"/": 37, "/data": 94}, "backup01": {"/": 12}}
-_LOGS = {
-    "nginx": [
-        "08:00:01 info started",
-        "09:14:22 warning upstream shop is slow: 4.1 s",
-        "09:15:07 error upstream shop timed out after 30 s",
-    ],
-    "postgres": ["02:00:00 info backup began", "02:11:40 info backup done"],
-    "redis": ["07:59:58 error out of memory", "07:59:59 info stopped"],
-    "cron": ["06:00:00 error job rotate-logs: no space left on /data"],
-    "critical-db": ["00:00:00 info started"],
-}
-
 
 @dataclass
 class DevOps:
     """A small company's hosts and services; a restart changes what they say afterwards."""
 
-    services: dict[str, str] = field(default_factory=_SERVICES.copy)
+    services: dict[str, str] = field(default_factory=fresh("devops", "services"))
     #: Milliseconds of a round trip; None where no packet comes back.
-    hosts: dict[str, int | None] = field(default_factory=_HOSTS.copy)
-    sites: dict[str, int] = field(default_factory=_SITES.copy)
-    routes: dict[str, tuple[str, ...]] = field(default_factory=_ROUTES.copy)
+    hosts: dict[str, int | None] = field(default_factory=fresh("devops", "hosts"))
+    sites: dict[str, int] = field(default_factory=fresh("devops", "sites"))
+    routes: dict[str, list[str]] = field(default_factory=fresh("devops", "routes"))
     #: Percent in use, by host and mount.
-    disks: dict[str, dict[str, int]] = field(default_factory=partial(deepcopy, _DISKS))
-    logs: dict[str, list[str]] = field(default_factory=partial(deepcopy, _LOGS))
+    disks: dict[str, dict[str, int]] = field(default_factory=fresh("devops", "disks"))
+    logs: dict[str, list[str]] = field(default_factory=fresh("devops", "logs"))
     #: Services that are never restarted by a tool.
     protected: frozenset[str] = frozenset({"critical-db"})
 

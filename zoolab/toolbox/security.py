@@ -6,43 +6,24 @@
 from __future__ import annotations
 
 import ipaddress
-from copy import deepcopy
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Annotated, Any, Literal
 
 from zoolab.errors import InvalidArguments, ResourceNotFound
 from zoolab.steps.define import as_registry, tool
+from zoolab.toolbox.starter import fresh
 from zoolab.tools import ToolRegistry
 
 MAX_EVENTS = 50
 _MINUTES = {"15m": 15, "1h": 60, "24h": 1_440, "7d": 10_080}
 
 
-_EVENTS: list[dict[str, Any]] = [
-    dict(zip(("minutes_ago", "host", "ip", "kind", "detail"), row, strict=True))
-    for row in (
-        (4, "web01", "203.0.113.66", "failed_login", "user root, 48 attempts"),
-        (9, "web01", "203.0.113.66", "port_scan", "ports 1 to 1024"),
-        (42, "laptop7", "198.51.100.23", "malware", "hash on the block list, in invoice.exe"),
-        (47, "laptop7", "198.51.100.23", "beacon", "every 60 s on port 4444"),
-        (300, "db01", "10.0.0.5", "login", "user backup"),
-        (4_000, "web01", "192.0.2.10", "failed_login", "user ada, 1 attempt"),
-    )
-]
-_REPUTATIONS: dict[str, dict[str, Any]] = {
-    "203.0.113.66": {"verdict": "malicious", "score": 97, "reason": "password guessing"},
-    "198.51.100.23": {"verdict": "malicious", "score": 99, "reason": "command and control"},
-    "192.0.2.10": {"verdict": "clean", "score": 2, "reason": "office in Oslo"},
-}
-
-
 @dataclass
 class Security:
     """Events, the reputation of addresses, and which hosts are cut off."""
 
-    events: list[dict[str, Any]] = field(default_factory=partial(deepcopy, _EVENTS))
-    reputations: dict[str, dict[str, Any]] = field(default_factory=partial(deepcopy, _REPUTATIONS))
+    events: list[dict[str, Any]] = field(default_factory=fresh("security", "events"))
+    reputations: dict[str, dict[str, Any]] = field(default_factory=fresh("security", "reputations"))
     hosts: frozenset[str] = frozenset({"web01", "db01", "laptop7"})
     isolated: set[str] = field(default_factory=set)
 

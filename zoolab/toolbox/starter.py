@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from copy import deepcopy
 from datetime import UTC, datetime
-from typing import Annotated, Literal, TypeVar
+from functools import partial
+from typing import Annotated, Any, Literal, TypeVar
 
 from zoolab.errors import InvalidInput, ResourceNotFound
+from zoolab.files import read_table
 from zoolab.steps.define import as_registry, tool
 from zoolab.tools import Tool, ToolRegistry
 
-_WEATHER = {"oslo": (4, "rain"), "paris": (18, "clear"), "tokyo": (22, "clouds"), "new york": (11, "wind")}
-_SERVICES = {
-    "nginx": "running",
-    "postgres": "running",
-    "redis": "stopped",
-    "docker": "running",
-    "cron": "failed",
-}
-_HOSTS = {"db01": 1, "web-01": 2, "8.8.8.8": 14, "example.com": 21}
-_NOTES = (
-    "Backups of db01 run at two in the night.",
-    "The office in Oslo opens at nine.",
-    "nginx is restarted with the script deploy.sh.",
-)
-_HOURS_FROM_UTC = {"london": 0, "oslo": 1, "paris": 1, "tokyo": 9, "new york": -5}
-_IN_METRES = {"m": 1.0, "km": 1000.0, "mile": 1609.344, "foot": 0.3048}
-
-
+#: What is in the worlds of all domains at the beginning.
+_WORLDS = read_table("zoolab.toolbox", "worlds.json")
+_WORLD = _WORLDS["starter"]
 _Value = TypeVar("_Value")
+
+
+def fresh(domain: str, part: str) -> Callable[[], Any]:
+    """What makes a part of a domain's world as it is at the beginning."""
+    return partial(deepcopy, _WORLDS[domain][part])
 
 
 def look_up(table: Mapping[str, _Value], key: str, what: str) -> _Value:
@@ -56,7 +49,7 @@ def get_weather(
     unit: Annotated[Literal["celsius", "fahrenheit"], "Unit of the temperature."] = "celsius",
 ) -> dict[str, object]:
     """Get the current weather for a city."""
-    temperature, sky = look_up(_WEATHER, city.lower(), "weather for")
+    temperature, sky = look_up(_WORLD["weather"], city.lower(), "weather for")
     if unit == "fahrenheit":
         temperature = round(temperature * 9 / 5 + 32)
     return {"city": city, "temperature": temperature, "unit": unit, "sky": sky}
@@ -65,14 +58,14 @@ def get_weather(
 @tool
 def get_time(city: Annotated[str, "City name."]) -> str:
     """Get the current local time in a city."""
-    hour = (12 + look_up(_HOURS_FROM_UTC, city.lower(), "time zone for")) % 24
+    hour = (12 + look_up(_WORLD["hours_from_utc"], city.lower(), "time zone for")) % 24
     return f"{hour:02d}:00"
 
 
 @tool
 def check_status(service: Annotated[str, "Service name, such as nginx."]) -> str:
     """Check the status of a system service. Use this when the user asks whether a service is running."""
-    return f"{service} is {look_up(_SERVICES, service.lower(), 'service')}"
+    return f"{service} is {look_up(_WORLD['services'], service.lower(), 'service')}"
 
 
 @tool(risk="high")
@@ -81,7 +74,7 @@ def restart_service(
     force: Annotated[bool, "Whether to force the restart."] = False,
 ) -> str:
     """Restart a system service. This causes downtime: use it only when the user asks for a restart."""
-    look_up(_SERVICES, service.lower(), "service")
+    look_up(_WORLD["services"], service.lower(), "service")
     return f"{service} was restarted" + (" by force" if force else "")
 
 
@@ -90,7 +83,7 @@ def ping(
     host: Annotated[str, "Host name or IP address."], count: Annotated[int, "Number of packets."] = 1
 ) -> str:
     """Ping a host to test whether it is reachable on the network."""
-    milliseconds = look_up(_HOSTS, host.lower(), "host")
+    milliseconds = look_up(_WORLD["hosts"], host.lower(), "host")
     return f"{host}: {count} packets sent, {count} received, {milliseconds} ms"
 
 
@@ -105,7 +98,7 @@ def check_http(url: Annotated[str, "Full URL, with https."]) -> int:
 def search_notes(query: Annotated[str, "Words to look for."], limit: int = 3) -> list[str]:
     """Search the team's notes and return those that contain a word of the query."""
     words = query.lower().split()
-    return [note for note in _NOTES if any(word in note.lower() for word in words)][:limit]
+    return [note for note in _WORLD["notes"] if any(word in note.lower() for word in words)][:limit]
 
 
 @tool
@@ -115,7 +108,8 @@ def convert_length(
     target: Annotated[Literal["m", "km", "mile", "foot"], "Unit of the result."],
 ) -> float:
     """Convert a length from one unit to another."""
-    return round(value * _IN_METRES[source] / _IN_METRES[target], 4)
+    metres: dict[str, float] = _WORLD["metres"]
+    return round(value * metres[source] / metres[target], 4)
 
 
 TOOLS: tuple[Tool, ...] = (

@@ -2,43 +2,25 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from dataclasses import dataclass, field
-from functools import partial
 from threading import Lock
 from typing import Annotated
 
 from zoolab.errors import InvalidArguments
 from zoolab.steps.define import as_registry
-from zoolab.toolbox.starter import look_up
+from zoolab.toolbox.starter import fresh, look_up
 from zoolab.tools import ToolRegistry
 
 _TicketId = Annotated[str, "Ticket number, for example T-1001."]
-
-
-_TICKETS = {
-    row[0]: dict(zip(("id", "customer", "status", "subject", "text"), row, strict=True))
-    for row in (
-        ("T-1001", "Ada", "open", "Cannot log in", "After the update my password is refused."),
-        ("T-1002", "Grace", "open", "Charged twice", "My card was charged twice for order 31."),
-        ("T-1003", "Alan", "closed", "Slow export", "The export of reports takes ten minutes."),
-    )
-}
-_RESET = "Choose 'forgotten password' when you log in; the link lasts an hour."
-_ARTICLES = {
-    "KB-1": ("Reset a password", _RESET),
-    "KB-2": ("Refund a double charge", "A second charge for an order is refunded within five days."),
-    "KB-3": ("Speed up an export", "Export one month at a time, or choose CSV in place of PDF."),
-}
 
 
 @dataclass
 class Support:
     """Tickets, articles, and the drafts that were written."""
 
-    tickets: dict[str, dict[str, str]] = field(default_factory=partial(deepcopy, _TICKETS))
+    tickets: dict[str, dict[str, str]] = field(default_factory=fresh("support", "tickets"))
     #: Title and text, by article number.
-    articles: dict[str, tuple[str, str]] = field(default_factory=_ARTICLES.copy)
+    articles: dict[str, list[str]] = field(default_factory=fresh("support", "articles"))
     drafts: list[dict[str, str]] = field(default_factory=list)
     _lock: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
 

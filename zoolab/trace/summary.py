@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from zoolab.jsontext import excerpt, lines_as_html, one_line
+from zoolab.jsontext import excerpt, lines_as_html, one_line, visible
 from zoolab.records import Message, Outcome, Reply, Request, Result, Step, ToolCall, Verdict
 from zoolab.tokens import Tokens
 
@@ -32,7 +32,7 @@ class MessagesDiff(NamedTuple):
         changes = [f"- {brief(m)}" for m in self.removed[:5]] + [f"+ {brief(m)}" for m in self.added[:5]]
         more = len(self.removed) + len(self.added) - len(changes)
         changes += [f"and {more:,} more change{'s' * (more != 1)}"] if more else []
-        return f"{before} -> {after} messages" + (": " + ", ".join(changes) if changes else "")
+        return visible(f"{before} -> {after} messages" + (": " + ", ".join(changes) if changes else ""))
 
     def _repr_html_(self) -> str:
         return lines_as_html(str(self))

@@ -48,15 +48,12 @@ from zoolab.wire.normalise import Manner, system_apart
 MAX_TOKENS = 1024
 _CHOICES = {"auto": "auto", "required": "any", "none": "none"}
 # fmt: off
-#: The keywords of an answer's schema that the API enforces, and those that only zoolab's own check enforces.
+#: The keywords of a schema that the API enforces in an answer; zoolab's own check enforces the others.
 _TAKEN = frozenset((
-    "$defs", "$ref", "additionalProperties", "allOf", "anyOf", "const", "default", "description", "enum",
-    "items", "properties", "required", "title", "type",
+    "$defs", "$ref", "additionalProperties", "allOf", "anyOf", "const", "default", "definitions",
+    "description", "enum", "items", "properties", "required", "title", "type",
 ))
-_LIMITS = frozenset((
-    "exclusiveMaximum", "exclusiveMinimum", "format", "maxItems", "maxLength", "maximum", "minItems",
-    "minLength", "minimum", "multipleOf", "pattern", "uniqueItems",
-))
+_SHAPES = frozenset(("$ref", "allOf", "anyOf", "const", "enum", "type"))
 # fmt: on
 #: Where a message keeps its thinking.
 _THINKING = ("anthropic", "thinking")
@@ -138,19 +135,19 @@ class Anthropic(WireFormat):
 
 
 def _enforceable(schema: dict[str, Any]) -> dict[str, Any] | None:
-    """The nearest schema that the API takes: with closed objects, without limits; None if there is none."""
+    """The nearest schema that the API takes: of closed objects, without limits; None if there is none."""
     made: dict[str, Any] = plain(schema)
     waiting: list[Any] = [made]
     while waiting:
         inner = waiting.pop()
         if not isinstance(inner, dict):
             return None
-        for limit in _LIMITS & inner.keys():
-            del inner[limit]
+        for keyword in inner.keys() - _TAKEN:
+            del inner[keyword]
         if "properties" in inner:
             inner.setdefault("additionalProperties", False)
         is_open = inner.get("type") == "object" and inner.get("additionalProperties") is not False
-        if inner.keys() - _TAKEN or is_open:
+        if is_open or not inner.keys() & _SHAPES:
             return None
         waiting += (child for path, child in subschemas(inner) if path != ("additionalProperties",))
     return made

@@ -96,7 +96,7 @@ class WireFormat(ABC):
             why = missing if request.tools else "has no meaning without tools"
             notes.add("tool_choice", ("tool_choice",), f"{choice!r} {why}")
         note_settings(request.settings, back.settings, self._alias, notes)
-        return replace(back, messages=messages), notes.warnings
+        return replace(back, messages=messages), tuple(notes)
 
     def to_body(self, request: Request, model: str = "", **settings: Any) -> dict[str, Any]:
         """The body of the HTTP request.
@@ -123,7 +123,7 @@ class WireFormat(ABC):
     def normalise_reply(self, message: Message) -> tuple[Message, tuple[WireWarning, ...]]:
         """The assistant message as it comes back, and what of it changed."""
         notes = Notes()
-        return plain_message(message, (), self._manner, notes), notes.warnings
+        return plain_message(message, (), self._manner, notes), tuple(notes)
 
     @abstractmethod
     def to_response(self, message: Message) -> dict[str, Any]:
@@ -273,12 +273,12 @@ class WireFormat(ABC):
             raise InvalidInput(f"{self._nest} is {excerpt(nested)}", expected="an object")
         return {**fields, self._nest: {**known, **nested}} if known or nested else fields
 
-    def _answer_asked(self, described: dict[str, Any], own: Fields) -> Fields:  # noqa: ARG002
+    def _answer_asked(self, described: dict[str, Any], own: Fields) -> Fields:
         """The field that asks for an answer with a schema; `own` is what it says already, and wins.
 
         `described` is from `response_format`: the `name` and the `schema`, and whether it is `strict`.
         """
-        return own
+        return own or described["schema"]
 
     def _settings_in(self, fields: Fields) -> Fields:
         """The settings, under OpenAI's names, that are left in the fields of a body."""

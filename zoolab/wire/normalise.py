@@ -68,25 +68,17 @@ class WireWarning:
         return f"{self.code} at {self.pointer}: {self.message}"
 
 
-class Notes:
+class Notes(list[WireWarning]):
     """Collects warnings while a request is read."""
-
-    def __init__(self) -> None:
-        self._found: list[WireWarning] = []
 
     def add(self, code: str, path: Iterable[str | int], message: str) -> None:
         """Add a warning."""
-        self._found.append(WireWarning(code, pointer_to(path), message))
+        self.append(WireWarning(code, pointer_to(path), message))
 
     def add_if_changed(self, code: str, path: Path, message: str, before: Any, after: Any) -> None:
         """Add a warning if the two values differ."""
         if type(plain(before)) is not type(plain(after)) or before != after:
             self.add(code, path, message)
-
-    @property
-    def warnings(self) -> tuple[WireWarning, ...]:
-        """All of them, in the order in which they were found."""
-        return tuple(self._found)
 
 
 #: How a text comes back, and the code of the warning where that is not as it went.

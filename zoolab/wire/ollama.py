@@ -35,7 +35,7 @@ from zoolab.wire.chat import (
     text_of,
     tool_names,
 )
-from zoolab.wire.format import SAMPLING, Fields, WireFormat
+from zoolab.wire.format import SAMPLING, WireFormat
 from zoolab.wire.normalise import Manner
 
 #: Where a message keeps its thinking.
@@ -70,9 +70,6 @@ class Ollama(WireFormat):
 
     def _written(self, plain: Request) -> dict[str, Any]:
         return super()._written(replace(plain, tools=()) if plain.tool_choice == "none" else plain)
-
-    def _answer_asked(self, described: dict[str, Any], own: Fields) -> Fields:
-        return own or dict(described["schema"])
 
     def _turns(self, messages: list[Message]) -> list[Message]:
         return list(map(_message, messages, tool_names(messages)))
@@ -126,5 +123,5 @@ def _assistant_in(message: dict[str, Any], reading: Reading) -> Message:
 
 
 def _thinking_of(message: Mapping[str, Any]) -> str:
-    thinking = extra(message, *_THINKING) if message.get("role") == "assistant" else None
+    thinking = extra(message, *_THINKING)
     return thinking if isinstance(thinking, str) else ""

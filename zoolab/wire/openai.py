@@ -36,7 +36,7 @@ class ChatCompletions(WireFormat):
                 code = "parts_joined" if isinstance(message.get(key), list) else "empty_content"
                 code = code if key == "content" else "message_field"
                 notes.add(code, (str(key),), "it comes back in another form")
-        return back, notes.warnings
+        return back, tuple(notes)
 
     def to_response(self, message: Message) -> dict[str, Any]:
         ended = "tool_calls" if raw_calls(message) else "stop"

@@ -3,7 +3,7 @@
 >>> print(FAULTS["trailing_comma"])
 trailing_comma: a comma before the closing brace -> invalid_json
 
-kinds.py      what can be broken, the error that a walk should meet it with, and what is broken here
+kinds.py      what can be broken (faults.toml), and what is broken here
 replies.py    a whole reply, or a call in it
 arguments.py  the arguments of a call
 tools.py      tools that misbehave, and what they return

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import signal
-import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 from zoolab.errors import InvalidInput
@@ -52,24 +49,22 @@ class Driver:
     def step(self) -> None:
         """Go on by one step."""
         self._check_ready()
-        with _pause_on_interrupt():
-            self._advance()
+        self._advance()
 
     def run(
         self, shown: Callable[[], None] | None = None, reached: Callable[[Step], bool] | None = None
     ) -> None:
         """Go on until the walk ends, waits for a permission, or has reached a step; call `shown` at each.
 
-        Ctrl-C leaves it paused after the step that runs; pressed again, it interrupts that step.
+        Ctrl-C ends the walk, as it does anywhere else.
         """
         self._check_ready()
-        with _pause_on_interrupt() as interrupted:
-            while self.state == "paused" and not self.waits and not interrupted.is_set():
-                self._advance()
-                if shown is not None:
-                    shown()
-                if reached is not None and self.state == "paused" and reached(self.trace.steps[-1]):
-                    return
+        while self.state == "paused" and not self.waits:
+            self._advance()
+            if shown is not None:
+                shown()
+            if reached is not None and self.state == "paused" and reached(self.trace.steps[-1]):
+                return
 
     def until(self, kind: str = "", tool: str = "", error: bool = False, shown: Any = None) -> None:
         """Go on until a step of a kind, a step of a tool's calls, or an error has come."""
@@ -115,24 +110,3 @@ class Driver:
             next(self._following)
         except (Exception, KeyboardInterrupt):
             self.state = "done"
-
-
-@contextmanager
-def _pause_on_interrupt() -> Iterator[threading.Event]:
-    """The first Ctrl-C asks to pause after the step that runs; a second one interrupts the step."""
-    asked = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield asked  # signals reach the main thread alone
-        return
-    before = signal.getsignal(signal.SIGINT)
-
-    def pause(_number: int, _frame: object) -> None:
-        if asked.is_set():
-            raise KeyboardInterrupt
-        asked.set()
-
-    signal.signal(signal.SIGINT, pause)
-    try:
-        yield asked
-    finally:
-        signal.signal(signal.SIGINT, before if before is not None else signal.SIG_DFL)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Any
 
 import anywidget
 import traitlets
 
 from zoolab.errors import InvalidInput, ReplayMiss, ZoolabError
+from zoolab.files import read_shipped
 from zoolab.jsontext import excerpt
 from zoolab.loop.deltas import listening
 from zoolab.models.assembly import assemble
@@ -29,7 +29,6 @@ from zoolab.show.moment import Moment, tools_of
 from zoolab.trace.calls import Turn
 from zoolab.trace.log import TraceLog
 
-_FILES = files("zoolab.show.inspector")
 _MAX_PANELS = 24
 _MAX_DEPTH = 40
 _MAX_TOOLS = 40
@@ -129,8 +128,8 @@ def _text(value: object) -> str:
 class Inspector(anywidget.AnyWidget):
     """A trace to step through, as a widget; made by `inspect`. `trace` is the one on show."""
 
-    _esm = _FILES.joinpath("inspector.js").read_text(encoding="utf-8")
-    _css = _FILES.joinpath("inspector.css").read_text(encoding="utf-8")
+    _esm = read_shipped("zoolab.show.inspector", "inspector.js")
+    _css = read_shipped("zoolab.show.inspector", "inspector.css")
 
     overview = traitlets.Dict().tag(sync=True)
     # No echo: it would come late, and take a reader who moves fast back to where they were.

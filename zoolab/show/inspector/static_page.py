@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import re
 from html import escape
-from importlib.resources import files
 from typing import Any
 
+from zoolab.files import read_shipped
 from zoolab.jsontext import encode, one_line
 from zoolab.show.block_types import sendable
 from zoolab.show.inspector.overview import first_error, overview_of, packed
 from zoolab.show.inspector.panel import notes_of, panel_of
 from zoolab.show.markup import digest_of, visible
 from zoolab.show.moment import Moment
-from zoolab.show.page import MAX_STEPS, render_fragment
+from zoolab.show.page import MAX_STEPS, render_fragment, shared_fragment
 from zoolab.show.wording import prompt_of
-from zoolab.trace.events import without_secrets
 from zoolab.trace.log import TraceLog
 
 #: Bytes of panels; the steps after that are named, and have no panel.
@@ -24,40 +23,11 @@ MAX_PANELS = 20_000_000
 # What could end a script or begin a comment in one, and what older JavaScript takes for a line's end.
 _UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
-_OWN_STYLE = """
-:root {
-  color-scheme: light dark;
-  background: light-dark(#fff, #0f1114);
-  color: light-dark(#1d2127, #e6e8eb);
-}
-body { margin: 1rem; font-family: system-ui, sans-serif; }
-"""
 # Only this script and these styles; nothing is fetched, nothing is sent.
 _POLICY = (
     "default-src 'none'; connect-src 'none'; script-src {script}; style-src {styles}; "
     "base-uri 'none'; form-action 'none'"
 )
-_PAGE = """\
-<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>{own_style}</style>
-<style>{style}</style>
-</head>
-<body>
-<main>
-{told}<div id="zoolab-inspector"></div>
-<noscript>{story}</noscript>
-</main>
-<script type="application/json" id="zoolab-data">{data}</script>
-<script type="module">{script}</script>
-</body>
-</html>
-"""
 
 
 def render_interactive_page(trace: TraceLog, room: int = MAX_PANELS) -> str:
@@ -70,14 +40,14 @@ def render_interactive_page(trace: TraceLog, room: int = MAX_PANELS) -> str:
     # The module of the widget, and what stands in for its kernel.
     script = f"{_file('inspector.js')}\n{_file('static_page.js')}"
     script = script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
-    style = _file("inspector.css")
+    style, own_style = _file("inspector.css"), _file("static_page.css")
     held, total = data["held"], len(trace.steps)
     told = f"This page had room for the panels of {held:,} of {total:,} steps."
-    allowed = dict.fromkeys(map(digest_of, (_OWN_STYLE, style, *_STYLE.findall(story))))
-    return _PAGE.format(
+    allowed = dict.fromkeys(map(digest_of, (own_style, style, *_STYLE.findall(story))))
+    return _file("static_page.html").format(
         policy=_POLICY.format(script=digest_of(script), styles=" ".join(allowed)),
         title=escape(visible(one_line(f"zoolab: {prompt_of(trace)}", 60))),
-        own_style=_OWN_STYLE,
+        own_style=own_style,
         style=style,
         told=f"<p>{told}</p>\n" if held < total else "",
         story=story,
@@ -114,23 +84,17 @@ def _data(trace: TraceLog, room: int) -> dict[str, Any]:
 
 
 def _file(name: str) -> str:
-    return files("zoolab.show.inspector").joinpath(name).read_text(encoding="utf-8")
-
-
-# The second rule is for the notebook's own line about a dead widget.
-_KEPT = """<div class="zoolab-kept"><style>
-.jp-OutputArea:has(.zl) > .jp-OutputArea-child:has(.zoolab-kept):not(:has(.zl)),
-.jp-OutputArea:has(.zoolab-kept):not(:has(.zl)) > .jp-OutputArea-child:has(> .jupyter-widgets) {
-  display: none;
-}
-</style><p><i>Saved from the inspector. To step through it, run the cell again.</i></p>"""
+    return read_shipped("zoolab.show.inspector", name)
 
 
 def story_of(trace: TraceLog) -> str:
     """The story of a trace as HTML, without secrets; a few steps of one too long to stand beside a widget."""
-    return render_fragment(without_secrets(trace), MAX_STEPS if len(trace) <= MAX_STEPS else 8)
+    return shared_fragment(trace, MAX_STEPS if len(trace) <= MAX_STEPS else 8)
 
 
 def kept_story(trace: TraceLog) -> dict[str, Any]:
-    """An output of its own: of one output a notebook shows the widget and nothing else, dead or alive."""
-    return {"text/html": f"{_KEPT}{story_of(trace)}</div>", "text/plain": ""}
+    """An output of its own: of one output a notebook shows the widget and nothing else, dead or alive.
+
+    What kept.html begins with hides the notebook's own line about a dead widget.
+    """
+    return {"text/html": f"{_file('kept.html')}{story_of(trace)}</div>", "text/plain": ""}
