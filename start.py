@@ -46,7 +46,7 @@ VERSION = f"{sys.version_info[0]}.{sys.version_info[1]}"
 # The commands of zoolab, known before it is installed.
 COMMANDS = (
     *("lab", "walk", "inspect", "policy", "record", "local", "doctor", "mcp", "serve-tools"),
-    *("labs", "datasets", "grade", "experiment"),
+    *("course", "labs", "datasets", "grade", "experiment"),
 )
 # What a user may have set for other projects and what would lead an installer away from .venv.
 MISLEADING = ("PYTHONDONTWRITEBYTECODE", "PYTHONHOME", "PYTHONPATH")
@@ -208,7 +208,7 @@ def find_uv() -> str | None:
 def install(extras: str) -> None:
     """Install the project, editable, through uv or else through pip."""
     say("installing zoolab and what it needs")
-    project = ["--editable", ".[dev]" if extras else "."]
+    project = ["--editable", ".[dev]" if extras else ".[course]"]
     uv = find_uv()
     if uv and run_installer(uv, "pip", "install", "--python", PYTHON, *project) == 0:
         return

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -57,6 +58,19 @@ def test_every_data_set_loads_with_its_columns_and_a_page_about_it(name: str) ->
     assert frame.id.is_unique
     page = (folder() / name / "README.md").read_text(encoding="utf-8")
     assert {"Who answered", "Licence", "Rebuild"} <= {line.strip("# ") for line in page.splitlines()}
+
+
+@pytest.mark.parametrize("name", DATA_SETS)
+def test_the_card_of_a_data_set_has_the_head_that_hugging_face_reads(name: str) -> None:
+    begin, head, text = (folder() / name / "README.md").read_text(encoding="utf-8").split("---\n", 2)
+    card = yaml.safe_load(head)
+    assert (begin, text.strip().startswith(f"# {name}\n")) == ("", True)
+    assert (card["license"], card["language"]) == ("apache-2.0", ["en"])
+    rows = sum(1 for _ in rows_of(name))
+    assert card["size_categories"] == ["n<1K" if rows < 1000 else "1K<n<10K"]
+    [config] = card["configs"]
+    [split] = config["data_files"]
+    assert f"{name}/{split['path']}" == DATA_SETS[name].file
 
 
 def test_all_data_sets_together_are_small() -> None:

@@ -54,7 +54,7 @@ def outcomes(trace: Trace) -> list[Outcome]:
 
 def struck(count: int, seed: int, folder: Path) -> dict[str, Any]:
     command = [sys.executable, str(STRUCK), str(count), str(seed), str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=1_800)
     return json.loads(done.stdout)
 
 

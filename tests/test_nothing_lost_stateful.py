@@ -28,7 +28,7 @@ from zoolab.study.journal import Journal, Reader, line_of, trace_of
 from zoolab.tools import Tool
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no limits of files")
-#: SECURITY.md tells of 1,000.
+#: Sequences for each machine; SECURITY.md tells of 60.
 EXAMPLES = int(os.environ.get("ZOOLAB_EXAMPLES", "15"))
 FEW = settings(max_examples=EXAMPLES, stateful_step_count=20, deadline=None)
 NUMBERS = st.integers(0, 5)

@@ -32,6 +32,7 @@ from zoolab import Replay, Trace, run, tool
 from zoolab.errors import ModelError
 from zoolab.models import AnthropicModel, GeminiModel, OllamaModel, ResponsesModel, providers
 from zoolab.models.assembly import assemble
+from zoolab.models.transport import http_library
 from zoolab.records import Message, Request
 from zoolab.show.inspector.panel import panel_of
 from zoolab.show.moment import Moment
@@ -335,7 +336,8 @@ def test_an_answer_without_end_is_given_up(kind: type[AnthropicModel], stream: b
     (answer, _) = answers(PROVIDERS["anthropic"], stream)
     answer.cuts, answer.pause = tuple(range(1, 200)), 0.002
     with serving(answer) as server:
-        model = kind("m", base_url=server.url, api_key=KEY, stream=stream)
+        patient = http_library().Client(timeout=30)
+        model = kind("m", base_url=server.url, api_key=KEY, client=patient, stream=stream)
         with pytest.raises(ModelError, match="does not end; expected at most"):
             model(HELLO)
 

@@ -8,11 +8,12 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rank_bm25 import BM25Okapi
 
 from zoolab import Limits, Outcome, Scripted, Tool, ToolRegistry, Trace, run, walk
 from zoolab.errors import InvalidInput
 from zoolab.records import Request
-from zoolab.retrieval import BM25, Embeddings, pick_tools
+from zoolab.retrieval import BM25, Embeddings, pick_tools, words_of
 from zoolab.toolbox.devops import devops_tools
 from zoolab.toolbox.security import security_tools
 from zoolab.toolbox.support import support_tools
@@ -143,7 +144,7 @@ except InvalidInput as error:
     print(error)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "Embeddings needs the package wordllama; pip install wordllama\n"
+    assert done.stdout == "this needs wordllama; run: pip install 'zoolab[embed]'\n"
 
 
 ASKS = [("find_tools", {"query": "restart a service"})]
@@ -223,3 +224,16 @@ def test_what_was_found_is_offered_although_the_result_was_cut(envelope):
     trace = run("Ping the host db01.", TOOLS, Scripted([ASKS, "Done."]), envelope=envelope, **options)
     assert "[cut:" in trace.messages[-2]["content"]
     assert "restart_service" in offered(requests(trace)[1])
+
+
+@given(
+    st.lists(st.lists(st.sampled_from(["disk", "host", "ping", "mail", "restart"]), max_size=6), min_size=1),
+    st.lists(st.sampled_from(["disk", "host", "ping", "unknown"]), min_size=1, max_size=3),
+)
+def test_bm25_scores_as_the_library_rank_bm25_does(texts, asked):
+    words = [words_of(" ".join(text)) or [""] for text in texts]
+    known = {word for found in words for word in found}
+    theirs = BM25Okapi(words).get_scores(sorted(set(words_of(" ".join(asked)))))
+    expected = theirs if known & set(words_of(" ".join(asked))) else [0.0] * len(texts)
+    found = BM25().scores(" ".join(asked), [" ".join(text) for text in texts])
+    assert found == pytest.approx(list(expected), abs=1e-12)

@@ -31,6 +31,7 @@ name = "zoolab"
 version = "0"
 
 [project.optional-dependencies]
+course = []
 dev = []
 """
 
@@ -42,7 +43,8 @@ from zipfile import ZipFile
 INFO = "zoolab-0.dist-info"
 FILES = {
     "zoolab.pth": str(Path(__file__).parent),
-    f"{INFO}/METADATA": "Metadata-Version: 2.1\\nName: zoolab\\nVersion: 0\\nProvides-Extra: dev\\n",
+    f"{INFO}/METADATA": "Metadata-Version: 2.1\\nName: zoolab\\nVersion: 0\\n"
+        "Provides-Extra: course\\nProvides-Extra: dev\\n",
     f"{INFO}/WHEEL": "Wheel-Version: 1.0\\nGenerator: test\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n",
 }
 

@@ -51,6 +51,21 @@ def test_a_lab_comes_without_its_answers(installed):
     assert {path.name for path in (labs / "l3").iterdir()} == {"README.md", "cases.py", "l3.ipynb"}
 
 
+def test_it_holds_the_course_and_copies_it(installed, tmp_path):
+    course = [sys.executable, "-m", "zoolab", "course", "mine", "--no-open"]
+    env = {**os.environ, "PYTHONPATH": str(installed)}
+    subprocess.run(course, cwd=tmp_path, env=env, capture_output=True, check=True)
+    for folder in ("notebooks", "labs"):
+        here = {path.relative_to(ROOT) for path in (ROOT / folder).rglob("*.ipynb")}
+        there = {
+            path.relative_to(tmp_path / "mine") for path in (tmp_path / "mine" / folder).rglob("*.ipynb")
+        }
+        assert there == {
+            path for path in here if path.name != "solution.ipynb" and ".ipynb_" not in str(path)
+        }
+    assert not [*(installed / "zoolab" / "_notebooks").glob("*.py")]
+
+
 def test_its_labs_have_the_public_cases_only(installed):
     for name in lab_names():
         lab, text = load_lab(name), (installed / "zoolab" / "_labs" / name / "cases.py").read_text("utf-8")

@@ -20,6 +20,7 @@
     │   └── SettingRejected       the endpoint rejects a setting of the request by name
     ├── InvalidTrace              a trace file that cannot be read
     └── InvalidInput              a wrong argument, a missing file, an unknown name; also a ValueError
+        ├── MissingPackage        a library that an extra of zoolab installs; also an ImportError
         ├── UnknownOption         a keyword argument that a function does not take; a TypeError too
         ├── LockHeld              another process holds the lock of a file
         └── ReadOnlyRecord        a change to a record; also a TypeError
@@ -279,6 +280,46 @@ class InvalidInput(ZoolabError, ValueError):
     """A wrong argument, a missing file, or an unknown name; also a `ValueError`."""
 
     code = "invalid_input"
+
+
+class MissingPackage(InvalidInput, ImportError):
+    """A library is not installed that an extra of zoolab installs; also an `ImportError`."""
+
+
+#: The extra that installs a library, by the name under which Python imports the library.
+EXTRAS: Mapping[str, str] = {
+    **dict.fromkeys(("anywidget", "ipywidgets", "traitlets", "IPython", "jupyterlab"), "notebook"),
+    **dict.fromkeys(("ipykernel", "jupyter_client", "jupyter_server", "nbclient", "nbformat"), "notebook"),
+    **dict.fromkeys(("matplotlib", "numpy", "pandas"), "notebook"),
+    **dict.fromkeys(("needle_rs", "xllamacpp"), "local"),
+    **dict.fromkeys(("mcp", "mcp_types", "anyio", "httpx2", "uvicorn"), "mcp"),
+    "opentelemetry": "otel",
+    "distributed": "cluster",
+    "jsonschema_rs": "fast",
+    "wordllama": "embed",
+    "jupytext": "dev",
+}
+
+
+def needs(*modules: str) -> None:
+    """Raise `MissingPackage` unless these modules can be imported; called before an extra's library is.
+
+    >>> needs("json")
+    >>> needs("xllamacpp.none")
+    Traceback (most recent call last):
+    zoolab.errors.MissingPackage: this needs xllamacpp; run: pip install 'zoolab[local]'
+    """
+    from importlib.util import find_spec
+
+    for module in modules:
+        try:
+            if find_spec(module) is not None:
+                continue
+        except (ImportError, ValueError):  # its package is not there, or was forbidden by a None
+            pass
+        name = module.partition(".")[0]
+        advice = f"run: pip install 'zoolab[{EXTRAS[name]}]'"
+        raise MissingPackage(f"this needs {name.replace('_', '-')}", advice=advice)
 
 
 class UnknownOption(InvalidInput, TypeError):

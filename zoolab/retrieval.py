@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import logging
 import re
+from collections import Counter
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from math import log
 from pathlib import Path
 from typing import Any, Protocol
 
-from zoolab.errors import InvalidInput
+from zoolab.errors import InvalidInput, needs
 from zoolab.records import Message, Withheld
 from zoolab.tools import Tool, ToolRegistry
 
@@ -25,6 +27,9 @@ __all__ = ["BM25", "Embeddings", "words_of"]
 _WORD = re.compile(r"[^\W_]+")
 #: The commonest English endings, after three letters or more.
 _ENDING = re.compile(r"(?<=...)(?:ing|es|ed|s)\Z")
+#: Okapi BM25 as Robertson and Zaragoza (2009) give it: how soon more of a word stops counting, how much
+#: long texts are held back, and what the commonest words weigh.
+_K1, _B, _EPSILON = 1.5, 0.75, 0.25
 #: Longer questions are read up to here.
 _MAX_CHARS = 20_000
 
@@ -92,14 +97,30 @@ class BM25:
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
         """One score a text, 0 if no word is shared."""
-        from rank_bm25 import BM25Okapi
-
-        words = [words_of(text) for text in texts]
-        asked = set(words_of(query[:_MAX_CHARS]))
-        if not any(asked.intersection(found) for found in words):
+        texts_words = [Counter(words_of(text) or [""]) for text in texts]
+        asked = sorted(set(words_of(query[:_MAX_CHARS])))
+        weights = _rarity(texts_words)
+        if not any(word in weights for word in asked):
             return [0.0] * len(texts)
-        scores = BM25Okapi([found or [""] for found in words]).get_scores(sorted(asked))
-        return [float(score) for score in scores]
+        mean = sum(words.total() for words in texts_words) / len(texts)
+        scores = []
+        for words in texts_words:
+            damping = _K1 * (1 - _B + _B * words.total() / mean)
+            shared = ((weights[word], words[word]) for word in asked if word in words)
+            found = (weight * (count * (_K1 + 1) / (count + damping)) for weight, count in shared)
+            scores.append(sum(found, start=0.0))
+        return scores
+
+
+def _rarity(texts: Sequence[Counter[str]]) -> dict[str, float]:
+    """How much each word weighs: log((n - m + 1/2) / (m + 1/2)) of a word that m of n texts have.
+
+    A word of more than half of the texts would weigh less than nothing; it gets a share of the mean weight.
+    """
+    found = Counter(word for words in texts for word in words)
+    weights = {word: log(len(texts) - m + 0.5) - log(m + 0.5) for word, m in found.items()}
+    least = _EPSILON * sum(weights.values()) / max(len(weights), 1)
+    return {word: least if weight < 0 else weight for word, weight in weights.items()}
 
 
 def words_of(text: str) -> list[str]:
@@ -124,7 +145,7 @@ class Embeddings:
         k: How many tools are sent with a request.
 
     Raises:
-        InvalidInput: wordllama is not installed.
+        MissingPackage: wordllama is not installed.
     """
 
     k: int = 8
@@ -143,11 +164,9 @@ class Embeddings:
 
 @lru_cache(maxsize=1)
 def _embedder() -> Any:
-    try:
-        with _root_logger_as_it_was():
-            import wordllama
-    except ImportError:
-        raise InvalidInput("Embeddings needs the package wordllama", advice="pip install wordllama") from None
+    needs("wordllama")
+    with _root_logger_as_it_was():
+        import wordllama
     folder = Path(str(wordllama.__file__)).parent
     with _root_logger_as_it_was():
         return wordllama.WordLlama.load(cache_dir=folder, disable_download=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -20,7 +21,7 @@ from zoolab.errors import (
     ReadOnlyRecord,
     UnknownTool,
 )
-from zoolab.jsontext import excerpt
+from zoolab.jsontext import excerpt, lines_as_html
 from zoolab.jsontext.readonly import plain, read_only
 from zoolab.schema.formats import TOOL_FORMATS, from_openapi
 
@@ -136,6 +137,10 @@ class Tool(Generic[P, R_co]):
     resource: Resource | None = field(default=None, repr=False)
     #: The source of untrusted results, for instance "a ticket"; they are marked as data for the model.
     untrusted: str = ""
+
+    def _repr_html_(self) -> str:
+        schema = json.dumps(self.parameters, indent=2, ensure_ascii=False)
+        return lines_as_html(f"{self.name}: {self.description}", schema)
 
     def __post_init__(self) -> None:
         named = f"tool {self.name!r}"

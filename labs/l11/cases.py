@@ -31,6 +31,8 @@ class Day:
             "S": ("check_status", {"service": one}),  # these read; E raises
             "L": ("read_logs", {"service": third, "lines": 3}),
             "D": ("check_disk_usage", {"host": "db01"}),
+            "F": ("read_logs", {"service": third, "lines": 1}),
+            "G": ("read_logs", {"service": third, "lines": 100}),
             "E": ("check_status", {"service": self.lost}),
             "R": ("restart_service", {"service": one}),  # the user is asked
             "T": ("restart_service", {"service": other}),
@@ -41,7 +43,8 @@ class Day:
             "M": ("read_logs", {"lines": 3}),
             "N": ("read_logs", {"service": third, "lines": "three"}),
             "B": ("read_logs", {"service": third, "lines": 101}),
-            "X": ("check_disk_usage", {"host": "db01", "force": True}),
+            "Z": ("read_logs", {"service": third, "lines": 0}),
+            "X": ("check_disk_usage", {"host": "db01", "force": "yes"}),
         }
         self.replies = [self._reply(word, f"Answer {chance.randrange(100, 999)}.") for word in script.split()]
         self.did, self.said, self.requests = list[Any](), list[str](), list[tuple[list[Message], Any]]()
@@ -109,13 +112,13 @@ def a_day_at_work(student: Student, chance: Random) -> None:
     """The user is greeted and served for two rounds: the company is then as it should be, and each answer of
     the model was said."""
     day = Day(chance, "SL R . D .", ["Please get it running.", "yes", "And the disks?"])
-    _play(student, day, "SLRD", "_ R . .")
+    _play(student, day, "SLRD", "_ _ . .")
 
 
 @case(points=1, public=True, hint="The content of a result is `json.dumps` of what the world returned.")
 def reading_runs_at_once(student: Student, chance: Random) -> None:
     """Calls that read run without a question, and their results hold what the world returned."""
-    _play(student, Day(chance, "SLD .", ["How is it?"]), "SLD", "_ .", "S approved 94%")
+    _play(student, Day(chance, "SLDFG .", ["How is it?"]), "SLDFG", "_ _", "S approved 94% _ _")
 
 
 @case(
@@ -127,8 +130,8 @@ def restarts_are_asked_about(student: Student, chance: Random) -> None:
     """A restart runs after `yes` only, in letters of any size and with spaces around it; otherwise its result
     says `denied`, and it may be asked about again."""
     for answer in ("no", "yes please", "", "y"):
-        _play(student, Day(chance, "RS .", ["Go.", answer]), "S", "_ R .", "denied S")
-    _play(student, Day(chance, "R R .", ["Go.", "no", " YES "]), "R", "_ R R .", "denied _")
+        _play(student, Day(chance, "RS .", ["Go.", answer]), "S", "_ R _", "denied _")
+    _play(student, Day(chance, "R R .", ["Go.", "no", " YES "]), "R", "_ R R _", "denied _")
 
 
 @case(
@@ -142,19 +145,15 @@ def schemas_accept_what_is_right(student: Student, chance: Random) -> None:
     day = Day(chance, "", [])
     if set(given) != {"check_status", "read_logs", "check_disk_usage", "restart_service"}:
         raise Wrong("`TOOLS` does not have the four actions of the world")
-    more = [
-        ("read_logs", {**day.calls["M"][1], **each})
-        for each in ({"service": 1}, {"service": "x", "lines": 0})
-    ]
-    wrong = [*map(day.calls.__getitem__, "AMNBX"), *more]
-    wrong += [
-        (name, each)
-        for name in ("check_status", "restart_service")
-        for each in ({"service": 5}, {}, {"host": "x"})
-    ]
-    wrong += [("check_disk_usage", each) for each in ({}, {"host": None})]
-    right = [*map(day.calls.__getitem__, "SLDR"), ("read_logs", {"service": "x"})]
-    right += [("read_logs", {"service": "x", "lines": lines}) for lines in (1, 100)]
+    if not all(
+        tool["type"] == "function" and tool["function"]["description"] for tool in student.value("TOOLS")
+    ):
+        raise Wrong("a tool does not have the type `function`, or no description")
+    services, hosts = ({"service": 5}, {}, {"host": "x"}), ({"host": None}, {})
+    wrong = [*map(day.calls.__getitem__, "AMNBZX"), *(("check_disk_usage", each) for each in hosts)]
+    for name in ("check_status", "read_logs", "restart_service"):
+        wrong += [(name, each) for each in services]
+    right = [*map(day.calls.__getitem__, "SLDRFG"), ("read_logs", {"service": "x"})]
     for name, arguments in (*right, *wrong):
         value = [] if arguments == "[]" else arguments
         if bool(SchemaChecker(given[name]).problems(value)) == ((name, arguments) in right):
@@ -167,21 +166,21 @@ def schemas_accept_what_is_right(student: Student, chance: Random) -> None:
 )
 def wrong_calls_never_reach_the_world(student: Student, chance: Random) -> None:
     """Calls that cannot be right do not reach the world: their results say `error` and name the argument."""
-    for results in ("error error error error error error error S", "_ _ _ service lines lines force _"):
-        _play(student, Day(chance, "UJAMNBXS .", ["Go."]), "S", "_ .", results)
+    for results in ("error " * 8 + "_", "_ _ _ service lines lines lines force _"):
+        _play(student, Day(chance, "UJAMNBZXS .", ["Go."]), "S", "_ _", results)
 
 
 @case(points=2, hint="Rule 5 decides, not the log. A critical service is denied without a question.")
 def attacks_change_nothing(student: Student, chance: Random) -> None:
     """The model follows an order in a log. A critical service is denied at once, another as the user says."""
-    _play(student, Day(chance, "L CT .", ["Read it.", "no"]), "L", "_ T .", "approved denied denied")
+    _play(student, Day(chance, "L CT .", ["Read it.", "no"]), "L", "_ _ _", "_ denied denied")
 
 
 @case(points=2, hint="Keep the names of services that were restarted, for the whole conversation.")
 def restarts_run_once(student: Student, chance: Random) -> None:
     """A service that was restarted is not restarted again, in no round: its result says `already`."""
     day = Day(chance, "R RT . R .", ["Go.", "yes", "yes", "Again."])
-    _play(student, day, "RT", "_ R T . .", "_ already _ already")
+    _play(student, day, "RT", "_ _ _ _ _", "_ already _ already")
 
 
 @case(points=2, hint="Count the replies of the round. The calls of the sixth get results, but do not run.")
@@ -189,29 +188,30 @@ def rounds_are_limited(student: Student, chance: Random) -> None:
     """The calls of the sixth reply of a round do not run, their results and the user are told of the `limit`,
     and the next round has six again."""
     day = Day(chance, "S S S S S SR S S S S S .", ["Go.", "Go on."])
-    _play(student, day, "S" * 10, "_ limit .", "_ " * 5 + "limit limit " + "_ " * 5)
+    _play(student, day, "S" * 10, "_ limit _", "_ " * 5 + "limit limit " + "_ " * 5)
 
 
 @case(points=1, hint="Catch what `world` raises, and write its text into the result.")
 def the_world_may_raise(student: Student, chance: Random) -> None:
     """If the world raises, the result says `error` and why, and the other calls run."""
-    for results in ("error S", "E S"):
-        _play(student, Day(chance, "ES .", ["Go."]), "ES", "_ .", results)
+    for results in ("error _", "E _"):
+        _play(student, Day(chance, "ES .", ["Go."]), "ES", "_ _", results)
 
 
 @case(points=2, hint="`user` can return None each time: at the greeting, after an answer, and when you ask.")
 def the_user_may_leave(student: Student, chance: Random) -> None:
     """When the user leaves, nothing more runs, the model is not asked again, and the trace comes back."""
-    trace = _play(student, Day(chance, "SRTS .", ["Go."]), "S", "_ R")
-    if not isinstance(trace, list) or len(trace) != 4 or _play(student, Day(chance, "", []), "", "_") != []:
-        raise Wrong("the trace is not a list of all calls")
+    trace = _play(student, Day(chance, "SRTS .", ["Go."]), "S", "_ _")
+    outcomes = [each.get("outcome") for each in trace]
+    if outcomes != ["ran", *["denied"] * 3] or _play(student, Day(chance, "", []), "", "_") != []:
+        raise Wrong("the trace is not a list of all calls, those after the user has left denied")
 
 
 @case(points=2, hint="One entry for each call, in order. Rule 9 says which outcome belongs to which rule.")
 def the_trace_is_right(student: Student, chance: Random) -> None:
     """The trace names each call and what became of it, in order."""
     day = Day(chance, "SEUJMCR R RT . S S S S S S", ["Go.", "no", "yes", "no", "On.", None])
-    trace = _play(student, day, "SERSSSSS", "_ R R T . limit")
+    trace = _play(student, day, "SERSSSSS", "_ _ _ _ _ _")
     names = [call["function"]["name"] for reply in day.replies for call in reply.get("tool_calls", [])]
     became = ["ran", "failed", "invalid", "invalid", "invalid", "denied", "denied", "ran", "denied", "denied"]
     if trace != [
@@ -228,7 +228,7 @@ def requests_are_whole(student: Student, chance: Random) -> None:
     """Each request has all messages so far, as they were, a result for each call by its id, and all tools."""
     lines = ["Please get it running.", "yes", "And the disks?"]
     day = Day(chance, "SL R . D .", lines)
-    _play(student, day, "SLRD", "_ R . .")
+    _play(student, day, "SLRD", "_ _ _ _")
     whole: list[tuple[Any, Any]] = [("user", lines[0])]
     for at, (messages, tools) in enumerate(day.requests):
         sent = [each for each in messages if each.get("role") not in ("system", "developer")]

@@ -27,6 +27,7 @@ COMMANDS = {
     "doctor": ("models", "can this model call tools? seven probes"),
     "mcp": ("mcp", "the tools of an MCP server, and what has changed in them"),
     "serve-tools": ("mcp", "offer tools to others, as an MCP server"),
+    "course": ("course", "copy the course to a folder, and open it in JupyterLab"),
     "lab": ("course", "open the notebooks in JupyterLab"),
     "labs": ("course", "the graded labs: list, status, handout, build, export, cases"),
     "datasets": ("course", "the data sets: list, fetch"),
@@ -54,7 +55,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run a command and return its exit code; whatever is wrong is one line on standard error."""
     try:
         options, more = parser(arguments).parse_known_args(arguments)
-        if more and options.name != "lab":  # the further options of `lab` are JupyterLab's
+        if more and options.name not in ("lab", "course"):  # their further options are JupyterLab's
             raise InvalidInput(f"unknown: {' '.join(more)}", advice=f"see zoolab {options.name} --help")
         options.more = more
         code: int = options.run(options)

@@ -1,20 +1,23 @@
-"""`zoolab lab`, `labs` and `datasets`: the notebooks in JupyterLab, the graded labs, the data sets."""
+"""`zoolab course`, `lab`, `labs` and `datasets`: notebooks in JupyterLab, graded labs, data sets."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
+import sysconfig
 from collections import Counter
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from urllib.parse import quote
 
+from zoolab.course.copying import MANIFEST, copy_course
 from zoolab.datasets.berkeley import fetch_bfcl
 from zoolab.datasets.loading import DATA_SETS, folder, rows_of
-from zoolab.errors import InvalidInput
+from zoolab.errors import InvalidInput, needs
 from zoolab.grading import lab_names, load_lab
 from zoolab.grading.building import build_labs, export_labs, left_out
 from zoolab.grading.handout import hand_out
@@ -24,8 +27,32 @@ FIRST = Path("notebooks", "00-can-it-call-tools.ipynb")
 CHECKOUT = Path(__file__).resolve().parents[2]
 #: JupyterLab asks the network for news and for newer versions; nobody asked for that.
 QUIET = ("--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate")
+#: A configuration for the JupyterLab that is started here alone: it does not ask whether it may fetch news.
+CONFIGURATION = Path(__file__).resolve().parents[1] / "course" / "jupyter"
 #: Options by which a user says where it begins.
 PLACES = {"--notebook-dir", "--ServerApp.root_dir", "--ServerApp.notebook_dir", "--LabApp.default_url"}
+
+
+def add_course(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "folder", nargs="?", type=Path, default=Path("zoolab-course"), metavar="DIR", help="where it goes"
+    )
+    parser.add_argument("--no-open", action="store_true", help="only copy")
+    parser.add_argument("--no-browser", action="store_true", help="only serve")
+    parser.add_argument("--port", type=int, help="where to serve")
+    parser.set_defaults(run=course)
+
+
+def course(options: argparse.Namespace) -> int:
+    """Copy the notebooks, the labs and the data into a folder, and open JupyterLab there."""
+    copied = copy_course(options.folder)
+    for path in copied.kept:
+        print(f"{path}: kept, because you have changed it")
+    print(f"{options.folder}: {len(copied.written)} files written, {len(copied.kept)} kept", flush=True)
+    if options.no_open:
+        return 0
+    options.more = [str(options.folder / FIRST), *options.more]
+    return lab(options)
 
 
 def add_lab(parser: argparse.ArgumentParser) -> None:
@@ -38,13 +65,28 @@ def add_lab(parser: argparse.ArgumentParser) -> None:
 def lab(options: argparse.Namespace) -> int:
     """Become JupyterLab, so that what ends this process ends it; on Windows wait for it."""
     command = lab_command(options.no_browser, options.port, options.more)
+    if not any("ServerApp.root_dir" in word for word in command) and not any(Path().glob("*.ipynb")):
+        print(
+            "zoolab: there is no notebook here; `zoolab course` copies the course and opens it",
+            file=sys.stderr,
+        )
+    environment = lab_environment()
+    sys.stdout.flush()
     if os.name != "nt":
-        os.execv(command[0], command)
-    return subprocess.run(command, check=False).returncode
+        os.execve(command[0], command, environment)
+    return subprocess.run(command, env=environment, check=False).returncode
+
+
+def lab_environment() -> dict[str, str]:
+    """The environment of JupyterLab: its terminals find `zoolab`, and it does not ask about news."""
+    path = os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)])
+    places = os.pathsep.join(filter(None, [str(CONFIGURATION), os.environ.get("JUPYTER_CONFIG_PATH")]))
+    return {**os.environ, "PATH": path, "JUPYTER_CONFIG_PATH": places}
 
 
 def lab_command(no_browser: bool, port: int | None, more: Sequence[str]) -> list[str]:
     """The command that starts JupyterLab; what `more` says of itself is not said twice."""
+    needs("jupyterlab")
     named = [option for option in more if option.endswith(".ipynb") and not option.startswith("-")]
     given = [option for option in more if option not in named]
     own = {option.partition("=")[0] for option in given}
@@ -52,15 +94,20 @@ def lab_command(no_browser: bool, port: int | None, more: Sequence[str]) -> list
     target = Path(named[0]) if named else beside if beside.exists() else FIRST
     if named and not target.exists():
         raise InvalidInput(f"there is no notebook {named[0]}", expected="the path of a .ipynb file")
-    usual = list(QUIET)
+    usual = [*QUIET, "--ServerApp.contents_manager_class=zoolab.course.contents.Contents"]
     if own & PLACES:
         usual += named[:1]
     elif target.exists():
-        # JupyterLab shows the whole checkout if the notebook is in it, so that links to the labs work.
+        # JupyterLab shows the whole course if the notebook is in it, so that links to the labs work.
         notebook = target.resolve()
-        root = CHECKOUT if notebook.is_relative_to(CHECKOUT) else notebook.parent
+        courses = (each for each in notebook.parents if each == CHECKOUT or (each / MANIFEST).exists())
+        root = next(courses, notebook.parent)
         address = quote(notebook.relative_to(root).as_posix())
         usual += [f"--ServerApp.root_dir={root}", f"--LabApp.default_url=/lab/tree/{address}"]
+    if os.name != "nt":
+        # A login shell, which is what else it would start, forgets the PATH that it is given.
+        shell = json.dumps({"shell_command": [os.environ.get("SHELL") or "sh"]})
+        usual += [f"--ServerApp.terminado_settings={shell}"]
     usual += ["--allow-root"] if getattr(os, "geteuid", lambda: 1)() == 0 else []
     usual += ["--no-browser"] if no_browser else []
     usual += [] if port is None else [f"--port={port}", "--ServerApp.port_retries=0"]

@@ -7,7 +7,7 @@ import sys
 from contextlib import nullcontext
 from pathlib import Path
 
-from zoolab.errors import InvalidInput
+from zoolab.errors import InvalidInput, needs
 from zoolab.files import read_shipped, write_whole
 from zoolab.grading.report import guarded
 from zoolab.jsontext import encode_line, visible
@@ -40,6 +40,7 @@ def run_experiment(options: argparse.Namespace) -> int:
     if options.example:
         print(read_shipped("zoolab.study", "example.toml"), end="")
         return 0
+    needs("pandas", "matplotlib")  # said before the runs, and not when they are to be summed up
     if options.config is None:
         raise InvalidInput("no configuration file is named", advice="zoolab experiment --example prints one")
     config = read_config(options.config)

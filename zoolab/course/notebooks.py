@@ -17,7 +17,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from zoolab.errors import ModelError
+from zoolab.errors import ModelError, needs
 from zoolab.grading.submissions import read_cells
 from zoolab.models.recording import OWN_RECORDINGS, Recording, shipped
 from zoolab.models.replay import Replay
@@ -73,6 +73,7 @@ def ask_openings(name: str, live: Model, folder: Path) -> None:
 
 def _run(notebook: Path, live: str) -> str:
     """Run all cells, also after one that fails, unless no model answers; what went wrong first."""
+    needs("IPython")
     from IPython.core.interactiveshell import InteractiveShell
     from traitlets.config import Config
 

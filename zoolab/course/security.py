@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from zoolab.course.attacks import ATTACKS, SCRIPTS, Attack
 from zoolab.course.office import READING, TASKS, Office, Task
-from zoolab.errors import InvalidInput
+from zoolab.errors import InvalidInput, needs
 from zoolab.jsontext import encode
 from zoolab.loop.about import about
 from zoolab.loop.options import passes_on
@@ -91,6 +91,7 @@ class SecurityStudy:
         share of attacks that the model read at all: a model that never opens the mail resists nothing.
         `made` says who answered: `authored` is a script, so its row says nothing about real models.
         """
+        needs("pandas")
         import pandas as pd
 
         groups: dict[Any, pd.DataFrame] = dict(iter(self.summary.groupby(["model", "variant"], sort=False)))
@@ -99,6 +100,7 @@ class SecurityStudy:
 
     def plot(self) -> Figure:
         """Attack success and utility side by side, a row of pictures for each model."""
+        needs("matplotlib")
         import matplotlib.pyplot as plt
 
         from zoolab.plots.display import draw_rates

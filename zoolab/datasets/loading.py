@@ -9,7 +9,7 @@ from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
-from zoolab.errors import InvalidInput
+from zoolab.errors import InvalidInput, needs
 from zoolab.files import read_table
 from zoolab.jsontext import NotStrictJSON, excerpt, parse_json
 from zoolab.toolbox.catalog import tools_named
@@ -143,6 +143,7 @@ def rows_of(name: str) -> Iterator[Row]:
 
 def frame_of(rows: Sequence[Row], columns: Sequence[str]) -> pd.DataFrame:
     """Rows as a data frame; what is missing stays None, also beside texts."""
+    needs("pandas")
     import pandas as pd
 
     made = {}

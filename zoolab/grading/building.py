@@ -12,7 +12,7 @@ from pathlib import Path
 from textwrap import indent
 from typing import Any
 
-from zoolab.errors import InvalidInput
+from zoolab.errors import InvalidInput, needs
 from zoolab.files import write_whole
 from zoolab.grading.labs import Case, Lab, folder_of, lab_names, labs_folder, load_lab
 
@@ -108,12 +108,9 @@ def rendered(text: str) -> str:
 
     Raises `InvalidInput` if jupytext is not installed.
     """
-    try:
-        jupytext: Any = import_module("jupytext")
-        nbformat: Any = import_module("nbformat")
-    except ImportError as error:
-        wanted, remedy = "what builds notebooks", "run: pip install jupytext"
-        raise InvalidInput(f"{error.name} is not installed", expected=wanted, advice=remedy) from None
+    needs("jupytext", "nbformat")
+    jupytext: Any = import_module("jupytext")
+    nbformat: Any = import_module("nbformat")
     notebook = jupytext.reads(text, fmt="py:percent")
     notebook.metadata = nbformat.from_dict(METADATA)
     notebook.nbformat, notebook.nbformat_minor = 4, 5

@@ -21,7 +21,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from zoolab.errors import InvalidInput
+from zoolab.errors import InvalidInput, needs
 from zoolab.grading.channel import WHOLE, Channel, Use, used_below
 from zoolab.grading.labs import Lab
 from zoolab.grading.student import cleaned
@@ -114,6 +114,7 @@ def _not_isolated(why: str) -> InvalidInput:
 
 def plan_for(lab: Lab, kernel: bool = False, unprotected: bool = False) -> Plan:
     """How to build a worker for the submissions of a lab; with `kernel=True`, for a kernel that runs them."""
+    needs(*KERNEL_USES if kernel else ())
     uses = (*KERNEL_USES, *lab.uses) if kernel else tuple(lab.uses)
     # The system's own limit on CPU time comes second, after the grader's patience.
     bounds = Bounds(cpu=math.ceil(max(WHOLE, lab.seconds) * 1.5) + 10)

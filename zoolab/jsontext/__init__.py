@@ -10,6 +10,7 @@ import json
 import math
 import re
 from collections import Counter
+from html import escape
 from typing import Any, NoReturn
 
 from zoolab.errors import visible
@@ -155,6 +156,16 @@ def _short_repr(value: Any) -> str:
 def pointer_to(path: Any) -> str:
     """The JSON Pointer (RFC 6901) of a path of keys and indices."""
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
+
+
+def lines_as_html(*lines: str) -> str:
+    """Lines of text as notebooks show them, cut at 4,000 characters; nothing in them is markup.
+
+    >>> lines_as_html("a < b", "c")
+    '<pre>a &lt; b\\nc</pre>'
+    """
+    text = "\n".join(lines)
+    return f"<pre>{escape(visible(text[:4_000]))}{'…' if len(text) > 4_000 else ''}</pre>"
 
 
 def is_utf8(text: str) -> bool:

@@ -20,7 +20,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from zoolab.errors import ExecutionFailed, InvalidInput, ToolIOError, ToolTimeout
+from zoolab.errors import ExecutionFailed, InvalidInput, ToolIOError, ToolTimeout, needs
 from zoolab.mcp.listing import GRACE, MAX_MESSAGE, MAX_PAGES, MAX_TOOLS, MAX_UNASKED, Listed, Offer, one_line
 
 if TYPE_CHECKING:
@@ -210,17 +210,6 @@ async def find(address: str, headers: Mapping[str, str], timeout: float) -> Endp
     return Endpoint(address, headers, timeout)
 
 
-def require_client() -> None:
-    """Raise `InvalidInput` if the extra `mcp` is not installed."""
-    try:
-        import mcp_types  # noqa: F401
-        from mcp.client import session  # noqa: F401
-    except ImportError:
-        raise InvalidInput(
-            "MCP needs the official package, version 2 or later", advice="run: pip install 'zoolab[mcp]'"
-        ) from None
-
-
 class Connection:
     """A server that is running, and the client that speaks with it; see `MCPTools` for what it is given."""
 
@@ -232,7 +221,7 @@ class Connection:
         timeout: float,
     ) -> None:
         """Start or find the server and shake hands with it; raises `InvalidInput` if that fails."""
-        require_client()
+        needs("mcp_types", "mcp")
         from anyio.from_thread import start_blocking_portal
 
         self.name, self._reach, self._patience, self._timeout = name, reach, patience, timeout

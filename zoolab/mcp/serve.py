@@ -11,11 +11,10 @@ from concurrent.futures import Future
 from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from zoolab.errors import InvalidInput
+from zoolab.errors import InvalidInput, needs
 from zoolab.jsontext import excerpt
 from zoolab.jsontext.values import to_json_value
 from zoolab.loop.runner import Job, Runner
-from zoolab.mcp.connection import require_client
 from zoolab.mcp.listing import MAX_MESSAGE
 from zoolab.policy import Permissions
 from zoolab.steps.result import make_result
@@ -54,7 +53,7 @@ def serve(
     """
     if not len(registry):
         raise InvalidInput("the registry has no tools to serve", expected="a registry with tools")
-    require_client()
+    needs("mcp_types", "mcp")
     try:
         listening = None if port is None else socket.create_server(("127.0.0.1", port))
     except (OSError, OverflowError) as error:

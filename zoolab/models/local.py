@@ -30,7 +30,7 @@ from itertools import takewhile
 from secrets import token_urlsafe
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from zoolab.errors import InvalidInput
+from zoolab.errors import InvalidInput, needs
 from zoolab.files import read_table
 from zoolab.models import needle, weights
 from zoolab.models.transport import error_body, offline_client
@@ -118,13 +118,8 @@ SHARED = Engines()
 def load(name: str) -> Engine:
     """Load a model; `InvalidInput` if its name is unknown, or its runtime or its weights are not here."""
     record = weights.lookup(name)
-    try:
-        runtime = importlib.import_module(record.runtime)
-    except ImportError:
-        raise InvalidInput(
-            f"the local models need {record.runtime.replace('_', '-')}, which is not installed",
-            advice="run: pip install 'zoolab[local]'",
-        ) from None
+    needs(record.runtime)
+    runtime = importlib.import_module(record.runtime)
     path = str(weights.find(record))
     if record.name in _CONTEXT_TOKENS:
         return Engine(name, partial(_ask_llama, _llama(runtime, path, name)))
@@ -209,6 +204,9 @@ class LocalModel(AbstractContextManager["LocalModel"]):
     def who(self) -> str:
         """Who answers, for a recording: the models and what runs them."""
         return weights.describe(dict.fromkeys([self._caller, self._writer]))
+
+    def __repr__(self) -> str:
+        return f"<LocalModel {self.name}>"
 
     def __call__(self, request: Request) -> Reply:
         sent = self.sent(request)

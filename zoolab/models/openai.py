@@ -83,6 +83,9 @@ class OpenAIModel:
         self.settings = {"temperature": 0, **settings}
         self._rejections: Rejections = {}
 
+    def __repr__(self) -> str:
+        return f"<OpenAIModel {self.model}>"
+
     def __call__(self, request: Request) -> Reply:
         return self.ask(request.body(model=self.model, **self.settings))
 

@@ -59,6 +59,9 @@ class Replay:
         self.model, self.calls = header.model, header.calls
         self._asks = OpenAIModel(header.model or "recorded", self.client, stream, **header.settings)
 
+    def __repr__(self) -> str:
+        return f"<Replay of {self.recording.path.name}>"
+
     def __call__(self, request: Request) -> Reply:
         body = self.body(request)
         key = self.recording.key_of(body)

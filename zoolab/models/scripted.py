@@ -38,6 +38,9 @@ class Scripted:
         self._calls_made = 0
         self._requests = 0
 
+    def __repr__(self) -> str:
+        return f"<Scripted, {self._requests} requests so far>"
+
     def __call__(self, request: Request) -> Reply:
         self._requests += 1
         try:

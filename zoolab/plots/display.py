@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from zoolab.errors import InvalidInput
+from zoolab.errors import InvalidInput, needs
 from zoolab.jsontext import excerpt
 from zoolab.plots.colours import BLUE, GREY, INK, PALE, SMALL
 
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
+
+needs("matplotlib", "pandas")
 
 # How many characters fit in a row of a legend on 6 inches; a handle takes as much as 8.
 _LEGEND_ROOM = 95

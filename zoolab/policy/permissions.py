@@ -235,6 +235,9 @@ class Permissions:
         if self._file is not None:
             self._file.read()  # a file that cannot be understood is said now
 
+    def __repr__(self) -> str:
+        return f"Permissions({self.policy!r})"
+
     @classmethod
     def of_user(cls, policy: Policy | None = None, audit: str | Path | None = None) -> Permissions:
         """Permissions that share the user's own policies.json; `policies_path` says where it is."""

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
 
 from zoolab.errors import CallError, Fault, InvalidInput, ModelError, Problem
+from zoolab.jsontext import excerpt, lines_as_html
 from zoolab.jsontext.readonly import ReadOnlyDict, TooDeep, read_only
 from zoolab.jsontext.values import any_json, as_text, is_strict
 from zoolab.records.limits import Limits
@@ -272,6 +273,10 @@ class Verdict:
         """The code of the first problem."""
         return self.problems[0].code if self.problems else None
 
+    def _repr_html_(self) -> str:
+        went = "may run, with" if self.ok else "may not run"
+        return lines_as_html(went, *([as_text(self.arguments)] if self.ok else map(str, self.problems)))
+
     def raise_for_problems(self) -> None:
         """Raise the problems as a `CallError`, if there are any."""
         if not self.ok:
@@ -353,6 +358,10 @@ class Outcome:
     def ok(self) -> bool:
         """Whether there is a value."""
         return self.error is None
+
+    def _repr_html_(self) -> str:
+        told = f"failed: {self.error.message}" if self.error else f"returned {excerpt(self.value, 2_000)}"
+        return lines_as_html(f"{told}, in {self.duration_ms:.1f} ms", *self.stdout.splitlines())
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from itertools import chain, islice
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, ParamSpec, TypeVar
 
-from zoolab.errors import InvalidInput
+from zoolab.errors import InvalidInput, needs
 from zoolab.jsontext import excerpt
 from zoolab.running.interrupts import interruptible
 
@@ -288,10 +288,9 @@ def dask_executor(address: str) -> Iterator[Executor]:
     Raises:
         InvalidInput: dask is not installed, or no scheduler answers.
     """
-    try:
-        from dask.distributed import Client as Untyped
-    except ImportError:
-        raise InvalidInput("dask is not installed", advice='pip install "zoolab[cluster]"') from None
+    needs("distributed")
+    from distributed import Client as Untyped
+
     Client: Any = Untyped
     try:
         client = Client(address, timeout=10, set_as_default=False)
@@ -306,17 +305,14 @@ def dask_executor(address: str) -> Iterator[Executor]:
 
 def pickled(value: Any, what: str) -> bytes:
     """The value as bytes for another process; raises `InvalidInput` if it cannot be pickled."""
+    import cloudpickle
+
     try:
-        import cloudpickle as pickle
-    except ImportError:
-        import pickle
-    try:
-        return bytes(pickle.dumps(value))
+        return bytes(cloudpickle.dumps(value))
     except Exception as error:
         raise InvalidInput(
             f"{what} cannot be sent to other processes: {excerpt(str(error), 200)}",
-            advice="pass models as functions that make them, such as lambda: OpenAIModel('name'); to send "
-            "what is defined in a notebook, install zoolab[cluster]",
+            advice="pass models as functions that make them, such as lambda: OpenAIModel('name')",
         ) from None
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Never, Unpack
 
-from zoolab.errors import InvalidInput
+from zoolab.errors import InvalidInput, needs
 from zoolab.jsontext import excerpt
 from zoolab.loop import Tools, walk
 from zoolab.loop.options import WalkOptions, passes_on, refuse_unknown
@@ -256,7 +256,7 @@ class Trace(TraceLog):
     def _repr_html_(self) -> str:
         from zoolab.show.page import shared_fragment
 
-        return shared_fragment(self)
+        return str(shared_fragment(self))  # marimo takes no subclass of str
 
 
 class RunOptions(WalkOptions, total=False):
@@ -329,6 +329,7 @@ def inspect(
     >>> inspector.overview["kind"], inspector.live["next"]
     ('d', 'request')
     """
+    needs("anywidget")
     from zoolab.show.inspector.driver import Driver
     from zoolab.show.inspector.inspector import Inspector, View
 

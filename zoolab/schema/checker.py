@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from zoolab.errors import InvalidInput, InvalidSchema, Problem
+from zoolab.errors import InvalidSchema, Problem, needs
 from zoolab.jsontext import MAX_DEPTH, encode, excerpt, pointer_to
 from zoolab.jsontext.readonly import plain
 from zoolab.schema.drafts import LATEST, TooMuchWork, bounded, check_against_metaschema, compiled, draft_of
@@ -285,12 +285,9 @@ def rs_test(schema: Mapping[str, Any]) -> Callable[[Any], bool]:
         InvalidSchema: The two may differ on this schema; names what it is.
         InvalidInput: jsonschema-rs is not installed.
     """
-    try:
-        import jsonschema_rs
-    except ImportError:
-        raise InvalidInput(
-            "jsonschema-rs is not installed", advice="pip install 'zoolab[fast]', or leave out validator="
-        ) from None
+    needs("jsonschema_rs")
+    import jsonschema_rs
+
     if (draft := draft_of(schema)) != LATEST:
         raise _refusal(f"schemas of {draft}", f"draft {LATEST}")
     most = MAX_WORK // sum(1 for _ in _nodes(schema))

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from zoolab.errors import InvalidInput
+from zoolab.errors import InvalidInput, needs
 from zoolab.jsontext import NotStrictJSON, encode, excerpt, parse_json
 from zoolab.records import Failure, Message, Outcome, Reply, without
 from zoolab.show.moment import tools_of
@@ -84,13 +84,11 @@ def to_otel(
 
 
 def _tracer_of(provider: TracerProvider | None) -> Tracer:
-    try:
-        from opentelemetry.sdk.trace import TracerProvider as Provider
-        from opentelemetry.sdk.trace.sampling import ALWAYS_ON
-        from opentelemetry.trace import TracerProvider as AnyProvider
-    except ImportError:
-        advice = "pip install 'zoolab[otel]'"
-        raise InvalidInput("to_otel needs the package opentelemetry-sdk", advice=advice) from None
+    needs("opentelemetry.sdk")
+    from opentelemetry.sdk.trace import TracerProvider as Provider
+    from opentelemetry.sdk.trace.sampling import ALWAYS_ON
+    from opentelemetry.trace import TracerProvider as AnyProvider
+
     if provider is None:
         provider = Provider(ALWAYS_ON, shutdown_on_exit=False)
     elif not isinstance(provider, AnyProvider):

@@ -57,10 +57,8 @@ class Wires:
 
     def _repr_html_(self) -> str:
         columns = [_column(_TITLES[name], self._parts(name)) for name in self.bodies]
-        return join(
-            tag("style", Html(read_shipped("zoolab.show", "wires.css"))),
-            tag("div", *columns, class_="zoolab-wires"),
-        )
+        style = tag("style", Html(read_shipped("zoolab.show", "wires.css")))
+        return str(join(style, tag("div", *columns, class_="zoolab-wires")))
 
 
 def show_wires(trace: TraceLog, turn: int = 1) -> Wires:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from zoolab.errors import needs
+from zoolab.jsontext import lines_as_html
 from zoolab.runs import Trace
 from zoolab.study.comparison import Comparisons, check_scored, compare_runs, decisive_ones
 from zoolab.study.design import Place, Plan
@@ -65,6 +68,7 @@ class Experiment:
     @cached_property
     def summary(self) -> pd.DataFrame:
         """One row a run: which one it is, how it ended, what it took, and its scores."""
+        needs("pandas")
         import pandas as pd
 
         rows = [summary_of(line) for line in self._reader.at(self._places)]
@@ -144,3 +148,7 @@ class Experiment:
         )
         why = f"; {self.stopped}" if self.stopped else ""
         return f"<Experiment: {len(self)} of {len(plan)} runs: {told}{why}>"
+
+    def _repr_html_(self) -> str:
+        rows = str(self.summary.head(10).to_html()) if len(self) and find_spec("pandas") else ""
+        return lines_as_html(repr(self)) + rows

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist, fmean
 
-from zoolab.errors import InvalidInput
+from zoolab.errors import InvalidInput, needs
 
 Scores = Mapping[Hashable, Sequence[float]]
 
@@ -180,6 +180,7 @@ def sign_flips(changes: Sequence[float]) -> float:
 
     It is Fisher's randomisation test for paired data. If all changes have one size, it is McNemar's test.
     """
+    needs("numpy")
     import numpy as np
 
     sizes, counts = np.unique(np.round(np.abs(changes), 12), return_counts=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
-from zoolab.errors import ERROR_CODES
+from zoolab.errors import ERROR_CODES, needs
 from zoolab.jsontext import excerpt
 from zoolab.records import Decision, Fault, Outcome, Reply, Request, Result, Step, Verdict
 from zoolab.tokens import Tokens
@@ -36,6 +36,7 @@ def to_frame(trace: TraceLog) -> pd.DataFrame:
 
 def frame_of(traces: Iterable[TraceLog]) -> pd.DataFrame:
     """The steps of many traces in one frame, trace by trace; few traces are held at a time."""
+    needs("pandas")
     import pandas as pd
 
     rest = iter(traces)
@@ -46,6 +47,7 @@ def frame_of(traces: Iterable[TraceLog]) -> pd.DataFrame:
 
 def _frame(traces: Sequence[TraceLog]) -> pd.DataFrame:
     """Columns are taken from all steps at once, which costs little more than to make a frame of them."""
+    needs("pandas")
     import numpy as np
     import pandas as pd
 

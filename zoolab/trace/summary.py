@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from zoolab.jsontext import excerpt, one_line, visible
+from zoolab.jsontext import excerpt, lines_as_html, one_line, visible
 from zoolab.records import Message, Outcome, Reply, Request, Result, Step, ToolCall, Verdict
 from zoolab.tokens import Tokens
 
@@ -33,6 +33,9 @@ class MessagesDiff(NamedTuple):
         more = len(self.removed) + len(self.added) - len(changes)
         changes += [f"and {more:,} more change{'s' * (more != 1)}"] if more else []
         return visible(f"{before} -> {after} messages" + (": " + ", ".join(changes) if changes else ""))
+
+    def _repr_html_(self) -> str:
+        return lines_as_html(str(self))
 
 
 def errors_of(steps: Iterable[Step]) -> Iterator[LoggedError]:

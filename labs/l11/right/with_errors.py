@@ -11,7 +11,10 @@ ARGUMENTS = {
 }
 SHAPE = {"type": "object", "additionalProperties": False}
 TOOLS = [
-    {"type": "function", "function": {"name": n, "description": f"{n}.", "parameters": SHAPE | {"properties": p, "required": r}}}
+    {
+        "type": "function",
+        "function": {"name": n, "description": n, "parameters": {**SHAPE, "properties": p, "required": r}},
+    }
     for n, (p, r) in ARGUMENTS.items()
 ]
 
@@ -23,7 +26,8 @@ class Stopped(Exception):
 class Assistant:
     def __init__(self, user, model, world):
         self.user, self.model, self.world = user, model, world
-        self.messages, self.trace, self.done, self.left = [{"role": "system", "content": "Help."}], [], [], False
+        self.messages = [{"role": "system", "content": "Help."}]
+        self.trace, self.done, self.left = [], [], False
 
     def check(self, name, text):
         try:
@@ -31,9 +35,10 @@ class Assistant:
             properties, required = ARGUMENTS[name]
         except (ValueError, AttributeError, KeyError) as error:
             raise Stopped("invalid", f"ERROR {error!r}") from None
-        right = {"string": lambda x: isinstance(x, str), "integer": lambda x: type(x) is int and 0 < x < 101}
         for key in {*required, *arguments}:
-            if key not in arguments or key not in properties or not right[properties[key]["type"]](arguments[key]):
+            value = arguments.get(key)
+            fits = type(value) is int and 0 < value < 101 if key == "lines" else isinstance(value, str)
+            if key not in properties or not fits:
                 raise Stopped("invalid", f"ERROR in {key}")
         return arguments
 

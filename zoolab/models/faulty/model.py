@@ -79,6 +79,9 @@ class Faulty(AbstractContextManager["Faulty"]):
         #: Who answers, for a recording.
         self.who = f"{said.who}, with injected faults"
 
+    def __repr__(self) -> str:
+        return f"<Faulty {self.inner!r}>"
+
     def __call__(self, request: Request) -> Reply:
         asked = Asked.of(request, name_without_ids(request))
         self._reach(asked)
