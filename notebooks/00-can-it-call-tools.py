@@ -206,7 +206,9 @@ both.style.hide(axis="index")
 # %%
 for name, examined in (("Qwen", results), ("SmolLM2", pair_results)):
     sent = next(result.sent for result in examined if result.name == "result")
-    print(f"{name} got {len(sent['messages'])} messages; tools: {len(sent.get('tools') or ())}. The last message:")
+    print(
+        f"{name} got {len(sent['messages'])} messages; tools: {len(sent.get('tools') or ())}. The last message:"
+    )
     print("  ", sent["messages"][-1], "\n")
 
 # %% [markdown]

@@ -232,21 +232,21 @@ from zoolab.errors import LoopError
 from zoolab.toolbox.catalog import tools_named
 
 
+SIX = Limits(turns=6)
 WORLDS = (
     ("add", "multiply", "get_weather", "get_time", "convert_length"),
     *([name] for name in ("devops", "support", "analytics", "security")),
 )
 
 
+# %%
 def hold(opening, model):
     "Hold the conversation that begins with a recorded request, and return its trace."
     *system, question = (message["content"] for message in opening["messages"])
     fresh = (tools_named(*names) for names in WORLDS)  # each conversation begins in a new world
     tools = next(kit for kit in fresh if kit.schemas() == opening["tools"])
     trace = Trace()
-    steps = walk(
-        question, tools, model, system=system[0] if system else None, policy=Policy(ask=()), limits=Limits(turns=6)
-    )
+    steps = walk(question, tools, model, system="".join(system) or None, policy=Policy(ask=()), limits=SIX)
     try:
         for _ in trace.follow(steps):
             pass
@@ -440,7 +440,11 @@ def counter(request):
     question = " ".join(word for word in words_of(request.messages[-1]["content"]) if word not in COMMON)
     scores = BM25().scores(question, texts)
     best = max(scores)
-    return [(offered[scores.index(best)]["name"], {})] if best > 0 and scores.count(best) == 1 else "No tool fits."
+    return (
+        [(offered[scores.index(best)]["name"], {})]
+        if best > 0 and scores.count(best) == 1
+        else "No tool fits."
+    )
 
 
 # %%
@@ -463,7 +467,11 @@ mine = measure(MINE)
 print(mine.summary.groupby("variant", sort=False)["selection"].agg(["sum", "size"]))
 found = mine.compare("before", "after", metric="selection")[0]
 print(found)
-print("right: your descriptions help" if found.decisive and found.difference.estimate > 0 else "not yet: not decisive")
+print(
+    "right: your descriptions help"
+    if found.decisive and found.difference.estimate > 0
+    else "not yet: not decisive"
+)
 
 # %% [markdown]
 # <details><summary>Hint</summary>

@@ -102,7 +102,9 @@ for retriever in (BM25(), Embeddings()):
 # recall@8 is the best result that any model can reach.
 
 # %%
-guess = predict("Eight of forty tools are sent. Which retriever has the higher recall?", ["BM25", "Embeddings"])
+guess = predict(
+    "Eight of forty tools are sent. Which retriever has the higher recall?", ["BM25", "Embeddings"]
+)
 guess
 
 # %%
@@ -116,7 +118,9 @@ def ranks(retriever):
         yield 1 + sum(score > mine for score in scores)
 
 
-rank = pd.DataFrame({type(each).__name__: list(ranks(each)) for each in (BM25(), Embeddings())}, index=need.index)
+rank = pd.DataFrame(
+    {type(each).__name__: list(ranks(each)) for each in (BM25(), Embeddings())}, index=need.index
+)
 KS = (1, 3, 5, 8, 16, 40)
 recall = pd.DataFrame({name: {k: (rank[name] <= k).mean() for k in KS} for name in rank})
 (100 * recall).round().astype(int)
@@ -127,7 +131,9 @@ import matplotlib.pyplot as plt
 fig, ax = plt.subplots(figsize=(6, 3.2))
 for name, marker in zip(recall, "os", strict=True):
     ax.plot(recall.index, 100 * recall[name], marker=marker, label=name)
-ax.set(xlabel="tools that are sent (k)", ylabel="right tool is among them, %", ylim=(0, 103), title="recall@k")
+ax.set(
+    xlabel="tools that are sent (k)", ylabel="right tool is among them, %", ylim=(0, 103), title="recall@k"
+)
 ax.legend()
 plt.show()
 
@@ -221,7 +227,9 @@ found = run(
 )
 for step in found.steps:
     if step.kind == "request":
-        print(f"turn {step.turn}, offered:", ", ".join(each["function"]["name"] for each in step.record.tools))
+        print(
+            f"turn {step.turn}, offered:", ", ".join(each["function"]["name"] for each in step.record.tools)
+        )
 
 # %%
 guess = predict(
@@ -234,9 +242,13 @@ guess
 offered_in = [
     step.turn
     for step in found.steps
-    if step.kind == "request" and "restart_service" in [each["function"]["name"] for each in step.record.tools]
+    if step.kind == "request"
+    and "restart_service" in [each["function"]["name"] for each in step.record.tools]
 ]
-guess.reveal(offered_in[0], because="The result of find_tools stands in messages[], and the next request offers what it names.")
+guess.reveal(
+    offered_in[0],
+    because="The result of find_tools stands in messages[], and the next request offers what it names.",
+)
 
 # %% [markdown]
 # Step through it. The search is a call like every other: it is validated, executed and answered.
@@ -308,7 +320,11 @@ expected_best = 2 / 61
 if same_as_bm25:
     print("not yet: this is still BM25")
 else:
-    print("right" if max(example) <= expected_best + 1e-9 and len(example) == len(TEXTS) else "not yet: no sum is larger than 2 / 61")
+    print(
+        "right"
+        if max(example) <= expected_best + 1e-9 and len(example) == len(TEXTS)
+        else "not yet: no sum is larger than 2 / 61"
+    )
 
 # %% [markdown]
 # <details><summary>Hint</summary>

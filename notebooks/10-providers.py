@@ -221,7 +221,9 @@ from zoolab import Request
 def next_request(message):
     [call] = message["tool_calls"]
     result = {"role": "tool", "tool_call_id": call.get("id", "call_1"), "content": "42"}
-    return Request([{"role": "user", "content": "What is 7 times 6?"}, message, result], tuple(tools.schemas()))
+    return Request(
+        [{"role": "user", "content": "What is 7 times 6?"}, message, result], tuple(tools.schemas())
+    )
 
 
 def sealed(body):
@@ -244,7 +246,9 @@ guess
 # %%
 def forgetful(message):
     "Keep only the fields that everybody knows."
-    calls = [{key: call[key] for key in ("type", "function")} | {"id": "call_1"} for call in message["tool_calls"]]
+    calls = [
+        {key: call[key] for key in ("type", "function")} | {"id": "call_1"} for call in message["tool_calls"]
+    ]
     return {"role": "assistant", "content": message["content"], "tool_calls": calls}
 
 

@@ -100,7 +100,9 @@ for row in forced.drop_duplicates("case").itertuples():
     print("-", row.request["messages"][-1]["content"])
 
 # %%
-guess = predict("In how many of the eight forced replies does the model call a tool that nobody needs?", range(9))
+guess = predict(
+    "In how many of the eight forced replies does the model call a tool that nobody needs?", range(9)
+)
 guess
 
 # %%

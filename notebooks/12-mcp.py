@@ -42,7 +42,7 @@ folder = Path(mkdtemp())
 server = folder / "shop.py"
 
 # %%
-SOURCE = '''
+SOURCE = """
 from zoolab import ToolRegistry, tool
 from zoolab.mcp import serve
 
@@ -62,7 +62,7 @@ def price(article: str) -> float:
 
 
 serve(ToolRegistry([stock, price]), name="shop")
-'''
+"""
 server.write_text(SOURCE, encoding="utf-8")
 START = [sys.executable, str(server)]
 
@@ -91,6 +91,7 @@ REQUESTS = [
 
 
 # %%
+
 
 def talk(requests):
     "Send requests to a new server, and return its answers."
@@ -147,6 +148,7 @@ guess = predict(
     ["yes", "no, somebody has to allow it"],
 )
 guess
+
 
 # %%
 def asked(tools, **options):

@@ -124,7 +124,11 @@ turns = range(1, 41)
 fig, ax = plt.subplots(figsize=(6, 3.2))
 ax.plot(turns, [cost(n) for n in turns], label="without a cache")
 ax.plot(turns, [cost(n, cache=True) for n in turns], label="with a cache")
-ax.set(xlabel="turns of a conversation", ylabel="cost of 1,000 conversations", title="Every turn sends everything again")
+ax.set(
+    xlabel="turns of a conversation",
+    ylabel="cost of 1,000 conversations",
+    title="Every turn sends everything again",
+)
 ax.legend()
 plt.show()
 
@@ -161,7 +165,7 @@ pd.DataFrame(paid).set_index("turn").cumsum().round(2)
 
 # %%
 import json
-from os.path import commonprefix
+from itertools import takewhile
 
 
 def as_text(tools, messages):
@@ -170,7 +174,8 @@ def as_text(tools, messages):
 
 def kept(first, second):
     "The share of the second request that a cache could reuse."
-    return len(commonprefix([first, second])) / len(second)
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False))
+    return len(list(same)) / len(second)
 
 
 # %%

@@ -137,7 +137,9 @@ guess
 
 # %%
 successes = grid.sum(axis=1)
-curve = pd.Series({k: successes.map(lambda c, k=k: pass_hat(int(c), 5, k)).mean() for k in SEEDS}, name="pass^k")
+curve = pd.Series(
+    {k: successes.map(lambda c, k=k: pass_hat(int(c), 5, k)).mean() for k in SEEDS}, name="pass^k"
+)
 curve.round(2).to_frame().T
 
 # %% jupyter={"source_hidden": true}
@@ -151,7 +153,9 @@ import matplotlib.pyplot as plt
 
 fig, ax = plt.subplots(figsize=(6, 3))
 ax.plot(curve.index, curve, marker="o", label="measured")
-ax.plot(curve.index, [curve[1] ** k for k in curve.index], linestyle="--", label="if all tasks were equally hard")
+ax.plot(
+    curve.index, [curve[1] ** k for k in curve.index], linestyle="--", label="if all tasks were equally hard"
+)
 ax.set(xlabel="k", ylabel="pass^k", ylim=(0, 1), xticks=list(SEEDS), title="All of k tries succeed")
 ax.legend()
 plt.show()
@@ -201,6 +205,7 @@ def new_orders():
     }
 
 
+# %%
 @dataclass
 class Shop:
     orders: dict = field(default_factory=new_orders)
@@ -233,7 +238,9 @@ def converse(agent, shop, opening="I am Grace. Please cancel my order.", rounds=
     "Let a user and an agent talk; return all traces."
     traces, messages, said = [], [], opening
     for _ in range(rounds):
-        trace = run(said, [shop.find_orders, shop.cancel_order], agent, messages=messages, policy=Policy(ask=()))
+        trace = run(
+            said, [shop.find_orders, shop.cancel_order], agent, messages=messages, policy=Policy(ask=())
+        )
         traces.append(trace)
         messages = list(trace.messages)
         said = user(trace.answer or "")
