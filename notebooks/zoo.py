@@ -257,8 +257,7 @@ visit(security_tools(team), [isolate, isolate], lambda: state(team), allow=["iso
 # %% [markdown]
 # ## files
 #
-# A folder, and nothing outside it. What is read can be outlined: the classes and functions of a Python file, the headings of a
-# Markdown file. This world is as large as the folder you give it; here it is one with two files.
+# A folder, and nothing outside it. What is read can be outlined: the classes and functions of a Python file. This world is as large as the folder you give it; here it is one with two files.
 
 # %%
 from pathlib import Path

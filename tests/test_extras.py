@@ -68,7 +68,8 @@ def distribution_of(module: str) -> str:
 
 def undeclared(source: str) -> set[str]:
     """The modules of a source that are neither in the base nor in the extra that EXTRAS names."""
-    homes = {name: DECLARED[EXTRAS.get(name, "")] for name in imports_in(source)}
+    # Commands for a checkout use its tools.
+    homes = {name: DECLARED[EXTRAS.get(name, "")] for name in imports_in(source) if name != "tools"}
     same = {"mcp_types": "mcp", "opentelemetry": "opentelemetry-sdk"}  # they come with what is declared
     return {name for name, home in homes.items() if same.get(name, distribution_of(name)) not in home}
 
@@ -163,7 +164,6 @@ MISSING = [
     ("from zoolab.plots import AblationDisplay", "matplotlib"),
     ("from zoolab.datasets import load; load('selection-cases')", "pandas"),
     ("from zoolab.retrieval import Embeddings; Embeddings()", "wordllama"),
-    ("from zoolab.study.statistics import sign_flips; sign_flips([1, 2])", "numpy"),
     ("from zoolab.study import Experiment; Experiment.summary.func(None)", "pandas"),
     ("from zoolab.models.local import load; load('needle')", "needle-rs"),
     ("from zoolab.mcp import serve; from zoolab.toolbox.starter import add; serve([add])", "mcp-types"),

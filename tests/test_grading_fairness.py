@@ -1,7 +1,7 @@
 """The same mistake costs the same, whatever is drawn: every wrong answer has one number of points.
 
-ZOOLAB_SEEDS=10 grades every wrong answer with ten seeds, which takes more than an hour. Without it some answers
-of each lab are graded with three; `test_labs.py` grades all of them with two.
+ZOOLAB_SEEDS=10 grades every wrong answer with ten seeds, which takes more than an hour. Without it, some
+answers of each lab are graded with three seeds; `test_labs.py` grades all of them with two.
 """
 
 from __future__ import annotations

@@ -13,9 +13,10 @@ from sums import HALF, RIGHT, make_class, make_lab
 
 from tools.wrong_answers import right_answers
 from zoolab.errors import InvalidInput
+from zoolab.files import read_shipped
 from zoolab.grading.alike import ALIKE, alike, shape_of
 from zoolab.grading.labs import lab_names, labs_folder
-from zoolab.grading.manual import EXAMPLE, FILE, Manual, read_manual
+from zoolab.grading.manual import FILE, Manual, read_manual
 from zoolab.grading.submissions import read_cells
 
 
@@ -34,7 +35,7 @@ def test_points_and_comments_survive_every_grading(shell: Shell, tmp_path: Path)
     asked = "grade", make_lab(tmp_path / "sums"), folder, "--jobs", "1", "--report", report
     assert shell(*asked).code == 0
     file = report / FILE
-    assert file.read_text("utf-8") == EXAMPLE
+    assert file.read_text("utf-8") == read_shipped("zoolab.grading", FILE)
     assert table(report)["bo.py"]["total"] == "1"
     written = 'late_day = 2\n["bo.py"]\npoints = 4.5\nlate_days = 1\ncomment = "Well <i>named</i>."\n[gone]\n'
     file.write_text(written, "utf-8")
@@ -53,9 +54,13 @@ def test_points_and_comments_survive_every_grading(shell: Shell, tmp_path: Path)
 
 
 def test_the_example_says_nothing_until_its_signs_are_taken_away(tmp_path: Path):
-    (tmp_path / FILE).write_text(EXAMPLE, "utf-8")
+    (tmp_path / FILE).write_text(read_shipped("zoolab.grading", FILE), "utf-8")
     assert read_manual(tmp_path) == {}
-    lines = [line.removeprefix("# ") for line in EXAMPLE.splitlines() if " = " in line or "[" in line]
+    lines = [
+        line.removeprefix("# ")
+        for line in read_shipped("zoolab.grading", FILE).splitlines()
+        if " = " in line or "[" in line
+    ]
     (tmp_path / FILE).write_text("\n".join(lines), "utf-8")
     [(name, manual)] = read_manual(tmp_path).items()
     assert (name, manual.points, manual.late_days, manual.late) == ("anna/l3.ipynb", 1.5, 2, 2)

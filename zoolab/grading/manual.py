@@ -12,22 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from zoolab.errors import InvalidInput
-from zoolab.files import write_whole
+from zoolab.files import read_shipped, write_whole
 
 FILE = "manual.toml"
-EXAMPLE = """\
-# What you add to the grades by hand. zoolab reads this file and never changes it.
-# Give the command again after a change: nothing that is graded already is graded anew.
-
-# Points that each late day takes off. Nobody gets less than 0 points.
-# late_day = 1
-
-# A submission by its name in grades.csv, in quotes. All three lines may be left out.
-# ["anna/l3.ipynb"]
-# points = 1.5
-# late_days = 2
-# comment = "Nice names. One point more for the drawing, see our talk."
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,4 +81,4 @@ def _number(value: Any, where: str, least: float = -math.inf) -> float:
 def write_example(folder: Path) -> None:
     """Make the file if there is none, with an example that says nothing."""
     if not (folder / FILE).exists():
-        write_whole(folder / FILE, [EXAMPLE])
+        write_whole(folder / FILE, [read_shipped("zoolab.grading", FILE)])

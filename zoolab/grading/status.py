@@ -9,6 +9,7 @@ from textwrap import shorten
 from typing import Literal
 
 from zoolab.errors import InvalidInput
+from zoolab.files import read_table
 from zoolab.grading.building import for_student
 from zoolab.grading.isolation import shut_in
 from zoolab.grading.judge import CaseGrade, grade
@@ -29,30 +30,9 @@ class Point:
 
 
 #: What a tool of one's own needs, in the order in which it is learned.
-POINTS = (
-    Point(
-        "The description says what the tool does, and the tool is found by it",
-        "l1",
-        ("reads_as_text", "is_found_for_its_words"),
-    ),
-    Point(
-        "The JSON Schema is right: it takes right calls and nothing that is not described",
-        "l1",
-        ("are_tools", "accepts_right_calls", "refuses_extras"),
-    ),
-    Point("What a call cannot do without is in `required`", "l1", ("requires_what_is_needed",)),
-    Point(
-        "Arguments are validated before anything runs",
-        "l2",
-        ("lets_right_calls_run", "knows_the_tools", "reads_json", "misses_required", "refuses_extras"),
-    ),
-    Point("Errors are caught, and the model reads them", "l3", ("errors_go_back",)),
-    Point("Critical tools run after a yes only", "l3", ("critical_calls_are_confirmed",)),
-    Point(
-        "A model calls the tools: the right one, and none where none fits",
-        "l6",
-        ("chooses_for_the_notebook",),
-    ),
+POINTS = tuple(
+    Point(row["says"], row["lab"], tuple(row["cases"]))
+    for row in read_table("zoolab.grading", "points.toml")["point"]
 )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
-from zoolab.study.statistics import Difference, Scores, holm, mcnemar, paired_difference, sign_flips
+from zoolab.study.statistics import Difference, Scores, holm, mcnemar, paired_difference
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,8 +41,7 @@ class Comparison:
     #: Cases in which it has more than the other, on average over its runs.
     more_a: int
     more_b: int
-    #: Of McNemar's exact test; where cases have several runs, of the test with random signs that it is a
-    #: case of; where the metric is no score from 0 to 1, of the sign test.
+    #: Of McNemar's exact test; where cases have several runs, or the metric is no score, of the sign test.
     p: float
     #: What is to be known of runs that count here and broke off; "" where none did.
     broken: str
@@ -162,7 +161,7 @@ def _compare(runs: pd.DataFrame, a: str, b: str, within: str, metric: str, by: s
         cases=both["case_id"].nunique(),
         more_a=more_a,
         more_b=more_b,
-        p=sign_flips(changes) if difference.unit else mcnemar(more_a, more_b),
+        p=mcnemar(more_a, more_b),
         broken=_broken(scored, (a, b), by, metric),
         p_adjusted=1.0,
     )

@@ -75,8 +75,8 @@ def _comparisons(summary: pd.DataFrame, by: str) -> list[Html]:
     except InvalidInput as error:
         return [note(str(error))]
     how = (
-        "Cases are what counts as evidence. Intervals are of 95 %; p is of McNemar's exact test, or, where "
-        "cases have several runs, of its like with random signs, adjusted by Holm's method for all "
+        "Cases are what counts as evidence. Intervals are of 95 %; p is of McNemar's exact test (if cases "
+        "have several runs, of the cases in which one has more), adjusted by Holm's method for all "
         "comparisons of this table. What a plot calls decisive is so in this table."
     )
     rows = [

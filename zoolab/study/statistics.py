@@ -13,12 +13,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist, fmean
 
-from zoolab.errors import InvalidInput, needs
+from zoolab.errors import InvalidInput
 
 Scores = Mapping[Hashable, Sequence[float]]
 
-#: Random signs are drawn so often, and at most so many signs at once.
-_DRAWS, _MOST_SIGNS = 20_000, 1_000_000
 #: What all intervals hold, and how many standard errors of a normal curve that takes.
 CONFIDENCE = 0.95
 _NORMAL = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
@@ -175,28 +173,12 @@ def _t_within(angle: float, freedom: int) -> float:
     return 2 / math.pi * (angle + math.sin(angle) * total) if odd else math.sin(angle) * total
 
 
-def sign_flips(changes: Sequence[float]) -> float:
-    """The p-value of the sign-flip test: how often random signs make a sum as far from 0 as the real one.
-
-    It is Fisher's randomisation test for paired data. If all changes have one size, it is McNemar's test.
-    """
-    needs("numpy")
-    import numpy as np
-
-    sizes, counts = np.unique(np.round(np.abs(changes), 12), return_counts=True)
-    sizes, counts = sizes[sizes > 0], counts[sizes > 0]
-    if len(sizes) <= 1:
-        return mcnemar(sum(change < 0 for change in changes), sum(change > 0 for change in changes))
-    rng, far = np.random.default_rng(0), abs(sum(changes)) - 1e-9
-    as_far, at_once = 0, max(1, _MOST_SIGNS // len(sizes))
-    for done in range(0, _DRAWS, at_once):
-        draws = (min(at_once, _DRAWS - done), len(sizes))
-        as_far += int((np.abs((2 * rng.binomial(counts, 0.5, draws) - counts) @ sizes) >= far).sum())
-    return (1 + as_far) / (1 + _DRAWS)
-
-
 def mcnemar(only_first: int, only_second: int) -> float:
-    """The exact p-value of McNemar's test, two-sided: cases that only one of two variants got right."""
+    """The exact p-value of McNemar's test, two-sided: cases that only one of two variants got right.
+
+    For cases with several runs, and for other numbers than scores, it is the sign test: cases in which one
+    variant has more than the other.
+    """
     if min(only_first, only_second) < 0:
         raise InvalidInput(f"the counts are {only_first} and {only_second}", expected="0 or more")
     differing = only_first + only_second
