@@ -46,7 +46,7 @@ class Files:
         self.root = Path(root).resolve()
         if not self.root.is_dir():
             raise InvalidInput(f"no folder {str(root)!r}", expected="the folder whose files may be read")
-        #: The outlines of the Python and Markdown files that were read, by their path under the root.
+        #: The outlines of the Python files that were read, by their path under the root.
         self.outlines: dict[str, list[Entry]] = {}
 
     def get_file_tree(
