@@ -35,7 +35,8 @@ def extra_modules() -> list[str]:
     project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))["project"]
     groups = {**project["optional-dependencies"], "dev": [], "always": project["dependencies"]}
     named = {group: {re.split(r"[^\w-]", each)[0] for each in needs} for group, needs in groups.items()}
-    extra = set().union(*named.values()) - named["always"]
+    readers = named["always"].union(*(named[group] for group in ("course", "notebook", "mcp")))
+    extra = set().union(*named.values()) - readers
     return [module for module, owners in packages_distributions().items() if extra & set(owners)]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 
 import pytest
 from server import capable, playing
@@ -37,10 +38,18 @@ def test_the_plan_has_conversations_of_all_kinds():
 
 def test_eight_tools_are_offered_with_the_case_s_own_three_among_them():
     [three], [eight] = plan(["selection-3"]), plan(["selection-8"])
-    for few, many in zip(three.conversations, eight.conversations, strict=True):
-        assert len(few.tools) == 3
-        assert len(many.tools) == 8
-        assert set(few.tools.names()) <= set(many.tools.names())
+    asked = [{each.prompt: set(each.tools.names()) for each in made.conversations} for made in (three, eight)]
+    assert asked[0].keys() == asked[1].keys()
+    for prompt, few in asked[0].items():
+        assert (len(few), len(asked[1][prompt])) == (3, 8)
+        assert few <= asked[1][prompt]
+
+
+def test_cases_with_eight_tools_share_few_kits_and_follow_one_another():
+    [eight] = plan(["selection-8"])
+    kits = [tuple(each.tools.names()) for each in eight.conversations]
+    assert len(set(kits)) < 40
+    assert sum(one != other for one, other in pairwise(kits)) == len(set(kits)) - 1
 
 
 def test_a_recorder_that_is_stopped_goes_on(tmp_path):

@@ -333,6 +333,7 @@ def says_what_was_wrong(student: Student, chance: Random) -> None:
 def validates_each_proposal(student: Student, chance: Random) -> None:
     """Whatever comes back meets the schema: types (true is no integer), `enum`, `required`, no other keys."""
     task = Task(chance)
+    by_rules(student, task, task.but(), "a valid text")
     task.meant |= {"urgent": True, "price": chance.randrange(1, 9) + 0.5}
     task.schema["properties"] |= {"urgent": {"type": "boolean"}, "price": {"type": "number"}}
     counts = ({task.count: value} for value in (str(task.number), [task.number], True, task.number + 0.5))
@@ -354,6 +355,7 @@ def validates_each_proposal(student: Student, chance: Random) -> None:
 def changes_no_value(student: Student, chance: Random) -> None:
     """A proposal has the words of `raw`, all of them: none is changed, and none is left out."""
     task = Task(chance)
+    by_rules(student, task, task.but(), "a valid text")
     less = json.dumps({key: task.meant[key] for key in task.schema["required"]})
     refuses(student, task, "a changed number", task.but(count=task.number + 1))
     refuses(student, task, "a changed text", task.but(text="Somewhere Else"))
@@ -368,6 +370,7 @@ def changes_no_value(student: Student, chance: Random) -> None:
 def changes_nothing_else(student: Student, chance: Random) -> None:
     """The words stay in the same order, and there are no others: what `raw` lacks is not made up."""
     task = Task(chance)
+    by_rules(student, task, task.but(), "a valid text")
     texts = task.meant[task.optional], task.meant[task.text]
     refuses(student, task, "two values swapped", task.but(text=texts[0], optional=texts[1]))
     refuses(student, task, "half of a value", task.but(text=texts[1].split()[0]))

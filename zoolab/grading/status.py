@@ -122,10 +122,7 @@ def _played(name: str, submission: Path | None, points: list[Point]) -> list[Sta
 
 
 def _is_as_given(name: str, submission: Path) -> bool:
-    """Whether all of the code is in the notebook that students are given.
-
-    In a checkout they may write in that very file, so what it was is read from its master.
-    """
+    """Whether all of the code is in what students are given; in a checkout that is read from the master."""
     folder = labs_folder() / name
     master, given = folder / "master.py", folder / f"{name}.ipynb"
     try:

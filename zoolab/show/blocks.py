@@ -408,10 +408,7 @@ def _checklist(room: Room, label: str, tool: Tool | None, problems: tuple[Proble
 
 
 def _schema_rows(room: Room, tool: Tool | None, problems: tuple[Problem, ...] | None) -> list[dict[str, Any]]:
-    """A row for each property, with what is wrong in it; then what is wrong elsewhere.
-
-    `problems` is None if it never came to the schema.
-    """
+    """A row for each property, with what is wrong in it, then the rest; None if no schema was reached."""
     rows: list[dict[str, Any]] = []
     others = list(problems or ())
     for name, schema, required in _parameters_of(tool)[:MAX_ROWS]:

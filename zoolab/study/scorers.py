@@ -295,11 +295,7 @@ def _names(calls: Sequence[tuple[str, Any]]) -> str:
 
 
 def _fault_in_call(call: Call, wanted: tuple[str, Accepted], schemas: Mapping[str, Mapping[str, Any]]) -> str:
-    """Why a call is not the expected one; empty where it is.
-
-    A required parameter is there, no other one than those that are known and expected, each has an
-    accepted value, and what is left out may be left out.
-    """
+    """Why a call is not the expected one: missing, unknown or unexpected parameters, values; empty if it is."""
     (called, arguments), (tool, accepted) = call, wanted
     if not is_named(called, tool):
         return f"the tool is {excerpt(called)}, expected {tool}"

@@ -176,8 +176,8 @@ files: name_to_handle_at 303 264, open_by_handle_at 304 265, fanotify_init 300 2
     acct 163 89, swapon 167 224
 the clock and names: clock_settime 227 112, clock_adjtime 305 266, adjtimex 159 171, settimeofday 164 170,
     sethostname 170 161, setdomainname 171 162
-waiting for the CPU: setpriority 141 140, sched_setaffinity 203 122, sched_setscheduler 144 119,
-    sched_setattr 314 274, sched_setparam 142 118, ioprio_set 251 30
+waiting for the CPU: setpriority 141 140, sched_setaffinity 203 122, sched_setattr 314 274,
+    sched_setparam 142 118, ioprio_set 251 30
 """
 # What else is denied if no namespaces keep a submission from other processes and from the disk. A filter of
 # its own could overrule this one.
@@ -196,7 +196,7 @@ chdir 80 49, fchdir 81 50, inotify_add_watch 254 27, seccomp 317 277, bind 49 20
 _CALL = re.compile(r"\w+ (\d+|-) (\d+|-)")
 _CLONE, _CLONE3 = (56, 220), (435, 435)
 _SOCKET, _KILL_CALL, _TGKILL = (41, 198), (62, 129), (234, 131)
-_FCNTL, _PRLIMIT, _IOCTL = (72, 25), (302, 261), (16, 29)
+_FCNTL, _PRLIMIT, _IOCTL, _SCHEDULER = (72, 25), (302, 261), (16, 29), (144, 119)
 _FIOSETOWN, _SIOCSPGRP = 0x8901, 0x8902
 _SOCKETPAIR, _NOT_A_STREAM = (53, 199), 0b110
 _OPEN, _OPENAT, _SECCOMP = (2, 56), (257, 56), (317, 277)
@@ -225,6 +225,8 @@ class Refusals:
         denied = [int(numbers[column]) for numbers in calls if numbers[column] != "-"]
         lines += _none_of(denied, _EPERM)
         lines += [(_JEQ, 0, 1, _CLONE3[column]), _refuse(_ENOSYS)]
+        # A kernel's threads ask for the usual way to wait for the CPU, and abort if that is refused.
+        lines += _when(_SCHEDULER[column], 1, _only((0,), _EPERM))
         for call in (_OPEN, _OPENAT) if self.alone else ():
             lines += [(_JEQ, 0, 1, call[column]), (_RETURN, 0, 0, _NOTIFY)]
         lines += self._by_argument(column)
