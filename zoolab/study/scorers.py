@@ -295,7 +295,7 @@ def _names(calls: Sequence[tuple[str, Any]]) -> str:
 
 
 def _fault_in_call(call: Call, wanted: tuple[str, Accepted], schemas: Mapping[str, Mapping[str, Any]]) -> str:
-    """Why a call is not the expected one: missing, unknown or unexpected parameters, values; empty if it is."""
+    """Why a call is not the expected one, by its parameters and their values; empty if it is."""
     (called, arguments), (tool, accepted) = call, wanted
     if not is_named(called, tool):
         return f"the tool is {excerpt(called)}, expected {tool}"
