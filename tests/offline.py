@@ -37,7 +37,7 @@ def extra_modules() -> list[str]:
     named = {group: {re.split(r"[^\w-]", each)[0] for each in needs} for group, needs in groups.items()}
     readers = named["always"].union(*(named[group] for group in ("course", "notebook", "mcp")))
     extra = set().union(*named.values()) - readers
-    return [module for module, owners in packages_distributions().items() if extra & set(owners)]
+    return [module for module, owners in packages_distributions().items() if set(owners) <= extra]
 
 
 def seconds_for(notebook: Path) -> float:
