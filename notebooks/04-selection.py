@@ -105,7 +105,7 @@ verdicts = map(verdict, needed, called, cases["offered"])
 asked = cases.assign(called=called, verdict=list(verdicts))
 guess = predict(
     "Of the requests that need a tool: for how many does Qwen choose the right one?",
-    ["about half", "about three quarters", "more than nine in ten"],
+    ["about half", "about three quarters", "about nine in ten"],
 )
 guess
 
@@ -117,7 +117,7 @@ asked.groupby(["needs", "verdict"]).size().unstack(fill_value=0)
 needing = asked[asked["needs"] == "a tool"]
 share = (needing["verdict"] == "right").mean()
 guess.reveal(
-    "more than nine in ten" if share > 0.9 else "about three quarters" if share > 0.6 else "about half",
+    "about nine in ten" if share > 0.83 else "about three quarters" if share > 0.6 else "about half",
     because=f"It is {share:.0%}. Only three tools are offered, so the task is easier than in real life.",
 )
 
@@ -153,7 +153,7 @@ wrong.assign(called=wrong["called"].fillna("no call")).groupby(["tool", "called"
 # %%
 guess = predict(
     "Of the requests that need no tool: for how many does Qwen call one?",
-    ["hardly any", "about half", "nearly all"],
+    ["hardly any", "about half", "four in five or more"],
 )
 guess
 
@@ -167,7 +167,7 @@ idle.groupby("difficulty")["verdict"].agg(lambda found: f"{(found == 'needless c
 
 # %% jupyter={"source_hidden": true}
 share = needless / len(idle)
-guess.reveal("nearly all" if share > 0.75 else "about half" if share > 0.25 else "hardly any")
+guess.reveal("four in five or more" if share > 0.75 else "about half" if share > 0.25 else "hardly any")
 
 # %% [markdown]
 # The numbers in brackets are the 95 % **interval**. With so few requests, the share among *all* such requests may lie anywhere in it. A rate without an interval
