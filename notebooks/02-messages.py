@@ -16,7 +16,7 @@
 #
 # - read any conversation and say who wrote which message, and why;
 # - say what exactly changes between two requests, and what it costs;
-# - name the three rules that every endpoint enforces, and read the error when one is broken;
+# - name three rules for `messages[]` that strict endpoints enforce, and read the error when one is broken;
 # - say what belongs into the system prompt and what into the description of a tool.
 #
 # About 30 minutes, offline. Words from [01](01-one-loop.ipynb): a *request* goes out, a *reply* comes back, a *tool call* is a reply that

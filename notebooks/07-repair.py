@@ -451,7 +451,8 @@ guess.reveal(
 
 # %% [markdown]
 # In the recording it explains the schema, over and over, until it runs out of room. It was asked to repair something; it does what such texts do, it
-# goes on about JSON Schema. **Small models do not repair when told to.** Now with examples, beside the rules on the very same rows:
+# goes on about JSON Schema. **SmolLM2 does not repair when it is told to.** That is one model with one prompt, and not all small models. Now with examples, beside the
+# rules on the very same rows:
 
 # %%
 shown = answers[answers.asked == "shown three examples"]

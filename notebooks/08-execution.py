@@ -36,8 +36,8 @@ print("who answers, where a real model does:", model.recording.header.who if LIV
 # %% [markdown]
 # ## Side by side
 #
-# A model may ask for several calls in one reply. They do not depend on each other, or the model could not have written them yet. So they may
-# run at the same time.
+# A model may ask for several calls in one reply. It has seen no result yet, so no call can use the *result* of another one. But a call can depend on what another
+# one *does*: one call writes a file, and the next one reads it. Calls that only look at something may run at the same time.
 
 
 # %%

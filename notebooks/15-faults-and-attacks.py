@@ -229,8 +229,8 @@ for found in lint(poisoned):
         print(found)
 
 # %% [markdown]
-# Linting finds clumsy poison. Against the rest helps **pinning**: remember each description, and stop when one changes. `zoolab mcp` does this
-# for servers of tools.
+# Linting finds clumsy poison. For the rest, use **pinning**: remember each description, and stop if one changes. `zoolab mcp` does this
+# for servers of tools (notebook 12).
 
 # %% [markdown]
 # ## Once is not often
