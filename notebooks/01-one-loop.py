@@ -9,7 +9,7 @@
 # %% [markdown]
 # # 01 · One loop
 #
-# A language model writes text. It cannot look anything up. But it can write down, in JSON, *which function it wants to have called*. Your program calls the
+# A language model writes text. It cannot look anything up. But it can write down, in JSON, *which function your program should call*. Your program calls the
 # function and sends the result back. This exchange is **tool calling**.
 #
 # Afterwards you can
@@ -17,7 +17,7 @@
 # - go through a tool call with nothing but a list and a few functions;
 # - say for each step who acts, and what can go wrong;
 # - stop a running conversation in the inspector, allow a call, edit a result, and compare what follows;
-# - tell a loop that ran without an error from an answer that is right.
+# - explain why a loop without any error can give a wrong answer.
 #
 # About 40 minutes. It runs on your machine, without a key and without a network. `messages` is the list of what was said so far. **JSON** is a way to write values as
 # text, such as `{"a": 42}`.
@@ -55,7 +55,7 @@ print("who answers:", model.recording.header.who if LIVE is None else LIVE)
 # %% [markdown]
 # ## The whole exchange in one picture
 #
-# You watch over the computers of an office. Each computer in a network has a number, its **IP address**. You ask the model about one of them. It may use three tools:
+# You watch over the computers of an office. Each computer in a network has a number, its **IP address**. You ask the model about one address. It may use three tools:
 # search the log of events, look up whether an address is known as malicious, and cut a computer off from the network.
 
 # %%
@@ -221,11 +221,11 @@ print(json.dumps(answer.message, indent=1))
 calls = read_calls(answer.message, text=True)
 guess.reveal(
     "it calls query_siem to search for events" if calls else "it answers",
-    because="Only the model decides when it has finished. No step has failed, and the second half of the question is not done.",
+    because="The model decides when it stops. No step has failed, but nobody has searched for events.",
 )
 
 # %% [markdown]
-# Here is the second request in full, with each message and each tool on a line of its own. Compare it with the first one: two messages are new, and nothing else.
+# Here is the second request in full, with each message and each tool on a line of its own. Compare it with the first one. Only two messages are new.
 
 # %%
 for field, content in second.body(**answer.sent).items():
@@ -270,7 +270,7 @@ guess.reveal(
 )
 
 # %% [markdown]
-# `run` is `walk` without stops. It gives you a **trace**: everything that happened, step by step. A trace shows itself as a story, and it is also a table.
+# `run` is `walk` without stops. It gives you a **trace**: everything that happened, step by step. You can read a trace as a story, or as a table.
 
 # %%
 trace
@@ -319,12 +319,12 @@ inspect(walk(TASK, tools_named("security"), Scripted(analyst)))
 # Click into it, and do this:
 #
 # 1. **Step.** Press *Step* again and again. Watch `messages[]` in the tab *Diff*. Most steps do not change it.
-# 2. **Allow.** `isolate_host` does harm if it is wrong, so the walk stops and asks you. Press *Allow once*. Then press *Run to end*.
+# 2. **Allow.** To cut off the wrong computer does harm. So `isolate_host` needs your permission, and the walk stops. Press *Allow once*. Then press *Run to end*.
 # 3. **Edit and fork.** Go back to the step *execute* of `check_ip_reputation`, with the arrow keys. Press `f`. Replace `malicious` by `clean` in the value, and press
 #    *Re-run live*. That asks the script again, and costs nothing. A **fork** is a copy of the trace that goes on from your edit. The original stays as it is.
 # 4. **Compare.** The two traces now stand side by side. Find the first step that differs. Is `laptop7` cut off in the fork?
 #
-# *Replay* is for forks that ask nothing new: it gives every reply and every result again. After your edit the next request is new, so *Replay* would stop there
+# *Replay* is for forks in which every request is an old one: it gives the recorded replies and results again. After your edit the next request is new, so *Replay* would stop there
 # and say so. `?` names all keys.
 #
 # The same three things in code: allow, edit, fork.
@@ -363,10 +363,10 @@ guess.reveal(
 )
 
 # %% [markdown]
-# A fork answers the question "what would have happened if this step had given something else?" You will use it in [09](09-traces.ipynb) to find the cause of a failure.
+# A fork answers the question "what would have happened if this step had returned something else?" You will use it in [09](09-traces.ipynb) to find the cause of a failure.
 
 # %% [markdown]
-# ## When every step is green
+# ## When every step succeeds
 #
 # Another question, with three tools for a small shop database. Qwen answers again.
 
@@ -395,7 +395,7 @@ guess.reveal(
     "yes"
     if f"{truth['open']} open" in shop.answer and f"{truth['cancelled']} cancelled" in shop.answer
     else "no",
-    because="The query returned two numbers without names, and not in the order in which it asked for them.",
+    because="The query returned two numbers without names. Qwen took the first for the open orders, and it is the other one.",
 )
 
 # %% [markdown]
@@ -405,7 +405,7 @@ guess.reveal(
 # %% [markdown]
 # ## Your turn
 #
-# **1. Write the next message.** The script has asked for a call, and the call gave 42. Which message must follow? Complete `next_message`. The cell says what is
+# **1. Write the next message.** The script has asked for a call, and the function returned 42. Which message must follow? Complete `next_message`. The cell says what is
 # missing.
 
 # %%
@@ -439,7 +439,7 @@ if not problems:
 # next_message = {"role": "tool", "tool_call_id": unfinished[1]["tool_calls"][0]["id"], "content": "42"}
 # ```
 #
-# A message with the role `user` would say that a *person* has said 42, and the call would stay without an answer. Servers reject such a list.
+# A message with the role `user` would say that a *person* has said 42, and the call would stay without an answer. Strict servers reject such a list.
 #
 # </details>
 

@@ -17,7 +17,7 @@
 # - read a conversation: who wrote each message, and which call a result answers;
 # - say what the model really reads, and count its tokens with the tools included;
 # - name three rules of `messages[]`, break them, and read the error that comes back;
-# - decide what belongs into the system prompt, into an example, into a description, and into code.
+# - decide what belongs in the system prompt, in an example, in a description, and in code.
 #
 # About 40 minutes. It runs offline. Words from [01](01-one-loop.ipynb): a *request* goes out, and a *reply* comes back. A *tool call* is a reply that asks for a
 # function. Its *result* is a message that your program writes.
@@ -130,7 +130,7 @@ print(problems)
 # %% jupyter={"source_hidden": true}
 guess.reveal(
     {0: "no", 1: "yes, one problem"}.get(len(problems), "yes, two problems"),
-    because="Each call has one result, and each result names a call. Whether it is the right one, nobody can see from outside.",
+    because="Each call has one result, and each result names a call. The ids alone do not show whether it is the right one.",
 )
 
 # %% [markdown]
@@ -220,7 +220,7 @@ for part, text in as_text(requests[-1]):
 # ## Tokens
 #
 # The model reads the text as **tokens**, pieces of a few letters. `tokens_in` estimates them: four characters are one token. The server counts them exactly and reports
-# them in `usage`. An estimate must contain the tools, because they are sent with every request.
+# them in `usage`. An estimate must include the tools, because they are sent with every request.
 
 # %%
 import pandas as pd
@@ -243,8 +243,8 @@ counted = pd.DataFrame(
 counted
 
 # %% [markdown]
-# The estimate is too low, because it does not know the words of the template, and because JSON needs more tokens than prose. The picture shows the pieces of both
-# requests, and a line where `usage` stands.
+# The estimate is too low, because it does not include the words of the template. The picture includes them. The colours are estimates, and the black line is the
+# number in `usage`.
 
 # %%
 import matplotlib.pyplot as plt
@@ -258,7 +258,7 @@ ax = sizes.plot.barh(stacked=True, figsize=(7, 2.6), colormap="tab10", width=0.6
 for row, reported in enumerate(counted["usage says"]):
     ax.plot([reported, reported], [row - 0.38, row + 0.38], color="black", linewidth=2)
 ax.invert_yaxis()
-ax.set(xlabel="tokens: colours are estimated, the black line is what usage says", title="What Qwen reads")
+ax.set(xlabel="tokens (black line: usage)", title="What Qwen reads")
 ax.legend(ncols=3, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.3))
 plt.show()
 
@@ -266,7 +266,7 @@ plt.show()
 sizes.round().astype(int)
 
 # %% [markdown]
-# Request 2 repeats everything of request 1. So a long conversation is paid for many times. Notebook [13](13-context-and-cost.ipynb) draws this curve, with a cache and
+# With the template, the estimate comes close to `usage`. Request 2 contains all of request 1 again. So a long conversation is paid for many times. Notebook [13](13-context-and-cost.ipynb) draws this curve, with a cache and
 # without one.
 #
 # ## Measure by subtraction
@@ -327,13 +327,13 @@ guess.reveal(
 # %% [markdown]
 # ## Three rules
 #
-# An **endpoint** is a server that runs a model and answers requests. Many endpoints reject a list that breaks one of these rules:
+# An **endpoint** is a server that runs a model and answers requests. Strict endpoints reject a list that breaks one of these rules:
 #
 # 1. After an assistant message with calls come the tool messages: one for each call, before anything else.
 # 2. Each tool message names a call that waits for it, by its id.
 # 3. The assistant message goes back as it came: with its calls, their ids, and `arguments` as text.
 #
-# The first rule alone has filled many bug reports, for example with [OpenAI](https://github.com/BerriAI/litellm/issues/28995),
+# The first rule alone has filled many bug reports, for example with [OpenAI](https://github.com/BloomLabsInc/genkit-plugins/issues/225),
 # [DeepSeek](https://github.com/ThinkInAIXYZ/deepchat/issues/1078) and [Kimi](https://github.com/MoonshotAI/kimi-cli/issues/2405).
 #
 # Now break them on purpose. Programs do each of these five things by accident.
@@ -376,7 +376,7 @@ except openai.BadRequestError as error:
 
 # %% [markdown]
 # Read three things. The *type* says that the request is wrong, not the server. The *param* is the path to the place: message 2, its first call. The *message* says what
-# was expected. A program that repeats a request after a 400 pays for nothing.
+# was expected. If you send the same request again, you get the same error again.
 
 # %% [markdown]
 # ## Examples in the conversation
@@ -387,7 +387,7 @@ except openai.BadRequestError as error:
 # %%
 in_words = SYSTEM + (
     "\n\nExample. User: Is it cold in Paris? Call: get_weather with city Paris. Result: 18 degrees. "
-    "You: No, it has 18 degrees in Paris."
+    "You: No, it is 18 degrees in Paris."
 )
 
 # %% [markdown]
@@ -397,7 +397,7 @@ in_words = SYSTEM + (
 shown = run(
     "Is it cold in Paris?",
     tools,
-    Scripted([[("get_weather", {"city": "Paris"})], "No, it has 18 degrees in Paris."]),
+    Scripted([[("get_weather", {"city": "Paris"})], "No, it is 18 degrees in Paris."]),
 )
 new_question = {"role": "user", "content": QUESTION}
 in_messages = [{"role": "system", "content": SYSTEM}, *shown.messages, new_question]
@@ -413,8 +413,8 @@ for name, messages in {
     print(f"{name:22} {len(messages)} messages, about {tokens_in(messages)} tokens, {rules}")
 
 # %% [markdown]
-# In `messages[]` the example has the true form of a call. It also looks like history, so the model may take its facts for facts of this conversation. And it must keep
-# the three rules. Each example is sent again with every request. Whether it helps your model is a question for an experiment ([04](04-selection.ipynb)). In
+# In `messages[]` the example looks exactly like a real call. But the model may also take it for a real part of this conversation, and use its facts. And it must keep the
+# three rules. Each example is sent again with every request. Whether it helps your model is a question for an experiment ([04](04-selection.ipynb)). In
 # [00](00-can-it-call-tools.ipynb) you saw a wrapper that puts six examples before every request of SmolLM2.
 
 # %% [markdown]
@@ -486,8 +486,8 @@ print("right" if new else "not yet: there is no problem of a new kind")
 # </details>
 
 # %% [markdown]
-# **2. Mend a 400.** This list has two calls and one result. Run the cell, read the error, and complete `mend`, so that it works for *any* call without a result: append
-# an error as its result.
+# **2. Mend a 400.** The cell below cuts one of the two results out of the list. Run it, and read the error. Then complete `mend`: for *any* call without a result, it
+# appends a tool message with an error text.
 
 
 # %%
@@ -529,7 +529,7 @@ for missing in (3, 4):
 
 # %% [markdown]
 # **3. Measure two tools.** How many tokens do `get_weather` and `check_status` cost together? Use `prompt_tokens` twice with the question `SUM`, and subtract. The
-# recording `qwen-starter` contains it with the tools `add`, `get_weather` and `check_status`, in this order.
+# recording `qwen-starter` contains this question with the tools `add`, `get_weather` and `check_status`, in this order.
 
 # %%
 MINE = 0
@@ -553,7 +553,7 @@ print("right" if exact == MINE else "not yet")
 # MINE = prompt_tokens("qwen-starter", SUM, "add", "get_weather", "check_status") - silent
 # ```
 #
-# The instructions of the template are in both counts, so they cancel out. What remains is the two tools.
+# The instructions of the template are in both counts, so they cancel out. The rest is the two tools.
 #
 # </details>
 

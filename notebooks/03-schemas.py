@@ -175,8 +175,8 @@ for arguments in WRITTEN:
         print("         ", problem)
 
 # %% [markdown]
-# The last two may run. A schema knows the form, not the meaning. A path is text, and an attack is text, too. What a schema cannot say belongs into the function
-# ([lab 2](../labs/l2/README.md)) or into a policy ([08](08-execution.ipynb)).
+# The last two may run. A schema knows the form, not the meaning. A path is text, and an attack is text, too. What a schema cannot say belongs in the function
+# ([lab 2](../labs/l2/README.md)) or in a policy ([08](08-execution.ipynb)).
 #
 # Now a careless schema: all parameters are strings, and none is required. How much does it let through?
 
@@ -207,7 +207,7 @@ guess.reveal(
 # %% [markdown]
 # ## Descriptions
 #
-# A schema is checked. A description is only read. It answers two questions: what does the tool do, and *when* should it be used? A **linter** is a program that looks
+# Validation checks a call against the schema. Nothing checks the description: the model only reads it. A description answers two questions: what does the tool do, and *when* should it be used? A **linter** is a program that looks
 # for known mistakes without running anything. zoolab has one for tools.
 
 # %%
@@ -219,7 +219,7 @@ for name, each in {"careless": lazy, "careful": check_disk_usage}.items():
         print(f"   {finding.severity:8}{finding}")
 
 # %% [markdown]
-# Even the careful one gets a remark. It does not say when to use the tool. `dataclasses.replace` makes a copy of a tool with another description:
+# The linter warns about the careful tool, too. Its description does not say when to use the tool. `dataclasses.replace` makes a copy of a tool with another description:
 
 # %%
 from dataclasses import replace
@@ -270,7 +270,7 @@ forced = Request(question, tuple(pair.schemas()), "ping")
 print(forced.body()["tool_choice"])
 
 # %% [markdown]
-# The question is about a sum, and the request forces `ping`. That makes no sense for a user. It makes a good test: the answer can only be `ping` if the server obeys.
+# The question is about a sum, but the request forces `ping`. For a user that makes no sense. It is a good test: if a call of `ping` comes back, the server has obeyed.
 
 # %%
 guess = predict(
@@ -289,13 +289,13 @@ guess.reveal(
     f"a call of {calls[0].name}" if calls else "a text",
     because="This server obeyed."
     if calls and calls[0].name == "ping"
-    else "This server accepted the field and did not enforce it. No error said so.",
+    else "This server accepted the field and did not enforce it. It returned no error.",
 )
 
 # %% [markdown]
-# So check what came, as for any other promise. Which providers enforce `tool_choice`, and which cannot even say it, is a topic of [10](10-providers.ipynb).
+# So check what came back. Which providers enforce `tool_choice`, and which cannot even say it, is a topic of [10](10-providers.ipynb).
 #
-# There is a second trap. If every request of a loop forces a call, the loop never ends, because the model may never answer. `walk` forces only the first turn. A
+# There is a second trap. If every request of a loop forces a call, the loop never ends, because the model is never allowed to answer. `walk` forces only the first turn. A
 # script shows it:
 
 # %%
@@ -307,7 +307,7 @@ print([step.record.tool_choice for step in loop.steps if step.kind == "request"]
 # %% [markdown]
 # ## An experiment with an effect
 #
-# Does a sentence in the system prompt change how often a model calls tools needlessly? In [00](00-can-it-call-tools.ipynb) Qwen went on calling although it had the
+# Do two sentences in the system prompt change how often a model calls tools needlessly? In [00](00-can-it-call-tools.ipynb) Qwen went on calling although it had the
 # result. Here is a way to count this: a call is **repeated** if the same conversation already contains a call of the same tool with the same arguments. Most of these
 # tools only look something up, so the second call brings nothing new. (There are exceptions. One task says "then read the log again".)
 #
@@ -436,10 +436,11 @@ guess.reveal(
 )
 
 # %% [markdown]
-# **Not decisive** does not mean "no effect". It means that these data cannot tell. If nearly everything is right already, no number of tasks can show an improvement.
+# **Not decisive** does not mean "no effect". It means that these data cannot tell. If nearly everything is right already, there is little
+# room for an improvement, and you would need very many tasks to see one.
 #
-# The number of tasks was decided before the first request was sent. The two questions were chosen later, for this page. In your own experiment, decide both first. If you
-# try twenty measures, one of them will look like an effect by luck.
+# The number of tasks was decided before the first request was sent. The two questions were chosen later, for this page. In your own experiment, decide both first. A 95 %
+# interval is wrong about once in twenty times. So if you try twenty measures, one of them will probably look like an effect by luck.
 
 # %% [markdown]
 # ## Your turn
@@ -471,7 +472,7 @@ linted(info)
 # %% [markdown]
 # <details><summary>Hint</summary>
 #
-# About what does it inform, when should one use it, and what is `x`? `Annotated[str, "The number of the ticket, such as T-1001."]` describes a parameter in place.
+# What does it inform about? When should one use it? What is `x`? `Annotated[str, "The number of the ticket, such as T-1001."]` describes a parameter in place.
 #
 # </details>
 #
@@ -487,7 +488,7 @@ linted(info)
 # info = get_ticket_status
 # ```
 #
-# The name belongs to the description, too. `info` could mean anything.
+# The model reads the name, too. `info` could mean anything.
 #
 # </details>
 
@@ -539,14 +540,14 @@ for arguments in GOOD + BAD:
 #     return f"{title} ({priority})"
 # ```
 #
-# Each rule that stands in the schema is a rule that the function need not check, and that the model can read.
+# A rule in the schema is checked before the function runs, and the model can read it.
 #
 # </details>
 
 # %% [markdown]
 # ## What to keep
 #
-# - The schema is the interface. Close it, require what is needed, and list the allowed values.
+# - The schema is the interface. Forbid unknown parameters, require what is needed, and list the allowed values.
 # - A description says what the tool does and *when* to use it.
 # - A form can be checked, a meaning cannot. The function still has to be careful.
 # - `tool_choice` is a request. Check whether the server obeyed.
