@@ -324,8 +324,8 @@ inspect(walk(TASK, tools_named("security"), Scripted(analyst)))
 #    *Re-run live*. That asks the script again, and costs nothing. A **fork** is a copy of the trace that goes on from your edit. The original stays as it is.
 # 4. **Compare.** The two traces now stand side by side. Find the first step that differs. Is `laptop7` cut off in the fork?
 #
-# *Replay* is for forks in which every request is an old one: it gives the recorded replies and results again. After your edit the next request is new, so *Replay* would stop there
-# and say so. `?` names all keys.
+# *Replay* is for forks in which every request is an old one: it gives the recorded replies and results again. After your edit the next request is new, so *Replay*
+# would stop there and say so. `?` names all keys.
 #
 # The same three things in code: allow, edit, fork.
 
@@ -363,7 +363,8 @@ guess.reveal(
 )
 
 # %% [markdown]
-# A fork answers the question "what would have happened if this step had returned something else?" You will use it in [09](09-traces.ipynb) to find the cause of a failure.
+# A fork answers the question "what would have happened if this step had returned something else?" You will use it in [09](09-traces.ipynb) to find the cause of a
+# failure.
 
 # %% [markdown]
 # ## When every step succeeds
@@ -375,7 +376,7 @@ shop = run(
     "How many orders are open, and how many are cancelled?", tools_named("analytics"), model, system=SYSTEM
 )
 print([step.status for step in shop.steps])
-print(shop.tool_calls[0].arguments)
+print([call.arguments for call in shop.tool_calls])
 print(shop.answer)
 
 # %%
@@ -388,7 +389,7 @@ counts = tools_named("analytics").execute(
 )
 truth = dict(counts["rows"])
 print(truth)
-print("what the call returned:", [step.record.value["rows"] for step in shop.steps if step.kind == "execute"])
+print("what the call returned:", [step.record.value for step in shop.steps if step.kind == "execute"])
 
 # %% jupyter={"source_hidden": true}
 guess.reveal(

@@ -266,8 +266,8 @@ plt.show()
 sizes.round().astype(int)
 
 # %% [markdown]
-# With the template, the estimate comes close to `usage`. Request 2 contains all of request 1 again. So a long conversation is paid for many times. Notebook [13](13-context-and-cost.ipynb) draws this curve, with a cache and
-# without one.
+# With the template, the estimate comes close to `usage`. Request 2 contains all of request 1 again. So a long conversation is paid for many times. Notebook
+# [13](13-context-and-cost.ipynb) draws this curve, with a cache and without one.
 #
 # ## Measure by subtraction
 #
@@ -342,7 +342,7 @@ guess.reveal(
 BUGS = {
     "the tool failed, so nothing was appended": lambda m: m.pop(3),
     "a retry appended the result twice": lambda m: m.insert(4, m[3]),
-    "history was cut to the last two": lambda m: m.__delitem__(slice(0, 4)),
+    "history was cut to the last two": lambda m: m.__delitem__(slice(0, -2)),
     "the result was sent as user": lambda m: m[3].update(role="user"),
     "arguments were parsed, then sent back": lambda m: m[2]["tool_calls"][0]["function"].update(arguments={}),
 }

@@ -207,8 +207,8 @@ guess.reveal(
 # %% [markdown]
 # ## Descriptions
 #
-# Validation checks a call against the schema. Nothing checks the description: the model only reads it. A description answers two questions: what does the tool do, and *when* should it be used? A **linter** is a program that looks
-# for known mistakes without running anything. zoolab has one for tools.
+# Validation checks a call against the schema. Nothing checks the description: the model only reads it. A description answers two questions: what does the tool do,
+# and *when* should it be used? A **linter** is a program that looks for known mistakes without running anything. zoolab has one for tools.
 
 # %%
 from zoolab.lint import lint
@@ -295,8 +295,8 @@ guess.reveal(
 # %% [markdown]
 # So check what came back. Which providers enforce `tool_choice`, and which cannot even say it, is a topic of [10](10-providers.ipynb).
 #
-# There is a second trap. If every request of a loop forces a call, the loop never ends, because the model is never allowed to answer. `walk` forces only the first turn. A
-# script shows it:
+# There is a second trap. If every request of a loop forces a call, the loop never ends, because the model is never allowed to answer. `walk` forces only the first
+# turn. A script shows it:
 
 # %%
 from zoolab import Scripted
