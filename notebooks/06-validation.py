@@ -10,7 +10,8 @@
 # # 06 · Validation
 #
 # A model writes down what it wants: the name of a tool, and arguments as text. After that, a function runs. Between the two there is one step,
-# **validation**: may this call run? Validation is cheap, and it is the last step at which nothing has happened yet.
+# **validation**: may this call run? Validation is cheap, and it is the last step
+# before something happens.
 #
 # Afterwards you can
 #
@@ -57,10 +58,12 @@ def ask(prompt):
 
 
 DEPLOY = "Put cron 2.4.1 live for all customers, one machine after the other."
-tools, reply, [call] = ask(DEPLOY)
-print(call.name, call.arguments)
+tools, reply, calls = ask(DEPLOY)
+print(reply.text or calls)
 
 # %%
+qwen_wrote = '{"service": "nginx", "version": "2.4.1", "environment": "live", "strategy": "rolling"}'
+call = ToolCall(1, 0, "call_1", "deploy_release", qwen_wrote)
 guess = predict(
     "There are two mistakes in this call. Which one does validation find?",
     ["the service", "the environment", "both", "none"],
@@ -84,14 +87,13 @@ guess.reveal(
 )
 
 # %% [markdown]
-# The person said `cron`, and Qwen wrote `nginx`. No schema can know that. If Qwen had written `production`, this call would have run, and another service would have got a
-# new version. So keep two questions apart: is a call **valid**, and is it **right**? This notebook is about the first one. At its end it counts how
-# far that leads.
+# The person said `cron`, and Qwen wrote `nginx`. No schema can know that. (The description of the argument gives `nginx` as an example. Perhaps Qwen copied it.) If Qwen had written `production`, this call would have passed, and the wrong service would have got a new
+# version. So keep two questions apart: is a call **valid**, and is it **right**? This notebook is about the first question. At the end you count how many valid calls are right.
 
 # %% [markdown]
 # ## Four checks
 #
-# A call passes four checks, in this order. The first check that fails ends it.
+# Each call is checked four times, in this order. The first check that fails stops the call.
 #
 # | check | question | code of the error |
 # | --- | --- | --- |
@@ -100,8 +102,8 @@ guess.reveal(
 # | 3 | Are the arguments one JSON object? | `invalid_json` |
 # | 4 | Does the object meet the schema? | `invalid_arguments` |
 #
-# The order has reasons. Without a tool there is no schema. A forbidden tool should not say which arguments it takes. A text that is not JSON contains no
-# arguments to look at. These five calls were written by hand:
+# The order has reasons. Without a tool there is no schema. If a tool is forbidden, the error should not reveal which arguments it takes. If a text is
+# not JSON, it contains no arguments to look at. These five calls were written by hand:
 
 
 # %%
@@ -173,12 +175,12 @@ guess.reveal(
 # Some texts can even crash your program. A long row of brackets makes `json.loads` raise a `RecursionError`, and that is not a `ValueError`. zoolab first looks at
 # the size, the depth and the number of digits of a text. Only then does it read the text.
 #
-# Blank text is an exception. Many models leave the arguments empty if they have nothing to say. So blank text stands for `{}`.
+# Blank text is an exception. It is not JSON, but it can only mean that there are no arguments. So zoolab reads blank text as `{}`.
 
 # %% [markdown]
 # ## All problems at once
 #
-# One call can have several problems. This one was written by hand. Qwen repeats it word for word in notebook 07.
+# One call can have several problems. This one was written by hand. In notebook 07 you see what Qwen does after this error.
 
 # %%
 from zoolab.toolbox.catalog import tools_named
@@ -196,8 +198,8 @@ for problem in check_call(convert, lengths).problems:
 # %% [markdown]
 # ## Codes and numbers
 #
-# Here are all error codes of zoolab. `stage` says in which step the error happens. `error_type` is the word that the model reads. Many older systems give errors
-# numbers instead of words. zoolab keeps such a number beside the code, so that you can compare logs.
+# Here are all error codes of zoolab. `stage` says in which step the error happens. `error_type` is the word that the model reads. Some programs and
+# their logs use numbers for errors, as HTTP does. So most codes have a `number`, too.
 
 # %%
 import pandas as pd
@@ -264,7 +266,7 @@ counts.to_frame("calls")
 # %% jupyter={"source_hidden": true}
 guess.reveal(
     counts.reindex(KINDS, fill_value=0).idxmax(),
-    because="The next table shows when it happens.",
+    because="Qwen invents names that sound right. The next table shows when.",
 )
 
 # %%
@@ -284,13 +286,13 @@ invented[["prompt", "needed", "offered", "called"]].head(10).style.hide(axis="in
 not_json = made[made["code"] == "invalid_json"]
 guess = predict(
     f"{len(not_json)} calls are not valid JSON. How many of these replies did Qwen end by itself?",
-    range(len(not_json) + 1),
+    range(max(len(not_json), 1) + 1),
 )
 guess
 
 # %%
 display(pd.crosstab(made["code"], made["finish_reason"]))
-print(not_json["arguments"].iloc[0])
+print(*not_json["arguments"].head(1))
 
 # %% jupyter={"source_hidden": true}
 guess.reveal(
@@ -299,7 +301,7 @@ guess.reveal(
 )
 
 # %% [markdown]
-# In these replies Qwen made no mistake in JSON at all. *We* cut the text. If you count only error codes, you blame the model for your own limit. So read `finish_reason`
+# All of these replies were cut by our limit. Nobody knows how they would have ended. If you count only error codes, you blame the model for your own limit. So read `finish_reason`
 # together with the code.
 #
 # Last, the arguments that do not meet their schema:
@@ -309,13 +311,13 @@ for row in made[made["code"] == "invalid_arguments"].drop_duplicates("called").i
     print(f"{row.prompt}\n    {row.called}:", *row.verdict.problems)
 
 # %% [markdown]
-# Nobody asked for a refund of 0. Somebody wanted an order shipped again, and Qwen called `refund_order`. The schema says that an amount must be above 0, so it
-# stopped a call of the *wrong tool*. A schema with exact limits catches more than typing errors.
+# Look at the refund. The person says that nothing is left to do, and Qwen refunds all the same, with an amount of 0. The schema wants an amount above 0, so it stopped a
+# call that nobody wanted. A schema with exact limits catches more than typing errors.
 
 # %% [markdown]
 # ## Count each check by itself
 #
-# The four checks run one after the other. So a call is counted where it fails *first*, and this hides the rest. SmolLM2-135M-Instruct, a much smaller model, got similar
+# The four checks run one after the other. So a call is counted where it fails *first*, and you do not see what else is wrong with it. SmolLM2-135M-Instruct, a much smaller model, got similar
 # requests, with the tools described in its prompt.
 
 # %%
@@ -325,7 +327,8 @@ print(f"{len(smol)} replies")
 smol["verdict"].value_counts().to_frame("replies, by the first thing that is wrong")
 
 # %% [markdown]
-# This table contains no malformed JSON. So does SmolLM2 write good JSON? Ask check 3 alone: a tool without limits accepts every object, so only the JSON can fail.
+# This table contains no malformed JSON. So does SmolLM2 write good JSON? Ask check 3 alone. The tool `anything` accepts every object, so only the JSON
+# can fail.
 
 # %%
 guess = predict(
@@ -407,8 +410,8 @@ guess.reveal(
 )
 
 # %% [markdown]
-# Here is malformed JSON that was not cut. One text has one key with three values, and another one contains a multiplication where a number belongs. Seed by seed Qwen invents other
-# names: `say`, `say_hello`. Is the difference more than luck? Compare question by question, as in notebook 04:
+# Here is malformed JSON that was not cut. One text has one key with three values, and another one contains a multiplication where a number belongs. With different seeds Qwen invents different names: `say`,
+# `say_hello`. Is the difference between 0 and 0.8 more than luck? Compare question by question, as in notebook 04:
 
 # %%
 from zoolab.study.statistics import paired_difference
@@ -418,8 +421,8 @@ at_08 = {question: [float(bool(found[question])) for found in warm] for question
 print("invalid first replies, 0.8 against 0:", paired_difference(at_zero, at_08))
 
 # %% [markdown]
-# Twelve questions are few, so the interval is wide. Read its ends: if it contains 0, the data do not decide. More questions would. Until then the advice is cheap: for tool calls, use a
-# low temperature if your endpoint lets you choose one. But a low temperature mends nothing. You saw it above: all the mistakes of the first table were made at temperature 0.
+# Twelve questions are few, so the interval is wide. If it contains 0, the data do not decide. They only point in one direction. A low temperature is the safer choice for tool calls, if your endpoint lets
+# you choose. But it mends nothing: Qwen made all the mistakes under "The real mistakes of Qwen" at temperature 0.
 
 # %% [markdown]
 # ## What validation cannot see
@@ -466,7 +469,7 @@ guess.reveal(
 )
 
 # %% [markdown]
-# The comparison is strict. An argument that nobody mentioned is often harmless, such as ten lines of a log. And a title in other words counts as another value. But read these:
+# The comparison is strict. An argument that nobody mentioned can be harmless, such as the number of lines of a log. A title in other words counts as another value. But read these:
 
 # %%
 for row in judged[judged["judgement"] == "another value"].drop_duplicates("called").head(5).itertuples():
@@ -475,7 +478,7 @@ for row in judged[judged["judgement"] == "another value"].drop_duplicates("calle
     print("   meant:", row.called, json.dumps(cases.loc[row.prompt, "arguments"]), "\n")
 
 # %% [markdown]
-# "For colleagues only" became `public`. Such a call is valid, it runs, and the customer reads it. What helps? Ask a person before the call runs
+# "For colleagues only" became `public`. Such a call is valid. It runs, and the note is public. What helps? Ask a person before the call runs
 # ([08](08-execution.ipynb)), and measure with known answers ([14](14-evaluation.ipynb)). Validation checks the form, and nothing else.
 
 # %% [markdown]

@@ -9,8 +9,8 @@
 # %% [markdown]
 # # 07 · Repair
 #
-# A model wrote `{'city': 'Oslo',}`. This is Python and not JSON, so the call may not run. Everybody can see what was meant. May your program do what
-# everybody can see?
+# A model wrote `{'city': 'Oslo',}`. This is Python and not JSON, so the call may not run. Everybody can see what was meant. May your program run the call as it
+# was meant?
 #
 # Sometimes. A **repair** turns arguments that may not run into arguments that may. A good repair saves a request. A bad one deletes the wrong folder, and your log says that
 # the model asked for it.
@@ -33,7 +33,7 @@
 # | --- | --- | --- |
 # | send the error back | another request, longer than the last one | the model writes the same again |
 # | repair the text by rules or by a model | nothing, or a request | **something else is done than was meant** |
-# | give up | nothing | nothing is done |
+# | give up | nothing | the task is not done |
 #
 # Qwen2.5-Coder-1.5B-Instruct answers wherever a model is asked here.
 
@@ -54,8 +54,8 @@ print("who answers:", model.recording.header.who if LIVE is None else LIVE)
 # %% [markdown]
 # ## The first way: send the error back
 #
-# Fourteen conversations were prepared. In each one a person asks something, and then comes a call that fails. These calls were written by hand, so that each
-# kind of error occurs. The error message after it is zoolab's own. Then it is Qwen's turn. Here is one of the requests:
+# Fourteen conversations were prepared. In each one a person asks something, and then comes a call that fails. These calls were written by hand, so that each error that a model is told occurs at least
+# once. The error message is zoolab's own. Then it is Qwen's turn. Here is one of the requests:
 
 # %%
 firsts = [body for body in prepared["qwen-corrections"] if len(body["messages"]) == 3]
@@ -63,7 +63,7 @@ for message in firsts[5]["messages"]:
     print(message["role"], "|", message["content"] or message["tool_calls"][0]["function"])
 
 # %% [markdown]
-# What does Qwen do next? There are four possible reactions:
+# What does Qwen do next? Five reactions are possible: the same call again, another invalid call, a valid call, words, or nothing.
 
 
 # %%
@@ -131,18 +131,19 @@ display(
 )
 for text in told["text"].iloc[[0, 5, 6, 7]]:
     print("-", text)
+print("\nAfter the error about Oslo, without the system prompt:", " ".join(plain["text"].iloc[2].split()))
 
 # %% [markdown]
-# Two sentences change what Qwen does after an error. Without them it calls again. With them it tells the person what went wrong. Neither of the two mends many calls. Telling the person is better than trying
-# the same call again, because somebody can act on it.
+# Two sentences change what Qwen does after an error. Without them it mostly calls again. With them it mostly tells the person what went wrong. This is better than the same call again, because a person can act on it.
+# But in neither case does Qwen mend many calls. And look at the last line: this call is valid, but nobody asked for fahrenheit.
 #
-# Do not take this for a law. It is one model, one form of the error message, and calls that this model did not write itself. Put your own model behind `LIVE = "endpoint"` and
+# This is not a law. It is one model, one form of the error message, and calls that this model did not write itself. Put your own model behind `LIVE = "endpoint"` and
 # count again.
 
 # %% [markdown]
 # ## The retry budget
 #
-# If a model writes the same call again, sending the error back goes on forever. So a loop needs a **retry budget**: `Limits(retries=2)` is the default. The first call below was
+# If a model writes the same call again and again, the loop could go on forever. So a loop needs a **retry budget**: `Limits(retries=2)` is the default. The first call below was
 # written by hand, and the others are Qwen's.
 
 # %%
@@ -262,7 +263,7 @@ guess.reveal(
 # ## Rules with a guard
 #
 # `RuleRepair` reads badly written JSON by rules. Each proposal must pass the guard. `propose` returns a text, or None if it has no proposal. Its `report` says why.
-# Here are the six texts again, and then three that Qwen wrote in the recordings of notebook 06.
+# Here are the six texts again, and then three texts that Qwen wrote in recordings of this course.
 
 # %%
 from zoolab.repair import RuleRepair
@@ -279,8 +280,8 @@ for what, done in zip(TEXTS | BY_QWEN, rules.report, strict=True):
     print(f"{what:12} {done.outcome:8} {done.proposed or '-':18} {done.reason}")
 
 # %% [markdown]
-# The rules mend none of Qwen's three texts. They refuse two. The third is well written, but it has a list where the schema wants a text, so validation stops it. This is right: perhaps all three
-# services were meant, but then three calls are needed.
+# The rules mend none of Qwen's three texts. They refuse two. The third is well written, but it contains a list where the schema wants a text. So the rules keep it as it is, and validation stops it.
+# This is right. Perhaps all three services were meant, but then three calls are needed.
 #
 # ## Fail closed
 #
@@ -291,7 +292,7 @@ for what, done in zip(TEXTS | BY_QWEN, rules.report, strict=True):
 # 3. It does not repair a reply that was cut by its length limit.
 # 4. It records both texts, so nobody can say "the model asked for it".
 #
-# Two calls of a script (authored): one badly written, one that stops in the middle.
+# Here are two calls of a script (authored). The first is badly written, and the second stops in the middle.
 
 
 # %%
@@ -311,7 +312,7 @@ for step in trace.steps:
         print(f"{step.call.arguments:26} repaired to: {repair.proposed}, may run: {step.record.ok}")
 
 # %% [markdown]
-# Now the third rule. This text seems to be whole. But the reply ended because it had no room left, so nobody knows what would have followed.
+# Now point 3. This text looks whole. But `cut=True` says that the reply reached its length limit, so nobody knows what would have followed.
 
 # %%
 from zoolab.steps.validate import check_with_repair
@@ -464,10 +465,10 @@ said = [f"{outcome} calls {', '.join(map(str, curve.loc[outcome]))}" for outcome
 Image(picture.getvalue(), alt=f"Two lines over the levels {', '.join(LEVELS)}: {'; '.join(said)}.")
 
 # %% [markdown]
-# As repair gets bolder, right calls grow slowly, and wrong calls grow fast. A report that shows only "calls that ran after repair" shows the *sum* of both lines. Then each level looks like progress. So
-# always draw both.
+# From left to right, right calls grow slowly. Wrong calls jump twice: at "+ guess", which chooses one of several meanings, and at "+ fill", which makes values up. "+ cast" wins right calls, and it costs hardly
+# any wrong ones. A report that shows only "calls that ran after repair" shows the *sum* of both lines. Then each level looks like progress. So always draw both lines.
 #
-# "Wrong" compares with what the *person* wanted. Often the text was wrong before any repair, such as `ginx` for `nginx`. Validation would have stopped it, and a bold repair lets it run.
+# "Wrong" compares with what the *person* wanted. Often the text was wrong before any repair. Validation would have stopped it, and a bold repair lets it run.
 #
 # Who made the damage?
 
@@ -478,14 +479,13 @@ for level in ("rules", "+ fill"):
     )
 
 # %% [markdown]
-# In the seeded rows the *writing* is often damaged: quotes, commas, fences. The rules repair many of these, and none wrongly. In the recorded rows the *content* is damaged. There, refusing is the
-# right thing to do.
+# In the seeded rows the *writing* is often damaged: quotes, commas, fences. The rules repair many of these, and none wrongly. In the recorded rows the *content* is damaged. There it is right to refuse.
 
 # %% [markdown]
 # ## A model as repairer
 #
-# What rules cannot do, perhaps a model can. `LLMRepair` sends a request of its own. Decided before: two rows of each kind of damage, all recoverable rows of Needle and SmolLM2, and every sixteenth of
-# their others; only short texts. This is what Qwen gets:
+# What rules cannot do, perhaps a model can. `LLMRepair` sends a request of its own. The rows were chosen before Qwen was asked, and only short texts were taken: two rows of each kind of
+# seeded damage, all recoverable rows of Needle and SmolLM2, and every sixteenth of their other rows. This is what Qwen gets:
 
 # %%
 from zoolab.repair import LLMRepair
@@ -506,7 +506,7 @@ for message in asked(first).messages:
 print("Qwen:", mender(asked(first)).text)
 
 # %% [markdown]
-# Compare the reply with the broken text. The order was "Never add, leave out or change a value". `LLMRepair` does not trust the reply. It has a `guard`, as `RuleRepair` has:
+# Compare the reply with the broken text. The instruction was "Never add, leave out or change a value". So `LLMRepair` does not trust the reply. It has a guard:
 #
 # | guard | the model may change |
 # | --- | --- |
@@ -548,7 +548,7 @@ guess.reveal(
 )
 
 # %% [markdown]
-# Read what the guard stopped. The first lines were right, and it refused them all the same: it cannot know what was meant. This is its price. The others are what the price is paid for.
+# Read what the guard stopped. The first lines were right, and the guard refused them all the same, because it cannot know what was meant. This is its price. The other lines were wrong. This is what you get for the price.
 
 # %%
 look = rows.reset_index(drop=True).assign(
@@ -559,7 +559,7 @@ look = look.assign(wrote=[" ".join(mender(asked(row)).text.split()) for row in l
 look[["alone", "raw", "wrote"]].style.hide(axis="index").set_properties(**left)
 
 # %% [markdown]
-# Often Qwen adds an argument that nobody wrote: a visibility, a limit, a sensitivity. From blank text it makes a whole order. This is one model with one prompt.
+# Qwen often adds an argument that nobody wrote, although the instruction forbids it. This is one model with one prompt.
 #
 # Does it help to ask Qwen only where the rules refuse?
 
@@ -568,6 +568,13 @@ rules_only = results["rules"]
 then_qwen = rules_only.where(rules_only != "refused", results["Qwen, guard='strict'"])
 print("rules:          ", rules_only.value_counts().to_dict())
 print("rules, then Qwen:", then_qwen.value_counts().to_dict())
+tokens = [
+    mender(asked(row)).usage["total_tokens"] for row in rows[rules_only.eq("refused").to_numpy()].itertuples()
+]
+print(f"tokens for {len(tokens)} tries: {sum(tokens)}")
+
+# %% [markdown]
+# If both lines are equal, the model added nothing behind this guard, and its tokens were spent for nothing. Choose a weaker guard, and it adds right calls and wrong ones. The table above says how many.
 
 # %% [markdown]
 # ## Your turn
@@ -645,7 +652,7 @@ for cost, sums in worth.items():
 #     return (curve.loc["right"] - cost * curve.loc["wrong"]).idxmax()
 # ```
 #
-# There is no best repair, only a best repair for a cost. Notebook 08 gives each tool a risk. Use it to decide how bold its repair may be.
+# Which level is best depends on the cost of a wrong call. Notebook 08 gives each tool a risk. Use it to decide how bold its repair may be.
 #
 # </details>
 
