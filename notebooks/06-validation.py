@@ -19,7 +19,7 @@
 # - read an error: its code, its number, its place, and who is told about it;
 # - count mistakes so that one check does not hide another;
 # - find the cause of a mistake: the model, the temperature, or your own limit;
-# - say what validation cannot see, with a number.
+# - say what validation cannot see, and how often that happens.
 #
 # About 40 minutes. It runs offline.
 #
@@ -327,7 +327,7 @@ print(f"{len(smol)} replies")
 smol["verdict"].value_counts().to_frame("replies, by the first thing that is wrong")
 
 # %% [markdown]
-# This table contains no malformed JSON. So does SmolLM2 write good JSON? Ask check 3 alone. The tool `anything` accepts every object, so only the JSON
+# This table contains no malformed JSON. So does SmolLM2 write good JSON? Ask only check 3. The tool `anything` accepts every object, so only the JSON
 # can fail.
 
 # %%

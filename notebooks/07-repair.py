@@ -21,7 +21,7 @@
 # - repair by rules, and say when a program must refuse;
 # - tell a repair that changes the writing from a repair that changes the meaning;
 # - draw the repair curve: what bolder repair wins, and what it costs;
-# - measure what a model is worth as a repairer, and let a guard decide.
+# - measure how well a model repairs, and let a guard decide.
 #
 # About 45 minutes. It runs offline. Words from before: *arguments* are the text that a model writes for a call, a *schema* says what they may be, and *validation*
 # checks them ([06](06-validation.ipynb)).
@@ -186,6 +186,12 @@ guess.reveal(
     requests,
     because="The first try is not a retry. Two retries follow it, and the third failure ends the walk.",
 )
+
+# %% [markdown]
+# Step through the walk with two retries. Each turn contains the same call and the same error, and `messages[]` grows.
+
+# %%
+trace.inspect()
 
 # %% [markdown]
 # The model is not told that its budget is spent. Your program is: it gets the exception `ToolRetriesExhausted`, with the trace of everything so far. Three details matter:
