@@ -359,7 +359,9 @@ def test_a_wrong_command_is_one_line_and_2(tmp_path: Path):
     done = start(folder, "nonsense")
     assert (done.returncode, done.stdout) == (2, "")
     names = ", ".join(["lab", *(name for name in COMMANDS if name != "lab")])
-    assert done.stderr == f"zoolab: unknown command 'nonsense'; there are {names}, test, bench, --help\n"
+    assert (
+        done.stderr == f"zoolab: unknown command 'nonsense'; there are {names}, test, bench, site, --help\n"
+    )
     assert not (folder / ".venv").exists()
 
 

@@ -2,6 +2,8 @@
 
 from importlib.metadata import version as version_of
 
+from tools.site.hooks import setup as setup
+
 project = "zoolab"
 author = "zoolab contributors"
 copyright = "zoolab contributors. Text: CC BY 4.0. Code: Apache License 2.0"
@@ -27,7 +29,7 @@ nb_mime_priority_overrides = [
     ("html", "application/vnd.jupyter.widget-view+json", 90),
 ]
 # Widgets would be loaded from other hosts, and do nothing without a kernel.
-nb_ipywidgets_js = {}
+nb_ipywidgets_js: dict[str, dict[str, str]] = {}
 myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence"]
 
@@ -45,26 +47,3 @@ html_css_files = ["site.css"]
 html_js_files = ["site.js"]
 html_copy_source = False
 html_show_sphinx = False
-
-
-def setup(app):
-    """Change what autodoc and the theme do."""
-    app.connect("autodoc-process-docstring", keep_columns)
-    app.connect("html-page-context", say_levels, priority=900)
-
-
-def say_levels(_app, _page, _template, context, _doctree):
-    """The theme calls the captions of its menu headings, and does not say of which level."""
-    tree = context.get("furo_navigation_tree", "")
-    context["furo_navigation_tree"] = tree.replace('role="heading"', 'role="heading" aria-level="2"')
-
-
-def keep_columns(_app, what, _name, _object, _options, lines):
-    """The docstring of a module is plain text: a paragraph laid out in columns becomes a block."""
-    if what != "module":
-        return
-    paragraphs = "\n".join(lines).strip().split("\n\n")
-    for at, paragraph in enumerate(paragraphs):
-        if "  " in paragraph or "\n " in paragraph:
-            paragraphs[at] = "::\n\n" + "\n".join("    " + line for line in paragraph.split("\n"))
-    lines[:] = "\n\n".join(paragraphs).split("\n")

@@ -19,7 +19,7 @@ def show_as_pages(folder: str, notebook: str) -> None:
     """From now on a notebook that displays an inspector writes its page into a folder, and shows that."""
     numbers = count(1)
 
-    def display_page(inspector: Inspector) -> None:
+    def display_page(inspector: Inspector) -> bool:
         from IPython.display import HTML, display
 
         trace: Any = inspector.trace
@@ -29,8 +29,12 @@ def show_as_pages(folder: str, notebook: str) -> None:
             trace.to_html(file, interactive=True)
         show: Any = display
         show(HTML(_frame(f"../{FOLDER}/{file.name}", prompt_of(trace))))  # type: ignore[no-untyped-call]
+        return True
 
-    Inspector._ipython_display_ = display_page  # type: ignore[method-assign]
+    from IPython import get_ipython
+
+    shell: Any = get_ipython()
+    shell.display_formatter.ipython_display_formatter.for_type(Inspector, display_page)
 
 
 def _frame(address: str, prompt: str) -> str:
