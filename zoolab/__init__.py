@@ -99,3 +99,10 @@ if not TYPE_CHECKING:  # a type checker would take any name for one of this pack
             "runs.awaited": "arun awalk",
         },
     )
+
+
+def load_ipython_extension(shell: object) -> None:
+    """Make `%%walk` known to a notebook; called by `%load_ext zoolab`."""
+    from zoolab.course.magic import register
+
+    register(shell)
