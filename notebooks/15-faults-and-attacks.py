@@ -589,13 +589,15 @@ print("with content=True:            ", says_the_order(stopped.to_otel(content=T
 # One alarm is not an attack. Many refused calls on one evening may be. Count them over all walks:
 
 # %%
+from collections import Counter
+
 walks = [
     attempt(each.question, rigged(each), warned_model, WARNED, ask_a_person) for each in orders.itertuples()
 ]
 evening = [span for trace in walks for span in trace.to_otel()]
 print(len(evening), "spans. With an error:")
 errors = [(span.name, span.attributes["error.type"]) for span in evening if "error.type" in span.attributes]
-for (name, code), number in pd.Series(errors).value_counts().items():
+for (name, code), number in sorted(Counter(errors).items()):
     print(f"{number:3} x {name:30} {code}")
 
 # %% [markdown]
@@ -704,8 +706,6 @@ def alarms(spans):
 
 
 # %%
-from collections import Counter
-
 expected = Counter(
     call.call.name
     for trace in walks
