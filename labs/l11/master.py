@@ -9,7 +9,7 @@
 # %% [markdown]
 # # Lab 11 · Capstone
 #
-# Build an assistant that looks after a small company: hosts, services, disks and logs, the world `devops` of the zoo. Nothing is given but the world, a
+# Build an assistant that looks after a small company: hosts, services, disks and logs, the world `devops` of the zoo. You get only the world, a
 # model and a user. You write the tools, the checks, the policy and the loop. Do labs 1, 2, 3 and 9 first. Plan three to five hours. It needs no key
 # and no network.
 #
@@ -24,7 +24,7 @@
 # | --- | --- |
 # | `user(text)` | says a text to the user, and returns what the user answers; `None` if the user has left |
 # | `model(messages, tools)` | returns the next reply, a message that can have `tool_calls` |
-# | `world(name, arguments)` | does something in the company, and returns what came of it, as JSON; or raises. It checks nothing for you |
+# | `world(name, arguments)` | does something in the company. It returns the result as JSON, or raises. It does not check the call |
 #
 # | action of the world | arguments |
 # | --- | --- |
@@ -206,7 +206,7 @@ if LIVE:
 # %% [markdown]
 # ## Check it
 #
-# Save the notebook, then run this. It plays the public cases with values of its own; your teacher has more of them.
+# Save the notebook, then run this cell. It runs the public cases with its own values. Your teacher has more cases.
 
 # %%
 from zoolab import check

@@ -1,14 +1,14 @@
 # %% [markdown]
 # # Lab 5 · Repair
 #
-# A model calls a tool by writing its arguments as JSON. Now and then what it writes is not JSON:
-# `{'city': 'Oslo',}`. You can throw that away, send the error back to the model, or **repair** it.
+# A model calls a tool by writing its arguments as JSON. Sometimes the text is not JSON: `{'city': 'Oslo',}`. You can
+# throw it away, send the error back to the model, or **repair** it.
 #
-# Repair is where good systems go wrong. Two well-known ones ran the tool with `{}` when the arguments
-# could not be read. And a popular repair library, given 40 broken texts of ours, got 36 right, and 4 wrong without
-# a word. A tool that runs with wrong arguments does damage; a tool that does not run does none.
+# Even good systems make mistakes in repair. Two well-known ones ran the tool with `{}` when the arguments could not
+# be read. And we gave 40 broken texts to a popular repair library: it got 36 right and 4 wrong, without an error. A
+# tool that runs with wrong arguments can do damage. A tool that does not run does none.
 #
-# So your repair has one rule above all: **it may change how something is written, and never what it says.**
+# So the most important rule of your repair is: **it may change how something is written, but never what it says.**
 
 # %% [markdown]
 # ## What you are given
@@ -59,10 +59,9 @@ schema = {
 print(problems({"city": "Oslo", "days": "3"}, schema))
 
 # %% [markdown]
-# `words(text)` lists the words of an object: its keys, its texts and its numbers, in their order. Quotes,
-# commas, brackets and what stands around the object do not count, and `\u00e9` is the letter `é`. Two texts
-# with the same words say the same, only written differently. This is how you see whether a repair has
-# changed what was meant.
+# `words(text)` lists the words of an object: its keys, its texts and its numbers, in their order. Quotes, commas,
+# brackets and the text around the object do not count. `\u00e9` is the letter `é`. Two texts with the same words say
+# the same, even if they are written differently. So you can see whether a repair has changed what was meant.
 
 
 # %%
@@ -111,10 +110,9 @@ print(words('{"city": "Bergen", "days": 3}'))
 #    with the words of the proposal's text: that text may hold a key twice, and the value does not. A word says
 #    nothing of the marks around it, so a rule must not touch what stands inside a string. (`1.50` and `1.5`
 #    are two words, because Python writes the second. No case has such numbers.)
-# 5. Else you return `None`, never `{}`. You return `None` as well, whatever the model proposes, for
-#    - text with an opening brace and no closing one: it was cut off, and nobody knows what is missing. (One
-#      closing brace is enough, wherever it stands: do not count braces.)
-#    - text with two meanings: a key that stands twice, or two objects.
+# 5. Else you return `None`, never `{}`. You return `None` as well, whatever the model proposes, for - text with an
+#    opening brace and no closing one: it was cut off, and nobody knows what is missing. (One closing brace is enough,
+#    wherever it stands: do not count braces.) - text with two meanings: a key that is there twice, or two objects.
 #
 # Then write `run_tool(raw, schema, tool, model, budget)`: it repairs with this budget, calls
 # `tool(**arguments)` once, and returns `{"ran": True, "result": what the tool returned}`. If nothing right
@@ -185,8 +183,8 @@ def run_tool(raw, schema, tool, model, budget):
 # %% [markdown]
 # ## Try it by hand
 #
-# The model below is **scripted**: it says what stands in a list, whatever you ask it. That is enough to
-# see what your code does. The first proposal changes the city, and must not come through.
+# The model below is **scripted**: it returns the texts of a list, whatever you ask it. That is enough to see what
+# your code does. The first proposal changes the city, so your code must reject it.
 
 
 # %%
@@ -214,9 +212,9 @@ def book(city, days):
 print(run_tool('```json\n{"city": "Oslo", "days": 3}\n```', schema, book, scripted(), 0))
 
 # %% [markdown]
-# If you like, ask a real model: set `LIVE` to `"local"` for the small one that runs on this machine
-# (`zoolab local fetch` gets it), or to `"endpoint"` for the one of `OPENAI_BASE_URL`. Expect little of a
-# small model: in a trial of ours one repaired none of 34 texts, and your code has to say no each time.
+# If you like, ask a real model: set `LIVE` to `"local"` for the small one that runs on this machine (`zoolab local
+# fetch` gets it), or to `"endpoint"` for the one of `OPENAI_BASE_URL`. Do not expect much of a small model. In one of
+# our trials, SmolLM2 repaired none of 34 texts. Your code has to reject each of them.
 
 # %%
 LIVE = ""
@@ -232,7 +230,7 @@ if LIVE:
 # %% [markdown]
 # ## Check it
 #
-# Save the notebook first. You see the public cases here; the hidden ones ask the same of other values.
+# Save the notebook first. The cell runs the public cases. The hidden cases ask the same with other values.
 
 # %%
 from zoolab import check
