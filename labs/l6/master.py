@@ -35,8 +35,8 @@
 #
 # Statisticians call `balanced` a **macro average**: a tool that is needed once counts as much as one that is needed a
 # thousand times. If a tool was chosen that nobody expected, even an invented one, it is simply a wrong choice. Names
-# are compared letter by letter, and the text `"None"` is a name, too. You may use pandas and numpy. A share of no
-# pairs at all is `None`. Further keys are welcome.
+# are compared letter by letter, and the text `"None"` is a name, too. You may use pandas and numpy.
+# A share of no pairs at all is `None`. Further keys are welcome.
 
 
 # %%
