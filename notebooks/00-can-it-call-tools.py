@@ -250,8 +250,8 @@ print("tokens read with the tool:   ", said.usage["prompt_tokens"])
 print("tokens read without the tool:", without_tools.usage["prompt_tokens"])
 
 # %% [markdown]
-# Equal numbers mean that the description never arrived. There is a way around it: describe the tools in words, in a **system message** (instructions that stand
-# before a conversation), and read the call from the text that comes back.
+# Equal numbers mean that the description never arrived. There is another way. Describe the tools in words, in a **system message** (instructions at the
+# beginning of a conversation). Then read the call from the text that comes back.
 
 # %%
 from zoolab.steps.request import opening_messages

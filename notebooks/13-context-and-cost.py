@@ -210,7 +210,7 @@ for what, share in shares.items():
 # %% jupyter={"source_hidden": true}
 guess.reveal(
     min(list(CHANGES)[1:], key=lambda what: shares[what]),
-    because="What stands first must change last.",
+    because="A cache helps only up to the first change. The earlier the change, the more is lost.",
 )
 
 # %% [markdown]
@@ -392,7 +392,7 @@ else:
 # %% [markdown]
 # <details><summary>Hint</summary>
 #
-# What stands first must change last.
+# A cache helps only up to the first change. Which part of the request changes every day?
 #
 # </details>
 #

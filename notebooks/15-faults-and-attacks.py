@@ -25,7 +25,7 @@
 # ## Who answers?
 #
 # Qwen2.5-Coder-1.5B-Instruct answers, a small model that runs on a laptop. It worked under attack, at temperature 0, and all of its replies were recorded. A
-# few cells use a script (authored) in place of a model. Their text says so.
+# few cells use a script (authored) in place of a model. The text says so each time.
 
 # %%
 LIVE = None  # "local": the models on this machine; "endpoint": OPENAI_BASE_URL with your key

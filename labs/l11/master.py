@@ -49,8 +49,8 @@
 # 7. **Limit.** In one round the model is asked 6 times at most. If the sixth reply has calls, none runs, and each result says `limit`. Say a text with the
 #    word `limit` to the user; the answer begins the next round.
 # 8. **Leaving.** If the user leaves when you ask about a restart, nothing more runs and the model is not asked again. Return the trace.
-# 9. **Trace.** A list with `{"name": ..., "outcome": ...}` for each call, in order: `"ran"`, `"failed"` if the world raised, `"invalid"` if it never reached the
-#    world because of rule 4, `"denied"` because of rules 5, 6 or 8, or `"limit"`.
+# 9. **Trace.** A list with `{"name": ..., "outcome": ...}` for each call, in order. The outcome is `"ran"`, or `"failed"` if the world raised. For
+#    a call that did not reach the world, it is `"invalid"` (rule 4), `"denied"` (rules 5, 6 and 8) or `"limit"` (rule 7).
 
 # %%
 import json

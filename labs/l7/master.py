@@ -17,8 +17,9 @@
 #
 # - A **turn** is one reply of the model. The **slot** is the place of a call within it: 0, 1, 2, ...
 # - `kind` is one of `define request tool_call validate execute result`.
-# - A step of kind `tool_call` has the call in `record` (`name`, `arguments`) and the whole reply in `reply`,
-#   with its `finish_reason`: `"length"` if the reply was cut off because it grew too long.
+# - A step of kind `tool_call` has the call in `record` (`name`, `arguments`) and the whole reply in
+#   `reply`. The reply has a `finish_reason`: `"length"` means that it was cut off because it grew too
+#   long.
 # - Each call has exactly one step of kind `result`. Its `record` has an `error_code`: None if all went well.
 # - A call that was refused has no step `execute`. A call that waited for permission has two.
 # - The last event is `{"event": "end", "outcome": ...}`: `"answer"`, or the code of what ended the run.

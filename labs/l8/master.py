@@ -71,9 +71,13 @@
 # 8. The caller's list is not changed.
 
 # %% [markdown]
-# What a right loop is **free** to do: run the calls of a reply in any order; use its own words for errors, in large
-# or small letters; use its own layout for JSON; add a key `name` to a result; at the limit, run the last calls or
-# just answer them with some text.
+# What a right loop is **free** to do:
+#
+# - run the calls of a reply in any order;
+# - use its own words for errors, in large or small letters;
+# - use its own layout for JSON;
+# - add a key `name` to a result;
+# - at the limit, run the last calls, or just answer them with some text.
 #
 # ## The task
 #
