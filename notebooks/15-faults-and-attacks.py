@@ -95,6 +95,18 @@ guess.reveal(
 # costs one more. A real model may not try again. Notebook 07 measures that.
 
 # %% [markdown]
+# Some faults need no further request, because the rules of notebook 07 repair the arguments first. The rules do not invent what is missing.
+
+# %%
+from zoolab import Faulty, run
+from zoolab.repair import RuleRepair
+
+for name in KINDS[:-1]:
+    faulty = Faulty(asks_again(None), [name], seed=1, times=1)
+    mended = run("What is 42 + 58?", [add], faulty, repair=RuleRepair())
+    print(f"{name:20} {len(mended.turns)} requests with repair")
+
+# %% [markdown]
 # ## Going on after a fault
 #
 # Now Qwen works on a task with several calls, and one of them restarts a service. In the middle of the walk the server answers 500, "internal error".
@@ -102,7 +114,7 @@ guess.reveal(
 # %%
 from contextlib import suppress
 
-from zoolab import Faulty, Policy, Trace, run
+from zoolab import Policy, Trace
 from zoolab.errors import ModelError
 from zoolab.toolbox.catalog import tools_named
 
