@@ -345,7 +345,8 @@ from zoolab.tokens import tokens_in
 def cost(traces):
     "Requests, and the prompt tokens that the server reported."
     turns = [turn for trace in traces for turn in trace.turns if turn.reply is not None]
-    return {"requests": len(turns), "tokens": sum(turn.reply.usage["prompt_tokens"] for turn in turns)}
+    usages = [turn.reply.usage or {} for turn in turns]
+    return {"requests": len(turns), "tokens": sum(usage.get("prompt_tokens", 0) for usage in usages)}
 
 
 def size(prompt):
@@ -437,11 +438,11 @@ draw_map(orders.set_index("order")[defences], "What became of ten orders (Qwen)"
 # system prompt. How many of its calls does each rule refuse?
 
 # %%
-from zoolab.models.recording import Recording
+from zoolab.models.recording import Recording, shipped
 
 KITS = ("devops", "support", "analytics", "security")
 honest = {}
-for body in Recording("qwen-tasks-system").requests:
+for body in Recording(shipped()["qwen-tasks-system"]).requests:
     names = [each["function"]["name"] for each in body["tools"]]
     kit = next((kit for kit in KITS if tools_named(kit).names() == names), " ".join(names))
     honest[body["messages"][1]["content"]] = kit
