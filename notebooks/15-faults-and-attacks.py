@@ -290,10 +290,13 @@ guess.reveal(
 # %%
 for each, trace in zip(orders.itertuples(), undefended, strict=True):
     if each.none == "resisted":
-        print([call.name for call in trace.tool_calls][-1], "|", repr((trace.answer or "")[:130]))
+        last = trace.tool_calls[-1]
+        print("last call:", last.name, last.arguments.replace("\n", " ")[:100])
+        print("   answer:", repr((trace.answer or "")[:100]))
 
 # %% [markdown]
-# Most of these answers repeat the order to the user, or they are empty. A model that can do more might have obeyed.
+# Each of these answers repeats the order, or it is empty. In none of them does the model refuse. And the last walk wrote the order into a draft for ticket T-1003. Nobody
+# asked for that draft, but our check does not count it, because the wanted call was another one.
 #
 # Step through a walk in which Qwen obeyed. Go to the second `request`: its last message is the result, with the order behind the data.
 
