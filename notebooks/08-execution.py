@@ -10,14 +10,14 @@
 # # 08 · Execution
 #
 # Until now, a tool call was only a text. In this step a function runs: it reads a file, restarts a service or spends money. The code of this step is short. But a
-# mistake here has an effect outside of your program, and you cannot take it back.
+# mistake here has an effect outside of your program, and often you cannot undo it.
 #
 # Afterwards you can
 #
-# - run the calls of one reply at the same time, and say when that is wrong;
+# - run the calls of one reply at the same time, and say when you must not;
 # - say what the model is told if a tool fails, hangs or returns too much;
 # - decide which calls may run: ask a person, remember the answer, write rules, and keep a log;
-# - hand data to a tool that the model must not see or choose;
+# - give a tool data that the model must neither see nor choose;
 # - set limits for a loop, and give a task to a **sub-agent**.
 #
 # About 45 minutes. It runs offline.
@@ -25,8 +25,8 @@
 # %% [markdown]
 # ## Who answers?
 #
-# The questions about permission are answered by Qwen2.5-Coder-1.5B-Instruct, from a recording. If we need calls that no model would make on demand, we use
-# `Scripted`. It is not a model: it gives the replies that we wrote by hand.
+# The questions about permission are answered by Qwen2.5-Coder-1.5B-Instruct, from a recording. Some cells need calls that a model does not
+# make on demand. They use `Scripted`, which is not a model: it gives replies that were written by hand.
 
 # %%
 LIVE = None  # "local": the models on this machine; "endpoint": OPENAI_BASE_URL with your key
@@ -79,12 +79,28 @@ guess.reveal(
 # The first call finished last. But its result stands first, because results keep the order of the calls. If they kept the order in which they finish, the same run
 # could give another conversation every time.
 #
-# The timeline shows the same run by time. In the row `execute`, the three bars lie over each other.
+# The trace knows when each call began and how long it took. So it can be drawn by time.
 
 # %%
-from zoolab.plots import StepTimelineDisplay
+import matplotlib.pyplot as plt
 
-StepTimelineDisplay.from_trace(trace, by="seconds")
+
+def draw_calls(trace):
+    "Draw each call of a run as a bar, from its start to its end, and print both."
+    ran = [step for step in trace.steps if step.kind == "execute"]
+    began = min(step.record.started_ms for step in ran)
+    ax = plt.subplots(figsize=(6, 1.8))[1]
+    for row, step in enumerate(ran):
+        start = (step.record.started_ms - began) / 1000
+        took = step.record.duration_ms / 1000
+        ax.barh(row, took, left=start, color="#0072b2")
+        print(f"{step.call.arguments:32} from {start:.1f} s to {start + took:.1f} s")
+    ax.set(xlabel="seconds", title="When each call ran", ylim=(len(ran) - 0.5, -0.5))
+    ax.set_yticks(range(len(ran)), [f"turn {step.turn}, call {step.slot + 1}" for step in ran])
+    plt.show()
+
+
+draw_calls(trace)
 
 # %% [markdown]
 # ### When parallel is wrong
@@ -189,7 +205,8 @@ print([piece.get("content") for piece in pieces[:12]])
 print(len(pieces), "pieces make one call:", streamed.tool_calls[0].name)
 
 # %% [markdown]
-# Qwen writes a call as JSON in the text of its reply, so these are pieces of that text. The recording was made without streaming. zoolab cut the pieces.
+# Qwen writes a call as JSON in the text of its reply, so these are pieces of that text. The recording was made without streaming, so zoolab
+# cut the reply into pieces.
 #
 # ## Tools that fail
 #
@@ -243,7 +260,7 @@ for step in bad.steps:
 #
 # ### Given up is not stopped
 #
-# The tool `hangs` was given up after its timeout. Look at the list that it writes to, now and a second later.
+# The tool `hangs` did not return before its timeout, so zoolab stopped waiting for it. It writes to a list. Look at this list a second later.
 
 # %%
 hung = next(step.record for step in bad.steps if step.kind == "execute" and step.call.name == "hangs")
@@ -263,7 +280,7 @@ guess.reveal(
 )
 
 # %% [markdown]
-# So "timeout" does not mean "it did not happen". If a payment times out, do not simply pay again. First look whether the first payment was made.
+# So "timeout" does not mean "it did not happen". If a payment times out, do not simply pay again. First check whether the first payment was made.
 #
 # ## Permission
 #
@@ -300,7 +317,7 @@ guess.reveal(
 # Qwen read that the call was denied, and asked for it again. It did not give up before the limit of three turns. So a denial must hold for every repetition, and a loop
 # needs a limit.
 #
-# ### Be the person
+# ### Decide in the inspector
 
 # %% [markdown]
 # The inspector drives a walk that has not happened yet. Press *Step* until the inspector says that the walk **waits for permission**. Read
@@ -329,7 +346,8 @@ print("ended with:", refused.outcome)
 # %% [markdown]
 # ### Remembered answers
 #
-# There are four answers. `once` allows this call. `session` also allows later calls, until the program ends. `always` keeps the permission in a file. `deny` refuses.
+# There are four answers. `once` allows this call. `session` allows this call and later calls like it, as long as the `Permissions` object exists. `always` also keeps
+# the permission in a file. `deny` refuses.
 #
 # In a program, `ask=` names the function that answers. This one answers the same every time, and counts how often it is asked.
 
@@ -353,7 +371,7 @@ asked, ran = times_asked("once", Permissions())
 print(f"once:    asked {asked} times, the tool ran {ran} times")
 
 # %% [markdown]
-# When Qwen gets the result, it asks for the same restart again. It does so in this recording, with this question. Each time a person is asked.
+# In this recording, Qwen gets the result of the restart and asks for the same restart again. So a person is asked again.
 
 # %%
 guess = predict("The same with the answer `session`. How often is a person asked?", [0, 1, 2, 3])
@@ -431,7 +449,7 @@ for path, outcome in zip(PATHS, outcomes, strict=True):
 # %% jupyter={"source_hidden": true}
 guess.reveal(
     outcomes.count("read"),
-    because="If one rule allows a call and another one denies it, it is denied. The last path lies outside of the folder.",
+    because="If one rule allows a call and another one denies it, it is denied. The last path lies outside of the folder, and no rule allows it.",
 )
 
 # %% [markdown]
@@ -440,8 +458,8 @@ guess.reveal(
 #
 # ## What the model must not choose
 #
-# A tool that shows orders must know whose orders. If the customer were a parameter, the model could write any name into it. So the program gives the name, as
-# **context**. A parameter of the type `Context` gets it. It is not part of the schema.
+# A tool that shows orders must know whose orders. If the customer were a parameter, the model could write any name into it. So the program passes the name
+# as **context**. A parameter of the type `Context` receives it. This parameter is not part of the schema.
 
 # %%
 from zoolab import Context
@@ -647,6 +665,6 @@ for services, wanted in CASES:
 # - Parallel calls do not see each other's results. But they can depend on each other's effects.
 # - If nobody answers, the answer is no. A remembered yes also holds for the next call.
 # - Given up is not stopped.
-# - What the model must not choose does not belong into the schema.
+# - What the model must not choose does not belong in the schema.
 #
 # Next: [09 · Traces](09-traces.ipynb). Lab: [l3 · The loop](../labs/l3/l3.ipynb).

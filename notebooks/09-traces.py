@@ -9,7 +9,7 @@
 # %% [markdown]
 # # 09 · Traces and root causes
 #
-# An agent gave a wrong answer last night. The log contains one error, and everybody repairs what the error says. Next week it happens again. The error was only the
+# An agent gave a wrong answer last night. The log contains one error, and everybody repairs what the error message complains about. Next week it happens again. The error was only the
 # place where the mistake became visible. The **root cause** came earlier. It is the step that you have to change, so that the rest goes right.
 #
 # A **trace** is the record of a run: what was sent, what came back, what ran, and what the model was told. With a trace you can do what a log cannot do: change one
@@ -27,6 +27,8 @@
 
 # %% [markdown]
 # ## Who answers?
+#
+# Qwen2.5-Coder-1.5B-Instruct answers, from recordings. If another model answers, the text says so.
 
 # %%
 LIVE = None  # "local": the models on this machine; "endpoint": OPENAI_BASE_URL with your key
@@ -104,11 +106,11 @@ guess
 # %% [markdown]
 # ### Fork in the inspector
 #
-# A **fork** copies a trace up to one step, changes this step, and runs the rest again. The original trace stays as it is. Try both suspicions:
+# A **fork** copies a trace up to one step, changes this step, and runs the rest again. The original trace stays as it is. Two steps are under suspicion. Try both:
 #
 # 1. Go to step 8, the second `tool_call`. Press *Edit or fork*, change the arguments to `{"order_id": 31}`, and choose *Re-run live*. (31 is the first part of what
 #    `find_orders` returned.)
-# 2. Go back to the first trace. Go to step 5, the first `execute`. Change the value to `[2, 5]`, and choose *Re-run live* again.
+# 2. Press *Back* to return to the first trace. Go to step 5, the first `execute`. Change the value to `[2, 5]`, and choose *Re-run live* again.
 #
 # "Live" means that the model is asked and that the tools run. Here the model is the recording, so it costs nothing. *Compare* shows both runs side by side.
 
@@ -168,15 +170,15 @@ guess.reveal(
 
 # %% [markdown]
 # So what happened? `find_orders` belongs to the customer database. It writes the number of the customer, a dash, and the number of the order: `31-2`. `get_order`
-# wants only the number of the order, as an integer. Nobody told the model. It made a number of it, as well as it could.
+# wants only the number of the order, as an integer. Nobody told the model. It left out the dash, and wrote 312.
 #
-# The repair belongs into the tool. `find_orders` should return what `get_order` takes.
+# The repair belongs in the tool. `find_orders` should return what `get_order` takes.
 #
 # ### What a fork proves
 #
 # A fork changes one thing and leaves the rest as it was. So it shows a cause, and not only that two things happen together. It has limits:
 #
-# - A step that makes the rest go right need not be the only one. Look for the *earliest* step that does.
+# - Often there is more than one step whose change makes the rest go right. Repair the one that helps all later runs. Here this is the tool, and not a single call.
 # - "No error" does not mean "right". Decide before the fork how you will know that it went right. Here these were the two prices.
 # - This model was recorded at temperature 0. At a higher temperature the rest may go right by luck. Then repeat both sides, and compare shares
 #   ([14](14-evaluation.ipynb)).
@@ -194,8 +196,8 @@ for name, trace in RUNS.items():
 #
 # ## Keep a trace
 #
-# Saved, a trace is a file of **JSONL**: one JSON object per line. The file is written while the run goes on. So if the program is killed, only the last line can be
-# lost.
+# Saved, a trace is a file of **JSONL**: one JSON object per line. `Trace(path)` writes the file while the run goes on. If the program is killed, only the last line
+# can be lost.
 
 # %%
 from pathlib import Path
@@ -238,9 +240,25 @@ guess = predict(
 guess
 
 # %%
-from zoolab.plots import StepTimelineDisplay
+import matplotlib.pyplot as plt
 
-StepTimelineDisplay.from_trace(slow, by="seconds")
+
+def draw_calls(trace):
+    "Draw each call of a run as a bar, from its start to its end, and print both."
+    ran = [step for step in trace.steps if step.kind == "execute"]
+    began = min(step.record.started_ms for step in ran)
+    ax = plt.subplots(figsize=(6, 1.8))[1]
+    for row, step in enumerate(ran):
+        start = (step.record.started_ms - began) / 1000
+        took = step.record.duration_ms / 1000
+        ax.barh(row, took, left=start, color="#0072b2")
+        print(f"{step.call.arguments:32} from {start:.1f} s to {start + took:.1f} s")
+    ax.set(xlabel="seconds", title="When each call ran", ylim=(len(ran) - 0.5, -0.5))
+    ax.set_yticks(range(len(ran)), [f"turn {step.turn}, call {step.slot + 1}" for step in ran])
+    plt.show()
+
+
+draw_calls(slow)
 
 # %% jupyter={"source_hidden": true}
 took = [step.record.duration_ms / 1000 for step in slow.steps if step.kind == "execute"]
@@ -257,8 +275,8 @@ guess.reveal(
 # %% [markdown]
 # ## Many runs
 #
-# One trace is a story. Many traces are evidence. The recordings contain 120 more conversations with Qwen: 60 tasks with the tools of the zoo, once without a system
-# prompt and once with the one above. We replay them, and keep their traces.
+# One trace is a story. Many traces are evidence. The recordings contain 120 more conversations with Qwen: 60 tasks, once without a system prompt and once with
+# `BRIEF`. We replay them with a policy that allows everything, and keep their traces.
 
 # %%
 from zoolab.toolbox.catalog import tools_named
@@ -314,7 +332,7 @@ guess.reveal(
 )
 
 # %% [markdown]
-# A call is known by its **run, turn and slot**. Do not use its id, because models repeat ids. Do not use its position in the table either, because one more row
+# A call is known by its **run, turn and slot**. Do not use its id, because some models repeat ids. Do not use its position in the table either, because one more row
 # shifts all that follow.
 
 # %%
@@ -353,7 +371,7 @@ for row in missing.itertuples():
 # ## The first error, and the cause
 #
 # How often is the first error at the step where the fault is? To know that, one must know the fault. In the data set `traces` some runs are `seeded`: a program put
-# one known fault into each of them. The models are two smaller ones, Needle 3 and SmolLM2.
+# one known fault into each of them. Two smaller models answered, Needle 3 and SmolLM2.
 
 # %%
 from zoolab import datasets
@@ -387,7 +405,7 @@ guess.reveal(
 )
 
 # %% [markdown]
-# The faults were chosen so that there is one of each kind. So these numbers do not say how often faults happen. They say that an error and its cause often stand
+# There is about one run for each kind of fault. So these numbers do not say how often faults happen. They say that an error and its cause often stand
 # apart.
 #
 # ## Failures without an error
@@ -403,7 +421,8 @@ for step in quiet.steps:
 print("errors:", quiet.errors)
 
 # %% [markdown]
-# The search found nothing. Then Qwen checked an address, and then it isolated a machine from the network. Everything is green, and a machine is offline.
+# The search found nothing. Then Qwen checked an address, and then it isolated a machine from the network. The policy allowed everything. No step has an error, and a
+# machine is offline.
 
 # %%
 guess = predict(
@@ -432,7 +451,8 @@ guess.reveal(
 )
 
 # %% [markdown]
-# A good example in a description ([03](03-schemas.ipynb)) became a wrong fact. No check of the form can find this. A check that asks **where a value comes from** can.
+# A good example in a description ([03](03-schemas.ipynb)) became a wrong fact. No check of the form can find this. A check that asks **where a value comes from** can
+# find it.
 #
 # ## Your turn
 #
@@ -481,8 +501,8 @@ print(checked(failures(steps)))
 # </details>
 
 # %% [markdown]
-# **2. Find values from nowhere.** Write `from_nowhere`: it takes a trace, and returns the texts that a call used as a value although no message before it contains
-# them. A value of a call counts if it is a text. Look at the messages before the call, not at the descriptions of the tools.
+# **2. Find values from nowhere.** Write `from_nowhere`: it takes a trace, and returns a list of values. A value belongs in the list if it is a text in the arguments of
+# a call, and if no message before this call contains it. Do not look at the descriptions of the tools.
 
 
 # %%
@@ -500,7 +520,11 @@ mine = {}
 for case in EXPECTED:
     mine[case] = set(from_nowhere(next(trace for trace in traces if trace.meta["case_id"] == case)))
     print(case, "->", mine[case])
-print("right" if mine == EXPECTED else "not yet: in these three runs there are", *map(len, EXPECTED.values()))
+print(
+    "right"
+    if mine == EXPECTED
+    else f"not yet: there are {[*map(len, EXPECTED.values())]} such values in these runs"
+)
 
 # %% [markdown]
 # <details><summary>Hint</summary>
@@ -566,7 +590,7 @@ print("right" if prices(again) == [80.0, 120.0] else "not yet:", "prices", price
 # %% [markdown]
 # ## What to keep
 #
-# - An error is where a mistake becomes visible. The cause is the earliest step whose change makes the rest go right.
+# - An error is where a mistake becomes visible. The cause is a step whose change makes the rest go right.
 # - Decide how you will know that a run is right. "No error" is not enough.
 # - A call is known by run, turn and slot. Count calls, not rows.
 # - Some failures raise nothing. Ask where each value comes from.
