@@ -106,13 +106,15 @@ guess
 # %% [markdown]
 # ### Fork in the inspector
 #
-# A **fork** copies a trace up to one step, changes this step, and runs the rest again. The original trace stays as it is. Two steps are under suspicion. Try both:
+# A **fork** copies a trace up to one step, changes this step, and runs the rest again. The original trace stays as it is. Two steps are under suspicion. Try both. The inspector opens at
+# the first error:
 #
 # 1. Go to step 8, the second `tool_call`. Press *Edit or fork*, change the arguments to `{"order_id": 31}`, and choose *Re-run live*. (31 is the first part of what
 #    `find_orders` returned.)
 # 2. Press *Back* to return to the first trace. Go to step 5, the first `execute`. Change the value to `[2, 5]`, and choose *Re-run live* again.
 #
-# "Live" means that the model is asked and that the tools run. Here the model is the recording, so it costs nothing. *Compare* shows both runs side by side.
+# "Live" means that the model is asked and that the tools run. Here the model is the recording, so it costs nothing. The fork
+# opens with the first trace beside it. *Compare* hides and shows the first trace.
 
 # %%
 night.inspect(model=qwen, tools=TOOLS)
