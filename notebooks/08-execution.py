@@ -200,9 +200,9 @@ from zoolab.toolbox.starter import check_status, restart_service
 SERVICES = [check_status, restart_service]
 streaming = model_for("qwen" if LIVE == "local" else LIVE, "course-08-qwen", stream=True)
 streamed = run("Restart cron.", SERVICES, streaming, policy=Policy(ask=()))
-pieces = next(step.reply.pieces for step in streamed.steps if step.kind == "tool_call")
+pieces = next(step.reply.pieces for step in streamed.steps if step.reply is not None)
 print([piece.get("content") for piece in pieces[:12]])
-print(len(pieces), "pieces make one call:", streamed.tool_calls[0].name)
+print(len(pieces), "pieces make the first of these calls:", [call.name for call in streamed.tool_calls])
 
 # %% [markdown]
 # Qwen writes a call as JSON in the text of its reply, so these are pieces of that text. The recording was made without streaming, so zoolab
@@ -400,7 +400,7 @@ folder = Path(mkdtemp()).resolve()
 FILES = {"path": folder / "policies.json", "audit": folder / "audit.jsonl"}
 print("today:    asked", times_asked("always", Permissions(**FILES))[0], "times")
 print("tomorrow: asked", times_asked("always", Permissions(**FILES))[0], "times")
-print(json.loads(FILES["path"].read_text()))
+print(FILES["path"].read_text() if FILES["path"].exists() else "nobody was asked")
 for line in FILES["audit"].read_text().splitlines():
     entry = json.loads(line)
     print(entry["tool"], entry["choice"], "|", entry["who"], "|", entry["reason"])

@@ -28,7 +28,8 @@
 # %% [markdown]
 # ## Who answers?
 #
-# Qwen2.5-Coder-1.5B-Instruct answers, from recordings. If another model answers, the text says so.
+# Qwen2.5-Coder-1.5B-Instruct answers, from recordings. If another model answers, the text says so. `LIVE` changes who answers in your forks. The run of last night stays
+# what it was.
 
 # %%
 LIVE = None  # "local": the models on this machine; "endpoint": OPENAI_BASE_URL with your key
@@ -75,7 +76,8 @@ BRIEF = (
     "answer in one short sentence, without a call."
 )
 QUESTION = "Which orders has Grace, and what did each of them cost?"
-night = run(QUESTION, TOOLS, qwen, system=BRIEF, limits=Limits(turns=6))
+last_night = model_for(None, "course-09-night")
+night = run(QUESTION, TOOLS, last_night, system=BRIEF, limits=Limits(turns=6))
 
 
 def show(trace):
@@ -134,7 +136,8 @@ def place(trace, kind, turn):
 
 
 wrong_call = place(night, "tool_call", 2)
-mended_call = night.fork(wrong_call, replace(night.steps[wrong_call].record, arguments='{"order_id": 31}'))
+edited = replace(night.steps[wrong_call].record, arguments='{"order_id": 31}')
+mended_call = night.fork(wrong_call, edited, model=qwen)
 show(mended_call)
 
 # %% [markdown]
@@ -143,7 +146,8 @@ show(mended_call)
 
 # %%
 first_result = place(night, "execute", 1)
-mended_result = night.fork(first_result, replace(night.steps[first_result].record, value=[2, 5]))
+edited = replace(night.steps[first_result].record, value=[2, 5])
+mended_result = night.fork(first_result, edited, model=qwen)
 show(mended_result)
 
 # %% [markdown]
