@@ -240,7 +240,7 @@ def look_up(page: str, seconds: float) -> str:
 PAGES = [("look_up", {"page": "a", "seconds": 0.5}), ("look_up", {"page": "b", "seconds": 0.2})]
 slow = run("Look it up.", [look_up], Scripted([PAGES, [("look_up", {"page": "c", "seconds": 0.3})], "Done."]))
 guess = predict(
-    "The tools took 0.5, 0.2 and 0.3 seconds. The run took 0.8 seconds. You may make one of the three twice as fast. Which one?",
+    "The tools took 0.5, 0.2 and 0.3 seconds. The run took 0.8 seconds. You may make one of the three twice as fast. Which one saves most?",
     ["the first", "the second", "the third"],
 )
 guess
