@@ -21,11 +21,11 @@ WORDS = ("amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heath",
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How many tokens a message takes; the same in every case but the ones about sizes, or equal work would
-    get unequal points. `known` are messages that take as much as others do."""
+    """How many tokens a message takes: one, but in the cases about sizes, or who counts messages would lose
+    all points. `known` are messages that take as much as others do."""
 
-    base: int = 5
-    characters: int = 3
+    base: int = 1
+    characters: int = 10**6
     known: dict[str, int] = field(default_factory=dict)
 
     def of(self, message: Any) -> int:
@@ -239,6 +239,7 @@ def calls_and_results_together(student: Student, chance: Random) -> None:
 def messages_stay_as_they_were(student: Student, chance: Random) -> None:
     """What is kept stays as it was: the same messages, in the same order, each once, arguments untouched."""
     units, sizes = _talk(chance, 2, after=2, calls=2), Sizes()
+    units[-1][-1]["content"] = _text(chance, 2_000)
     given = [canonical(message) for message in _flat(units)]
     most = 0
     for budget in (sizes.total(_flat(units)) - 1, *_budgets(units, sizes)):
@@ -258,7 +259,8 @@ def no_more_goes_than_must(student: Student, chance: Random) -> None:
     oldest unit goes, and no more."""
     units, sizes = _talk(chance, 3), Sizes()
     whole = sizes.total(_flat(units))
-    for some in (units, units[1:], units[3:], _talk(chance, 7)):
+    waiting = [*units, _calls(chance, [_id(chance)])[:1]]
+    for some in (units, units[1:], units[3:], waiting, _talk(chance, 20)):
         for budget in (sizes.total(_flat(some)), 100 * whole):
             if len(_condensed(student, some, budget, sizes)) < len(_flat(some)):
                 raise Wrong("of a conversation that fits, not all came back", walk=_flat(some))
@@ -278,7 +280,7 @@ def no_more_goes_than_must(student: Student, chance: Random) -> None:
 def oldest_go_first(student: Student, chance: Random) -> None:
     """The oldest units go first: where one does not fit, nothing older is kept, however small it is."""
     small = [[_says(chance, "assistant", 1)], _calls(chance, [_id(chance)], words=1)]
-    large = _calls(chance, [_id(chance)], words=60)
+    large = _calls(chance, [_id(chance) for _ in range(6)])
     units = [[_says(chance, "system")], *small, large, [_says(chance, "assistant", 1)], *_talk(chance, 0)[1:]]
     sizes = Sizes()
     whole = sizes.total(_flat(units))
@@ -334,7 +336,7 @@ def too_small_a_budget(student: Student, chance: Random) -> None:
     known = {canonical(message) for message in must}
     whole = _shorter(student, units, sizes.total(must) + sizes.total(units[-1]), sizes)
     wanted = [each for message in whole if (each := canonical(message)) in known]
-    for budget in (1, sizes.total(must) - 1, sizes.total(must)):
+    for budget in range(sizes.total(must) + 1):
         came = [canonical(message) for message in _shorter(student, units, budget, sizes)]
         if came != wanted:
             walk = [json.loads(message) for message in came]
@@ -362,7 +364,7 @@ def every_system_message(student: Student, chance: Random) -> None:
 @case(points=1, hint="Do not estimate: models count differently. Ask `tokens_of` about every message.")
 def sizes_are_asked_for(student: Student, chance: Random) -> None:
     """Sizes are what `tokens_of` says, however it counts."""
-    units = _talk(chance, 3)
+    units = [*_talk(chance, 3), _calls(chance, [_id(chance) for _ in range(3)])]
     few, many = Sizes(0, 1), Sizes(40 + chance.randrange(20, 50), 10**6)
     for sizes in (few, many):
         for budget in _budgets(units, sizes):
@@ -371,6 +373,11 @@ def sizes_are_asked_for(student: Student, chance: Random) -> None:
             gone = next((unit for unit in reversed(units) if canonical(unit[0]) not in kept), units[0])
             if sizes.total(came) > budget or sizes.total(came) + sizes.total(gone) < budget:
                 raise Wrong("what is kept is not what fits, by what `tokens_of` said", walk=came)
+    must = _keeps(units, 0, Sizes())
+    nothing = Sizes(known={canonical(message): 0 for message in _flat(units) if message not in must})
+    for budget, wanted in ((len(must), _flat(units)), (len(must) - 1, must)):
+        if len(came := _condensed(student, units, budget, nothing)) != len(wanted):
+            raise Wrong("of messages without any token, others were kept than the rules say", walk=came)
 
 
 @case(points=1, hint="Build a list of your own; `pop` and `remove` change the caller's.")
