@@ -101,18 +101,27 @@ def _keeps(units: list[Unit], budget: int, sizes: Sizes) -> list[Message]:
     return _flat([units[number] for number in sorted(kept)])
 
 
-def _condensed(student: Student, units: list[Unit], budget: int, sizes: Sizes) -> list[Message]:
-    """The messages that the student keeps of a conversation."""
+def _condensed(
+    student: Student, units: list[Unit], budget: int, sizes: Sizes, added: bool = False
+) -> list[Message]:
+    """The messages that the student keeps of a conversation, and, if `added`, a text that was added."""
     given = _flat(units)
     came = student.call("condense", given, budget, Callback(sizes.of, "tokens_of")).value
     if not isinstance(came, list) or not all(isinstance(message, dict) for message in came):
         raise Wrong("what `condense` returned is not a list of messages", walk=given)
-    return came
+    known = {canonical(message) for message in given}
+    return [message for message in came if added or canonical(message) in known or _of_calls(message)]
 
 
-def _shorter(student: Student, units: list[Unit], budget: int, sizes: Sizes) -> list[Message]:
+def _of_calls(message: Message) -> bool:
+    return message.get("role") == "tool" or bool(message.get("tool_calls"))
+
+
+def _shorter(
+    student: Student, units: list[Unit], budget: int, sizes: Sizes, added: bool = False
+) -> list[Message]:
     """As `_condensed`, for a conversation that is too long."""
-    came = _condensed(student, units, budget, sizes)
+    came = _condensed(student, units, budget, sizes, added)
     if not came:
         raise Wrong("nothing was kept", walk=_flat(units))
     if len(came) >= len(_flat(units)):
@@ -122,7 +131,7 @@ def _shorter(student: Student, units: list[Unit], budget: int, sizes: Sizes) -> 
 
 def _exactly(student: Student, units: list[Unit], budget: int, sizes: Sizes) -> None:
     """The one right answer, or what is wrong with the one that came."""
-    came, wanted = _condensed(student, units, budget, sizes), _keeps(units, budget, sizes)
+    came, wanted = _condensed(student, units, budget, sizes, added=True), _keeps(units, budget, sizes)
     if canonical(came) == canonical(wanted):
         return
     known = {canonical(message) for message in _flat(units)}
@@ -243,7 +252,7 @@ def messages_stay_as_they_were(student: Student, chance: Random) -> None:
     given = [canonical(message) for message in _flat(units)]
     most = 0
     for budget in (sizes.total(_flat(units)) - 1, *_budgets(units, sizes)):
-        came = [canonical(message) for message in _shorter(student, units, budget, sizes)]
+        came = [canonical(message) for message in _shorter(student, units, budget, sizes, added=True)]
         left = iter(given)
         if not all(message in left for message in came):
             walk = [json.loads(message) for message in came]
@@ -375,8 +384,9 @@ def sizes_are_asked_for(student: Student, chance: Random) -> None:
                 raise Wrong("what is kept is not what fits, by what `tokens_of` said", walk=came)
     must = _keeps(units, 0, Sizes())
     nothing = Sizes(known={canonical(message): 0 for message in _flat(units) if message not in must})
-    for budget, wanted in ((len(must), _flat(units)), (len(must) - 1, must)):
-        if len(came := _condensed(student, units, budget, nothing)) != len(wanted):
+    for budget, alike in ((len(must), len(_flat(units))), (len(must) - 1, len(must) - 1)):
+        came = _condensed(student, units, budget, nothing)
+        if len(came) != len(_condensed(student, units, alike, Sizes())):
             raise Wrong("of messages without any token, others were kept than the rules say", walk=came)
 
 
