@@ -81,7 +81,8 @@ check_memory = {
 # | `public` | true or false |
 #
 # Arguments that are not called required may be left out; `null` is no value for them. Others than these do not exist.
-# The table is all there is: any text is a text, of any length (whether an empty one is, is not judged).
+# The table is all there is: any text is a text, of any length (whether an empty one is, is not judged; a `format` binds
+# nobody). Write the schemas by hand, or have your own code or `pydantic` make them: zoolab is not there when you are graded.
 
 # %% [markdown]
 # ## What is asked of a description
@@ -100,7 +101,8 @@ check_memory = {
 # if in into is it its me not of on only or out over please so than that the their them there they this to use used
 # user uses was what when where whether which who why will with you*.
 #
-# Each argument has a description too, of three words or more; those of `contact` as well, and no two alike in a tool.
+# Each argument has a description too, of three words or more; those of `contact` as well, and no two alike in a tool
+# (capital letters and marks make no difference).
 
 # %% [markdown]
 # ## Your three tools
