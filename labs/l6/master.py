@@ -36,7 +36,7 @@
 # `balanced` is what statisticians call a **macro average**: a tool that is asked for once counts as much as one that is
 # asked for a thousand times. A chosen tool that nobody expected, even an invented one, is a wrong choice and nothing more: names are compared
 # letter by letter, and the text `"None"` is a name as well. You may use pandas and numpy.
-# A share of no pairs at all is `None`. Further keys are welcome.
+# A share of no pairs at all is `None`. Further keys are welcome. You may change `pairs`: each call gets its own list.
 
 
 # %%
@@ -173,7 +173,7 @@ requests = {
 # %% [markdown]
 # ## Better descriptions
 #
-# Write a dict like `POOR`, with a text for each of the six tools. What is asked:
+# Write a dict like `POOR`, with a text for each of the six tools; other keys are ignored. What is asked:
 #
 # - The model is right for at least 9 in 10 of the requests above, as a `balanced` share.
 # - It is right for at least 8 in 10 of **other requests** that you do not see. They use words of the pages that are
