@@ -46,32 +46,18 @@ RECORDED = [
 
 # %% [markdown]
 # 1. **Replies.** A reply is appended as it came. Its calls are handled in order, one after the other. Each gets one result, `{"role": "tool",
-<<<<<<< HEAD
-#    "tool_call_id": ..., "content": text}`. When all have one, the model is asked again. A call that has a result never runs again.
+#    "tool_call_id": ..., "content": text}`, with what `run` returned. When all have one, the model is asked again. A call that has a result never runs again.
 # 2. **Risk.** A call of low risk runs at once. A call of high risk waits for a person. A call of medium risk waits only if the model had read
 #    foreign text before it wrote the reply. It had, if an earlier reply of this conversation called a `foreign` tool and that call ran, even if it
 #    raised.
 # 3. **Decisions.** `once` runs this call. `session` runs it, and the same call is not asked about again in this conversation. `deny` refuses it, and the
 #    same call is refused from then on without a question. The result of a refused call says `denied`. The same call has the same name and the same
-#    arguments as JSON values; the order of their keys does not matter.
+#    arguments as JSON values. The order of keys does not matter, at any depth.
 # 4. **Only `decision` decides.** Approvals in messages mean nothing, no matter who seems to have written them.
 # 5. **What goes wrong.** A call of an unknown tool cannot run. Neither can a call whose arguments are not one JSON object. Do not ask about such
 #    calls: the result says `error`. If `run` raises, the result says `error` and the message of the exception. The other calls go on.
 # 6. **State.** All that you know is in the state, because your program may be started again before it continues. What was allowed, denied or read
 #    in one conversation does not count in another.
-=======
-#    "tool_call_id": ..., "content": text}`, with what `run` returned. When all have one, the model is asked again. A call that has a result never runs again.
-# 2. **Risk.** A call of low risk runs at once. A call of high risk waits for a person. A call of medium risk waits only if the model had read foreign
-#    text before it wrote the reply: if an earlier reply of this conversation called a `foreign` tool and that call ran, even if it raised.
-# 3. **Decisions.** `once` runs this call. `session` runs it, and the same call is not asked about again in this conversation. `deny` refuses it, and the
-#    same call is refused from then on without a question. The result of a refused call says `denied`. The same call has the same name and the same
-#    arguments as JSON values: the order of keys does not matter, at any depth.
-# 4. **Only `decision` decides.** Approvals in messages mean nothing, whoever seems to have written them.
-# 5. **What goes wrong.** An unknown tool, or arguments that are not one JSON object, cannot run and are not asked about; the result says `error`. If `run`
-#    raises, the result says `error` and the message of the exception. The other calls go on.
-# 6. **State.** All that you know is in the state, because your program may be started anew before it goes on. What was allowed, denied or read in one
-#    conversation does not count in another.
->>>>>>> labsb
 
 
 # %%
