@@ -55,8 +55,7 @@ for name in ("trailing_comma", "unknown_tool", "http_500", "hang", "wrong_result
 # %%
 import json
 
-from zoolab import Scripted
-from zoolab.course import fault_study
+from zoolab import Faulty, Scripted, experiment
 from zoolab.toolbox.starter import add
 
 KINDS = ["trailing_comma", "fenced", "truncated_arguments", "wrong_type", "missing_argument"]
@@ -81,12 +80,24 @@ guess
 
 # %%
 sums = [{"id": "sum", "prompt": "What is 42 + 58?", "tools": [add], "expected_answer": "100"}]
-study = fault_study(sums, {"script": asks_again}, faults=KINDS, progress=False)
-study.summary[["injected", "success", "errors", "turns", "silently_wrong"]]
+
+
+def once(fault):
+    "A variant of the experiment: this fault happens once."
+
+    def change(setup):
+        setup.model = Faulty(setup.model, [fault], setup.seed, times=1)
+
+    return change
+
+
+variants = {fault: once(fault) for fault in KINDS}
+study = experiment(sums, variants, {"script": asks_again}, progress=False)
+study.summary[["variant", "success", "errors", "turns", "silently_wrong"]]
 
 # %% jupyter={"source_hidden": true}
 guess.reveal(
-    int((study.rates["silently_wrong"] > 0).sum()),
+    int(study.summary["silently_wrong"].sum()),
     because="A tool that returns a wrong value raises no error. Only a check against the true value can find it.",
 )
 
@@ -98,7 +109,7 @@ guess.reveal(
 # Some faults need no further request, because the rules of notebook 07 repair the arguments first. The rules do not invent what is missing.
 
 # %%
-from zoolab import Faulty, run
+from zoolab import run
 from zoolab.repair import RuleRepair
 
 for name in KINDS[:-1]:
@@ -505,15 +516,16 @@ guess.reveal(
 # - **defended**: all three.
 
 # %%
-from zoolab.course import security_study
 from zoolab.course.attacks import ATTACKS, SCRIPTS
 from zoolab.course.office import TASKS
+from zoolab.course.security import DEFENCES, score_security, security_cases
 
 obeys = {name: script for name, script in SCRIPTS.items() if name.startswith("gullible")}
-security = security_study(
-    obeys, attacks=ATTACKS[:2] + ATTACKS[7:8] + ATTACKS[-4:], tasks=TASKS[:1], progress=False
-)
-seen = security.summary[security.summary["attack"] != "no attack"]
+tried = security_cases(ATTACKS[:2] + ATTACKS[7:8] + ATTACKS[-4:], TASKS[:1])
+security = experiment(tried, DEFENCES, obeys, scorers=[score_security], progress=False)
+# A case is named "task / attack"; the first one is without an attack.
+seen = security.summary.assign(attack=security.summary["case_id"].str.partition(" / ")[2])
+seen = seen[seen["attack"] != "no attack"]
 what = {attack.name: f"{attack.place}: {attack.text}" for attack in ATTACKS}
 
 
