@@ -364,7 +364,7 @@ def trimmed(message):
 # %%
 for name, message in messages.items():
     back = translate(next_request(trimmed(message)), name, model="some-model")
-    print(f"{name:10} {'right' if sealed(back.body) else 'not yet: the sealed thought is gone'}")
+    print("right  " if sealed(back.body) else "not yet: the sealed thought is gone", "|", name)
 
 # %% [markdown]
 # <details><summary>Hint</summary>

@@ -15,6 +15,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from zoolab.course.copying import MANIFEST, copy_course
+from zoolab.course.progress import progress
 from zoolab.datasets.berkeley import fetch_bfcl
 from zoolab.datasets.loading import DATA_SETS, folder, rows_of
 from zoolab.errors import InvalidInput, needs
@@ -119,7 +120,9 @@ def add_labs(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     actions.add_parser("list", help="the labs, with their points")
     status = actions.add_parser("status", help="what you have earned of the checklist, by your notebooks")
-    status.add_argument("folder", nargs="?", type=Path, metavar="FOLDER", help="by default the current one")
+    status.add_argument(
+        "folder", nargs="?", type=Path, metavar="FOLDER", help="by default the current course"
+    )
     build = actions.add_parser("build", help="make the notebooks of the labs from their masters")
     build.add_argument("labs", nargs="*", metavar="LAB", help="names, or folders of your own; by default all")
     build.add_argument("--check", action="store_true", help="write nothing; exit 1 if one is stale")
@@ -168,6 +171,20 @@ def labs(options: argparse.Namespace) -> int:
                 size = f"{each.points:g} points, {len(each.cases)} cases, {len(each.public)} of them public"
                 print(f"{each.name:<4} {each.title:<24} {size}")
     return 0
+
+
+def add_progress(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "folder", nargs="?", type=Path, metavar="FOLDER", help="by default the current course"
+    )
+    parser.set_defaults(run=show_progress)
+
+
+def show_progress(options: argparse.Namespace) -> int:
+    """Print how many exercises and labs are right; 1 if some are not."""
+    found = progress(options.folder)
+    print(found)
+    return 0 if found.done else 1
 
 
 def add_datasets(parser: argparse.ArgumentParser) -> None:

@@ -1,0 +1,152 @@
+"""How far a student has come in the course, by the notebooks as they are saved. Nothing else is stored."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from zoolab.course.copying import notebooks_folder
+from zoolab.errors import InvalidInput
+from zoolab.grading.labs import lab_names, load_lab
+from zoolab.grading.status import LESSONS, own_folder, play
+from zoolab.show.markup import join, table, tag, visible
+
+_EXERCISE = re.compile(r"^\*\*(\d)\.", re.MULTILINE)
+#: How a line begins that the check of an exercise prints.
+_VERDICT = re.compile(r"^['\"]?(right|not yet)\b", re.MULTILINE)
+_TASKS, _END = "\n## Your turn", "\n## What to keep"
+_STORED = "This counts what the notebooks show as they are saved. Nothing is stored anywhere else."
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A notebook or a lab: how many of its exercises or public cases are right, and what to do next."""
+
+    name: str
+    right: int
+    of: int
+    next: str
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The notebooks and the labs of the course, as the student's files in `folder` stand."""
+
+    folder: Path
+    notebooks: tuple[Part, ...]
+    labs: tuple[Part, ...]
+
+    @property
+    def summary(self) -> str:
+        """How many exercises are right, and how many labs pass all of their public cases."""
+        right, of = sum(part.right for part in self.notebooks), sum(part.of for part in self.notebooks)
+        done = sum(part.right == part.of for part in self.labs)
+        return f"{right} of {of} exercises right, {done} of {len(self.labs)} labs done"
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing is left to do."""
+        return all(part.right == part.of for part in (*self.notebooks, *self.labs))
+
+    @property
+    def _tables(self) -> dict[str, list[tuple[str, str, str]]]:
+        named = {"Exercises": self.notebooks, "Labs, by their public cases": self.labs}
+        return {n: [(p.name, f"{p.right} of {p.of}", p.next) for p in parts] for n, parts in named.items()}
+
+    def __str__(self) -> str:
+        lines = [f"{self.summary}, in {self.folder}", _STORED]
+        for name, rows in self._tables.items():
+            lines += ["", name, *(f"{right:>8}  {part:<26} {advice}" for part, right, advice in rows)]
+        return "\n".join(visible(line).rstrip() for line in lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        tables = (table(name, ("part", "right", "next"), rows) for name, rows in self._tables.items())
+        return str(join(tag("p", tag("strong", self.summary), f", in {self.folder}"), *tables, _STORED))
+
+
+def progress(folder: str | Path | None = None) -> Progress:
+    """How many exercises and labs of the course are right, by the notebooks as they are saved.
+
+    An exercise is right if its checks printed "right", and nothing else, when they were run last. A lab is
+    right if it passes its public cases; they are played now. Nothing is written.
+
+    Args:
+        folder: A checkout, a copy made by `zoolab course`, or a folder with handouts; by default the one that
+            holds the current folder. Raises `InvalidInput` if there is no such folder.
+
+    >>> from tempfile import mkdtemp
+    >>> progress(mkdtemp()).summary[:5]
+    '0 of '
+    """
+    where = own_folder(None if folder is None else Path(folder))
+    lessons = (_lesson(where, path) for path in sorted(notebooks_folder().glob(LESSONS)))
+    return Progress(where, tuple(lessons), tuple(_lab(where, name) for name in lab_names()))
+
+
+def _lab(folder: Path, name: str) -> Part:
+    lab = load_lab(name)
+    played = play(folder, name, {case.name for case in lab.public})
+    hints = [case.hint for case in played.cases if not case.passed]
+    right = len(played.cases) - len(hints)
+    return Part(f"{name} {lab.title}", right, len(lab.public), "".join([played.advice, *hints[:1]]))
+
+
+def _lesson(folder: Path, original: Path) -> Part:
+    """How the exercises of a notebook stand in the student's own file.
+
+    How many there are stands in the original, or in its source: in a checkout the student writes into it.
+    """
+    source, name = original.with_suffix(".py"), original.name
+    if source.is_file():
+        text = source.read_text(encoding="utf-8").replace("\n# ", "\n")
+    else:
+        text = "\n\n".join(cell for kind, cell, _ in _cells(original) if kind == "markdown")
+    numbers = _EXERCISE.findall(text.partition(_TASKS)[2])
+    own = next((p for p in (folder / name, folder / "notebooks" / name) if p.is_file()), None)
+    try:
+        said = _verdicts(own) if own else {}
+    except InvalidInput as error:
+        return Part(original.stem, 0, len(numbers), str(error))
+    right = [each for each in numbers if said.get(each) == {"right"}]
+    left = [f"{each} {'not yet' if each in said else 'not run'}" for each in numbers if each not in right]
+    advice = ", ".join(left) if own else f"there is no {name} here"
+    return Part(original.stem, len(right), len(numbers), advice)
+
+
+def _verdicts(notebook: Path) -> dict[str, set[str]]:
+    """For each exercise whose checks were run, what they said: "right", "not yet", or both."""
+    said: dict[str, set[str]] = {}
+    number, asks = "", False
+    for kind, text, shown in _cells(notebook):
+        if kind == "markdown":
+            asks = _END not in f"\n{text}" and (asks or _TASKS in f"\n{text}")
+            number = [number, *_EXERCISE.findall(text)][-1] if asks else ""
+        elif number and (found := _VERDICT.findall(shown.lower())):
+            said.setdefault(number, set()).update(found)
+    return said
+
+
+def _cells(notebook: Path) -> list[tuple[str, str, str]]:
+    """The kind of each cell, its text, and what it showed; raises `InvalidInput` if they cannot be read."""
+    try:
+        cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+        return [(str(cell["cell_type"]), "".join(cell["source"]), _shown(cell)) for cell in cells]
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        what = f"{notebook.name} cannot be read as a notebook; it stays as it is"
+        raise InvalidInput(what, expected="a notebook as Jupyter saves it") from error
+
+
+def _shown(cell: dict[str, Any]) -> str:
+    """What a cell printed and returned; an error stands for "not yet"."""
+    texts = [
+        output.get("text") or output.get("data", {}).get("text/plain", "")
+        if output["output_type"] != "error"
+        else "not yet"
+        for output in cell.get("outputs", [])
+    ]
+    return "\n".join("".join(text) for text in texts)
