@@ -117,7 +117,7 @@ guess = predict(
 )
 guess
 
-# %%
+# %% tags=["slide"]
 import matplotlib.pyplot as plt
 
 turns = range(1, 41)
@@ -157,7 +157,7 @@ for turn, reported in table["reported"].items():
     before = reported
 pd.DataFrame(paid).set_index("turn").cumsum().round(2)
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## What breaks a cache
 #
 # The cache needs an unchanged prefix. A request is read in this order: tools, system prompt, messages. (Providers document it:
@@ -211,7 +211,7 @@ guess.reveal(
     because="What stands first must change last.",
 )
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## Making messages[] shorter
 #
 # Three ways, from mild to strong:
