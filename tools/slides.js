@@ -1,7 +1,7 @@
 // One slide at a time; without this script all of them stand below one another.
 const slides = [...document.querySelectorAll("section")];
-const first = Number(location.hash.slice(1)) - 1;
-let now = slides[first] ? first : 0;
+const named = () => (Number(location.hash.slice(1)) || 1) - 1;
+let now = 0;
 const show = (index) => {
   slides[now].classList.remove("now");
   now = Math.min(Math.max(index, 0), slides.length - 1);
@@ -19,4 +19,5 @@ document.addEventListener("keydown", (event) => {
   else return;
   event.preventDefault();
 });
-show(now);
+window.addEventListener("hashchange", () => show(named()));
+show(named());

@@ -38,4 +38,5 @@ def test_slides_turn_by_keys_and_ask_for_nothing(browser: Browser, tmp_path: Pat
         page.evaluate(AXE.read_text(encoding="utf-8"))
         assert page.locator("html").evaluate(RUN_AXE) == []
         page.goto(f"{path.as_uri()}#6")
+        expect(page.locator("section:visible")).to_have_attribute("aria-label", f"6 of {count}")
         page.screenshot(path=shots(tmp_path) / "slides.png")
