@@ -82,7 +82,8 @@ def slides(cells: Sequence[Any]) -> Iterator[Html]:
         elif _PREDICTS.search(cell.source):
             yield tag("div", *outputs(cell) or [code(cell.source)])
         elif marked:
-            yield tag("div", code(cell.source), *outputs(cell))
+            shown = outputs(cell)
+            yield tag("div", *shown, folded("Code", code(cell.source)) if shown else code(cell.source))
 
 
 def prose(text: str) -> Html:
