@@ -30,9 +30,9 @@ COMMANDS = {
     "course": ("course", "copy the course to a folder, and open it in JupyterLab"),
     "lab": ("course", "open the notebooks in JupyterLab"),
     "labs": ("course", "the graded labs: list, status, handout, build, export, cases"),
-    "progress": ("course", "how many exercises and labs of the course are right"),
     "datasets": ("course", "the data sets: list, fetch"),
     "grade": ("grade", "grade submissions of a lab"),
+    "progress": ("course", "how many exercises and labs of the course are right"),
     "experiment": ("experiment", "run an experiment from a configuration"),
 }
 

@@ -181,10 +181,9 @@ def add_progress(parser: argparse.ArgumentParser) -> None:
 
 
 def show_progress(options: argparse.Namespace) -> int:
-    """Print how many exercises and labs are right; 1 if some are not."""
-    found = progress(options.folder)
-    print(found)
-    return 0 if found.done else 1
+    """Print how many exercises and labs are right."""
+    print(progress(options.folder))
+    return 0
 
 
 def add_datasets(parser: argparse.ArgumentParser) -> None:

@@ -18,6 +18,7 @@ _EXERCISE = re.compile(r"^\*\*(\d)\.", re.MULTILINE)
 #: How a line begins that the check of an exercise prints.
 _VERDICT = re.compile(r"^['\"]?(right|not yet)\b", re.MULTILINE)
 _TASKS, _END = "\n## Your turn", "\n## What to keep"
+_HEADINGS = ("Exercises", "Labs, by their public cases")
 _STORED = "This counts what the notebooks show as they are saved. Nothing is stored anywhere else."
 
 
@@ -46,27 +47,21 @@ class Progress:
         done = sum(part.right == part.of for part in self.labs)
         return f"{right} of {of} exercises right, {done} of {len(self.labs)} labs done"
 
-    @property
-    def done(self) -> bool:
-        """Whether nothing is left to do."""
-        return all(part.right == part.of for part in (*self.notebooks, *self.labs))
-
-    @property
-    def _tables(self) -> dict[str, list[tuple[str, str, str]]]:
-        named = {"Exercises": self.notebooks, "Labs, by their public cases": self.labs}
-        return {n: [(p.name, f"{p.right} of {p.of}", p.next) for p in parts] for n, parts in named.items()}
-
     def __str__(self) -> str:
         lines = [f"{self.summary}, in {self.folder}", _STORED]
-        for name, rows in self._tables.items():
-            lines += ["", name, *(f"{right:>8}  {part:<26} {advice}" for part, right, advice in rows)]
+        for heading, parts in zip(_HEADINGS, (self.notebooks, self.labs), strict=True):
+            lines += ["", heading]
+            lines += [f"{p.right:>4} of {p.of:<3} {p.name:<26} {p.next}" for p in parts]
         return "\n".join(visible(line).rstrip() for line in lines)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        tables = (table(name, ("part", "right", "next"), rows) for name, rows in self._tables.items())
-        return str(join(tag("p", tag("strong", self.summary), f", in {self.folder}"), *tables, _STORED))
+        shown = tag("p", tag("strong", self.summary), f", in {self.folder}")
+        for heading, parts in zip(_HEADINGS, (self.notebooks, self.labs), strict=True):
+            rows = [(part.name, f"{part.right} of {part.of}", part.next) for part in parts]
+            shown = join(shown, table(heading, ("part", "right", "next"), rows))
+        return str(join(shown, _STORED))
 
 
 def progress(folder: str | Path | None = None) -> Progress:
