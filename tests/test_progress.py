@@ -149,7 +149,7 @@ def test_a_broken_file_is_one_line_and_costs_nothing_else(tmp_path, shell, damag
     lines = shell("progress", tmp_path).out.splitlines()
     assert lines[0].startswith("2 of ")
     assert len([line for line in lines if "05-many-tools.ipynb cannot be read as a notebook" in line]) == 1
-    assert len([line for line in lines if re.match(r" +0 of \d+  l3 ", line)]) == 1
+    assert len([line for line in lines if re.match(r" +0 of \d+ +l3 ", line)]) == 1
     assert broken.read_bytes() == lab.read_bytes() == damage
 
 

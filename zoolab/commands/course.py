@@ -120,9 +120,7 @@ def add_labs(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     actions.add_parser("list", help="the labs, with their points")
     status = actions.add_parser("status", help="what you have earned of the checklist, by your notebooks")
-    status.add_argument(
-        "folder", nargs="?", type=Path, metavar="FOLDER", help="by default the current course"
-    )
+    status.add_argument("folder", nargs="?", type=Path, metavar="FOLDER", help="by default the current one")
     build = actions.add_parser("build", help="make the notebooks of the labs from their masters")
     build.add_argument("labs", nargs="*", metavar="LAB", help="names, or folders of your own; by default all")
     build.add_argument("--check", action="store_true", help="write nothing; exit 1 if one is stale")
@@ -173,19 +171,6 @@ def labs(options: argparse.Namespace) -> int:
     return 0
 
 
-def add_progress(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "folder", nargs="?", type=Path, metavar="FOLDER", help="by default the current course"
-    )
-    parser.set_defaults(run=show_progress)
-
-
-def show_progress(options: argparse.Namespace) -> int:
-    """Print how many exercises and labs are right."""
-    print(progress(options.folder))
-    return 0
-
-
 def add_datasets(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     actions.add_parser("list", help="what there is")
@@ -204,4 +189,15 @@ def datasets(options: argparse.Namespace) -> int:
         counts = ", ".join(f"{count} {name}" for name, count in made.most_common())
         print(f"{data_set.name:<18} {data_set.what}: {counts}")
     print(f"in {folder()}")
+    return 0
+
+
+def add_progress(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", nargs="?", type=Path, metavar="FOLDER", help="by default the current one")
+    parser.set_defaults(run=show_progress)
+
+
+def show_progress(options: argparse.Namespace) -> int:
+    """Print how many exercises and labs are right."""
+    print(progress(options.folder))
     return 0
