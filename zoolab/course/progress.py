@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from zoolab.course.copying import notebooks_folder
-from zoolab.errors import InvalidInput
 from zoolab.grading.labs import lab_names, load_lab
 from zoolab.grading.status import LESSONS, own_folder, play
 from zoolab.show.markup import join, table, tag, visible
@@ -92,56 +91,39 @@ def _lab(folder: Path, name: str) -> Part:
 
 
 def _lesson(folder: Path, original: Path) -> Part:
-    """How the exercises of a notebook stand in the student's own file.
-
-    How many there are stands in the original, or in its source: in a checkout the student writes into it.
-    """
-    source, name = original.with_suffix(".py"), original.name
-    if source.is_file():
-        text = source.read_text(encoding="utf-8").replace("\n# ", "\n")
-    else:
-        text = "\n\n".join(cell for kind, cell, _ in _cells(original) if kind == "markdown")
-    numbers = _EXERCISE.findall(text.partition(_TASKS)[2])
+    """How the exercises of a notebook stand in the student's own file."""
+    name = original.name
     own = next((p for p in (folder / name, folder / "notebooks" / name) if p.is_file()), None)
     try:
-        said = _verdicts(own) if own else {}
-    except InvalidInput as error:
-        return Part(original.stem, 0, len(numbers), str(error))
-    right = [each for each in numbers if said.get(each) == {"right"}]
-    left = [f"{each} {'not yet' if each in said else 'not run'}" for each in numbers if each not in right]
-    advice = ", ".join(left) if own else f"there is no {name} here"
-    return Part(original.stem, len(right), len(numbers), advice)
+        said = _verdicts(own or original)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return Part(original.stem, 0, 0, f"{name} cannot be read as a notebook; it stays as it is")
+    if own is None:
+        return Part(original.stem, 0, len(said), f"there is no {name} here")
+    left = {number: words for number, words in said.items() if words != {"right"}}
+    told = [f"{number} {'not yet' if words else 'not run'}" for number, words in left.items()]
+    return Part(original.stem, len(said) - len(left), len(said), ", ".join(told))
 
 
 def _verdicts(notebook: Path) -> dict[str, set[str]]:
-    """For each exercise whose checks were run, what they said: "right", "not yet", or both."""
+    """For each exercise, what its checks printed when they were run: "right", "not yet", both, or nothing."""
     said: dict[str, set[str]] = {}
     number, asks = "", False
-    for kind, text, shown in _cells(notebook):
-        if kind == "markdown":
-            asks = _END not in f"\n{text}" and (asks or _TASKS in f"\n{text}")
-            number = [number, *_EXERCISE.findall(text)][-1] if asks else ""
-        elif number and (found := _VERDICT.findall(shown.lower())):
-            said.setdefault(number, set()).update(found)
+    for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
+        text = "\n" + "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            asks = _END not in text and (asks or _TASKS in text)
+            begun = _EXERCISE.findall(text) if asks else []
+            said |= {each: set() for each in begun}
+            number = begun[-1] if begun else number if asks else ""
+        elif number:
+            said[number] |= {word for each in cell["outputs"] for word in _words(each)}
     return said
 
 
-def _cells(notebook: Path) -> list[tuple[str, str, str]]:
-    """The kind of each cell, its text, and what it showed; raises `InvalidInput` if they cannot be read."""
-    try:
-        cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-        return [(str(cell["cell_type"]), "".join(cell["source"]), _shown(cell)) for cell in cells]
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        what = f"{notebook.name} cannot be read as a notebook; it stays as it is"
-        raise InvalidInput(what, expected="a notebook as Jupyter saves it") from error
-
-
-def _shown(cell: dict[str, Any]) -> str:
-    """What a cell printed and returned; an error stands for "not yet"."""
-    texts = [
-        output.get("text") or output.get("data", {}).get("text/plain", "")
-        if output["output_type"] != "error"
-        else "not yet"
-        for output in cell.get("outputs", [])
-    ]
-    return "\n".join("".join(text) for text in texts)
+def _words(output: dict[str, Any]) -> list[str]:
+    """What a check said; an error stands for "not yet"."""
+    if output["output_type"] == "error":
+        return ["not yet"]
+    shown = output.get("text") or output.get("data", {}).get("text/plain", "")
+    return _VERDICT.findall("".join(shown).lower())
