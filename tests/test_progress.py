@@ -172,8 +172,6 @@ def test_a_folder_that_is_not_there_is_named(shell):
 
 FENCED = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 MADE = re.compile(r"^(?:def |class )?(\w+)(?= =|\(|:)", re.MULTILINE)
-#: These notebooks are checked since their second edition.
-CHECKED = [source for source in COURSE if source.stem[:2] not in ("08", "09", "15")]
 
 
 def exercises(source: Path) -> dict[str, list[Any]]:
@@ -189,7 +187,7 @@ def exercises(source: Path) -> dict[str, list[Any]]:
     return found
 
 
-@pytest.mark.parametrize("source", CHECKED, ids=lambda source: source.stem)
+@each_notebook
 def test_each_exercise_is_checked_in_the_words_that_progress_reads(source: Path):
     for number, cells in exercises(source).items():
         code = "\n".join(each.source for each in cells if each.cell_type == "code")
@@ -199,7 +197,7 @@ def test_each_exercise_is_checked_in_the_words_that_progress_reads(source: Path)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("solved", [False, True], ids=["as given", "solved"])
-@pytest.mark.parametrize("source", CHECKED, ids=lambda source: source.stem)
+@each_notebook
 def test_no_exercise_is_right_as_it_is_given_and_each_is_with_its_solution(source, solved, tmp_path):
     notebook = jupytext.read(source)
     for cells in exercises(source).values() if solved else ():
