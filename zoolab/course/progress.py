@@ -78,7 +78,7 @@ def progress(folder: str | Path | None = None) -> Progress:
     '0 of '
     """
     where = own_folder(None if folder is None else Path(folder))
-    lessons = (_lesson(where, path) for path in sorted(notebooks_folder().glob(LESSONS)))
+    lessons = [_lesson(where, path) for path in sorted(notebooks_folder().glob(LESSONS))]
     return Progress(where, tuple(lessons), tuple(_lab(where, name) for name in lab_names()))
 
 

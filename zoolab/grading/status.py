@@ -95,11 +95,8 @@ def status_of(folder: Path | None = None) -> Status:
         played = play(folder, lab, {case for point in points for case in point.cases})
         for point in points:
             failed = tuple(case for case in played.cases if case.name in point.cases and not case.passed)
-            if failed or played.advice:
-                advice = played.advice or failed[0].hint
-                found.append(Standing(point, played.state, advice, failed))
-            else:
-                found.append(Standing(point, "earned"))
+            advice = played.advice or "".join(case.hint for case in failed[:1])
+            found.append(Standing(point, played.state if advice else "earned", advice, failed))
     return Status(folder, tuple(found))
 
 
@@ -148,11 +145,9 @@ def play(folder: Path, lab: str, names: Collection[str]) -> Played:
 
 def _is_as_given(name: str, written: Sequence[str]) -> bool:
     """Whether all of the code is in what students are given; in a checkout that is read from the master."""
-    folder = labs_folder() / name
-    master, given = folder / "master.py", folder / f"{name}.ipynb"
-    if master.is_file():
-        before = cells_of_script(for_student(master.read_text(encoding="utf-8")))
-    else:
-        before = read_cells(given)
+    given = labs_folder() / name / f"{name}.ipynb"
+    master = given.with_name("master.py")
+    source = for_student(master.read_text(encoding="utf-8")) if master.is_file() else None
+    before = read_cells(given) if source is None else cells_of_script(source)
     known = {cell.strip() for cell in before}
     return bool(written) and all(cell.strip() in known for cell in written)
