@@ -118,7 +118,7 @@ guess = predict(
 )
 guess
 
-# %%
+# %% tags=["slide"]
 import matplotlib.pyplot as plt
 
 turns = range(1, 41)
@@ -159,7 +159,7 @@ for turn, reported in table["reported"].items():
     before = reported
 pd.DataFrame(paid).set_index("turn").cumsum().round(2)
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## What breaks a cache
 #
 # The cache needs an unchanged prefix. A request is read in this order: tools, system prompt, messages. (Providers document it:
@@ -213,7 +213,7 @@ guess.reveal(
     because="A cache helps only up to the first change. The earlier the change, the more is lost.",
 )
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## Making messages[] shorter
 #
 # Three ways, from mild to strong:

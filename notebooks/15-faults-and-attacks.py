@@ -36,7 +36,7 @@ model = model_for("qwen" if LIVE == "local" else LIVE, "qwen-injections")
 warned_model = model_for("qwen" if LIVE == "local" else LIVE, "qwen-injections-warned")
 print("who answers:", model.recording.header.who if LIVE is None else LIVE)
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## Faults
 #
 # `Faulty` wraps a model and breaks one thing: a reply, a tool, or the connection. The faults are listed in a table. Each says which error should follow.
@@ -117,7 +117,7 @@ for name in KINDS[:-1]:
     mended = run("What is 42 + 58?", [add], faulty, repair=RuleRepair())
     print(f"{name:20} {len(mended.turns)} requests with repair")
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## Going on after a fault
 #
 # Now Qwen works on a task with several calls, and one of them restarts a service. In the middle of the walk the server answers 500, "internal error".
@@ -173,7 +173,7 @@ guess.reveal(
 # So after a fault of the connection, continue from the trace. If your program has to start again, make its tools **idempotent**: the same call a second time
 # changes nothing more.
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## Attacks: an order in a result
 #
 # A model reads one long text: your rules, the question, and what the tools return. Nothing in this text proves who may give orders. So a person who can write what
@@ -408,7 +408,7 @@ both = [
 ]
 orders["warning + named, risky"] = [outcome(*pair) for pair in zip(orders.itertuples(), both, strict=True)]
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## The map: attacks against defences
 #
 # A row is an order, and a column is a defence.
@@ -445,7 +445,7 @@ draw_map(orders.set_index("order")[defences], "What became of ten orders (Qwen)"
 # In the last column one order still does harm. Its call only *reads*, and reading counts as safe. The email addresses of all customers leave the database.
 # Risk is not a property of the tool alone. It also depends on who gets the result.
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## What rules cost
 #
 # A defence that refuses everything stops every attack. So we need the other side: honest tasks, without an attack. Qwen was asked sixty of them with the same

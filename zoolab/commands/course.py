@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import quote
 
 from zoolab.course.copying import MANIFEST, copy_course
+from zoolab.course.progress import progress
 from zoolab.datasets.berkeley import fetch_bfcl
 from zoolab.datasets.loading import DATA_SETS, folder, rows_of
 from zoolab.errors import InvalidInput, needs
@@ -200,4 +201,15 @@ def datasets(options: argparse.Namespace) -> int:
         counts = ", ".join(f"{count} {name}" for name, count in made.most_common())
         print(f"{data_set.name:<18} {data_set.what}: {counts}")
     print(f"in {folder()}")
+    return 0
+
+
+def add_progress(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", nargs="?", type=Path, metavar="FOLDER", help="by default the current one")
+    parser.set_defaults(run=show_progress)
+
+
+def show_progress(options: argparse.Namespace) -> int:
+    """Print how many exercises and labs are right."""
+    print(progress(options.folder))
     return 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import shorten
@@ -13,10 +13,12 @@ from zoolab.files import read_table
 from zoolab.grading.building import for_student
 from zoolab.grading.isolation import shut_in
 from zoolab.grading.judge import CaseGrade, grade
-from zoolab.grading.labs import labs_folder, load_lab
+from zoolab.grading.labs import lab_names, labs_folder, load_lab
 from zoolab.grading.submissions import cells_of_script, read_cells
 from zoolab.jsontext import visible
 
+#: The names of the course's notebooks.
+LESSONS = "[0-9][0-9]-*.ipynb"
 _LONGEST = 80
 
 
@@ -36,17 +38,27 @@ POINTS = tuple(
 )
 
 
+#: It is `untouched` if the code is the one that students are given; then no case was played.
+State = Literal["earned", "open", "untouched"]
+
+
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a point stands, what to do next, and the cases that failed.
-
-    It is `untouched` if the code is the one that students are given; then no case was played.
-    """
+    """How a point stands, what to do next, and the cases that failed."""
 
     point: Point
-    state: Literal["earned", "open", "untouched"]
+    state: State
     next: str = ""
     failed: tuple[CaseGrade, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """The grades of a lab's cases; if none was played, `advice` says what the student can do about it."""
+
+    cases: tuple[CaseGrade, ...] = ()
+    advice: str = ""
+    state: State = "open"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,62 +88,66 @@ class Status:
 
 
 def status_of(folder: Path | None = None) -> Status:
-    """Play the cases of the checklist on the notebooks in `folder`; nothing is stored.
+    """Play the cases of the checklist on the notebooks in `own_folder(folder)`; nothing is stored."""
+    folder, found = own_folder(folder), list[Standing]()
+    for lab in sorted({point.lab for point in POINTS}):
+        points = [point for point in POINTS if point.lab == lab]
+        played = play(folder, lab, {case for point in points for case in point.cases})
+        for point in points:
+            failed = tuple(case for case in played.cases if case.name in point.cases and not case.passed)
+            advice = played.advice or "".join(case.hint for case in failed[:1])
+            found.append(Standing(point, played.state if advice else "earned", advice, failed))
+    return Status(folder, tuple(found))
 
-    By default that is the current folder if it holds a lab's notebook, else the folder of the labs.
-    A lab's file is `l1.ipynb` or `l1.py`, in the folder or in a folder `l1` of it. Raises `InvalidInput`
-    if there is no such folder.
+
+def own_folder(folder: Path | None = None) -> Path:
+    """The folder of the student's work: of the current folder and those above it, the first that holds any.
+
+    It is a checkout, a copy made by `zoolab course`, a folder with handouts, or one with the files of labs.
+    A folder that is named must exist, else this raises `InvalidInput`.
     """
-    labs = sorted({point.lab for point in POINTS})
-    if folder is None:
-        folder = Path() if any(submission_in(Path(), lab) for lab in labs) else labs_folder()
-    if not folder.is_dir():
+    if folder is not None and not folder.is_dir():
         raise InvalidInput(f"no folder {folder}", expected="a folder with your notebooks")
-    found: list[Standing] = []
-    for lab in labs:
-        found += _played(lab, submission_in(folder, lab), [point for point in POINTS if point.lab == lab])
-    return Status(folder.resolve(), tuple(found))
+    here = (folder or Path()).resolve()
+    for place in (here, *here.parents) if folder is None else ():
+        lessons = any(place.glob(LESSONS)) or any(place.glob(f"notebooks/{LESSONS}"))
+        if lessons or any(submission_in(place, lab) for lab in lab_names() if lab != place.name):
+            return place.parent if place.name in ("labs", "notebooks") else place
+    return here
 
 
 def submission_in(folder: Path, lab: str) -> Path | None:
-    """The student's file for a lab: a notebook goes before a script, the folder before a folder in it."""
-    places = [place / f"{lab}{suffix}" for place in (folder, folder / lab) for suffix in (".ipynb", ".py")]
+    """The student's file for a lab, `l1.ipynb` or `l1.py`: in the folder, in its `l1`, or in its `labs/l1`.
+
+    A notebook goes before a script, and the folder before a folder in it.
+    """
+    folders = (folder, folder / lab, folder / "labs" / lab)
+    places = [place / f"{lab}{suffix}" for place in folders for suffix in (".ipynb", ".py")]
     return next((place for place in places if place.is_file()), None)
 
 
-def _played(name: str, submission: Path | None, points: list[Point]) -> list[Standing]:
-    """How the points of one lab stand."""
+def play(folder: Path, lab: str, names: Collection[str]) -> Played:
+    """Play these cases of a lab on the student's file; a file that cannot be read is left as it is."""
+    submission = submission_in(folder, lab)
     if submission is None:
-        advice = f"Do lab {name}: there is no {name}.ipynb or {name}.py here."
-        return [Standing(point, "open", advice) for point in points]
-    if _is_as_given(name, submission):
-        advice = f"Open {submission.name}, write your code, and save it."
-        return [Standing(point, "untouched", advice) for point in points]
-    lab, wanted = load_lab(name), {case for point in points for case in point.cases}
-    lab = replace(lab, cases=tuple(case for case in lab.cases if case.name in wanted))
-    with shut_in(lab, unprotected=True) as isolation:
-        found = grade(lab, submission, isolation)
-    cases = {case.name: case for case in found.cases if not case.passed}
-    standings = []
-    for point in points:
-        failed = tuple(cases[name] for name in point.cases if name in cases)
-        standings.append(
-            Standing(point, "open", failed[0].hint, failed) if failed else Standing(point, "earned")
-        )
-    return standings
-
-
-def _is_as_given(name: str, submission: Path) -> bool:
-    """Whether all of the code is in what students are given; in a checkout that is read from the master."""
-    folder = labs_folder() / name
-    master, given = folder / "master.py", folder / f"{name}.ipynb"
+        return Played(advice=f"Do lab {lab}: there is no {lab}.ipynb or {lab}.py here.")
     try:
-        if master.is_file():
-            before = cells_of_script(for_student(master.read_text(encoding="utf-8")))
-        else:
-            before = read_cells(given)
-        written = read_cells(submission)
-    except InvalidInput:
-        return False
+        if _is_as_given(lab, read_cells(submission)):
+            advice = f"Open {submission.name}, write your code, and save it."
+            return Played(advice=advice, state="untouched")
+    except InvalidInput as error:
+        return Played(advice=str(error))
+    found = load_lab(lab)
+    found = replace(found, cases=tuple(case for case in found.cases if case.name in names))
+    with shut_in(found, unprotected=True) as isolation:
+        return Played(grade(found, submission, isolation).cases)
+
+
+def _is_as_given(name: str, written: Sequence[str]) -> bool:
+    """Whether all of the code is in what students are given; in a checkout that is read from the master."""
+    given = labs_folder() / name / f"{name}.ipynb"
+    master = given.with_name("master.py")
+    source = for_student(master.read_text(encoding="utf-8")) if master.is_file() else None
+    before = read_cells(given) if source is None else cells_of_script(source)
     known = {cell.strip() for cell in before}
     return bool(written) and all(cell.strip() in known for cell in written)
