@@ -20,7 +20,7 @@ from zoolab.course.copying import copy_course
 from zoolab.errors import InvalidInput
 from zoolab.grading.handout import hand_out
 from zoolab.grading.labs import labs_folder
-from zoolab.grading.status import own_folder, status_of
+from zoolab.grading.own_work import own_folder, submission_in
 
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 COURSE = [source for source in notebooks.sources(NOTEBOOKS) if source.stem[0].isdigit()]
@@ -115,7 +115,6 @@ def test_the_files_of_the_student_count_in_a_copy_of_the_course(tmp_path, shell,
     assert ran.code == 0
     assert re.match(r"1 of \d\d exercises right, 1 of 11 labs done, in ", ran.out)
     assert "Nothing is stored anywhere else." in ran.out
-    assert shell("labs", "status").out.startswith("2 of 7 points earned")
 
 
 def test_a_folder_with_handouts_and_one_with_files_count_too(tmp_path, monkeypatch):
@@ -129,7 +128,6 @@ def test_a_folder_with_handouts_and_one_with_files_count_too(tmp_path, monkeypat
         assert (lab.right, lab.next) == (lab.of, "")
     monkeypatch.chdir(handouts / "l3")
     assert own_folder() == handouts
-    assert status_of().earned == 2
 
 
 def test_the_checkout_itself_is_found_from_its_folders(monkeypatch):
@@ -213,3 +211,30 @@ def test_no_exercise_is_right_as_it_is_given_and_each_is_with_its_solution(sourc
     [part] = [part for part in progress(tmp_path).notebooks if part.name == source.stem]
     assert part.right == (part.of if solved else 0)
     assert "not run" not in part.next
+
+
+def test_a_notebook_goes_before_a_script_and_a_folder_of_its_own_is_found(tmp_path: Path):
+    inner = tmp_path / "l1"
+    inner.mkdir()
+    for place in (inner / "l1.ipynb", tmp_path / "l1.py", tmp_path / "l1.ipynb"):
+        place.touch()
+        assert submission_in(tmp_path, "l1") == place
+
+
+def test_what_students_are_given_is_not_played_and_what_they_began_is(tmp_path: Path):
+    notebook = tmp_path / "l3.ipynb"
+    shutil.copy(labs_folder() / "l3" / "l3.ipynb", notebook)
+    given = json.loads(notebook.read_text(encoding="utf-8"))
+    code = [cell for cell in given["cells"] if cell["cell_type"] == "code"]
+
+    def lab():
+        notebook.write_text(json.dumps(given), encoding="utf-8")
+        [found] = [part for part in progress(tmp_path).labs if part.name.startswith("l3 ")]
+        return found
+
+    for cell in code:
+        cell["outputs"], cell["execution_count"] = [{"output_type": "stream", "text": "1"}], 7
+    assert (lab().right, lab().next) == (0, "Open l3.ipynb, write your code, and save it.")
+    code[0]["source"] += "\nx = 1"
+    assert lab().right == 0
+    assert not lab().next.startswith("Open")

@@ -24,7 +24,6 @@ from zoolab.grading import lab_names, load_lab
 from zoolab.grading.building import build_labs, export_labs, left_out
 from zoolab.grading.handout import hand_out
 from zoolab.grading.labs import INSTALLED, labs_folder
-from zoolab.grading.status import status_of
 
 FIRST = Path("notebooks", "00-can-it-call-tools.ipynb")
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -121,8 +120,6 @@ def lab_command(no_browser: bool, port: int | None, more: Sequence[str]) -> list
 def add_labs(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     actions.add_parser("list", help="the labs, with their points")
-    status = actions.add_parser("status", help="what you have earned of the checklist, by your notebooks")
-    status.add_argument("folder", nargs="?", type=Path, metavar="FOLDER", help="by default the current one")
     build = actions.add_parser("build", help="make the notebooks of the labs from their masters")
     build.add_argument("labs", nargs="*", metavar="LAB", help="names, or folders of your own; by default all")
     build.add_argument("--check", action="store_true", help="write nothing; exit 1 if one is stale")
@@ -144,12 +141,8 @@ def add_labs(parser: argparse.ArgumentParser) -> None:
 
 
 def labs(options: argparse.Namespace) -> int:
-    """Do the action; 1 if a notebook is stale, or the checklist is not done."""
+    """Do the action; 1 if a notebook is stale."""
     match options.action:
-        case "status":
-            status = status_of(options.folder)
-            print("\n".join(status.lines()))
-            return 0 if status.earned == len(status.points) else 1
         case "build":
             stale = build_labs(options.labs, options.check)
             for path in stale:

@@ -10,7 +10,7 @@ from typing import Any
 
 from zoolab.course.copying import notebooks_folder
 from zoolab.grading.labs import lab_names, load_lab
-from zoolab.grading.status import LESSONS, own_folder, play
+from zoolab.grading.own_work import LESSONS, own_folder, play
 from zoolab.show.markup import join, table, tag, visible
 
 _EXERCISE = re.compile(r"^\*\*(\d)\.", re.MULTILINE)

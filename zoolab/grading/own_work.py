@@ -1,55 +1,20 @@
-"""How far a student has come: each point of the checklist is earned by cases that pass."""
+"""The student's own files for the labs: where they are, and what their cases say."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from textwrap import shorten
-from typing import Literal
 
 from zoolab.errors import InvalidInput
-from zoolab.files import read_table
 from zoolab.grading.building import for_student
 from zoolab.grading.isolation import shut_in
 from zoolab.grading.judge import CaseGrade, grade
 from zoolab.grading.labs import lab_names, labs_folder, load_lab
 from zoolab.grading.submissions import cells_of_script, read_cells
-from zoolab.jsontext import visible
 
 #: The names of the course's notebooks.
 LESSONS = "[0-9][0-9]-*.ipynb"
-_LONGEST = 80
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """Something to be able to do, decided by public cases of one lab."""
-
-    says: str
-    lab: str
-    cases: tuple[str, ...]
-
-
-#: What a tool of one's own needs, in the order in which it is learned.
-POINTS = tuple(
-    Point(row["says"], row["lab"], tuple(row["cases"]))
-    for row in read_table("zoolab.grading", "points.toml")["point"]
-)
-
-
-#: It is `untouched` if the code is the one that students are given; then no case was played.
-State = Literal["earned", "open", "untouched"]
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """How a point stands, what to do next, and the cases that failed."""
-
-    point: Point
-    state: State
-    next: str = ""
-    failed: tuple[CaseGrade, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,46 +23,6 @@ class Played:
 
     cases: tuple[CaseGrade, ...] = ()
     advice: str = ""
-    state: State = "open"
-
-
-@dataclass(frozen=True, slots=True)
-class Status:
-    """Where a student stands, by the notebooks in one folder."""
-
-    folder: Path
-    points: tuple[Standing, ...]
-
-    @property
-    def earned(self) -> int:
-        """How many points are earned."""
-        return sum(standing.state == "earned" for standing in self.points)
-
-    def lines(self) -> Iterator[str]:
-        """The status for a terminal."""
-        folder = visible(str(self.folder))
-        yield f"{self.earned} of {len(self.points)} points earned, with the notebooks in {folder}"
-        yield ""
-        for standing in self.points:
-            yield f"{standing.state:<11}{standing.point.says}"
-            yield f"    by {standing.point.lab}: {', '.join(standing.point.cases)}"
-            if standing.state != "earned":
-                yield f"    next: {shorten(visible(standing.next), _LONGEST, placeholder='…')}"
-        if any(standing.failed for standing in self.points):
-            yield from ("", "What happened is told by the last cell of a notebook, check(...).")
-
-
-def status_of(folder: Path | None = None) -> Status:
-    """Play the cases of the checklist on the notebooks in `own_folder(folder)`; nothing is stored."""
-    folder, found = own_folder(folder), list[Standing]()
-    for lab in sorted({point.lab for point in POINTS}):
-        points = [point for point in POINTS if point.lab == lab]
-        played = play(folder, lab, {case for point in points for case in point.cases})
-        for point in points:
-            failed = tuple(case for case in played.cases if case.name in point.cases and not case.passed)
-            advice = played.advice or "".join(case.hint for case in failed[:1])
-            found.append(Standing(point, played.state if advice else "earned", advice, failed))
-    return Status(folder, tuple(found))
 
 
 def own_folder(folder: Path | None = None) -> Path:
@@ -134,7 +59,7 @@ def play(folder: Path, lab: str, names: Collection[str]) -> Played:
     try:
         if _is_as_given(lab, read_cells(submission)):
             advice = f"Open {submission.name}, write your code, and save it."
-            return Played(advice=advice, state="untouched")
+            return Played(advice=advice)
     except InvalidInput as error:
         return Played(advice=str(error))
     found = load_lab(lab)
