@@ -8,6 +8,7 @@ text.py         the blocks in a terminal, and a run as Markdown
 page.py         the blocks as HTML, and the story page
 markup.py       HTML that cannot hold unescaped text
 wires.py        one turn in the formats of five APIs
+template.py     a request as the tokens that a model reads
 inspector/      the widget, and the same as a page without a kernel
 otel.py         spans for OpenTelemetry
 """
