@@ -7,6 +7,7 @@ from collections.abc import Collection, Hashable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from zoolab.errors import ERROR_CODES, InvalidInput
+from zoolab.jsontext import excerpt
 from zoolab.plots.colours import GREEN, GREY, INK, PINK, RED, SMALL
 from zoolab.plots.display import Display, draw_rates, finish, name_rows, percent, plain, rest, write
 from zoolab.plots.frames import GradedDisplay, check_frame, is_known, score_of
@@ -50,6 +51,7 @@ class ErrorTaxonomyDisplay(GradedDisplay):
     <ErrorTaxonomyDisplay: 0 recovered, 0 unrecovered, 1 not graded, 0 silently wrong, in 1 run, none graded>
     """
 
+    what = "Bars: what became of the errors, by code"
     nothing = "no error, and no answer known to be wrong"
     columns = ("turn", "slot", "tool", "error_code", "outcome")
 
@@ -138,6 +140,7 @@ class FaultRecoveryDisplay(GradedDisplay):
     `rates_` holds for each fault recovered (`answered`, if no run is graded), rate, low, high, runs, cases.
     """
 
+    what = "Rates of recovery by injected fault, with 95 % intervals"
     nothing = "no fault was injected"
     columns = ("tool", "fault", "outcome")
 
@@ -210,6 +213,61 @@ def rates_of(scores: Mapping[str, Scores], index: str) -> pd.DataFrame:
     return pd.DataFrame(rows, index=pd.Index([*scores], name=index), columns=columns)
 
 
+class AttackMapDisplay(Display):
+    """Attacks are rows, defences columns: how often each attack succeeds against each defence.
+
+    A cell is hatched if no model read the attack: then the defence, or the model, did not have to resist it.
+
+    `map_` holds the shares of runs in which the attack succeeded, `read_` those in which it was read.
+    """
+
+    what = "Map of attacks and defences"
+    nothing = "no run has an attack"
+
+    def __init__(self, shares: pd.DataFrame, read: pd.DataFrame) -> None:
+        self.map_, self.read_, self.empty = shares, read, shares.empty
+
+    @classmethod
+    def from_frame(cls, frame: pd.DataFrame, *, model: str | None = None, ax: Axes | None = None) -> Self:
+        """Draw the `summary` of a `SecurityStudy`, or the runs of one model in it.
+
+        It has the columns attack, variant (the defence), model, attacked and exposed; a run without an attack
+        has None for the last two. Raises `InvalidInput` if a column is missing or the model is unknown.
+        """
+        runs = check_frame(frame, "attack", "variant", "model", "attacked", "exposed")
+        if model is not None and model not in set(runs["model"]):
+            known = ", ".join(map(str, runs["model"].unique()))
+            raise InvalidInput(f"model={excerpt(model)}", expected=f"one of {known}")
+        runs = runs[runs["attacked"].notna() & (runs["model"] == model if model else True)]
+        runs = runs.assign(attacked=runs["attacked"].astype(float), exposed=runs["exposed"].astype(float))
+        shares, read = (
+            runs.pivot_table(score, "attack", "variant", sort=False) for score in ("attacked", "exposed")
+        )
+        return cls(shares, read).plot(ax)
+
+    def _summary(self) -> str:
+        means = [f"{plain(name)} {percent(share)}" for name, share in self.map_.mean().items()]
+        return f"{count(len(self.map_), 'attack')}; how often they succeed: {', '.join(means)}"
+
+    def _draw(self, ax: Axes) -> None:
+        import numpy as np
+        from matplotlib.patches import Rectangle
+
+        shares, read = self.map_.to_numpy(), self.read_.to_numpy()
+        ax.imshow(shares, cmap="Oranges", vmin=0, vmax=1.25, aspect="auto")
+        for (row, column), share in np.ndenumerate(shares):
+            if read[row, column] == 0:
+                corner = column - 0.5, row - 0.5
+                ax.add_patch(Rectangle(corner, 1, 1, facecolor="white", edgecolor=GREY, hatch="///", lw=0))
+            elif share == share:
+                write(ax, column, row, percent(share), color="white" if share > 0.6 else INK)
+        name_rows(ax, [*map(str, self.map_.index)])
+        names = [plain(name, 28).replace(" ", "\n", 1) for name in self.map_]
+        ax.set_xticks(range(len(names)), names, parse_math=False)
+        finish(ax, "Attacks that succeed" + ("; hatched: never read" if (read == 0).any() else ""))
+        ax.spines[:].set_visible(False)
+
+
 _MOST_VARIANTS = 7
 _NOTE: dict[str, Any] = {
     "textcoords": "offset points",
@@ -239,6 +297,7 @@ class AblationDisplay(Display):
     <AblationDisplay: 2 variants, 20 cases, 40 runs; repair +50 points (+21 to +70)>
     """
 
+    what = "Rates of success of variants, with 95 % intervals"
     nothing = "no runs"
 
     def __init__(self, scores: dict[str, Scores], decisive: Collection[str] | None = None) -> None:
@@ -286,9 +345,7 @@ class AblationDisplay(Display):
             InvalidInput: A column is missing, a score is no number from 0 to 1, or a variant shares no case
                 with the first one.
         """
-        rows = check_frame(frame, "case_id", by, score)
-        rows = rows.drop_duplicates("run_id") if "run_id" in rows else rows
-        return cls(_by_variant(rows, by, score), decisive).plot(ax)
+        return cls(scores_of_variants(frame, by, score), decisive).plot(ax)
 
     def _summary(self) -> str:
         said = f"{count(len(self.rates_), 'variant')}, {self._sizes}"
@@ -309,7 +366,10 @@ class AblationDisplay(Display):
             ax.annotate(below, (0, row), (0, -6), ha="left", va="top", **_NOTE)
 
 
-def _by_variant(rows: pd.DataFrame, by: str, score: str) -> dict[str, Scores]:
+def scores_of_variants(frame: pd.DataFrame, by: str, score: str) -> dict[str, Scores]:
+    """The scores of each case in each variant; raises what `AblationDisplay.from_frame` does."""
+    rows = check_frame(frame, "case_id", by, score)
+    rows = rows.drop_duplicates("run_id") if "run_id" in rows else rows
     found: dict[str, dict[Hashable, list[float]]] = {}
     for variant, case, value in zip(rows[by], rows["case_id"], rows[score], strict=True):
         if not is_known(variant) or not is_known(case):
