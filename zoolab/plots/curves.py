@@ -40,7 +40,7 @@ class CurveDisplay(Display):
     def _summary(self) -> str:
         told, last = [count(self.curves_.shape[1], "curve")], len(self.curves_)
         for place in sorted({min(1, last), (last + 1) // 2, last} - {0}):
-            values: dict[str, float] = self.curves_.loc[place].to_dict()
+            values: dict[Any, float] = self.curves_.loc[place].to_dict()
             shown = (
                 f"{plain(n)} {percent(v) if self.shares else format(v, '.3g')}" for n, v in values.items()
             )
