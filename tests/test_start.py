@@ -360,8 +360,6 @@ def test_a_wrong_command_is_one_line_and_2(tmp_path: Path):
     assert (done.returncode, done.stdout) == (2, "")
     names = ", ".join(["lab", *(name for name in COMMANDS if name != "lab"), "test, bench, site, --help"])
     assert done.stderr == f"zoolab: unknown command 'nonsense'; there are {names}\n"
-        done.stderr == f"zoolab: unknown command 'nonsense'; there are {names}, test, bench, site, --help\n"
-    )
     assert not (folder / ".venv").exists()
 
 
