@@ -42,6 +42,9 @@ class Picture:
     def __init__(self, figure: Figure, alt: str) -> None:
         self._figure, self.alt = figure, alt
 
+    def __repr__(self) -> str:
+        return f"<Picture: {self.alt}>"
+
     def _repr_html_(self) -> str:
         import matplotlib.pyplot as plt
 

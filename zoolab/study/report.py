@@ -156,7 +156,14 @@ def _section(title: str, *content: str) -> Html:
 
 def _table(caption: str, head: Iterable[object], rows: Iterable[Iterable[object]]) -> Html:
     cells = [[clipped(str(cell), _LONGEST) for cell in row] for row in rows]
-    return tag("div", table(caption, [*map(str, head)], cells), class_="wide", tabindex=0, role="group", aria_label=caption)
+    return tag(
+        "div",
+        table(caption, [*map(str, head)], cells),
+        class_="wide",
+        tabindex=0,
+        role="group",
+        aria_label=caption,
+    )
 
 
 def _number(value: float) -> str:
