@@ -247,7 +247,7 @@ counted
 # number in `usage`.
 
 # %% tags=["slide"]
-import matplotlib.pyplot as plt
+from zoolab.plots import Picture
 
 PARTS = ["template", "system prompt", "tools", "question", "calls", "results"]
 sizes = pd.DataFrame(
@@ -260,7 +260,8 @@ for row, reported in enumerate(counted["usage says"]):
 ax.invert_yaxis()
 ax.set(xlabel="tokens (black line: usage)", title="What Qwen reads")
 ax.legend(ncols=3, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.3))
-plt.show()
+said = [f"request {n}: about {whole:.0f} tokens" for n, whole in sizes.sum(axis=1).items()]
+Picture(ax.figure, f"Bars of the tokens that Qwen reads, by part. {'; '.join(said)}.")
 
 # %%
 sizes.round().astype(int)

@@ -181,16 +181,9 @@ recall = pd.DataFrame({name: {k: (rank[name] <= k).mean() for k in KS} for name 
 (100 * recall).round().astype(int)
 
 # %% tags=["slide"]
-import matplotlib.pyplot as plt
+from zoolab.plots import RecallDisplay
 
-fig, ax = plt.subplots(figsize=(6, 3.2))
-for name, marker in zip(recall, "os", strict=True):
-    ax.plot(recall.index, 100 * recall[name], marker=marker, label=name)
-ax.set(
-    xlabel="tools that are sent (k)", ylabel="right tool is among them, %", ylim=(0, 103), title="recall@k"
-)
-ax.legend()
-plt.show()
+RecallDisplay.from_ranks(rank)
 
 # %% jupyter={"source_hidden": true}
 guess.reveal(

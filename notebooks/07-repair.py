@@ -450,10 +450,9 @@ guess.reveal(
 )
 
 # %%
-from io import BytesIO
-
 import matplotlib.pyplot as plt
-from IPython.display import Image
+
+from zoolab.plots import Picture
 
 fig, ax = plt.subplots(figsize=(7, 3.4), facecolor="white")
 for outcome, colour, marker in (("right", "#1b7f5c", "o"), ("wrong", "#c2352b", "s")):
@@ -464,11 +463,8 @@ ax.set(ylabel="calls", title="What bolder repair wins, and what it costs", xlim=
 ax.spines[["top", "right"]].set_visible(False)
 ax.grid(axis="y", alpha=0.3)
 
-picture = BytesIO()
-fig.savefig(picture, dpi=110, bbox_inches="tight")
-plt.close(fig)
 said = [f"{outcome} calls {', '.join(map(str, curve.loc[outcome]))}" for outcome in ("right", "wrong")]
-Image(picture.getvalue(), alt=f"Two lines over the levels {', '.join(LEVELS)}: {'; '.join(said)}.")
+Picture(fig, f"Two lines over the levels {', '.join(LEVELS)}: {'; '.join(said)}.")
 
 # %% [markdown]
 # From left to right, right calls grow slowly. Wrong calls jump twice: at "+ guess", which chooses one of several meanings, and at "+ fill", which makes values up. "+ cast" wins right calls, and it costs hardly

@@ -84,6 +84,8 @@ guess.reveal(
 # %%
 import matplotlib.pyplot as plt
 
+from zoolab.plots import Picture
+
 
 def draw_calls(trace):
     "Draw each call of a run as a bar, from its start to its end, and print both."
@@ -97,7 +99,7 @@ def draw_calls(trace):
         print(f"{step.call.arguments:32} from {start:.1f} s to {start + took:.1f} s")
     ax.set(xlabel="seconds", title="When each call ran", ylim=(len(ran) - 0.5, -0.5))
     ax.set_yticks(range(len(ran)), [f"turn {step.turn}, call {step.slot + 1}" for step in ran])
-    plt.show()
+    return Picture(ax.figure, "Bars for the times printed above: when each call of the run began and ended")
 
 
 draw_calls(trace)

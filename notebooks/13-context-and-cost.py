@@ -119,19 +119,11 @@ guess = predict(
 guess
 
 # %% tags=["slide"]
-import matplotlib.pyplot as plt
+from zoolab.plots import CostDisplay
 
 turns = range(1, 41)
-fig, ax = plt.subplots(figsize=(6, 3.2))
-ax.plot(turns, [cost(n) for n in turns], label="without a cache")
-ax.plot(turns, [cost(n, cache=True) for n in turns], label="with a cache")
-ax.set(
-    xlabel="turns of a conversation",
-    ylabel="cost of 1,000 conversations",
-    title="Every turn sends everything again",
-)
-ax.legend()
-plt.show()
+plain, cached = [cost(n) for n in turns], [cost(n, cache=True) for n in turns]
+CostDisplay({"without a cache": plain, "with a cache": cached}).plot()
 
 # %% jupyter={"source_hidden": true}
 ratio = cost(40) / cost(10)

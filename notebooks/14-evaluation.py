@@ -149,19 +149,13 @@ guess.reveal(
 )
 
 # %%
-import matplotlib.pyplot as plt
+from zoolab.plots import ReliabilityDisplay
 
-fig, ax = plt.subplots(figsize=(6, 3))
-ax.plot(curve.index, curve, marker="o", label="measured")
-ax.plot(
-    curve.index, [curve[1] ** k for k in curve.index], linestyle="--", label="if all tasks were equally hard"
-)
-ax.set(xlabel="k", ylabel="pass^k", ylim=(0, 1), xticks=list(SEEDS), title="All of k tries succeed")
-ax.legend()
-plt.show()
+equally_hard = [curve[1] ** k for k in curve.index]
+ReliabilityDisplay({"measured": [*curve], "if all tasks were equally hard": equally_hard}).plot()
 
 # %% [markdown]
-# The dashed line is what you would get if every try of every task had the same chance. At k = 2 and 3 the measured curve lies higher, because tasks
+# The line with squares is what you would get if every try of every task had the same chance. At k = 2 and 3 the measured curve lies higher, because tasks
 # differ: one is solved almost every time, and others never. So do not compute reliability as "rate to the power of k". Measure it.
 #
 # Is this only a problem of small models? No. The authors of tau-bench report that GPT-4o solved fewer than half of their tasks, and that pass^8 was below a

@@ -418,6 +418,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.colors import ListedColormap
 
+from zoolab.plots import Picture
+
 SHADES = ListedColormap(["#eeeeee", "#c9dff0", "#f3d98b", "#b0402a"])
 
 
@@ -434,7 +436,8 @@ def draw_map(table, title):
     ax.set_xticks(range(table.shape[1]), table.columns, fontsize=8)
     ax.set_yticks(range(len(table)), [label[:48] for label in table.index], fontsize=8, parse_math=False)
     ax.set_title(title, fontsize=10)
-    plt.show()
+    rows = (f"{name}: {', '.join(row)}" for name, row in zip(table.index, table.to_numpy(), strict=True))
+    return Picture(ax.figure, f"{title}; columns {', '.join(table.columns)}; rows {'; '.join(rows)}")
 
 
 # %%
