@@ -9,8 +9,8 @@
 # %% [markdown]
 # # 05 · Many tools
 #
-# In notebook 04 the model chose among three tools. Real assistants have forty tools, or two hundred. Every description is sent with every request. It costs tokens,
-# and each further tool is one more that the model can take by mistake.
+# In notebook 04 the model chose among three tools. Real assistants have forty tools, or two hundred. Every description is sent with every request. It costs
+# tokens. And each further tool is one more that the model can choose by mistake.
 #
 # The remedy is to send fewer tools: a cheap program picks those that fit the question. This is called **retrieval**. It has a price, too. A tool that was not
 # sent cannot be called.
@@ -68,7 +68,7 @@ need.groupby("difficulty").head(1)[["prompt", "tool", "difficulty"]]
 # %% [markdown]
 # - `plain` uses the words of the description.
 # - `paraphrase` says it in other words.
-# - `near_miss` has another tool close by.
+# - `near_miss` is close to the description of another tool.
 #
 # ## Do more tools make the choice harder?
 #
@@ -92,7 +92,7 @@ def called(size):
 
 with_three, with_eight = dict(called(3)), dict(called(8))
 guess = predict(
-    "Eight tools in place of three. What grows beyond chance?",
+    "With eight tools instead of three, what grows by more than chance?",
     ["wrong choices", "needless calls", "both", "neither"],
 )
 guess
@@ -220,8 +220,8 @@ for case, places in lost.head(5).iterrows():
 # %% [markdown]
 # ## What was withheld
 #
-# Pass `retrieve=` to a walk, and each request contains only the best tools. The record of the request keeps what was withheld, and its score. So a trace can tell
-# you that the model never had a chance.
+# Pass `retrieve=` to a walk, and each request contains only the best tools. The record of the request names the tools that were withheld, with their scores. So
+# a trace can tell you that the model never had a chance.
 
 # %%
 from zoolab import Scripted

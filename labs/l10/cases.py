@@ -7,7 +7,7 @@ from typing import Any
 from zoolab.grading import Callback, Lab, Student, Wrong, case
 from zoolab.study.statistics import mcnemar
 
-LAB = Lab("l10", "Evaluate an agent", functions=("pass_hat", "compare", "evaluate"))
+LAB = Lab("l10", "Evaluate an agent", functions=("pass_hat", "compare", "evaluate"), uses=("pandas",))
 
 Runs = dict[str, list[bool]]
 
@@ -121,13 +121,16 @@ def pass_k_is_without_replacement(student: Student, chance: Random) -> None:
         _expect_pass_hat(student, runs, k)
 
 
-@case(points=1, hint="Leave out a case with fewer than k runs. Return None if no case is left.")
+@case(
+    points=1, hint="Leave out a case with fewer than k runs. Return None if no case is left: 0 is not None."
+)
 def too_few_runs(student: Student, chance: Random) -> None:
-    """A case with fewer than k runs is left out, and without any case `pass_hat` is None."""
+    """A case with fewer than k runs is left out; without any case `pass_hat` is None; a share of 0 is 0."""
     runs = _runs(chance, (3, 3), (4, 3), (2, 2), (5, 4))
     for k in (3, 4, 6):
         _expect_pass_hat(student, runs, k)
     _expect_pass_hat(student, {}, 1)
+    _expect_pass_hat(student, _runs(chance, (3, 1), (4, 0)), 2)
 
 
 @case(
@@ -158,8 +161,12 @@ def cases_count_not_runs(student: Student, chance: Random) -> None:
         ["+-/++--"] * 4 + ["+/-"] * 6,
         ["++++++++++/----------"] + ["-/+"] * 4,
         ["+++-/+++++"] * 6 + ["++/+"],
+        ["+++++++++++-/" + 12 * "+"] * 6,
     ):
         _expect_compare(student, *_pairs(chance, *results), "verdict")
+    a, b = _pairs(chance, *["+/-"] * 6, *["+/+"] * 3, *["-/-"] * 3)
+    items = list(b.items())
+    _expect_compare(student, a, dict([*items[:6], *items[9:], *items[6:9]]), "verdict")
 
 
 @case(points=1, hint="Only cases that both agents have can be compared. Without a vote p is 1.")
@@ -180,7 +187,7 @@ def only_shared_cases(student: Student, chance: Random) -> None:
 def more_cases_before_more_runs(student: Student, chance: Random) -> None:
     """`evaluate` asks both agents for as many cases as the budget pays for, once each, and returns what
     `compare` says of these runs."""
-    for cases, budget in ((30, 40), (30, 61), (25, 50)):
+    for cases, budget in ((30, 41), (30, 61), (25, 50)):
         agents = Agents(chance, cases, 0.9)
         came = agents.evaluated(student, budget)
         asked = [{case: len(runs) for case, runs in seen.items()} for seen in agents.seen.values()]
@@ -193,7 +200,7 @@ def more_cases_before_more_runs(student: Student, chance: Random) -> None:
 @case(points=2, hint="If all cases are asked and the budget pays for all of them again, ask once more.")
 def rounds_of_all_cases(student: Student, chance: Random) -> None:
     """With a budget for more than one run of each case, `evaluate` asks in whole rounds of all cases."""
-    for cases, budget, rounds in ((8, 47, 2), (8, 48, 3), (20, 79, 1)):
+    for cases, budget, rounds in ((8, 47, 2), (8, 48, 3), (20, 79, 1), (60, 250, 2)):
         agents = Agents(chance, cases, 0.9)
         came = agents.evaluated(student, budget)
         if any([len(runs) for runs in seen.values()] != [rounds] * cases for seen in agents.seen.values()):

@@ -18,6 +18,7 @@ LAB = Lab("l6", "Select a tool", functions=("measure", "DESCRIPTIONS"), uses=("p
 Pair = tuple[str | None, str | None]
 
 MAX_WORDS = 30
+_KEYS = ("accuracy", "balanced", "needless", "missed")
 QUOTE = 4
 
 # fmt: off
@@ -104,29 +105,39 @@ def _pairs(chance: Random, other: str = "") -> list[Pair]:
     """Pairs of three tools and of none: one tool that is asked for often and always right, two rare ones that
     are mostly wrong. Who is mistaken for another tool is mistaken for `other`, or for one of the three.
 
-    Names and order are drawn. The numbers are not: each share has a prime below it, so that it is never a
-    short decimal, and rounding shows.
+    Names and order are drawn. The numbers are not: each share has two digits, so that rounding costs nothing.
     """
     often, rare, rarest = chance.sample(list(_PUBLIC)[:6], 3)
-    pairs: list[Pair] = [(often, often)] * 13
-    pairs += [(rare, rare)] * 2 + [(rare, None)] * 3 + [(rare, other or often)] * 2
-    pairs += [(rarest, rarest)] + [(rarest, None)] * 4 + [(rarest, other or rare)] * 6
-    pairs += [(None, None)] * 4 + [(None, often)] * 6 + [(None, other or rare)] * 2
-    pairs.append((None, rarest))  # 44 pairs, of which 13 need none: 11 of 31 are missed, 9 of 13 needless
+    pairs: list[Pair] = [(often, often)] * 20
+    pairs += [(rare, rare)] * 5 + [(rare, None)] * 3 + [(rare, other or often)] * 2
+    pairs += [(rarest, rarest)] + [(rarest, None)] * 3 + [(rarest, other or rare)] * 6
+    pairs += [(None, None)] * 6 + [(None, often)] * 2 + [(None, other or rare)] * 2
     return chance.sample(pairs, len(pairs))
 
 
-def _expect(student: Student, what: str, pairs: list[Pair], *keys: str) -> None:
+def _measured(student: Student, pairs: list[Pair], *keys: str) -> dict[str, float | None]:
+    """What `measure` says of these pairs, under these keys: numbers or None."""
     value = student.call("measure", pairs).value
     if not isinstance(value, dict):
         raise Wrong("`measure` did not return a dict")
-    shares = _shares(pairs)
     for key in keys:
         if key not in value:
             raise Wrong(f"the dict that `measure` returned has no {key!r}")
-        real, found = shares[key], value[key]
-        number = isinstance(found, int | float) and not isinstance(found, bool)
-        if not (found is None if real is None else number and abs(found - real) < 1e-6):
+        if value[key] is not None and (
+            isinstance(value[key], bool) or not isinstance(value[key], int | float)
+        ):
+            raise Wrong(f"`{key}` is neither a number nor None")
+    return {key: value[key] for key in keys}
+
+
+def _is(found: float | None, real: float | None) -> bool:
+    return found is real if found is None or real is None else abs(found - real) < 1e-9
+
+
+def _expect(student: Student, what: str, pairs: list[Pair], *keys: str) -> None:
+    found, shares = _measured(student, pairs, *keys), _shares(pairs)
+    for key in keys:
+        if not _is(found[key], shares[key]):
             raise Wrong(f"{what}: `{key}` is not what the task says")
 
 
@@ -179,15 +190,28 @@ def _fair(student: Student, chance: Random) -> dict[str, str]:
 
 @case(2, "Compare with ==, and count every pair: (None, None) is right.", public=True)
 def counts_every_pair(student: Student, chance: Random) -> None:
-    """`accuracy` is the share, not rounded, of all pairs in which the choice is the expected one; where no
-    tool is needed, choosing none is right and choosing one is wrong."""
+    """`accuracy` is the share of all pairs in which the choice is the expected one; if no tool is needed,
+    choosing none is right and choosing one is wrong."""
     _expect(student, "pairs with and without need", _pairs(chance), "accuracy")
-    _expect(
-        student, "pairs without need only", [(None, None), (None, "find_order"), (None, None)], "accuracy"
-    )
 
 
-@case(3, "First the share for each expected value, None among them; then the mean of these shares.")
+@case(1, "Return the quotient as it is; round only what you print.")
+def rounds_nothing(student: Student, chance: Random) -> None:
+    """No share is rounded."""
+    names = chance.sample(list(_PUBLIC)[:6], 3)
+    often, rare, rarest = names
+    pairs: list[Pair] = [(often, often)] * 13 + [(rare, rare)] * 2 + [(rare, None)] * 3 + [(rare, often)] * 2
+    pairs += [(rarest, rarest)] + [(rarest, None)] * 4 + [(rarest, rare)] * 6
+    pairs += [(None, None)] * 4 + [(None, often)] * 9  # 44 pairs, of which 13 need none: no share is short
+    found = _measured(student, pairs, *_KEYS)
+    if found == _measured(student, _pairs(chance), *_KEYS):
+        raise Wrong("other pairs have the same shares")
+    for key, share in found.items():
+        if share is None or _is(share, round(share, 6)):
+            raise Wrong(f"`{key}` of 44 pairs has six digits or fewer")
+
+
+@case(2, "First the share for each expected value, None among them; then the mean of these shares.")
 def weighs_tools_equally(student: Student, chance: Random) -> None:
     """`balanced` is a mean of shares: for each expected value, none needed among them, the share of its
     pairs that are right; a tool that is asked for often counts no more than a rare one."""
@@ -204,23 +228,44 @@ def counts_both_mistakes(student: Student, chance: Random) -> None:
 @case(1, "Compare names as they are, and average over what was expected, not over what was chosen.")
 def survives_invented_tools(student: Student, chance: Random) -> None:
     """A chosen tool that nobody expects, even one that does not exist, is a wrong choice and nothing more."""
-    pairs = _pairs(chance, f"magic_{chance.randrange(100)}")
-    names = list(_PUBLIC)[:3]
-    odd = (str.upper, str.title, lambda name: f"{name}s", lambda name: f"my_{name}", lambda name: name[:-1])
-    pairs += [(name, change(name or "")) for name in names for change in odd]
-    pairs += [(None, "None"), (names[0], "None"), (None, "null")]
-    _expect(student, "a tool that does not exist", pairs, "accuracy", "balanced", "needless", "missed")
+    often, rare, wrong = chance.sample(list(_PUBLIC)[:6], 3)
+    odd = [often.upper(), often.title(), f"{often}s", f"my_{often}", f"{often} ", f" {often}", often[:-1]]
+    odd += [f"magic_{chance.randrange(100)}", "None", "null", "none"]
+    needs: list[Pair] = [
+        (often, often),
+        (rare, rare),
+        (wrong, wrong),
+        (None, None),
+        (wrong, None),
+        (None, often),
+    ]
+    known = _measured(student, [*needs, *[(often, wrong)] * len(odd), *[(None, often)] * len(odd)], *_KEYS)
+    right = _measured(student, [*needs, *[(often, often)] * len(odd), *[(None, None)] * len(odd)], *_KEYS)
+    if known == right:
+        raise Wrong("right choices and wrong ones have the same shares")
+    came = _measured(
+        student, [*needs, *[(often, name) for name in odd], *[(None, name) for name in odd]], *_KEYS
+    )
+    for key in _KEYS:
+        if not _is(came[key], known[key]):
+            raise Wrong(f"`{key}` is not what it is if the wrong choices are known tools")
+    named, other = ([*needs, (name, None), (name, wrong)] for name in ("None", "magic"))
+    if _measured(student, named, *_KEYS) != _measured(student, other, *_KEYS):
+        raise Wrong("the tool of the name 'None' is not counted as a tool like any other")
 
 
-@case(1, "Check the length before you divide.")
+@case(1, "Check the length before you divide, and tell 0 from None.")
 def knows_no_share_of_nothing(student: Student, chance: Random) -> None:
-    """A share of no pairs is None: all four of an empty list, `needless` where every pair needs a tool,
-    `missed` where none does."""
+    """A share of no pairs is None: all four of an empty list, `needless` if every pair needs a tool,
+    `missed` if none does. A share of 0 is 0."""
     pairs = _pairs(chance)
-    keys = ("accuracy", "balanced", "needless", "missed")
-    _expect(student, "pairs that all need a tool", [pair for pair in pairs if pair[0]], *keys)
-    _expect(student, "pairs that need no tool", [pair for pair in pairs if not pair[0]], *keys)
-    _expect(student, "no pairs", [], *keys)
+    needing = _measured(student, [pair for pair in pairs if pair[0]], *_KEYS)
+    idle = _measured(student, [(None, None)] * 3, "needless", "missed")
+    if needing["needless"] is not None or idle["missed"] is not None:
+        raise Wrong("a share of no pairs is not None")
+    if None in (needing["accuracy"], needing["balanced"], needing["missed"]) or idle["needless"] != 0:
+        raise Wrong("a share of some pairs is not a number")
+    _expect(student, "no pairs", [], *_KEYS)
 
 
 @case(2, "Run the cell that tries the requests, and look at the first that goes wrong.", public=True)

@@ -12,7 +12,6 @@ from typing import Any
 from zoolab import Limits, Scripted, Tool, run
 from zoolab.errors import ToolTimeout, ZoolabError
 from zoolab.grading import Frame, Lab, Student, Wrong, case
-from zoolab.models.faulty import FAULTS, Faulty
 from zoolab.records import Reply
 from zoolab.trace.events import events_of
 
@@ -22,7 +21,8 @@ COLUMNS = ("turn", "slot", "tool", "code", "root_cause", "tries", "recovered")
 PLACE = ("turn", "slot")
 TOOLS = ("read_file", "send_mail", "find_user", "book_room", "run_query", "list_orders", "get_weather")
 FINE, UNFIT, DENIED, INVENTED = "fine", "type", "denied", "invented"
-STRANGE = ("fly_home", "teleport")
+STRANGE = ("flyHome", "teleport")
+PAD = "ping"  # a tool that always works, and is not judged
 LASTING = (DENIED, INVENTED)  # no retry can come right
 RAISED: tuple[type[Exception], ...] = (FileNotFoundError, OSError, ValueError, ToolTimeout)
 ERRORS = dict(zip(("missing", "disk", "broken", "late"), RAISED, strict=True))
@@ -44,20 +44,25 @@ Plan = list[list[tuple[str, str]]]  # for each turn its calls, in order: tool an
 Row = dict[str, Any]
 
 
-def trace_of(plan: Plan, chance: Random, end: str = "answer", faults: Any = ()) -> list[Row]:
-    """The events of a walk in which all goes as planned; with faults as well, those are in the marks."""
+def trace_of(plan: Plan, chance: Random, end: str = "answer") -> list[Row]:
+    """The events of a walk in which all goes as planned."""
     replies: list[Any] = [reply_of(turn, chance) for turn in plan]
     model: Any = Scripted([*replies, "Done."] if end == "answer" else replies)
-    if faults:
-        model = Faulty(model, faults, seed=chance.randrange(10**6))
     retries = 0 if end == "retries_exhausted" else 99
     limits = Limits(turns=len(plan) + (end != "loop_limit"), retries=retries, repeats=None)
     tools = [tool_of(name, plan) for name in dict.fromkeys(name for turn in plan for name, _ in turn)]
     try:
-        trace = run("Please.", [tool for tool in tools if tool.name in TOOLS], model, limits=limits)
+        trace = run("Please.", [tool for tool in tools if tool.name in (PAD, *TOOLS)], model, limits=limits)
     except ZoolabError as error:
         trace = error.trace  # type: ignore[assignment]
     return list(json.loads(json.dumps(list(events_of(trace)))))
+
+
+def apart(plan: Plan) -> Plan:
+    """The same calls, none of them in slot 0 or in a slot that another turn uses for one of them: calls that
+    work come before them. Who joins by the slot alone, or takes slot 0 for none, loses nothing here."""
+    later = [sum(map(len, plan[turn:])) for turn in range(1, len(plan) + 1)]
+    return [[(PAD, FINE)] * (1 + more) + turn for more, turn in zip(later, plan, strict=True)]
 
 
 def reply_of(turn: list[tuple[str, str]], chance: Random) -> Reply:
@@ -101,23 +106,14 @@ def truth(plan: Plan) -> list[Row]:
     return rows
 
 
-def unmarked(value: Any) -> Any:
-    """Events without the marks of faults, which no trace of a real model has."""
-    if isinstance(value, list):
-        return [unmarked(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    return {key: unmarked([] if key == "faults" else v) for key, v in value.items() if key != "fault"}
-
-
 def frame_of(student: Student, function: str, events: list[Row], columns: Iterable[str]) -> list[Row]:
-    found = student.call(function, unmarked(events)).value
+    found = student.call(function, events).value
     if not isinstance(found, Frame):
         raise Wrong(f"`{function}` did not return a data frame")
     for name in columns:
         if name not in found.columns:
             raise Wrong(f"the data frame has no column `{name}`")
-    return found.records()
+    return [row for row in found.records() if row["tool"] != PAD]
 
 
 def same(found: Any, wanted: Any) -> bool:
@@ -157,7 +153,7 @@ def seen(student: Student, chance: Random) -> list[str]:
     for kind in ("broken", UNFIT, "cut", *LASTING):
         tool = STRANGE[0] if kind == INVENTED else chance.choice(TOOLS)
         try:
-            if errors_of(student, trace_of([[(tool, kind)]], chance)):
+            if errors_of(student, trace_of(apart([[(tool, kind)]]), chance)):
                 found.append(kind)
         except Wrong:
             continue
@@ -172,7 +168,7 @@ def one_row_for_each_failure(student: Student, chance: Random) -> None:
     a, b, c, d = chance.sample(TOOLS, 4)
     for kind in ("broken", "late"):  # both of them, in both orders: if drawn, equal work gets unequal points
         for pair in ([(b, UNFIT), (c, FINE)], [(c, FINE), (b, UNFIT)]):
-            check_errors(student, chance, [[(a, FINE)], pair, [(d, kind)]], "tool", "code")
+            check_errors(student, chance, [[*pair, (d, kind), (a, FINE)]], "tool", "code")
 
 
 @case(points=1, hint="`pd.DataFrame(rows, columns=[...])` has its columns even without rows.", public=True)
@@ -180,11 +176,11 @@ def no_row_where_nothing_failed(student: Student, chance: Random) -> None:
     """A run without failures gives a data frame without rows, but with all columns."""
     a, b, c = chance.sample(TOOLS, 3)
     check_errors(student, chance, [[(a, FINE), (b, FINE)], [(c, FINE)]])
-    if not errors_of(student, trace_of([[(a, FINE), (b, UNFIT)], [(c, "broken")]], chance)):
+    if not errors_of(student, trace_of([[(a, FINE), (b, UNFIT), (c, "broken")]], chance)):
         raise Wrong("where two calls failed no row came either")
 
 
-@case(points=2, hint="Invalid calls have no step `execute`: join by turn and slot, and sort by them.")
+@case(points=3, hint="Invalid calls have no step `execute`: join by turn and slot, and sort by them.")
 def each_failure_in_its_place(student: Student, chance: Random) -> None:
     """What belongs together has the same turn and slot, in whatever order the steps stand, and however many
     steps a call has."""
@@ -202,13 +198,13 @@ def each_failure_in_its_place(student: Student, chance: Random) -> None:
             raise Wrong("the same steps in another order give other rows")
 
 
-@case(points=2, hint="Which codes do you look for? Take whatever is an error, and not a list of some.")
+@case(points=3, hint="Which codes do you look for? Take whatever is an error, and not a list of some.")
 def every_kind_of_failure(student: Student, chance: Random) -> None:
     """No failure is dropped: of validation, of permission, of a tool."""
     for kinds in (["json", UNFIT, DENIED, "missing"], ["disk", "broken", "late", "missing"]):
         calls = list(zip(chance.sample(TOOLS, 4), kinds, strict=True))
-        check_errors(student, chance, [calls[:3], calls[3:], [("fly_home", INVENTED)]], "tool", "code")
-    events, code = trace_of([calls], chance), f"error_{chance.randrange(100)}"
+        check_errors(student, chance, apart([[*calls, (STRANGE[0], INVENTED)]]), "tool", "code")
+    events, code = trace_of(apart([calls]), chance), f"error_{chance.randrange(100)}"
     recoded(events, 2, code)
     if sum(row["code"] == code for row in errors_of(student, events)) != 1:
         raise Wrong("a failure whose code is not in the table has no row")
@@ -248,20 +244,20 @@ def cut_off_needs_evidence(student: Student, chance: Random) -> None:
         ("length", [(a, "json")], {0}),
         ("length", [(a, "json"), (b, FINE)], set()),
         ("length", [(a, FINE), (b, "late"), (c, DENIED)], set()),
-        ("length", [(a, UNFIT), (b, "json"), ("fly_home", INVENTED)], set()),
+        ("length", [(a, UNFIT), (b, "json"), (STRANGE[0], INVENTED)], set()),
         ("length", [(a, UNFIT), (b, "broken")], set()),
         ("tool_calls", [(a, "json"), (b, UNFIT), (c, "json")], set()),
         ("stop", [(a, FINE), (b, "json")], set()),
     )
     for reason, calls, cut in plans:
-        *steps, end = trace_of([calls, [(d, FINE), (e, UNFIT)]], chance)
+        *steps, end = trace_of(apart([calls, [(d, FINE), (e, UNFIT)]]), chance)
         for event in steps:
             if event.get("reply"):
                 event["reply"]["finish_reason"] = reason if event["turn"] == 1 else "tool_calls"
         for ordered in (steps, steps[::-1]) if cut else (steps,):
             rows = errors_of(student, [*ordered, end])
             found = {(row["turn"], row["slot"]) for row in rows if row["root_cause"] == "cut off"}
-            if found != {(1, slot) for slot in cut}:
+            if found != {(1, slot + 3) for slot in cut}:
                 raise Wrong(f"a reply that ended by {reason}: other calls are `cut off` than should be")
             bad = [row["root_cause"] for row in rows if str(row["code"]).startswith("invalid_")]
             if not bad or set(bad) - {"cut off", "bad arguments"}:
@@ -274,12 +270,14 @@ def cut_off_needs_evidence(student: Student, chance: Random) -> None:
 def retries_share_a_row(student: Student, chance: Random) -> None:
     """A call and its retries are one row: `tries` counts them, and `recovered` says whether the last one
     worked."""
-    for fault in seen(student, chance):
+    found = seen(student, chance)
+    for fault in found:
         a, b, c = [*STRANGE, TOOLS[0]] if fault == INVENTED else chance.sample(TOOLS, 3)
         later = fault if fault in LASTING else FINE
-        plan = [[(a, fault), (b, fault)], [(a, fault)], [(c, FINE), (a, later)], [(b, fault)]]
-        events = trace_of(plan, chance)
-        compare(errors_of(student, events), truth(plan), ("tool",), ("tries", "recovered"))
+        other = fault if fault in LASTING else found[0]
+        plan = [[(a, fault), (b, fault)], [(a, other)], [(a, fault)], [(c, FINE), (a, fault)]]
+        plan = apart([*plan, [(a, later)], [(b, fault)]])
+        compare(errors_of(student, trace_of(plan, chance)), truth(plan), ("tool",), ("tries", "recovered"))
 
 
 @case(points=2, hint="Two calls of one tool can wait at once. A retry comes in a later turn, and in order.")
@@ -289,12 +287,11 @@ def retries_of_calls_side_by_side(student: Student, chance: Random) -> None:
     (a, b), fault = chance.sample(TOOLS, 2), seen(student, chance)[0]
     first = [(a, fault), (b, FINE), (a, FINE), (a, fault)]
     for later in ([[(a, FINE)]], [[(a, FINE)], [(b, FINE), (a, FINE)]], [[(a, FINE), (a, FINE), (a, fault)]]):
-        events = trace_of([first, *later], chance)
-        compare_some(
-            errors_of(student, events), truth([first, *later]), PLACE, ("tool", "tries", "recovered")
-        )
+        plan = apart([first, *later])
+        rows = errors_of(student, trace_of(plan, chance))
+        compare_some(rows, truth(plan), PLACE, ("tool", "tries", "recovered"))
     for ends in ((FINE, fault), (fault, FINE)):
-        rows = errors_of(student, trace_of([first, [(a, ends[0]), (a, ends[1])]], chance))
+        rows = errors_of(student, trace_of(apart([first, [(a, ends[0]), (a, ends[1])]]), chance))
         if sorted((row["tries"], bool(row["recovered"])) for row in rows) != [(2, False), (2, True)]:
             raise Wrong("two calls failed, and one of their two retries: the tries are not shared out so")
 
@@ -306,9 +303,8 @@ def the_first_failure_is_the_cause(student: Student, chance: Random) -> None:
     kinds = [kind for kind in seen(student, chance) if kind not in LASTING] + ["late"]
     for first in kinds:
         plan = [[(b, FINE), (a, first)], *([(a, kind)] for kind in kinds)]
-        alone, *retried = (
-            errors_of(student, trace_of(part, chance)) for part in (plan[:1], plan, [*plan, [(a, FINE)]])
-        )
+        plan = apart([*plan, [(a, FINE)]])
+        alone, *retried = (errors_of(student, trace_of(part, chance)) for part in (plan[:1], plan[:-1], plan))
         for rows in retried:
             compare_some(rows, alone, PLACE, ("tool", "code", "root_cause"))
 
@@ -318,11 +314,12 @@ def another_failure_is_another_row(student: Student, chance: Random) -> None:
     """A tool that recovered and fails again later has a second row, in a long run too."""
     (a, b), fault = chance.sample(TOOLS, 2), seen(student, chance)[0]
     plan = [[(a, fault)], [(a, FINE), (b, FINE)], [(a, FINE)], [(b, FINE), (a, fault)], [(b, FINE)]]
+    plan = apart(plan)
     rows = errors_of(student, trace_of(plan, chance))
     compare_some(rows, truth(plan), PLACE, ("tool", "code"))
     if any(row["tries"] > 2 for row in rows):
         raise Wrong("a call that has recovered counts what came after it as a retry")
-    longer = errors_of(student, trace_of([[(b, FINE)]] * 8 + plan, chance))
+    longer = errors_of(student, trace_of([[(PAD, FINE), (b, FINE)]] * 8 + plan, chance))
     compare(longer, [{**row, "turn": row["turn"] + 8} for row in rows], PLACE, COLUMNS)
 
 
@@ -335,7 +332,11 @@ def how_the_run_ended(student: Student, chance: Random) -> None:
     for end, plan in plans.items():
         *steps, last = trace_of(plan, chance, end)
         turn = max(step["turn"] for step in steps if step["event"] == "step")
-        for code, cause in ((end, ENDS[end]), (f"stopped_{chance.randrange(100)}", "gave up")):
+        for code, cause in (
+            (end, ENDS[end]),
+            (f"stopped_{chance.randrange(100)}", "gave up"),
+            ("timeout", "gave up"),
+        ):
             wanted = dict(zip(COLUMNS, (turn, None, None, code, cause, 1, False), strict=True))
             for ordered in (steps, steps[::-1]):
                 rows = errors_of(student, [*ordered, {**last, "outcome": code}])
@@ -358,29 +359,9 @@ def reads_what_there_is(student: Student, chance: Random) -> None:
         raise Wrong("with an event of another kind among the steps no row came")
 
 
-@case(points=3, hint="Look at the events, and not at what a trace usually looks like.")
-def faults_of_a_seeded_model(student: Student, chance: Random) -> None:
-    """The same holds where a model fails at random."""
-    names = [name for name, kind in FAULTS.items() if str(kind).endswith("-> invalid_json")]
-    rates = dict.fromkeys([*chance.sample(names, 5), "missing_argument"], 1 / 6)  # each call fails
-    wanted: list[Row] = []
-    while len({row["code"] for row in wanted}) < 2:  # a draw without both kinds would ask less
-        events = trace_of([[(name, FINE)] for name in chance.sample(TOOLS, 7)], chance, faults=rates)
-        wanted = [row for event in events for row in rows_of_marks(event)]
-    compare(errors_of(student, events), wanted, PLACE, ("tool", "code"))
-
-
-def rows_of_marks(event: Row) -> Iterable[Row]:
-    """What the marks of a faulty model say of a step."""
-    for mark in (event.get("reply") or {}).get("faults", ()):
-        code = "invalid_arguments" if mark["name"] == "missing_argument" else "invalid_json"
-        row = event["turn"], event["slot"], event["record"]["name"], code, "bad arguments", 1, False
-        yield dict(zip(COLUMNS, row, strict=True))
-
-
 def check_tools(student: Student, events: list[Row], plan: Plan, *columns: str) -> None:
     found = frame_of(student, "per_tool", events, ("tool", "calls", "failed"))
-    names = dict.fromkeys(tool for turn in plan for tool, _ in turn)
+    names = dict.fromkeys(tool for turn in plan for tool, _ in turn if tool != PAD)
     wanted = []
     for name in names:
         rows = [row for row in truth(plan) if row["tool"] == name]
@@ -398,16 +379,17 @@ def counts_calls_and_not_tries(student: Student, chance: Random) -> None:
     never came right."""
     a, b = chance.sample(TOOLS, 2)
     for fault in [kind for kind in seen(student, chance) if kind not in LASTING]:
-        plan = [[(a, fault), (b, fault)], [(a, fault)], [(a, FINE), (b, FINE)], [(a, FINE), (b, fault)]]
-        check_tools(student, trace_of(plan, chance), plan, "calls", "failed")
-        plan = [[(a, FINE), (b, fault), (a, fault)], [(b, FINE), (a, FINE), (a, fault)]]
-        check_tools(student, trace_of(plan, chance), plan, "calls", "failed")
+        for plan in (
+            apart([[(a, fault), (b, fault)], [(a, fault)], [(a, FINE), (b, FINE)], [(a, FINE), (b, fault)]]),
+            apart([[(a, FINE), (b, fault), (a, fault)], [(b, FINE), (a, FINE), (a, fault)]]),
+        ):
+            check_tools(student, trace_of(plan, chance), plan, "calls", "failed")
 
 
-@case(points=2, hint="Begin with all tries, and not with those that failed.")
+@case(points=3, hint="Begin with all tries, and not with those that failed.")
 def counts_every_tool(student: Student, chance: Random) -> None:
     """Every tool that was called has a row, those that never failed and those that do not exist as well."""
     a, b, c, d = chance.sample(TOOLS, 4)
-    plan = [[(a, FINE), (b, UNFIT)], [("fly_home", INVENTED), (c, DENIED)], [(d, FINE)] * 2]
+    plan = apart([[(a, FINE), (b, UNFIT)], [(STRANGE[0], INVENTED), (c, DENIED)], [(d, FINE)] * 2])
     for end in ("answer", "loop_limit"):
         check_tools(student, trace_of(plan, chance, end), plan, "tool")

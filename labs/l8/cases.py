@@ -16,6 +16,10 @@ Message = dict[str, Any]
 #: None of them is a part of a word that a rule asks for.
 WORDS = ("amber", "willow", "cedar", "falcon", "lantern", "meadow", "copper", "velvet")
 
+#: Ways to be right: the word for an error, and whether the last calls are left. To refuse one costs the
+#: case of the right loops only: the other cases are played in the first way that is not refused.
+WAYS = (("ERROR", False), ("Error", False), ("error", False), ("ERROR", True))
+
 MOST_CHARACTERS, MOST_REPLIES, MOST_CALLS, MOST_RUNS = 10_000, 30, 30, 300
 
 
@@ -35,7 +39,9 @@ class Loop:
             if not calls:
                 break
             self.late = turn == self.limit - 1
-            messages.extend(self.results(calls, turn))
+            messages.extend(
+                self.left(calls) if self.late and self.bench.leaves else self.results(calls, turn)
+            )
         return messages
 
     def opening(self, given: list[Message]) -> list[Message]:
@@ -56,6 +62,10 @@ class Loop:
     def results(self, calls: list[Message], _turn: int) -> list[Message]:
         return [self.result(call) for call in calls]
 
+    def left(self, calls: list[Message]) -> list[Message]:
+        late = f"Not run ({self.bench.word}): the limit is reached."
+        return [{"role": "tool", "tool_call_id": call["id"], "content": late} for call in calls]
+
     def result(self, call: Message) -> Message:
         content = self.content(call["function"]["name"], call["function"]["arguments"])
         return {"role": "tool", "tool_call_id": call["id"], "content": content}
@@ -72,8 +82,8 @@ class Loop:
     def unknown(self, name: str, _arguments: str) -> str:
         return self.failed(f"there is no tool {name}")
 
-    def unread(self, _name: str) -> str:
-        return self.failed("the arguments are not one JSON object")
+    def unread(self, name: str) -> str:
+        return self.failed(f"the arguments of {name} are not one JSON object")
 
     def parsed(self, arguments: str) -> Message:
         value: Any = json.loads(arguments)
@@ -94,7 +104,7 @@ class Loop:
         return value if isinstance(value, str) else json.dumps(value)
 
     def failed(self, why: str) -> str:
-        return f"ERROR: {why} ({self.bench.word})"
+        return f"{self.bench.error}: {why} ({self.bench.word})"
 
 
 class Backwards(Loop):
@@ -114,8 +124,10 @@ class Chatty(Loop):
     def results(self, calls: list[Message], turn: int) -> list[Message]:
         if turn < self.limit - 1:
             return [{"name": call["function"]["name"], **self.result(call)} for call in calls]
-        late = f"Not run ({self.bench.word}): the limit is reached."
-        return [{"role": "tool", "tool_call_id": call["id"], "content": late} for call in calls]
+        return self.left(calls)
+
+    def unread(self, _name: str) -> str:
+        return self.failed("the arguments are not one JSON object")
 
     def text(self, value: Any) -> str:
         return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
@@ -138,8 +150,8 @@ class Bench:
     `word` is drawn, and stands in what a right loop is free to say: no record can be known beforehand.
     """
 
-    def __init__(self, loop: type[Loop], word: str = "") -> None:
-        self.word = word
+    def __init__(self, loop: type[Loop], word: str = "", error: str = "ERROR", leaves: bool = False) -> None:
+        self.word, self.error, self.leaves = word, error, leaves
         self.loop, self.runs, self.walk = loop, 0, list[Message]()
         self.replies, self.tools = list[Message](), dict[str, Message]()
         self.requests, self.executed = list[Message](), list[Any]()
@@ -232,7 +244,7 @@ def _until_an_error(self: Loop, calls: list[Message], _turn: int) -> list[Messag
     results: list[Message] = []
     for call in calls:
         results.append(self.result(call))
-        if results[-1]["content"].startswith("ERROR"):
+        if results[-1]["content"].upper().startswith("ERROR"):
             break
     return results
 
@@ -266,8 +278,8 @@ def _runs_another(self: Loop, name: str, _arguments: str) -> str:
 def _skipping_after_an_error(self: Loop, calls: list[Message], _turn: int) -> list[Message]:
     results: list[Message] = []
     for call in calls:
-        failed = any(result["content"].startswith("ERROR") for result in results)
-        skipped = {"role": "tool", "tool_call_id": call["id"], "content": "ERROR: skipped"}
+        failed = any(result["content"].upper().startswith("ERROR") for result in results)
+        skipped = {"role": "tool", "tool_call_id": call["id"], "content": f"{self.bench.error}: skipped"}
         results.append(skipped if failed else self.result(call))
     return results
 
@@ -278,7 +290,7 @@ def _ended_by_an_error(self: Loop, given: list[Message]) -> list[Message]:
         messages.append(self.bench.reply(messages, self.offered(turn)))
         results = self.results(self.calls(messages[-1], turn), turn)
         messages.extend(results)
-        if not results or any(result["content"].startswith("ERROR") for result in results):
+        if not results or any(result["content"].upper().startswith("ERROR") for result in results):
             break
     return messages
 
@@ -387,12 +399,32 @@ def _sends(pick: Callable[[list[Message], int], list[Message]]) -> type[Loop]:
     return _broken(sent=lambda _self, said, turn: pick(said, turn))
 
 
+def _reworded(messages: list[Message]) -> list[Message]:
+    return [{**messages[0], "content": f"{messages[0].get('content')} Use tools."}, *messages[1:]]
+
+
+def _edited(_self: Loop, given: list[Message]) -> list[Message]:
+    kept = [dict(message) for message in given]
+    given[0]["content"] = "Use tools."
+    return kept
+
+
+def _with_blank_results(said: list[Message], _turn: int) -> list[Message]:
+    return [{**one, "content": "..."} if one["role"] == "tool" else one for one in said]
+
+
+def _as_at_first(self: Loop, name: str, arguments: Message) -> str:
+    return Loop.run(self, name, self.seen.setdefault(name, arguments))
+
+
 IDLE = _broken(lead=lambda _self, given: list(given))
 FIRST_ONLY = _some_calls(lambda calls: calls[:1])
 ALL_BUT_LAST = _some_calls(lambda calls: calls[:-1] or calls)
 ONE_ROUND = _calls_unless(lambda _reply, turn: turn)
 TWICE = _broken(run=_twice)
 MIXED_UP = _broken(results=_by_name)
+STALE = _broken(run=_as_at_first)
+NO_ARGUMENTS = _broken(run=lambda self, name, _arguments: Loop.run(self, name, {}))
 OWN_ID = _retold(lambda result: {**result, "tool_call_id": "call_1"})
 FIRST_ID = _results(lambda calls, results: [{**result, "tool_call_id": calls[0]["id"]} for result in results])
 ONCE_AN_ID = _broken(results=_once_an_id)
@@ -407,8 +439,15 @@ AS_USER = _retold(lambda result: {**result, "role": "user"})
 REVERSED = _results(lambda _calls, results: results[::-1])
 AS_PYTHON = _broken(text=lambda _self, value: str(value))
 IN_QUOTES = _broken(text=lambda _self, value: json.dumps(value))
+WRAPPED = _broken(
+    text=lambda _self, value: value if isinstance(value, str) else json.dumps({"result": value})
+)
 AS_IT_IS = _broken(text=lambda _self, value: value)
 FORGETS_MIDDLE = _sends(_without_the_middle)
+REWORDED = _broken(opening=lambda _self, given: _reworded(given))
+EDITED = _broken(opening=_edited)
+BLANKS_RESULTS = _sends(_with_blank_results)
+FORGETS_ONCE = _sends(lambda said, turn: said[:-1] if turn == 1 else said)
 PREFACED = _sends(lambda said, _turn: [{"role": "system", "content": "You can use tools."}, *said])
 FORGETS_REPLIES = _sends(lambda said, _turn: [one for one in said if not one.get("tool_calls")])
 FORGETS_FIRST = _sends(lambda said, turn: said[1:] if turn else said)
@@ -420,9 +459,9 @@ DROPS_TEXT = _broken(
 EMPTIES_ARGUMENTS = _broken(kept=_emptied)
 TEXT_ENDS = _calls_unless(lambda reply, _turn: reply.get("content"))
 SILENT = _broken(raised=lambda _self, _why: "")
-VAGUE = _broken(raised=lambda _self, _why: "ERROR")
+VAGUE = _broken(raised=lambda self, _why: self.bench.error)
 ONLY_WHY = _broken(raised=lambda _self, why: why)
-UNNAMED = _broken(unknown=lambda _self, _name, _arguments: "ERROR: there is no such tool")
+UNNAMED = _broken(unknown=lambda self, _name, _arguments: self.failed("there is no such tool"))
 ONLY_NAMED = _broken(unknown=lambda _self, name, _arguments: f"{name} is not here")
 UNREAD = _broken(unread=lambda _self, _name: "None")
 RUNS_AND_DENIES = _broken(unread=_runs_and_denies)
@@ -439,40 +478,59 @@ SKIPS_UNKNOWN = _broken(results=_of_known_tools)
 RUNS_EMPTY = _broken(parsed=_or_nothing)
 RUNS_LISTS = _broken(parsed=_list_or_nothing)
 NO_ANSWER = _broken(lead=lambda self, given: Loop.lead(self, given)[:-1])
+ADDS_ONE = _broken(lead=lambda self, given: [*Loop.lead(self, given), {"role": "user", "content": "Thanks!"}])
 IN_PLACE = _broken(opening=lambda _self, given: given)
 
 
-def _try(student: Student, loop: type[Loop], word: str) -> None:
+class Refused(Wrong):
+    """A right loop was refused."""
+
+
+def _try(student: Student, bench: Bench) -> None:
     """Show one loop to the student's code; raise `Wrong` unless it tells right from broken."""
-    bench = Bench(loop, word)
     try:
         faults = student.call("faults_of", Callback(bench.run, "run")).value
     except Wrong as wrong:
         raise Wrong(wrong.happened, walk=bench.walk) from None
     if not isinstance(faults, list) or not all(isinstance(fault, str) for fault in faults):
         raise Wrong("`faults_of` did not return a list of texts", walk=bench.walk)
-    if faults and loop in RIGHT:
-        raise Wrong(f"a right loop was refused, {RIGHT[loop]}: {faults[0][:200]}", walk=bench.walk)
-    if not faults and loop not in RIGHT:
+    if faults and bench.loop in RIGHT:
+        happened = f"a right loop was refused, {RIGHT[bench.loop]}: {faults[0][:200]}"
+        raise Refused(happened, walk=bench.walk)
+    if not faults and bench.loop not in RIGHT:
         raise Wrong("the broken loop was passed: no fault found", walk=bench.walk)
 
 
 def _tell_apart(student: Student, chance: Random, *loops: type[Loop]) -> None:
-    """Show these loops and the plainest right one, in mixed order, to a process that has seen none.
+    """Show these loops and the plainest right one, in mixed order, to a process that has seen none, in each
+    of the ways until a right one is not refused.
 
     The order is the same for everybody: code that counts loops has no luck with one draw and more with
-    another. The other right ones are in one case only: to refuse one is one mistake.
+    another.
     """
+    refused = []
+    for error, leaves in WAYS:
+        try:
+            _tell_apart_once(student, chance, [*dict.fromkeys([*loops, Loop])], error, leaves)
+        except Refused as wrong:
+            refused.append(wrong)
+        else:
+            return
+    raise refused[0]
+
+
+def _tell_apart_once(
+    student: Student, chance: Random, loops: list[type[Loop]], error: str = "ERROR", leaves: bool = False
+) -> None:
     student.stop()
-    shown = [*dict.fromkeys([*loops, Loop])]
-    for loop in Random(f"mixed {[loop.__name__ for loop in loops]}").sample(shown, len(shown)):
-        _try(student, loop, chance.choice(WORDS))
+    for loop in Random(f"mixed {[loop.__name__ for loop in loops]}").sample(loops, len(loops)):
+        _try(student, Bench(loop, chance.choice(WORDS), error, leaves))
 
 
 @case(points=4, hint="Rules bind, habits do not: order of running, words of errors, layout.", public=True)
 def right_loops_pass(student: Student, chance: Random) -> None:
     """Passes every right loop, in whatever way it is right, and finds one that does nothing at all."""
-    _tell_apart(student, chance, IDLE, *RIGHT)
+    _tell_apart_once(student, chance, [IDLE, *RIGHT])
 
 
 @case(points=1, hint="Ask for two calls in one reply.", public=True)
@@ -513,8 +571,9 @@ def calls_doubled(student: Student, chance: Random) -> None:
 
 @case(points=1, hint="Call the same tool twice in one reply.")
 def arguments_mixed_up(student: Student, chance: Random) -> None:
-    """Finds a loop that runs two calls of a tool with the arguments of one of them."""
-    _tell_apart(student, chance, MIXED_UP)
+    """Finds a loop that runs two calls of a tool with the arguments of one of them, one that runs each tool
+    with its first arguments again, and one that runs it with none."""
+    _tell_apart(student, chance, MIXED_UP, STALE, NO_ARGUMENTS)
 
 
 @case(points=2, hint="Compare each id with the one in your script. Let a later reply use an id again.")
@@ -544,9 +603,9 @@ def wrong_order(student: Student, chance: Random) -> None:
     hint="Let one tool return a dict and one a string. The string must come as it is, the dict as text.",
 )
 def content_is_no_json(student: Student, chance: Random) -> None:
-    """Finds a loop that writes results as Python writes them, one that gives a dict and not text, and one
-    that puts a string into quotes."""
-    _tell_apart(student, chance, AS_PYTHON, AS_IT_IS, IN_QUOTES)
+    """Finds a loop that writes results as Python writes them, one that gives a dict and not text, one that
+    puts a string into quotes, and one that puts what is no string into a dict."""
+    _tell_apart(student, chance, AS_PYTHON, AS_IT_IS, IN_QUOTES, WRAPPED)
 
 
 @case(points=2, hint="The reply stays as it came: compare all of it.")
@@ -602,21 +661,24 @@ def limit_counted_wrongly(student: Student, chance: Random) -> None:
 @case(points=2, hint="Compare every request, whole: `messages` and `tools`.")
 def requests_cut(student: Student, chance: Random) -> None:
     """Finds a loop that leaves the first message out of later requests, one that leaves out an earlier round,
-    one that adds a message, one that leaves out the tools there, and one that leaves out one tool."""
-    _tell_apart(student, chance, FORGETS_FIRST, FORGETS_MIDDLE, PREFACED, OFFERS_ONCE, OFFERS_SOME)
+    one that leaves out a result once, one that adds a message, one that rewords the first, one that sends no
+    results, one that leaves out the tools there, and one that leaves out one tool."""
+    changed = (FORGETS_FIRST, FORGETS_MIDDLE, FORGETS_ONCE, PREFACED, REWORDED, BLANKS_RESULTS)
+    _tell_apart(student, chance, *changed, OFFERS_ONCE, OFFERS_SOME)
 
 
 @case(points=1, hint="What comes back ends with the last reply, and nothing is asked after it: see `ended`.")
 def answer_missing(student: Student, chance: Random) -> None:
-    """Finds a loop that returns the messages without the answer, and one that asks once more after it."""
-    _tell_apart(student, chance, NO_ANSWER, ASKS_ON)
+    """Finds a loop that returns the messages without the answer, one that adds a message to them, and one
+    that asks once more after the answer."""
+    _tell_apart(student, chance, NO_ANSWER, ADDS_ONE, ASKS_ON)
 
 
 @case(points=1, hint="`given` is the caller's list afterwards.")
 def callers_list_changed(student: Student, chance: Random) -> None:
-    """Finds a loop that appends to the caller's list of messages, and one that takes its first
-    message away."""
-    _tell_apart(student, chance, IN_PLACE, POPS)
+    """Finds a loop that appends to the caller's list of messages, one that takes its first message away, and
+    one that rewrites that message."""
+    _tell_apart(student, chance, IN_PLACE, POPS, EDITED)
 
 
 @case(points=1, hint="Arguments can be JSON and yet no object: a list, a text, a number. Nothing may run.")

@@ -13,7 +13,7 @@ def resume(state, decision, model, tools, run):
     function = new["calls"][0]["function"]
     try:
         arguments = json.loads(function["arguments"])
-        key = repr((function["name"], sorted(arguments.items())))
+        key = json.dumps([function["name"], arguments | {}], sort_keys=True)
         tool = tools[function["name"]]
         answer = decision or new["known"].get(key)
         if not answer and tool["risk"] in ["high", "medium" if new["tainted"] == 2 else "high"]:
