@@ -569,7 +569,10 @@ def calls_doubled(student: Student, chance: Random) -> None:
     _tell_apart(student, chance, TWICE, TWO_RESULTS)
 
 
-@case(points=1, hint="Call the same tool twice in one reply.")
+@case(
+    points=1,
+    hint="Call the same tool twice in one reply, with other arguments, and compare `executed` with them.",
+)
 def arguments_mixed_up(student: Student, chance: Random) -> None:
     """Finds a loop that runs two calls of a tool with the arguments of one of them, one that runs each tool
     with its first arguments again, and one that runs it with none."""
@@ -600,7 +603,7 @@ def wrong_order(student: Student, chance: Random) -> None:
 
 @case(
     points=2,
-    hint="Let one tool return a dict and one a string. The string must come as it is, the dict as text.",
+    hint="Let one tool return a dict and one a string. The string must come as it is, the dict as JSON.",
 )
 def content_is_no_json(student: Student, chance: Random) -> None:
     """Finds a loop that writes results as Python writes them, one that gives a dict and not text, one that
@@ -674,7 +677,7 @@ def answer_missing(student: Student, chance: Random) -> None:
     _tell_apart(student, chance, NO_ANSWER, ADDS_ONE, ASKS_ON)
 
 
-@case(points=1, hint="`given` is the caller's list afterwards.")
+@case(points=1, hint="`given` is the caller's list afterwards: compare all of it.")
 def callers_list_changed(student: Student, chance: Random) -> None:
     """Finds a loop that appends to the caller's list of messages, one that takes its first message away, and
     one that rewrites that message."""
