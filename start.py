@@ -5,6 +5,7 @@
     python3 start.py lab [options]   the same with options, such as --no-browser --port 8888
     python3 start.py test [options]  lint, type-check and run every test; options go to pytest;
                                      --complete downloads the models' weights and data that some need
+    python3 start.py site [FOLDER]   build the web site: the course with its outputs, labs, reference
     python3 start.py bench [options] run the benchmarks; --peers, --quick, --markdown
     python3 start.py walk ...        any command of zoolab: walk, inspect, doctor, grade and so on
     python3 start.py --help          print this page
@@ -48,6 +49,8 @@ COMMANDS = (
     *("lab", "walk", "inspect", "policy", "record", "local", "doctor", "mcp", "serve-tools"),
     *("course", "labs", "datasets", "grade", "experiment"),
 )
+# These are start.py's own, and need what developers need.
+FOR_DEVELOPERS = ("test", "bench", "site")
 # What a user may have set for other projects and what would lead an installer away from .venv.
 MISLEADING = ("PYTHONDONTWRITEBYTECODE", "PYTHONHOME", "PYTHONPATH")
 # Of an installer's settings only those count that say where packages are and how to get there.
@@ -312,15 +315,17 @@ def main(arguments: list[str]) -> int:
     if command in ("-h", "--help", "help"):
         print((__doc__ or "").strip())
         return 0
-    if command not in (*COMMANDS, "test", "bench"):
+    if command not in (*COMMANDS, *FOR_DEVELOPERS):
         raise CannotStart(
-            f"unknown command {command!r}; there are {', '.join(COMMANDS)}, test, bench, --help"
+            f"unknown command {command!r}; there are {', '.join((*COMMANDS, *FOR_DEVELOPERS))}, --help"
         )
-    prepare("dev" if command in ("test", "bench") else "")
+    prepare("dev" if command in FOR_DEVELOPERS else "")
     if command == "test":
         return test(rest)
-    if command in ("lab", "bench"):
+    if command in ("lab", "bench", "site"):
         os.chdir(HERE)
+    if command == "site":
+        return hand_over("-m", "tools.site", *rest)
     if command == "bench":
         return hand_over("tests/bench/run.py", *rest)
     if command == "lab":

@@ -9,21 +9,21 @@
 # %% [markdown]
 # # 00 · Can this model call tools?
 #
-# A team builds a chat bot for its servers. A colleague writes: "Check the status of the server web-01." The bot answers at once, politely and in detail. And
+# A team builds a chat bot for its servers. A colleague writes: "Check the status of the server web-01." The bot answers at once, politely and in detail. But
 # nothing happens. The bot cannot check a server. It can only write text.
 #
 # A **language model** is a program that continues text. It has read a lot, so its text often sounds right. It cannot look anything up, and it cannot run
 # anything. A **tool** is a function of yours that a model may ask for. The model writes down the name of the tool and the arguments. Your program runs the function
 # and tells the model the result. This exchange is **tool calling**.
 #
-# Not every model can do it. Before you build anything on a model, examine it, as a doctor would: ask a few questions, and look at one thing each time.
+# Not every model can do it. Examine a model before you build on it. Do it like a doctor: ask a few questions, and look at one thing each time.
 #
 # Afterwards you can
 #
 # - see the difference between a promise and a call;
 # - say what a model must be able to do before it may call tools, and check it in a minute;
 # - read what was sent to a model and what came back;
-# - tell "it cannot" from "I asked badly";
+# - find out whether a model cannot do something, or whether you asked badly;
 # - write a probe of your own.
 #
 # About 30 minutes. It runs on your machine, without a key and without a network.
@@ -54,8 +54,8 @@ print("who answers:", qwen.recording.header.who if LIVE is None else LIVE)
 # %% [markdown]
 # ## A promise
 #
-# A **request** is what you send: a list of messages, each with a role. The role `user` is you. The **reply** is one message with the role `assistant`. That is the
-# model.
+# A **request** is what you send: a list of messages, each with a role. The role `user` is you. The **reply** is one message with the role `assistant`. It comes
+# from the model.
 #
 # Before you run the next cells, answer the question. The cell that tells you the answer is folded: click on the `...`.
 
@@ -116,13 +116,13 @@ print("calls found:", [(call.name, call.arguments.replace("\n", " ")) for call i
 # %% jupyter={"source_hidden": true}
 guess.reveal(
     "a call of check_status" if calls and calls[0].name == "check_status" else "something else",
-    because="It does not say how the server is. It asks you to look, in JSON, and waits.",
+    because="It does not say how the server is. It writes, in JSON, which tool to run and with which arguments.",
 )
 
 # %% [markdown]
-# **JSON** is a way to write values as text: `{"service": "web-01"}` is an object with one member. Many APIs put a call into a field of its own, `tool_calls`. Qwen
-# writes it into its text, between two lines of three backticks. Both are text that a model wrote. Is it valid JSON? Does it fit the tool? Your program must check
-# that. A large part of this course is about these two questions.
+# **JSON** is a way to write values as text: `{"service": "web-01"}` is an object with one member. Many APIs put a call into a field of its own, `tool_calls`.
+# Qwen writes it into its text, between two lines of three backticks. In both places it is text that a model wrote. Is it valid JSON? Does it fit the tool? Your
+# program must check that. A large part of this course is about these two questions.
 #
 # Now somebody has to run the function. The model cannot.
 
@@ -133,24 +133,24 @@ except Exception as error:
     print(type(error).__name__, "|", error)
 
 # %% [markdown]
-# The truth is less pleasant than the promise: there is no service `web-01`. A tool that says so is worth more than a text that invents an address.
+# The true answer is less pleasant: there is no service `web-01`. But a true answer is worth more than a text with an invented address.
 
 # %% [markdown]
 # ## Seven probes
 #
 # `zoolab doctor` asks seven questions. For each of them it looks at one thing:
 #
-# | probe | what is asked | what must come |
+# | probe | what is asked | what the reply must be |
 # | --- | --- | --- |
 # | answers | a plain question | any text |
 # | calls | a question that one tool can answer | a call of that tool |
-# | chooses | the same, with three tools | a call of the right one |
+# | chooses | the same question, with three tools | a call of the right one |
 # | arguments | a question with two details | arguments that fit the description |
 # | abstains | "Hello!", with tools | **no** call |
 # | forced | a question for one tool, while another one is forced | a call of the forced one |
 # | result | the result of a call | a sentence that contains it |
 #
-# Three of them decide: without `calls`, `arguments` and `result` there is no tool calling.
+# Three probes decide. A model that fails `calls`, `arguments` or `result` is not ready for tool calling.
 
 # %%
 guess = predict("How many of the seven probes will Qwen pass?", range(8))
@@ -172,9 +172,9 @@ print(SUMMARIES[can_call_tools(results)])
 guess.reveal(sum(result.ok for result in results), because="The table names them.")
 
 # %% [markdown]
-# ## Read what came
+# ## Read the replies
 #
-# A verdict is an opinion. Behind it are two facts: what was sent, and what came. Look at the probes that failed.
+# A verdict is a judgement about two facts: what was sent, and what came back. Look at both for the probes that failed.
 
 # %%
 for result in results:
@@ -201,7 +201,7 @@ both = table[["probe"]].assign(qwen=table["passed"], pair=[result.ok for result 
 both.style.hide(axis="index")
 
 # %% [markdown]
-# The pair passes two probes more. Look at what was sent in the probe `result`, to Qwen and to SmolLM2:
+# The pair passes two more probes. Look at what was sent in the probe `result`, to Qwen and to SmolLM2:
 
 # %%
 for name, examined in (("Qwen", results), ("SmolLM2", pair_results)):
@@ -212,9 +212,9 @@ for name, examined in (("Qwen", results), ("SmolLM2", pair_results)):
     print("  ", sent["messages"][-1], "\n")
 
 # %% [markdown]
-# Qwen got the conversation as you would write it. SmolLM2 got another one: six worked examples, the question with its result in words, and no tools. Without tools
-# it cannot go on calling. So the pair owes this success to the wrapper, not to a better model. When somebody tells you that a model passes a test, ask what was
-# sent.
+# Qwen got the conversation as you would write it. SmolLM2 got another one: six worked examples, the question with its result in words, and no tools. Without
+# tools it cannot go on calling. So this success comes from the wrapper, and not from a better model. When somebody tells you that a model passes a test, ask
+# what was sent.
 
 # %% [markdown]
 # ## "It cannot" or "I asked badly"?
@@ -250,8 +250,8 @@ print("tokens read with the tool:   ", said.usage["prompt_tokens"])
 print("tokens read without the tool:", without_tools.usage["prompt_tokens"])
 
 # %% [markdown]
-# Equal numbers mean that the description never arrived. There is a way around it: describe the tools in words, in a **system message** (instructions that stand
-# before a conversation), and read the call from the text that comes back.
+# Equal numbers mean that the description never arrived. There is another way. Describe the tools in words, in a **system message** (instructions at the
+# beginning of a conversation). Then read the call from the text that comes back.
 
 # %%
 from zoolab.steps.request import opening_messages
@@ -263,8 +263,8 @@ print("it said:", in_words.text)
 print("calls found in it:", [(call.name, call.arguments) for call in read_calls(in_words.message, text=True)])
 
 # %% [markdown]
-# Now it has seen the tool. What it makes of it is another question. SmolLM2 has 135 million parameters, and Qwen has eleven times as many. (Parameters are the
-# numbers that a model has learned.)
+# Now it has seen the tool. Whether it uses the tool well is another question. SmolLM2 has 135 million parameters, and Qwen has eleven times as many.
+# (Parameters are the numbers that a model has learned.)
 
 # %% [markdown]
 # ## Your turn
@@ -355,7 +355,7 @@ print("right  " if judge_spelling(None, []) is not None else "not yet", "| no ca
 #     return None if name == "MariaDB" else f"it wrote {name!r}"
 # ```
 #
-# A judge has to expect everything that a model can do, also nothing.
+# A model may also reply without any call. A judge must expect that.
 #
 # </details>
 
@@ -366,7 +366,7 @@ print("right  " if judge_spelling(None, []) is not None else "not yet", "| no ca
 # - A model without tools can only promise, and its promises look like results.
 # - A tool call is text of a certain form. Your program does the rest.
 # - Examine a model before you trust it: does it call, do the arguments fit, and does it use the result?
-# - Not calling is an ability, too.
+# - Not calling a tool is an ability, too.
 # - A template can drop your tools without an error. Compare the number of tokens.
 #
 # To examine a model of your own, set `OPENAI_BASE_URL`, `OPENAI_API_KEY` and `ZOOLAB_MODEL`. Then set `LIVE = "endpoint"` above, or run `zoolab doctor --live`

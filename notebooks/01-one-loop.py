@@ -9,144 +9,171 @@
 # %% [markdown]
 # # 01 · One loop
 #
-# A language model writes text. It cannot add, ping or look anything up. What it can do is write down,
-# in JSON, *which function it would like to have called*. Your program calls it and tells the model what came out.
-# That exchange is **tool calling**, and it has six steps:
+# A language model writes text. It cannot look anything up. But it can write down, in JSON, *which function your program should call*. Your program calls the
+# function and sends the result back. This exchange is **tool calling**.
+#
+# Afterwards you can
+#
+# - go through a tool call with nothing but a list and a few functions;
+# - say for each step who acts, and what can go wrong;
+# - stop a running conversation in the inspector, allow a call, edit a result, and compare what follows;
+# - explain why a loop without any error can give a wrong answer.
+#
+# About 40 minutes. It runs on your machine, without a key and without a network. `messages` is the list of what was said so far. **JSON** is a way to write values as
+# text, such as `{"a": 42}`.
+
+# %% [markdown]
+# ## Six steps
 #
 # | step | who acts | what happens |
 # | --- | --- | --- |
-# | `define` | you | a Python function is described to the model |
-# | `request` | you | the conversation and the descriptions are sent |
+# | `define` | you | you describe a Python function for the model |
+# | `request` | you | you send the conversation and the descriptions |
 # | `tool_call` | the model | it asks for a call, in JSON |
-# | `validate` | you | may this call run, with these arguments? |
-# | `execute` | you | it runs |
-# | `result` | you | the outcome goes back as a message |
+# | `validate` | you | you check whether this call may run with these arguments |
+# | `execute` | you | you run the function |
+# | `result` | you | you add the result to the conversation |
 #
-# You will take them one at a time by hand, then let `walk` take them for you. Afterwards you can
-#
-# - go through a tool call with nothing but a dict and an `if`;
-# - say at each step who acts, and what could go wrong;
-# - step through a whole conversation in the inspector, and change it on the way;
-# - tell a loop that ran from an answer that is right.
-#
-# About 30 minutes, no key and no network. `messages` is the list of what was said so far; **JSON** is a way to write
-# down values as text, such as `{"a": 42}`.
+# "You" means your program. In this notebook you take the six steps by hand. Then `walk` takes them for you, and the inspector lets you stop, change and repeat them.
 
 # %% [markdown]
 # ## Who answers?
 #
-# Two small real models, recorded: one chooses the calls, the other puts results into words. They need no more than a CPU
-# and they make mistakes. Nothing here was written by hand to look good; a recording says of itself who answered.
+# Qwen2.5-Coder-1.5B-Instruct, a small model that runs on a laptop. It was asked once, and its replies were recorded.
 
 # %%
 LIVE = None  # "local": the models on this machine; "endpoint": OPENAI_BASE_URL with your key
 
 import json
 
-from zoolab import ToolCall, ToolRegistry, Trace, check_call, model_for, predict, read_calls, run, walk
+from zoolab import Request, ToolCall, check_call, model_for, predict, read_calls, run, walk
+from zoolab.toolbox.catalog import tools_named
 
-model = model_for(LIVE, "starter")
+model = model_for("qwen" if LIVE == "local" else LIVE, "qwen-tasks-system")
 print("who answers:", model.recording.header.who if LIVE is None else LIVE)
 
 # %% [markdown]
+# ## The whole exchange in one picture
+#
+# You watch over the computers of an office. Each computer in a network has a number, its **IP address**. You ask the model about one address. It may use three tools:
+# search the log of events, look up whether an address is known as malicious, and cut a computer off from the network.
+
+# %%
+SYSTEM = (
+    "Use the tools where they help. When you have the results that you need, answer in one short sentence, "
+    "without a call."
+)
+QUESTION = "Check the reputation of 198.51.100.23, then search for events with that address."
+
+trace = run(QUESTION, tools_named("security"), model, system=SYSTEM)
+print(trace.answer)
+
+# %%
+from zoolab.plots import SequenceDisplay
+
+SequenceDisplay.from_trace(trace)
+
+# %% [markdown]
+# Read the picture from top to bottom. *App* and *Validator* are your program. It stands between the model and the tool. The model never reaches the tool: it can only
+# ask.
+#
+# Now take the same steps by hand.
+#
 # ## Step 1, define
 #
-# The model never sees your code. It sees a name, a description and a JSON Schema of the parameters (a description of
-# which JSON is allowed).
-# `@tool` reads all three from an ordinary function.
+# The model never sees your code. It sees a name, a description, and a **JSON Schema** of the parameters. A JSON Schema is JSON that says which other JSON is allowed.
 
 # %%
-from zoolab.toolbox.starter import add
-
-print(add(42, 58), "- it is still a function")
-print(json.dumps(add.schema(), indent=2))
-
-# %% [markdown]
-# Which words in that JSON will make the model choose this tool for "What is 42 + 58?" Keep your answer; notebook 04 measures it.
+tools = tools_named("security")
+print(tools.names())
+print(json.dumps(tools["check_ip_reputation"].schema(), indent=2))
 
 # %% [markdown]
+# Notebook 03 shows how such a description is made from a Python function.
+#
 # ## Step 2, request
 #
-# A request is a dict: the conversation so far, called `messages`, and the tools. Here it is, whole.
+# The conversation begins with two messages. The **system message** contains your standing instructions. The **user message** contains the question.
 
 # %%
-messages = [{"role": "user", "content": "What is 42 + 58?"}]
-settings = {"model": model.model, **(model.recording.header.settings if LIVE is None else {})}
-
-body = {**settings, "messages": messages, "tools": [add.schema()], "tool_choice": "auto"}
-print(json.dumps(body, indent=1))
+messages = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": QUESTION}]
+first = Request(messages, tuple(tools.schemas()))
+reply = model(first)
 
 # %% [markdown]
-# It goes out through the official `openai` client. This client has no network behind it but the recording;
-# with your own endpoint you would write `OpenAI()` and nothing else would change.
-# (A model on this machine has a client too; `ask` finds whichever there is.)
+# A request is a dict. It contains the messages, the tools and some settings; `reply.sent` names the settings. Here is the first request, in full.
 
 # %%
-from zoolab import Request
-
-
-def ask(body):
-    if LIVE is None:
-        return model.client.chat.completions.create(**body).choices[0].message.to_dict()
-    return model(Request(body["messages"], tuple(body["tools"]))).message
-
-
-reply = ask(body)
+print(json.dumps(first.body(**reply.sent), indent=1))
 
 # %% [markdown]
+# `temperature` 0 means that the model always takes the word with the best score. `tool_choice` is `auto`: the model may call a tool or answer.
+#
 # ## Step 3, tool_call
 #
-# The reply has no text. It has a call, and its `arguments` are **a string**: the raw text that the model wrote.
+# The reply is one message with the role `assistant`.
 
 # %%
-print(json.dumps(reply, indent=1))
+print(json.dumps(reply.message, indent=1))
 
-call = read_calls(reply)[0]
+# %% [markdown]
+# Many servers put a call into a field of its own, `tool_calls`. This one left the call in the text. `read_calls` finds it in both places.
+
+# %%
+call = read_calls(reply.message, text=True)[0]
 print("name     ", call.name)
 print("arguments", repr(call.arguments))
 
 # %% [markdown]
+# `arguments` is **a string**, the raw text that the model wrote. It looks like JSON. Nobody has checked that yet.
+#
 # ## Step 4, validate
 #
-# A string from a model is a stranger's input. Before anything runs: does this tool exist, is the text one JSON object,
-# does the object meet the schema?
+# Treat this text like text from a stranger. Before anything runs, ask three questions. Does this tool exist? Is the text one JSON object? Does the object fit the
+# schema?
 
 # %%
-tools = ToolRegistry([add])
 verdict = check_call(call, tools)
 verdict.ok, verdict.arguments
 
 # %% [markdown]
-# Now break it, as models do.
+# Models also write worse arguments than these. Here are four others, written by hand.
 
 # %%
+WRITTEN = [
+    '{"ip": "198.51.100.23"',
+    '{"address": "198.51.100.23"}',
+    '{"ip": 198.51}',
+    '{"ip": "my neighbour"}',
+]
 guess = predict(
-    'Which may run? 1: {"a": 42, "b": "58"}, 2: {"a": 42}, 3: {"a": 42, "b": 58, 4: {"a": 42, "b": 58.0}',
-    ["all four", "1 and 4", "only 4", "none"],
+    "Which of them may run? " + "   ".join(f"{n}: {text}" for n, text in enumerate(WRITTEN, 1)),
+    ["none", "only 4", "3 and 4", "2, 3 and 4"],
 )
 guess
 
 # %%
-for arguments in ['{"a": 42, "b": "58"}', '{"a": 42}', '{"a": 42, "b": 58', '{"a": 42, "b": 58.0}']:
-    broken = check_call(ToolCall(1, 0, "call_x", "add", arguments), tools)
-    print(f"{arguments:24} {'runs' if broken.ok else broken.error_code}")
-    for problem in broken.problems:
-        print(f"{'':24} {problem.message}")
+runs = []
+for number, text in enumerate(WRITTEN, 1):
+    checked = check_call(ToolCall(1, 0, "call_x", "check_ip_reputation", text), tools)
+    runs += [number] if checked.ok else []
+    print(f"{number}  {text:32} {'may run' if checked.ok else checked.error_code}")
+    for problem in checked.problems:
+        print(f"{'':35} {problem.message}")
 
 # %% jupyter={"source_hidden": true}
 guess.reveal(
-    "none",
-    because="58.0 is not an integer here, though it equals one: strict is predictable.",
+    "only 4" if runs == [4] else str(runs),
+    because="The schema asks for a text, and 'my neighbour' is a text. A schema knows the form, not the meaning.",
 )
 
 # %% [markdown]
-# Notice what did *not* happen: nothing was guessed, nothing was turned into `{}`, and every problem names
-# where it is, what was expected and what came. That text is what the model gets to read.
-
-# %% [markdown]
+# Nothing was guessed here, and nothing was turned into `{}`. Each problem says where it is, what was expected and what came. The model gets to read this text, so that
+# it can try again.
+#
 # ## Step 5, execute
 #
-# The only step that touches the world, and the shortest one.
+# This is the only step that touches the world. It is also the shortest one.
 
 # %%
 value = tools.execute(call.name, verdict.arguments)
@@ -155,132 +182,255 @@ value
 # %% [markdown]
 # ## Step 6, result
 #
-# The conversation grows by two messages: the reply, just as it came, and what came of the call. The second
-# carries the id of the call that it answers. Leave one out and the next request is refused.
+# The conversation grows by two messages. The first is the reply of the model, with its call in `tool_calls`. The second is the result. It carries the id of the call
+# that it answers.
+#
+# The value travels in an **envelope**: a JSON object that says whether the call succeeded. So the model can tell a value from an error.
 
 # %%
-messages.append(reply)
-messages.append({"role": "tool", "tool_call_id": call.id, "content": str(value)})
-[message["role"] for message in messages]
+from zoolab import Outcome
+from zoolab.steps.result import make_result
+from zoolab.steps.tool_call import message_as_native
+
+before = list(messages)
+messages.append(message_as_native(reply.message, [call], tools.names()))
+messages.append(make_result(Outcome(value), call.id).message)
+
+print("before:", [message["role"] for message in before])
+print("after: ", [message["role"] for message in messages])
+print(json.dumps(messages[2:], indent=1))
 
 # %% [markdown]
-# And round again: the same request, with a longer conversation.
+# ## Round again
+#
+# The model remembers nothing. So the second request contains the whole conversation again, and all tools.
 
 # %%
-print(ask({**body, "messages": messages})["content"])
+guess = predict(
+    "The question asked for two things: the reputation and the events. Qwen now has the reputation. What does it do?",
+    ["it calls query_siem to search for events", "it answers"],
+)
+guess
+
+# %%
+second = Request(messages, tuple(tools.schemas()))
+answer = model(second)
+print(json.dumps(answer.message, indent=1))
+
+# %% jupyter={"source_hidden": true}
+calls = read_calls(answer.message, text=True)
+guess.reveal(
+    "it calls query_siem to search for events" if calls else "it answers",
+    because="The model decides when it stops. No step has failed, but nobody has searched for events.",
+)
 
 # %% [markdown]
-# That was all. A tool call is two requests and a function call between them.
+# Here is the second request in full, with each message and each tool on a line of its own. Compare it with the first one. Only two messages are new.
+
+# %%
+for field, content in second.body(**answer.sent).items():
+    print(field)
+    for row in content if isinstance(content, list) else [content]:
+        print("   ", json.dumps(row))
+
+# %% [markdown]
+# That was the whole loop. A tool call is two requests, with a function call of yours between them.
 
 # %% [markdown]
 # ## The same with `walk`
 #
-# `walk` takes the six steps in order and stops at each. Ask it for the next step as often as you like.
+# `walk` takes the six steps in order and stops at each. Ask for the next step as often as you like.
 
 # %%
+from itertools import islice
+
 from zoolab.show.wording import headline
 
-steps = walk("What is 42 + 58?", [add], model)
-for _ in range(4):
-    step = next(steps)
+steps = walk(QUESTION, tools_named("security"), model, system=SYSTEM)
+for step in islice(steps, 4):
     print(f"{step.kind:10} {headline(step)}")
 
 # %% [markdown]
-# It waits now, before anything has run. Two more steps:
+# It waits now. The call is checked, and nothing has run. Two more steps:
 
 # %%
-for _ in range(2):
-    step = next(steps)
+for step in islice(steps, 2):
     print(f"{step.kind:10} {headline(step)}")
 
 # %%
-guess = predict("Those were six steps. How many are there in all, until the answer is there?", [6, 8, 12])
+guess = predict("Those were six steps. How many are there in all, with the answer?", [6, 7, 8, 12])
 guess
 
 # %%
-trace = run("What is 42 + 58?", [add], model)
 print(" ".join(step.kind for step in trace.steps))
 
 # %% jupyter={"source_hidden": true}
 guess.reveal(
-    len(trace.steps), because="The result goes out with a second request; what comes back calls nothing."
+    len(trace.steps), because="The result goes out with a second request. What comes back contains no call."
 )
 
 # %% [markdown]
-# A `Trace` keeps all of it, and shows the story, step by step: what was done, and what came of it.
+# `run` is `walk` without stops. It gives you a **trace**: everything that happened, step by step. You can read a trace as a story, or as a table.
 
 # %%
 trace
 
-# %% [markdown]
-# The **inspector** is the same, alive. Click into it, then the arrow keys step, and `?` names the other keys. Each step shows what
-# went in and what came out, and the tab *Diff* how the list changed. Find the step at which the tool ran.
-
 # %%
-trace.inspect()
+trace.to_frame()[["turn", "step", "tool", "status", "n_messages"]]
 
 # %% [markdown]
-# Every change of `messages[]` is kept too, so you can ask how two moments differ.
-
-# %%
-print(trace.diff(1, 2))
-print(trace.diff(2, 5))
-
-# %% [markdown]
-# By hand you sent back a bare 100. `walk` puts it into an **envelope**, so that a model can tell a value from an error: `success`, the
-# `data`, and what went wrong if something did.
+# ## The blackboard
 #
-# A trace is a table, too, one row a step:
+# The **inspector** shows a walk while it goes on. You decide when it takes a step, and you can change what a step holds.
+#
+# A recording can only repeat what was said. If you change something, the next request is new, and no recording contains the reply. So here a **script** plays the
+# model. It is written by hand. It reads the last message, and decides by what it finds there.
+
 
 # %%
-trace.to_frame()[["turn", "step", "tool", "status", "n_messages", "duration_ms"]]
+from zoolab import Scripted
+
+
+def analyst(request):
+    "What the script says; it reads only the last message."
+    last = request.messages[-1]
+    if last["role"] == "user":
+        return [("query_siem", {"query": "laptop7 malware"})]
+    result = json.loads(last["content"])
+    found = result["data"]
+    if not result["success"]:
+        return f"I stopped. {result['error_message']}"
+    if isinstance(found, list):
+        return [("check_ip_reputation", {"ip": found[0]["ip"]})] if found else "There are no such events."
+    if isinstance(found, dict):
+        bad = found["verdict"] == "malicious"
+        return [("isolate_host", {"host": "laptop7"})] if bad else f"{found['ip']} is {found['verdict']}."
+    return f"Done: {found}."
+
+
+# %%
+from zoolab import inspect
+
+TASK = "Find the malware on laptop7; if its address is malicious, isolate the host."
+print("who answers here:", Scripted.who)
+inspect(walk(TASK, tools_named("security"), Scripted(analyst)))
 
 # %% [markdown]
-# ## When it goes wrong
+# Click into it, and do this:
 #
-# The same model, another question, two tools.
+# 1. **Step.** Press *Step* again and again. Watch `messages[]` in the tab *Diff*. Most steps do not change it.
+# 2. **Allow.** To cut off the wrong computer does harm. So `isolate_host` needs your permission, and the walk stops. Press *Allow once*. Then press *Run to end*.
+# 3. **Edit and fork.** Go back to the step *execute* of `check_ip_reputation`, with the arrow keys. Press `f`. Replace `malicious` by `clean` in the value, and press
+#    *Re-run live*. That asks the script again, and costs nothing. A **fork** is a copy of the trace that goes on from your edit. The original stays as it is.
+# 4. **Compare.** The two traces now stand side by side. Find the first step that differs. Is `laptop7` cut off in the fork?
+#
+# *Replay* is for forks in which every request is an old one: it gives the recorded replies and results again. After your edit the next request is new, so *Replay*
+# would stop there and say so. `?` names all keys.
+#
+# The same three things in code: allow, edit, fork.
+
+# %%
+from dataclasses import replace
+
+from zoolab import Decision
+
+
+def allow(step):
+    return Decision("once")
+
+
+done = run(TASK, tools_named("security"), Scripted(analyst), ask=allow)
+print([call.name for call in done.tool_calls], "|", done.answer)
 
 # %%
 guess = predict(
-    "What is the sum of 1000 and 234? There are add and multiply. Which one will it choose?",
-    ["add", "multiply"],
+    "The fork goes on with an address that is clean. How many tools does the fork call in all?", [1, 2, 3]
 )
 guess
 
 # %%
-from zoolab.toolbox.starter import multiply
+checked = next(
+    step for step in done.steps if step.kind == "execute" and step.call.name == "check_ip_reputation"
+)
+edited = replace(checked.record, value={**checked.record.value, "verdict": "clean"})
+fork = done.fork(checked, edited)
+print([call.name for call in fork.tool_calls], "|", fork.answer)
 
-wrong = run("What is the sum of 1000 and 234?", [add, multiply], model)
-print(wrong.tool_calls[0].name, wrong.tool_calls[0].arguments)
-print(wrong.answer)
-guess.reveal(wrong.tool_calls[0].name)
+# %% jupyter={"source_hidden": true}
+guess.reveal(
+    len(fork.tool_calls),
+    because="The steps before the edit are kept. After it, the script reads 'clean' and asks for no third call.",
+)
 
 # %% [markdown]
-# Every step is green: the tool exists, the JSON is fine, the call ran. If the answer is wrong all the same, the wrong
-# tool was chosen. Validation cannot see that. Choosing tools is notebook 04.
+# A fork answers the question "what would have happened if this step had returned something else?" You will use it in [09](09-traces.ipynb) to find the cause of a
+# failure.
+
+# %% [markdown]
+# ## When every step succeeds
+#
+# Another question, with three tools for a small shop database. Qwen answers again.
+
+# %%
+shop = run(
+    "How many orders are open, and how many are cancelled?", tools_named("analytics"), model, system=SYSTEM
+)
+print([step.status for step in shop.steps])
+print([call.arguments for call in shop.tool_calls])
+print(shop.answer)
+
+# %%
+guess = predict("No step has failed. Is the answer right?", ["yes", "no"])
+guess
+
+# %%
+counts = tools_named("analytics").execute(
+    "sql_select", {"query": "SELECT status, count(*) FROM orders GROUP BY status"}
+)
+truth = dict(counts["rows"])
+print(truth)
+print("what the call returned:", [step.record.value for step in shop.steps if step.kind == "execute"])
+
+# %% jupyter={"source_hidden": true}
+guess.reveal(
+    "yes"
+    if f"{truth['open']} open" in shop.answer and f"{truth['cancelled']} cancelled" in shop.answer
+    else "no",
+    because="The query returned two numbers without names. Qwen took the first for the open orders, and it is the other one.",
+)
+
+# %% [markdown]
+# The tool exists, the JSON is valid, the query ran, and the answer sounds sure. Validation cannot see this mistake. You find it only if you know the right answer, or
+# if you check the answer against the data. Notebook [14](14-evaluation.ipynb) does both.
 
 # %% [markdown]
 # ## Your turn
 #
-# **1. Write the next message.** The model has asked, nothing has run. What must be appended, so that the list is whole again?
-# `check_conversation` names what is missing until it is. (This model is scripted: a script says what it says.)
+# **1. Write the next message.** The script has asked for a call, and the function returned 42. Which message must follow? Complete `next_message`. The cell says what is
+# missing.
 
 # %%
-from zoolab import Scripted
 from zoolab.models.strict import check_conversation
+from zoolab.toolbox.starter import multiply
 
-asked = run(
-    "Is 7 times 6 more than 40?", [multiply], Scripted([[("multiply", {"a": 7, "b": 6})], "Yes, 42."])
-)
+asked = run("What is 7 times 6?", [multiply], Scripted([[("multiply", {"a": 7, "b": 6})], "42."]))
 unfinished = asked.messages[:2]
+print(json.dumps(unfinished[1], indent=1))
+
+# %%
 next_message = {"role": "user", "content": "It is 42."}
 
-check_conversation([*unfinished, next_message])
+# %%
+problems = check_conversation([*unfinished, next_message])
+for problem in problems:
+    print("not yet:", problem)
+if not problems:
+    print("right" if "42" in next_message["content"] else "not yet: the model does not get to read the 42")
 
 # %% [markdown]
 # <details><summary>Hint</summary>
 #
-# Look at `asked.messages[2]`: its role, and whose id it carries.
+# Which role do results have? Whose id do they carry? Look at the last message under "Step 6, result".
 #
 # </details>
 #
@@ -290,48 +440,58 @@ check_conversation([*unfinished, next_message])
 # next_message = {"role": "tool", "tool_call_id": unfinished[1]["tool_calls"][0]["id"], "content": "42"}
 # ```
 #
+# A message with the role `user` would say that a *person* has said 42, and the call would stay without an answer. Strict servers reject such a list.
+#
 # </details>
 
 # %% [markdown]
-# **2. Answer a step.** `answer` puts your record in place of the one that was yielded. Here the model's
-# arguments are changed on their way to execution. Run the cell; then edit the `execute` step instead, so that `add` seems to
-# return 7.
+# **2. Fork it yourself.** In `done`, the script looked up the address of the malware. What would have happened if it had looked up 192.0.2.10? Change the record of the
+# call, so that the fork goes on with that address. This time you edit the call, not the result. The tool runs again, with your arguments. (Nobody is asked for
+# permission in this fork. So `isolate_host` would be denied.)
+
 
 # %%
-from dataclasses import replace
+def edit(call):
+    return call
 
-scripted = Scripted([[("add", {"a": 42, "b": 58})], "I heard the result."])
-edited = Trace()
-steps = edited.follow(walk("What is 42 + 58?", [add], scripted))
-for step in steps:
-    if step.kind == "tool_call" and step.slot is not None:
-        steps.answer(replace(step.record, arguments='{"a": 1, "b": 2}'))
-edited.messages[2]["content"]
+
+# %%
+asking = next(
+    step
+    for step in done.steps
+    if step.kind == "tool_call" and step.call and step.call.name == "check_ip_reputation"
+)
+mine = done.fork(asking, edit(asking.record))
+looked_up = json.loads(mine.tool_calls[1].arguments)
+print(looked_up, "|", mine.answer)
+print("right" if looked_up == {"ip": "192.0.2.10"} else "not yet: the fork asks for another address")
 
 # %% [markdown]
 # <details><summary>Hint</summary>
 #
-# The record of an `execute` step is an `Outcome`: answer it with `replace(step.record, value=7)`.
+# `replace(record, field=value)` copies a record and changes one field. The arguments of a call are a text.
 #
 # </details>
 #
 # <details><summary>Solution</summary>
 #
 # ```python
-# for step in steps:
-#     if step.kind == "execute":
-#         steps.answer(replace(step.record, value=7))
+# def edit(call):
+#     return replace(call, arguments='{"ip": "192.0.2.10"}')
 # ```
+#
+# The edit is a text, because it stands in the place of what the model wrote. So it is validated like any other call.
 #
 # </details>
 
 # %% [markdown]
 # ## What to keep
 #
-# - The model asks; your program decides, runs and answers.
+# - The model asks. Your program decides, runs and answers.
 # - `arguments` is text until you have validated it.
-# - Every call is answered by exactly one `tool` message with its id.
-# - A green loop can still be wrong.
+# - Each call is answered by exactly one `tool` message with its id.
+# - The second request contains everything again.
+# - A loop can run without an error and still give a wrong answer.
 #
 # Next: [02 · Anatomy of messages[]](02-messages.ipynb). Labs: [l2 · Validate](../labs/l2/l2.ipynb),
 # [l3 · The loop](../labs/l3/l3.ipynb).

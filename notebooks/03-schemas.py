@@ -9,19 +9,23 @@
 # %% [markdown]
 # # 03 · Schemas and descriptions
 #
-# A model never sees your function. It sees a few hundred bytes: a name, a sentence or two, and a **JSON Schema**, which says
-# which JSON is allowed. Those bytes decide whether your tool is found and whether it gets what it needs. They are the user
-# interface of your function, and its user cannot ask you back.
+# A model never sees your function. It sees a name, a sentence or two, and a **JSON Schema**: JSON that says which other JSON is allowed. This description is the user
+# interface of your function. Its user is the model, and the model cannot ask you what you meant.
 #
 # Afterwards you can
 #
-# - turn a Python function into a tool, and predict the schema it gets;
-# - say which mistakes a schema prevents, and which it cannot;
-# - use a linter on descriptions, and know what strict mode changes;
-# - read the same tool in the formats of four providers;
-# - design a tool of your own that a model uses rightly.
+# - turn a Python function into a tool, and predict its schema;
+# - say which mistakes a schema prevents, and which it cannot prevent;
+# - use a linter for descriptions;
+# - use `tool_choice`, and check whether the server obeys it;
+# - read an experiment: one change that has an effect, and one that has none.
 #
-# About 40 minutes, offline.
+# About 45 minutes. It runs offline.
+
+# %% [markdown]
+# ## Who answers?
+#
+# Qwen2.5-Coder-1.5B-Instruct, recorded. You need it only in the second half.
 
 # %%
 LIVE = None  # "local": the models on this machine; "endpoint": OPENAI_BASE_URL with your key
@@ -30,13 +34,13 @@ import json
 
 from zoolab import check_call, model_for, predict, run, tool
 
-model = model_for(LIVE, "course-03")
+model = model_for("qwen" if LIVE == "local" else LIVE, "qwen-course-00")
 print("who answers:", model.recording.header.who if LIVE is None else LIVE)
 
 # %% [markdown]
 # ## From a function to a schema
 #
-# `@tool` reads what any careful programmer writes anyway: names, types, defaults and the docstring.
+# `@tool` reads what a careful programmer writes anyway: the name, the types, the defaults and the docstring.
 
 # %%
 from typing import Literal
@@ -58,15 +62,18 @@ print(check_disk_usage.description)
 print(json.dumps(check_disk_usage.parameters, indent=1))
 
 # %% [markdown]
-# Read it line by line:
-#
-# - `properties`: one entry a parameter; its `type` comes from the hint, its `description` from the docstring.
-# - `enum`: from `Literal`; these values and no others.
-# - `required`: parameters without a default.
-# - `additionalProperties: false`: the schema is **closed**. A misspelt argument is an error and not a silence.
+# | in the schema | where it comes from |
+# | --- | --- |
+# | the description of the tool | the first part of the docstring |
+# | `properties` | one entry for each parameter |
+# | `type` | the type hint |
+# | `description` of a parameter | the part `Args:` of the docstring |
+# | `enum` | `Literal`: these values and no others |
+# | `required` | the parameters without a default |
+# | `additionalProperties: false` | zoolab: a misspelt argument is an error, and is not silently ignored |
 
 # %%
-guess = predict("Someone adds a parameter `depth: int | None = None`. Is it required?", ["yes", "no"])
+guess = predict("Somebody adds a parameter: depth: int | None = None. Is it required?", ["yes", "no"])
 guess
 
 
@@ -78,23 +85,75 @@ def list_folder(path: str, depth: int | None = None) -> list[str]:
 
 
 print(json.dumps(list_folder.parameters["properties"]["depth"]))
+print("required:", list_folder.parameters["required"])
 
 # %% jupyter={"source_hidden": true}
 guess.reveal(
     "yes" if "depth" in list_folder.parameters["required"] else "no",
-    because="It has a default. That it may be null is another matter.",
+    because="It has a default. That it may be null is another question.",
 )
+
+# %% [markdown]
+# ## Limits for values: `Field`
+#
+# Python's `int` has no limits. Your disk check does. `Field` of the library pydantic says more about a parameter: limits, lengths, patterns, and also its description.
+
+# %%
+from typing import Annotated
+
+from pydantic import Field
+
+
+@tool
+def ping_host(
+    host: Annotated[str, Field(min_length=1, max_length=253)],
+    count: Annotated[int, Field(ge=1, le=10, description="How many packets to send.")] = 4,
+) -> str:
+    "Send packets to a host, and report whether it answers."
+    return f"{host}: {count} packets sent"
+
+
+print(json.dumps(ping_host.parameters["properties"], indent=1))
+
+# %% [markdown]
+# `ge` means "greater or equal", and `le` means "less or equal". They become `minimum` and `maximum`. The model can read them, and validation checks them.
+#
+# ## Without a function signature: `Tool.build`
+#
+# Sometimes the parameters are known only when the program runs, for example if they come from a file. Then build the tool step by step.
+
+# %%
+from zoolab import Tool
+
+UNITS = ["percent", "GB"]  # imagine that a file contains them
+
+
+def disk(host, path="/", unit="percent"):
+    return f"{host}{path}: 71 {unit}"
+
+
+built = (
+    Tool.build("check_disk_usage", "Report how full a disk is.")
+    .param("host", "string", "Name of the server, such as db01.")
+    .param_opt("path", "string", "Where the disk is mounted.", default="/")
+    .param_opt("unit", "string", "How to report it.", enum=UNITS, default="percent")
+    .call(disk)
+)
+print("the same schema as above:", built.parameters == check_disk_usage.parameters)
+
+# %% [markdown]
+# `param` adds a required parameter, `param_opt` an optional one, and `call` ends with the function. A third way is `Tool.from_schema`, if you have the whole schema
+# already.
 
 # %% [markdown]
 # ## What a schema catches
 #
-# Six sets of arguments, as models write them. `check_call` says which may run, and what is wrong with the others: the same sentences go
-# back to the model, so that it can try again.
+# Here are six sets of arguments, written by hand. `check_call` says which may run, and what is wrong with the others. The model gets to read the same sentences, so
+# that it can try again.
 
 # %%
 from zoolab import ToolCall, ToolRegistry
 
-tools = ToolRegistry([check_disk_usage])
 WRITTEN = [
     '{"host": "db01"}',
     '{"hostname": "db01"}',
@@ -103,164 +162,291 @@ WRITTEN = [
     '{"host": "db01", "path": "/dev/null; rm -rf /"}',
     '{"host": "the database server"}',
 ]
+
+
+def check(one_tool, arguments):
+    return check_call(ToolCall(1, 0, "call_1", one_tool.name, arguments), ToolRegistry([one_tool]))
+
+
 for arguments in WRITTEN:
-    verdict = check_call(ToolCall(1, 0, "c", "check_disk_usage", arguments), tools)
-    print("runs   " if verdict.ok else "refused", arguments)
+    verdict = check(check_disk_usage, arguments)
+    print("may run " if verdict.ok else "rejected", arguments)
     for problem in verdict.problems:
         print("         ", problem)
 
 # %% [markdown]
-# The last two run. A schema knows forms, not meanings: a path is text, and so is an attack. What a schema cannot say belongs into the
-# function (lab 2) or into a policy (notebook 08).
+# The last two may run. A schema knows the form, not the meaning. A path is text, and an attack is text, too. What a schema cannot say belongs in the function
+# ([lab 2](../labs/l2/README.md)) or in a policy ([08](08-execution.ipynb)).
 #
-# Compare a tool whose parameters are *all strings*, the commonest shortcut in the wild. Count what it lets through.
+# Now a careless schema: all parameters are strings, and none is required. How much does it let through?
 
 # %%
-from zoolab import Tool
-
 lazy = Tool.from_schema(
     "check_disk_usage",
     "Disk tool.",
     {"type": "object", "properties": {name: {"type": "string"} for name in ("host", "path", "unit")}},
     lambda **arguments: arguments,
 )
+guess = predict("How many of the six sets does the careless schema let through?", range(7))
+guess
+
+# %%
 accepted = {
-    "the careful schema": [check_call(ToolCall(1, 0, "c", "check_disk_usage", a), tools).ok for a in WRITTEN],
-    "the lazy one": [
-        check_call(ToolCall(1, 0, "c", "check_disk_usage", a), ToolRegistry([lazy])).ok for a in WRITTEN
-    ],
+    name: [check(each, arguments).ok for arguments in WRITTEN]
+    for name, each in {"careful": check_disk_usage, "careless": lazy}.items()
 }
 for name, verdicts in accepted.items():
-    print(f"{name:20} lets {sum(verdicts)} of {len(verdicts)} through")
+    print(f"{name:10} lets {sum(verdicts)} of {len(verdicts)} through")
+
+# %% jupyter={"source_hidden": true}
+guess.reveal(
+    sum(accepted["careless"]),
+    because="Only the list of two hosts is not a string. A misspelt name passes, because the schema allows unknown properties.",
+)
 
 # %% [markdown]
 # ## Descriptions
 #
-# Which tool is chosen depends on names and descriptions. Here is one question and three ways to describe the same function, next to a tool that
-# has nothing to do with it.
-
-# %%
-from zoolab.toolbox.starter import check_status, ping
-
-guess = predict(
-    "'Is the disk of db01 nearly full?' Will the model choose the tool if it is called `tool1` and described as 'Does things.'?",
-    ["yes", "no"],
-)
-guess
-
-# %%
-from dataclasses import replace
-
-WAYS = {
-    "as above": check_disk_usage,
-    "a vague description": replace(check_disk_usage, description="Does things."),
-    "a vague name, too": replace(check_disk_usage, name="tool1", description="Does things."),
-}
-chosen = {}
-for way, described in WAYS.items():
-    walked = run("Is the disk of db01 nearly full?", [ping, described, check_status], model)
-    chosen[way] = walked.tool_calls[0].name if walked.tool_calls else "none"
-    print(f"{way:22}", [(call.name, call.arguments) for call in walked.tool_calls])
-
-# %% jupyter={"source_hidden": true}
-guess.reveal(
-    "yes" if chosen["a vague name, too"] == "tool1" else "no",
-    because="Look at the parameters: their names and descriptions still speak of hosts and disks.",
-)
-
-# %% [markdown]
-# Three questions to one model are three anecdotes. Notebook 04 asks hundreds and gives intervals. What you can do without asking anybody is
-# **lint**: look for what is known to go wrong.
+# Validation checks a call against the schema. Nothing checks the description: the model only reads it. A description answers two questions: what does the tool do,
+# and *when* should it be used? A **linter** is a program that looks for known mistakes without running anything. zoolab has one for tools.
 
 # %%
 from zoolab.lint import lint
 
-for finding in lint(lazy):
-    print(f"{finding.severity:8}{finding}")
-print()
-for finding in lint(check_disk_usage):
-    print(f"{finding.severity:8}{finding}")
+for name, each in {"careless": lazy, "careful": check_disk_usage}.items():
+    print(name)
+    for finding in lint(each):
+        print(f"   {finding.severity:8}{finding}")
 
 # %% [markdown]
-# The opposite mistake is **stuffing**: piling up keywords so that the tool is found for everything. It then is, for questions that
-# are not its own. The linter sees that, too.
+# The linter warns about the careful tool, too. Its description does not say when to use the tool. `dataclasses.replace` makes a copy of a tool with another description:
+
+# %%
+from dataclasses import replace
+
+better = replace(
+    check_disk_usage,
+    description="Report how full a disk is. Use this when the user asks about disk space on a server.",
+)
+print([str(finding) for finding in lint(better)])
+
+# %% [markdown]
+# The opposite mistake is **stuffing**: somebody piles up keywords, so that the tool is found for everything. The linter sees this, too.
 
 # %%
 stuffed = replace(
     check_disk_usage,
     description="disk disk disk usage space disk storage disk full disk free disk check disk",
 )
-[
-    str(finding)
-    for finding in lint(stuffed)
-    if finding.rule not in {found.rule for found in lint(check_disk_usage)}
-]
+for finding in lint(stuffed):
+    print(finding)
 
 # %% [markdown]
-# ## Strict mode
+# A linter knows rules, not models. Whether a description helps *your* model is a question for an experiment. Notebook [04](04-selection.ipynb) compares written
+# descriptions with "Does things.", and in its exercise you measure your own.
+
+# %% [markdown]
+# ## `tool_choice`
 #
-# Some endpoints offer to *enforce* a schema while the model writes: it then cannot produce JSON that does not fit. That is strict mode. It
-# understands less of JSON Schema, so the schema has to change.
+# A request may also say *whether* the model shall call a tool:
+#
+# | `tool_choice` | means |
+# | --- | --- |
+# | `"auto"` | the model decides; this is the default |
+# | `"none"` | no call |
+# | `"required"` | at least one call, of any tool |
+# | the name of a tool | a call of this tool |
+#
+# The first three are the words of [OpenAI's Chat Completions](https://platform.openai.com/docs/guides/function-calling). There, the name of a tool stands in an object.
+# `body` writes it so:
+
+# %%
+from zoolab import Request, read_calls
+from zoolab.toolbox.catalog import tools_named
+
+pair = tools_named("ping", "add")
+question = [{"role": "user", "content": "What is 1 + 2?"}]
+forced = Request(question, tuple(pair.schemas()), "ping")
+print(forced.body()["tool_choice"])
+
+# %% [markdown]
+# The question is about a sum, but the request forces `ping`. For a user that makes no sense. It is a good test: if a call of `ping` comes back, the server has obeyed.
 
 # %%
 guess = predict(
-    "In strict mode, what becomes of the optional `path`?",
-    ["it stays optional", "required, may be null", "it is dropped"],
+    "The request was sent to Qwen, which runs in llama.cpp. What came back?",
+    ["a call of ping", "a call of add", "a text"],
 )
 guess
 
-
 # %%
-@tool(strict=True)
-def check_disk_strictly(host: str, path: str = "/", percent: bool = True) -> float:
-    "Report how full a disk is."
-    return 71.0 if percent else 142.0
-
-
-print(json.dumps(check_disk_strictly.parameters, indent=1))
+reply = model(forced)
+calls = read_calls(reply.message, text=True)
+print([(call.name, " ".join(call.arguments.split())) for call in calls] or reply.text)
 
 # %% jupyter={"source_hidden": true}
 guess.reveal(
-    "required, may be null",
-    because="Null stands for leaving it out, and the default moves into the description.",
+    f"a call of {calls[0].name}" if calls else "a text",
+    because="This server obeyed."
+    if calls and calls[0].name == "ping"
+    else "This server accepted the field and did not enforce it. It returned no error.",
 )
 
 # %% [markdown]
-# Strict mode forces form, not sense. A model that is forced to fill in a form fills it in, also when it should have said
-# "I do not know". Forms were never the main trouble; notebook 06 counts.
-
-# %% [markdown]
-# ## Four wires
+# So check what came back. Which providers enforce `tool_choice`, and which cannot even say it, is a topic of [10](10-providers.ipynb).
 #
-# Every provider writes the same thing differently. The **wire** is what really travels. One request in four formats:
+# There is a second trap. If every request of a loop forces a call, the loop never ends, because the model is never allowed to answer. `walk` forces only the first
+# turn. A script shows it:
 
 # %%
-from zoolab import Request
-from zoolab.wire import translate
+from zoolab import Scripted
 
-request = Request(
-    [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "How full is db01?"}],
-    tuple(tools.schemas()),
-    "required",
-)
-for name in ("openai", "anthropic", "gemini", "ollama"):
-    wire = translate(request, name, model="" if name == "gemini" else "some-model")
-    print(f"{name:10} {len(json.dumps(wire.body)):5} bytes, fields: {', '.join(wire.body)}")
-    for warning in wire.warnings:
-        print(f"{'':10} warning: {warning}")
-
-# %%
-print(json.dumps(translate(request, "anthropic", model="some-model").body, indent=1)[:900])
+loop = run("What is 1 + 2?", pair, Scripted([[("add", {"a": 1, "b": 2})], "3."]), tool_choice="required")
+print([step.record.tool_choice for step in loop.steps if step.kind == "request"])
 
 # %% [markdown]
-# Things to notice: where the system prompt goes, what the schema is called (`parameters`, `input_schema`, …), what "you must call a
-# tool" looks like, and what one of them cannot say at all. A library that hides this is convenient until something is lost on the way;
-# that is why zoolab warns by name.
+# ## An experiment with an effect
+#
+# Do two sentences in the system prompt change how often a model calls tools needlessly? In [00](00-can-it-call-tools.ipynb) Qwen went on calling although it had the
+# result. Here is a way to count this: a call is **repeated** if the same conversation already contains a call of the same tool with the same arguments. Most of these
+# tools only look something up, so the second call brings nothing new. (There are exceptions. One task says "then read the log again".)
+#
+# The plan: 60 tasks with the tools of five small worlds. Each is asked twice, once without a system prompt and once with this one:
+#
+# > Use the tools where they help. When you have the results that you need, answer in one short sentence, without a call.
+
+# %%
+from zoolab import Limits, Policy, Trace, walk
+from zoolab.errors import LoopError
+
+WORLDS = (
+    ("add", "multiply", "get_weather", "get_time", "convert_length"),
+    *([name] for name in ("devops", "support", "analytics", "security")),
+)
+
+
+# %%
+def hold(opening, answering):
+    "Hold the conversation that begins with a recorded request, for at most six turns."
+    *system, prompt = (message["content"] for message in opening["messages"])
+    fresh = (tools_named(*names) for names in WORLDS)  # each conversation begins in a new world
+    tools = next(kit for kit in fresh if kit.schemas() == opening["tools"])
+    trace = Trace()
+    limits = Limits(turns=6)
+    steps = walk(
+        prompt, tools, answering, system="".join(system) or None, policy=Policy(ask=()), limits=limits
+    )
+    try:
+        for _ in trace.follow(steps):
+            pass
+    except LoopError:
+        pass  # it went on calling until the limit
+    return prompt, trace
+
+
+# %%
+RECORDED = {"without": "qwen-tasks", "with": "qwen-tasks-system"}
+held = {}
+for variant, name in RECORDED.items():
+    replay = model_for(None, name)
+    held[variant] = dict(hold(opening, replay) for opening in replay.recording.openings)
+print("who answered:", replay.recording.header.who)
+print({variant: len(traces) for variant, traces in held.items()}, "tasks")
+
+# %% [markdown]
+# Before you compare numbers, read one conversation, with and without the system prompt:
+
+# %%
+TASK = "Read the log of redis, then restart it, then read the log again."
+for variant, traces in held.items():
+    print(f"{variant} the system prompt")
+    for call in traces[TASK].tool_calls:
+        print("   ", call.name, " ".join(call.arguments.split()))
+    print("    answer:", repr(traces[TASK].answer))
+
+
+# %%
+def repeated(trace):
+    "How many calls were made before, with the same arguments."
+    made = [(call.name, "".join(call.arguments.split())) for call in trace.tool_calls]
+    return len(made) - len(set(made))
+
+
+with_repeats = {
+    variant: {task: [float(repeated(trace) > 0)] for task, trace in traces.items()}
+    for variant, traces in held.items()
+}
+counts = {variant: int(sum(hit for [hit] in hits.values())) for variant, hits in with_repeats.items()}
+print("tasks with a repeated call, without the system prompt:", counts["without"])
+guess = predict(
+    "In how many tasks does Qwen repeat a call with the system prompt?",
+    ["about as many", "about half as many", "hardly any"],
+)
+guess
+
+# %%
+from zoolab.study.statistics import paired_difference
+
+print(counts)
+print("with against without:", paired_difference(with_repeats["without"], with_repeats["with"]))
+
+# %% jupyter={"source_hidden": true}
+share = counts["with"] / counts["without"]
+guess.reveal(
+    "about as many" if share > 0.75 else "about half as many" if share > 0.2 else "hardly any",
+    because="The interval is far from 0. These two sentences change what this model does.",
+)
+
+# %% [markdown]
+# The numbers in brackets are the 95 % **interval**: with so few tasks, the difference over *all* such tasks may lie anywhere in it. Notebook 04 counts *answers* in the
+# same conversations. Fewer calls are no success if the answer is wrong, so look at both.
+#
+# ## An experiment without an effect
+#
+# The same conversations, another question. Does the system prompt also help Qwen to write arguments that fit the schema? We look at the first call of each
+# conversation, because later calls depend on the earlier ones.
+
+
+# %%
+def first_fits(trace):
+    "Whether the first call of a conversation passed validation."
+    first = next((step for step in trace.steps if step.kind == "validate"), None)
+    return first is not None and first.record.ok
+
+
+fits = {
+    variant: {task: [float(first_fits(trace))] for task, trace in traces.items()}
+    for variant, traces in held.items()
+}
+guess = predict(
+    "With the system prompt, do the arguments of the first call fit the schema more often?",
+    ["more often", "less often", "not decisive"],
+)
+guess
+
+# %%
+found = paired_difference(fits["without"], fits["with"])
+print({variant: int(sum(hit for [hit] in hits.values())) for variant, hits in fits.items()})
+print("with against without:", found)
+
+# %% jupyter={"source_hidden": true}
+guess.reveal(
+    "not decisive" if not found.decisive else "more often" if found.estimate > 0 else "less often",
+    because="The interval contains 0. And nearly all first calls fit already, so there was almost no room to become better.",
+)
+
+# %% [markdown]
+# **Not decisive** does not mean "no effect". It means that these data cannot tell. If nearly everything is right already, there is little
+# room for an improvement, and you would need very many tasks to see one.
+#
+# The number of tasks was decided before the first request was sent. The two questions were chosen later, for this page. In your own experiment, decide both first. A 95 %
+# interval is wrong about once in twenty times. So if you try twenty measures, one of them will probably look like an effect by luck.
 
 # %% [markdown]
 # ## Your turn
 #
-# **1.** Make `lint` quiet about this tool without making it longer than two lines of description.
+# **1. Satisfy the linter.** Change `info` so that `lint` finds nothing. Its description may have two lines at most. You may rename everything. If you rename the
+# function, add a last line `info = new_name`.
 
 
 # %%
@@ -270,36 +456,45 @@ def info(x: str) -> str:
     return x
 
 
-for finding in lint(info):
-    print(finding)
+# %%
+def linted(one_tool):
+    findings = lint(one_tool)
+    for finding in findings:
+        print("not yet:", finding)
+    if len(one_tool.description.splitlines()) > 2:
+        print("not yet: the description has more than two lines")
+    elif not findings:
+        print("right")
+
+
+linted(info)
 
 # %% [markdown]
 # <details><summary>Hint</summary>
 #
-# What does it inform about, when should one use it, what is `x`? `Annotated[str, "The ticket's number, such as T-1001."]` describes a parameter
-# in place.
+# What does it inform about? When should one use it? What is `x`? `Annotated[str, "The number of the ticket, such as T-1001."]` describes a parameter in place.
 #
 # </details>
 #
-# <details><summary>One solution</summary>
+# <details><summary>Solution</summary>
 #
 # ```python
-# from typing import Annotated
-#
-#
 # @tool
-# def get_ticket_status(ticket: Annotated[str, "The ticket's number, such as T-1001."]) -> str:
+# def get_ticket_status(ticket: Annotated[str, "The number of the ticket, such as T-1001."]) -> str:
 #     "Get the status of a support ticket. Use this when the user asks how far a ticket is."
 #     return ticket
+#
+#
+# info = get_ticket_status
 # ```
 #
-# Call `lint(get_ticket_status)` below it. The name is part of the description, too.
+# The model reads the name, too. `info` could mean anything.
 #
 # </details>
 
 # %% [markdown]
-# **2. Design a tool.** A helpdesk wants the model to open tickets: a title, a priority of *low, normal, urgent*, perhaps the name of a customer, perhaps
-# a list of tags. Write the function. The cell shows what gets through: make every line of `BAD` fail and every line of `GOOD` run.
+# **2. Design a tool.** A help desk wants the model to open tickets. A ticket has a title of 3 to 80 characters, a priority (*low, normal, urgent*), and perhaps a list
+# of tags. Change the parameters of `open_ticket`, so that each line of `GOOD` may run, and each line of `BAD` is rejected.
 
 
 # %%
@@ -309,6 +504,7 @@ def open_ticket(title: str, priority: str) -> str:
     return f"{title} ({priority})"
 
 
+# %%
 GOOD = [
     '{"title": "No mail", "priority": "urgent"}',
     '{"title": "No mail", "priority": "low", "tags": ["mail"]}',
@@ -316,46 +512,45 @@ GOOD = [
 BAD = [
     '{"title": "No mail", "priority": "HIGH"}',
     '{"title": "No mail"}',
-    '{"title": "x", "priority": "low", "tags": "mail"}',
+    '{"title": "No mail", "priority": "low", "tags": "mail"}',
+    '{"title": "", "priority": "low"}',
 ]
-mine = ToolRegistry([open_ticket])
 for arguments in GOOD + BAD:
-    ok = check_call(ToolCall(1, 0, "c", "open_ticket", arguments), mine).ok
-    print("as it should be" if ok == (arguments in GOOD) else "NOT YET        ", arguments)
+    as_wanted = check(open_ticket, arguments).ok == (arguments in GOOD)
+    wanted = "must run" if arguments in GOOD else "must be rejected"
+    print("right  " if as_wanted else "not yet", f"| {wanted:16} |", arguments)
 
 # %% [markdown]
 # <details><summary>Hint</summary>
 #
-# `Literal[...]` for the priority, `list[str] | None = None` for the tags.
+# `Literal[...]` for the priority, `Field(min_length=..., max_length=...)` for the title, and `list[str] | None = None` for the tags.
 #
 # </details>
 #
 # <details><summary>Solution</summary>
 #
 # ```python
-# from typing import Annotated
-#
-#
 # @tool
 # def open_ticket(
-#     title: Annotated[str, "What is wrong, in a few words."],
+#     title: Annotated[str, Field(min_length=3, max_length=80, description="What is wrong, in a few words.")],
 #     priority: Literal["low", "normal", "urgent"],
-#     customer: Annotated[str | None, "Who reported it, if known."] = None,
 #     tags: list[str] | None = None,
 # ) -> str:
-#     "Open a new ticket when somebody reports a problem. For existing tickets use find_ticket."
+#     "Open a new ticket when somebody reports a problem."
 #     return f"{title} ({priority})"
 # ```
+#
+# A rule in the schema is checked before the function runs, and the model can read it.
 #
 # </details>
 
 # %% [markdown]
 # ## What to keep
 #
-# - The schema is the interface. Close it, require what is needed, list the values that are allowed.
-# - A description says what the tool does and *when* to use it, in words that a person would use.
-# - Forms can be checked, meanings cannot: the function still has to be careful.
-# - Strict mode changes the schema, and not what the model understands.
-# - Wires differ. Look at what is sent.
+# - The schema is the interface. Forbid unknown parameters, require what is needed, and list the allowed values.
+# - A description says what the tool does and *when* to use it.
+# - A form can be checked, a meaning cannot. The function still has to be careful.
+# - `tool_choice` is a request. Check whether the server obeyed.
+# - Decide the number of cases before the experiment. "Not decisive" is a result, too.
 #
 # Next: [04 · Selection](04-selection.ipynb). Labs: [l1 · Define](../labs/l1/l1.ipynb), [l2 · Validate](../labs/l2/l2.ipynb).

@@ -9,9 +9,9 @@
 # %% [markdown]
 # # 04 · Choosing a tool, measured
 #
-# Somebody asks "Does redis run?", and the assistant restarts redis. The JSON was valid, the tool exists, the call ran, and every step was green. But it was the
-# wrong tool. **Selection** is the choice of a tool, or of no tool. Nothing in a single run shows whether the choice was right. You need requests whose right answer
-# is known, and you need many of them.
+# Somebody asks "Does redis run?", and the assistant restarts redis. The JSON was valid, the tool exists, the call ran, and no step reported an error. But it
+# was the wrong tool. **Selection** is the choice of a tool, or of no tool. Nothing in a single run shows whether the choice was right. You need requests whose
+# right answer is known, and you need many of them.
 #
 # Afterwards you can
 #
@@ -48,8 +48,8 @@ print(f"{len(cases)} requests, {cases['tool'].isna().sum()} of them need no tool
 cases.loc[["ping-4", "ping-7", "check_status-7", "none-1"], ["prompt", "tool", "difficulty", "offered"]]
 
 # %% [markdown]
-# The column `difficulty` says how a request was made. `plain` uses the words of the description. `paraphrase` uses other words. `near_miss` has another tool close by.
-# Try one request.
+# The column `difficulty` says how a request was made. `plain` uses the words of the description. `paraphrase` uses other words. `near_miss` is close to the
+# description of another tool. Try one request.
 
 # %%
 ALL = datasets.selection_tools()
@@ -82,8 +82,8 @@ guess.reveal(called or "no tool", because="One request is an anecdote. Ask all o
 # %% [markdown]
 # ## All requests
 #
-# There are five ways to end: the right tool, another tool that was offered, a tool that does not exist, no call although one was needed, and a call although none was
-# needed.
+# A request can end in five ways: the right tool, another tool that was offered, a tool that does not exist, no call although one was needed, and a call
+# although none was needed.
 
 # %%
 import pandas as pd
@@ -124,8 +124,8 @@ guess.reveal(
 # %% [markdown]
 # ## A confusion matrix
 #
-# Each row is a tool that was expected, and each column is a tool that was called. The numbers count the requests. The framed boxes are right. Everything else is a
-# **confusion**: it says which tool was taken for which. Here are the requests about machines.
+# Each row is a tool that was expected, and each column is a tool that was called. The numbers count the requests. The boxes with a frame are right choices.
+# Everything else is a **confusion**: it says which tool was taken for which. Here are the requests about machines.
 
 # %%
 from zoolab.plots import ToolConfusionDisplay
@@ -144,7 +144,7 @@ wrong.assign(called=wrong["called"].fillna("no call")).groupby(["tool", "called"
 ).head(8)
 
 # %% [markdown]
-# A description can ask the model for something. It cannot forbid anything. Permissions forbid ([08](08-execution.ipynb)).
+# A description can ask the model for something. It cannot forbid anything. Only permissions can ([08](08-execution.ipynb)).
 #
 # ## No tool needed
 #
@@ -198,8 +198,8 @@ table = {
 # %% [markdown]
 # ## Other models, on the same requests
 #
-# The data set `selection-outputs` contains replies of two smaller models to such requests: Needle with 6, 8 or 20 of its layers, and SmolLM2, which gets the tools
-# described in its prompt. To compare models, use only the requests that both were asked. Then luck with requests is the same for both.
+# The data set `selection-outputs` contains replies of two smaller models to such requests: Needle with 6, 8 or 20 of its layers, and SmolLM2. SmolLM2 reads the
+# descriptions of the tools in its prompt. To compare models, use only the requests that both were asked. Then neither of them had the easier requests.
 
 # %%
 from zoolab.study.statistics import paired_difference
@@ -220,7 +220,7 @@ for name, rows in outputs.groupby("model"):
 #
 # ## An experiment with an effect
 #
-# Does a system prompt matter? Decide first: 60 tasks, each with the tools of its domain, each asked twice. Once without a system prompt, and once with this one:
+# Does a system prompt matter? Decide first: 60 tasks, each with the tools of its domain. Each task is asked twice, without a system prompt and with this one:
 #
 # > Use the tools where they help. When you have the results that you need, answer in one short sentence, without a call.
 #
@@ -296,8 +296,9 @@ for task, trace in list(held["with"].items())[:6]:
 # %% [markdown]
 # ## An experiment without an effect
 #
-# Does a description matter? Here are 18 requests about machines, for Needle with eight layers. Once with the descriptions as they were written, and once with "Does
-# things." instead. Names and parameters stay. `experiment` asks every request with every **variant** (a function that changes what is asked), and keeps a table.
+# Does a description matter? Here are 18 requests about machines, for Needle with eight layers. Each is asked twice: with the descriptions as they were written,
+# and with "Does things." in their place. Names and parameters stay. `experiment` asks every request with every **variant** (a function that changes what is
+# asked), and keeps a table.
 
 # %%
 from dataclasses import replace
@@ -350,8 +351,8 @@ done.plot("selection")
 # %% [markdown]
 # ## How many requests?
 #
-# Decide this before the experiment. Suppose that the better description wins one request in three, and loses one in nine. How many requests are needed until the
-# interval leaves out 0? Four times as many requests halve the interval.
+# Decide this before the experiment. Suppose that one description is better. In one request of three, only the better one leads to the right tool. In one
+# request of nine, only the other one does. How many requests are needed until the interval does not contain 0? Four times as many requests halve the interval.
 
 # %%
 for number in (9, 18, 36, 72, 144):
@@ -400,8 +401,8 @@ for arguments, right in CASES:
 # </details>
 
 # %% [markdown]
-# **2. Rewrite descriptions, and measure them.** A word counter plays the model: it calls the tool whose name and description share most words with the request. It
-# reads badly, and it answers at once. So you can measure your descriptions in a second. These are plain requests; read them and the descriptions.
+# **2. Rewrite descriptions, and measure them.** A word counter plays the model: it calls the tool whose name and description share most words with the request.
+# It understands little, but it answers at once. So you can measure your descriptions in a second. These are plain requests; read them and the descriptions.
 
 # %%
 from zoolab import Scripted
@@ -415,8 +416,8 @@ for row in machine[machine["difficulty"] == "plain"].itertuples():
     print(f"{'':22}  {ALL[row.tool].description}")
 
 # %% [markdown]
-# Write better descriptions into `MINE`: what would people *say* who want this tool? The cell below measures with *other* requests, in other words or with another tool
-# close by. You have not seen them. Descriptions that were made for the requests that you measure with prove nothing.
+# Write better descriptions into `MINE`. What would people *say* if they want this tool? The cell below measures with *other* requests, which you have not seen.
+# They use other words, or they are close to another tool. If you write descriptions for the same requests with which you measure, the result proves nothing.
 
 # %%
 MINE = {
@@ -497,14 +498,14 @@ print(
 # }
 # ```
 #
-# The author of these had seen the requests. So they show what is possible, and they are no proof for the next description.
+# The author of these descriptions had seen the requests. So the result shows what is possible. It does not show how good the next description will be.
 #
 # </details>
 
 # %% [markdown]
 # ## What to keep
 #
-# - A green run can have chosen the wrong tool. Only requests with a known answer show it, and enough of them.
+# - A run without errors can have chosen the wrong tool. You need many requests with a known answer to see it.
 # - Ask requests that need no tool, too. Give two numbers.
 # - Look at what was called *instead*. Some confusions cost a second, and some cost a service.
 # - Decide the number of requests first, compare on the same requests, and give the interval.

@@ -9,8 +9,8 @@
 # %% [markdown]
 # # 05 · Many tools
 #
-# In notebook 04 the model chose among three tools. Real assistants have forty tools, or two hundred. Every description is sent with every request. It costs tokens,
-# and each further tool is one more that the model can confuse with the right one.
+# In notebook 04 the model chose among three tools. Real assistants have forty tools, or two hundred. Every description is sent with every request. It costs
+# tokens. And each further tool is one more that the model can choose by mistake.
 #
 # The remedy is to send fewer tools: a cheap program picks those that fit the question. This is called **retrieval**. It has a price, too. A tool that was not
 # sent cannot be called.
@@ -22,7 +22,7 @@
 # - find out in a trace that the right tool was withheld;
 # - let the model itself search for tools.
 #
-# About 35 minutes. It runs offline. No language model is needed until the end: retrieval is an ordinary program.
+# About 40 minutes. It runs offline. Retrieval itself needs no language model: it is an ordinary program.
 
 # %% [markdown]
 # ## What forty tools cost
@@ -68,7 +68,62 @@ need.groupby("difficulty").head(1)[["prompt", "tool", "difficulty"]]
 # %% [markdown]
 # - `plain` uses the words of the description.
 # - `paraphrase` says it in other words.
-# - `near_miss` has another tool close by.
+# - `near_miss` is close to the description of another tool.
+#
+# ## Do more tools make the choice harder?
+#
+# Tokens are one cost. Wrong choices would be another one. Qwen2.5-Coder-1.5B-Instruct got each request twice: once with three tools, and once with eight tools that
+# include the same three. Both times the right tool was offered. All replies were recorded.
+
+# %%
+from zoolab import model_for, walk
+
+
+def called(size):
+    "For each request: the tool that Qwen calls first, or None."
+    qwen = model_for(None, f"qwen-selection-{size}")
+    for body in qwen.recording.openings:
+        names = [each["function"]["name"] for each in body["tools"]]
+        prompt = body["messages"][-1]["content"]
+        steps = walk(prompt, [ALL[name] for name in names], qwen)
+        first = next(step for step in steps if step.kind == "tool_call")
+        yield prompt, None if first.slot is None else first.record.name
+
+
+with_three, with_eight = dict(called(3)), dict(called(8))
+guess = predict(
+    "With eight tools instead of three, what grows by more than chance?",
+    ["wrong choices", "needless calls", "both", "neither"],
+)
+guess
+
+# %%
+from zoolab.study.statistics import paired_difference
+
+needed = datasets.load("selection-cases").set_index("prompt")["tool"]
+right = needed.astype(object).where(needed.notna(), None)
+
+
+def compare(prompts):
+    scores = [{p: [float(calls[p] != right[p])] for p in prompts} for calls in (with_three, with_eight)]
+    three, eight = (int(sum(score for [score] in each.values())) for each in scores)
+    return f"{three} with three tools, {eight} with eight, of {len(prompts)}:", paired_difference(*scores)
+
+
+wrong = compare(needed.index[needed.notna()])
+needless = compare(needed.index[needed.isna()])
+print("wrong choices: ", *wrong)
+print("needless calls:", *needless)
+
+# %% jupyter={"source_hidden": true}
+names = {(True, True): "both", (True, False): "wrong choices", (False, True): "needless calls"}
+guess.reveal(
+    names.get((wrong[1].decisive, needless[1].decisive), "neither"),
+    because="Qwen finds the right tool among eight as well. But if no tool fits, a longer list contains more tools that seem to fit.",
+)
+
+# %% [markdown]
+# The interval of the needless calls begins close to zero, so the effect may be small. And eight is not forty.
 #
 # ## Two retrievers
 #
@@ -147,8 +202,6 @@ guess.reveal(
 # Is the difference more than chance? Compare the two on the same requests, and look at the interval.
 
 # %%
-from zoolab.study.statistics import paired_difference
-
 hits = {name: {case: [float(place <= 8)] for case, place in rank[name].items()} for name in rank}
 print("Embeddings against BM25, 8 sent:", paired_difference(hits["BM25"], hits["Embeddings"]))
 
@@ -167,11 +220,11 @@ for case, places in lost.head(5).iterrows():
 # %% [markdown]
 # ## What was withheld
 #
-# Pass `retrieve=` to a walk, and each request contains only the best tools. The record of the request keeps what was withheld, and its score. So a trace can tell
-# you that the model never had a chance.
+# Pass `retrieve=` to a walk, and each request contains only the best tools. The record of the request names the tools that were withheld, with their scores. So
+# a trace can tell you that the model never had a chance.
 
 # %%
-from zoolab import Scripted, walk
+from zoolab import Scripted
 
 case = lost.index[0]
 prompt, wanted = need.loc[case, "prompt"], need.loc[case, "tool"]

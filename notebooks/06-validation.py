@@ -7,101 +7,103 @@
 # ---
 
 # %% [markdown]
-# # 06 · Validation and the taxonomy of errors
+# # 06 · Validation
 #
-# A **tool call** is a wish that a model writes down: the name of a function, and arguments as text. Between the wish and the deed stands
-# one step, **validation**: may this call run? It costs next to nothing, and it is the last moment at which nothing has happened yet.
+# A model writes down what it wants: the name of a tool, and arguments as text. After that, a function runs. Between the two there is one step,
+# **validation**: may this call run? Validation is cheap, and it is the last step
+# before something happens.
 #
 # Afterwards you can
 #
-# - say what is checked, in which order, and why `json.loads` is not enough;
-# - read a problem: where, what was expected, what came;
-# - name any failure of a tool call by its code, and say who is told about it;
-# - say what validation cannot see, with a number;
-# - classify real broken calls at a glance.
+# - say which four things are checked, in which order, and why `json.loads` is not enough;
+# - read an error: its code, its number, its place, and who is told about it;
+# - count mistakes so that one check does not hide another;
+# - find the cause of a mistake: the model, the temperature, or your own limit;
+# - say what validation cannot see, and how often that happens.
 #
-# About 40 minutes, offline. **JSON** is a way to write values as text, such as `{"days": 7}`. A **schema** says which JSON a tool takes: which
-# arguments, of which type, which of them are required ([03](03-schemas.ipynb)).
+# About 40 minutes. It runs offline.
+#
+# A **schema** says which arguments a tool takes: their names, their types, and which of them are required ([03](03-schemas.ipynb)).
 
 # %% [markdown]
 # ## Who answers?
 #
-# Two kinds of evidence. A conversation with two small models, recorded, and a **data set**: hundreds of calls that small models wrote and
-# that were broken, word for word, each with what was meant.
+# Qwen2.5-Coder-1.5B-Instruct, the model of notebook 04, with the same requests. In notebook 04 you looked at the *name* of the tool. Here you look at the whole call.
 
 # %%
 LIVE = None  # "local": the models on this machine; "endpoint": OPENAI_BASE_URL with your key
 
 import json
 
-from zoolab import ToolCall, ToolRegistry, check_call, model_for, predict, run, tool
-from zoolab.datasets import load, selection_tools
+from zoolab import Request, ToolCall, ToolRegistry, check_call, datasets, model_for, predict, read_calls, tool
 
-model = model_for(LIVE, "course-05")
+model = model_for("qwen" if LIVE == "local" else LIVE, "qwen-selection-3")
 print("who answers:", model.recording.header.who if LIVE is None else LIVE)
 
-broken = load("broken-arguments")
-by_models = broken[broken.made == "recorded"]
-print(f"{len(by_models)} broken calls, written by {', '.join(sorted(by_models.model.unique()))}")
-
 # %% [markdown]
-# `needle3-L6` is Needle 3 with only 6 of its 20 layers: the same model made shallow, so that it errs more often. `raw` means that it
-# may also write names of tools that do not exist.
+# ## One call, two mistakes
 #
-# ## One reply, two calls
-#
-# A person writes to a security desk. Three tools are on offer. This is the whole model, with all its layers.
+# A person wants a new version of the service `cron`. "Live" means `production`, and "one machine after the other" is the strategy `rolling`.
 
 # %%
-ASKED = "No need to isolate laptop7 yet; open a low incident, Odd login, contact Grace, grace@example.com."
-desk = selection_tools("query_siem", "isolate_host", "open_incident")
+ALL = datasets.selection_tools()
+cases = datasets.load("selection-cases").set_index("prompt")
 
-trace = run(ASKED, desk, model)
-for call in trace.tool_calls:
-    print(call.name, call.arguments)
+
+def ask(prompt):
+    "The tools that are offered, the reply, and the calls in it."
+    tools = ToolRegistry([ALL[name] for name in cases.loc[prompt, "offered"]])
+    reply = model(Request([{"role": "user", "content": prompt}], tuple(tools.schemas())))
+    return tools, reply, read_calls(reply.message, text=True, cut=reply.finish_reason == "length")
+
+
+DEPLOY = "Put cron 2.4.1 live for all customers, one machine after the other."
+tools, reply, calls = ask(DEPLOY)
+print(reply.text or calls)
 
 # %%
+qwen_wrote = '{"service": "nginx", "version": "2.4.1", "environment": "live", "strategy": "rolling"}'
+call = ToolCall(1, 0, "call_1", "deploy_release", qwen_wrote)
 guess = predict(
-    "Read both calls and the question again. Which of them does validation stop?",
-    ["both", "only the first", "only the second", "none"],
+    "There are two mistakes in this call. Which one does validation find?",
+    ["the service", "the environment", "both", "none"],
 )
 guess
 
 # %%
-verdicts = [check_call(call, desk) for call in trace.tool_calls]
-for call, verdict in zip(trace.tool_calls, verdicts, strict=True):
-    print(f"{call.name:15} {'may run' if verdict.ok else verdict.error_code}")
-    for problem in verdict.problems:
-        print(f"{'':15} {problem.message}")
-stopped = tuple(not verdict.ok for verdict in verdicts)
-answers = {(True, True): "both", (True, False): "only the first", (False, True): "only the second"}
+found = check_call(call, tools).problems
+print(*found, sep="\n")
+places = {problem.pointer for problem in found}
+for name in ("service", "environment"):
+    print(name, tools["deploy_release"].parameters["properties"][name])
 
 # %% jupyter={"source_hidden": true}
+both = {"/service", "/environment"} <= places
 guess.reveal(
-    answers.get(stopped, "none"), because="It judges how a call is written, not whether anybody wanted it."
+    "both"
+    if both
+    else {"/environment": "the environment", "/service": "the service"}.get(min(places), "none"),
+    because='The schema lists the allowed environments, and "live" is not one of them. Any text may be a service.',
 )
 
 # %% [markdown]
-# In the recording, the model asks to cut `laptop7` off the network. The person had asked for the opposite, and the call is flawless. What stopped it
-# was not validation but a policy: isolating a host is a high risk, and nobody was there to allow it
-# ([08](08-execution.ipynb)). The other call has the right wish, and cannot run: it names two contacts, and which one counts?
-#
-# Keep these two apart. **A call can be valid and wrong. A call can be right and invalid.**
+# The person said `cron`, and Qwen wrote `nginx`. No schema can know that. (The description of the argument gives `nginx` as an example. Perhaps Qwen copied it.) If Qwen had written `production`, this call would have passed, and the wrong service would have got a new
+# version. So keep two questions apart: is a call **valid**, and is it **right**? This notebook is about the first question. At the end you count how many valid calls are right.
 
 # %% [markdown]
-# ## Four doors
+# ## Four checks
 #
-# A call passes four doors, in this order. The first one that stays shut ends it.
+# Each call is checked four times, in this order. The first check that fails stops the call.
 #
-# | door | question | code if not |
+# | check | question | code of the error |
 # | --- | --- | --- |
-# | 1 | is there a tool of that name? | `unknown_tool` |
-# | 2 | is it allowed here? | `permission_denied` |
-# | 3 | is the text **one JSON object**? | `invalid_json` |
-# | 4 | does the object meet the schema? | `invalid_arguments` |
+# | 1 | Is there a tool with this name? | `unknown_tool` |
+# | 2 | Is the tool allowed here? | `permission_denied` |
+# | 3 | Are the arguments one JSON object? | `invalid_json` |
+# | 4 | Does the object meet the schema? | `invalid_arguments` |
 #
-# The order has reasons. Without a tool there is no schema; a forbidden tool should not even tell what it takes; text that is not JSON has no
-# arguments to look at. These five calls were written by hand:
+# The order has reasons. Without a tool there is no schema. If a tool is forbidden, the error should not reveal which arguments it takes. If a text is
+# not JSON, it contains no arguments to look at. These five calls were written by hand:
 
 
 # %%
@@ -131,7 +133,7 @@ for name, text in [
 # %% [markdown]
 # ## Why not just `json.loads`?
 #
-# Python reads JSON with one function. How much does it let through? Nine texts, written by hand:
+# Python reads JSON with one function. Which texts does it accept? These nine were written by hand:
 
 # %%
 TEXTS = {
@@ -139,13 +141,13 @@ TEXTS = {
     "a comma too many": '{"days": 7,}',
     "not a number": '{"days": NaN}',
     "larger than any number": '{"days": 1e999}',
-    "two answers": '{"days": 7, "days": 14}',
+    "one key, two values": '{"days": 7, "days": 14}',
     "half an emoji": '{"metric": "\\ud83d"}',
     "a list": '[{"days": 7}]',
     "JSON in JSON": '"{\\"days\\": 7}"',
     "Python, not JSON": "{'days': 7}",
 }
-guess = predict("How many of these nine does json.loads accept?", [1, 3, 5, 7])
+guess = predict("How many of these nine texts does json.loads accept?", [1, 3, 5, 7])
 guess
 
 # %%
@@ -154,7 +156,7 @@ for what, text in TEXTS.items():
     try:
         loaded = json.loads(text)
     except ValueError:
-        loads = "refused"
+        loads = "rejected"
     else:
         accepted, loads = accepted + 1, f"accepted: {loaded!a}"
     verdict = check_call(ToolCall(1, 0, "call_1", "forecast", text), shop)
@@ -163,400 +165,429 @@ for what, text in TEXTS.items():
 # %% jupyter={"source_hidden": true}
 guess.reveal(
     accepted,
-    because="It was made to read what programs write, not what models write.",
+    because="json.loads was made to read what programs write. Programs do not write one key twice.",
 )
 
 # %% [markdown]
-# "Two answers" is the worst of them. `json.loads` keeps the last and says nothing, so your log shows one text and your tool got another. The
-# security desk above would have written to one of two contacts, by chance of order.
+# "One key, two values" is the worst of them. `json.loads` keeps the last value and says nothing, so your log shows one text and your tool gets another. Qwen
+# writes such texts, too: you will see one below.
 #
-# Python's types have traps as well. `True` *is* an integer in Python, and `7.0 == 7`:
-
-# %%
-for text in ['{"days": true}', '{"days": 7.0}', '{"days": null}', " "]:
-    value = json.loads(text).get("days") if text.strip() else None
-    verdict = check_call(ToolCall(1, 0, "call_1", "forecast", text), shop)
-    print(f"{text:15} isinstance(…, int): {isinstance(value, int)!s:6}", verdict.arguments, *verdict.problems)
-
-# %% [markdown]
-# Blank text is the one kindness: models leave the arguments empty if a tool needs none, so blank stands for `{}`. For a tool with a required argument,
-# that is an error like any other.
+# Some texts can even crash your program. A long row of brackets makes `json.loads` raise a `RecursionError`, and that is not a `ValueError`. zoolab first looks at
+# the size, the depth and the number of digits of a text. Only then does it read the text.
 #
-# And text from a stranger can be an attack. A number of thousands of digits, or brackets within brackets:
-
-# %%
-for what, text in {"digits": f'{{"days": {"9" * 5000}}}', "brackets": '{"days": ' + "[" * 100_000}.items():
-    try:
-        json.loads(text)
-    except Exception as error:
-        print(f"{what:9} json.loads: {type(error).__name__}")
-    print(f"{'':9} zoolab:    ", *check_call(ToolCall(1, 0, "call_1", "forecast", text), shop).problems)
-
-# %% [markdown]
-# A `RecursionError` is no `ValueError`: a program that catches only the latter dies of a row of brackets. zoolab looks at size, depth and
-# digits first, and reads then.
+# Blank text is an exception. It is not JSON, but it can only mean that there are no arguments. So zoolab reads blank text as `{}`.
 
 # %% [markdown]
 # ## All problems at once
 #
-# Here is a call that a model wrote for `plot_chart`, and what is wrong with it. `/kind` is a **JSON Pointer**: the path to a value, `/` before each
-# step. `/hosts/0` would be the first item of `hosts`.
+# One call can have several problems. This one was written by hand. In notebook 07 you see what Qwen does after this error.
 
 # %%
-many = by_models[by_models.problems.map(len) > 1].sort_values("id")
-row = many[many.tool == "plot_chart"].iloc[0] if (many.tool == "plot_chart").any() else many.iloc[0]
-print("asked: ", row.prompt)
-print("wrote: ", row.called, row.raw)
-for problem in row.problems:
-    print("   ", problem)
+from zoolab.toolbox.catalog import tools_named
+
+lengths = tools_named("convert_length")
+convert = ToolCall(1, 0, "call_1", "convert_length", '{"value": 3, "from": "km", "to": "m"}')
+for problem in check_call(convert, lengths).problems:
+    print(problem)
 
 # %% [markdown]
-# Each line has three parts: where, what was expected, what came. All of them are told at once, because the model is going to read them, and every
-# round costs a request. "Invalid arguments" alone would be true and useless.
+# Each line contains three things: the place, what was expected, and what was received. `/source` is a **JSON Pointer**: the path to a value, with a `/` before each
+# step. `/hosts/0` would be the first item of `hosts`. All problems are reported together, because the model reads them, and every further try costs a
+# request.
 
 # %% [markdown]
-# ## The taxonomy
+# ## Codes and numbers
 #
-# A **taxonomy** sorts things so that each has one place. Here is zoolab's, whole. `stage` says where in the loop it happens; `told` says who
-# hears of it: the model, as a result that it can react to, or the caller, as an exception. `error_type` is the word that the model reads.
+# Here are all error codes of zoolab. `stage` says in which step the error happens. `error_type` is the word that the model reads. Some programs and
+# their logs use numbers for errors, as HTTP does. So most codes have a `number`, too.
 
 # %%
 import pandas as pd
 
 from zoolab.errors import ERROR_CODES
 
-table = pd.DataFrame(
-    [
-        {
-            "stage": entry.stage,
-            "code": entry.code,
-            "told": "the model" if entry.returned else "nobody" if entry.stage == "select" else "the caller",
-            "error_type": entry.error_type or "",
-        }
-        for entry in ERROR_CODES.values()
-    ]
-)
-table.style.hide(axis="index")
-
-# %% [markdown]
-# Look at the first two rows. If a model chooses the wrong tool, or calls none where one was needed, nobody is told: no program can know
-# what was meant. Those two codes exist only where somebody wrote down the right answer beforehand, as in a test.
-
-# %% [markdown]
-# ## How often does what happen?
-#
-# `selection-outputs` holds what small models answered to requests of which we know the right answer. One **verdict** a reply. We take those in which three tools
-# were on offer; the others were made to provoke errors, with a single tool and little room.
-
-# %%
-outputs = load("selection-outputs")
-outputs = outputs[outputs.offered.map(len) == 3]
-print(f"{len(outputs)} replies")
 guess = predict(
-    "Which is the commonest of these?",
-    ["text that is not JSON", "arguments against the schema", "an invented tool", "a wrong tool"],
+    f"There are {len(ERROR_CODES)} codes. About how many of these errors is the model told?", [3, 8, 13, 18]
 )
 guess
 
 # %%
-WORDS = {
-    "invalid_json": "text that is not JSON",
-    "invalid_arguments": "arguments against the schema",
-    "unknown_tool": "an invented tool",
-    "wrong_tool": "a wrong tool",
-}
-counts = outputs.verdict.value_counts()
-commonest = counts.reindex(list(WORDS), fill_value=0).idxmax()
-display(pd.crosstab(outputs.verdict, outputs.model, margins=True, margins_name="all").sort_values("all"))
+codes = pd.DataFrame(
+    {
+        "stage": each.stage,
+        "code": each.code,
+        "number": each.number or "",
+        "told": "the model" if each.returned else "nobody" if each.stage == "select" else "the caller",
+        "error_type": each.error_type or "",
+    }
+    for each in ERROR_CODES.values()
+)
+codes.style.hide(axis="index")
 
 # %% jupyter={"source_hidden": true}
 guess.reveal(
-    WORDS[commonest], because="Models have read a great deal of JSON. They have not read your tools."
+    int((codes["told"] == "the model").sum()),
+    because="A model can write a call again. It cannot mend your schema, your network or your recording.",
 )
 
 # %% [markdown]
-# Read the columns, too. What a model gets wrong depends on how it is asked. Needle writes under a **constraint** here: at each step only
-# names of the tools on offer can be written, so it *cannot* invent one. SmolLM2 got the tools as part of a text and may write what it
-# likes.
-
-# %%
-for kind in ("invalid_json", "unknown_tool"):
-    who = outputs[outputs.verdict == kind].model.value_counts()
-    print(f"{kind:13} {counts.get(kind, 0):3}", who.to_dict())
-invented = outputs[outputs.verdict == "unknown_tool"].head(4)
-for row in invented.itertuples():
-    print(f"  offered {', '.join(row.offered)}: called {row.tool!r}")
+# "The caller" is your program. It gets an exception. Look at three more things:
+#
+# - Several codes share a number. 501 covers every failure of a tool that ran, and 506 covers both kinds of invalid arguments. The code says more than the number.
+# - `unknown_tool` and `resource_not_found` have the same `error_type`, because for the model both mean: this name does not exist.
+# - Nobody is told about `no_tool_call` and `wrong_tool`. No program knows what a person meant. You see these two only in a test whose right answers are known.
 
 # %% [markdown]
-# The table hides something. The checks run one after the other, and a reply is counted where it fails *first*. If the tool does not exist, nobody looks at
-# the JSON any more. So count each check on its own, for example for SmolLM2:
+# ## The real mistakes of Qwen
+#
+# Now validate all calls that Qwen made. Each request allowed 96 tokens for the reply. (A **token** is a piece of a word.)
+
+# %%
+rows = []
+for case in cases.itertuples():
+    tools, reply, calls = ask(case.Index)
+    for call in calls:
+        verdict = check_call(call, tools)
+        about = {"prompt": case.Index, "needed": case.tool, "offered": tools.names(), "called": call.name}
+        came = {"arguments": call.arguments, "verdict": verdict, "finish_reason": reply.finish_reason}
+        rows.append(about | came | {"code": verdict.error_code or "valid"})
+made = pd.DataFrame(rows)
+print(f"{len(cases)} requests, {len(made)} calls")
+
+# %%
+KINDS = ["unknown_tool", "invalid_json", "invalid_arguments"]
+guess = predict("Which mistake is the most frequent one?", KINDS)
+guess
+
+# %%
+counts = made["code"].value_counts()
+counts.to_frame("calls")
+
+# %% jupyter={"source_hidden": true}
+guess.reveal(
+    counts.reindex(KINDS, fill_value=0).idxmax(),
+    because="Qwen invents names that sound right. The next table shows when.",
+)
+
+# %%
+invented = made[made["code"] == "unknown_tool"]
+invented = invented.assign(
+    needed=invented["needed"].fillna("no tool"), offered=invented["offered"].str.join(", ")
+)
+invented[["prompt", "needed", "offered", "called"]].head(10).style.hide(axis="index")
+
+# %% [markdown]
+# Read the column `needed`. Qwen invents a tool mostly where no tool fits: to translate, to encrypt a disk, to say good morning. It writes a call that would be right if the
+# tool existed. So validation stops these calls, but the cause is another one. This model seldom answers without a call ([04](04-selection.ipynb)).
+#
+# Next, the texts that are not JSON.
+
+# %%
+not_json = made[made["code"] == "invalid_json"]
+guess = predict(
+    f"{len(not_json)} calls are not valid JSON. How many of these replies did Qwen end by itself?",
+    range(max(len(not_json), 1) + 1),
+)
+guess
+
+# %%
+display(pd.crosstab(made["code"], made["finish_reason"]))
+print(*not_json["arguments"].head(1))
+
+# %% jupyter={"source_hidden": true}
+guess.reveal(
+    int((not_json["finish_reason"] != "length").sum()),
+    because="`length` means that the reply reached the limit of 96 tokens. We set this limit, not the model.",
+)
+
+# %% [markdown]
+# All of these replies were cut by our limit. Nobody knows how they would have ended. If you count only error codes, you blame the model for your own limit. So read `finish_reason`
+# together with the code.
+#
+# Last, the arguments that do not meet their schema:
+
+# %%
+for row in made[made["code"] == "invalid_arguments"].drop_duplicates("called").itertuples():
+    print(f"{row.prompt}\n    {row.called}:", *row.verdict.problems)
+
+# %% [markdown]
+# Look at the refund. The person says that nothing is left to do, and Qwen refunds all the same, with an amount of 0. The schema wants an amount above 0, so it stopped a
+# call that nobody wanted. A schema with exact limits catches more than typing errors.
+
+# %% [markdown]
+# ## Count each check by itself
+#
+# The four checks run one after the other. So a call is counted where it fails *first*, and you do not see what else is wrong with it. SmolLM2-135M-Instruct, a much smaller model, got similar
+# requests, with the tools described in its prompt.
+
+# %%
+outputs = datasets.load("selection-outputs")
+smol = outputs[(outputs["model"] == "smollm2") & (outputs["purpose"] == "choose")]
+print(f"{len(smol)} replies")
+smol["verdict"].value_counts().to_frame("replies, by the first thing that is wrong")
+
+# %% [markdown]
+# This table contains no malformed JSON. So does SmolLM2 write good JSON? Ask only check 3. The tool `anything` accepts every object, so only the JSON
+# can fail.
+
+# %%
+guess = predict(
+    "Ask check 3 of all these replies. How many contain malformed JSON?",
+    ["0", "1 or 2", "5 to 10", "more than 20"],
+)
+guess
+
+# %%
+from zoolab import Tool
+from zoolab.steps.validate import check_arguments
+
+anything = Tool("anything", "Accepts any object.", {"type": "object"})
+
+
+def is_malformed(reply):
+    return any(not check_arguments(call["arguments"], anything).ok for call in reply.calls)
+
+
+malformed = pd.Series([is_malformed(reply) for reply in smol.itertuples()], index=smol.index)
+display(smol[malformed].groupby(["verdict", "finish_reason"]).size().to_frame("malformed JSON"))
+
+# %% jupyter={"source_hidden": true}
+count = int(malformed.sum())
+guess.reveal(
+    "0" if not count else "1 or 2" if count < 3 else "5 to 10" if count < 11 else "more than 20",
+    because=f"There are {count}. Most of them name an unknown tool as well, so the first table counts them there.",
+)
+
+# %% [markdown]
+# If SmolLM2 learned the names of the tools, the first table would suddenly show malformed JSON. But it would not be new. So count every check by itself before you say
+# that a mistake is rare. And look at the finish reason here, too: these replies were cut.
+
+# %% [markdown]
+# ## Temperature and mistakes
+#
+# The replies above were made at **temperature** 0: the model always takes the token with the best score. At a higher temperature chance decides more often. Here Qwen
+# got twelve questions once at temperature 0, and five times at 0.8, each time with another seed. Tools and system prompt are the same. Only the first reply to each
+# question counts.
 
 
 # %%
-def is_object(text):
-    try:
-        return isinstance(json.loads(text), dict)
-    except ValueError:
-        return False
+def mistakes(name):
+    "The invalid calls in the first reply to each question of a recording."
+    replay, found = model_for(None, name), {}
+    for body in replay.recording.openings:
+        tools = ToolRegistry([Tool(**each["function"]) for each in body["tools"]])
+        reply = replay(Request(body["messages"], tuple(body["tools"])))
+        invalid = [call for call in read_calls(reply.message, text=True) if not check_call(call, tools).ok]
+        found[body["messages"][-1]["content"]] = [(call, check_call(call, tools)) for call in invalid]
+    return found
 
 
-smol = outputs[outputs.model == "smollm2"]
-malformed = sum(any(not is_object(call["arguments"]) for call in row.calls) for row in smol.itertuples())
-first = int((smol.verdict == "invalid_json").sum())
-print(f"{len(smol)} replies: invalid JSON comes first in {first}, and is there in {malformed}")
+cold = mistakes("qwen-course-06")
+warm = [mistakes(f"qwen-sampled-seed{seed}") for seed in range(1, 6)]
+print(f"temperature 0: {sum(map(bool, cold.values()))} of {len(cold)} first replies contain an invalid call")
+
+# %%
+guess = predict(
+    "And at 0.8, how many of the 60 first replies contain an invalid call?",
+    ["none", "1 to 5", "6 to 15", "more than 15"],
+)
+guess
+
+# %%
+total = sum(bool(invalid) for found in warm for invalid in found.values())
+print(total, "of", sum(map(len, warm)))
+for seed, found in enumerate(warm, 1):
+    for question, invalid in found.items():
+        for call, verdict in invalid:
+            print(
+                seed, verdict.error_code, "|", question[:42], "|", call.name, " ".join(call.arguments.split())
+            )
+
+# %% jupyter={"source_hidden": true}
+guess.reveal(
+    "none" if not total else "1 to 5" if total < 6 else "6 to 15" if total < 16 else "more than 15",
+    because="The same weights and the same questions. Only chance was added.",
+)
 
 # %% [markdown]
-# In these replies a wrong or invented tool is more frequent than broken JSON. That is true of these two models and these requests. Of another model you know it when
-# you have counted.
+# Here is malformed JSON that was not cut. One text has one key with three values, and another one contains a multiplication where a number belongs. With different seeds Qwen invents different names: `say`,
+# `say_hello`. Is the difference between 0 and 0.8 more than luck? Compare question by question, as in notebook 04:
+
+# %%
+from zoolab.study.statistics import paired_difference
+
+at_zero = {question: [float(bool(invalid))] for question, invalid in cold.items()}
+at_08 = {question: [float(bool(found[question])) for found in warm] for question in cold}
+print("invalid first replies, 0.8 against 0:", paired_difference(at_zero, at_08))
+
+# %% [markdown]
+# Twelve questions are few, so the interval is wide. If it contains 0, the data do not decide. They only point in one direction. A low temperature is the safer choice for tool calls, if your endpoint lets
+# you choose. But it mends nothing: Qwen made all the mistakes under "The real mistakes of Qwen" at temperature 0.
 
 # %% [markdown]
 # ## What validation cannot see
 #
-# Now take only the replies whose calls pass all four doors. They exist, they are JSON, they meet the schema. How many of them do what was asked?
+# Go back to the calls at temperature 0, and take only the valid ones. For each request people wrote down the right call. So we can compare.
 
 # %%
-valid = outputs[(outputs.codes.map(len) == 0) & (outputs.calls.map(len) > 0)]
+from zoolab.datasets.berkeley import same_arguments
+
+
+def judge(row):
+    meant = cases.loc[row.prompt, "arguments"]
+    if row.called != row.needed:
+        return "no tool was needed" if pd.isna(row.needed) else "wrong tool"
+    given, schema = dict(row.verdict.arguments), ALL[row.called].parameters
+    if same_arguments(meant, given, schema):
+        return "right"
+    same = all(key in given and given[key] == meant[key] for key in meant)
+    return "an argument that nobody mentioned" if same else "another value"
+
+
+valid = made[made["code"] == "valid"]
 guess = predict(
-    "Of the replies with flawless calls, how many do what was asked?",
-    ["nearly all", "about two thirds", "about half", "fewer than half"],
+    "How many of the valid calls are exactly what was meant?",
+    ["nearly all", "about three quarters", "about half", "about a quarter"],
 )
 guess
 
 # %%
-share = (valid.verdict == "right").mean()
-bounds = {0.85: "nearly all", 0.58: "about two thirds", 0.45: "about half", 0: "fewer than half"}
-print(f"{(valid.verdict == 'right').sum()} of {len(valid)} valid replies are right")
-display(valid.verdict.value_counts().to_frame("valid replies"))
-guess.reveal(next(text for bound, text in bounds.items() if share >= bound))
+judged = valid.assign(judgement=[judge(row) for row in valid.itertuples()])
+judged["judgement"].value_counts().to_frame("valid calls")
+
+# %% jupyter={"source_hidden": true}
+share = (judged["judgement"] == "right").mean()
+guess.reveal(
+    "nearly all"
+    if share > 0.85
+    else "about three quarters"
+    if share > 0.62
+    else "about half"
+    if share > 0.4
+    else "about a quarter",
+    because=f"It is {share:.0%}. All of these calls passed all four checks.",
+)
 
 # %% [markdown]
-# These are small models, some of them shallow on purpose, and many of the requests were made to mislead. A large model does better. But the *kind* of
-# gap is the same for all: validation is a check of form. A loop in which every step is green has been proven to be well formed, and nothing else. Choice is
-# notebook 04, measuring it is notebook 15.
+# The comparison is strict. An argument that nobody mentioned can be harmless, such as the number of lines of a log. A title in other words counts as another value. But read these:
 
 # %%
-wrong = valid[(valid.verdict == "wrong_arguments") & (valid.model == "needle3-L20")]
-wrong = wrong if len(wrong) else valid[valid.verdict == "wrong_arguments"]
-for row in wrong.head(3).itertuples():
-    print("asked:", row.prompt)
-    print("wrote:", row.calls[0]["name"], row.calls[0]["arguments"])
-    print("meant:", json.dumps(row.expected_arguments), "\n")
+for row in judged[judged["judgement"] == "another value"].drop_duplicates("called").head(5).itertuples():
+    print(row.prompt)
+    print("   wrote:", row.called, json.dumps(dict(row.verdict.arguments)))
+    print("   meant:", row.called, json.dumps(cases.loc[row.prompt, "arguments"]), "\n")
 
 # %% [markdown]
-# ## The error goes back
-#
-# Back to the security desk. The call that failed was answered, as every call is. This is what the model got to read, and what it made of it:
-
-# %%
-for message in trace.messages:
-    if message["role"] == "tool":
-        result = json.loads(message["content"])
-        print(f"{message['tool_call_id']}  {result['error_type']}: {result['error_message']}")
-print("\nthe model:", (trace.answer or "nothing")[:240])
-
-# %% [markdown]
-# The result is precise: what, where, why. A large model would write the call anew, with one contact. In the recording, this one complains, and
-# repeats itself. Whether sending errors back helps depends on who reads them, and [07](07-repair.ipynb) measures it.
+# "For colleagues only" became `public`. Such a call is valid. It runs, and the note is public. What helps? Ask a person before the call runs
+# ([08](08-execution.ipynb)), and measure with known answers ([14](14-evaluation.ipynb)). Validation checks the form, and nothing else.
 
 # %% [markdown]
 # ## Your turn
 #
-# **1. Break all doors.** Change the three texts so that each comes to the code on its left. They are all fine as they stand.
-
-# %%
-WANTED = {
-    "unknown_tool": ("forecast", '{"days": 7}'),
-    "invalid_json": ("forecast", '{"days": 7}'),
-    "invalid_arguments": ("forecast", '{"days": 7}'),
-}
-for code, (name, text) in WANTED.items():
-    came = check_call(ToolCall(1, 0, "call_1", name, text), shop).error_code
-    print("yes    " if came == code else "not yet", code, "<-", name, text)
-
-# %% [markdown]
-# <details><summary>Hint</summary>
-#
-# A name, a piece of punctuation, a type. There are dozens of ways; the shortest changes one character.
-#
-# </details>
-
-# %% [markdown]
-# **2. Write the third door.** `one_object` shall return the object in a text, or None. It begins as most programs do. The cell compares
-# it with zoolab on the nine texts above.
+# **1. Each key once.** Write `load_once`. It must read JSON as `json.loads` does, but raise a `ValueError` if an object contains a key twice.
 
 
 # %%
-def one_object(text):
+def load_once(text):
+    return json.loads(text)
+
+
+# %%
+for text, fine in [
+    ('{"a": 1, "b": 2}', True),
+    ('{"days": 7, "days": 14}', False),
+    ('{"days": 7, "days": 7}', False),
+    ('[{"a": 1}, {"a": 2}]', True),
+    ('{"first": {"day": 1, "day": 2}}', False),
+]:
     try:
-        return json.loads(text)
+        accepted = load_once(text) == json.loads(text)
     except ValueError:
-        return None
-
-
-for what, text in TEXTS.items():
-    mine = one_object(text) is not None
-    theirs = check_call(ToolCall(1, 0, "call_1", "forecast", text), shop).error_code != "invalid_json"
-    print("as zoolab" if mine == theirs else "NOT YET  ", what)
+        accepted = False
+    print("right  " if accepted == fine else "not yet", "|", "accept" if fine else "reject", text)
 
 # %% [markdown]
 # <details><summary>Hint</summary>
 #
-# `json.loads` takes `parse_constant=` and `object_pairs_hook=`: functions that may raise a `ValueError`. After reading, ask whether the value is a dict, and
-# whether it can be written as UTF-8.
+# `json.loads` takes `object_pairs_hook=`. This is a function of yours. It gets the list of all pairs of an object, and returns the object.
 #
 # </details>
 #
 # <details><summary>Solution</summary>
 #
 # ```python
-# def no_twins(pairs):
+# def each_key_once(pairs):
 #     if len(dict(pairs)) < len(pairs):
 #         raise ValueError("a key twice")
 #     return dict(pairs)
 #
 #
-# def finite(text):
-#     if float(text) in (float("inf"), float("-inf")):
-#         raise ValueError("too large")
-#     return float(text)
-#
-#
-# def no_constant(name):
-#     raise ValueError(name)
-#
-#
-# def one_object(text):
-#     try:
-#         value = json.loads(
-#             text, object_pairs_hook=no_twins, parse_float=finite, parse_constant=no_constant
-#         )
-#         json.dumps(value, ensure_ascii=False).encode()
-#     except (ValueError, RecursionError):
-#         return None
-#     return value if isinstance(value, dict) else None
+# def load_once(text):
+#     return json.loads(text, object_pairs_hook=each_key_once)
 # ```
 #
-# Half an emoji fails in `encode`: a lone surrogate cannot be sent as UTF-8.
+# A dict keeps one value for each key, so it is shorter than the list if a key comes twice. The hook is called for inner objects, too. `zoolab.jsontext.parse_json` is the
+# whole strict reader, and lab l2 lets you write one.
 #
 # </details>
 
 # %% [markdown]
-# **3. Classify twenty real broken calls.** The codes say at which door a call failed. For mending it you need to know *how*. Here are eight kinds:
-#
-# | kind | means |
-# | --- | --- |
-# | invented tool | there is no tool of that name on offer |
-# | cut off | the text just ends |
-# | badly written | not JSON for another reason: a comma, a quote, a colon |
-# | key twice | two values for one argument |
-# | missing | a required argument is not there |
-# | made up | an argument that the schema does not know |
-# | wrong type | a text where an object belongs, and the like |
-# | value not allowed | right type, but not one of the listed values, or not of the required form |
-#
-# First, how the kind is read from the problems:
+# **2. Find the cause.** A code says what is wrong, and not why. Write `cause`, so that it returns one of three causes: `"our limit"` if the reply was cut, `"no tool fits"` if the
+# model invents a tool although no tool is needed, and else `"the model"`. `needed` is the name of the right tool, or None.
 
 
 # %%
-SIGNS = {
-    "cut off": ("unterminated", "the end of the text"),
-    "key twice": ("each key once",),
-    "badly written": ("expected valid JSON", "one JSON object", "a JSON value"),
-    "missing": ("received nothing",),
-    "made up": ("expected only ",),
-    "value not allowed": ("expected one of", "expected pattern", "expected at ", "expected a "),
-}
-KINDS = ["invented tool", *SIGNS, "wrong type"]
+def cause(code, finish_reason, needed):
+    return "the model"
 
-
-def kinds_of(row):
-    if row.called not in row.offered:
-        return ["invented tool"]
-    found = []
-    for problem in row.problems:
-        signs = (kind for kind, texts in SIGNS.items() if any(text in problem for text in texts))
-        found.append(next(signs, "wrong type"))
-    return sorted(set(found), key=KINDS.index)
-
-
-# %% [markdown]
-# Twenty calls, drawn so that every kind has its turn. `takes` is the schema in short: `?` marks what is optional.
 
 # %%
-from zlib import crc32
+CAUSES = [
+    (("invalid_json", "length", "create_report"), "our limit"),
+    (("invalid_json", "stop", "create_report"), "the model"),
+    (("unknown_tool", "stop", None), "no tool fits"),
+    (("unknown_tool", "stop", "restart_service"), "the model"),
+    (("unknown_tool", "length", None), "our limit"),
+    (("invalid_arguments", "stop", None), "the model"),
+]
+for given, why in CAUSES:
+    print("right  " if cause(*given) == why else "not yet", "|", given, "->", why)
 
-
-def in_short(schema):
-    named = schema["properties"].items()
-    types = {name: "|".join(map(str, each.get("enum", ()))) or each.get("type") for name, each in named}
-    return ", ".join(f"{name}{'' if name in schema['required'] else '?'}: {types[name]}" for name in types)
-
-
-short = by_models[by_models.raw.str.len().between(4, 110)].drop_duplicates(["raw", "tool"])
-short = short.assign(kinds=short.apply(kinds_of, axis=1), order=short.id.map(lambda id: crc32(id.encode())))
-short = short.assign(kind=short.kinds.str[0]).sort_values("order")
-short = short.assign(turn=short.groupby("kind").cumcount())
-twenty = short.sort_values(["turn", "order"]).head(20).sort_values("order").reset_index(drop=True)
-twenty.index += 1
-shown = twenty.assign(takes=twenty.schema.map(in_short), offered=twenty.offered.map(", ".join))
-look = shown[["offered", "called", "raw", "takes"]].rename(columns={"raw": "arguments"})
-cells = {"text-align": "left", "white-space": "pre-wrap", "overflow-wrap": "anywhere"}
-look.style.set_properties(["arguments", "takes"], **cells)
-
-# %% [markdown]
-# Now choose. Where two kinds apply, either counts. (No menus on your screen? `menus[3].value = "made up"` in a cell does the same.)
-
-# %%
-from ipywidgets import Dropdown, VBox
-
-menus = {
-    number: Dropdown(
-        options=["?", *KINDS],
-        description=f"{number}. {row.called[:18]}",
-        style={"description_width": "180px"},
-    )
-    for number, row in twenty.iterrows()
-}
-VBox(list(menus.values()))
-
-# %%
-said = [menus[number].value for number in twenty.index]
-right = [mine in kinds for mine, kinds in zip(said, twenty.kinds, strict=True)]
-print(f"you classified {sum(each != '?' for each in said)} of {len(said)}; {sum(right)} rightly")
-result = look[["called", "arguments"]].assign(
-    you=said, it_is=twenty.kinds.map(", ".join), problem=twenty.problems.map(lambda problems: problems[0])
+invalid = made[made["code"] != "valid"].astype(object).where(lambda frame: frame.notna(), None)
+print(
+    invalid.apply(lambda row: cause(row.code, row.finish_reason, row.needed), axis=1).value_counts().to_dict()
 )
-result.style.set_properties(["arguments", "problem"], **cells)
 
 # %% [markdown]
 # <details><summary>Hint</summary>
 #
-# Look in this order: is `called` among `offered`? Does the text end in `}`? Then compare the names of the arguments with `takes`: names that are
-# not there, names that lack. Only then look at the values.
+# Ask about the limit first. A reply that was cut says nothing about what the model would have written.
+#
+# </details>
+#
+# <details><summary>Solution</summary>
+#
+# ```python
+# def cause(code, finish_reason, needed):
+#     if finish_reason == "length":
+#         return "our limit"
+#     if code == "unknown_tool" and needed is None:
+#         return "no tool fits"
+#     return "the model"
+# ```
+#
+# Each cause needs another remedy: more tokens, a way to say that no tool fits ([11](11-structured-output.ipynb)), or a better description and a repair. A table of
+# codes alone would send you to the wrong one.
 #
 # </details>
 
 # %% [markdown]
-# And all of them, not only twenty. A call may be of several kinds.
-
-# %%
-every = by_models.assign(kind=by_models.apply(kinds_of, axis=1)).explode("kind")
-pd.crosstab(every.kind, every.model).assign(all=every.kind.value_counts()).sort_values("all", ascending=False)
-
-# %% [markdown]
-# "Cut off" leads because many of these calls were asked with little room, on purpose: a limit on the **tokens** (pieces of words) that a model may
-# write. It happens in real life for the same reason. What deserves your attention is how few are only *badly written*.
-#
-# Ask of each kind: could a program mend it without knowing what was meant? A comma, yes. A missing argument, no. What is cut off, never. The next
-# notebook counts how many of these calls can be saved at all; make a guess now.
-
-# %% [markdown]
 # ## What to keep
 #
-# - Four doors: known, allowed, one JSON object, meets the schema. In this order.
-# - Reading JSON from a stranger takes more than `json.loads`: two answers, NaN, size, depth.
-# - A problem says where, what was expected and what came, and all problems are said at once.
-# - Form can be checked, meaning cannot: valid and right are two things.
-# - Name the kind before you mend: most real failures are not badly *written*.
+# - Four checks, in this order: is the tool known, is it allowed, is it one JSON object, does it meet the schema?
+# - Read JSON from a model with a strict reader. `json.loads` accepts one key with two values.
+# - An error has a place, an expectation and a code. The code decides whether the model or your program is told.
+# - Count each check by itself, and read the finish reason. Your own limit can look like a mistake of the model.
+# - Valid is not right. Only known answers or a person can tell the difference.
 #
 # Next: [07 · Repair](07-repair.ipynb). Lab: [l2 · Validate a call](../labs/l2/l2.ipynb).

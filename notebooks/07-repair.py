@@ -9,52 +9,200 @@
 # %% [markdown]
 # # 07 · Repair
 #
-# A model wrote `{'city': 'Oslo',}`. That is Python and not JSON, so the call may not run. Anybody can see what was meant. May your program act on what
-# anybody can see?
+# A model wrote `{'city': 'Oslo',}`. This is Python and not JSON, so the call may not run. Everybody can see what was meant. May your program run the call as it
+# was meant?
 #
-# Sometimes. A **repair** turns broken arguments into arguments that can run, and it is the one place in the loop where your program puts words into
-# the model's mouth. Done well it saves a request. Done badly it deletes the wrong folder, and the log says that the model asked for it.
+# Sometimes. A **repair** turns arguments that may not run into arguments that may. A good repair saves a request. A bad one deletes the wrong folder, and your log says that
+# the model asked for it.
 #
 # Afterwards you can
 #
-# - repair by rules, and say when to refuse;
-# - tell a repair that changed the writing from one that changed the meaning;
-# - draw the curve: what boldness wins, and what it costs;
-# - say what a small model is worth as a repairer, with numbers;
-# - write a rule of your own and measure the harm it does.
+# - send an error back to the model, and limit how often;
+# - repair by rules, and say when a program must refuse;
+# - tell a repair that changes the writing from a repair that changes the meaning;
+# - draw the repair curve: what bolder repair wins, and what it costs;
+# - measure how well a model repairs, and let a guard decide.
 #
-# About 45 minutes, offline. Words from before: *arguments* are the text that a model writes for a call, a *schema* says what they may be, *validation*
+# About 45 minutes. It runs offline. Words from before: *arguments* are the text that a model writes for a call, a *schema* says what they may be, and *validation*
 # checks them ([06](06-validation.ipynb)).
+
+# %% [markdown]
+# ## Three ways out
+#
+# | the arguments may not run, so | it costs | the risk |
+# | --- | --- | --- |
+# | send the error back | another request, longer than the last one | the model writes the same again |
+# | repair the text by rules or by a model | nothing, or a request | **something else is done than was meant** |
+# | give up | nothing | the task is not done |
+#
+# Qwen2.5-Coder-1.5B-Instruct answers wherever a model is asked here.
 
 # %%
 LIVE = None  # "local": the models on this machine; "endpoint": OPENAI_BASE_URL with your key
 
 import json
 
-from zoolab import Request, Scripted, Tool, ToolCall, ToolRegistry, model_for, predict, run, tool
-from zoolab.datasets import load
+from zoolab import Limits, Request, Scripted, Tool, ToolCall, ToolRegistry, check_call, model_for, predict
+from zoolab import read_calls, run, tool
 
-model = model_for(LIVE, "course-06")
-print("who answers, where a model is asked:", model.recording.header.who if LIVE is None else LIVE)
-
-broken = load("broken-arguments")
-print(broken.made.value_counts().to_dict())
+LIVE = "qwen" if LIVE == "local" else LIVE
+SETS = ("qwen-corrections", "qwen-corrections-system", "qwen-course-07")
+prepared = {name: model_for(None, name).recording.requests for name in SETS}
+model = model_for(LIVE, "qwen-corrections")
+print("who answers:", model.recording.header.who if LIVE is None else LIVE)
 
 # %% [markdown]
-# The data set holds calls that could not run, each with what was **meant**. `recorded`: a small model wrote it. `seeded`: the arguments were right, and
-# a fault was put in on purpose, often a kind of damage that these models rarely make and others do.
+# ## The first way: send the error back
 #
-# ## Three ways out
+# Fourteen conversations were prepared. In each one a person asks something, and then comes a call that fails. These calls were written by hand, so that each error that a model is told occurs at least
+# once. The error message is zoolab's own. Then it is Qwen's turn. Here is one of the requests:
+
+# %%
+firsts = [body for body in prepared["qwen-corrections"] if len(body["messages"]) == 3]
+for message in firsts[5]["messages"]:
+    print(message["role"], "|", message["content"] or message["tool_calls"][0]["function"])
+
+# %% [markdown]
+# What does Qwen do next? Five reactions are possible: the same call again, another invalid call, a valid call, words, or nothing.
+
+
+# %%
+def reaction(body, model):
+    "What a model does after an error, and the text that it writes."
+    tools = ToolRegistry([Tool(**each["function"]) for each in body["tools"]])
+    failed = body["messages"][-2]["tool_calls"][0]["function"]
+    reply = model(Request(body["messages"], tuple(body["tools"])))
+    calls = read_calls(reply.message, text=True)
+    if not calls:
+        return "words" if reply.text.strip() else "nothing", reply.text
+    call = calls[0]
+    wrote, before = ("".join(each.split()) for each in (call.arguments, failed["arguments"]))
+    if (call.name, wrote) == (failed["name"], before):
+        return "the same call again", reply.text
+    return ("a valid call" if check_call(call, tools).ok else "another invalid call"), reply.text
+
+
+# %%
+guess = predict(
+    "Seven of the fourteen calls failed validation. After how many of these does Qwen write a valid call?",
+    range(8),
+)
+guess
+
+# %%
+import pandas as pd
+
+
+def reactions(bodies, model):
+    found = []
+    for body in bodies:
+        failed, error = body["messages"][-2:]
+        call, told = failed["tool_calls"][0]["function"], json.loads(error["content"])
+        came, text = reaction(body, model)
+        found.append(
+            {"failed call": f"{call['name']}({call['arguments']})", "told": told["error_type"]}
+            | {"message": told["error_message"].removeprefix(f"{call['name']}: "), "then": came, "text": text}
+        )
+    return pd.DataFrame(found)
+
+
+plain = reactions(firsts, model)
+left = {"text-align": "left", "white-space": "pre-wrap", "overflow-wrap": "anywhere"}
+plain[["failed call", "message", "then"]].style.hide(axis="index").set_properties(**left)
+
+# %% jupyter={"source_hidden": true}
+seven = plain.head(7)
+guess.reveal(
+    int((seven["then"] == "a valid call").sum()),
+    because="The first seven rows failed validation. Most of the time Qwen wrote the same call again.",
+)
+
+# %% [markdown]
+# Now the same fourteen conversations with a system prompt: "Use the tools where they help. When you have the results that you need, answer in one short sentence, without a
+# call."
+
+# %%
+bodies = [body for body in prepared["qwen-corrections-system"] if len(body["messages"]) == 4]
+told = reactions(bodies, model_for(LIVE, "qwen-corrections-system"))
+display(
+    pd.DataFrame({"without": plain["then"].value_counts(), "with": told["then"].value_counts()})
+    .fillna(0)
+    .astype(int)
+)
+for text in told["text"].iloc[[0, 5, 6, 7]]:
+    print("-", text)
+print("\nAfter the error about Oslo, without the system prompt:", " ".join(plain["text"].iloc[2].split()))
+
+# %% [markdown]
+# Two sentences change what Qwen does after an error. Without them it mostly calls again. With them it mostly tells the person what went wrong. This is better than the same call again, because a person can act on it.
+# But in neither case does Qwen mend many calls. And look at the last line: this call is valid, but nobody asked for fahrenheit.
 #
-# | when arguments are broken | costs | risk |
-# | --- | --- | --- |
-# | give up | nothing | nothing is done |
-# | send the error back | one more request, longer than the last | the model tries the same again |
-# | repair | next to nothing by rules, a request by a model | **something else is done than was meant** |
+# This is not a law. It is one model, one form of the error message, and calls that this model did not write itself. Put your own model behind `LIVE = "endpoint"` and
+# count again.
+
+# %% [markdown]
+# ## The retry budget
 #
-# ## The tempting way
+# If a model writes the same call again and again, the loop could go on forever. So a loop needs a **retry budget**: `Limits(retries=2)` is the default. The first call below was
+# written by hand, and the others are Qwen's.
+
+# %%
+from zoolab.errors import ToolRetriesExhausted
+from zoolab.toolbox.catalog import tools_named
+
+WRONG = ("multiply", '{"a": "twelve", "b": 12}')
+
+
+def after(first, model):
+    "A model whose first reply was written by hand."
+    by_hand = Scripted([[first]])
+    return lambda request: by_hand(request) if len(request.messages) == 1 else model(request)
+
+
+def multiply_with(retries):
+    "The trace of a walk whose first call fails, and the error that ended it."
+    opening, kit = after(WRONG, model), tools_named("add", "multiply")
+    try:
+        return run("Multiply 12 by 12.", kit, opening, calls="auto", limits=Limits(retries=retries)), None
+    except ToolRetriesExhausted as error:
+        return error.trace, error
+
+
+# %%
+guess = predict("With retries=2, how many requests are sent before the walk ends?", [1, 2, 3, 4, 5])
+guess
+
+# %%
+for retries in (0, 1, 2):
+    trace, error = multiply_with(retries)
+    requests = sum(step.kind == "request" for step in trace.steps)
+    print(
+        f"retries={retries}: {requests} requests;",
+        error and f"{error.code}, number {error.number}: {error.what}",
+    )
+
+# %% jupyter={"source_hidden": true}
+guess.reveal(
+    requests,
+    because="The first try is not a retry. Two retries follow it, and the third failure ends the walk.",
+)
+
+# %% [markdown]
+# Step through the walk with two retries. Each turn contains the same call and the same error, and `messages[]` grows.
+
+# %%
+trace.inspect()
+
+# %% [markdown]
+# The model is not told that its budget is spent. Your program is: it gets the exception `ToolRetriesExhausted`, with the trace of everything so far. Three details matter:
 #
-# There are libraries that read nearly anything. Here is a good one, `json_repair`, on six texts (written by hand).
+# - Each tool has a budget of its own, and it counts *turns*. Three bad calls in one reply are one failure.
+# - All unknown names share one budget. Otherwise a model could invent a new name for every try.
+# - Only calls that fail validation count. A tool that runs and fails is limited by `turns` and `repeats` ([08](08-execution.ipynb)).
+#
+# ## The second way: repair the text
+#
+# There are libraries that read nearly everything. Here is a good one, `json_repair`, with six texts that were written by hand.
 
 # %%
 import json_repair
@@ -68,7 +216,7 @@ TEXTS = {
     "cut off": '{"command": "rm -rf /home/ada/c',
 }
 guess = predict(
-    "The last text is cut off: the path was going on. What does the library make of it?",
+    "The last text is cut off in the middle of a path. What does the library make of it?",
     ["it refuses", "an empty object", "it closes the quote and the brace"],
 )
 guess
@@ -81,17 +229,17 @@ last = json_repair.loads(TEXTS["cut off"])
 # %% jupyter={"source_hidden": true}
 guess.reveal(
     "it closes the quote and the brace" if last else "an empty object" if last == {} else "it refuses",
-    because="The model may have been writing /home/ada/cache. Now it says /home/ada/c.",
+    because="Perhaps the model was writing /home/ada/cache. Now the command says /home/ada/c.",
 )
 
 # %% [markdown]
-# This is no fault of the library. It answers "what JSON could this be?" That is another question than "what was meant?" The first three have one
-# answer. The last three have several, and it picks one.
+# The library does what it promises. It answers the question "which JSON could this be?" You have another question: "what was meant?" The first three texts have one
+# meaning. The last three have several, and the library chooses one.
 #
 # ## The guard
 #
-# One sentence decides: **a repair may change how something is written, never what it says.** `keeps_intent` makes it a function. Quotes, commas,
-# comments and closing brackets may differ. Words, numbers, their order and their nesting may not, and no text is completed.
+# One rule decides: **a repair may change how something is written, and never what it says.** The function `keeps_intent` checks this rule. Quotes, commas, comments and closing
+# brackets may change. Words, numbers, their order and their nesting may not. A text that stops in the middle is not completed.
 
 # %%
 from zoolab.repair import keeps_intent
@@ -114,41 +262,49 @@ for raw, proposed in PAIRS:
 # %% jupyter={"source_hidden": true}
 guess.reveal(
     sum(keeps_intent(*pair) for pair in PAIRS),
-    because="A capital letter is a change: for a file name or a password it decides.",
+    because="A capital letter is a change, because it matters in a password or in the name of a file.",
 )
 
 # %% [markdown]
-# ## Rules, guarded
+# ## Rules with a guard
 #
-# `RuleRepair` reads damaged JSON by rules of its own. Whatever it proposes must pass the guard. `propose` returns text, or None: there is
-# no proposal. It never raises, and its `report` says why. With a weaker guard (`RuleRepair(guard="words")`) one missing mark may be put in, too.
+# `RuleRepair` reads badly written JSON by rules. Each proposal must pass the guard. `propose` returns a text, or None if it has no proposal. Its `report` says why.
+# Here are the six texts again, and then three texts that Qwen wrote in recordings of this course.
 
 # %%
 from zoolab.repair import RuleRepair
 
+BY_QWEN = {
+    "27 * 3": '{"a": 15, "b": 27 * 3}',
+    "three values": '{ "service": "nginx", "service": "redis", "service": "cron" }',
+    "a list": '{"service": ["nginx", "postgres", "redis"]}',
+}
 rules = RuleRepair()
-for text in TEXTS.values():
-    rules.propose(text, {"type": "object"})
-for what, done in zip(TEXTS, rules.report, strict=True):
+for text in (TEXTS | BY_QWEN).values():
+    rules.propose(text, {"type": "object", "properties": {"service": {"type": "string"}}})
+for what, done in zip(TEXTS | BY_QWEN, rules.report, strict=True):
     print(f"{what:12} {done.outcome:8} {done.proposed or '-':18} {done.reason}")
 
 # %% [markdown]
+# The rules mend none of Qwen's three texts. They refuse two. The third is well written, but it contains a list where the schema wants a text. So the rules keep it as it is, and validation stops it.
+# This is right. Perhaps all three services were meant, but then three calls are needed.
+#
 # ## Fail closed
 #
-# To **fail closed** is to do nothing when in doubt, as a door that locks when the power fails. In the loop it means four things:
+# To **fail closed** means: if in doubt, do nothing, like a door that stays locked without power. For a loop it means four things:
 #
-# 1. what is repaired is validated again, in full;
-# 2. what fails again does not run, and never with `{}` in its place;
-# 3. a reply that was cut off by length is not repaired at all;
-# 4. the record keeps both texts, so that nobody says "the model asked for it".
+# 1. It validates repaired arguments again, in full.
+# 2. It never runs a call whose repair failed, and it never puts `{}` in place of the arguments.
+# 3. It does not repair a reply that was cut by its length limit.
+# 4. It records both texts, so nobody can say "the model asked for it".
 #
-# Two calls, scripted (a script says what it is told to): one badly written, one cut in the middle.
+# Here are two calls of a script (authored). The first is badly written, and the second stops in the middle.
 
 
 # %%
 @tool
 def remove_folder(path: str) -> str:
-    "Delete a folder and all that is in it."
+    "Delete a folder and everything in it."
     return f"{path} is gone"
 
 
@@ -160,62 +316,45 @@ for step in trace.steps:
     if step.kind == "validate":
         repair = step.record.repair
         print(f"{step.call.arguments:26} repaired to: {repair.proposed}, may run: {step.record.ok}")
-    if step.kind == "result":
-        print(
-            "   ", json.loads(step.record.content)["data"] or json.loads(step.record.content)["error_message"]
-        )
 
 # %% [markdown]
-# And the third: this text is whole and well written, as it happens. But the reply ended because the model was out of room (`finish_reason` is
-# `length`), so nobody knows what would have followed.
+# Now point 3. This text looks whole. But `cut=True` says that the reply reached its length limit, so nobody knows what would have followed.
 
 # %%
 from zoolab.steps.validate import check_with_repair
 
-tools = ToolRegistry([remove_folder])
 call = ToolCall(1, 0, "call_1", "remove_folder", "{'path': '/home'}")
 for cut in (False, True):
-    verdict = check_with_repair(call, tools, RuleRepair(), cut=cut)
+    verdict = check_with_repair(call, ToolRegistry([remove_folder]), RuleRepair(), cut=cut)
     print(f"cut={cut!s:6} may run: {verdict.ok!s:6}", *verdict.repair.remaining)
 
 # %% [markdown]
-# ## How much is there to save?
+# ## How much can be saved?
 #
-# A repair can only bring back what is in the text. In the data set, a row is `recoverable` if every text, number and truth value that was meant stands
-# somewhere in what the model wrote.
+# The data set `broken-arguments` contains calls that may not run, each with what was **meant**. There are two kinds of rows:
+#
+# - `recorded`: Needle (with 6, 7, 8 or 20 of its layers) or SmolLM2-135M-Instruct wrote it. Some were asked in a way that provokes mistakes.
+# - `seeded`: the arguments were right, and a program damaged them on purpose, in one of 22 ways.
+#
+# A row is `recoverable` if each text, number and truth value that was meant stands somewhere in the broken text.
 
 # %%
-by_models = broken[broken.made == "recorded"]
-guess = predict(
-    "Of the calls that small models broke: how many hold all that was meant?",
-    ["nearly all", "about half", "about a third", "one in six or fewer"],
-)
-guess
+from zoolab.datasets import load
 
-# %%
-share = by_models.recoverable.mean()
-bounds = {0.7: "nearly all", 0.42: "about half", 0.17: "about a third", 0: "one in six or fewer"}
-print(f"{by_models.recoverable.sum()} of {len(by_models)}: {share:.0%}")
-for row in (
-    by_models[~by_models.recoverable & (by_models.raw.str.len() > 12)]
-    .drop_duplicates("case")
-    .head(4)
-    .itertuples()
-):
-    print(f"   {row.raw[:60]:62} {row.why_not}")
-guess.reveal(next(text for bound, text in bounds.items() if share >= bound))
+broken = load("broken-arguments")
+display(pd.crosstab(broken["made"], broken["recoverable"]))
 
 # %% [markdown]
-# These models were made to err, so the share is theirs alone. The lesson is not. Before you build a repair, look at *your* broken calls and ask of
-# each: is it badly written, or does it say the wrong thing? Only the first kind can be repaired.
+# Most texts of Needle and SmolLM2 say the wrong thing, or stop too early. Only a small part of them can be saved at all. Another model has another share. So look at *your* broken calls before you build a
+# repair. Ask of each one: is it badly written, or does it say the wrong thing? A repair helps only with the first kind.
 #
-# ## The curve
+# ## The repair curve
 #
-# Now from timid to bold. Each rung tries what the one before it does, and then dares a little more:
+# Now from careful to bold. Each level tries everything that the level before it does, and one thing more:
 #
-# | rung | if validation still says no... |
+# | level | if validation still fails |
 # | --- | --- |
-# | rules | the guarded rules |
+# | rules | the rules with the guard |
 # | + guess | whatever `json_repair` reads |
 # | + cast | take a value out of a list, 90.0 as 90, a number as text |
 # | + drop | leave out arguments that the tool does not know |
@@ -227,7 +366,7 @@ def guess_object(raw):
     try:
         value = json_repair.loads(raw)
     except (ValueError, RecursionError):
-        return {}  # brackets within brackets, numbers without end
+        return {}  # too many brackets, or too many digits
     value = value[0] if isinstance(value, list) and value else value
     return value if isinstance(value, dict) else {}
 
@@ -247,11 +386,11 @@ def filler(schema):
 
 
 # %%
-RUNGS = ["rules", "+ guess", "+ cast", "+ drop", "+ fill"]
+LEVELS = ["rules", "+ guess", "+ cast", "+ drop", "+ fill"]
 
 
 def proposals(raw, schema):
-    """What each rung proposes, from timid to bold."""
+    "What each level proposes, from careful to bold."
     known = schema["properties"]
     yield RuleRepair().propose(raw, schema)
     value = guess_object(raw)
@@ -264,13 +403,12 @@ def proposals(raw, schema):
 
 
 # %% [markdown]
-# Three things can come of a proposal. It is refused: nothing runs. It runs, and it is what was meant. Or it runs, and it is not. The last is the one to
-# fear: no error, no warning, something else is done.
+# A proposal can end in three ways. It is refused, so nothing runs. It runs and is right. Or it runs and is wrong. The last one is dangerous: there is no error and no warning, and
+# something else is done.
 
 # %%
 from zoolab.datasets.berkeley import same_arguments
 from zoolab.steps.validate import check_arguments
-
 
 TOOLS = {row.tool: Tool(row.tool, "-", row.schema) for row in broken.itertuples()}
 
@@ -285,7 +423,7 @@ def judge(row, proposed):
 
 
 def climb(row):
-    """The judgement at each rung: the first proposal that may run stays."""
+    "The result at each level. The first proposal that may run stays."
     found = "refused"
     for proposed in proposals(row.raw, row.schema):
         found = judge(row, proposed) if found == "refused" else found
@@ -294,396 +432,243 @@ def climb(row):
 
 # %%
 guess = predict(
-    "Over all rows, from the first rung to the last: what grows more, calls that are right or calls that are wrong?",
+    "From the first level to the last: which number grows more, that of right calls or that of wrong calls?",
     ["right", "wrong"],
 )
 guess
 
 # %%
-import time
-
-import pandas as pd
-
-started = time.perf_counter()
-climbed = pd.DataFrame([list(climb(row)) for row in broken.itertuples()], columns=RUNGS)
-seconds = time.perf_counter() - started
+climbed = pd.DataFrame([list(climb(row)) for row in broken.itertuples()], columns=LEVELS)
 curve = climbed.apply(pd.Series.value_counts).reindex(["right", "wrong", "refused"]).fillna(0).astype(int)
-grown = curve["+ fill"] - curve["rules"]
-display(curve)
-print(
-    f"{len(broken)} rows, {1000 * seconds / len(broken):.1f} ms for all five rungs of a row; no model was asked"
-)
+curve
 
 # %% jupyter={"source_hidden": true}
+grown = curve["+ fill"] - curve["rules"]
 guess.reveal(
-    "right" if grown["right"] > grown["wrong"] else "wrong", because="More and more runs. Look at what."
+    "right" if grown["right"] > grown["wrong"] else "wrong",
+    because="At each level more calls run. The curve shows which ones.",
 )
 
 # %%
+from io import BytesIO
+
 import matplotlib.pyplot as plt
+from IPython.display import Image
 
 fig, ax = plt.subplots(figsize=(7, 3.4), facecolor="white")
 for outcome, colour, marker in (("right", "#1b7f5c", "o"), ("wrong", "#c2352b", "s")):
-    ax.plot(RUNGS, curve.loc[outcome], color=colour, marker=marker, lw=2)
-    ax.annotate(
-        f"runs, and is {outcome}",
-        (4, curve.loc[outcome, "+ fill"]),
-        (8, -3),
-        textcoords="offset points",
-        color=colour,
-    )
-ax.set(ylabel="calls", title="Boldness: what it wins, and what it costs", xlim=(-0.2, 5.3), ylim=(0, None))
+    ax.plot(LEVELS, curve.loc[outcome], color=colour, marker=marker, lw=2)
+    end = (4, curve.loc[outcome, "+ fill"])
+    ax.annotate(f"runs, and is {outcome}", end, (8, -3), textcoords="offset points", color=colour)
+ax.set(ylabel="calls", title="What bolder repair wins, and what it costs", xlim=(-0.2, 5.3), ylim=(0, None))
 ax.spines[["top", "right"]].set_visible(False)
 ax.grid(axis="y", alpha=0.3)
 
+picture = BytesIO()
+fig.savefig(picture, dpi=110, bbox_inches="tight")
+plt.close(fig)
+said = [f"{outcome} calls {', '.join(map(str, curve.loc[outcome]))}" for outcome in ("right", "wrong")]
+Image(picture.getvalue(), alt=f"Two lines over the levels {', '.join(LEVELS)}: {'; '.join(said)}.")
+
 # %% [markdown]
-# Success rises slowly, changed intent rises fast. ("Wrong" is judged by what the *person* wanted. Often the model's text was wrong before any repair, `ginx` for
-# `nginx`; a bold repair then makes a mistake run that would have been stopped.) A report that shows only "calls that ran after repair" shows the *sum* of both lines, and every rung looks
-# like progress. Always draw both.
+# From left to right, right calls grow slowly. Wrong calls jump twice: at "+ guess", which chooses one of several meanings, and at "+ fill", which makes values up. "+ cast" wins right calls, and it costs hardly
+# any wrong ones. A report that shows only "calls that ran after repair" shows the *sum* of both lines. Then each level looks like progress. So always draw both lines.
 #
-# Split by who made the damage, and the rules alone look quite different:
+# "Wrong" compares with what the *person* wanted. Often the text was wrong before any repair. Validation would have stopped it, and a bold repair lets it run.
+#
+# Who made the damage?
 
 # %%
-for rung in ("rules", "+ guess", "+ fill"):
-    print(rung)
-    print(
-        pd.crosstab(broken.made, climbed[rung]).reindex(columns=["right", "wrong", "refused"], fill_value=0),
-        "\n",
+for level in ("rules", "+ fill"):
+    display(
+        pd.crosstab(broken["made"], climbed[level].rename(level)).reindex(columns=curve.index, fill_value=0)
     )
 
 # %% [markdown]
-# Damage to the *writing* (quotes, commas, fences), which is mostly seeded here because these small models rarely make it: the rules mend much of it and get none of
-# it wrong. Damage to the *content*, which is what the small models really do: there, a rule that refuses is a rule that works.
+# In the seeded rows the *writing* is often damaged: quotes, commas, fences. The rules repair many of these, and none wrongly. In the recorded rows the *content* is damaged. There it is right to refuse.
+
+# %% [markdown]
+# ## A model as repairer
 #
-# ## Then a model
-#
-# What rules cannot do, perhaps a model can. `LLMRepair` sends a request of its own: the tool's schema and the broken text, with the order to change the
-# format only. It trusts the answer with nothing: the same guard decides.
+# What rules cannot do, perhaps a model can. `LLMRepair` sends a request of its own. The rows were chosen before Qwen was asked, and only short texts were taken: two rows of each kind of
+# seeded damage, all recoverable rows of Needle and SmolLM2, and every sixteenth of their other rows. This is what Qwen gets:
 
 # %%
 from zoolab.repair import LLMRepair
 
+mender = model_for(LIVE, "qwen-course-07")
+chosen = {body["messages"][-1]["content"] for body in prepared["qwen-course-07"]}
 
-def titled(row):
-    return {**row.schema, "title": row.tool}
+
+def asked(row):
+    return LLMRepair(mender).request(row.raw, {**row.schema, "title": row.tool})
 
 
-first = broken[broken.fault == "trailing_comma"].sort_values("id")
-first = first.loc[first.raw.str.len().idxmin()]
-for message in LLMRepair(model).request(first.raw, titled(first)).messages:
+rows = broken.drop_duplicates(["tool", "raw"]).set_index("id", drop=False)
+rows = rows[[asked(row).messages[-1]["content"] in chosen for row in rows.itertuples()]]
+first = rows[rows["fault"] == "single_quoted"].iloc[0]
+for message in asked(first).messages:
     print(f"{message['role']}: {message['content']}\n")
+print("Qwen:", mender(asked(first)).text)
 
 # %% [markdown]
-# Small models imitate better than they obey. So there is a second way to ask: no schema, only three examples and the text.
-
-# %%
-EXAMPLES = [
-    ("{'city': 'Oslo',}", '{"city": "Oslo"}'),
-    ('{city: "Rome", "days": 3', '{"city": "Rome", "days": 3}'),
-    ('Sure: {"on": True}', '{"on": true}'),
-]
-
-
-def in_examples(request):
-    """The same request, asked by example."""
-    text = request.messages[-1]["content"].rpartition("Broken arguments: ")[2]
-    messages = [{"role": "system", "content": "Write the same as valid JSON."}]
-    for bad, good in EXAMPLES:
-        messages += [{"role": "user", "content": bad}, {"role": "assistant", "content": good}]
-    return Request([*messages, {"role": "user", "content": text}])
-
-
-# %% [markdown]
-# Which rows? Only recoverable ones, to be fair; and of these, those that the recording holds (a model takes seconds for each). With `LIVE` set, a
-# dozen.
-
-# %%
-WAYS = {"told what to do": lambda request: request, "shown three examples": in_examples}
-
-
-def is_here(row, way):
-    request = WAYS[way](LLMRepair(model).request(row.raw, titled(row)))
-    return LIVE or model.recording.response(model.recording.key_of(model.body(request))) is not None
-
-
-whole = broken[broken.recoverable].drop_duplicates(["tool", "raw"])
-asked = {way: [row for row in whole.itertuples() if is_here(row, way)][: 12 if LIVE else 99] for way in WAYS}
-print({way: len(rows) for way, rows in asked.items()})
-
-
-# %%
-def put(row, way):
-    """What the model says to a row, and what the guard lets through."""
-    said = []
-
-    def ask(request):
-        said.append(model(WAYS[way](request)))
-        return said[-1]
-
-    repair = LLMRepair(ask)
-    proposed = repair.propose(row.raw, titled(row))
-    [reply] = said
-    found = {"asked": way, "id": row.id, "made": row.made, "raw": row.raw, "said": reply.text}
-    found["unguarded"] = judge(row, reply.text if reply.finish_reason != "length" else None)
-    found["guarded"], found["why"] = judge(row, proposed), repair.report[0].reason
-    return {**found, "tokens": (reply.usage or {}).get("total_tokens", 0)}
-
-
-answers = pd.DataFrame([put(row, way) for way, rows in asked.items() for row in rows])
+# Compare the reply with the broken text. The instruction was "Never add, leave out or change a value". So `LLMRepair` does not trust the reply. It has a guard:
+#
+# | guard | the model may change |
+# | --- | --- |
+# | `"strict"`, the default | the writing only, as in `keeps_intent` |
+# | `"words"` | marks of JSON, and no word and no number |
+# | `"schema"` | also a value, to the nearest one that the schema allows |
+# | `None` | anything |
 
 # %%
 guess = predict(
-    "Told what to do, in words and with a schema: how many does the small model repair?",
-    ["none", "a few", "most"],
+    f"{len(rows)} texts, without a guard: validation alone decides what may run. How many calls will be right, and how many wrong?",
+    ["many right, hardly any wrong", "about as many wrong as right", "many wrong, hardly any right"],
 )
 guess
 
+
 # %%
-told = answers[answers.asked == "told what to do"]
-fixed = int((told.unguarded == "right").sum())
-shortest = told.loc[told.raw.str.len().idxmin()]
-print(f"{fixed} of {len(told)}. What it wrote for {shortest.raw}\n\n{shortest.said[:360]} ...")
+def result(repair, row):
+    return judge(row, repair.propose(row.raw, {**row.schema, "title": row.tool}))
+
+
+repairers = {"rules": RuleRepair()} | {
+    f"Qwen, guard={guard!r}": LLMRepair(mender, guard=guard) for guard in ("strict", "words", "schema", None)
+}
+results = pd.DataFrame(
+    {name: [result(each, row) for row in rows.itertuples()] for name, each in repairers.items()}
+)
+results.apply(pd.Series.value_counts).reindex(curve.index).fillna(0).astype(int).T
 
 # %% jupyter={"source_hidden": true}
+right, wrong = ((results["Qwen, guard=None"] == outcome).sum() for outcome in ("right", "wrong"))
 guess.reveal(
-    "none" if not fixed else "a few" if fixed < len(told) / 2 else "most",
+    "many right, hardly any wrong"
+    if right > 4 * wrong
+    else "many wrong, hardly any right"
+    if wrong > 4 * right
+    else "about as many wrong as right",
+    because="All of these calls meet their schema. Validation cannot see that a value was made up.",
 )
 
 # %% [markdown]
-# In the recording it explains the schema, over and over, until it runs out of room. It was asked to repair something; it does what such texts do, it
-# goes on about JSON Schema. **SmolLM2 does not repair when it is told to.** That is one model with one prompt, and not all small models. Now with examples, beside the
-# rules on the very same rows:
+# Read what the guard stopped. The first lines were right, and the guard refused them all the same, because it cannot know what was meant. This is its price. The other lines were wrong. This is what you get for the price.
 
 # %%
-shown = answers[answers.asked == "shown three examples"]
-rows = {row.id: row for row in whole.itertuples()}
-by_rules = shown.id.map(lambda id: judge(rows[id], RuleRepair().propose(rows[id].raw, rows[id].schema)))
-table = pd.DataFrame(
-    {
-        "rules": by_rules.value_counts(),
-        "model, unguarded": shown.unguarded.value_counts(),
-        "model, guarded": shown.guarded.value_counts(),
-    }
+look = rows.reset_index(drop=True).assign(
+    alone=results["Qwen, guard=None"], strict=results["Qwen, guard='strict'"]
 )
-table = table.reindex(["right", "wrong", "refused"]).fillna(0).astype(int)
-table.loc["tokens a try"] = [0, shown.tokens.mean().round(), shown.tokens.mean().round()]
-table.astype(int)
+look = look[(look["alone"] != look["strict"])].sort_values("alone", kind="stable").groupby("alone").head(4)
+look = look.assign(wrote=[" ".join(mender(asked(row)).text.split()) for row in look.itertuples()])
+look[["alone", "raw", "wrote"]].style.hide(axis="index").set_properties(**left)
 
 # %% [markdown]
-# A **token** is a piece of a word, and the unit in which models are paid. What did the model do with each text?
+# Qwen often adds an argument that nobody wrote, although the instruction forbids it. This is one model with one prompt.
+#
+# Does it help to ask Qwen only where the rules refuse?
 
 # %%
-look = shown[["made", "raw", "said", "unguarded", "guarded"]].assign(differ=shown.unguarded != shown.guarded)
-look = look.sort_values(["differ", "guarded"], ascending=False).drop(columns="differ")
-look = look.assign(raw=look.raw.str[:80], said=look.said.str[:80])
-cells = {"text-align": "left", "white-space": "pre-wrap", "overflow-wrap": "anywhere"}
-look.style.hide(axis="index").set_properties(["raw", "said"], **cells)
+rules_only = results["rules"]
+then_qwen = rules_only.where(rules_only != "refused", results["Qwen, guard='strict'"])
+print("rules:          ", rules_only.value_counts().to_dict())
+print("rules, then Qwen:", then_qwen.value_counts().to_dict())
+tokens = [
+    mender(asked(row)).usage["total_tokens"] for row in rows[rules_only.eq("refused").to_numpy()].itertuples()
+]
+print(f"tokens for {len(tokens)} tries: {sum(tokens)}")
 
 # %% [markdown]
-# Read the column `said` from top to bottom. It has learnt the pattern, and where the damage looks like one of the examples it mends it. Where a value is wrong,
-# it copies it. Where it is unsure, it makes something up: look for a query that became `{"on": true}`, out of an example.
-#
-# The lines at the top are those where the guard made a difference. Some that it refused were *right*: it cannot know what was meant, it knows only that a
-# word of the text is gone. That is its price. Those that it refused and that were *wrong* are what the price is paid for.
-#
-# ### Rules, then a model
-#
-# The usual order: what costs nothing first. A repair is anything with a `propose`, so the two are put together in a few lines.
-
-
-# %%
-class InTurn:
-    """Asks one repair after the other until one proposes something that meets the schema."""
-
-    def __init__(self, *repairs):
-        self.repairs = repairs
-
-    def propose(self, raw, schema=None):
-        for repair in self.repairs:
-            proposed = repair.propose(raw, schema)
-            if proposed and check_arguments(proposed, Tool("any", "-", schema)).ok:
-                return proposed
-        return None
-
-
-both = InTurn(RuleRepair(), LLMRepair(lambda request: model(in_examples(request))))
-by_both = shown.id.map(lambda id: judge(rows[id], both.propose(rows[id].raw, titled(rows[id]))))
-
-# %%
-from zoolab.plots import AblationDisplay
-
-variants = {"rules": by_rules, "model, guarded": shown.guarded, "rules, then model": by_both}
-frame = pd.concat(
-    pd.DataFrame({"case_id": shown.id, "variant": name, "success": outcome == "right"})
-    for name, outcome in variants.items()
-)
-AblationDisplay.from_frame(frame)
-
-# %% [markdown]
-# Read the differences, not the dots: "not decisive" means that chance alone could make such a difference. Does the model earn its tokens on top of the rules?
-# Here it is one small model; put your own behind `LIVE = "endpoint"` and run again. The method stays the same.
-#
-# ### Or send the error back
-#
-# The third way out: the model that made the mistake reads what was wrong, and tries again. The data set `trials` has that: broken calls, sent back with the
-# error, to the model that made them.
-
-# %%
-trials = load("trials")
-again = trials[trials.trial == "repair"]
-display(pd.crosstab(again.verdict, again.model))
-print(f"{(again.verdict == 'right').sum()} of {len(again)} were right the second time")
-for row in again.drop_duplicates("model").itertuples():
-    print(
-        f"\n{row.model} was told: {row.request['messages'][-1]['content'][-150:]}\n   and wrote: {row.raw[:150]}"
-    )
-
-# %% [markdown]
-# A model that could not do it the first time needs more than being told that it was wrong. Large models often do correct themselves, which is why every loop
-# sends errors back, and why every loop needs a limit on it.
+# If both lines are equal, the model added nothing behind this guard, and its tokens were spent for nothing. Choose a weaker guard, and it adds right calls and wrong ones. The table above says how many.
 
 # %% [markdown]
 # ## Your turn
 #
-# **1. Test the guard.** Write pairs of a broken text and a repair. Find one that a person would accept and the guard does not, and decide who is right.
+# **1. Pass the guard.** For each broken text write a repair that keeps what was said. One of them has none: write `None` there.
 
 # %%
-MINE = [
-    ('{"amount": "1.000"}', '{"amount": 1000}'),
-    ("{'when': 'tomorrow'}", '{"when": "2026-11-23"}'),
-    ('{"to": Ada Lovelace}', '{"to": "Ada Lovelace"}'),
-]
-for raw, proposed in MINE:
-    print("keeps  " if keeps_intent(raw, proposed) else "CHANGES", raw, "->", proposed)
+MINE = {
+    "{'to': 'Ada', 'urgent': True}": "{}",
+    '{"path": "/tmp/x", "force": false': "{}",
+    '{"amount": 12.50} {"amount": 125.0}': "{}",
+    'Sure: {"tags": ["a", "b",]}': "{}",
+}
+
+# %%
+for raw, proposed in MINE.items():
+    none = RuleRepair().propose(raw) is None
+    fine = proposed is None if none else proposed is not None and keeps_intent(raw, proposed)
+    print("right  " if fine else "not yet", "|", repr(raw), "->", proposed)
 
 # %% [markdown]
 # <details><summary>Hint</summary>
 #
-# A point is a decimal mark in one country and parts thousands in another. What a person "simply knows" is often what they know of the situation, and the
-# guard knows only the text.
-#
-# </details>
-
-# %% [markdown]
-# **2. One rung of your own.** In the curve, which rung pays? `per_right` counts how many wrong calls each rung adds for every right one. Which rung would you
-# allow for a tool that only reads, and which for one that deletes?
-
-# %%
-added = curve.T[["right", "wrong"]].diff().fillna(curve.T[["right", "wrong"]])
-added.assign(per_right=(added.wrong / added.right.where(added.right > 0)).round(1)).astype(
-    {"right": int, "wrong": int}
-)
-
-# %% [markdown]
-# <details><summary>Hint</summary>
-#
-# For a tool that reads, a wrong call costs a request and a wrong answer. For a tool that deletes it costs the data. The risk of the tool decides how bold its
-# repair may be; notebook 08 gives each tool a risk.
-#
-# </details>
-
-# %% [markdown]
-# **3. Write a rule.** `my_rule` sees what the guarded rules refused, and returns arguments as text, or None. As it stands it unwraps a list with one
-# object in it. Make it save more. Every wrong call costs five points, since somebody has to clean up after it.
-
-
-# %%
-def my_rule(raw, schema):
-    try:
-        value = json.loads(raw)
-    except (ValueError, RecursionError):
-        return None
-    if isinstance(value, list) and len(value) == 1:
-        return json.dumps(value[0])
-    return None
-
-
-# %%
-refused = broken[(climbed["rules"] == "refused").to_numpy()]
-mine = pd.Series(
-    [judge(row, my_rule(row.raw, row.schema)) for row in refused.itertuples()], index=refused.index
-)
-score = (mine == "right").sum() - 5 * (mine == "wrong").sum()
-print(
-    f"right {(mine == 'right').sum()}, wrong {(mine == 'wrong').sum()}, left alone {(mine == 'refused').sum()}; score {score}"
-)
-
-open_rows = refused[(mine != "right") & refused.recoverable & (refused.raw.str.len() < 90)]
-open_rows = open_rows.assign(like=open_rows.fault.fillna(open_rows.tool)).drop_duplicates("like")
-for row in open_rows.head(9).itertuples():
-    print(f"   {row.raw}\n        {row.problems[0][:90]}")
-for row in refused[mine == "wrong"].head(5).itertuples():
-    print(f"WRONG {row.raw[:75]}\n      meant {json.dumps(row.meant)}")
-
-# %% [markdown]
-# <details><summary>Hint 1</summary>
-#
-# `{"service":"mailer hangs","service":"that"}` has two meanings, and `json.loads` takes the second without a word. It takes `object_pairs_hook=` as well, a
-# function that gets the list of pairs. (A pair that says the same thing twice has one meaning: that much the rules have mended already.)
-#
-# </details>
-#
-# <details><summary>Hint 2</summary>
-#
-# `90.0` where an integer is asked for is 90, exactly. `["db01"]` where a text is asked for is `db01`, if you trust that one item means one. Leaving out an argument
-# that the tool does not know is the boldest of the three: look at what it gets wrong.
+# Python writes `True`, and JSON writes `true`. Which of the texts could mean two things?
 #
 # </details>
 #
 # <details><summary>Solution</summary>
 #
 # ```python
-# def once(pairs):
-#     if len(dict(pairs)) < len(pairs):
-#         raise ValueError("two meanings")
-#     return dict(pairs)
-#
-#
-# def my_rule(raw, schema):
-#     try:
-#         value = json.loads(raw, object_pairs_hook=once)
-#     except (ValueError, RecursionError):
-#         return None
-#     if isinstance(value, list) and len(value) == 1:
-#         value = value[0]
-#     if not isinstance(value, dict):
-#         return None
-#     known = schema["properties"]
-#     for name, each in value.items():
-#         kind = known.get(name, {}).get("type")
-#         if kind == "integer" and isinstance(each, float) and each.is_integer():
-#             value[name] = int(each)
-#         if kind == "string" and isinstance(each, list) and len(each) == 1:
-#             value[name] = each[0]
-#     return json.dumps(value)
+# MINE = {
+#     "{'to': 'Ada', 'urgent': True}": '{"to": "Ada", "urgent": true}',
+#     '{"path": "/tmp/x", "force": false': '{"path": "/tmp/x", "force": false}',
+#     '{"amount": 12.50} {"amount": 125.0}': None,
+#     'Sure: {"tags": ["a", "b",]}': '{"tags": ["a", "b"]}',
+# }
 # ```
 #
-# Three kinds of damage, each with one meaning, and no text with two. It is validated again afterwards, like every repair. If a row stays wrong, look at it: did your rule change what
-# the text said, or did the text say the wrong thing? No rule can see the second.
+# The third text contains two amounts. A program that takes one of them makes a decision that belongs to a person.
 #
 # </details>
 
 # %% [markdown]
-# A rule is a repair as soon as it has a `propose`. Here yours works in a loop, after the rules:
+# **2. How bold?** A right call is worth 1, and a wrong call costs `cost`. Write `boldest`, so that it returns the level of `curve` with the highest sum. For a tool that only reads, a wrong call costs little. For a
+# tool that deletes, it costs a lot.
 
 
 # %%
-class Mine:
-    def propose(self, raw, schema=None):
-        return my_rule(raw, schema)
+def boldest(cost):
+    return "+ fill"
 
 
-asked_once = Scripted([[("remove_folder", '[{"path": "/tmp/cache"}]')], "Done."])
-mended = run("Clean up.", [remove_folder], asked_once, repair=InTurn(RuleRepair(), Mine()))
-print(mended.tool_calls[0].arguments, "->", json.loads(mended.messages[2]["content"])["data"])
+# %%
+worth = {cost: curve.loc["right"] - cost * curve.loc["wrong"] for cost in (0, 0.1, 1, 20)}
+for cost, sums in worth.items():
+    print(
+        "right  " if boldest(cost) == sums.idxmax() else "not yet",
+        "| a wrong call costs",
+        cost,
+        "->",
+        boldest(cost),
+    )
+
+# %% [markdown]
+# <details><summary>Hint</summary>
+#
+# `curve.loc["right"]` and `curve.loc["wrong"]` are two rows of numbers. You may subtract one from the other. `idxmax()` names the column with the largest number.
+#
+# </details>
+#
+# <details><summary>Solution</summary>
+#
+# ```python
+# def boldest(cost):
+#     return (curve.loc["right"] - cost * curve.loc["wrong"]).idxmax()
+# ```
+#
+# Which level is best depends on the cost of a wrong call. Notebook 08 gives each tool a risk. Use it to decide how bold its repair may be.
+#
+# </details>
 
 # %% [markdown]
 # ## What to keep
 #
-# - A repair may change the writing, never the meaning. If there are two meanings, there is no repair.
-# - Fail closed: validate again, never `{}`, nothing that was cut off.
-# - Draw both lines, what was saved and what was changed. Their sum is not success.
-# - Rules first: they are free, and they can be read. A model's proposal passes the same guard.
-# - Most of what small models break is not badly written. Nothing repairs a wrong value but knowing the right one.
+# - Send the error back, and limit how often. A model may write the same call again.
+# - A repair may change the writing, never the meaning. If there are two meanings, refuse.
+# - Fail closed: validate again, never run `{}` instead, and never repair what was cut.
+# - Draw both lines: the right calls that repair wins, and the wrong calls that it lets run.
+# - Rules first. A model's proposal must pass the same guard.
 #
 # Next: [08 · Execution](08-execution.ipynb). Lab: [l5 · Repair](../labs/l5/l5.ipynb).

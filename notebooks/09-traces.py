@@ -7,305 +7,598 @@
 # ---
 
 # %% [markdown]
-# # 09 · Traces
+# # 09 · Traces and root causes
 #
-# Something went wrong last night. The logs say that all was well. What you want is a **trace**: what was sent, what came, what ran, what went back,
-# step by step, in the order in which it happened.
+# An agent gave a wrong answer last night. The log contains one error, and everybody repairs what the error message complains about. Next week it happens again. The error was only the
+# place where the mistake became visible. The **root cause** came earlier. It is the step that you have to change, so that the rest goes right.
+#
+# A **trace** is the record of a run: what was sent, what came back, what ran, and what the model was told. With a trace you can do what a log cannot do: change one
+# step, and run the rest again.
 #
 # Afterwards you can
 #
-# - keep a trace, read it as lines of JSON and as a table;
-# - find the step at which a run went wrong, which is seldom the step that complained;
-# - count errors without counting retries twice;
-# - draw what you found, with intervals where numbers are small.
+# - find a root cause by **forking**: change one step, run the rest again, compare;
+# - say what a fork proves, and what it does not prove;
+# - save a trace, and read it as lines, as a table and as a timeline;
+# - count errors over many runs, without counting one call twice;
+# - find failures that raise no error.
 #
-# About 45 minutes, offline. Words: a *run* is one conversation from question to answer; a *step* is one of define, request, tool_call, validate,
-# execute, result ([01](01-one-loop.ipynb)).
+# About 45 minutes. It runs offline.
+
+# %% [markdown]
+# ## Who answers?
+#
+# Qwen2.5-Coder-1.5B-Instruct answers, from recordings. If another model answers, the text says so. `LIVE` changes who answers in your forks. The run of last night stays
+# what it was.
 
 # %%
 LIVE = None  # "local": the models on this machine; "endpoint": OPENAI_BASE_URL with your key
 
-from zoolab import Trace, model_for, predict, run
+from zoolab import Limits, Policy, Trace, model_for, predict, run, tool, walk
+from zoolab.errors import LoopError, ResourceNotFound
 
-model = model_for(LIVE, "starter")
-print("who answers:", model.recording.header.who if LIVE is None else LIVE)
+qwen = model_for("qwen" if LIVE == "local" else LIVE, "course-09-qwen")
+print("who answers:", qwen.recording.header.who if LIVE is None else LIVE)
 
 # %% [markdown]
-# ## One run, four views
+# ## The case
 #
-# Saved, a trace is a file of **JSONL**: one JSON object a line, so that it can be read while it is still being written, and a program that was killed
-# leaves all but its last line.
+# A shop has two tools. One finds the orders of a customer. The other one gets an order by its number.
+
+# %%
+ORDERS = {2: ("lamp", 120.0), 5: ("chair", 80.0), 31: ("mug", 9.0)}
+
+
+@tool
+def find_orders(customer: str) -> list:
+    "Find the orders of a customer. Use this first."
+    if customer.lower() != "grace":
+        raise ResourceNotFound(f"no customer {customer!r}")
+    return ["31-2", "31-5"]
+
+
+@tool
+def get_order(order_id: int) -> dict:
+    "Get one order: what was bought, and the price in euros."
+    if order_id not in ORDERS:
+        raise ResourceNotFound(f"no order {order_id}")
+    item, price = ORDERS[order_id]
+    return {"item": item, "price": price}
+
+
+# %% [markdown]
+# Grace ordered a lamp for 120 euros and a chair for 80 euros. So a right run looks up these two prices.
+
+# %%
+TOOLS = [find_orders, get_order]
+BRIEF = (
+    "Use the tools where they help. When you have the results that you need, "
+    "answer in one short sentence, without a call."
+)
+QUESTION = "Which orders has Grace, and what did each of them cost?"
+last_night = model_for(None, "course-09-night")
+night = run(QUESTION, TOOLS, last_night, system=BRIEF, limits=Limits(turns=6))
+
+
+def show(trace):
+    "Print the steps of a run, with the arguments of each call and what came of it."
+    for seq, step in enumerate(trace.steps, 1):
+        said = step.record.arguments if step.kind == "tool_call" and step.slot is not None else ""
+        said = repr(step.record.value) if step.kind == "execute" and not step.error_code else said
+        print(f"{seq:3} {step.kind:10} {step.error_code or '':20} {' '.join(str(said).split())[:60]}")
+
+
+show(night)
+print("answer:", repr(night.answer))
+
+# %% [markdown]
+# The number in front of a step is the number that the inspector shows. The third column is the error of the step, if it has one. The last line is the answer. In the
+# recording, Qwen wrote only a bracket after the error.
+#
+# The first error says that there is no order with the number that the model wrote. A colleague looks at it for a second and says: "The model invents order numbers.
+# We need a larger model."
+
+# %%
+guess = predict(
+    "Where is the root cause?",
+    ["the model invents numbers", "the result of find_orders", "an order is missing in the shop"],
+)
+guess
+
+# %% [markdown]
+# ### Fork in the inspector
+#
+# A **fork** copies a trace up to one step, changes this step, and runs the rest again. The original trace stays as it is. Two steps are under suspicion. Try both. The inspector opens at
+# the first error:
+#
+# 1. Go to step 8, the second `tool_call`. Press *Edit or fork*, change the arguments to `{"order_id": 31}`, and choose *Re-run live*. (31 is the first part of what
+#    `find_orders` returned.)
+# 2. Press *Back* to return to the first trace. Go to step 5, the first `execute`. Change the value to `[2, 5]`, and choose *Re-run live* again.
+#
+# "Live" means that the model is asked and that the tools run. Here the model is the recording, so it costs nothing. The fork
+# opens with the first trace beside it. *Compare* hides and shows the first trace.
+
+# %%
+night.inspect(model=qwen, tools=TOOLS)
+
+# %% [markdown]
+# ### The same forks in code
+#
+# First the fork that repairs what the error complains about.
+
+# %%
+from dataclasses import replace
+
+
+def place(trace, kind, turn):
+    "The number of the first step of this kind in a turn."
+    return next(seq for seq, step in enumerate(trace.steps) if (step.kind, step.turn) == (kind, turn))
+
+
+wrong_call = place(night, "tool_call", 2)
+edited = replace(night.steps[wrong_call].record, arguments='{"order_id": 31}')
+mended_call = night.fork(wrong_call, edited, model=qwen)
+show(mended_call)
+
+# %% [markdown]
+# The error is gone, but the run is still wrong. Order 31 is a mug for 9 euros, and Grace did not order a mug. Qwen even looks it up twice. Now the fork that changes
+# the result of `find_orders`, five steps before the error.
+
+# %%
+first_result = place(night, "execute", 1)
+edited = replace(night.steps[first_result].record, value=[2, 5])
+mended_result = night.fork(first_result, edited, model=qwen)
+show(mended_result)
+
+# %% [markdown]
+# Qwen's last reply is empty in both forks. So we do not read its answer. We look at the prices that it looked up.
+
+
+# %%
+def prices(trace):
+    "The prices that a run looked up."
+    values = [step.record.value for step in trace.steps if step.kind == "execute" and not step.error_code]
+    return sorted({value["price"] for value in values if "price" in value})
+
+
+RUNS = {"as it was": night, "the call is changed": mended_call, "the result is changed": mended_result}
+for name, trace in RUNS.items():
+    errors = [error.code for error in trace.errors]
+    right = "right" if prices(trace) == [80.0, 120.0] else "wrong"
+    print(f"{name:22} errors: {errors!s:24} prices: {prices(trace)!s:14} {right}")
+
+# %% jupyter={"source_hidden": true}
+cured = prices(mended_result) == [80.0, 120.0] != prices(mended_call)
+guess.reveal(
+    "the result of find_orders" if cured else "the model invents numbers",
+    because="Only the fork that changes this result looks up both prices. The same model then writes the right numbers.",
+)
+
+# %% [markdown]
+# So what happened? `find_orders` belongs to the customer database. It writes the number of the customer, a dash, and the number of the order: `31-2`. `get_order`
+# wants only the number of the order, as an integer. Nobody told the model. It left out the dash, and wrote 312.
+#
+# The repair belongs in the tool. `find_orders` should return what `get_order` takes.
+#
+# ### What a fork proves
+#
+# A fork changes one thing and leaves the rest as it was. So it shows a cause, and not only that two things happen together. It has limits:
+#
+# - Often there is more than one step whose change makes the rest go right. Repair the one that helps all later runs. Here this is the tool, and not a single call.
+# - "No error" does not mean "right". Decide before the fork how you will know that it went right. Here these were the two prices.
+# - This model was recorded at temperature 0. At a higher temperature the rest may go right by luck. Then repeat both sides, and compare shares
+#   ([14](14-evaluation.ipynb)).
+#
+# `diagnose()` reads a trace and names what it finds evidence for: a call that was needed and is missing, broken arguments, an unknown tool, a poor description.
+
+# %%
+for name, trace in RUNS.items():
+    print(name, "->", [found.code for found in trace.diagnose()] or "nothing found")
+
+# %% [markdown]
+# It finds nothing in the first run, and this is evidence too. The call was well formed: the tool exists, and the arguments meet the schema. So validation could not
+# stop it, and a repair of arguments ([07](07-repair.ipynb)) would not help. But `diagnose()` finds nothing in the wrong fork either. It reads the form of calls. It
+# does not know the right prices.
+#
+# ## Keep a trace
+#
+# Saved, a trace is a file of **JSONL**: one JSON object per line. `Trace(path)` writes the file while the run goes on. If the program is killed, only the last line
+# can be lost.
 
 # %%
 from pathlib import Path
 from tempfile import mkdtemp
 
-from zoolab.toolbox.starter import add
-
-file = Path(mkdtemp()) / "run.jsonl"
-run("What is 42 + 58?", [add], model).save(file)
-for line in file.read_text().splitlines():
-    print(line[:110])
-
-# %% [markdown]
-# As a table, with one row a step. `slot` is the position of a call in its reply, `attempt` counts how often this tool was tried with broken
-# arguments.
-
-# %%
-trace = Trace.load(file)
-frame = trace.to_frame()
-frame[["seq", "turn", "slot", "step", "tool", "attempt", "status", "error_code", "n_messages", "duration_ms"]]
+file = night.save(Path(mkdtemp()) / "night.jsonl")
+for line in file.read_text().splitlines()[:6]:
+    print(line[:100])
+frame = Trace.load(file).to_frame()
+frame[["seq", "turn", "slot", "step", "tool", "status", "error_code", "n_messages"]].head(12)
 
 # %% [markdown]
-# As a picture: where did the time go?
-
-# %%
-from zoolab.plots import StepTimelineDisplay
-
-StepTimelineDisplay.from_trace(trace)
-
-# %% [markdown]
-# And as a page, for somebody who has neither Python nor a notebook: one file, to be stepped through in any browser. Its address names the
-# step on show (`run.html#step-5`), so that you can send a colleague to a moment. `zoolab inspect run.jsonl` does the same in a terminal.
-
-# %%
-page = file.with_suffix(".html")
-trace.to_html(page, interactive=True)
-print(f"{page.name}: {page.stat().st_size // 1000} kB")
-
-# %% [markdown]
-# ## A hundred runs
+# As a table, a trace has one row per step. `slot` is the position of a call in its reply. `night.to_html("night.html", interactive=True)` writes a page that a
+# colleague can step through in any browser. A trace contains everything that was said. Read it before you give it away.
 #
-# One trace is a story; a hundred are evidence. The data set `traces` holds whole runs of the two small models. Some went wrong by themselves
-# (`recorded`), into some a fault was put on purpose (`seeded`), in a few the program around the model is wrong (`authored`).
+# ### Where did the time go?
+#
+# A recording answers at once, so its times say nothing about Qwen. Here a scripted model and a slow tool show what a timeline can tell. The model calls two tools in
+# one reply, then one more.
+
+# %%
+import time
+
+from zoolab import Scripted
+
+
+@tool
+def look_up(page: str, seconds: float) -> str:
+    "Look something up, which takes a while."
+    time.sleep(seconds)
+    return page
+
+
+PAGES = [("look_up", {"page": "a", "seconds": 0.5}), ("look_up", {"page": "b", "seconds": 0.2})]
+slow = run("Look it up.", [look_up], Scripted([PAGES, [("look_up", {"page": "c", "seconds": 0.3})], "Done."]))
+guess = predict(
+    "The tools took 0.5, 0.2 and 0.3 seconds. The run took 0.8 seconds. You may make one of the three twice as fast. Which one saves most?",
+    ["the first", "the second", "the third"],
+)
+guess
+
+# %%
+import matplotlib.pyplot as plt
+
+
+def draw_calls(trace):
+    "Draw each call of a run as a bar, from its start to its end, and print both."
+    ran = [step for step in trace.steps if step.kind == "execute"]
+    began = min(step.record.started_ms for step in ran)
+    ax = plt.subplots(figsize=(6, 1.8))[1]
+    for row, step in enumerate(ran):
+        start = (step.record.started_ms - began) / 1000
+        took = step.record.duration_ms / 1000
+        ax.barh(row, took, left=start, color="#0072b2")
+        print(f"{step.call.arguments:32} from {start:.1f} s to {start + took:.1f} s")
+    ax.set(xlabel="seconds", title="When each call ran", ylim=(len(ran) - 0.5, -0.5))
+    ax.set_yticks(range(len(ran)), [f"turn {step.turn}, call {step.slot + 1}" for step in ran])
+    plt.show()
+
+
+draw_calls(slow)
+
+# %% jupyter={"source_hidden": true}
+took = [step.record.duration_ms / 1000 for step in slow.steps if step.kind == "execute"]
+saved = {
+    "the first": max(took[:2]) - max(took[0] / 2, took[1]),
+    "the second": max(took[:2]) - max(took[0], took[1] / 2),
+    "the third": took[2] / 2,
+}
+guess.reveal(
+    max(saved, key=saved.get),
+    because=f"It saves {max(saved.values()):.2f} s. The second one saves nothing, because the first one runs at the same time and takes longer.",
+)
+
+# %% [markdown]
+# ## Many runs
+#
+# One trace is a story. Many traces are evidence. The recordings contain 120 more conversations with Qwen: 60 tasks, once without a system prompt and once with
+# `BRIEF`. We replay them with a policy that allows everything, and keep their traces.
+
+# %%
+from zoolab.toolbox.catalog import tools_named
+
+BASICS = ("add", "multiply", "get_weather", "get_time", "convert_length")
+WORLDS = (BASICS, *([name] for name in ("devops", "support", "analytics", "security")))
+
+
+def hold(opening, model, variant):
+    "Hold the conversation that begins with a recorded request, and return its trace."
+    *system, question = (message["content"] for message in opening["messages"])
+    fresh = (tools_named(*names) for names in WORLDS)  # each conversation begins in a new world
+    tools = next(kit for kit in fresh if kit.schemas() == opening["tools"])
+    trace = Trace(meta={"case_id": question, "variant": variant})
+    options = {"system": "".join(system) or None, "policy": Policy(ask=()), "limits": Limits(turns=6)}
+    try:
+        return Trace.record(walk(question, tools, model, **options), into=trace)
+    except LoopError:
+        return trace  # it went on calling until a limit
+
+
+# %%
+import pandas as pd
+
+RECORDED = {"without": "qwen-tasks", "with": "qwen-tasks-system"}
+traces = []
+for variant, name in RECORDED.items():
+    replay = model_for(None, name)
+    traces += [hold(opening, replay, variant) for opening in replay.recording.openings]
+steps = pd.concat([trace.to_frame() for trace in traces], ignore_index=True)
+print(f"{len(traces)} runs, {len(steps):,} steps")
+
+# %% [markdown]
+# ### Count calls, not rows
+#
+# How many errors were there? The obvious line counts the rows that have an error code.
+
+# %%
+guess = predict("A call fails validation. How many rows of the table have its error code?", [1, 2, 3])
+guess
+
+# %%
+CALL = ["run_id", "turn", "slot"]
+failed = steps.dropna(subset=["error_code"])
+invalid = failed[failed["step"] == "validate"].iloc[0]
+one_call = steps[steps[CALL].eq(invalid[CALL]).fillna(False).all(axis=1)]
+one_call[["turn", "slot", "step", "tool", "status", "error_code"]]
+
+# %% jupyter={"source_hidden": true}
+guess.reveal(
+    int(one_call["error_code"].notna().sum()),
+    because="The verdict of the validation has it, and so has the result that tells the model.",
+)
+
+# %% [markdown]
+# A call is known by its **run, turn and slot**. Do not use its id, because some models repeat ids. Do not use its position in the table either, because one more row
+# shifts all that follow.
+
+# %%
+calls = steps[steps["step"] == "result"]
+table = calls.groupby("variant")["error_code"].value_counts().unstack("variant", fill_value=0)
+print(
+    f"rows with a code: {len(failed)}; calls with an error: {calls['error_code'].notna().sum()} of {len(calls)}"
+)
+table
+
+# %% [markdown]
+# What does `diagnose()` find in these runs?
+
+# %%
+found = [(trace.meta["variant"], each.code) for trace in traces for each in trace.diagnose()]
+pd.DataFrame(found, columns=["variant", "diagnosis"]).value_counts().unstack("variant", fill_value=0)
+
+# %% [markdown]
+# Now back to the colleague who said that the model invents numbers. The error of that night was `resource_not_found`. Let us see how often Qwen asks for something
+# that does not exist, if the tools fit each other.
+
+# %%
+from zoolab.study.statistics import wilson
+
+missing = calls[calls["error_code"] == "resource_not_found"]
+print("calls that asked for something that does not exist:", wilson(len(missing), len(calls)))
+by_run = {trace.run_id: trace for trace in traces}
+for row in missing.itertuples():
+    call = by_run[row.run_id].turns[row.turn - 1].calls[row.slot].call
+    print(f"  {' '.join(call.arguments.split())} asked for in: {row.case_id!r}")
+
+# %% [markdown]
+# The numbers in brackets are the 95 % interval. Such calls are rare here. And look at the questions: in most of them the user named the thing that does not exist. So
+# these runs do not support the colleague. They do not prove the opposite either, because their tools are other tools.
+#
+# ## The first error, and the cause
+#
+# How often is the first error at the step where the fault is? To know that, one must know the fault. In the data set `traces` some runs are `seeded`: a program put
+# one known fault into each of them. Two smaller models answered, Needle 3 and SmolLM2.
 
 # %%
 from zoolab import datasets
 
 index = datasets.load("traces")
-index.groupby("made").agg(runs=("id", "size"), with_errors=("codes", lambda found: sum(map(bool, found))))
+seeded = [datasets.load_trace(name).to_frame() for name in index[index["made"] == "seeded"]["id"]]
 
-# %%
+
+def first_error(frame):
+    "Where the first error is, seen from the fault."
+    fault = frame[frame["fault"].notna()]["seq"].min()
+    error = frame[frame["error_code"].notna()]["seq"].min()
+    if pd.isna(error):
+        return "no error" if frame["outcome"].iloc[0] == "answer" else "an exception ended the run"
+    return "at the fault" if error == fault else "at a later step"
+
+
 guess = predict(
-    "In runs that hold an error: how do most of them end?", ["with an answer", "with an exception"]
+    "Where is the first error in most of these runs?", ["at the fault", "at a later step", "no error"]
 )
 guess
 
 # %%
-failed = index[index["codes"].map(len) > 0]
-ends = failed["outcome"].eq("answer").map({True: "with an answer", False: "with an exception"})
-print(ends.value_counts())
+where = pd.Series([first_error(frame) for frame in seeded]).value_counts()
+where.rename("runs").to_frame()
 
 # %% jupyter={"source_hidden": true}
 guess.reveal(
-    ends.value_counts().idxmax(),
-    because="Who looks only at exceptions sees the smaller part.",
+    where.idxmax(),
+    because="Most of these faults are in a reply. The validation notices them one step later. In our case it was five steps.",
 )
 
 # %% [markdown]
-# ## One big table
+# There is about one run for each kind of fault. So these numbers do not say how often faults happen. They say that an error and its cause often stand
+# apart.
 #
-# Each run is a file. Loaded and put one below the other, they make one table, and pandas answers the rest. (One of them
-# cannot be loaded: a line is cut in half. It stays out, and is counted.)
+# ## Failures without an error
+#
+# Some of these runs have no error at all, although a fault was put in. Here is a run of Qwen without an error, with the tools of a security team. Read it slowly.
 
 # %%
-import pandas as pd
-
-from zoolab.errors import InvalidTrace
-
-frames, unreadable = [], []
-for name in index["id"]:
-    try:
-        frames.append(datasets.load_trace(name).to_frame().assign(run_id=name))
-    except InvalidTrace as error:
-        unreadable.append(str(error)[:80])
-steps = pd.concat(frames, ignore_index=True)
-print(f"{len(frames)} runs, {len(steps):,} steps, unreadable: {unreadable}")
+CASE = "What happened on web01 in the last 15 minutes? Check the address that it came from."
+quiet = next(trace for trace in traces if trace.meta["case_id"] == CASE)
+for step in quiet.steps:
+    if step.kind == "execute":
+        print(step.call.name, " ".join(step.call.arguments.split()), "->", step.record.value)
+print("errors:", quiet.errors)
 
 # %% [markdown]
-# ### The wrong way to count
-#
-# How many errors were there? The obvious line counts rows.
+# The search found nothing. Then Qwen checked an address, and then it isolated a machine from the network. The policy allowed everything. No step has an error, and a
+# machine is offline.
 
 # %%
 guess = predict(
-    "A call fails validation. In how many rows of the table does its error code stand?", [1, 2, 3]
+    "Where does the address 203.0.113.66 come from?",
+    ["from the question", "from a result", "from the description of a tool", "Qwen made it up"],
 )
 guess
 
 # %%
-naive = steps["error_code"].notna().sum()
-per_call = (
-    steps.dropna(subset=["error_code"])
-    .groupby(["run_id", "turn", "slot"], dropna=False)["error_code"]
-    .first()
-)
-rows = steps.dropna(subset=["error_code"]).groupby(["run_id", "turn", "slot"], dropna=False).size()
-invalid = steps[(steps["step"] == "validate") & (steps["status"] == "error")].iloc[0]
-one_call = steps[
-    (steps["run_id"] == invalid["run_id"])
-    & (steps["turn"] == invalid["turn"])
-    & (steps["slot"] == invalid["slot"])
-]
-print(one_call[["step", "status", "error_code"]].to_string(index=False))
-print(
-    f"rows with a code: {naive}; calls with an error: {len(per_call)}; most rows for one call: {rows.max()}"
-)
+import json
+
+ADDRESS = "203.0.113.66"
+before = place(quiet, "tool_call", 2)
+said = quiet.messages_at(before - 1)
+places = {
+    "from the question": ADDRESS in CASE,
+    "from a result": any(ADDRESS in str(each["content"]) for each in said if each["role"] == "tool"),
+    "from the description of a tool": ADDRESS in json.dumps(quiet.steps[0].record.schemas()),
+}
+print(places)
 
 # %% jupyter={"source_hidden": true}
 guess.reveal(
-    int(one_call["error_code"].notna().sum()),
-    because="The verdict says it, and the result that tells the model.",
+    next((name for name, found in places.items() if found), "Qwen made it up"),
+    because="The parameter is described with this address as an example. Qwen used the example as data.",
 )
 
 # %% [markdown]
-# A call is known by its **run, turn and slot**: never by its id (models repeat ids), never by its position in the table (a row more or less shifts
-# all that follow). Most wrong numbers about agents are wrong joins.
-
-# %%
-errors = per_call.reset_index()
-errors["error_code"].value_counts().to_frame("calls")
-
-# %% [markdown]
-# ### Errors that nobody noticed
+# A good example in a description ([03](03-schemas.ipynb)) became a wrong fact. No check of the form can find this. A check that asks **where a value comes from** can
+# find it.
 #
-# An error that was answered well is fine: the model read it and tried again. An error that ends in a confident sentence is not.
-# `ErrorTaxonomyDisplay` tells the two apart as far as a trace can show it. For most of these runs nobody has said what the right answer
-# is, so theirs is not called right or wrong: the picture leaves them ungraded.
-
-# %%
-from zoolab.plots import ErrorTaxonomyDisplay
-
-ErrorTaxonomyDisplay.from_frame(steps)
-
-# %% [markdown]
-# ## Find the cause
-#
-# The row that shows an error is where it *surfaced*. The **root cause** is the first step after which it could not go well any more. Take a
-# run and walk backwards.
-
-# %%
-case = index[(index["made"] == "recorded") & (index["codes"].map(len) > 0)].iloc[0]
-print(case["id"], "|", case["prompt"])
-suspect = datasets.load_trace(case["id"])
-for number, step in enumerate(suspect.steps):
-    print(f"{number:2} {step.kind:10} {step.status:8} {step.error_code or ''}")
-print("it answered:", suspect.answer)
-
-# %%
-for found in suspect.diagnose():
-    print(found.code, "|", found.what, "|", found.advice)
-for error in suspect.errors:
-    print(f"step {error.seq}: {error.code}: {error.message}")
-print("known cause:", case["root_cause"])
-
-# %% [markdown]
-# For seeded runs the cause is known, because somebody put it there. That makes them a test for detectives: does the first error in
-# time name the fault?
-
-# %%
-seeded = index[(index["made"] == "seeded") & (index["codes"].map(len) > 0)]
-first = steps.dropna(subset=["error_code"]).groupby("run_id").first()["step"]
-where = seeded["id"].map(first)
-where.value_counts().rename("first error stands at").to_frame()
-
-# %%
-quiet = index[(index["made"] == "seeded") & (index["codes"].map(len) == 0)]
-guess = predict(
-    "Seeded runs in which no step shows any error: how many are there?", ["none", "a few", "more than ten"]
-)
-guess
-
-# %%
-amount = "none" if quiet.empty else "a few" if len(quiet) <= 10 else "more than ten"
-print(quiet[["fault", "outcome"]].head(12).to_string(index=False))
-
-# %% jupyter={"source_hidden": true}
-guess.reveal(
-    amount,
-    because="Some faults are mended on the way. Others break no rule: only the meaning is wrong.",
-)
-
-# %% [markdown]
-# ## Draw it
-#
-# Which faults are survived? A share out of few runs is shaky: with three runs, "all of them" means little. An **interval** says which true shares
-# would fit what was seen.
-
-# %%
-from zoolab.study.statistics import wilson
-
-for good, runs in ((3, 3), (30, 30), (20, 30)):
-    share = wilson(good, runs)
-    print(f"{good:2} of {runs}: between {share.low:.0%} and {share.high:.0%}")
-
-# %% [markdown]
 # ## Your turn
 #
-# **1.** Which tool fails most often, as a share of its calls? Beware of tools with few calls.
+# **1. Count by tool.** Write `failures`: it takes the table `steps`, and returns a dict with the number of calls with an error for each tool that has one. Count each
+# call once.
+
 
 # %%
-calls = steps[(steps["step"] == "tool_call") & steps["tool"].notna()]
-calls["tool"].value_counts().head(5)
+def failures(steps):
+    return {}
+
+
+# %%
+def checked(answer):
+    "Compare an answer with a count that is made from the traces, without the table."
+    wanted = {}
+    for trace in traces:
+        for turn in trace.turns:
+            for call in turn.calls.values():
+                if call.result is not None and call.result.error_code:
+                    wanted[call.call.name] = wanted.get(call.call.name, 0) + 1
+    if answer == wanted:
+        return "right"
+    return f"not yet: you counted {sum(answer.values())} failed calls; there are {sum(wanted.values())}"
+
+
+print(checked(failures(steps)))
 
 # %% [markdown]
 # <details><summary>Hint</summary>
 #
-# One row a call: `steps[steps["step"] == "result"]`. Group by `tool`; `status.eq("error").agg(["mean", "size"])`.
+# One row per call: `steps[steps["step"] == "result"]`. Keep those with an `error_code`, and count the values of `tool`.
 #
 # </details>
 #
 # <details><summary>Solution</summary>
 #
 # ```python
-# results = steps[steps["step"] == "result"]
-# shares = results.groupby("tool")["status"].agg(share=lambda s: s.eq("error").mean(), calls="size")
-# shares[shares["calls"] >= 5].sort_values("share", ascending=False)
+# def failures(steps):
+#     results = steps[steps["step"] == "result"]
+#     return results.dropna(subset=["error_code"])["tool"].value_counts().to_dict()
 # ```
+#
+# Every call has exactly one result, also a call that did not pass validation and never ran. So rows of `result` count calls.
 #
 # </details>
 
 # %% [markdown]
-# **2. Draw a chart** that shows at a glance at which step errors first surface, split by `made`. Here is the number behind it and a plain
-# bar chart; make it one that a colleague understands without you.
+# **2. Find values from nowhere.** Write `from_nowhere`: it takes a trace, and returns a list of values. A value belongs in the list if it is a text in the arguments of
+# a call, and if no message before this call contains it. Do not look at the descriptions of the tools.
+
 
 # %%
-import matplotlib.pyplot as plt
+def from_nowhere(trace):
+    return []
 
-surfaced = index.assign(step=index["id"].map(first)).dropna(subset=["step"])
-table = surfaced.groupby(["step", "made"]).size().unstack(fill_value=0)
-table.plot.bar()
-plt.show()
+
+# %%
+EXPECTED = {
+    CASE: {"web01 malware", "15m", ADDRESS},
+    "Convert 5 miles to km, and 10 foot to m.": {"New York", "fahrenheit", "Los Angeles", "celsius"},
+    "What time is it in Tokyo and in New York?": set(),
+}
+mine = {}
+for case in EXPECTED:
+    mine[case] = set(from_nowhere(next(trace for trace in traces if trace.meta["case_id"] == case)))
+    print(case, "->", mine[case])
+print(
+    "right"
+    if mine == EXPECTED
+    else f"not yet: there are {[*map(len, EXPECTED.values())]} such values in these runs"
+)
 
 # %% [markdown]
 # <details><summary>Hint</summary>
 #
-# Order the steps as they happen (`table.reindex([...])`), stack the bars, give the axes names, and write the counts at the bars
-# (`ax.bar_label`).
+# For each `tool_call` step with a slot: the values are in `json.loads(step.record.arguments).values()`. The messages before it are
+# `trace.messages_at(seq - 1)`. Put their contents together as one text, and look whether the value is in it.
 #
 # </details>
 #
-# <details><summary>One solution</summary>
+# <details><summary>Solution</summary>
 #
 # ```python
-# order = [kind for kind in ("request", "tool_call", "validate", "execute", "result") if kind in table.index]
-# ax = table.reindex(order).plot.bar(stacked=True, rot=0)
-# for bars in ax.containers:
-#     ax.bar_label(bars, label_type="center")
-# ax.set(xlabel="step at which an error first shows", ylabel="runs", title="Where errors surface")
-# plt.show()
+# def from_nowhere(trace):
+#     found = []
+#     for seq, step in enumerate(trace.steps):
+#         if step.kind != "tool_call" or step.slot is None:
+#             continue
+#         said = " ".join(str(message["content"]) for message in trace.messages_at(seq - 1))
+#         values = json.loads(step.record.arguments).values()
+#         found += [value for value in values if isinstance(value, str) and value not in said]
+#     return found
 # ```
+#
+# It finds more than mistakes. A search query may well use new words. So such a list is a list of places to look at, and not a verdict.
+#
+# </details>
+
+# %% [markdown]
+# **3. Repair the cause.** Change `find_orders_2` so that the whole run goes right, with the same question and the same model.
+
+
+# %%
+@tool(name="find_orders")
+def find_orders_2(customer: str) -> list:
+    "Find the orders of a customer. Use this first."
+    return ["31-2", "31-5"]
+
+
+# %%
+again = run(QUESTION, [find_orders_2, get_order], qwen, system=BRIEF, limits=Limits(turns=6))
+print("right" if prices(again) == [80.0, 120.0] else "not yet:", "prices", prices(again))
+
+# %% [markdown]
+# <details><summary>Hint</summary>
+#
+# Which value did the fork use? Leave the description as it is: a recording answers only what was asked when it was made.
+#
+# </details>
+#
+# <details><summary>Solution</summary>
+#
+# ```python
+# @tool(name="find_orders")
+# def find_orders_2(customer: str) -> list:
+#     "Find the orders of a customer. Use this first."
+#     return [2, 5]
+# ```
+#
+# A fork is an experiment on one run. This change helps every run, and every model.
 #
 # </details>
 
 # %% [markdown]
 # ## What to keep
 #
-# - Write the trace while it happens, a line at a time.
-# - Identity is run, turn, slot.
-# - Count calls, not rows. Count what ended well, too.
-# - Where an error shows is not where it began.
-# - Some failures raise nothing. Only an expected answer finds them.
+# - An error is where a mistake becomes visible. The cause is a step whose change makes the rest go right.
+# - Decide how you will know that a run is right. "No error" is not enough.
+# - A call is known by run, turn and slot. Count calls, not rows.
+# - Some failures raise nothing. Ask where each value comes from.
 #
-# Next: [10 · Providers](10-providers.ipynb). Labs: [l7 · Forensics](../labs/l7/l7.ipynb),
-# [l8 · Test the tester](../labs/l8/l8.ipynb).
+# Next: [10 · Providers](10-providers.ipynb). Lab: [l7 · Forensics](../labs/l7/l7.ipynb).

@@ -276,7 +276,7 @@ guess.reveal(
 # %% [markdown]
 # ## What each provider enforces
 #
-# All of them want one result for each call. `check_conversation` says what a list of messages breaks, before a provider does.
+# All of them want one result for each call. `check_conversation` tells you which rules a list of messages breaks, before a provider rejects it.
 
 # %%
 from zoolab.models.strict import check_conversation

@@ -31,7 +31,7 @@
 # force, the best one is taken. With force, the server first removes all tokens that would break the schema. After `{"name": ` only the names of
 # tools are left. So the text *always* fits, whatever the model wanted to say.
 #
-# ## Strict mode knows less of JSON Schema
+# ## Strict mode allows only a part of JSON Schema
 #
 # OpenAI's strict mode wants two things of every object: each property is required, and no other property is allowed
 # ([source](https://platform.openai.com/docs/guides/structured-outputs#supported-schemas)). How can a parameter be optional then?
@@ -87,8 +87,8 @@ print("result: ", tools.execute("check_disk_strictly", verdict.arguments))
 # %% [markdown]
 # ## When forcing does harm
 #
-# The data set `trials` contains an experiment. SmolLM2-135M-Instruct got eight messages that need no tool, such as "Hello!". Each message was sent
-# twice: once free, and once with a schema for the whole reply. The schema allows a call of one of the offered tools, and nothing else.
+# The data set `trials` contains an experiment. SmolLM2-135M-Instruct got eight messages that need no tool, such as "Hello!". Each message was sent twice: once
+# without a schema (*free*), and once with a schema for the whole reply (*forced*). The schema allows a call of one of the offered tools, and nothing else.
 
 # %%
 from zoolab import datasets
@@ -112,11 +112,11 @@ table
 # %% jupyter={"source_hidden": true}
 guess.reveal(
     int(table.loc["forced", "needless_call"]),
-    because="The schema has no way to say that no tool is needed. So the model says something else.",
+    because="The schema has no way to say that no tool is needed. So every reply that fits is a call.",
 )
 
 # %% [markdown]
-# This is not a weak effect that needs a fine test. It follows from the schema: *every* text that fits is a call. Read two of the replies.
+# You need no statistics to see this effect. It follows from the schema: *every* text that fits is a call. Read two of the replies.
 
 # %%
 for row in forced[forced["variant"] == "forced"].head(2).itertuples():
@@ -163,7 +163,7 @@ guess.reveal(
 # | Ollama | `format` with a schema, for the answer | [the answer fits the schema](https://docs.ollama.com/capabilities/structured-outputs); arguments of tools are not enforced |
 # | llama.cpp's server | `response_format` with a schema, or a grammar | [the text fits](https://github.com/ggml-org/llama.cpp/blob/master/grammars/README.md) |
 #
-# (Read in November 2026.) None of them promises that the values make sense. A forced model that does not know the host writes *some* host.
+# (Read in November 2026.) None of them promises that the values make sense. If a forced model does not know the host, it writes *any* host.
 
 # %% [markdown]
 # ## A way out
@@ -201,8 +201,8 @@ for name, schema in (("calls only", call_only), ("with a way out", with_way_out)
 #
 # ## A final answer that your program can read
 #
-# Often the tools may stay free, and only the *last* message has to be data. Pass `answer_schema=` to `run`. The answer is validated as a call is, and
-# what is wrong goes back to the model. A scripted model plays a model that makes two mistakes.
+# Often the tools may stay free, and only the *last* message has to be data. Pass `answer_schema=` to `run`. The answer is validated like a call. If it does not
+# fit, the errors go back to the model. A scripted model plays a model that makes two mistakes.
 
 # %%
 from typing import Literal

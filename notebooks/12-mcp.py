@@ -29,7 +29,7 @@
 # %% [markdown]
 # ## Write a server
 #
-# A server is a program of its own. This one has two tools. `serve` lists them, checks each call against its schema, and runs it.
+# A server is a separate program. This one has two tools. `serve` lists them, checks each call against its schema, and runs it.
 
 # %%
 import sys
@@ -69,8 +69,8 @@ START = [sys.executable, str(server)]
 # %% [markdown]
 # ## Talk to it by hand
 #
-# Client and server exchange JSON, one object a line. With **stdio** the client starts the server and writes to its standard input. Three requests
-# are enough: say who you are, ask for the tools, call one.
+# Client and server exchange JSON, one object in each line. With **stdio** the client starts the server and writes to its standard input. Three requests are
+# enough: say who you are, ask for the tools, call one.
 
 # %%
 import json
@@ -178,7 +178,7 @@ print(allowed.messages[2]["content"])
 # %% [markdown]
 # ## The attack: a description that changes
 #
-# A model reads the description of every tool with every request. So whoever writes a description speaks to your model. A server can show a harmless
+# A model reads the description of every tool with every request. So a person who writes a description speaks to your model. A server can show a harmless
 # description on the day when you look at it, and another one later.
 #
 # Here the owner of the shop's server changes one line.
@@ -221,8 +221,8 @@ guess.reveal(
 # | the description is poisoned from the first day | no | read it; `lint` finds clumsy poison |
 # | the description changes later | **yes** | |
 # | the *result* contains an order | no | a policy on what may run; see notebook 15 |
-# | the tool does something else than it says | no | do not give the server more rights than it needs |
-# | two servers use the same name | | a prefix for each server |
+# | the tool does not do what its description says | no | do not give the server more rights than it needs |
+# | two servers use the same name | no | a prefix for each server |
 #
 # Try the first row. A client that sees this server for the first time pins the poison. Its tool is offered.
 
@@ -252,8 +252,7 @@ guess.reveal(
 )
 
 # %% [markdown]
-# A program cannot tell a good sentence from a bad one. Therefore the last line of defence is not a reader but a rule: mails do not go out without
-# permission, whoever asks.
+# A program cannot tell a good sentence from a bad one. So the last defence is a rule in code: no mail goes out without permission.
 #
 # ## A server at an address
 #
@@ -337,7 +336,7 @@ else:
 # ACCEPTED = ["shop_stock"]
 # ```
 #
-# You accept a text that you have read. Accepting everything, because something waits, is what the attacker hopes for.
+# Accept only a text that you have read. An attacker hopes that you accept everything that waits.
 #
 # </details>
 

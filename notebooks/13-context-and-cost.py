@@ -9,9 +9,9 @@
 # %% [markdown]
 # # 13 · Context and cost
 #
-# A model remembers nothing between two requests. So every request contains the whole conversation again: the system prompt, all tools, every
-# call and every result. A long conversation is paid for many times. And there is a limit: the **context window** is the number of tokens that a model can read
-# at once. (A **token** is a piece of a word, about four letters of English.)
+# A model remembers nothing between two requests. So every request contains the whole conversation again: the system prompt, all tools, every call and every
+# result. So you pay for the same text many times. And there is a limit: the **context window** is the number of tokens that a model can read at once. (A
+# **token** is a piece of a word, about four letters of English.)
 #
 # Afterwards you can
 #
@@ -89,8 +89,9 @@ guess.reveal(
 #
 # ## What a conversation costs
 #
-# Prices are given for a million tokens. The prices here are invented, but typical in shape: output costs more than input, and input that the server finds in its
-# **cache** costs a tenth. A cache works only for the beginning of a request that has not changed since the last one. This beginning is called the **prefix**.
+# Prices are given for a million tokens. The prices here are invented, but their proportions are typical. Output costs more than input. Input that the server
+# finds in its **cache** costs a tenth. A cache works only for the beginning of a request that has not changed since the last one. This beginning is called the
+# **prefix**.
 
 # %%
 from zoolab import Price
@@ -140,7 +141,8 @@ guess.reveal(
 )
 
 # %% [markdown]
-# The same for the recorded conversation, with the server's own counts. Without a cache each request is paid in full. With a cache only the new part is.
+# The same for the recorded conversation, with the server's own counts. Without a cache you pay the full price for each request. With a cache you pay a tenth
+# for the part that was sent before.
 
 # %%
 paid = []
@@ -208,7 +210,7 @@ for what, share in shares.items():
 # %% jupyter={"source_hidden": true}
 guess.reveal(
     min(list(CHANGES)[1:], key=lambda what: shares[what]),
-    because="What stands first must change last.",
+    because="A cache helps only up to the first change. The earlier the change, the more is lost.",
 )
 
 # %% [markdown]
@@ -222,7 +224,8 @@ guess.reveal(
 # | clear old results | the data in old results; the call stays | a number that is needed later |
 # | condense | old turns; a summary stands in their place | anything that the summary leaves out |
 #
-# `condense=` takes a function. It is called before each request, gets the messages, and returns those that go on. Here it clears all results but the last.
+# `condense=` takes a function. It is called before each request. It gets the messages, and returns the messages to send. Here it clears all results but the
+# last.
 
 
 # %%
@@ -389,7 +392,7 @@ else:
 # %% [markdown]
 # <details><summary>Hint</summary>
 #
-# What stands first must change last.
+# A cache helps only up to the first change. Which part of the request changes every day?
 #
 # </details>
 #
@@ -410,6 +413,6 @@ else:
 # - Every request contains everything: tools, prompt, calls, results.
 # - Cost grows faster than length. A cache helps as long as the beginning does not change.
 # - A call and its results stay together, or go together.
-# - What you shorten, the model can no longer read. The trace can tell you what that was.
+# - The model can no longer read what you removed. The trace still contains it.
 #
 # Next: [14 · Evaluation](14-evaluation.ipynb). Lab: [l4 · Context](../labs/l4/l4.ipynb).

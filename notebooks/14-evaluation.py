@@ -109,7 +109,7 @@ guess.reveal(
 )
 
 # %% [markdown]
-# If you had tried each task once, you would have got one of these columns. Each column tells another story:
+# If you had tried each task once, you would have got one of these columns. The columns differ:
 
 # %%
 print("right in each column:", (grid.sum().to_dict()))
@@ -118,8 +118,8 @@ print("right in each column:", (grid.sum().to_dict()))
 # ## pass^k
 #
 # A user does not ask once. A help desk gets the same kind of request hundreds of times. **pass^k** (say: pass hat k) is the chance that k tries of a task *all*
-# succeed. From n tries with c successes it is estimated without bias by the share of ways to choose k tries that are all successes:
-# C(c, k) / C(n, k). Then one takes the mean over the tasks.
+# succeed. Suppose that a task had n tries, and c of them succeeded. There are C(n, k) ways to choose k of the tries. In C(c, k) of these ways, all k tries
+# succeeded. So C(c, k) / C(n, k) estimates pass^k for this task, without bias. Then take the mean over the tasks.
 
 # %%
 from math import comb
@@ -164,8 +164,8 @@ plt.show()
 # The dashed line is what you would get if every try of every task had the same chance. At k = 2 and 3 the measured curve lies higher, because tasks
 # differ: one is solved almost every time, and others never. So do not compute reliability as "rate to the power of k". Measure it.
 #
-# Is this only a problem of small models? No. The authors of tau-bench report that GPT-4o solved fewer than half of their tasks, and that pass^8 was below a quarter in
-# its retail domain ([Yao and others, 2024](https://arxiv.org/abs/2406.12045)). Models have become better since, and the shape of the curve is the same.
+# Is this only a problem of small models? No. The authors of tau-bench report that GPT-4o solved fewer than half of their tasks, and that pass^8 was below a
+# quarter in its retail domain ([Yao and others, 2024](https://arxiv.org/abs/2406.12045)). Models have become better since. So measure the one that you use.
 
 # %% [markdown]
 # ## How sure are we?

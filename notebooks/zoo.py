@@ -9,20 +9,19 @@
 # %% [markdown]
 # # The zoo
 #
-# A **tool** is a function that a language model may ask for. To learn with tools one needs something that they act on: a **world**, a
-# few plain Python objects that are the same every time. Nothing in these worlds touches your machine or a network, so a model may break
-# what it likes, and a recorded conversation finds the world just as it was.
+# A **tool** is a function that a language model may call. To learn with tools, you need something that they act on. This is a **world**: a few plain Python
+# objects that are the same every time. Seven of these worlds live in memory. The eighth is one folder that you choose. None of them uses a network. So a model can break
+# nothing that you need, and a recorded conversation always finds the world as it was.
 #
-# This is a reference: eight worlds, a page each. Every page shows
+# This is a reference. It has eight worlds, and a page for each. Every page shows
 #
-# - the tools: the name and the description that a model reads, and the **risk** (of medium and high, a person is asked first);
-# - the state of the world before;
-# - a few calls, with what came back;
-# - what they changed in the world: `-` went, `+` came.
+# - the tools: the name and the description that a model reads, and the **risk**. A person is asked before a call of medium or high risk;
+# - the state of the world before the calls;
+# - a few calls, with what each returned;
+# - what the calls changed in the world. A line with `-` has gone, and a line with `+` is new.
 #
-# The calls are **scripted**: a list says what is called, and no model is asked. All else is real: each call is checked,
-# permitted, run and answered as in [01 · One loop](01-one-loop.ipynb). How the features of zoolab are named is in the
-# [reference](reference.md).
+# The calls are **scripted**: they come from a list, and no model is asked. Everything else is real. Each call is validated, permitted, run and answered as in
+# [01 · One loop](01-one-loop.ipynb). The [reference](reference.md) lists all features of zoolab.
 
 # %%
 import pandas as pd
@@ -40,12 +39,12 @@ def tools_of(registry):
 
 
 # %% [markdown]
-# The state of a world is what its public attributes hold, a line an entry.
+# The state of a world is in its public attributes. `state` prints one line for each entry.
 
 
 # %%
 def state(world):
-    "A line for each entry of each public attribute."
+    "One line for each entry of each public attribute."
     lines = []
     for name, value in vars(world).items():
         if name.startswith("_"):
@@ -61,15 +60,15 @@ def state(world):
 
 
 def difference(before, after):
-    "What went and what came."
+    "The lines that have gone, and the new ones."
     changed = [f"- {line}" for line in before if line not in after]
     changed += [f"+ {line}" for line in after if line not in before]
     return changed or ["nothing changed"]
 
 
 # %% [markdown]
-# `visit` makes the calls in one walk, prints what came back and then the difference. What is in `allow` runs without a question; for the
-# rest of medium or high risk nobody is there to be asked, so it is denied.
+# `visit` makes the calls in one walk. It prints what each call returned, and then what changed in the world. The tools in `allow` run without a question. Other calls
+# of medium or high risk need a person. Nobody is there, so they are denied.
 
 
 # %%
@@ -91,8 +90,8 @@ def visit(registry, calls, state_of=list, allow=()):
 # %% [markdown]
 # ## starter
 #
-# Ten tools to begin with; the notebooks use them first. Their world is a few tables of weather, services, hosts and notes, and it
-# never changes: even a restart only says that it happened.
+# These ten tools are the first that the notebooks use. Their world is a few tables of weather, services, hosts and notes. It never changes. Even a restart only
+# says that it happened.
 
 # %%
 from zoolab.toolbox.starter import starter_tools
@@ -103,7 +102,7 @@ tools_of(starter)
 
 # %%
 def services():
-    "What the starter tools say of each service."
+    "The status of each service, as the starter tools report it."
     names = ("nginx", "postgres", "redis", "docker", "cron")
     return [starter.execute("check_status", {"service": name}) for name in names]
 
@@ -125,13 +124,13 @@ visit(
 )
 
 # %% [markdown]
-# "redis was restarted", and it is stopped as before. An answer that reports what a tool said may still be wrong about the world;
-# the next world does better.
+# The tool said "redis was restarted", but redis is stopped as before. So an answer can repeat correctly what a tool said, and still be wrong about the world. In the
+# next world a restart changes something.
 
 # %% [markdown]
 # ## devops
 #
-# A small company: hosts, services, web sites, disks, logs. Something is wrong with it, and the logs say what.
+# A small company with hosts, services, web sites, disks and logs. Something is wrong there, and the logs say what it is.
 
 # %%
 from zoolab.toolbox.devops import DevOps, devops_tools
@@ -157,13 +156,12 @@ visit(
 )
 
 # %% [markdown]
-# The policy allowed both restarts; the world refused the second. A tool may have a rule of its own, and then no policy can
-# loosen it.
+# The policy allowed both restarts, but the tool refused the second. A tool can have a rule of its own, and no policy can switch it off.
 
 # %% [markdown]
 # ## support
 #
-# A help desk: tickets, articles that hold solutions, and drafts of replies. A draft is not sent; a person does that.
+# A help desk with tickets, articles with solutions, and drafts of replies. The tools write drafts only. A person sends them.
 
 # %%
 from zoolab.toolbox.support import Support, support_tools
@@ -189,8 +187,8 @@ visit(
 # %% [markdown]
 # ## analytics
 #
-# A shop's database with customers and orders, in SQLite and in memory. It can only be read: SQLite itself refuses everything else. A
-# few faults are hidden in the data.
+# The database of a shop, with customers and orders. It is an SQLite database in memory. The tools can only read it, because SQLite refuses every other statement. A few
+# errors are hidden in the data.
 
 # %%
 from zoolab.toolbox.analytics import Analytics, analytics_tools
@@ -199,12 +197,12 @@ shop = Analytics()
 tools_of(analytics_tools(shop))
 
 # %% [markdown]
-# Its state is its rows. The first of each table, and how many there are:
+# Its state is its rows. Here is the number of rows of each table, and the first row:
 
 
 # %%
 def rows_of(world):
-    "Each row of each table, a line each."
+    "One line for each row of each table."
     selected = {name: world.sql_select(f"SELECT * FROM {name}")["rows"] for name in ("customers", "orders")}
     return [f"{name}: {row}" for name, rows in selected.items() for row in rows]
 
@@ -229,7 +227,7 @@ visit(
 # %% [markdown]
 # ## security
 #
-# A security team's view: events of hosts, what is known of addresses, and which hosts are cut off from the network.
+# The view of a security team: events of hosts, the reputation of addresses, and the hosts that are isolated from the network.
 
 # %%
 from zoolab.toolbox.security import Security, security_tools
@@ -241,7 +239,7 @@ tools_of(security_tools(team))
 print("\n".join(state(team)))
 
 # %% [markdown]
-# `isolate_host` is of high risk. First nobody is there to be asked, so that it is denied. Then it is allowed.
+# `isolate_host` has a high risk. In the first visit nobody is there to be asked, so the call is denied. In the second visit the tool is allowed.
 
 # %%
 looks = [
@@ -257,7 +255,8 @@ visit(security_tools(team), [isolate, isolate], lambda: state(team), allow=["iso
 # %% [markdown]
 # ## files
 #
-# A folder, and nothing outside it. What is read can be outlined: the classes and functions of a Python file. This world is as large as the folder you give it; here it is one with two files.
+# One folder, and nothing outside it. The tools list files, read them, and make outlines: the classes and functions of a Python file. You choose the folder. Here it has two
+# files.
 
 # %%
 from pathlib import Path
@@ -274,7 +273,7 @@ tools_of(file_tools(files))
 
 # %%
 def contents(world):
-    "The files with their sizes, and the outlines that are kept."
+    "The files with their sizes, and the outlines that the world remembers."
     sizes = [f"{name}: {(world.root / name).stat().st_size} bytes" for name in world.get_file_tree()]
     return [*sizes, *(f"outline of {name}: {entries}" for name, entries in world.outlines.items())]
 
@@ -295,12 +294,12 @@ visit(
 )
 
 # %% [markdown]
-# The files stay as they are: no tool here writes. What changed is what the world remembers.
+# The files stay as they are, because no tool here writes. The world remembers the outline, and that is the change.
 
 # %% [markdown]
 # ## clock
 #
-# The time. A real clock would give another answer in every run; this one stands still.
+# A clock that stands still. A real clock would return another time in every run.
 
 # %%
 from zoolab.toolbox.starter import clock_tools
@@ -318,7 +317,7 @@ visit(
 # %% [markdown]
 # ## tasks
 #
-# A list that a model keeps for itself, to break a long request into steps. It begins empty.
+# A list of tasks. A model uses it to plan a long request in steps. The list is empty at the beginning.
 
 # %%
 from zoolab.toolbox.tasks import TaskList, task_tools
@@ -345,7 +344,7 @@ visit(
 # %% [markdown]
 # ## All of them by name
 #
-# Recordings and the command line take worlds by name; each time they are new. `files` is not among them, since it needs a folder.
+# Recordings and the command line use worlds by name. Each use makes a new world. `files` is not in this list, because it needs a folder.
 
 # %%
 from zoolab.toolbox.catalog import DOMAINS, tools_named

@@ -1,30 +1,78 @@
 """The same mistake costs the same, whatever is drawn: every wrong answer has one number of points.
 
-ZOOLAB_SEEDS=10 grades every wrong answer with ten seeds, which takes more than an hour. Without it, some
-answers of each lab are graded with three seeds; `test_labs.py` grades all of them with two.
+`zoolab labs verify` grades every answer with ten seeds, which takes more than an hour. Here some answers of
+each lab are graded with three seeds; `test_labs.py` grades all of them with one.
 """
 
 from __future__ import annotations
 
-import os
+import tomllib
+from pathlib import Path
 
 import pytest
+from shell import Shell
+from test_grading_own_lab import CASES, MASTER
 
-from tools.wrong_answers import wrong_answers
-from zoolab.grading import grade_cells, lab_names, load_lab
-from zoolab.grading.isolation import shut_in
+from tools.seeds import answers_of, verdicts
+from zoolab.grading import lab_names
+from zoolab.grading.building import build_labs
+from zoolab.grading.labs import labs_folder
 
-SEEDS = "abcdefghij"[: int(os.environ.get("ZOOLAB_SEEDS", "3"))]
-EACH = 1 if "ZOOLAB_SEEDS" in os.environ else 12
+WRONG = """[{name}]
+why = "It is."
+fails = ["adds_up"]
+change = '''
+-    return sum(convert(price) for price in prices)
++    return {code}
+'''
+"""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", lab_names())
 def test_the_draw_decides_nothing(name: str):
-    lab, different = load_lab(name), dict[str, list[float]]()
-    with shut_in(lab) as isolation:
-        for stem, wrong in list(wrong_answers(name).items())[::EACH]:
-            points = {grade_cells(lab, [wrong.code], isolation, seed).points for seed in SEEDS}
-            if len(points) > 1:
-                different[stem] = sorted(points)
-    assert different == {}
+    wrong = [answer for answer in answers_of(name) if not answer.right][::12]
+    found = verdicts(name, wrong, "abc")
+    assert {each.answer.name: each.points for each in found if not each.as_wanted} == {}
+
+
+@pytest.fixture
+def totals(tmp_path: Path) -> Path:
+    folder = tmp_path / "totals"
+    folder.mkdir()
+    (folder / "master.py").write_text(MASTER, encoding="utf-8")
+    (folder / "cases.py").write_text(CASES, encoding="utf-8")
+    build_labs([str(folder)])
+    (folder / "wrong.toml").write_text(WRONG.format(name="nothing", code="0"), encoding="utf-8")
+    return folder
+
+
+def test_the_command_prints_a_line_for_each_lab(totals: Path, capsys: pytest.CaptureFixture[str]):
+    ran = Shell(capsys)("labs", "verify", totals, "--seeds", "2")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out == (
+        f"{totals}: 1 of 1 right answers have all points; 1 of 1 wrong answers lose points; "
+        "the same points with each of 2 seeds; no mutation score\n"
+    )
+
+
+def test_answers_that_get_what_they_should_not_are_named(totals: Path, capsys: pytest.CaptureFixture[str]):
+    with (totals / "wrong.toml").open("a", encoding="utf-8") as file:
+        file.write(WRONG.format(name="right", code="sum(map(convert, prices))"))
+        file.write(WRONG.format(name="unlucky", code="sum(map(convert, prices)) - sum(prices) % 2"))
+    (totals / "right").mkdir()
+    (totals / "right" / "zero.py").write_text("def total(prices, convert): return 0", encoding="utf-8")
+    ran = Shell(capsys)("labs", "verify", totals, "--seeds", "6")
+    assert ran.code == 1
+    assert "1 of 2 right answers have all points (not zero); " in ran.out
+    assert "1 of 3 wrong answers lose points (not right, unlucky); " in ran.out
+    assert "other points by the seed: unlucky [" in ran.out
+
+
+def test_mutation_scores_are_high_enough():
+    scores = tomllib.loads((labs_folder() / "mutation.toml").read_text(encoding="utf-8"))
+    assert {
+        lab: each
+        for lab, each in scores.items()
+        if each["killed"] < 0.95 * (each["mutants"] - each["equivalent"])
+    } == {}

@@ -358,8 +358,8 @@ def test_a_wrong_command_is_one_line_and_2(tmp_path: Path):
     folder = write_project(tmp_path / "project")
     done = start(folder, "nonsense")
     assert (done.returncode, done.stdout) == (2, "")
-    names = ", ".join(["lab", *(name for name in COMMANDS if name != "lab")])
-    assert done.stderr == f"zoolab: unknown command 'nonsense'; there are {names}, test, bench, --help\n"
+    names = ", ".join(["lab", *(name for name in COMMANDS if name != "lab"), "test, bench, site, --help"])
+    assert done.stderr == f"zoolab: unknown command 'nonsense'; there are {names}\n"
     assert not (folder / ".venv").exists()
 
 

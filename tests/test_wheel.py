@@ -90,6 +90,15 @@ def test_check_and_grade_work_there_with_the_public_cases(installed, tmp_path):
     assert "all cases of l3 are public here; its hidden ones are in a checkout of zoolab" in graded.stdout
 
 
+def test_answers_of_labs_are_verified_in_a_checkout_only(installed, tmp_path):
+    verify = [sys.executable, "-m", "zoolab", "labs", "verify"]
+    env = {**os.environ, "PYTHONPATH": str(installed)}
+    said = subprocess.run(verify, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    assert said.returncode == 2
+    assert "the hidden cases and the wrong answers are not in the package" in said.stderr
+    assert said.stderr.count("\n") == 1
+
+
 def test_it_walks_from_there(installed, tmp_path):
     walk = [sys.executable, "-m", "zoolab", "walk", "What is 42 + 58?"]
     env = {**os.environ, "PYTHONPATH": str(installed)}

@@ -18,7 +18,12 @@ from zoolab.grading import Lab, Student, Wrong, case
 from zoolab.retrieval import BM25
 from zoolab.schema.checker import SchemaChecker
 
-LAB = Lab("l1", "Define three tools", functions=("check_disk_usage", "search_logs", "open_ticket"))
+LAB = Lab(
+    "l1",
+    "Define three tools",
+    functions=("check_disk_usage", "search_logs", "open_ticket"),
+    uses=("pydantic",),
+)
 
 Call = dict[str, Any]
 
@@ -250,8 +255,8 @@ def refuses_extras(student: Student, chance: Random) -> None:
         call, extra = _call(name, chance), chance.choice(["verbose", "force", "note", "timeout"])
         # Also what the schema itself names and the table does not.
         named = [key for key, _ in _properties(_parameters(student, name))]
-        tried = [(extra, chance.choice([True, 1, "yes"]))]
-        tried += [(key, value) for key in dict.fromkeys(named) for value in ("x", 1, True, ["x"], {})]
+        keys = dict.fromkeys([extra, "x-note", "_id", "HOST", "", *named])
+        tried = [(key, value) for key in keys for value in ("x", 1, True, ["x"], {})]
         what = "an argument that the table does not name"
         wrong = [(what, {**call, key: value}) for key, value in tried if key not in call]
         if name == "open_ticket":
@@ -293,6 +298,7 @@ def has_choices(student: Student, chance: Random) -> None:
         lists = [part.get("enum") for part in _parts(_parameters(student, name))]
         texts = [each for listed in lists if isinstance(listed, list) for each in listed]
         others = (*map(str.upper, choices), *map(str.title, choices), choices[1][:-1], "", None, *_NO_CHOICES)
+        others += tuple(around.format(choice) for choice in choices for around in ("{}s", "an {}", " {}\n"))
         others += tuple(each for each in texts if isinstance(each, str) and each not in choices)
         wrong = _changed("a choice that is none", call, {key: others})
         _try(student, name, [{**call, key: choice} for choice in choices], wrong, about=key)
@@ -316,20 +322,20 @@ def has_bounds(student: Student, chance: Random) -> None:
 def takes_any_value(student: Student, chance: Random) -> None:
     """Whatever the table allows is accepted: half hours and many hours, true and false, any text, and a list
     of many words."""
-    usual, long = chance.choice(_SERVICES), "Löschen geht nicht; " * 20
+    usual, long = chance.choice(_SERVICES), "Löschen geht nicht; " * 1_000
     many = {
         "check_disk_usage": {
-            "host": ("10.0.0.7", "db-3.example.com", "x"),
+            "host": ("10.0.0.7", "db-3.example.com", "x", long),
             "path": (".", "C:\\my logs\n", long),
         },
         "search_logs": {
             "service": (f"{usual}@1.service", long),
-            "words": ([long], [usual] * 30),
+            "words": ([long], [usual] * 300),
             "limit": (7, 150),
         },
         "open_ticket": {
             "title": ("x", long),
-            "hours": (0.5, 7.5, 0.1, 5000),
+            "hours": (0.5, 7.5, 0.1, 10**9),
             "public": (True, False),
             "contact": ({"name": long, "email": "x"}, {"name": "Ö", "email": "ö@x"}),
         },
@@ -353,7 +359,7 @@ def explains_arguments(student: Student, chance: Random) -> None:
         short = [key for key in keys if len(_WORD.findall(said.get(key, ""))) < 3]
         if short:
             raise Wrong(f"`{short[0]}` of `{name}` has no description of three words or more")
-        if len({said[key] for key in keys}) < len(keys):
+        if len({tuple(_WORD.findall(said[key].lower())) for key in keys}) < len(keys):
             raise Wrong(f"two arguments of `{name}` are described in the same words")
 
 

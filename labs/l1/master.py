@@ -9,20 +9,22 @@
 # %% [markdown]
 # # Lab 1 · Define three tools
 #
-# A model never sees your functions. It sees what you write about them: a name, a **description**, which is text, and a
-# **JSON Schema**, which says what arguments there are. From the first it decides *whether* to call, from the second *how*.
+# A model never sees your functions. It sees what you write about them: a name, a **description**, which is text, and
+# a **JSON Schema**, which says what arguments there are. The description tells it *whether* to call, and the schema
+# tells it *how*.
 #
-# Both go wrong quietly. A schema that takes any text lets the model send `"severity": "asap!!"`, and nothing complains
-# until the function does. And descriptions are advertising: in a study of 2025 (arXiv 2505.18135), editing nothing but
-# the description made GPT-4.1 use a tool ten times as often, whether or not it was the better one.
+# Mistakes in both are hard to see. If a schema accepts any text, the model may send `"severity": "asap!!"`. You
+# notice it only when the function fails. And descriptions work like advertising. In a study of 2025 (arXiv
+# 2505.18135), only the description of a tool was edited. Then GPT-4.1 used the tool ten times as often, whether or
+# not it was the better one.
 #
 # Read notebook 03 first. This lab takes about 40 minutes and needs no key and no network.
 
 # %% [markdown]
 # ## What a tool looks like
 #
-# This is OpenAI's form, which most servers understand. `required` lists the arguments that must be there;
-# `additionalProperties: False` says that there are no others. Without it, invented arguments pass.
+# This is OpenAI's form. Most servers understand it. `required` lists the arguments that must be there.
+# `additionalProperties: False` says that no others are allowed. Without it, invented arguments are accepted.
 
 # %%
 check_memory = {
@@ -79,24 +81,28 @@ check_memory = {
 # | `public` | true or false |
 #
 # Arguments that are not called required may be left out; `null` is no value for them. Others than these do not exist.
-# The table is all there is: any text is a text, of any length (whether an empty one is, is not judged).
+# The table is all there is: any text is a text, of any length (whether an empty one is, is not judged; a `format` binds
+# nobody). Write the schemas by hand, or have your own code or `pydantic` make them: zoolab is not there when you are graded.
 
 # %% [markdown]
 # ## What is asked of a description
 #
 # - It says what the tool does and when to use it.
-# - A **lexical model** finds the tool by it. That is no language model: it counts which descriptions share words with the
-#   request, rare words above common ones (the formula is called BM25), and takes the best. It sees descriptions only, no
-#   names, of your three tools and of six of other people. It must find each tool for each of its three words, for whole
-#   requests that contain them, and must leave the requests of other tools to those.
-# - It is text for a reader: 8 to 60 words, at least one in five of them a small word (*a, of, is, the, when, to, …*), and
-#   no other word more than three times.
+# - A **lexical model** finds the tool by its description. This is not a language model. It compares words: a
+#   description gets points for each word that it shares with the request, and more points for rare words. (The
+#   formula is called BM25.) The description with the most points wins. The lexical model sees only descriptions, not
+#   names: those of your three tools, and of six tools of other people. It must choose each of your tools for each of
+#   its three words, and for whole requests that contain them. It must not choose your tools for the requests of the
+#   other six.
+# - It is a text for readers: 8 to 60 words, at least one in five of them a small word (*a, of, is, the, when, to,
+#   …*), and no other word more than three times.
 #
 # The small words are: *a about after all an and any are as asks at be before below by can do for from has have how
 # if in into is it its me not of on only or out over please so than that the their them there they this to use used
 # user uses was what when where whether which who why will with you*.
 #
-# Each argument has a description too, of three words or more; those of `contact` as well, and no two alike in a tool.
+# Each argument has a description too, of three words or more; those of `contact` as well, and no two alike in a tool
+# (capital letters and marks make no difference).
 
 # %% [markdown]
 # ## Your three tools
@@ -181,8 +187,8 @@ open_ticket = {"type": "function", "function": function}
 # %% [markdown]
 # ## Try it
 #
-# zoolab has a linter for tools: it names what a model will stumble over. Not all of its advice is asked for here
-# (it wants a default for each optional argument); see which of it you like.
+# zoolab has a linter for tools. It reports what may confuse a model. This lab does not require all of its advice. For
+# example, the linter wants a default for each optional argument.
 
 # %%
 written = [tool for tool in (check_disk_usage, search_logs, open_ticket) if isinstance(tool, dict)]
@@ -199,8 +205,8 @@ for tool in written:
         print(finding)
 
 # %% [markdown]
-# And here is the lexical model on what you wrote so far, with `check_memory` among it. A row is a word, a number the score
-# of a description. **Predict first:** is there a word for which two descriptions have a score?
+# Here the lexical model reads what you have written so far, together with `check_memory`. Each row is a word. Each
+# number is the score of one description. **Predict first:** is there a word for which two descriptions have a score?
 
 # %%
 texts = [tool["function"]["description"] for tool in [*written, check_memory]]
@@ -211,7 +217,7 @@ for word in ("disk", "usage", "space", "logs", "errors", "ticket", "problem", "m
 # ## Optional: ask a real model
 #
 # With `LIVE = "local"` the small model of `zoolab local fetch` chooses; it runs on your machine, without a key. It
-# reads names and arguments too, and it is not always right. This is not judged.
+# also reads names and arguments, and it is not always right. This is not judged.
 
 # %%
 LIVE = None
@@ -229,8 +235,8 @@ if LIVE == "local" and written:
 # %% [markdown]
 # ## Check it
 #
-# These are the public checks, run on the code in this notebook in a process of its own. There are more when you hand
-# it in.
+# The cell runs the public cases on the code of this notebook, in a separate process. There are more cases when you
+# hand it in.
 
 # %%
 from zoolab import check

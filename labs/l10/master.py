@@ -9,9 +9,9 @@
 # %% [markdown]
 # # Lab 10 · Evaluate an agent
 #
-# "The new prompt is better: 7 of 10 tasks instead of 5." Would the next ten tasks agree? And an agent that solves a task in 4 of 5 runs solves it five
-# times in a row in a third of all weeks. This lab is about numbers that hold: **pass^k**, an exact test, and cases in place of claims. Read notebook
-# 09 first. This lab takes about 75 minutes and needs no key and no network.
+# "The new prompt is better: 7 of 10 tasks instead of 5." Would the next ten tasks agree? And an agent that solves a task in 4 of 5 runs solves it
+# five times in a row in a third of all weeks. This lab is about numbers that you can trust: **pass^k**, an exact test, and more cases. Read
+# notebook 14 first. This lab takes about 75 minutes and needs no key and no network.
 #
 # You may use numpy and pandas. Below are five runs of the same eleven tasks. A run passed if the first call was the right one (or none, if none was needed).
 
@@ -65,11 +65,11 @@ for k in (1, 2, 3, 5):
 #
 # Write `compare(a, b)`. Both are such dicts, of two agents. It returns `{"p": ..., "verdict": ...}`.
 #
-# - Each case that both have is one **vote**, for the agent with the larger share of passed runs. Equal shares are no vote. Ten runs of one case are not
-#   ten votes: what makes one of them fail makes the others fail, too.
+# - Each case that both have is one **vote**, for the agent with the larger share of passed runs. Equal shares are no vote. Ten runs of one case are
+#   not ten votes, because the same reason often makes all of them fail.
 # - `p` is the p-value of the **exact sign test**, two-sided. If a coin decided each of the n votes, how probable would a result be that is at least
 #   as uneven? With m votes for the agent that has fewer, it is 2 (comb(n, 0) + ... + comb(n, m)) / 2**n, but at most 1. Without votes it is 1.
-# - `verdict` is `"a"` or `"b"`, the one with more votes, if p is at most 0.05; else `"undecided"`.
+# - `verdict` is `"a"` or `"b"`, the agent with more votes, if p is at most 0.05. Otherwise it is `"undecided"`.
 
 
 # %%
@@ -91,10 +91,11 @@ def compare(a, b):
 # Write `evaluate(ask, cases, budget)`. `ask(agent, names)` runs an agent, `"a"` or `"b"`, once for each of these cases and returns a list of `True` and
 # `False`. Each such run costs 1 of the budget. `cases` are the names of all cases. It returns what `compare` says of all runs.
 #
-# - Ask both agents for the same cases, each once, and for as many cases as the budget pays for. More cases tell more than more runs of the same ones.
+# - Ask both agents for the same cases, each once, and for as many cases as the budget pays for. More cases tell you more than more runs of the same
+#   cases.
 # - If the budget pays for more than one run of all cases by both agents, ask for all cases again, in whole rounds.
-# - Compare once, at the end. If you look after every case and stop as soon as p is small, you will often find a difference that is not there. The
-#   way out of "undecided" is more cases.
+# - Compare once, at the end. If you look after every case and stop as soon as p is small, you will often find a difference that is not there. If
+#   the verdict is "undecided", you need more cases.
 
 
 # %%
@@ -114,8 +115,8 @@ def evaluate(ask, cases, budget):
 # %% [markdown]
 # ## Try it by hand
 #
-# Two agents of which we know the truth: each passes half of the cases, not the same ones. How often do you claim a difference? A good test claims
-# one in 5 % of all evaluations or fewer.
+# Here are two agents for which we know the truth. Each passes half of the cases, but not the same half. How often do you claim a difference? A good
+# test claims one in 5 % of all evaluations or fewer.
 
 # %%
 from random import Random
@@ -134,7 +135,7 @@ print(sum(1 for each in verdicts if each and each["verdict"] != "undecided"), "c
 # %% [markdown]
 # ## Check it
 #
-# Save the notebook, then run this. It plays the public cases with values of its own; your teacher has more of them.
+# Save the notebook, then run this cell. It runs the public cases with its own values. Your teacher has more cases.
 
 # %%
 from zoolab import check

@@ -9,7 +9,7 @@
 # %% [markdown]
 # # Lab 11 · Capstone
 #
-# Build an assistant that looks after a small company: hosts, services, disks and logs, the world `devops` of the zoo. Nothing is given but the world, a
+# Build an assistant that looks after a small company: hosts, services, disks and logs, the world `devops` of the zoo. You get only the world, a
 # model and a user. You write the tools, the checks, the policy and the loop. Do labs 1, 2, 3 and 9 first. Plan three to five hours. It needs no key
 # and no network.
 #
@@ -24,7 +24,7 @@
 # | --- | --- |
 # | `user(text)` | says a text to the user, and returns what the user answers; `None` if the user has left |
 # | `model(messages, tools)` | returns the next reply, a message that can have `tool_calls` |
-# | `world(name, arguments)` | does something in the company, and returns what came of it, as JSON; or raises. It checks nothing for you |
+# | `world(name, arguments)` | does something in the company. It returns the result as JSON, or raises. It does not check the call |
 #
 # | action of the world | arguments |
 # | --- | --- |
@@ -49,8 +49,8 @@
 # 7. **Limit.** In one round the model is asked 6 times at most. If the sixth reply has calls, none runs, and each result says `limit`. Say a text with the
 #    word `limit` to the user; the answer begins the next round.
 # 8. **Leaving.** If the user leaves when you ask about a restart, nothing more runs and the model is not asked again. Return the trace.
-# 9. **Trace.** A list with `{"name": ..., "outcome": ...}` for each call, in order: `"ran"`, `"failed"` if the world raised, `"invalid"` if it never reached the
-#    world because of rule 4, `"denied"` because of rules 5, 6 or 8, or `"limit"`.
+# 9. **Trace.** A list with `{"name": ..., "outcome": ...}` for each call, in order. The outcome is `"ran"`, or `"failed"` if the world raised. For
+#    a call that did not reach the world, it is `"invalid"` (rule 4), `"denied"` (rules 5, 6 and 8) or `"limit"` (rule 7).
 
 # %%
 import json
@@ -206,7 +206,7 @@ if LIVE:
 # %% [markdown]
 # ## Check it
 #
-# Save the notebook, then run this. It plays the public cases with values of its own; your teacher has more of them.
+# Save the notebook, then run this cell. It runs the public cases with its own values. Your teacher has more cases.
 
 # %%
 from zoolab import check

@@ -161,7 +161,8 @@ def knows_the_tools(student: Student, chance: Random) -> None:
     whatever the arguments are."""
     bench = Bench(student, chance)
     bench.bad("a call with nothing wrong", bench.right)
-    for name in (bench.tool.upper(), bench.tool[:-2], bench.tool + "s", f" {bench.tool}\n", ""):
+    alike = bench.tool.replace("_", "-"), f"functions.{bench.tool}"
+    for name in (bench.tool.upper(), bench.tool[:-2], bench.tool + "s", f" {bench.tool}\n", "", *alike):
         for raw in (bench.raw(bench.right), "{"):
             bench.judge("a tool that does not exist", name, raw, {("unknown_tool", "")})
 
@@ -211,6 +212,8 @@ def is_strict(student: Student, chance: Random) -> None:
     item = bench.raw(bench.right["lines"][1])
     bench.no_json("a key twice in an item of a list", whole.replace(item, doubled + item[1:]))
     bench.no_json("a key twice, with equal values", whole[:-1] + ", " + whole[1:])
+    for value in (None, 0, "", False):
+        bench.no_json("a key twice", bench.raw({"text": value})[:-1] + ", " + whole[1:])
     bench.no_json("a key twice", twice + whole[1:], whole.replace(inner, doubled + inner[1:]))
 
 
@@ -221,7 +224,7 @@ def runs_nothing(student: Student, chance: Random) -> None:
     bench = Bench(student, chance)
     whole, number = bench.raw(bench.right), bench.right["whole"]
     summed = bench.raw({**bench.right, "whole": "?"}).replace('"?"', f"{number - 1} + 1")
-    bench.bad("a text with Python in it", {**bench.right, "text": "it's True # None, 1 + 1 // x"})
+    bench.bad("a text with Python in it", {**bench.right, "text": "it's True # None, 1 + 1 // x,} ,] ```"})
     python = [
         repr(bench.named(bench.right)),
         f"dict({whole})",
@@ -267,10 +270,10 @@ def checks_types(student: Student, chance: Random) -> None:
     empty = {"text": "", "flag": False, "tags": [], "lines": [], "ratio": 0.0}
     for role, value in empty.items():
         bench.bad("an empty value of the right type", {**bench.right, role: value})
-    row = bench.right["lines"][0]
+    row, whole = bench.right["lines"][0], bench.right["whole"]
     wrong: dict[str, list[Any]] = {
         "text": [3, True, [], {"street": 1}],
-        "whole": ["3", "", [3], 3.5],
+        "whole": [str(whole), "", [whole], whole + 0.5],
         "ratio": ["0.5", "1", {}],
         "flag": [1, 0, "true", []],
         "tags": ["ab", {"0": "ab"}],
@@ -309,7 +312,7 @@ def checks_choices_and_bounds(student: Student, chance: Random) -> None:
         bench.bad("a number out of bounds", outside, "/whole")
     for word in choices:
         bench.bad("a choice of the enum", {**bench.right, "choice": word})
-    for word in (choices[0].upper(), choices[0][:-1], "".join(choices)):
+    for word in (choices[0].upper(), choices[0][:-1], f" {choices[0]}", "".join(choices)):
         bench.bad("a choice that is not in the enum", {**bench.right, "choice": word}, "/choice")
     kinds = bench.schema["properties"]
     kinds["whole"] = {"type": "integer", "enum": [low, high]}
@@ -336,8 +339,9 @@ def looks_inside(student: Student, chance: Random) -> None:
         items = [*right["lines"][:row], value, *right["lines"][row + 1 :]]
         bench.bad("a problem in an object", {**right, "place": value}, f"/place{at}")
         bench.bad("a problem in an item of a list", {**right, "lines": items}, f"/lines/{row}{at}")
-    tags = [*right["tags"][:row], 5, *right["tags"][row + 1 :]]
-    bench.bad("an item of another type", {**right, "tags": tags}, f"/tags/{row}")
+    for item in (5, None):
+        tags = [*right["tags"][:row], item, *right["tags"][row + 1 :]]
+        bench.bad("an item of another type", {**right, "tags": tags}, f"/tags/{row}")
     bench.bad("the last of many items is of another type", {**right, "tags": ["x"] * 30 + [5]}, "/tags/30")
     bench.schema["properties"]["tags"] = {
         "type": "array",
@@ -345,6 +349,15 @@ def looks_inside(student: Student, chance: Random) -> None:
     }
     bench.bad("lists in a list", {**right, "tags": [[], [row, 8]]})
     bench.bad("a problem in a list in a list", {**right, "tags": [[], [row, "eight"]]}, "/tags/1/1")
+    nested: dict[str, Any] = {"type": "integer"}
+    for _ in range(12):
+        nested = {"type": "array", "items": nested}
+    bench.schema["properties"]["tags"] = nested
+    bench.bad(
+        "a problem in twelve lists",
+        {**right, "tags": json.loads("[" * 12 + '"x"' + "]" * 12)},
+        "/tags" + "/0" * 12,
+    )
     bench.schema["properties"]["place"] = {
         "type": "object",
         "properties": {
@@ -373,10 +386,13 @@ def all_rules_hold_inside(student: Student, chance: Random) -> None:
     wrong += [{**right, key: value} for key, value in (("house", 2), ("house", 5), ("street", "none"))]
     wrong += [{**right, "whole": 0}, {**right, "whole": 3}]
     outer = {"place": inner, "lines": {"type": "array", "items": inner}, "text": {"type": "string"}}
-    outer["tags"] = {"type": "array", "items": kinds["house"]}
+    outer["tags"], outer["choice"] = ({"type": "array", "items": kinds[name]} for name in ("house", "street"))
     whole = {"type": "object", "properties": outer}
     bench.registry = {bench.tool: whole, bench.lenient: inner}
     bench.bad("values in bounds and choices, inside", {"place": right, "lines": [right, right], "text": "x"})
+    of_enum = bench.found({"choice": [bench.choices[0], "none"]})
+    if bool(of_enum) != bool(bench.found({**right, "street": "none"}, bench.lenient)):
+        raise Wrong("a text in a list is not held to the same enum as one outside of it")
     for values in wrong:
         alone = bench.found(values, bench.lenient)
         if values == wrong[0] and not alone:
@@ -488,6 +504,7 @@ def survives(student: Student, chance: Random) -> None:
     digits = str(chance.randrange(1, 10)) * 5_000
     bench.no_json("a number of 5,000 digits", head + digits + tail)
     bench.no_json("a number of 5,000 digits", "-" + digits)
+    bench.bad("a text of 5,000 digits and brackets", {**bench.right, "text": digits + "[" * 5_000})
     for text in ("[" * 100_000, '{"a":' * 100_000, head + "[" * 100_000):
         bench.no_json("100,000 opened brackets", text)
 
@@ -499,11 +516,13 @@ def changes_nothing(student: Student, chance: Random) -> None:
     place = {**bench.right["place"], "house": "eight"}
     bad = {**bench.without("whole"), "choice": "none", "extra": 1, "place": place, "lines": [place, {}]}
     some = {role: bench.right[role] for role in ("text", "whole", "place")}
+    bench.bad("a call with nothing wrong", bench.right)
     calls = [(bench.tool, bench.right), (bench.tool, some), (bench.lenient, some), (bench.tool, bad)]
-    for tool, arguments in calls:
-        call, registry = bench.call(tool, bench.raw(arguments)), bench.named(bench.registry)
+    raws = [(tool, f" {bench.raw(arguments)}\n") for tool, arguments in calls]
+    for tool, raw in (*raws, (bench.lenient, "")):
+        call, registry = bench.call(tool, raw), bench.named(bench.registry)
         answer = student.call("validate", call, registry)
-        if bool(_pairs(answer.value)) != (arguments is bad):
+        if raw == raws[-1][1] and not _pairs(answer.value):
             raise Wrong("a right call was refused, or a wrong one let through")
         if answer.args != [call, registry]:
             raise Wrong("the call or the registry was changed")

@@ -9,20 +9,21 @@
 # %% [markdown]
 # # Lab 2 · Validate a call
 #
-# A model asks for a tool by writing text: a name, and arguments in JSON. That text is a stranger's input. Before anything
-# runs, your program decides whether it may: does the tool exist, is the text JSON, does it fit the tool's schema?
+# A model asks for a tool by writing text: a name, and arguments in JSON. You cannot trust this text. Before anything
+# runs, your program checks three things: does the tool exist, is the text JSON, and does it fit the tool's schema?
 #
-# It is a small function, and a famous place for accidents. Two well-known agent frameworks ran the tool with **no**
-# arguments, `{}`, when the text could not be read; a file tool then works on its default folder. And Python itself is
-# lax: `json.loads` takes `NaN`, lets the last of two equal keys win, and `isinstance(True, int)` holds.
+# The function is small, and accidents happen here. Two well-known agent frameworks ran the tool with **no**
+# arguments, `{}`, when they could not read the text. Then a file tool works on its default folder. And Python itself
+# is not strict: `json.loads` accepts `NaN`, it keeps only the last of two equal keys, and `isinstance(True, int)` is
+# true.
 #
 # Read notebook 06 first. This lab takes about 45 minutes and needs no key and no network.
 
 # %% [markdown]
 # ## What you get
 #
-# `validate(call, registry)` gets a call as it is on the wire, and a registry: a dict from each tool's name to the
-# **JSON Schema** of its arguments, the description of what it takes.
+# `validate(call, registry)` gets two things. The call looks as the model's server sends it. The registry is a dict:
+# for each name of a tool it has the **JSON Schema** of its arguments.
 
 # %%
 import json
@@ -52,15 +53,15 @@ def a_call(name, arguments):
 a_call("book_room", '{"city": "Oslo", "nights": 2}')
 
 # %% [markdown]
-# Schemas here use these keywords and no others: `type` (one of `string integer number boolean array object`; every
-# schema has one), `properties`, `required`, `additionalProperties` (`false`, or not there), `items`, `enum`, `minimum`,
-# `maximum`. A registry may hold any tool that can be described so.
+# The schemas in this lab use only these keywords: `type` (one of `string integer number boolean array object`; every
+# schema has one), `properties`, `required`, `additionalProperties` (`false`, or not there), `items`, `enum`,
+# `minimum`, `maximum`. A registry may contain any tool that these keywords can describe.
 
 # %% [markdown]
 # ## What you return
 #
-# A **list** with one dict for each problem, in any order; an empty list when the call may run. A problem has a `code`
-# and a `pointer`; further keys, a message for instance, are welcome and not judged.
+# A **list** with one dict for each problem, in any order; an empty list if the call may run. A problem has a `code`
+# and a `pointer`. Further keys, such as a message, are allowed and not judged.
 #
 # | code | when | pointer |
 # | --- | --- | --- |
@@ -68,32 +69,36 @@ a_call("book_room", '{"city": "Oslo", "nights": 2}')
 # | `invalid_json` | the arguments are not one JSON object | `""` |
 # | `invalid_arguments` | a value does not fit its schema, is missing, or is one too many | where |
 #
-# The first two end the matter: they are then the only problem. Of the third kind, report **all** at once: a model that
-# hears of one problem at a time needs one round for each.
+# If a call has one of the first two problems, it is the only problem to report. Of the third kind, report **all** at
+# once. If you report one at a time, the model needs one round for each.
 #
-# A **JSON Pointer** is a path: `/nights` is the argument, `/guests/0/age` the age of the first guest. What is missing has
-# the pointer that it would have, what is too much the pointer that it has. `~` in a name is written `~0`, `/` is written `~1`.
+# A **JSON Pointer** is a path: `/nights` is the argument, and `/guests/0/age` is the age of the first guest. A
+# missing value has the pointer that it would have. A value that is too much has its own pointer. `~` in a name is
+# written `~0`, `/` is written `~1`.
 
 # %% [markdown]
 # ## The small print
 #
-# - Blank text stands for `{}`. `null`, a list, or a text with JSON inside does not: that is `invalid_json`.
-# - `NaN`, `Infinity`, `-Infinity` and a key that comes twice in one object, equal values or not, are `invalid_json`. So is
-#   Python: `True`, single quotes, a comment, a comma too many. Inside of a text in quotes all of this is only text.
-# - Nothing is cut out: an object with other text around it, a code fence for one, is `invalid_json`.
-# - Nothing is converted: `"3"` is no number, `true` is no integer and no number, `2.0` is no integer. `2` is a number.
-# - A value of the wrong type is one problem; what is inside of it is not looked at.
+# - Blank text means `{}`. `null`, a list, or a string that contains JSON does not: these are `invalid_json`.
+# - `NaN`, `Infinity` and `-Infinity` are `invalid_json`. So is a key that is twice in one object, even if both values
+#   are equal. So is Python's notation: `True`, single quotes, a comment, a comma too many. Inside a string, all of
+#   this is only text.
+# - Do not cut anything out. An object with other text around it, such as a code fence, is `invalid_json`.
+# - Do not convert anything. `"3"` is not a number. `true` is neither an integer nor a number. `2.0` is not an
+#   integer. `2` is a number, too.
+# - A value of the wrong type is one problem. Do not look inside it.
 # - `validate` never raises, whatever the text: 100,000 opened brackets, or a number of 5,000 digits, are `invalid_json`.
-# - The call and the registry stay as they are.
+# - Do not change the call or the registry.
 #
-# You may build all of it yourself or use the package `jsonschema`, which does not agree with every line above.
-# Only `validate` is judged; the two helpers are a suggestion.
+# You may write all of it yourself, or use the package `jsonschema`. But `jsonschema` does not follow every rule
+# above. Only `validate` is judged. The two helpers are a suggestion.
 
 # %% [markdown]
 # ## 1. Read the arguments
 #
-# `json.loads` takes two hooks: `object_pairs_hook` is called with the list of key and value pairs of each object, and
-# `parse_constant` with the text of each `NaN` or `Infinity`. A hook that raises `ValueError` makes the text invalid.
+# `json.loads` has two hooks. It calls `object_pairs_hook` with the list of key and value pairs of each object. It
+# calls `parse_constant` with the text of each `NaN` or `Infinity`. A hook that raises `ValueError` makes the text
+# invalid.
 
 
 # %%
@@ -121,7 +126,7 @@ def refuse(constant):
 # %% [markdown]
 # ## 2. Compare a value with its schema
 #
-# This one calls itself: for each property of an object, for each item of a list, with a longer pointer.
+# This function calls itself with a longer pointer: for each property of an object, and for each item of a list.
 
 
 # %%
@@ -185,7 +190,7 @@ def problem(code, pointer):
 # %% [markdown]
 # ## 3. Validate
 #
-# Known tool, one JSON object, as the schema says: in this order.
+# Check in this order: is the tool known, are the arguments one JSON object, and does it meet the schema?
 
 
 # %%
@@ -223,8 +228,8 @@ for name, raw in [
 # %% [markdown]
 # ## Check it
 #
-# These are the public checks, run on the code in this notebook in a process of its own. There are more when you hand
-# it in, on other tools with other names.
+# The cell runs the public cases on the code of this notebook, in a separate process. There are more cases when you
+# hand it in. They use other tools with other names.
 
 # %%
 from zoolab import check

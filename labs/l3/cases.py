@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from random import Random
@@ -76,7 +77,7 @@ class Walk:
         """What each call gave; raise `Wrong` unless each ran once, with its own arguments, and no other."""
         left, found = list(self.executed), []
         for call in calls:
-            name, arguments = call["function"]["name"], parse_json(call["function"]["arguments"])
+            name, arguments = call["function"]["name"], json.loads(call["function"]["arguments"])
             ran = next((one for one in left if _same(one[:2], (name, arguments))), None)
             if ran is None:
                 known = any(one[0] == name for one in self.executed)
@@ -248,7 +249,7 @@ def _decided(student: Student, chance: Random, decision: Any) -> None:
 
 
 def _host(call: Message) -> str:
-    return str(parse_json(call["function"]["arguments"])["host"])
+    return str(json.loads(call["function"]["arguments"])["host"])
 
 
 def _messages(value: Any) -> list[Message] | None:
@@ -272,15 +273,18 @@ def _answers(call: Message, outcome: Any, message: Message) -> bool:
     """Whether a message is the result of a call; `...` stands for any outcome."""
     if message.get("role") != "tool" or message.get("tool_call_id") != call["id"]:
         return False
-    content = message.get("content")
-    return isinstance(content, str) if outcome is ... else _says(content, outcome)
+    return _says(message.get("content"), outcome)
 
 
 def _says(content: Any, outcome: Any) -> bool:
     if not isinstance(content, str):
         return False
+    if outcome is ...:
+        return True
     if isinstance(outcome, Exception):
-        return "error" in content.lower() and str(outcome.args[0]) in content
+        said = str(outcome.args[0])
+        written = said, json.dumps(said)[1:-1], repr(said)[1:-1]
+        return "error" in content.lower() and any(each in content for each in written)
     if isinstance(outcome, str):
         return content == outcome
     try:
@@ -330,7 +334,12 @@ def keeps_the_reply(student: Student, chance: Random) -> None:
     """The reply with the calls stands in the next request just as it came, before the results."""
     name, word = chance.choice(NAMES), chance.choice(WORDS)
     call = _call(chance, name, f' {{"host":"{word}\\u00e9" ,\n"depth" : 1.50 }}')
-    reply = {**_asks({**call, "index": 0}), "refusal": None, "reasoning": f"It may be {word}."}
+    reply = {
+        **_asks({**call, "index": 0}),
+        "refusal": None,
+        "reasoning": f"It may be {word}.",
+        "finish_reason": "stop",
+    }
     walk = Walk(chance, _question(chance), [reply, _final(chance)]).play(student, [name])
     walk.results()
     if not any(_is_reply(message, reply) for message in walk.requests[1][len(walk.opening) :][:1]):
@@ -339,14 +348,22 @@ def keeps_the_reply(student: Student, chance: Random) -> None:
 
 @case(points=2, hint="Go through all of `tool_calls`, in their order; equal ones too.", public=True)
 def several_calls(student: Student, chance: Random) -> None:
-    """Every call of a reply runs once, and the results follow in the order of the calls."""
-    first, second = names = chance.sample(NAMES, 2)
-    calls = [_call(chance, name) for name in (first, second, second, first)]
+    """Every call of a reply runs once, also after one whose tool raised, and the results follow in the order
+    of the calls."""
+    first, second, bad = names = chance.sample(NAMES, 3)
+    calls = [_call(chance, name) for name in (first, second, second, first) * 5]
     calls.append({**calls[1], "id": _call(chance, second)["id"]})
-    gives = {second: chance.randrange(10**6)}  # equal calls that run side by side give the same
+    # Equal calls that run side by side give the same.
+    gives = {second: chance.randrange(10**6), bad: ValueError(f"no {chance.choice(WORDS)}")}
     walk = Walk(chance, _question(chance), [_asks(*calls), _final(chance)], gives).play(student, names)
     walk.check_contents(calls, walk.outcomes_of(calls), strict=True)
     walk.check_end(walk.replies[-1])
+    calls = [_call(chance, bad), _call(chance, second)]
+    walk = Walk(chance, _question(chance), [_asks(*calls), _final(chance)], gives)
+    with suppress(Wrong):  # that an exception ends the whole loop is judged below
+        walk.play(student, names).outcomes_of(calls[:1])
+    if len(walk.requests) > 1:
+        walk.outcomes_of(calls)
 
 
 @case(points=2, hint="Count requests, not calls. Answer the last calls, then return.", public=True)
@@ -367,11 +384,13 @@ def stops_at_the_limit(student: Student, chance: Random) -> None:
 
 @case(points=1, hint="`limit` is the only limit: none of your own, and its last request counts.")
 def uses_the_whole_limit(student: Student, chance: Random) -> None:
-    """The model may be asked `limit` times, however many that are and however many calls its replies have:
-    an answer in the last of them is the answer."""
+    """The model may be asked `limit` times, however many that are, however many calls its replies have, and
+    if it asks for the same again and again: an answer in the last of them is the answer."""
     name = chance.choice(NAMES)
-    for limit in (2, 25):
-        asks = [_asks(_call(chance, name), _call(chance, name)) for _ in range(limit - 1)]
+    for limit, asks in (
+        (2, [_asks(_call(chance, name), _call(chance, name))]),
+        (64, [_asks(_call(chance, name))] * 63),
+    ):
         walk = Walk(chance, _question(chance), [*asks, _final(chance)])
         walk.play_to(student, [name], limit)
         walk.check_end(walk.replies[-1])
@@ -385,31 +404,28 @@ def last_calls_are_answered(student: Student, chance: Random) -> None:
     """At the limit each call of the last reply has a result, which is text; if the calls run, the rules hold:
     a critical one needs its yes, and an exception is a result."""
     plain, failing, critical, unknown = chance.sample(NAMES, 4)
-    calls = [_call(chance, name) for name in (plain, critical, failing, unknown, plain)]
-    walk = Walk(
-        chance,
-        _question(chance),
-        [_asks(*calls)],
-        {failing: ValueError("it failed")},
-        critical,
-        {_host(calls[1]): [False]},
-    ).play_to(student, [plain, failing, critical], 1)
-    came = (_messages(walk.returned) or [])[len(walk.opening) :]
-    results = [message for message in came if message.get("role") != "assistant"]
-    if len(results) != len(calls) or not all(isinstance(one.get("content"), str) for one in results):
-        raise walk.wrong("the last calls did not get one result each, as text")
+    fails = {failing: ValueError("it failed")}
+    for name in (plain, failing, critical, unknown):  # one call a reply: that all of them run is judged above
+        call = _call(chance, name)
+        walk = Walk(chance, _question(chance), [_asks(call)], fails, critical, {_host(call): [False]})
+        walk.play_to(student, [plain, failing, critical], 1)
+        came = (_messages(walk.returned) or [])[len(walk.opening) :]
+        results = [message for message in came if message.get("role") != "assistant"]
+        if len(results) != 1 or not isinstance(results[0].get("content"), str):
+            raise walk.wrong("the last call did not get one result, which is text")
 
 
 @case(points=1, hint="Each request holds all that was said before. Compare `messages` turn by turn.")
 def goes_on(student: Student, chance: Random) -> None:
-    """A conversation of several turns grows: each request is the one before, the reply, and its results. A
-    call that comes again runs again."""
+    """A conversation of several turns grows, however long it is: each request is the one before, the reply,
+    and its results. A call that comes again runs again."""
     names = chance.sample(NAMES, 3)
     asks = [_asks(_call(chance, name)) for name in names]
     asks.append(_asks({**asks[0]["tool_calls"][0], "id": _call(chance, names[0])["id"]}))
     before = [*_question(chance), _asks(_call(chance, names[0]))]
     old = {"role": "tool", "tool_call_id": before[-1]["tool_calls"][0]["id"], "content": "17"}
-    opening = [*before, old, _final(chance), {"role": "user", "content": "And now?"}]
+    talk = [message for _ in range(40) for message in (_question(chance)[1], _final(chance))]
+    opening = [*before, old, _final(chance), *talk, {"role": "user", "content": "And now?"}]
     walk = Walk(chance, opening, [*asks, _final(chance)]).play(student, names)
     outcomes = walk.outcomes_of([reply["tool_calls"][0] for reply in asks])
     if len(walk.requests) != len(walk.replies) or not _same(walk.requests[0], opening):
@@ -426,15 +442,15 @@ def goes_on(student: Student, chance: Random) -> None:
 
 @case(points=3, hint="Catch `Exception` around each call, and let the model read its message.", public=True)
 def errors_go_back(student: Student, chance: Random) -> None:
-    """A tool that raises has a result too: it says `error` and the exception's message. The other calls of
-    the reply run all the same, and the conversation goes on."""
-    good, *bad = names = chance.sample(NAMES, 1 + len(ERRORS))
-    said = f"no {chance.choice(WORDS)} {chance.randrange(10**4)} here"
-    raised = {name: kind(said) for name, kind in zip(bad, ERRORS, strict=True)}
-    calls = [_call(chance, name) for name in (good, *bad, good)]
-    walk = Walk(chance, _question(chance), [_asks(*calls), _final(chance)], raised).play(student, names)
-    walk.check_contents(calls, walk.outcomes_of(calls))
-    walk.check_end(walk.replies[-1])
+    """A tool that raises has a result too: it says `error` and the exception's message, and the conversation
+    goes on."""
+    name = chance.choice(NAMES)
+    said = f"no {chance.choice(WORDS).upper()} {chance.randrange(10**4)} here"
+    for kind in ERRORS:
+        call = _call(chance, name)
+        walk = Walk(chance, _question(chance), [_asks(call), _final(chance)], {name: kind(said)})
+        walk.play(student, [name]).check_contents([call], walk.outcomes_of([call]))
+        walk.check_end(walk.replies[-1])
 
 
 @case(points=2, hint="If the tool has `confirm`, ask it for each call, right before `run`.", public=True)
@@ -462,12 +478,13 @@ def each_call_has_its_own_yes(student: Student, chance: Random) -> None:
     other, critical = names = chance.sample(NAMES, 2)
     for first in (True, False):
         yes, no, again = (_call(chance, critical) for _ in range(3))
-        calls = [yes, no, _call(chance, other), again]
-        replies = [_asks(*calls), _asks(again), _final(chance)]
+        last = [_call(chance, other), again, again]
+        # A loop that runs only the first call of a reply loses its points elsewhere: here it does not matter.
+        replies = [_asks(yes, no), *(_asks(call) for call in last), _final(chance)]
         decisions = {_host(yes): [True], _host(no): [False], _host(again): [first, not first]}
         walk = Walk(chance, _question(chance), replies, critical=critical, decisions=decisions)
         walk.play(student, names)
-        walk.outcomes_of([yes, calls[2], again])
+        walk.outcomes_of([yes, last[0], again])
         if len(walk.requests) != len(replies):
             raise walk.wrong("the conversation did not go on after a no")
 
@@ -481,6 +498,7 @@ def unknown_tool(student: Student, chance: Random) -> None:
         (good.upper(), [good]),
         (good[:-1], [good]),
         (f"functions.{good}", [good]),
+        (f" {good} ", [good]),
         (invented, []),
     ):
         _alone(student, chance, _call(chance, name), names, KeyError(name))
@@ -509,13 +527,21 @@ def broken_arguments(student: Student, chance: Random) -> None:
     points=1, hint="`{}` is an object: the tool takes no arguments, and runs. Test for dict, not for truth."
 )
 def any_object_is_taken(student: Student, chance: Random) -> None:
-    """Any JSON object is fine as arguments, `{}` too and one with null inside: the tool runs, with its values
-    as they are."""
+    """Any JSON object is fine as arguments, `{}` too, one with null inside, with an argument `name` or with a
+    key that comes twice: the tool runs, with its values as they are."""
     name, word = chance.choice(NAMES), chance.choice(WORDS)
     inner = {"hosts": [word, {"host": None, "up": False}], "depth": 0.5, "host": f"  {word} é\n"}
-    for arguments in ("{}", " { }\n", '{"host": null}', '{"host": ""}', json.dumps(inner)):
+    odd = (
+        "{}",
+        " { }\n",
+        '{"host": null}',
+        '{"host": ""}',
+        '{"host": "a", "host": "007"}',
+        '{"name": 1, "id": ""}',
+    )
+    for arguments in (*odd, json.dumps(inner)):
         _alone(student, chance, _call(chance, name, arguments), [name], None)
-        decisions = {str(parse_json(arguments).get("host")): [True]}
+        decisions = {str(json.loads(arguments).get("host")): [True]}
         more: dict[str, Any] = {"critical": name, "decisions": decisions}
         _alone(student, chance, _call(chance, name, arguments), [name], None, **more)
 
@@ -526,8 +552,8 @@ def text_beside_calls(student: Student, chance: Random) -> None:
     walk = _one_call(student, chance, text=f"Let me look at {chance.choice(WORDS)} first.")
     walk.results()
     text = walk.replies[0]["content"]
-    if not any(message.get("content") == text for message in walk.requests[1][len(walk.opening) :]):
-        raise walk.wrong("the text of the reply is not in the next request")
+    if [message.get("content") for message in walk.requests[1]].count(text) != 1:
+        raise walk.wrong("the text of the reply is not in the next request, or more than once")
 
 
 @case(points=1, hint="Endpoints write 'no calls' in three ways: no key, null, an empty list.")
@@ -547,14 +573,19 @@ def no_calls_either_way(student: Student, chance: Random) -> None:
 @case(points=1, hint="Do not file results under ids: go by the order of the calls.")
 def same_ids(student: Student, chance: Random) -> None:
     """Ids are the model's and may repeat, in one reply and in a later one: each is a call of its own."""
-    name = chance.choice(NAMES)
-    calls = [{**_call(chance, name), "id": "call_0"} for _ in range(3)]
-    replies = [_asks(*calls[:2]), _asks(calls[2]), _final(chance)]
-    walk = Walk(chance, _question(chance), replies).play(student, [name])
-    outcomes = walk.outcomes_of(calls)
-    walk.check_contents(calls[:2], outcomes[:2])
-    if len(walk.requests) != 3 or not _says(walk.requests[2][-1].get("content"), outcomes[2]):
-        raise walk.wrong("the later call with the same id was not answered with what it gave")
+    name, counts = chance.choice(NAMES), list[int]()
+    for ids in (("call_0", "call_1", "call_2"), ("call_0", "call_0", "call_0")):
+        calls = [{**_call(chance, name), "id": id} for id in ids]
+        replies = [_asks(*calls[:2]), _asks(calls[2]), _final(chance)]
+        walk = Walk(chance, _question(chance), replies).play(student, [name])
+        counts.append(len(walk.executed))
+    if counts[0] == 0 or counts[0] != counts[1]:
+        raise walk.wrong("with equal ids fewer calls ran than with ids that differ")
+    if counts[0] == len(calls):  # else calls are forgotten, whatever their ids
+        outcomes = walk.outcomes_of(calls)
+        walk.check_contents(calls[:2], outcomes[:2])
+        if len(walk.requests) != 3 or not _says(walk.requests[2][-1].get("content"), outcomes[2]):
+            raise walk.wrong("the later call with the same id was not answered with what it gave")
 
 
 @case(points=1, hint="Work on a list of your own: `messages = list(messages)`.")
@@ -568,12 +599,14 @@ def callers_list_stays(student: Student, chance: Random) -> None:
 
 @case(points=1, hint="`model(messages, [tool['schema'] for tool in tools.values()])`, every time.")
 def offers_the_tools(student: Student, chance: Random) -> None:
-    """Every request offers the schemas of all tools, critical ones too, in a list; it is empty if there are
-    no tools."""
+    """Every request offers the schemas of all tools, critical ones too, in a list, whatever was refused or
+    failed before; it is empty if there are no tools."""
     drawn = chance.sample(NAMES, 3)
     for names, critical in ((drawn, drawn[1]), ([], "")):
-        replies = [_asks(_call(chance, drawn[0])), _final(chance)]
-        walk = Walk(chance, _question(chance), replies, critical=critical).play(student, names, len(replies))
+        replies = [*(_asks(_call(chance, name)) for name in drawn), _final(chance)]
+        walk = Walk(chance, _question(chance), replies, {drawn[2]: ValueError("it failed")}, critical)
+        with suppress(Wrong):  # what a refusal or an error does to the conversation is judged above
+            walk.play(student, names, len(replies))
         walk.results()
         wanted = sorted(canonical(_schema(name)) for name in names)
         for tools in walk.offered:
@@ -586,7 +619,7 @@ def results_are_text(student: Student, chance: Random) -> None:
     """The content of a result is text: a string as it is, any other value as JSON."""
     name, word = chance.choice(NAMES), chance.choice(WORDS)
     values: list[Any] = [{"host": word, "up": True, "load": None}, [word, 0.5], None, True, False, 0, [], {}]
-    for value in (word, '{"as": "it is"}', "", *values):
+    for value in (word, '{"as":"it is",  "b": 1.50}', "", *values):
         _alone(student, chance, _call(chance, name), [name], None, outcomes={name: value})
 
 
@@ -595,10 +628,10 @@ def results_are_whole(student: Student, chance: Random) -> None:
     """A result is all that the tool gave, or the exception's message: nothing is cut off, whatever its
     length, and no space or line break is lost."""
     name, word = chance.choice(NAMES), chance.choice(WORDS)
-    text = f"  {word}  é\n\n" + f"{word} is up, {chance.randrange(10**6)}\n" * 1000
+    text = f"  {word}  é\n\n" + f"{word} is up, {chance.randrange(10**6)}\n" * 10_000
     for value in (text, [text], {"log": text.split("\n")}):
         _alone(student, chance, _call(chance, name), [name], None, outcomes={name: value})
-    error = ValueError(f"{word} " * 500 + "is down")
+    error = ValueError(f"{word}\n" * 500 + "is down")
     call = _call(chance, name)
     walk = Walk(chance, _question(chance), [_asks(call), _final(chance)], {name: error}).play(student, [name])
     walk.check_contents([call], walk.outcomes_of([call]))

@@ -9,14 +9,13 @@
 # %% [markdown]
 # # Lab 3 · The loop
 #
-# A language model cannot run anything. It writes down which functions it would like to have called; your program runs
-# them, tells the model what came out, and asks again, until the model answers. That circle is **the loop**. Every
-# assistant that reads files, books flights or restarts servers has one, and its heart is no longer than what you write
-# now.
+# A language model cannot run anything. It writes down which functions it wants to call. Your program runs them, tells
+# the model the results, and asks again, until the model answers. This is **the loop**. Every assistant that reads
+# files, books flights or restarts servers has one. Its core is not longer than what you write now.
 #
-# It is also where assistants break. Two faults that were met in released systems: a tool that failed took the results of
-# the others down with it; and arguments that could not be read became `{}`, no arguments, so that the tool ran with its
-# defaults.
+# It is also the place where assistants break. Here are two faults of released systems. In one, a tool failed, and the
+# results of all other tools were lost. In the other, arguments that could not be read became `{}`, so the tool ran
+# with its defaults.
 #
 # Read notebook 01 first. This lab takes about 45 minutes and needs no key and no network.
 
@@ -32,9 +31,9 @@
 # | `model` | a function: `model(messages, schemas)` returns the next message of the model, a dict |
 # | `limit` | how often the model may be asked, at most |
 #
-# `schema` is what the model is told about a tool; `run` is the function itself, called as `run(**arguments)`. A tool that
-# deletes or pays is **critical**: it has `confirm`, which asks a person, takes the same arguments, and returns `True` for yes.
-# Here is a tool:
+# The model reads `schema`. `run` is the function itself; you call it as `run(**arguments)`. A tool that deletes or
+# pays is **critical**, and it has `confirm`. This function takes the same arguments, asks a person, and returns
+# `True` for yes. Here is a tool:
 
 
 # %%
@@ -50,8 +49,8 @@ function = {"name": "disk_usage", "description": disk_usage.__doc__, "parameters
 tools = {"disk_usage": {"schema": {"type": "function", "function": function}, "run": disk_usage}}
 
 # %% [markdown]
-# A reply of the model is either an answer, or it has `tool_calls`. Note that `arguments` is **text**: JSON that the
-# model wrote, and that nobody has read yet. The `id` is the model's own name for the call.
+# A reply of the model is either an answer, or it has `tool_calls`. Note that `arguments` is **text**. The model wrote
+# it, it should be JSON, and nobody has checked it yet. The `id` is the model's name for the call.
 
 # %%
 answer = {"role": "assistant", "content": "The disk of web-01 is 71 % full."}
@@ -79,26 +78,28 @@ wants(("call_7", "disk_usage", '{"host": "web-01"}'))
 #   letter, and keys that you do not know.
 # - **Run every call**, once, with its own arguments, and append one result for each, in the order of the calls:
 #   `{"role": "tool", "tool_call_id": <the call's id>, "content": <text>}`. You may run them side by side.
-# - **Content is text**: a string as it is, any other value as JSON. It is whole: nothing is cut off or stripped.
+# - **Content is text**: a string as it is, any other value as JSON. It is whole: nothing is cut off or stripped, however
+#   long it is, and a string that happens to be JSON is not written anew.
 # - **Errors are results.** If a tool raises, its content has the word `error` and the exception's message. If the tool does
 #   not exist (letter by letter), the word `error` and the name. If the arguments are not one JSON object, the word `error`,
 #   and nothing runs; of a call with both mistakes, either error will do. The other calls of the reply run all the same,
 #   and the conversation goes on.
 # - **One JSON object** is what `json.loads` reads as a dict, and nothing else. `{}` is one: a tool without arguments runs.
+#   A key that comes twice does no harm here (`NaN` is not judged), and an argument may have any name, also `name`.
 #   Blank text is none (lab 2 reads it as `{}`; here it is an error), and neither is an object with other text around it.
 # - **Critical calls are confirmed.** If the tool has `confirm`, each call runs only if `confirm(**arguments)` has just
 #   returned `True` for it, also if the same call was confirmed before. Anything else, an exception too, is a no: nothing
 #   runs, and the content has the word `error`.
 
 # %% [markdown]
-# - **Ids repeat.** Some servers give every call the same id. Each call is a call of its own nevertheless.
+# - **Ids repeat.** Some servers give every call the same id. These are still separate calls.
 # - **The limit** is 1 or more. After `limit` requests the model is not asked again, even if it wants more: its last calls
 #   get their results (run them by these rules, or answer that the limit was reached), and the messages are returned.
-#   There is no other limit.
+#   There is no other limit: the model may ask for the same call again and again.
 # - **The caller's list** is not changed.
 #
-# Whether arguments fit the schema was lab 2. Here a tool that gets wrong arguments raises, and that is an error like
-# any other.
+# Lab 2 checked whether arguments fit the schema. Here you need not check it: a tool that gets wrong arguments raises,
+# and that is an error like any other.
 
 # %%
 import json
@@ -124,7 +125,7 @@ def run_loop(messages, tools, model, limit=8):
 
 
 # %% [markdown]
-# Longer than ten lines? Put what happens to one call into a function of its own.
+# If your function gets longer than ten lines, write a second function that handles one call.
 
 
 # %%
@@ -152,8 +153,8 @@ def result_of(function, tools):
 # %% [markdown]
 # ## Try it by hand
 #
-# No model answers here: `scripted` hands out replies that were written by hand, one after the other. That is how loops
-# are tested, because it says the same every time.
+# No model answers here. `scripted` returns replies that were written by hand, one after the other. Loops are tested
+# in this way, because a script says the same every time.
 
 
 # %%
@@ -200,7 +201,7 @@ if LIVE:
 # %% [markdown]
 # ## Check it
 #
-# Save the notebook, then run this. It plays the public cases with values of its own; your teacher has more of them.
+# Save the notebook, then run this cell. It runs the public cases with its own values. Your teacher has more cases.
 
 # %%
 from zoolab import check

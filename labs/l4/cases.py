@@ -21,11 +21,11 @@ WORDS = ("amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heath",
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How many tokens a message takes; the same in every case but the ones about sizes, or equal work would
-    get unequal points. `known` are messages that take as much as others do."""
+    """How many tokens a message takes: one, but in the cases about sizes, or who counts messages would lose
+    all points. `known` are messages that take as much as others do."""
 
-    base: int = 5
-    characters: int = 3
+    base: int = 1
+    characters: int = 10**6
     known: dict[str, int] = field(default_factory=dict)
 
     def of(self, message: Any) -> int:
@@ -101,18 +101,27 @@ def _keeps(units: list[Unit], budget: int, sizes: Sizes) -> list[Message]:
     return _flat([units[number] for number in sorted(kept)])
 
 
-def _condensed(student: Student, units: list[Unit], budget: int, sizes: Sizes) -> list[Message]:
-    """The messages that the student keeps of a conversation."""
+def _condensed(
+    student: Student, units: list[Unit], budget: int, sizes: Sizes, added: bool = False
+) -> list[Message]:
+    """The messages that the student keeps of a conversation, and, if `added`, a text that was added."""
     given = _flat(units)
     came = student.call("condense", given, budget, Callback(sizes.of, "tokens_of")).value
     if not isinstance(came, list) or not all(isinstance(message, dict) for message in came):
         raise Wrong("what `condense` returned is not a list of messages", walk=given)
-    return came
+    known = {canonical(message) for message in given}
+    return [message for message in came if added or canonical(message) in known or _of_calls(message)]
 
 
-def _shorter(student: Student, units: list[Unit], budget: int, sizes: Sizes) -> list[Message]:
+def _of_calls(message: Message) -> bool:
+    return message.get("role") == "tool" or bool(message.get("tool_calls"))
+
+
+def _shorter(
+    student: Student, units: list[Unit], budget: int, sizes: Sizes, added: bool = False
+) -> list[Message]:
     """As `_condensed`, for a conversation that is too long."""
-    came = _condensed(student, units, budget, sizes)
+    came = _condensed(student, units, budget, sizes, added)
     if not came:
         raise Wrong("nothing was kept", walk=_flat(units))
     if len(came) >= len(_flat(units)):
@@ -122,7 +131,7 @@ def _shorter(student: Student, units: list[Unit], budget: int, sizes: Sizes) -> 
 
 def _exactly(student: Student, units: list[Unit], budget: int, sizes: Sizes) -> None:
     """The one right answer, or what is wrong with the one that came."""
-    came, wanted = _condensed(student, units, budget, sizes), _keeps(units, budget, sizes)
+    came, wanted = _condensed(student, units, budget, sizes, added=True), _keeps(units, budget, sizes)
     if canonical(came) == canonical(wanted):
         return
     known = {canonical(message) for message in _flat(units)}
@@ -239,10 +248,11 @@ def calls_and_results_together(student: Student, chance: Random) -> None:
 def messages_stay_as_they_were(student: Student, chance: Random) -> None:
     """What is kept stays as it was: the same messages, in the same order, each once, arguments untouched."""
     units, sizes = _talk(chance, 2, after=2, calls=2), Sizes()
+    units[-1][-1]["content"] = _text(chance, 2_000)
     given = [canonical(message) for message in _flat(units)]
     most = 0
     for budget in (sizes.total(_flat(units)) - 1, *_budgets(units, sizes)):
-        came = [canonical(message) for message in _shorter(student, units, budget, sizes)]
+        came = [canonical(message) for message in _shorter(student, units, budget, sizes, added=True)]
         left = iter(given)
         if not all(message in left for message in came):
             walk = [json.loads(message) for message in came]
@@ -258,7 +268,8 @@ def no_more_goes_than_must(student: Student, chance: Random) -> None:
     oldest unit goes, and no more."""
     units, sizes = _talk(chance, 3), Sizes()
     whole = sizes.total(_flat(units))
-    for some in (units, units[1:], units[3:], _talk(chance, 7)):
+    waiting = [*units, _calls(chance, [_id(chance)])[:1]]
+    for some in (units, units[1:], units[3:], waiting, _talk(chance, 20)):
         for budget in (sizes.total(_flat(some)), 100 * whole):
             if len(_condensed(student, some, budget, sizes)) < len(_flat(some)):
                 raise Wrong("of a conversation that fits, not all came back", walk=_flat(some))
@@ -278,7 +289,7 @@ def no_more_goes_than_must(student: Student, chance: Random) -> None:
 def oldest_go_first(student: Student, chance: Random) -> None:
     """The oldest units go first: where one does not fit, nothing older is kept, however small it is."""
     small = [[_says(chance, "assistant", 1)], _calls(chance, [_id(chance)], words=1)]
-    large = _calls(chance, [_id(chance)], words=60)
+    large = _calls(chance, [_id(chance) for _ in range(6)])
     units = [[_says(chance, "system")], *small, large, [_says(chance, "assistant", 1)], *_talk(chance, 0)[1:]]
     sizes = Sizes()
     whole = sizes.total(_flat(units))
@@ -334,7 +345,7 @@ def too_small_a_budget(student: Student, chance: Random) -> None:
     known = {canonical(message) for message in must}
     whole = _shorter(student, units, sizes.total(must) + sizes.total(units[-1]), sizes)
     wanted = [each for message in whole if (each := canonical(message)) in known]
-    for budget in (1, sizes.total(must) - 1, sizes.total(must)):
+    for budget in range(sizes.total(must) + 1):
         came = [canonical(message) for message in _shorter(student, units, budget, sizes)]
         if came != wanted:
             walk = [json.loads(message) for message in came]
@@ -362,7 +373,7 @@ def every_system_message(student: Student, chance: Random) -> None:
 @case(points=1, hint="Do not estimate: models count differently. Ask `tokens_of` about every message.")
 def sizes_are_asked_for(student: Student, chance: Random) -> None:
     """Sizes are what `tokens_of` says, however it counts."""
-    units = _talk(chance, 3)
+    units = [*_talk(chance, 3), _calls(chance, [_id(chance) for _ in range(3)])]
     few, many = Sizes(0, 1), Sizes(40 + chance.randrange(20, 50), 10**6)
     for sizes in (few, many):
         for budget in _budgets(units, sizes):
@@ -371,6 +382,12 @@ def sizes_are_asked_for(student: Student, chance: Random) -> None:
             gone = next((unit for unit in reversed(units) if canonical(unit[0]) not in kept), units[0])
             if sizes.total(came) > budget or sizes.total(came) + sizes.total(gone) < budget:
                 raise Wrong("what is kept is not what fits, by what `tokens_of` said", walk=came)
+    must = _keeps(units, 0, Sizes())
+    nothing = Sizes(known={canonical(message): 0 for message in _flat(units) if message not in must})
+    for budget, alike in ((len(must), len(_flat(units))), (len(must) - 1, len(must) - 1)):
+        came = _condensed(student, units, budget, nothing)
+        if len(came) != len(_condensed(student, units, alike, Sizes())):
+            raise Wrong("of messages without any token, others were kept than the rules say", walk=came)
 
 
 @case(points=1, hint="Build a list of your own; `pop` and `remove` change the caller's.")

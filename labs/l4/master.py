@@ -9,22 +9,22 @@
 # %% [markdown]
 # # Lab 4 · History
 #
-# A model remembers nothing. Every request carries the whole conversation, `messages`, and a model reads only so much:
-# its **context window**, counted in **tokens** (pieces of words, about four characters each). An assistant that has
-# worked for an hour has read more files than that. So every long-lived one has a function that leaves old messages out.
+# A model remembers nothing. Every request contains the whole conversation, `messages`. And a model can read only a
+# limited number of **tokens** (pieces of words, about four characters each). This limit is its **context window**.
+# After an hour of work, a conversation is longer than that. So an assistant needs a function that leaves old messages
+# out.
 #
-# The obvious one is `messages[-20:]`, the last twenty. It works until the cut falls between a call and its result. Then
-# the request holds an answer to a question that is nowhere, and the endpoint refuses it with status 400. The same cut
-# loses the system prompt, so that the assistant forgets its rules; and in a long chain of calls it loses the question, so
-# that it forgets what it was asked.
+# The simplest one is `messages[-20:]`, the last twenty messages. It works until the cut is between a call and its
+# result. Then the request contains a result without its call, and the endpoint rejects it with status 400. The same
+# cut loses the system prompt, so the assistant forgets its rules. And in a long chain of calls it loses the question.
 #
 # Read notebook 02 first. This lab takes about 40 minutes and needs no key and no network.
 
 # %% [markdown]
 # ## A conversation
 #
-# Two questions. The first was answered after one call; for the second, two calls were made in one reply, and the
-# model has not answered yet.
+# This conversation has two questions. The first was answered after one call. For the second, the model made two calls
+# in one reply, and it has not answered yet.
 
 
 # %%
@@ -50,28 +50,30 @@ conversation = [
 ]
 
 # %% [markdown]
-# Look at the ids: `call_0` is there twice. Some servers begin to count anew in each reply. A result belongs to the reply
-# that it **follows**.
+# Look at the ids: `call_0` is there twice, because some servers count from 0 in each reply. A result belongs to the
+# reply that it **follows**.
 #
 # ## The task
 #
-# Write `condense(messages, budget, tokens_of)`. It returns a list: those of the `messages` that are kept.
+# Write `condense(messages, budget, tokens_of)`. It returns the list of the `messages` that are kept.
 #
 # - `budget` is how many tokens the kept messages may have together.
-# - `tokens_of(message)` gives the tokens of one message. Models count differently, so do not estimate: ask it.
+# - `tokens_of(message)` returns the number of tokens of one message. Models count differently, so do not estimate.
+#   Call it.
 #
-# A **unit** is a reply with calls together with the `tool` messages that follow it; any other message is a unit of
-# its own. Units stay whole or go whole.
+# A **unit** is a reply with calls together with the `tool` messages that follow it; any other message is a separate
+# unit. A unit is kept as a whole, or left out as a whole.
 #
 # 1. **Always kept:** every message with role `system` or `developer` (its newer name), and the last message of the user.
 # 2. **Then the newest units**, going back from the end, as long as all that is kept fits the budget. At the first unit
 #    that does not fit, stop: nothing older is kept, even if it is small. (What rule 1 keeps does not count as a stop.)
-# 3. If what rule 1 keeps is over the budget by itself, then just that comes back.
+# 3. If the messages of rule 1 alone are over the budget, return just these.
 
 # %% [markdown]
-# - What is kept stays **as it was**: the same messages in the same order, nothing shortened, nothing added. The arguments
-#   of a call above all: a model that reads a call of its own with other arguments believes that it made it.
-# - A conversation that fits, also exactly, comes back whole.
+# - The kept messages stay **as they were**: the same messages in the same order, nothing shortened, nothing added.
+#   This is most important for the arguments of a call. If you change them, the model believes that it made the
+#   changed call.
+# - If the whole conversation fits the budget, even exactly, return all of it.
 # - A reply may have text **and** calls: it is a reply with calls. One whose `tool_calls` is `None` or `[]` has none.
 # - The caller's list is not changed.
 
@@ -119,8 +121,8 @@ def condense(messages, budget, tokens_of):
 # %% [markdown]
 # ## Try it by hand
 #
-# A rough count, four characters a token. Watch what goes as the budget shrinks. **Predict first:** at which
-# budget does the first question go? And its call?
+# This is a rough count: four characters are one token. Watch which messages go when the budget gets smaller.
+# **Predict first:** at which budget does the first question go? And its call?
 
 
 # %%
@@ -134,8 +136,8 @@ for budget in (116, 115, 100, 80, 60, 10):
     print(f"{budget:4}", [message["role"] for message in kept], sum(map(about, kept)))
 
 # %% [markdown]
-# What you never see again is gone. Real systems often have a model write a summary of what they leave out; that costs a
-# request, and the summary can be wrong. What you built is the part that has to be right either way.
+# The model can no longer use what you leave out. In many real systems a model writes a summary of it. That costs a
+# request, and the summary can be wrong. Even then, the cut that you built must be right.
 #
 # ## With a real model
 #
@@ -154,7 +156,7 @@ if LIVE:
 # %% [markdown]
 # ## Check it
 #
-# Save the notebook, then run this. It plays the public cases with values of its own; your teacher has more of them.
+# Save the notebook, then run this cell. It runs the public cases with its own values. Your teacher has more cases.
 
 # %%
 from zoolab import check

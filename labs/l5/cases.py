@@ -151,7 +151,7 @@ ODD: tuple[str, ...] = (
     "  {0}  {0} ",
 )
 ODD += ("a {{ {0}", "7", "true", "null", "Málaga {0}", 'the "{0}"', "{0}\n{0}\t", "C:\\{0}\\")
-ODD += ("https://{0}.example/#{0}", "", "/* {0} */ // {0}")
+ODD += ("https://{0}.example/#{0}", "", "/* {0} */ // {0}", "“{0}” and ‘{0}’")
 
 
 @case(points=1, hint="Is it valid already? Then nothing may touch it.", public=True)
@@ -165,6 +165,8 @@ def leaves_the_valid_alone(student: Student, chance: Random) -> None:
     task.meant[task.text] = chance.choice(["Málaga", "Zürich", "東京", "Łódź"])
     for plain in (True, False):
         by_rules(student, task, json.dumps(task.meant, ensure_ascii=plain), "a valid text in other letters")
+    task.meant["homeTown"], task.schema["properties"]["homeTown"] = "here", {"type": "string"}
+    by_rules(student, task, task.but(), "a valid text with a capital letter in a key")
 
 
 @case(points=1, hint="The three backticks, and the word behind them, stand around the JSON.", public=True)
@@ -231,6 +233,7 @@ def leaves_strings_alone(student: Student, chance: Random) -> None:
     """A rule changes how a text is written, never what it says: what stands inside a string stays as it is,
     whatever marks it holds."""
     task = Task(chance)
+    task.meant["urgent"], task.schema["properties"]["urgent"] = True, {"type": "boolean"}
     rules = ways(student, task)
     for odd in ODD:
         task.meant[task.text] = odd.format(chance.choice(WORDS))
@@ -266,6 +269,9 @@ def has_no_other_rules(student: Student, chance: Random) -> None:
     missing = json.dumps({key: value for key, value in task.meant.items() if key != task.count})
     for raw in (other, missing, f"[{task.but()}]"):
         must_give_up(student, task, raw, Model("no"), 1, "valid JSON that does not meet the schema")
+    by_rules(student, task, whole, "a valid text")
+    del task.schema["properties"][task.optional]
+    must_give_up(student, task, whole, Model("no"), 1, "the same text with a schema that it does not meet")
 
 
 @case(points=2, hint="The question is text: put what came, and the schema, into it.", public=True)
@@ -304,8 +310,8 @@ def keeps_to_the_budget(student: Student, chance: Random) -> None:
     error has used one question; the next may help."""
     task = Task(chance)
     failures = TimeoutError("no answer in time"), RuntimeError("overloaded"), ConnectionError("gone")
-    for bad in ("I am not sure.", *failures, ValueError("no JSON came"), KeyError("choices")):
-        for budget in (1, 2, 4, 7):
+    for bad in ("I am not sure.", "", *failures, ValueError("no JSON came"), KeyError("choices")):
+        for budget in (1, 2, 4, 25):
             model = Model(*[bad] * (budget - 1), task.but())
             must_give(student, task, task.bare(), model, budget, "right with the last question")
         for allowed in (0, 1, 2, 5):
@@ -381,6 +387,9 @@ def changes_nothing_else(student: Student, chance: Random) -> None:
     accents.meant[accents.text] = chance.choice(["Málaga", "Zürich", "Århus", "Kraków"])
     plain = unicodedata.normalize("NFKD", accents.meant[accents.text]).encode("ascii", "ignore").decode()
     refuses(student, accents, "a text without its accents", accents.but(text=plain))
+    accents.meant[accents.text] = "4² e\u0301"
+    alike = unicodedata.normalize("NFKC", accents.meant[accents.text])
+    refuses(student, accents, "a text with signs that look alike", accents.but(text=alike))
     keys = {task.text: task.optional, task.optional: task.text}
     refuses(student, task, "two keys swapped", json.dumps({keys.get(k, k): v for k, v in task.meant.items()}))
     other = json.dumps({"name": "delete_all", "arguments": task.meant})

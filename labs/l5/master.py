@@ -1,14 +1,14 @@
 # %% [markdown]
 # # Lab 5 · Repair
 #
-# A model calls a tool by writing its arguments as JSON. Now and then what it writes is not JSON:
-# `{'city': 'Oslo',}`. You can throw that away, send the error back to the model, or **repair** it.
+# A model calls a tool by writing its arguments as JSON. Sometimes the text is not JSON: `{'city': 'Oslo',}`. You can
+# throw it away, send the error back to the model, or **repair** it.
 #
-# Repair is where good systems go wrong. Two well-known ones ran the tool with `{}` when the arguments
-# could not be read. And a popular repair library, given 40 broken texts of ours, got 36 right, and 4 wrong without
-# a word. A tool that runs with wrong arguments does damage; a tool that does not run does none.
+# Even good systems make mistakes in repair. Two well-known ones ran the tool with `{}` when the arguments could not
+# be read. And we gave 40 broken texts to a popular repair library: it got 36 right and 4 wrong, without an error. A
+# tool that runs with wrong arguments can do damage. A tool that does not run does none.
 #
-# So your repair has one rule above all: **it may change how something is written, and never what it says.**
+# So the most important rule of your repair is: **it may change how something is written, but never what it says.**
 
 # %% [markdown]
 # ## What you are given
@@ -59,10 +59,9 @@ schema = {
 print(problems({"city": "Oslo", "days": "3"}, schema))
 
 # %% [markdown]
-# `words(text)` lists the words of an object: its keys, its texts and its numbers, in their order. Quotes,
-# commas, brackets and what stands around the object do not count, and `\u00e9` is the letter `é`. Two texts
-# with the same words say the same, only written differently. This is how you see whether a repair has
-# changed what was meant.
+# `words(text)` lists the words of an object: its keys, its texts and its numbers, in their order. Quotes, commas,
+# brackets and the text around the object do not count. `\u00e9` is the letter `é`. Two texts with the same words say
+# the same, even if they are written differently. So you can see whether a repair has changed what was meant.
 
 
 # %%
@@ -90,31 +89,31 @@ print(words('{"city": "Bergen", "days": 3}'))
 # with a budget of 0.
 #
 # 1. Text that is valid already comes back as it is; the model is not asked.
-# 2. Then come rules, without the model: a Markdown fence around the JSON (three backticks on a line above it,
-#    maybe with the word `json` or `JSON` behind them, and three on a line below) comes off; a
-#    comma before the closing brace is dropped; single quotes are read as Python prints a dict:
-#    `{'guest': "O'Hara"}`; JSON inside a JSON string (`"{\"city\": \"Oslo\"}"`) is opened. Several of these
-#    faults may come together. Text is read and never run.
-# 3. These are all the rules. What the rules cannot read goes to the model, in a question that holds the raw
-#    text and the schema: `{city: Oslo}`, for instance, or a number in quotes where the schema wants none.
-#    Each question holds the raw text and the whole schema. After a proposal that failed, the next question
-#    also holds that proposal. A proposal may be badly written itself: the same rules read it. The
-#    first right one ends the asking. A model that raises an error has used one question; the next may help.
+# 2. Then come rules, without the model. A Markdown fence around the JSON comes off: three backticks on a
+#    line above it, maybe followed by the word `json` or `JSON`, and three on a line below. A comma before
+#    the closing brace is dropped. Single quotes are read as Python prints a dict: `{'guest': "O'Hara"}`.
+#    JSON inside a JSON string (`"{\"city\": \"Oslo\"}"`) is opened. Several of these faults may come
+#    together. Text is read and never run.
+# 3. These are all the rules. If the rules cannot read a text, ask the model. Examples are `{city: Oslo}`,
+#    and a number in quotes if the schema wants it without quotes. Each question contains the raw text and
+#    the whole schema. After a proposal that failed, the next question also contains that proposal. A
+#    proposal may be badly written itself: the same rules read it. The first right one ends the asking. A
+#    model that raises an error has used one question; the next may help.
 #
 # Text before or after the JSON, with a fence or without, is not a fault that you must repair. You may read such a
 # text, or leave it to the model.
 
 # %% [markdown]
-# 4. Whatever you return, from the rules or from the model, **meets the schema** (`problems` finds nothing)
-#    and **has the words of `raw`**, all of them, in the same order, and no others. Letters count: `OSLO` is
-#    not `Oslo`. Compare `words(raw)` with the words of the value that you return, written by `json.dumps`, not
-#    with the words of the proposal's text: that text may hold a key twice, and the value does not. A word says
-#    nothing of the marks around it, so a rule must not touch what stands inside a string. (`1.50` and `1.5`
-#    are two words, because Python writes the second. No case has such numbers.)
-# 5. Else you return `None`, never `{}`. You return `None` as well, whatever the model proposes, for
-#    - text with an opening brace and no closing one: it was cut off, and nobody knows what is missing. (One
-#      closing brace is enough, wherever it stands: do not count braces.)
-#    - text with two meanings: a key that stands twice, or two objects.
+# 4. Everything that you return, from the rules or from the model, **meets the schema** (`problems` finds
+#    nothing). It also **has the words of `raw`**: all of them, in the same order, and no others. Letters
+#    count: `OSLO` is not `Oslo`. Compare `words(raw)` with the words of the value that you return,
+#    written with `json.dumps`. Do not compare it with the words of the proposal's text, because that text
+#    may have a key twice, and the value cannot. Words do not show the marks around them. So a rule must
+#    not change anything inside a string. (`1.50` and `1.5` are two words, because Python writes the
+#    second. No case has such numbers.)
+# 5. Else you return `None`, never `{}`. You return `None` as well, whatever the model proposes, for - text with an
+#    opening brace and no closing one: it was cut off, and nobody knows what is missing. (One closing brace is enough,
+#    wherever it stands: do not count braces.) - text with two meanings: a key that is there twice, or two objects.
 #
 # Then write `run_tool(raw, schema, tool, model, budget)`: it repairs with this budget, calls
 # `tool(**arguments)` once, and returns `{"ran": True, "result": what the tool returned}`. If nothing right
@@ -185,8 +184,8 @@ def run_tool(raw, schema, tool, model, budget):
 # %% [markdown]
 # ## Try it by hand
 #
-# The model below is **scripted**: it says what stands in a list, whatever you ask it. That is enough to
-# see what your code does. The first proposal changes the city, and must not come through.
+# The model below is **scripted**: it returns the texts of a list, whatever you ask it. That is enough to see what
+# your code does. The first proposal changes the city, so your code must reject it.
 
 
 # %%
@@ -214,9 +213,10 @@ def book(city, days):
 print(run_tool('```json\n{"city": "Oslo", "days": 3}\n```', schema, book, scripted(), 0))
 
 # %% [markdown]
-# If you like, ask a real model: set `LIVE` to `"local"` for the small one that runs on this machine
-# (`zoolab local fetch` gets it), or to `"endpoint"` for the one of `OPENAI_BASE_URL`. Expect little of a
-# small model: in a trial of ours one repaired none of 34 texts, and your code has to say no each time.
+# You can also ask a real model. Set `LIVE` to `"local"` for the small model on this machine (`zoolab
+# local fetch` downloads it), or to `"endpoint"` for the model at `OPENAI_BASE_URL`. Do not expect much of
+# a small model. In one of our trials, SmolLM2 repaired none of 34 texts. Your code has to reject each of
+# them.
 
 # %%
 LIVE = ""
@@ -232,7 +232,7 @@ if LIVE:
 # %% [markdown]
 # ## Check it
 #
-# Save the notebook first. You see the public cases here; the hidden ones ask the same of other values.
+# Save the notebook first. The cell runs the public cases. The hidden cases ask the same with other values.
 
 # %%
 from zoolab import check

@@ -9,12 +9,12 @@
 # %% [markdown]
 # # Lab 6 · Select a tool
 #
-# A loop can be green from end to end and wrong: the JSON was fine, the call ran, and it was the wrong tool. Nothing but a
-# **measurement** shows that: many requests, each with the tool that should be chosen, counted.
+# A loop can run without an error and still be wrong: the JSON was fine, the call ran, but it was the wrong tool. Only
+# a **measurement** shows that. You need many requests with a known right tool, and you count.
 #
-# Counting is easier to get wrong than it looks. In a shop where nine of ten customers ask where their parcel is, a model
-# that always calls `track_parcel` is right 90 % of the time, and useless. And many requests need no tool at all: a test
-# without such requests cannot see a model that calls something whenever it is spoken to. The best-known leaderboard,
+# It is easy to count wrongly. Suppose that nine of ten customers of a shop ask where their parcel is. Then a model
+# that always calls `track_parcel` is right 90 % of the time, but it is useless. And many requests need no tool at
+# all. Without such requests, a test cannot see that a model always calls something. The best-known leaderboard,
 # Berkeley's, has a category for them: *irrelevance*.
 #
 # You write the metric, and then better descriptions, and you measure whether they are better. Read notebook 04 first.
@@ -60,8 +60,8 @@ def mean(numbers):
 
 
 # %% [markdown]
-# **Predict first:** nine requests for parcels, one for an order, two that need nothing, and a model that always tracks
-# a parcel. What are the four numbers?
+# **Predict first:** there are nine requests for parcels, one for an order, and two that need no tool. A model always
+# tracks a parcel. What are the four numbers?
 
 # %%
 always = (
@@ -72,7 +72,7 @@ print(measure(always))
 # %% [markdown]
 # ## Part 2: the tools
 #
-# A shop's assistant has six tools. These are the descriptions that their makers left behind.
+# The assistant of a shop has six tools. Their authors wrote these descriptions.
 
 # %%
 POOR = {
@@ -85,11 +85,11 @@ POOR = {
 }
 
 # %% [markdown]
-# And this is what the company's own pages say about them:
+# The pages of the company say more about them:
 #
-# **`find_order`** looks up an order by its number or by the customer's name, and shows what was bought: the items, what
-# they cost, the date. Also for invoices and receipts: an invoice is sent again, a receipt printed. It reads a Postgres
-# database that Lena set up.
+# **`find_order`** looks up an order by its number or by the customer's name, and shows what was bought: the items,
+# what they cost, the date. It is also for invoices and receipts: an invoice is sent again, a receipt printed. It
+# reads a Postgres database that Lena set up.
 #
 # **`track_parcel`** tells where a parcel is and when it will come. It asks the carrier for the last scan, so it knows when
 # deliveries are late and when a shipment is lost. The carrier's API has a limit of five requests a second.
@@ -110,11 +110,12 @@ POOR = {
 # %% [markdown]
 # ## Who chooses
 #
-# A **lexical model**: it is no language model, it counts. It leaves out small words (*the, is, my, want, …*), gives each
-# description a score for the words that it shares with the request, rare words above common ones (the formula is BM25),
-# and takes the highest. No shared word, or two with the same score: no tool. It compares letters, cutting only the
-# endings *-s, -es, -ed, -ing*; it sees no names, and knows no synonyms: *cost* is not *price*. Real models know
-# more, and fail in the same direction: a tool whose description does not say what it is for is not chosen.
+# A **lexical model** chooses. It is not a language model: it counts words. It leaves out small words (*the, is, my,
+# want, …*). It gives each description points for the words that it shares with the request, and more points for rare
+# words (the formula is BM25). The highest score wins. If no word is shared, or if two descriptions have the same
+# score, it chooses no tool. Before it compares words, it removes the endings *-s, -es, -ed, -ing*. It does not see
+# names, and it knows no synonyms: *cost* is not *price*. Real models know more, but they fail in the same way: they
+# do not choose a tool whose description does not say what it is for.
 
 # %%
 import re
@@ -175,14 +176,14 @@ requests = {
 # Write a dict like `POOR`, with a text for each of the six tools; other keys are ignored. What is asked:
 #
 # - The model is right for at least 9 in 10 of the requests above, as a `balanced` share.
-# - It is right for at least 8 in 10 of **other requests** that you do not see. They use words of the pages, other ones than
-#   the requests above. Descriptions that fit the requests above only will not do.
-# - It chooses no tool for at least 8 in 10 of other requests that need none. Words that only the makers of a tool care
-#   about, or that fit every request, call tools where none is needed.
-# - It still holds (8 in 10) when the tools of another department are offered too.
+# - It is right for at least 8 in 10 of **other requests** that you do not see. They use words of the pages that are
+#   not in the requests above. So descriptions that fit only the requests above are not enough.
+# - It chooses no tool for at least 8 in 10 of other requests that need none. Avoid words that only the authors of a
+#   tool need, and words that fit every request. They lead to calls when no tool is needed.
+# - It is still right for 8 in 10 if the tools of another department are offered, too.
 # - No description has more than 30 words: they are paid for in every request. Letters and digits in a row are a
 #   word; `carrier's` is one word, and `size/colour` are two.
-# - None quotes a request from above: no four words in a row of one are in it.
+# - No description quotes a request from above: it does not contain four words in a row from one.
 
 # %%
 # BEGIN SOLUTION
@@ -206,8 +207,8 @@ DESCRIPTIONS = {
 # %% [markdown]
 # ## Try it
 #
-# Your metric on the descriptions of the makers and on yours. **Predict first:** which is the larger number for `POOR`,
-# `needless` or `missed`? One greeting may go wrong with yours, and it is worth finding out why.
+# Here is your metric for the authors' descriptions and for yours. **Predict first:** which number is larger for
+# `POOR`, `needless` or `missed`? With your descriptions, one greeting may go wrong. Try to find out why.
 
 
 # %%
@@ -249,8 +250,8 @@ if LIVE == "local" and BM25:
 # %% [markdown]
 # ## Check it
 #
-# These are the public checks, run on the code in this notebook in a process of its own. There are more when you hand
-# it in, with the other requests among them.
+# The cell runs the public cases on the code of this notebook, in a separate process. There are more cases when you
+# hand it in. They include the other requests.
 
 # %%
 from zoolab import check

@@ -1,31 +1,31 @@
 # %% [markdown]
 # # Lab 7 · Forensics
 #
-# A run went wrong, and all that is left of it is its **trace**: the record of each step. Somebody wants to
-# know what failed, why, and how often. Whoever answers that from a quick look is usually wrong, in one of
-# three ways. A model that is told of its mistake tries again: count each try, and one bad call becomes
-# three. A call that is refused never runs: put calls and results side by side by their order, and every
-# failure after it is blamed on the wrong tool. And what has no tool at all, the end of the run itself, is
-# silently lost by the first `groupby`.
+# A run went wrong. All that is left of it is its **trace**: the record of each step. You have to say what failed,
+# why, and how often. A quick look usually gives a wrong answer, for one of three reasons. First, a model that is told
+# of its mistake tries again. If you count each try, one bad call becomes three. Second, a call that is refused never
+# runs. If you match calls and results by their order, every later failure goes to the wrong tool. Third, a run that
+# ends without an answer is a failure without a tool. The first `groupby` drops it without an error.
 #
-# In this lab you turn a trace into two small tables that are right.
+# In this lab you make two small, correct tables from a trace.
 
 # %% [markdown]
 # ## A trace
 #
-# A saved trace is a file with one **event** a line, each a JSON object. You get them as a list of dicts.
-# Most are steps: `{"event": "step", "kind": ..., "turn": ..., "slot": ...}`.
+# A saved trace is a file with one **event** in each line. Each event is a JSON object. You get them as a list of
+# dicts. Most are steps: `{"event": "step", "kind": ..., "turn": ..., "slot": ...}`.
 #
 # - A **turn** is one reply of the model. The **slot** is the place of a call within it: 0, 1, 2, ...
 # - `kind` is one of `define request tool_call validate execute result`.
-# - A step of kind `tool_call` has the call in `record` (`name`, `arguments`) and the whole reply in `reply`,
-#   with its `finish_reason`: `"length"` if the reply was cut off because it grew too long.
+# - A step of kind `tool_call` has the call in `record` (`name`, `arguments`) and the whole reply in
+#   `reply`. The reply has a `finish_reason`: `"length"` means that it was cut off because it grew too
+#   long.
 # - Each call has exactly one step of kind `result`. Its `record` has an `error_code`: None if all went well.
-# - A call that was refused has no step `execute`; one that waited for permission has two.
+# - A call that was refused has no step `execute`. A call that waited for permission has two.
 # - The last event is `{"event": "end", "outcome": ...}`: `"answer"`, or the code of what ended the run.
 #
-# There are other events and fields: a reply without calls, for instance, is a step of kind `tool_call` with
-# the slot None. Leave what you do not need. You may change `events`: each call of your code gets its own copy.
+# There are other events and fields. For example, a reply without calls is a step of kind `tool_call` with the slot
+# None. Ignore what you do not need. You may change `events`: each call of your code gets its own copy.
 
 # %%
 import pandas as pd
@@ -49,11 +49,10 @@ events = [
 # %% [markdown]
 # ## Your task, part one: `find_errors(events)`
 #
-# It returns a data frame with the columns `turn slot tool code root_cause tries recovered` (others do no
-# harm, and the order of the rows does not matter). Each call that failed has one row, with its `turn`, its
-# `slot`, its `tool` and the error's `code`. A run without failures gives a data frame without rows, but
-# with all columns. What belongs together has the same turn and slot, in whatever order the steps stand. No
-# failure is dropped.
+# It returns a data frame with the columns `turn slot tool code root_cause tries recovered` (others do no harm, and
+# the order of the rows does not matter). Each call that failed has one row, with its `turn`, its `slot`, its `tool`
+# and the error's `code`. A run without failures gives a data frame without rows, but with all columns. Steps of one
+# call have the same turn and slot, whatever their order. Do not drop any failure.
 #
 # `root_cause` says whose fault it was:
 #
@@ -64,17 +63,17 @@ events = [
 # | `permission_denied` | `not allowed` |
 # | any other code of a call | `tool failed` |
 #
-# With these two codes the cause is `cut off` in the last call of a reply whose `finish_reason` is `length`, and
-# `bad arguments` everywhere else. Text that merely looks so is `bad arguments`.
+# With these two codes, the cause is `cut off` only for the last call of a reply whose `finish_reason` is `length`.
+# Otherwise it is `bad arguments`, even if the text looks as if it was cut off.
 
 # %% [markdown]
-# A call and its **retries** are one row. A call of the same tool in a later turn is a retry as long as a
-# failed call of that tool waits for one. Where several failed in one turn, their retries come in the same
-# order. A call that failed in its retry as well waits again; one that worked has **recovered**, and the
-# next call of that tool is a new one. It does not matter whether the arguments are the same. If several calls
-# of one tool wait, and one of them has failed in its retry, either may be the next: no case asks that.
+# A call and its **retries** are one row. A failed call waits for a retry. The next call of the same tool in a later
+# turn is its retry. If several calls of one tool failed in one turn, their retries come in the same order. If the
+# retry fails as well, the call waits again. If the retry works, the call has **recovered**, and the next call of that
+# tool is a new one. It does not matter whether the arguments are the same. If several calls of one tool wait, and one
+# of them has failed in its retry, either may be the next: no case asks that.
 #
-# - Place, code and root cause are those of the first try, whatever happened to its retries.
+# - Turn, slot, code and root cause are those of the first try, whatever happened to its retries.
 # - `tries` counts the first try and its retries; `recovered` is True if the last of them worked, else False.
 #
 # A run that ended without an answer has a row of its own: its last turn, no slot, no tool (None), the
@@ -82,8 +81,9 @@ events = [
 #
 # ## Part two: `per_tool(events)`
 #
-# It returns a data frame with one row a tool and the columns `tool calls failed`. `calls` counts a call and
-# its retries once, and `failed` those that never came right. Every tool that was called has a row.
+# It returns a data frame with one row for each tool and the columns `tool calls failed`. `calls` counts a call and
+# its retries once. `failed` counts the calls that never worked, not even in a retry. Every tool that was called has a
+# row.
 
 # %%
 COLUMNS = ["turn", "slot", "tool", "code", "root_cause", "tries", "recovered"]
@@ -166,8 +166,8 @@ def per_tool(events):
 # %% [markdown]
 # ## Try it by hand
 #
-# In the trace above, `get_weather` was cut off, tried again with wrong arguments, and recovered; `send_mail`
-# took too long; then the run came to its limit. You want three rows here, and two below.
+# In the trace above, `get_weather` was cut off, tried again with wrong arguments, and recovered; `send_mail` took too
+# long; then the run reached its limit. The first table should have three rows, and the second one two.
 
 # %%
 find_errors(events)
@@ -176,8 +176,8 @@ find_errors(events)
 per_tool(events)
 
 # %% [markdown]
-# If you have a trace of your own, look at it: `zoolab walk --save mine.jsonl` saves one. No key is needed;
-# with `--live` or `--local` a real model answers, and there is more to find.
+# You can also look at your own trace. `zoolab walk --save mine.jsonl` saves one, without a key. With `--live` or
+# `--local` a real model answers, and there is more to find.
 
 # %%
 TRACE = ""
@@ -191,8 +191,8 @@ if TRACE:
 # %% [markdown]
 # ## Check it
 #
-# Save the notebook first. The check walks through conversations of its own, with a **scripted** model (it
-# says what stands in a list) whose calls fail as a plan says. You see the public cases here.
+# Save the notebook first. The check makes its own conversations with a **scripted** model, whose replies come from a
+# list. A plan says which calls fail. The cell runs the public cases.
 
 # %%
 from zoolab import check

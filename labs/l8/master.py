@@ -11,20 +11,21 @@
 #
 # In lab 3 a grader told you whether your loop was right. How did it know? Now you write the grader.
 #
-# Tests of loops go wrong in two ways. A **lenient** test passes broken loops: it looks at the final answer, and with a
-# script in the model's place the final answer always comes. A **strict** one refuses right loops, because they say
-# `Error:` where it expected `ERROR:`. Both were seen in graders that courses use: a right answer that printed a warning
-# got no marks, and an object that claimed to equal everything got all of them.
+# Tests of loops can be wrong in two ways. A test that is too **lenient** passes broken loops. For example, it looks
+# only at the final answer, and a script always gives that. A test that is too **strict** refuses right loops, for
+# example because they say `Error:` and it expected `ERROR:`. Both happened in graders of real courses. A right answer
+# got no points because it printed a warning. And an object that claimed to equal everything got all points.
 #
-# There is a way to measure a test: break the thing on purpose, in many small ways, and count what the test notices. Each
-# broken version is called a **mutant**, and the method **mutation testing**.
+# You can measure a test: break the program on purpose, in many small ways, and count how often the test notices. Each
+# broken version is called a **mutant**, and the method is called **mutation testing**.
 #
 # Do lab 3 first. This lab takes about 60 minutes and needs no key and no network.
 
 # %% [markdown]
 # ## What you get
 #
-# A loop, but not its code: only `run`, which leads one conversation with it and tells you what happened.
+# You get a loop, but not its code. You get only `run`: it makes one conversation with the loop and returns what
+# happened.
 #
 # `run(messages, replies, tools, limit=8)`
 #
@@ -58,33 +59,39 @@
 #
 # 1. It asks with all messages so far and all tools, every time, first with the messages as they were given.
 # 2. A reply without calls is the answer: it is appended, and all messages are returned.
-# 3. A reply with calls is appended as it came, text and arguments and all, before the results.
-# 4. Every call runs once, with its own arguments. One result for each follows, in the order of the calls, with
-#    role `tool` and the call's id as `tool_call_id`. Ids may repeat, in a later reply too: each is a call of its own.
+# 3. A reply with calls is appended as it came, with its text and its arguments, before the results.
+# 4. Every call runs once, with its own arguments. One result for each follows, in the order of the calls, with role
+#    `tool` and the call's id as `tool_call_id`. Ids may repeat, also in a later reply. These are still separate
+#    calls.
 # 5. The content of a result is text: a string as it is, anything else as JSON.
-# 6. What goes wrong is a result: a tool that raised has the word `error` and the reason in it, an unknown tool the word
-#    `error` and its name, arguments that are not one JSON object the word `error`. Nothing runs for the last two. The
-#    other calls run all the same, and the conversation goes on.
+# 6. Errors are results. If a tool raises, the result has the word `error` and the reason. If the tool is unknown, it
+#    has the word `error` and the name. If the arguments are not one JSON object, it has the word `error`. In the last
+#    two cases nothing runs. The other calls run all the same, and the conversation goes on.
 # 7. The model is asked `limit` times at most. The last calls get their results then too, and all messages are returned.
-# 8. The caller's list stays as it was.
+# 8. The caller's list is not changed.
 
 # %% [markdown]
-# What a right loop is **free** to do: run the calls of a reply in any order; word errors in its own way, in large or
-# small letters; lay out JSON in its own way; add a key `name` to a result; at the limit, run the last calls or just answer
-# them with some text.
+# What a right loop is **free** to do:
+#
+# - run the calls of a reply in any order;
+# - use its own words for errors, in large or small letters;
+# - use its own layout for JSON;
+# - add a key `name` to a result;
+# - at the limit, run the last calls, or just answer them with some text.
 #
 # ## The task
 #
-# Write `faults_of(run)`. It tries the loop behind `run` as often as it likes (up to 300 times) and returns a **list of
-# texts**: one for each fault found, in words of your own; an empty list for a right loop. Do not raise: a test that
-# crashes has found nothing.
+# Write `faults_of(run)`. It tries the loop behind `run` as often as it likes (up to 300 times) and returns a **list
+# of texts**: one for each fault that it found, in your own words. For a right loop, the list is empty. Do not raise:
+# a test that crashes has found nothing.
 #
-# You will be judged by loops that you have not seen: right ones must be passed, broken ones must not, in any order.
+# You will be judged with loops that you have not seen, in any order. Your checks must pass the right loops, and find
+# a fault in the broken ones.
 #
 # ## A loop to try it on
 #
-# Here is a right one, in the same dress. Once your checks pass it, break it: delete a line, swap two, and see whether your
-# checks notice.
+# Here is a right loop with the same `run`. When your checks pass it, break it: delete a line or swap two, and see
+# whether your checks notice.
 
 # %%
 import json
@@ -172,8 +179,8 @@ run_on(right_loop)(question, script, {"ping": {"returns": {"ms": 3}}})
 # %% [markdown]
 # ## Your checks
 #
-# One way: first the **scenarios**, small conversations that each make some rule matter; then a function that compares a
-# record with the rules, and does not care which scenario it came from.
+# One way is this. First write **scenarios**: small conversations, each of which tests some rule. Then write a
+# function that compares any record with the rules, whatever its scenario.
 
 # %%
 # BEGIN SOLUTION
@@ -337,11 +344,11 @@ print("right loop:", faults_of(run_on(right_loop)))
 print("mutant:    ", faults_of(run_on(first_only)))
 
 # %% [markdown]
-# Nothing here needs a live model, and nothing should: a test that asks a real model tests the model.
+# You do not need a live model here. A test that asks a real model tests the model, and not the loop.
 #
 # ## Check it
 #
-# Save the notebook, then run this. It tries the public loops; your teacher has more of them.
+# Save the notebook, then run this cell. It tries the public loops. Your teacher has more of them.
 
 # %%
 from zoolab import check

@@ -9,12 +9,13 @@ from random import Random
 from typing import Any
 
 from zoolab.grading import Lab, Student, Wrong, grade_cells
+from zoolab.grading.channel import WHOLE
 from zoolab.grading.isolation import Isolation
 from zoolab.grading.labs import Case
 from zoolab.jsontext import canonical
 
 FAILED = '"no value"'
-#: So many inputs are played to one process: what a process may send in its life is bounded.
+#: So many inputs are played to one process: what a process may send in its life is bounded, and its time too.
 AT_ONCE = 200
 #: Characters of a difference that are shown.
 MOST = 1_500
@@ -72,6 +73,7 @@ class Inputs:
             for number, given in enumerate(self.given):
                 if number % AT_ONCE == 0:
                     student.stop()
+                    student.left = WHOLE
                 try:
                     came = canonical(self.play(student, given))
                 except Wrong:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tools.repair import asking
+from tools.repair.damage import Damaged
 from zoolab.datasets.loading import read_rows, rows_of, selection_tools
 from zoolab.errors import ERROR_CODES, ExecutionFailed, InvalidInput, ToolIOError, ToolTimeout
 from zoolab.models.recording import shipped
@@ -102,7 +103,9 @@ def _conversations(
     if "cases" in chosen:
         yield from _of_cases(chosen["cases"], system)
     if "repairs" in chosen:
-        yield from _repairs()
+        yield from _repairs(asking.asked())
+    if "course_repairs" in chosen:
+        yield from _repairs(asking.of_the_course())
     if "corrections" in chosen:
         yield from (_correction(each, system) for each in content["corrections"])
     if "injections" in chosen:
@@ -155,10 +158,10 @@ def _closer(left: Counter[frozenset[str]], kit: frozenset[str], name: str) -> tu
     return inside, sum(count for offer, count in left.items() if len(offer - more) == 1 and name in offer)
 
 
-def _repairs() -> Iterator[Conversation]:
-    """The broken texts that `python -m tools.repair` reads answers for; no tools are offered."""
+def _repairs(rows: Iterable[Damaged]) -> Iterator[Conversation]:
+    """Broken texts, as `LLMRepair` asks about them; no tools are offered."""
     repair = LLMRepair(Scripted([]))
-    for row in asking.asked():
+    for row in rows:
         system, prompt = repair.request(row.raw, row.schema).messages
         yield Conversation(prompt["content"], ToolRegistry([]), system["content"], turns=1)
 

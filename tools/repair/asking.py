@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tools.repair.damage import KINDS, Damaged, recorded, seeded
 from zoolab import Replay
+from zoolab.datasets.loading import rows_of
 
 ANSWERS = Path(__file__).parents[1] / "recordings" / "qwen" / "repairs.jsonl.gz"
 _LOST, _OTHER, _DATA = 32, 1, 24
@@ -33,6 +34,26 @@ def asked() -> list[Damaged]:
     for number in range(max(len(lost), len(others), len(data))):
         mixed += [part[number] for part in (lost, others, data) if number < len(part)]
     return mixed
+
+
+def of_the_course() -> list[Damaged]:
+    """What notebook 07 asks about: rows of the data set broken-arguments, so many of each kind.
+
+    Of every seeded fault two, of what models broke all that can be mended, and every sixteenth of the rest.
+
+    >>> len(of_the_course())
+    81
+    """
+    rows = {(row["tool"], row["raw"]): row for row in rows_of("broken-arguments") if len(row["raw"]) < 400}
+    by_models = [row for row in rows.values() if row["made"] == "recorded"]
+    chosen = [row for row in by_models if row["recoverable"]]
+    chosen += [row for row in by_models if not row["recoverable"]][::16]
+    for fault in dict.fromkeys(row["fault"] for row in rows.values() if row["made"] == "seeded"):
+        chosen += list(islice((row for row in rows.values() if row["fault"] == fault), 2))
+    return [
+        Damaged(row["id"], row["made"], row["raw"], row["meant"], {**row["schema"], "title": row["tool"]})
+        for row in chosen
+    ]
 
 
 def answers() -> Replay:

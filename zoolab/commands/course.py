@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from zoolab.course.copying import MANIFEST, copy_course
@@ -21,6 +22,7 @@ from zoolab.errors import InvalidInput, needs
 from zoolab.grading import lab_names, load_lab
 from zoolab.grading.building import build_labs, export_labs, left_out
 from zoolab.grading.handout import hand_out
+from zoolab.grading.labs import INSTALLED, labs_folder
 from zoolab.grading.status import status_of
 
 FIRST = Path("notebooks", "00-can-it-call-tools.ipynb")
@@ -129,6 +131,11 @@ def add_labs(parser: argparse.ArgumentParser) -> None:
     export.add_argument("--out", required=True, type=Path, metavar="DIR", help="where to write")
     cases = actions.add_parser("cases", help="which wrong answers each case of a lab finds")
     cases.add_argument("lab", metavar="LAB", help="a name, or a folder of your own with a wrong.toml")
+    verify = actions.add_parser("verify", help="grade the right and wrong answers of labs with many seeds")
+    verify.add_argument(
+        "labs", nargs="*", metavar="LAB", help="by default all, which takes more than an hour"
+    )
+    verify.add_argument("--seeds", type=int, default=10, metavar="N", help="so many (10)")
     handout = actions.add_parser("handout", help="what students get of a lab: notebook, page, public cases")
     handout.add_argument("lab", metavar="LAB", help="a name, or a folder of your own")
     handout.add_argument("out", type=Path, metavar="DIR", help="where to write")
@@ -154,12 +161,9 @@ def labs(options: argparse.Namespace) -> int:
                 print(f"{each.name}: {left_out(each)}")
             print("These tools decide in the student's process; `zoolab grade` does not.")
         case "cases":
-            try:
-                wrong_answers = import_module("tools.wrong_answers")
-            except ImportError:
-                advice = "give the command in a checkout of zoolab"
-                raise InvalidInput("wrong answers are not in the package", advice=advice) from None
-            return int(wrong_answers.print_findings(options.lab))
+            return int(_of_the_checkout("wrong_answers").print_findings(options.lab))
+        case "verify":
+            return int(_of_the_checkout("seeds").print_verified(options.labs, options.seeds))
         case "handout":
             for path in hand_out(options.lab, options.out):
                 print(path)
@@ -168,6 +172,14 @@ def labs(options: argparse.Namespace) -> int:
                 size = f"{each.points:g} points, {len(each.cases)} cases, {len(each.public)} of them public"
                 print(f"{each.name:<4} {each.title:<24} {size}")
     return 0
+
+
+def _of_the_checkout(tool: str) -> Any:
+    """A module of `tools/`; raises `InvalidInput` in an installed package, which has no such folder."""
+    if labs_folder().name == INSTALLED:
+        what = "the hidden cases and the wrong answers are not in the package"
+        raise InvalidInput(what, advice="give the command in a checkout of zoolab")
+    return import_module(f"tools.{tool}")
 
 
 def add_datasets(parser: argparse.ArgumentParser) -> None:

@@ -33,12 +33,12 @@ class ErrorTaxonomyDisplay(GradedDisplay):
     An error is a step that failed (its result only says again what the call had), or the end of a run
     without an answer.
 
-    recovered: later in the run a call of the same tool ran without an error (of any tool, if the tool
-        does not exist), or the run ended in an answer that was graded and is not wrong.
-    not graded: no such call, and the run ended in an answer that nobody graded: it may be right or wrong.
-    unrecovered: none of these; and every error that ended a run.
-    silently wrong: a run that ended in an answer, showed no error, and is wrong. Where no run was graded,
-        the picture says so in place of a number.
+    - recovered: later in the run a call of the same tool ran without an error (of any tool, if the tool
+      does not exist), or the run ended in an answer that was graded and is not wrong.
+    - not graded: no such call, and the run ended in an answer that nobody graded: it may be right or wrong.
+    - unrecovered: none of these; and every error that ended a run.
+    - silently wrong: a run that ended in an answer, showed no error, and is wrong. Where no run was graded,
+      the picture says so in place of a number.
 
     Which runs are graded and wrong is told by `zoolab.plots.frames.graded_runs`; a wrong one stands as
     no_tool_call or wrong_tool, if the tool was to blame, and else as wrong_answer.

@@ -1,0 +1,45 @@
+"""The inspector on the site: a page of its own, to step through without a kernel."""
+
+from __future__ import annotations
+
+from html import escape
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from zoolab.runs import Trace
+from zoolab.show.inspector.inspector import Inspector
+from zoolab.show.wording import prompt_of
+
+#: The folder of these pages in the site.
+FOLDER = "inspectors"
+
+
+def show_as_pages(folder: str, notebook: str) -> None:
+    """From now on a notebook that displays an inspector writes its page into a folder, and shows that."""
+    numbers = count(1)
+
+    def display_page(inspector: Inspector) -> bool:
+        from IPython.display import HTML, display
+
+        trace: Any = inspector.trace
+        file = Path(folder, f"{notebook}-{next(numbers)}.html")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(trace, Trace):
+            trace.to_html(file, interactive=True)
+        show: Any = display
+        show(HTML(_frame(f"../{FOLDER}/{file.name}", prompt_of(trace))))  # type: ignore[no-untyped-call]
+        return True
+
+    from IPython import get_ipython
+
+    shell: Any = get_ipython()
+    shell.display_formatter.ipython_display_formatter.for_type(Inspector, display_page)
+
+
+def _frame(address: str, prompt: str) -> str:
+    title = escape(f"Inspector: {prompt}")
+    return (
+        f'<iframe class="inspector" src="{address}" title="{title}" loading="lazy"></iframe>'
+        f'<p class="inspector-link"><a href="{address}">Open the inspector on a page of its own</a></p>'
+    )
