@@ -302,6 +302,13 @@ def _asks_on(self: Loop, given: list[Message]) -> list[Message]:
     return messages
 
 
+def _asks_in_vain(self: Loop, given: list[Message]) -> list[Message]:
+    messages = Loop.lead(self, given)
+    if self.late:
+        self.bench.reply(messages, self.offered(0))
+    return messages
+
+
 def _without_late_results(self: Loop, calls: list[Message], turn: int) -> list[Message]:
     return [] if self.late else Loop.results(self, calls, turn)
 
@@ -470,6 +477,7 @@ SKIPS_AFTER = _broken(results=_skipping_after_an_error)
 GIVES_UP = _broken(lead=_ended_by_an_error)
 LATE_UNANSWERED = _broken(results=_without_late_results)
 RAISES_LATE = _broken(lead=_raising_at_the_limit)
+ASKS_IN_VAIN = _broken(lead=_asks_in_vain)
 ASKS_ON = _broken(lead=_asks_on)
 POPS = _broken(opening=_without_the_first)
 STOPS = _broken(results=_until_an_error)
@@ -657,8 +665,9 @@ def broken_arguments(student: Student, chance: Random) -> None:
 
 @case(points=1, hint="Compare the number of requests exactly.")
 def limit_counted_wrongly(student: Student, chance: Random) -> None:
-    """Finds a loop that asks once more than `limit` allows, and one that asks once less."""
-    _tell_apart(student, chance, _with_limit(1), _with_limit(-1))
+    """Finds a loop that asks once more than `limit` allows, one that does so and forgets the reply, and
+    one that asks once less."""
+    _tell_apart(student, chance, _with_limit(1), ASKS_IN_VAIN, _with_limit(-1))
 
 
 @case(points=2, hint="Compare every request, whole: `messages` and `tools`.")
