@@ -216,8 +216,9 @@ def restarts_run_once(student: Student, chance: Random) -> None:
 def rounds_are_limited(student: Student, chance: Random) -> None:
     """The calls of the sixth reply of a round do not run, their results and the user are told of the `limit`,
     and the next round has six again."""
-    day = Day(chance, "S S S S S SR S S S S S .", ["Go.", "Go on."])
-    trace = _play(student, day, "S" * 10, "_ limit _", "_ " * 5 + "limit limit " + "_ " * 5)
+    day = Day(chance, f"{'S ' * 5}SR {'S ' * 6}{'S ' * 5}.", ["Go.", "Go on.", "And on."])
+    results = "_ " * 5 + "limit limit " + "_ " * 5 + "limit " + "_ " * 5
+    trace = _play(student, day, "S" * 15, "_ limit limit _", results)
     if [each.get("outcome") for each in trace[5:7]] != ["limit", "limit"]:
         raise Wrong("the outcome of the calls of the sixth reply is not `limit`")
 
