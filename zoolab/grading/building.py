@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from importlib import import_module
 from pathlib import Path
 from textwrap import indent
 from typing import Any
 
 from zoolab.errors import InvalidInput, needs
-from zoolab.files import write_whole
+from zoolab.files import read_table, write_whole
 from zoolab.grading.labs import Case, Lab, folder_of, lab_names, labs_folder, load_lab
 
 BEGIN, END, STUB = "# BEGIN SOLUTION", "# END SOLUTION", "# STUB:"
@@ -109,49 +108,26 @@ def rendered(text: str) -> str:
     Raises `InvalidInput` if jupytext is not installed.
     """
     needs("jupytext", "nbformat")
-    jupytext: Any = import_module("jupytext")
-    nbformat: Any = import_module("nbformat")
+    import jupytext
+    import nbformat
+
     notebook = jupytext.reads(text, fmt="py:percent")
-    notebook.metadata = nbformat.from_dict(METADATA)
+    notebook.metadata = nbformat.from_dict(METADATA)  # type: ignore[no-untyped-call]
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     for index, cell in enumerate(notebook.cells):
         cell["id"] = str(index)
         # jupytext's note on blank lines: it would change with the layout of the source.
         cell.metadata.pop("lines_to_next_cell", None)
     nbformat.validate(notebook)
-    return str(nbformat.writes(notebook)).rstrip("\n") + "\n"
+    return str(nbformat.writes(notebook)).rstrip("\n") + "\n"  # type: ignore[no-untyped-call]
 
 
 Files = dict[str, str]
 Cell = dict[str, Any]
 
-NOTE = """## Who decides
-
-The tests below run in **this notebook's own process**. They are a help, and honest with honest code, but
-code that changes Python or zoolab itself can make them say anything. `zoolab grade {lab}` decides elsewhere:
-it runs the same code in a process of its own, shut in, and asks more of it than you see here.
-Left out: {left_out}.
-
-The tests need zoolab to be installed where they run."""
-
 NBGRADER_CONFIG = "nbgrader_config.py"
-# The stubs of a lab stand before its solutions already; nbgrader's own stub would raise an exception.
-_NBGRADER = """c = get_config()
-
-c.CourseDirectory.course_id = "zoolab"
-c.ClearSolutions.code_stub = {"python": "...  # your code"}
-"""
-
+_TEXTS = read_table("zoolab.grading", "export.toml")
 _QUOTES = '"""'
-_OTTER = """# ASSIGNMENT CONFIG
-name: {lab}
-init_cell: true
-solutions_pdf: false
-strip_solutions_from_all_cells: true
-export_cell:
-  pdf: false
-tests:
-  ok_format: false"""
 
 
 def export_labs(names: Iterable[str], kind: str, out: Path) -> list[Path]:
@@ -199,7 +175,7 @@ def nbgrader_files(name: str) -> Files:
         cells.append(_new_cell("code", case.name, _test_of(lab, case, "globals()")))
         about = {"grade": True, "solution": False, "locked": True, "points": case.points}
         _tell_nbgrader(cells[-1], f"{name}-{case.name}", **about)
-    return {NBGRADER_CONFIG: _NBGRADER, f"source/{name}/{name}.ipynb": _notebook(cells)}
+    return {NBGRADER_CONFIG: _TEXTS["nbgrader"], f"source/{name}/{name}.ipynb": _notebook(cells)}
 
 
 def _for_nbgrader(before: str, prompt: list[str], solution: list[str]) -> list[str]:
@@ -217,7 +193,7 @@ def otter_files(name: str) -> Files:
     cases = lab.public
     points = sum(case.points for case in cases)
     cells = [
-        _new_cell("raw", "config", _OTTER.format(lab=name)),
+        _new_cell("raw", "config", _TEXTS["otter"].format(lab=name)),
         *_cells(lab, _for_otter),
         _new_cell("raw", "question", f"# BEGIN QUESTION\nname: {name}\npoints: {points:g}"),
         _new_cell("raw", "tests", "# BEGIN TESTS"),
@@ -262,7 +238,7 @@ def _cells(lab: Lab, marked: Marked) -> list[Cell]:
     last = next((n for n, cell in enumerate(cells) if "## Check it" in "".join(cell["source"])), len(cells))
     return [
         *cells[:last],
-        _new_cell("markdown", "who-decides", NOTE.format(lab=lab.name, left_out=left_out(lab))),
+        _new_cell("markdown", "who-decides", _TEXTS["note"].format(lab=lab.name, left_out=left_out(lab))),
     ]
 
 
