@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from zoolab import Scripted, ToolRegistry, check, run, tool
+from zoolab import Scripted, ToolRegistry, check, experiment, run, tool
 from zoolab.errors import ExecutionFailed, InvalidInput
 from zoolab.grading.checking import passes
 from zoolab.running.interrupts import IN_TURN
@@ -104,6 +104,22 @@ def test_an_executor_does_its_work_when_it_is_submitted() -> None:
         assert workers.shares_memory
     with pytest.raises(InvalidInput, match="no process can be started here"):
         Workers("processes")
+
+
+def test_the_runs_of_an_experiment_go_in_turn() -> None:
+    seen: list[int] = []
+
+    @tool
+    def who() -> int:
+        """Say which thread runs this."""
+        seen.append(threading.get_ident())
+        return 1
+
+    cases = [{"id": str(n), "prompt": "Who?", "tools": [who]} for n in range(5)]
+    script = Scripted([[("who", {})], "Done."])
+    done = experiment(cases, None, {"script": script}, repeats=2, progress=False, scorers=())
+    assert [trace.answer for trace in done.traces] == ["Done."] * 10
+    assert set(seen) == {threading.get_ident()}
 
 
 def test_a_check_runs_in_this_process_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
