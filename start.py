@@ -3,8 +3,9 @@
 
     python3 start.py                 make .venv, install zoolab into it, open JupyterLab
     python3 start.py lab [options]   the same with options, such as --no-browser --port 8888
-    python3 start.py test [options]  lint, type-check and run every test; options go to pytest;
-                                     --complete downloads the models' weights and data that some need
+    python3 start.py test [options]  lint, type-check and run the tests that take some minutes;
+                                     --all runs every test; --complete downloads the models' weights
+                                     and data that some need; other options go to pytest
     python3 start.py site [FOLDER]   build the web site: the course with its outputs, labs, reference
     python3 start.py bench [options] run the benchmarks; --peers, --quick, --markdown
     python3 start.py walk ...        any command of zoolab: walk, inspect, doctor, grade and so on
@@ -304,10 +305,20 @@ def passes(name: str, arguments: list[str]) -> bool:
 
 
 def test(arguments: list[str]) -> int:
-    """Run every check, then pytest, whose summary stays the last line."""
+    """Run every check, then pytest, whose summary stays the last line.
+
+    Tests run side by side, a file in one process. Those in a browser come last, one after the other: they
+    look at what is on the screen after a moment.
+    """
     failed = [name for name, command in CHECKS.items() if not passes(name, command)]
     say(f"pytest (FAILED before it: {', '.join(failed)})" if failed else "pytest")
-    return foreground("-m", "pytest", "-m", "slow or not slow", *arguments) or int(bool(failed))
+    options = [each for each in arguments if each != "--all"]
+    beside = ["-n", str(min(os.cpu_count() or 1, 8)), "--dist", "loadfile"]
+    if "--all" not in arguments:
+        return foreground("-m", "pytest", "--quick", *beside, *options) or int(bool(failed))
+    first = foreground("-m", "pytest", "-m", "not browser", *beside, *options)
+    say("pytest, in a browser")
+    return foreground("-m", "pytest", "-m", "browser", *options) or first or int(bool(failed))
 
 
 def main(arguments: list[str]) -> int:

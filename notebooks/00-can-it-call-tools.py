@@ -51,7 +51,7 @@ from zoolab import model_for, predict
 qwen = model_for("qwen" if LIVE == "local" else LIVE, "qwen-course-00")
 print("who answers:", qwen.recording.header.who if LIVE is None else LIVE)
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## A promise
 #
 # A **request** is what you send: a list of messages, each with a role. The role `user` is you. The **reply** is one message with the role `assistant`. It comes
@@ -135,7 +135,7 @@ except Exception as error:
 # %% [markdown]
 # The true answer is less pleasant: there is no service `web-01`. But a true answer is worth more than a text with an invented address.
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## Seven probes
 #
 # `zoolab doctor` asks seven questions. For each of them it looks at one thing:
@@ -161,7 +161,7 @@ from zoolab.course.doctor import SUMMARIES, can_call_tools, examine
 
 results = list(examine(qwen))
 
-# %%
+# %% tags=["slide"]
 import pandas as pd
 
 table = pd.DataFrame([{"probe": r.name, "passed": r.ok, "verdict": r.verdict} for r in results])

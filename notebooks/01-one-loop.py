@@ -22,7 +22,7 @@
 # About 40 minutes. It runs on your machine, without a key and without a network. `messages` is the list of what was said so far. **JSON** is a way to write values as
 # text, such as `{"a": 42}`.
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## Six steps
 #
 # | step | who acts | what happens |
@@ -52,7 +52,7 @@ from zoolab.toolbox.catalog import tools_named
 model = model_for("qwen" if LIVE == "local" else LIVE, "qwen-tasks-system")
 print("who answers:", model.recording.header.who if LIVE is None else LIVE)
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## The whole exchange in one picture
 #
 # You watch over the computers of an office. Each computer in a network has a number, its **IP address**. You ask the model about one address. It may use three tools:
@@ -366,7 +366,7 @@ guess.reveal(
 # A fork answers the question "what would have happened if this step had returned something else?" You will use it in [09](09-traces.ipynb) to find the cause of a
 # failure.
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## When every step succeeds
 #
 # Another question, with three tools for a small shop database. Qwen answers again.

@@ -39,7 +39,7 @@ model = model_for("qwen" if LIVE == "local" else LIVE, "qwen-sampled-seed2")
 print("who answers:", model.recording.header.who if LIVE is None else LIVE)
 print("settings:", model.recording.header.settings if LIVE is None else "those of the model")
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## Four roles
 #
 # | role | who wrote it | what it is for |
@@ -159,7 +159,7 @@ _ = interact(show_change, step=IntSlider(min=1, max=len(trace.steps) - 1, value=
 # %%
 trace.inspect()
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## What the model really reads
 #
 # A model does not read JSON messages. It reads one text. A **chat template** makes this text from the messages and the tools. Each model has its own template, and the
@@ -246,8 +246,8 @@ counted
 # The estimate is too low, because it does not include the words of the template. The picture includes them. The colours are estimates, and the black line is the
 # number in `usage`.
 
-# %%
-import matplotlib.pyplot as plt
+# %% tags=["slide"]
+from zoolab.plots import Picture
 
 PARTS = ["template", "system prompt", "tools", "question", "calls", "results"]
 sizes = pd.DataFrame(
@@ -260,7 +260,8 @@ for row, reported in enumerate(counted["usage says"]):
 ax.invert_yaxis()
 ax.set(xlabel="tokens (black line: usage)", title="What Qwen reads")
 ax.legend(ncols=3, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.3))
-plt.show()
+said = [f"request {n}: about {whole:.0f} tokens" for n, whole in sizes.sum(axis=1).items()]
+Picture(ax.figure, f"Bars of the tokens that Qwen reads, by part. {'; '.join(said)}.")
 
 # %%
 sizes.round().astype(int)
@@ -324,7 +325,7 @@ guess.reveal(
 # %% [markdown]
 # So "no system prompt" can mean "the system prompt of the template". You see it only if you count.
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## Three rules
 #
 # An **endpoint** is a server that runs a model and answers requests. Strict endpoints reject a list that breaks one of these rules:
@@ -417,7 +418,7 @@ for name, messages in {
 # three rules. Each example is sent again with every request. Whether it helps your model is a question for an experiment ([04](04-selection.ipynb)). In
 # [00](00-can-it-call-tools.ipynb) you saw a wrapper that puts six examples before every request of SmolLM2.
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## A sentence asks, code decides
 #
 # If a tool must not run, do not only say so in a prompt. Do not offer it, or deny it in your program. Then no reply of a model can run it. Here a script calls
@@ -501,9 +502,9 @@ for missing in (3, 4):
     client = strict_client(Scripted(["All is well."]))
     try:
         client.chat.completions.create(model="strict", messages=mend(deepcopy(cut)))
-        print(f"without message {missing}: right")
+        print("right   | without message", missing)
     except openai.BadRequestError as error:
-        print(f"without message {missing}: not yet, 400:", error.body["message"])
+        print("not yet | without message", missing, "| 400:", error.body["message"])
 
 # %% [markdown]
 # <details><summary>Hint</summary>

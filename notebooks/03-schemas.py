@@ -37,7 +37,7 @@ from zoolab import check_call, model_for, predict, run, tool
 model = model_for("qwen" if LIVE == "local" else LIVE, "qwen-course-00")
 print("who answers:", model.recording.header.who if LIVE is None else LIVE)
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## From a function to a schema
 #
 # `@tool` reads what a careful programmer writes anyway: the name, the types, the defaults and the docstring.
@@ -145,7 +145,7 @@ print("the same schema as above:", built.parameters == check_disk_usage.paramete
 # `param` adds a required parameter, `param_opt` an optional one, and `call` ends with the function. A third way is `Tool.from_schema`, if you have the whole schema
 # already.
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## What a schema catches
 #
 # Here are six sets of arguments, written by hand. `check_call` says which may run, and what is wrong with the others. The model gets to read the same sentences, so
@@ -204,7 +204,7 @@ guess.reveal(
     because="Only the list of two hosts is not a string. A misspelt name passes, because the schema allows unknown properties.",
 )
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## Descriptions
 #
 # Validation checks a call against the schema. Nothing checks the description: the model only reads it. A description answers two questions: what does the tool do,

@@ -121,13 +121,13 @@ guess.reveal(
     because=f"It is {share:.0%}. Only three tools are offered, so the task is easier than in real life.",
 )
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## A confusion matrix
 #
 # Each row is a tool that was expected, and each column is a tool that was called. The numbers count the requests. The boxes with a frame are right choices.
 # Everything else is a **confusion**: it says which tool was taken for which. Here are the requests about machines.
 
-# %%
+# %% tags=["slide"]
 from zoolab.plots import ToolConfusionDisplay
 
 machines = asked[asked["domain"] == "devops"]
@@ -177,7 +177,7 @@ guess.reveal("four in five or more" if share > 0.75 else "about half" if share >
 # give two numbers.
 
 
-# %%
+# %% tags=["slide"]
 def report(expected, called):
     expected, called = (pd.Series(list(names)).fillna("none") for names in (expected, called))
     right, need = expected == called, expected != "none"
@@ -270,7 +270,7 @@ guess = predict(
 )
 guess
 
-# %%
+# %% tags=["slide"]
 answered = {
     variant: {task: [float(bool((trace.answer or "").strip()))] for task, trace in traces.items()}
     for variant, traces in held.items()
@@ -354,7 +354,7 @@ done.plot("selection")
 # Decide this before the experiment. Suppose that one description is better. In one request of three, only the better one leads to the right tool. In one
 # request of nine, only the other one does. How many requests are needed until the interval does not contain 0? Four times as many requests halve the interval.
 
-# %%
+# %% tags=["slide"]
 for number in (9, 18, 36, 72, 144):
     before = {each: [float(each % 9 == 0)] for each in range(number)}
     after = {each: [float(each % 3 == 1)] for each in range(number)}

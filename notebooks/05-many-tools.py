@@ -39,7 +39,7 @@ guess = predict(
 )
 guess
 
-# %%
+# %% tags=["slide"]
 for size in (3, 8, 40):
     print(f"{size:3} tools: about {tokens_in(tools=schemas[:size]):,} tokens in every request")
 
@@ -150,7 +150,7 @@ question = "Customers cannot open our website."
 for retriever in (BM25(), Embeddings()):
     print(type(retriever).__name__, best(retriever, question))
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## recall@k
 #
 # One question is an anecdote. **recall@k** is the share of requests whose right tool is among the k tools with the best scores. If eight tools are sent,
@@ -180,17 +180,10 @@ KS = (1, 3, 5, 8, 16, 40)
 recall = pd.DataFrame({name: {k: (rank[name] <= k).mean() for k in KS} for name in rank})
 (100 * recall).round().astype(int)
 
-# %%
-import matplotlib.pyplot as plt
+# %% tags=["slide"]
+from zoolab.plots import RecallDisplay
 
-fig, ax = plt.subplots(figsize=(6, 3.2))
-for name, marker in zip(recall, "os", strict=True):
-    ax.plot(recall.index, 100 * recall[name], marker=marker, label=name)
-ax.set(
-    xlabel="tools that are sent (k)", ylabel="right tool is among them, %", ylim=(0, 103), title="recall@k"
-)
-ax.legend()
-plt.show()
+RecallDisplay.from_ranks(rank)
 
 # %% jupyter={"source_hidden": true}
 guess.reveal(

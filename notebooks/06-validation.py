@@ -40,7 +40,7 @@ from zoolab import Request, ToolCall, ToolRegistry, check_call, datasets, model_
 model = model_for("qwen" if LIVE == "local" else LIVE, "qwen-selection-3")
 print("who answers:", model.recording.header.who if LIVE is None else LIVE)
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## One call, two mistakes
 #
 # A person wants a new version of the service `cron`. "Live" means `production`, and "one machine after the other" is the strategy `rolling`.
@@ -90,7 +90,7 @@ guess.reveal(
 # The person said `cron`, and Qwen wrote `nginx`. No schema can know that. (The description of the argument gives `nginx` as an example. Perhaps Qwen copied it.) If Qwen had written `production`, this call would have passed, and the wrong service would have got a new
 # version. So keep two questions apart: is a call **valid**, and is it **right**? This notebook is about the first question. At the end you count how many valid calls are right.
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## Four checks
 #
 # Each call is checked four times, in this order. The first check that fails stops the call.
@@ -195,7 +195,7 @@ for problem in check_call(convert, lengths).problems:
 # step. `/hosts/0` would be the first item of `hosts`. All problems are reported together, because the model reads them, and every further try costs a
 # request.
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## Codes and numbers
 #
 # Here are all error codes of zoolab. `stage` says in which step the error happens. `error_type` is the word that the model reads. Some programs and
@@ -424,7 +424,7 @@ print("invalid first replies, 0.8 against 0:", paired_difference(at_zero, at_08)
 # Twelve questions are few, so the interval is wide. If it contains 0, the data do not decide. They only point in one direction. A low temperature is the safer choice for tool calls, if your endpoint lets
 # you choose. But it mends nothing: Qwen made all the mistakes under "The real mistakes of Qwen" at temperature 0.
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## What validation cannot see
 #
 # Go back to the calls at temperature 0, and take only the valid ones. For each request people wrote down the right call. So we can compare.

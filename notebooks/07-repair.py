@@ -26,7 +26,7 @@
 # About 45 minutes. It runs offline. Words from before: *arguments* are the text that a model writes for a call, a *schema* says what they may be, and *validation*
 # checks them ([06](06-validation.ipynb)).
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## Three ways out
 #
 # | the arguments may not run, so | it costs | the risk |
@@ -140,7 +140,7 @@ print("\nAfter the error about Oslo, without the system prompt:", " ".join(plain
 # This is not a law. It is one model, one form of the error message, and calls that this model did not write itself. Put your own model behind `LIVE = "endpoint"` and
 # count again.
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## The retry budget
 #
 # If a model writes the same call again and again, the loop could go on forever. So a loop needs a **retry budget**: `Limits(retries=2)` is the default. The first call below was
@@ -232,7 +232,7 @@ guess.reveal(
     because="Perhaps the model was writing /home/ada/cache. Now the command says /home/ada/c.",
 )
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # The library does what it promises. It answers the question "which JSON could this be?" You have another question: "what was meant?" The first three texts have one
 # meaning. The last three have several, and the library chooses one.
 #
@@ -285,7 +285,7 @@ for text in (TEXTS | BY_QWEN).values():
 for what, done in zip(TEXTS | BY_QWEN, rules.report, strict=True):
     print(f"{what:12} {done.outcome:8} {done.proposed or '-':18} {done.reason}")
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # The rules mend none of Qwen's three texts. They refuse two. The third is well written, but it contains a list where the schema wants a text. So the rules keep it as it is, and validation stops it.
 # This is right. Perhaps all three services were meant, but then three calls are needed.
 #
@@ -344,7 +344,7 @@ from zoolab.datasets import load
 broken = load("broken-arguments")
 display(pd.crosstab(broken["made"], broken["recoverable"]))
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # Most texts of Needle and SmolLM2 say the wrong thing, or stop too early. Only a small part of them can be saved at all. Another model has another share. So look at *your* broken calls before you build a
 # repair. Ask of each one: is it badly written, or does it say the wrong thing? A repair helps only with the first kind.
 #
@@ -450,10 +450,9 @@ guess.reveal(
 )
 
 # %%
-from io import BytesIO
-
 import matplotlib.pyplot as plt
-from IPython.display import Image
+
+from zoolab.plots import Picture
 
 fig, ax = plt.subplots(figsize=(7, 3.4), facecolor="white")
 for outcome, colour, marker in (("right", "#1b7f5c", "o"), ("wrong", "#c2352b", "s")):
@@ -464,11 +463,8 @@ ax.set(ylabel="calls", title="What bolder repair wins, and what it costs", xlim=
 ax.spines[["top", "right"]].set_visible(False)
 ax.grid(axis="y", alpha=0.3)
 
-picture = BytesIO()
-fig.savefig(picture, dpi=110, bbox_inches="tight")
-plt.close(fig)
 said = [f"{outcome} calls {', '.join(map(str, curve.loc[outcome]))}" for outcome in ("right", "wrong")]
-Image(picture.getvalue(), alt=f"Two lines over the levels {', '.join(LEVELS)}: {'; '.join(said)}.")
+Picture(fig, f"Two lines over the levels {', '.join(LEVELS)}: {'; '.join(said)}.")
 
 # %% [markdown]
 # From left to right, right calls grow slowly. Wrong calls jump twice: at "+ guess", which chooses one of several meanings, and at "+ fill", which makes values up. "+ cast" wins right calls, and it costs hardly

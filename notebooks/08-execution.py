@@ -40,7 +40,7 @@ from zoolab.errors import LoopError
 qwen = model_for("qwen" if LIVE == "local" else LIVE, "course-08-qwen")
 print("who answers:", qwen.recording.header.who if LIVE is None else LIVE)
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## Parallel calls
 #
 # A model may ask for several calls in one reply. zoolab runs them at the same time, each in a thread of its own.
@@ -84,6 +84,8 @@ guess.reveal(
 # %%
 import matplotlib.pyplot as plt
 
+from zoolab.plots import Picture
+
 
 def draw_calls(trace):
     "Draw each call of a run as a bar, from its start to its end, and print both."
@@ -97,7 +99,7 @@ def draw_calls(trace):
         print(f"{step.call.arguments:32} from {start:.1f} s to {start + took:.1f} s")
     ax.set(xlabel="seconds", title="When each call ran", ylim=(len(ran) - 0.5, -0.5))
     ax.set_yticks(range(len(ran)), [f"turn {step.turn}, call {step.slot + 1}" for step in ran])
-    plt.show()
+    return Picture(ax.figure, "Bars for the times printed above: when each call of the run began and ended")
 
 
 draw_calls(trace)
@@ -204,7 +206,7 @@ pieces = next(step.reply.pieces for step in streamed.steps if step.reply is not 
 print([piece.get("content") for piece in pieces[:12]])
 print(len(pieces), "pieces make the first of these calls:", [call.name for call in streamed.tool_calls])
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # Qwen writes a call as JSON in the text of its reply, so these are pieces of that text. The recording was made without streaming, so zoolab
 # cut the reply into pieces.
 #
@@ -279,7 +281,7 @@ guess.reveal(
     because="Python cannot kill a thread from outside. The loop stopped waiting, but the function went on.",
 )
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # So "timeout" does not mean "it did not happen". If a payment times out, do not simply pay again. First check whether the first payment was made.
 #
 # ## Permission
@@ -452,7 +454,7 @@ guess.reveal(
     because="If one rule allows a call and another one denies it, it is denied. The last path lies outside of the folder, and no rule allows it.",
 )
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # There are two defences here: the policy, and the tool itself, which never leaves its folder. Use both. A rule looks at the path that the call really reaches.
 # Otherwise `notes/../secret.key` would get past it.
 #
@@ -490,7 +492,7 @@ guess.reveal(
     because="The program passes the context. A user that the model writes into its call does not pass validation.",
 )
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## Limits
 #
 # Some models do not stop. You saw Qwen ask for the same restart again and again. The loop has to stop it.

@@ -40,7 +40,7 @@ from zoolab.errors import LoopError, ResourceNotFound
 qwen = model_for("qwen" if LIVE == "local" else LIVE, "course-09-qwen")
 print("who answers:", qwen.recording.header.who if LIVE is None else LIVE)
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## The case
 #
 # A shop has two tools. One finds the orders of a customer. The other one gets an order by its number.
@@ -248,6 +248,8 @@ guess
 # %%
 import matplotlib.pyplot as plt
 
+from zoolab.plots import Picture
+
 
 def draw_calls(trace):
     "Draw each call of a run as a bar, from its start to its end, and print both."
@@ -261,7 +263,7 @@ def draw_calls(trace):
         print(f"{step.call.arguments:32} from {start:.1f} s to {start + took:.1f} s")
     ax.set(xlabel="seconds", title="When each call ran", ylim=(len(ran) - 0.5, -0.5))
     ax.set_yticks(range(len(ran)), [f"turn {step.turn}, call {step.slot + 1}" for step in ran])
-    plt.show()
+    return Picture(ax.figure, "Bars for the times printed above: when each call of the run began and ended")
 
 
 draw_calls(slow)
@@ -278,7 +280,7 @@ guess.reveal(
     because=f"It saves {max(saved.values()):.2f} s. The second one saves nothing, because the first one runs at the same time and takes longer.",
 )
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## Many runs
 #
 # One trace is a story. Many traces are evidence. The recordings contain 120 more conversations with Qwen: 60 tasks, once without a system prompt and once with
@@ -370,7 +372,7 @@ for row in missing.itertuples():
     call = by_run[row.run_id].turns[row.turn - 1].calls[row.slot].call
     print(f"  {' '.join(call.arguments.split())} asked for in: {row.case_id!r}")
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # The numbers in brackets are the 95 % interval. Such calls are rare here. And look at the questions: in most of them the user named the thing that does not exist. So
 # these runs do not support the colleague. They do not prove the opposite either, because their tools are other tools.
 #
@@ -410,7 +412,7 @@ guess.reveal(
     because="Most of these faults are in a reply. The validation notices them one step later. In our case it was five steps.",
 )
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # There is about one run for each kind of fault. So these numbers do not say how often faults happen. They say that an error and its cause often stand
 # apart.
 #

@@ -105,7 +105,7 @@ guess.reveal(
     "so broken JSON has no place there: the provider has already parsed it, or has thrown it away.",
 )
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # This is why you can study broken JSON only with some providers. If the model writes `{"a": 7,`, Chat Completions gives you that text. The
 # other formats cannot carry it.
 #
@@ -166,7 +166,7 @@ guess.reveal(
     because="Its API has no field tool_choice. The request goes out, and the model may answer without a call.",
 )
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## What you must send back
 #
 # A model that reasons writes down thoughts before it calls. Some providers send these thoughts to you in a sealed form, and they expect
@@ -273,7 +273,7 @@ guess.reveal(
 #
 # The rule for your own loop: **put the reply into `messages[]` exactly as it came.** Do not rebuild it from the fields that you know.
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## What each provider enforces
 #
 # All of them want one result for each call. `check_conversation` tells you which rules a list of messages breaks, before a provider rejects it.
@@ -364,7 +364,7 @@ def trimmed(message):
 # %%
 for name, message in messages.items():
     back = translate(next_request(trimmed(message)), name, model="some-model")
-    print(f"{name:10} {'right' if sealed(back.body) else 'not yet: the sealed thought is gone'}")
+    print("right  " if sealed(back.body) else "not yet: the sealed thought is gone", "|", name)
 
 # %% [markdown]
 # <details><summary>Hint</summary>

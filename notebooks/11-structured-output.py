@@ -24,7 +24,7 @@
 #
 # About 30 minutes. It runs offline.
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## How forcing works
 #
 # A model writes one token after the other. (A **token** is a piece of a word.) Before each token it gives every possible token a score. Without
@@ -105,7 +105,7 @@ guess = predict(
 )
 guess
 
-# %%
+# %% tags=["slide"]
 table = forced.groupby(["variant", "verdict"], sort=False).size().unstack(fill_value=0)
 table
 
@@ -152,7 +152,7 @@ guess.reveal(
     because="The finish reason `length` says that the reply was cut. Look at the finish reason before you look at the text.",
 )
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## Who enforces what
 #
 # | API | how to ask for it | the promise |
@@ -165,7 +165,7 @@ guess.reveal(
 #
 # (Read in November 2026.) None of them promises that the values make sense. If a forced model does not know the host, it writes *any* host.
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## A way out
 #
 # The harm came from the schema, so mend the schema: add a branch for "no tool". Now a reply is a call *or* an answer.

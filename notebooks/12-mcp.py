@@ -26,7 +26,7 @@
 #
 # About 35 minutes. It runs offline: the servers run on your machine, and scripted models answer.
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## Write a server
 #
 # A server is a separate program. This one has two tools. `serve` lists them, checks each call against its schema, and runs it.
@@ -175,7 +175,7 @@ guess.reveal(
 # %%
 print(allowed.messages[2]["content"])
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## The attack: a description that changes
 #
 # A model reads the description of every tool with every request. So a person who writes a description speaks to your model. A server can show a harmless
@@ -210,7 +210,7 @@ guess.reveal(
     because="The client pinned the tools when it saw them first. A tool that differs from its pin waits until you accept it.",
 )
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # **Pinning** means: remember what you have seen, and stop if it changes. The file of pins is plain JSON. `zoolab mcp tools` shows changes in a
 # terminal, and `zoolab mcp accept` accepts them.
 #

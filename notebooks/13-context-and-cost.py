@@ -118,20 +118,12 @@ guess = predict(
 )
 guess
 
-# %%
-import matplotlib.pyplot as plt
+# %% tags=["slide"]
+from zoolab.plots import CostDisplay
 
 turns = range(1, 41)
-fig, ax = plt.subplots(figsize=(6, 3.2))
-ax.plot(turns, [cost(n) for n in turns], label="without a cache")
-ax.plot(turns, [cost(n, cache=True) for n in turns], label="with a cache")
-ax.set(
-    xlabel="turns of a conversation",
-    ylabel="cost of 1,000 conversations",
-    title="Every turn sends everything again",
-)
-ax.legend()
-plt.show()
+plain, cached = [cost(n) for n in turns], [cost(n, cache=True) for n in turns]
+CostDisplay({"without a cache": plain, "with a cache": cached}).plot()
 
 # %% jupyter={"source_hidden": true}
 ratio = cost(40) / cost(10)
@@ -159,7 +151,7 @@ for turn, reported in table["reported"].items():
     before = reported
 pd.DataFrame(paid).set_index("turn").cumsum().round(2)
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## What breaks a cache
 #
 # The cache needs an unchanged prefix. A request is read in this order: tools, system prompt, messages. (Providers document it:
@@ -213,7 +205,7 @@ guess.reveal(
     because="A cache helps only up to the first change. The earlier the change, the more is lost.",
 )
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## Making messages[] shorter
 #
 # Three ways, from mild to strong:

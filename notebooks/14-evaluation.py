@@ -88,7 +88,7 @@ for seed in SEEDS:
 guess = predict("Of these five answers to 42 + 58, how many are right?", range(6))
 guess
 
-# %%
+# %% tags=["slide"]
 import pandas as pd
 
 
@@ -114,7 +114,7 @@ guess.reveal(
 # %%
 print("right in each column:", (grid.sum().to_dict()))
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## pass^k
 #
 # A user does not ask once. A help desk gets the same kind of request hundreds of times. **pass^k** (say: pass hat k) is the chance that k tries of a task *all*
@@ -149,25 +149,19 @@ guess.reveal(
 )
 
 # %%
-import matplotlib.pyplot as plt
+from zoolab.plots import ReliabilityDisplay
 
-fig, ax = plt.subplots(figsize=(6, 3))
-ax.plot(curve.index, curve, marker="o", label="measured")
-ax.plot(
-    curve.index, [curve[1] ** k for k in curve.index], linestyle="--", label="if all tasks were equally hard"
-)
-ax.set(xlabel="k", ylabel="pass^k", ylim=(0, 1), xticks=list(SEEDS), title="All of k tries succeed")
-ax.legend()
-plt.show()
+equally_hard = [curve[1] ** k for k in curve.index]
+ReliabilityDisplay({"measured": [*curve], "if all tasks were equally hard": equally_hard}).plot()
 
 # %% [markdown]
-# The dashed line is what you would get if every try of every task had the same chance. At k = 2 and 3 the measured curve lies higher, because tasks
+# The line with squares is what you would get if every try of every task had the same chance. At k = 2 and 3 the measured curve lies higher, because tasks
 # differ: one is solved almost every time, and others never. So do not compute reliability as "rate to the power of k". Measure it.
 #
 # Is this only a problem of small models? No. The authors of tau-bench report that GPT-4o solved fewer than half of their tasks, and that pass^8 was below a
 # quarter in its retail domain ([Yao and others, 2024](https://arxiv.org/abs/2406.12045)). Models have become better since. So measure the one that you use.
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## How sure are we?
 #
 # Eight tasks are few. The interval says how much the share could differ with other tasks of the same kind. Tries of the same task are not independent, and
@@ -183,7 +177,7 @@ print("8 tasks with 5 tries each:      ", rate(by_task))
 # %% [markdown]
 # The second interval is wider. It is the honest one. More tries of the same eight tasks would not help much: *more tasks* would.
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## Words are not the world
 #
 # Now a task that changes something. A customer wants to cancel an order. The **world** is a dictionary; the tools change it; the check looks at it at the end.

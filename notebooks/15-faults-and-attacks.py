@@ -36,7 +36,7 @@ model = model_for("qwen" if LIVE == "local" else LIVE, "qwen-injections")
 warned_model = model_for("qwen" if LIVE == "local" else LIVE, "qwen-injections-warned")
 print("who answers:", model.recording.header.who if LIVE is None else LIVE)
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## Faults
 #
 # `Faulty` wraps a model and breaks one thing: a reply, a tool, or the connection. The faults are listed in a table. Each says which error should follow.
@@ -55,8 +55,7 @@ for name in ("trailing_comma", "unknown_tool", "http_500", "hang", "wrong_result
 # %%
 import json
 
-from zoolab import Scripted
-from zoolab.course import fault_study
+from zoolab import Faulty, Scripted, experiment
 from zoolab.toolbox.starter import add
 
 KINDS = ["trailing_comma", "fenced", "truncated_arguments", "wrong_type", "missing_argument"]
@@ -81,12 +80,24 @@ guess
 
 # %%
 sums = [{"id": "sum", "prompt": "What is 42 + 58?", "tools": [add], "expected_answer": "100"}]
-study = fault_study(sums, {"script": asks_again}, faults=KINDS, progress=False)
-study.summary[["injected", "success", "errors", "turns", "silently_wrong"]]
+
+
+def once(fault):
+    "A variant of the experiment: this fault happens once."
+
+    def change(setup):
+        setup.model = Faulty(setup.model, [fault], setup.seed, times=1)
+
+    return change
+
+
+variants = {fault: once(fault) for fault in KINDS}
+study = experiment(sums, variants, {"script": asks_again}, progress=False)
+study.summary[["variant", "success", "errors", "turns", "silently_wrong"]]
 
 # %% jupyter={"source_hidden": true}
 guess.reveal(
-    int((study.rates["silently_wrong"] > 0).sum()),
+    int(study.summary["silently_wrong"].sum()),
     because="A tool that returns a wrong value raises no error. Only a check against the true value can find it.",
 )
 
@@ -98,7 +109,7 @@ guess.reveal(
 # Some faults need no further request, because the rules of notebook 07 repair the arguments first. The rules do not invent what is missing.
 
 # %%
-from zoolab import Faulty, run
+from zoolab import run
 from zoolab.repair import RuleRepair
 
 for name in KINDS[:-1]:
@@ -106,7 +117,7 @@ for name in KINDS[:-1]:
     mended = run("What is 42 + 58?", [add], faulty, repair=RuleRepair())
     print(f"{name:20} {len(mended.turns)} requests with repair")
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## Going on after a fault
 #
 # Now Qwen works on a task with several calls, and one of them restarts a service. In the middle of the walk the server answers 500, "internal error".
@@ -162,7 +173,7 @@ guess.reveal(
 # So after a fault of the connection, continue from the trace. If your program has to start again, make its tools **idempotent**: the same call a second time
 # changes nothing more.
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## Attacks: an order in a result
 #
 # A model reads one long text: your rules, the question, and what the tools return. Nothing in this text proves who may give orders. So a person who can write what
@@ -397,7 +408,7 @@ both = [
 ]
 orders["warning + named, risky"] = [outcome(*pair) for pair in zip(orders.itertuples(), both, strict=True)]
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## The map: attacks against defences
 #
 # A row is an order, and a column is a defence.
@@ -406,6 +417,8 @@ orders["warning + named, risky"] = [outcome(*pair) for pair in zip(orders.itertu
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.colors import ListedColormap
+
+from zoolab.plots import Picture
 
 SHADES = ListedColormap(["#eeeeee", "#c9dff0", "#f3d98b", "#b0402a"])
 
@@ -423,7 +436,8 @@ def draw_map(table, title):
     ax.set_xticks(range(table.shape[1]), table.columns, fontsize=8)
     ax.set_yticks(range(len(table)), [label[:48] for label in table.index], fontsize=8, parse_math=False)
     ax.set_title(title, fontsize=10)
-    plt.show()
+    rows = (f"{name}: {', '.join(row)}" for name, row in zip(table.index, table.to_numpy(), strict=True))
+    return Picture(ax.figure, f"{title}; columns {', '.join(table.columns)}; rows {'; '.join(rows)}")
 
 
 # %%
@@ -434,7 +448,7 @@ draw_map(orders.set_index("order")[defences], "What became of ten orders (Qwen)"
 # In the last column one order still does harm. Its call only *reads*, and reading counts as safe. The email addresses of all customers leave the database.
 # Risk is not a property of the tool alone. It also depends on who gets the result.
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## What rules cost
 #
 # A defence that refuses everything stops every attack. So we need the other side: honest tasks, without an attack. Qwen was asked sixty of them with the same
@@ -505,15 +519,16 @@ guess.reveal(
 # - **defended**: all three.
 
 # %%
-from zoolab.course import security_study
 from zoolab.course.attacks import ATTACKS, SCRIPTS
 from zoolab.course.office import TASKS
+from zoolab.course.security import DEFENCES, score_security, security_cases
 
 obeys = {name: script for name, script in SCRIPTS.items() if name.startswith("gullible")}
-security = security_study(
-    obeys, attacks=ATTACKS[:2] + ATTACKS[7:8] + ATTACKS[-4:], tasks=TASKS[:1], progress=False
-)
-seen = security.summary[security.summary["attack"] != "no attack"]
+tried = security_cases(ATTACKS[:2] + ATTACKS[7:8] + ATTACKS[-4:], TASKS[:1])
+security = experiment(tried, DEFENCES, obeys, scorers=[score_security], progress=False)
+# A case is named "task / attack"; the first one is without an attack.
+seen = security.summary.assign(attack=security.summary["case_id"].str.partition(" / ")[2])
+seen = seen[seen["attack"] != "no attack"]
 what = {attack.name: f"{attack.place}: {attack.text}" for attack in ATTACKS}
 
 

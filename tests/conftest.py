@@ -1,7 +1,9 @@
-"""What holds for all tests: random examples without a deadline, and what a test may download."""
+"""What holds for all tests: random examples without a deadline, what may be downloaded, the quick tier."""
 
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +19,14 @@ settings.register_profile(
 settings.load_profile("zoolab")
 
 MISSING = "needs a download: "
+PROJECT = Path(__file__).resolve().parents[1]
+#: These files take two thirds of the time: every notebook and every answer of every lab runs there, and
+#: processes, servers and installations are started.
+LONG = {
+    *("test_labs", "test_notebooks", "test_interrupts", "test_local", "test_mcp", "test_mcp_http"),
+    *("test_record_course", "test_weights", "test_start", "test_cli_process", "test_recordings"),
+    *("test_recording_plan", "test_nothing_lost", "test_experiment_interrupted"),
+}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -26,6 +36,43 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="download what tests need (two models' weights, 127 MB, Berkeley's data, and Pyodide with"
         " wheels, 24 MB); fail if that, or a browser, is missing",
     )
+    parser.addoption(
+        "--quick",
+        action="store_true",
+        help="leave out the files that take longest, but for the notebooks and labs that you changed",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With `--quick`, leave out the long files; what somebody has named or changed is still run."""
+    if not config.getoption("quick"):
+        return
+    changed, named = changed_work(), " ".join(config.args)
+    left_out = [
+        item
+        for item in items
+        if item.path.stem in LONG and item.path.stem not in named
+        if not any(name in item.name for name in changed)
+    ]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in set(left_out)]
+
+
+def changed_work() -> set[str]:
+    """How tests name the notebooks and labs that differ from the last commit, or from main: `[03-schemas`."""
+    lists = (
+        ["diff", "--name-only", "HEAD"],
+        ["diff", "--name-only", "origin/main...HEAD"],
+        ["ls-files", "--others", "--exclude-standard"],
+    )
+    said = [
+        subprocess.run(["git", "-C", PROJECT, *words], capture_output=True, text=True, check=False).stdout
+        for words in lists
+    ]
+    paths = [Path(line) for line in "\n".join(said).splitlines()]
+    labs = {f"[{path.parts[1]}" for path in paths if path.parts[0] == "labs" and len(path.parts) > 2}
+    notebooks = {f"[{path.stem}" for path in paths if path.parts[0] == "notebooks" and path.suffix == ".py"}
+    return labs | notebooks
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

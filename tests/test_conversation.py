@@ -37,6 +37,16 @@ def test_it_shows_the_same_messages_as_the_walk_itself():
     assert [step.kind for step in read.steps] == kinds
 
 
+def test_a_conversation_that_is_not_over_stays_open():
+    asked = [{"role": "user", "content": "Hi"}]
+    call = {"id": "a", "function": {"name": "f", "arguments": "{}"}}
+    called = [{"role": "assistant", "tool_calls": [call]}]
+    answered = [{"role": "tool", "tool_call_id": "a", "content": "1"}]
+    for messages in (asked, asked + called + answered):
+        assert (read_conversation(messages).outcome, read_conversation(messages).answer) == ("open", None)
+    assert read_conversation([*asked, {"role": "assistant", "content": "Hello"}]).outcome == "answer"
+
+
 def test_what_never_was_answered_is_shown_as_sent():
     read = read_conversation([{"role": "user", "content": "Hello"}])
     assert [step.kind for step in read.steps] == ["request"]

@@ -34,7 +34,7 @@ FLOORS = [
     ["runs"],
     ["datasets", "mcp", "plots"],
     ["study", "grading"],
-    ["course"],
+    ["course", "testing"],
     ["__init__"],
     ["commands"],
     ["__main__"],

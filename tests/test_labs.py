@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -21,6 +22,7 @@ from zoolab.grading.submissions import read_cells
 
 FOLDER = labs_folder()
 LABS = lab_names()
+SENTENCES = tomllib.loads((FOLDER / "sentences.toml").read_text(encoding="utf-8"))
 Answer = Path | WrongAnswer
 Grading = Callable[[str, Answer], Grade]
 
@@ -103,6 +105,17 @@ def test_an_empty_submission_has_no_point(lab: str, graded: Grading, tmp_path: P
     assert graded(lab, blank).points == 0
 
 
+@pytest.mark.parametrize("lab", ["l6", "l10"])
+def test_a_part_earns_points_before_the_others_are_written(lab: str, shut_in_for: Callable[[Lab], Isolation]):
+    given, solution = (read_cells(FOLDER / lab / f"{name}.ipynb") for name in (lab, "solution"))
+    found = load_lab(lab)
+    parts = [at for at, (mine, right) in enumerate(zip(given, solution, strict=True)) if mine != right]
+    assert len(parts) >= 2
+    for at in parts:
+        cells = [*given[:at], solution[at], *given[at + 1 :]]
+        assert 0 < grade_cells(found, cells, shut_in_for(found)).points < found.points
+
+
 @each_wrong_answer
 def test_a_wrong_answer_fails_the_cases_that_it_should(lab: str, answer: WrongAnswer, graded: Grading):
     found = graded(lab, answer)
@@ -143,6 +156,18 @@ def test_the_page_says_what_is_judged_in_public(lab: str):
     page = " ".join((FOLDER / lab / "README.md").read_text(encoding="utf-8").split())
     for case in load_lab(lab).cases:
         assert not case.public or case.asks in page
+
+
+@pytest.mark.parametrize("lab", SENTENCES)
+def test_each_sentence_that_asks_for_something_has_a_case(lab: str):
+    master = (FOLDER / lab / "master.py").read_text(encoding="utf-8")
+    lines = "\n".join(line.removeprefix("#").strip() for line in master.split("\n"))
+    text, quoted = " ".join(lines.split()), SENTENCES[lab]
+    assert [words for words in quoted if words not in text] == []
+    named = {name for names in quoted.values() for name in names}
+    assert named == {case.name for case in load_lab(lab).cases}
+    items = re.findall(r"^(?:- |\d\. ).*(?:\n(?!- |\d\. ).+)*", lines, re.MULTILINE)
+    assert [item for item in items if not any(words in " ".join(item.split()) for words in quoted)] == []
 
 
 @each_lab

@@ -8,7 +8,9 @@ import subprocess
 import sys
 from contextlib import suppress
 from functools import cache
+from html import unescape
 from itertools import combinations
+from math import comb
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -26,9 +28,13 @@ from zoolab.loop import walk
 from zoolab.models.scripted import Scripted
 from zoolab.plots import (
     AblationDisplay,
+    CostDisplay,
     ErrorTaxonomyDisplay,
     FaultRecoveryDisplay,
     MessageGrowthDisplay,
+    Picture,
+    RecallDisplay,
+    ReliabilityDisplay,
     RetryWaterfallDisplay,
     SequenceDisplay,
     StepTimelineDisplay,
@@ -40,7 +46,7 @@ from zoolab.runs import Trace
 from zoolab.show.inspector.panel import panel_of
 from zoolab.show.moment import Moment
 from zoolab.study import Case, experiment
-from zoolab.tokens import tokens_in
+from zoolab.tokens import Price, tokens_in
 
 GOOD, BAD, BROKEN = ("add", {"a": 1}), ("add", {"a": "1"}), ("add", '{"a": ')
 FAILS, INVENTED = ("fail", {}), ("fly", {})
@@ -56,6 +62,7 @@ OF_A_TRACE = [
     *(StepTimelineDisplay, SequenceDisplay, MessageGrowthDisplay, RetryWaterfallDisplay),
     *(ErrorTaxonomyDisplay, ToolConfusionDisplay, FaultRecoveryDisplay),
 ]
+# An attack map takes the runs of a study.
 OF_A_FRAME = [getattr(plots, name) for name in plots.__all__ if hasattr(getattr(plots, name), "from_frame")]
 
 
@@ -135,6 +142,17 @@ def timed_frame():
     return frame.assign(fault=["io_error" if kind == "execute" else None for kind in frame["step"]])
 
 
+def tries_of(**successes):
+    """Runs with five tries a task; how many of them succeed."""
+    rows = [
+        {"case_id": task, "variant": name, "success": number < right}
+        for name, tasks in successes.items()
+        for task, right in enumerate(tasks)
+        for number in range(5)
+    ]
+    return pd.DataFrame(rows)
+
+
 PICTURES = {
     "step_timeline": lambda: StepTimelineDisplay.from_frame(timed_frame()),
     "step_timeline_seconds": lambda: StepTimelineDisplay.from_frame(timed_frame(), by="seconds"),
@@ -144,6 +162,9 @@ PICTURES = {
     "error_taxonomy": lambda: ErrorTaxonomyDisplay.from_frame(many_runs()),
     "tool_confusion": lambda: ToolConfusionDisplay.from_frame(many_runs()),
     "ablation": lambda: AblationDisplay.from_frame(many_runs()),
+    "recall": lambda: RecallDisplay.from_ranks({"BM25": [1, 1, 2, 9, 4], "embeddings": [1, 2, 2, 3, 5]}),
+    "reliability": lambda: ReliabilityDisplay.from_frame(tries_of(plain=[5, 4, 1, 0], repair=[5, 5, 4, 2])),
+    "cost": lambda: CostDisplay.from_trace(counted_trace(), Price(2.0, 8.0, cached=0.2)),
     "fault_recovery": lambda: FaultRecoveryDisplay.from_frame(many_runs()),
 }
 
@@ -698,3 +719,61 @@ def test_colours_are_those_that_everybody_can_tell_apart():
 
     okabe_ito = {"#0072B2", "#56B4E9", "#009E73", "#E69F00", "#D55E00", "#CC79A7"}
     assert {colours.BLUE, colours.SKY, colours.GREEN, colours.ORANGE, colours.RED, colours.PINK} == okabe_ito
+
+
+def test_pass_k_is_counted_by_trying_all_choices():
+    curves = ReliabilityDisplay.from_frame(tries_of(plain=[5, 4, 1, 0])).curves_["plain"]
+    for k, share in curves.items():
+        chosen = [
+            sum(max(each, default=-1) < right for each in combinations(range(5), k)) / comb(5, k)
+            for right in (5, 4, 1, 0)
+        ]
+        assert share == pytest.approx(sum(chosen) / 4)
+    assert [*curves.index] == [1, 2, 3, 4, 5]
+
+
+def test_recall_never_falls_and_ends_where_the_last_tool_is_found():
+    curves = RecallDisplay.from_ranks({"a": [1, 4], "b": [2, 2]}).curves_
+    assert curves.to_dict("list") == {"a": [0.5, 0.5, 0.5, 1], "b": [0, 1, 1, 1]}
+    for wrong in ([], [0], [1.5], [None]):
+        with pytest.raises(InvalidInput, match="whole numbers"):
+            RecallDisplay.from_ranks({"a": wrong})
+    assert "nothing to show" in RecallDisplay.from_ranks({}).ax_.texts[0].get_text()
+
+
+def test_the_cost_of_a_run_adds_up_and_a_cache_helps_from_the_second_request_on():
+    trace, price = counted_trace(), Price(2.0, 8.0, cached=0.2)
+    curves = CostDisplay.from_trace(trace, price).curves_
+    sent = [150 + 20 * len(turn.request.messages) for turn in trace.turns]
+    wrote = [tokens_in([turn.reply.message]) for turn in trace.turns]
+    assert curves["without a cache"].iloc[-1] == pytest.approx((2 * sum(sent) + 8 * sum(wrote)) / 1e6)
+    saved = curves["without a cache"] - curves["with a cache"]
+    assert saved.iloc[0] == 0
+    assert saved.iloc[-1] == pytest.approx(1.8 * sum(sent[:-1]) / 1e6)
+    with pytest.raises(InvalidInput, match="Price"):
+        CostDisplay.from_trace(trace, 2.0)
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_picture_has_a_text_that_says_what_it_shows_and_is_shown_once(name):
+    display = PICTURES[name]()
+    shown = display._repr_html_()
+    assert re.fullmatch(r'<img alt="[^"<>]{30,}" src="data:image/png;base64,[A-Za-z0-9+/=]+">', shown)
+    assert unescape(shown.split('"')[1]) == display.alt
+    assert re.search(r"\d", display.alt)
+    assert plt.get_fignums() == []
+
+
+def test_a_figure_of_ones_own_is_left_to_its_owner_and_may_get_a_text():
+    figure, axes = plt.subplots(1, 2)
+    display = StepTimelineDisplay.from_trace(busy_trace(), ax=axes[0])
+    assert display._repr_html_() is None
+    assert plt.get_fignums() != []
+    assert 'alt="Two plots of &lt;a run&gt;."' in Picture(figure, "Two plots of <a run>.")._repr_html_()
+
+
+def test_the_text_of_a_sequence_says_who_said_what():
+    said = SequenceDisplay.from_trace(trace_of([GOOD], "It is 1.")).alt
+    assert said.startswith("Sequence diagram of a run. ")
+    assert "; User to App: What is 1 + 0?; " in said
+    assert said.endswith("; App to User: It is 1..")

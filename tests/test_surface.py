@@ -15,8 +15,6 @@ import pytest
 
 import zoolab
 from zoolab import Faulty, Reply, Request, Scripted, Trace, arun, as_tool, awalk, run, walk, with_tools
-from zoolab.course.faults import fault_study
-from zoolab.course.security import security_study
 from zoolab.errors import InvalidInput, UnknownOption
 from zoolab.loop.about import About, Wrapper, about
 from zoolab.loop.options import Options, WalkOptions
@@ -133,12 +131,6 @@ def test_who_passes_options_on_shows_them(function, own, without):
     assert {name: shown[name] for name in shown if name not in own} == {
         name: WALK[name] for name in WALK if name not in without
     }
-
-
-def test_studies_show_the_options_of_an_experiment():
-    for study in (fault_study, security_study):
-        assert {"repeats", "seed", "journal", "budget"} <= options_of(study).keys()
-        assert not {"cases", "variants"} & options_of(study).keys() - {"cases"}
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,16 @@ def test_it_holds_the_course_and_copies_it(installed, tmp_path):
         assert there == {
             path for path in here if path.name != "solution.ipynb" and ".ipynb_" not in str(path)
         }
-    assert not [*(installed / "zoolab" / "_notebooks").glob("*.py")]
+    shipped = installed / "zoolab" / "_notebooks"
+    assert not [*shipped.glob("*.py"), *shipped.glob("teaching")]
+    assert (tmp_path / "mine" / "notebooks" / "LICENSE.md").is_file()
+
+
+def test_it_names_the_licences_of_code_and_text(installed):
+    [info] = installed.glob("zoolab-*.dist-info")
+    assert "License-Expression: Apache-2.0 AND CC-BY-4.0\n" in (info / "METADATA").read_text("utf-8")
+    assert {path.name for path in (info / "licenses").rglob("*.*")} == {"LICENSE.md"}
+    assert (info / "licenses" / "LICENSE").is_file()
 
 
 def test_its_labs_have_the_public_cases_only(installed):

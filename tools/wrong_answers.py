@@ -50,7 +50,7 @@ def right_answers(lab: str) -> dict[str, Path]:
     """The right answers of a lab, by name: its solution and the files in `right/`.
 
     >>> sorted(right_answers("l3"))
-    ['last_calls_not_run', 'plain', 'recursive_noisy', 'solution', 'threads']
+    ['last_calls_not_run', 'latin1', 'plain', 'recursive_noisy', 'solution', 'threads']
     """
     folder = folder_of(lab)
     files = {path.stem: path for path in sorted((folder / "right").glob("*.py"))}

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from zoolab import trace as trace
     from zoolab import wire as wire
     from zoolab.course.predictions import predict
+    from zoolab.course.progress import progress
     from zoolab.grading.checking import check
     from zoolab.loop import walk
     from zoolab.models.faulty import Faulty
@@ -72,7 +73,7 @@ __all__ += ["Faulty", "LocalModel", "OpenAIModel", "Replay", "Scripted", "model_
 # Permission
 __all__ += ["Permissions", "Policy", "ask_user"]
 # The course
-__all__ += ["check", "experiment", "predict"]
+__all__ += ["check", "experiment", "predict", "progress"]
 
 if not TYPE_CHECKING:  # a type checker would take any name for one of this package
     __getattr__, __dir__ = lazily(
@@ -89,6 +90,7 @@ if not TYPE_CHECKING:  # a type checker would take any name for one of this pack
             "models.scripted": "Scripted",
             "runs.nested": "as_tool with_tools",
             "course.predictions": "predict",
+            "course.progress": "progress",
             "policy": "Permissions Policy ask_user",
             "records": "Decision Limits Outcome Reply Request Result Step ToolCall Verdict",
             "steps.define": "tool",
@@ -99,3 +101,10 @@ if not TYPE_CHECKING:  # a type checker would take any name for one of this pack
             "runs.awaited": "arun awalk",
         },
     )
+
+
+def load_ipython_extension(shell: object) -> None:
+    """Make `%%walk` known to a notebook; called by `%load_ext zoolab`."""
+    from zoolab.course.magic import register
+
+    register(shell)

@@ -266,7 +266,10 @@ def refuses_extras(student: Student, chance: Random) -> None:
         _try(student, name, [call], wrong)
 
 
-@case(2, "string, integer, number, boolean, array with items, object: which is it for each argument?")
+@case(
+    2,
+    "string, integer, number, boolean, array with items, object. Optional means not in `required`, not null.",
+)
 def has_types(student: Student, chance: Random) -> None:
     """A value of another type than the table's is refused: "20" is no whole number and neither is 2.5, "yes"
     is not true or false, a text is no list and no contact, a list of numbers is no list of texts, and null

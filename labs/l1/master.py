@@ -80,9 +80,10 @@ check_memory = {
 # | `hours` | a number, 0 or more: the time that it may take; 0.5 is half an hour |
 # | `public` | true or false |
 #
-# Arguments that are not called required may be left out; `null` is no value for them. Others than these do not exist.
-# The table is all there is: any text is a text, of any length (whether an empty one is, is not judged; a `format` binds
-# nobody). Write the schemas by hand, or have your own code or `pydantic` make them: zoolab is not there when you are graded.
+# An argument that is not marked as required may be left out, but `null` is not a value for it. No other arguments are
+# allowed. The table is complete: a text is any text, of any length. (Whether an empty text is allowed is not judged,
+# and a `format` has no effect.) Write the schemas by hand, or let your own code or `pydantic` make them. When you are
+# graded, zoolab is not installed.
 
 # %% [markdown]
 # ## What is asked of a description
@@ -101,8 +102,8 @@ check_memory = {
 # if in into is it its me not of on only or out over please so than that the their them there they this to use used
 # user uses was what when where whether which who why will with you*.
 #
-# Each argument has a description too, of three words or more; those of `contact` as well, and no two alike in a tool
-# (capital letters and marks make no difference).
+# Each argument needs a description too, of three words or more. This includes the arguments in `contact`. In one
+# tool, no two descriptions may be alike. (Capital letters and marks make no difference.)
 
 # %% [markdown]
 # ## Your three tools

@@ -40,8 +40,9 @@
 #    has no calls, say its content to the user; the answer begins the next round. When the user has left, return the trace.
 # 3. **Messages.** You may begin with a system prompt. Then come the lines of the user as they are, replies as they came, and a result for each call,
 #    in order: `{"role": "tool", "tool_call_id": ..., "content": text}`. The result of a call that ran is what the world returned, as JSON.
-# 4. **Checks.** A call that the schemas do not accept, an unknown tool, or arguments that are not JSON never reach the world. The result says `error`, and
-#    names the argument that is wrong, if there is one. If the world raises, the result says `error` and why. The other calls go on.
+# 4. **Checks.** Three kinds of calls never reach the world: calls that the schemas do not accept, calls of an unknown tool, and calls whose
+#    arguments are not JSON. The result says `error`, and names the argument that is wrong, if there is one. If the world raises, the result says
+#    `error` and why. The other calls go on.
 # 5. **Policy.** Reading runs at once. Before a restart, ask the user with a text that names the service. Only the answer `yes` allows it, in large or small
 #    letters, with or without spaces around it; otherwise the result says `denied`. A service whose name begins with `critical-` is never restarted:
 #    the result says `denied`, and the user is not asked. Texts in results allow nothing.

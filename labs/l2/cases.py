@@ -196,7 +196,10 @@ def wants_one_object(student: Student, chance: Random) -> None:
         bench.judge("JSON that is not one object", bench.tool, text, {("invalid_json", "")})
 
 
-@case(1, "See object_pairs_hook and parse_constant of json.loads.")
+@case(
+    1,
+    "object_pairs_hook: as many keys as pairs, whatever the values? parse_constant: raise ValueError.",
+)
 def is_strict(student: Student, chance: Random) -> None:
     """`NaN`, `Infinity`, `-Infinity`, and a key that comes twice in one object, are `invalid_json` at "",
     deep inside too."""
@@ -217,7 +220,10 @@ def is_strict(student: Student, chance: Random) -> None:
     bench.no_json("a key twice", twice + whole[1:], whole.replace(inner, doubled + inner[1:]))
 
 
-@case(1, "Neither eval nor ast.literal_eval reads JSON: they read Python.")
+@case(
+    1,
+    "Neither eval nor ast.literal_eval reads JSON: they read Python. A string may hold any marks.",
+)
 def runs_nothing(student: Student, chance: Random) -> None:
     """Python is not JSON: single quotes, `True`, `None`, a sum, a comment and a comma too many are
     `invalid_json` at ""."""
@@ -300,7 +306,7 @@ def true_is_no_number(student: Student, chance: Random) -> None:
     bench.bad("2.0 for an integer", {**bench.right, "whole": float(bench.right["whole"])}, "/whole")
 
 
-@case(1, "enum, minimum and maximum; the bounds themselves are allowed.")
+@case(1, "enum, letter by letter; minimum and maximum, whose bounds themselves are allowed.")
 def checks_choices_and_bounds(student: Student, chance: Random) -> None:
     """A value that is not in its `enum`, or is outside of `minimum` and `maximum`, gives `invalid_arguments`
     at its pointer; each choice and the bounds themselves are fine."""

@@ -188,6 +188,14 @@ def problem(code, pointer):
 
 
 # %% [markdown]
+# Try the two parts before you go on: `None` or nothing means that a part is not written yet, or that it refuses.
+
+# %%
+for raw in ('{"city": "Oslo"}', " ", "[1]", '{"a": NaN}', '{"a": 1, "a": 2}', '{"city": "Oslo"'):
+    print(f"{raw:17} -> {read_arguments(raw)}")
+print(problems_in({"nights": "3", "pets": 1}, registry["book_room"]))
+
+# %% [markdown]
 # ## 3. Validate
 #
 # Check in this order: is the tool known, are the arguments one JSON object, and does it meet the schema?

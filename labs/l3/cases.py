@@ -329,7 +329,11 @@ def answers_the_call(student: Student, chance: Random) -> None:
         raise walk.wrong("the result does not carry the id of its call")
 
 
-@case(points=2, hint="Append the reply itself, before the results; leave its `arguments` text.", public=True)
+@case(
+    points=2,
+    hint="Append the reply itself, before the results; leave its `arguments` text, and its other keys.",
+    public=True,
+)
 def keeps_the_reply(student: Student, chance: Random) -> None:
     """The reply with the calls stands in the next request just as it came, before the results."""
     name, word = chance.choice(NAMES), chance.choice(WORDS)
@@ -346,7 +350,11 @@ def keeps_the_reply(student: Student, chance: Random) -> None:
         raise walk.wrong("the next request does not have the reply, as it came, after the earlier messages")
 
 
-@case(points=2, hint="Go through all of `tool_calls`, in their order; equal ones too.", public=True)
+@case(
+    points=2,
+    hint="Go through all of `tool_calls`, in their order; equal ones too, and after an error.",
+    public=True,
+)
 def several_calls(student: Student, chance: Random) -> None:
     """Every call of a reply runs once, also after one whose tool raised, and the results follow in the order
     of the calls."""
@@ -524,7 +532,8 @@ def broken_arguments(student: Student, chance: Random) -> None:
 
 
 @case(
-    points=1, hint="`{}` is an object: the tool takes no arguments, and runs. Test for dict, not for truth."
+    points=1,
+    hint="Any dict goes to `run(**arguments)` as it is: `{}`, null, a key `name`. Test for dict, not truth.",
 )
 def any_object_is_taken(student: Student, chance: Random) -> None:
     """Any JSON object is fine as arguments, `{}` too, one with null inside, with an argument `name` or with a
@@ -546,7 +555,7 @@ def any_object_is_taken(student: Student, chance: Random) -> None:
         _alone(student, chance, _call(chance, name, arguments), [name], None, **more)
 
 
-@case(points=1, hint="What decides is `tool_calls`, not `content`.")
+@case(points=1, hint="What decides is `tool_calls`, not `content`. Append the reply once, with its text.")
 def text_beside_calls(student: Student, chance: Random) -> None:
     """A reply may hold text and calls: its calls run, and the text is kept."""
     walk = _one_call(student, chance, text=f"Let me look at {chance.choice(WORDS)} first.")

@@ -78,23 +78,24 @@ wants(("call_7", "disk_usage", '{"host": "web-01"}'))
 #   letter, and keys that you do not know.
 # - **Run every call**, once, with its own arguments, and append one result for each, in the order of the calls:
 #   `{"role": "tool", "tool_call_id": <the call's id>, "content": <text>}`. You may run them side by side.
-# - **Content is text**: a string as it is, any other value as JSON. It is whole: nothing is cut off or stripped, however
-#   long it is, and a string that happens to be JSON is not written anew.
-# - **Errors are results.** If a tool raises, its content has the word `error` and the exception's message. If the tool does
-#   not exist (letter by letter), the word `error` and the name. If the arguments are not one JSON object, the word `error`,
-#   and nothing runs; of a call with both mistakes, either error will do. The other calls of the reply run all the same,
-#   and the conversation goes on.
-# - **One JSON object** is what `json.loads` reads as a dict, and nothing else. `{}` is one: a tool without arguments runs.
-#   A key that comes twice does no harm here (`NaN` is not judged), and an argument may have any name, also `name`.
-#   Blank text is none (lab 2 reads it as `{}`; here it is an error), and neither is an object with other text around it.
-# - **Critical calls are confirmed.** If the tool has `confirm`, each call runs only if `confirm(**arguments)` has just
-#   returned `True` for it, also if the same call was confirmed before. Anything else, an exception too, is a no: nothing
-#   runs, and the content has the word `error`.
+# - **Content is text**: a string as it is, and any other value as JSON. Do not cut or strip anything, even if it is
+#   long. If a string happens to be JSON, leave it as it is.
+# - **Errors are results.** If a tool raises, its content has the word `error` and the exception's message. If no tool
+#   has exactly this name, it has the word `error` and the name. If the arguments are not one JSON object, it has the
+#   word `error`, and nothing runs. For a call with both mistakes, either error is right. The other calls of the reply
+#   run all the same, and the conversation goes on.
+# - **One JSON object** is what `json.loads` reads as a dict, and nothing else. `{}` is one: a tool without arguments
+#   runs. A key that is there twice does no harm here (`NaN` is not judged), and an argument may have any name, even
+#   `name`. Blank text is not an object: lab 2 reads it as `{}`, but here it is an error. An object with other text
+#   around it is an error, too.
+# - **Critical calls are confirmed.** If the tool has `confirm`, each call runs only if `confirm(**arguments)` has
+#   just returned `True` for it, also if the same call was confirmed before. Anything else, also an exception, means
+#   no: nothing runs, and the content has the word `error`.
 
 # %% [markdown]
 # - **Ids repeat.** Some servers give every call the same id. These are still separate calls.
-# - **The limit** is 1 or more. After `limit` requests the model is not asked again, even if it wants more: its last calls
-#   get their results (run them by these rules, or answer that the limit was reached), and the messages are returned.
+# - **The limit** is 1 or more. After `limit` requests the model is not asked again, even if it wants more. Its last
+#   calls get their results: run them by these rules, or answer that the limit was reached. Then return the messages.
 #   There is no other limit: the model may ask for the same call again and again.
 # - **The caller's list** is not changed.
 #

@@ -111,9 +111,10 @@ print(words('{"city": "Bergen", "days": 3}'))
 #    may have a key twice, and the value cannot. Words do not show the marks around them. So a rule must
 #    not change anything inside a string. (`1.50` and `1.5` are two words, because Python writes the
 #    second. No case has such numbers.)
-# 5. Else you return `None`, never `{}`. You return `None` as well, whatever the model proposes, for - text with an
-#    opening brace and no closing one: it was cut off, and nobody knows what is missing. (One closing brace is enough,
-#    wherever it stands: do not count braces.) - text with two meanings: a key that is there twice, or two objects.
+# 5. Else you return `None`, never `{}`. You return `None` as well, whatever the model proposes, for
+#    - text with an opening brace and no closing one: it was cut off, and nobody knows what is missing. (One
+#      closing brace is enough, wherever it stands: do not count braces.)
+#    - text with two meanings: a key that is there twice, or two objects.
 #
 # Then write `run_tool(raw, schema, tool, model, budget)`: it repairs with this budget, calls
 # `tool(**arguments)` once, and returns `{"ran": True, "result": what the tool returned}`. If nothing right

@@ -33,10 +33,10 @@
 # | `needless` | of the pairs that need no tool: a tool was called |
 # | `missed` | of the pairs that need a tool: none was called |
 #
-# `balanced` is what statisticians call a **macro average**: a tool that is asked for once counts as much as one that is
-# asked for a thousand times. A chosen tool that nobody expected, even an invented one, is a wrong choice and nothing more: names are compared
-# letter by letter, and the text `"None"` is a name as well. You may use pandas and numpy.
-# A share of no pairs at all is `None`. Further keys are welcome. You may change `pairs`: each call gets its own list.
+# Statisticians call `balanced` a **macro average**: a tool that is needed once counts as much as one that is needed a
+# thousand times. If a tool was chosen that nobody expected, even an invented one, it is simply a wrong choice. Names
+# are compared letter by letter, and the text `"None"` is a name, too. You may use pandas and numpy. A share of no
+# pairs at all is `None`. Further keys are welcome. You may change `pairs`: each call gets its own list.
 
 
 # %%

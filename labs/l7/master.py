@@ -67,17 +67,18 @@ events = [
 # Otherwise it is `bad arguments`, even if the text looks as if it was cut off.
 
 # %% [markdown]
-# A call and its **retries** are one row. A failed call waits for a retry. The next call of the same tool in a later
-# turn is its retry. If several calls of one tool failed in one turn, their retries come in the same order. If the
-# retry fails as well, the call waits again. If the retry works, the call has **recovered**, and the next call of that
-# tool is a new one. It does not matter whether the arguments are the same. If several calls of one tool wait, and one
-# of them has failed in its retry, either may be the next: no case asks that.
+# A call and its **retries** are one row. A failed call waits for a retry. The next call of the same tool
+# in a later turn is its retry. If several calls of one tool failed in one turn, their retries come in the
+# same order. If the retry fails as well, the call waits again. If the retry works, the call has
+# **recovered**, and the next call of that tool is a new one. It does not matter whether the arguments are
+# the same. One thing is not tested: which call comes next if several calls of one tool wait, and one of
+# them has failed in its retry.
 #
 # - Turn, slot, code and root cause are those of the first try, whatever happened to its retries.
 # - `tries` counts the first try and its retries; `recovered` is True if the last of them worked, else False.
 #
-# A run that ended without an answer has a row of its own: its last turn, no slot, no tool (None), the
-# outcome as its code, 1 try, not recovered. Its root cause is `no reply` for `model_error`, else `gave up`.
+# A run that ended without an answer has its own row: its last turn, no slot, no tool (None), the outcome
+# as its code, 1 try, not recovered. Its root cause is `no reply` for `model_error`, else `gave up`.
 #
 # ## Part two: `per_tool(events)`
 #

@@ -32,6 +32,7 @@ COMMANDS = {
     "labs": ("course", "the graded labs: list, status, handout, build, export, cases, verify"),
     "datasets": ("course", "the data sets: list, fetch"),
     "grade": ("grade", "grade submissions of a lab"),
+    "progress": ("course", "how many exercises and labs of the course are right"),
     "experiment": ("experiment", "run an experiment from a configuration"),
 }
 

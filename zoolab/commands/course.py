@@ -16,14 +16,14 @@ from typing import Any
 from urllib.parse import quote
 
 from zoolab.course.copying import MANIFEST, copy_course
+from zoolab.course.progress import progress
 from zoolab.datasets.berkeley import fetch_bfcl
 from zoolab.datasets.loading import DATA_SETS, folder, rows_of
 from zoolab.errors import InvalidInput, needs
 from zoolab.grading import lab_names, load_lab
-from zoolab.grading.building import build_labs, export_labs, left_out
+from zoolab.grading.building import build_labs
 from zoolab.grading.handout import hand_out
 from zoolab.grading.labs import INSTALLED, labs_folder
-from zoolab.grading.status import status_of
 
 FIRST = Path("notebooks", "00-can-it-call-tools.ipynb")
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -120,8 +120,6 @@ def lab_command(no_browser: bool, port: int | None, more: Sequence[str]) -> list
 def add_labs(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     actions.add_parser("list", help="the labs, with their points")
-    status = actions.add_parser("status", help="what you have earned of the checklist, by your notebooks")
-    status.add_argument("folder", nargs="?", type=Path, metavar="FOLDER", help="by default the current one")
     build = actions.add_parser("build", help="make the notebooks of the labs from their masters")
     build.add_argument("labs", nargs="*", metavar="LAB", help="names, or folders of your own; by default all")
     build.add_argument("--check", action="store_true", help="write nothing; exit 1 if one is stale")
@@ -143,23 +141,16 @@ def add_labs(parser: argparse.ArgumentParser) -> None:
 
 
 def labs(options: argparse.Namespace) -> int:
-    """Do the action; 1 if a notebook is stale, or the checklist is not done."""
+    """Do the action; 1 if a notebook is stale."""
     match options.action:
-        case "status":
-            status = status_of(options.folder)
-            print("\n".join(status.lines()))
-            return 0 if status.earned == len(status.points) else 1
         case "build":
             stale = build_labs(options.labs, options.check)
             for path in stale:
                 print(f"{path}: {'stale, run zoolab labs build' if options.check else 'built'}")
             return 1 if options.check and stale else 0
         case "export":
-            for path in export_labs(options.labs, options.format, options.out):
-                print(path)
-            for each in map(load_lab, options.labs or lab_names()):
-                print(f"{each.name}: {left_out(each)}")
-            print("These tools decide in the student's process; `zoolab grade` does not.")
+            exported = _of_the_checkout("exports").print_exported
+            return int(exported(options.labs, options.format, options.out))
         case "cases":
             return int(_of_the_checkout("wrong_answers").print_findings(options.lab))
         case "verify":
@@ -177,7 +168,7 @@ def labs(options: argparse.Namespace) -> int:
 def _of_the_checkout(tool: str) -> Any:
     """A module of `tools/`; raises `InvalidInput` in an installed package, which has no such folder."""
     if labs_folder().name == INSTALLED:
-        what = "the hidden cases and the wrong answers are not in the package"
+        what = "the masters, the hidden cases and the wrong answers are not in the package"
         raise InvalidInput(what, advice="give the command in a checkout of zoolab")
     return import_module(f"tools.{tool}")
 
@@ -200,4 +191,15 @@ def datasets(options: argparse.Namespace) -> int:
         counts = ", ".join(f"{count} {name}" for name, count in made.most_common())
         print(f"{data_set.name:<18} {data_set.what}: {counts}")
     print(f"in {folder()}")
+    return 0
+
+
+def add_progress(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", nargs="?", type=Path, metavar="FOLDER", help="by default the current one")
+    parser.set_defaults(run=show_progress)
+
+
+def show_progress(options: argparse.Namespace) -> int:
+    """Print how many exercises and labs are right."""
+    print(progress(options.folder))
     return 0

@@ -23,6 +23,7 @@ from zoolab.policy import Permissions, ask_user
 from zoolab.policy.permissions import PolicyFile, policies_path
 from zoolab.records import KINDS, Decision, Message, Step
 from zoolab.runs import Trace
+from zoolab.runs.imported import read_conversations
 from zoolab.secrets import scrub
 from zoolab.show.moment import Moment, moments_of
 from zoolab.show.text import details
@@ -195,7 +196,9 @@ def _printer(screen: TextIO) -> Callable[[Moment], None]:
 
 
 def add_inspect(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("trace", type=Path, metavar="TRACE", help="a trace that was saved as JSONL")
+    parser.add_argument(
+        "trace", type=Path, metavar="FILE", help="a trace (.jsonl), or what another program wrote (.json)"
+    )
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="the page; by default beside the trace"
     )
@@ -203,10 +206,13 @@ def add_inspect(parser: argparse.ArgumentParser) -> None:
 
 
 def inspect(options: argparse.Namespace) -> int:
-    """Write the page, and print where it is."""
-    target = options.output or options.trace.with_suffix(".html")
-    Trace.load(options.trace).to_html(target, interactive=True)
-    print(target)
+    """Write a page for each conversation of the file, and print where they are."""
+    file, target = options.trace, options.output or options.trace.with_suffix(".html")
+    traces = [Trace.load(file)] if file.suffix == ".jsonl" else read_conversations(file)
+    for number, trace in enumerate(traces, 1):
+        page = target if len(traces) == 1 else target.with_stem(f"{target.stem}-{number}")
+        trace.to_html(page, interactive=True)
+        print(page)
     return 0
 
 

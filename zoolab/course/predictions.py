@@ -44,7 +44,9 @@ class Prediction:
         if self._buttons is None:
             display({"text/html": self._repr_html_(), "text/plain": str(self)}, raw=True)
             return
-        display({**self._buttons._repr_mimebundle_(), "text/plain": str(self)}, raw=True)
+        bundle = self._buttons._repr_mimebundle_()
+        widget = bundle[0] if isinstance(bundle, tuple) else bundle
+        display({**widget, "text/plain": str(self)}, raw=True)
         style = f"<style>{read_shipped('zoolab.course', 'question.css')}</style>"
         kept = f'<div class="zoolab-question">{style}{self._repr_html_()}</div>'
         display({"text/html": kept, "text/plain": ""}, raw=True)
@@ -101,14 +103,15 @@ def predict(question: str, options: Sequence[Any]) -> Prediction:
 def _radio_buttons(prediction: Prediction) -> Any:
     """Buttons that set `prediction.choice`; None where there are no widgets."""
     try:
-        import ipywidgets  # type: ignore[import-untyped]
+        from zoolab.course.question import Question
     except ImportError:
         return None
 
-    labels = [(str(option), option) for option in prediction.options]
-    buttons = ipywidgets.RadioButtons(
-        options=labels, value=prediction.choice, layout={"width": "max-content"}
-    )
-    buttons.observe(lambda change: setattr(prediction, "choice", change["new"]), names="value")
-    question = ipywidgets.HTML(f"<b>Predict first:</b> {escape(prediction.question)}")
-    return ipywidgets.VBox([question, buttons])
+    def choose(change: dict[str, Any]) -> None:
+        prediction.choice = prediction.options[change["new"]] if change["new"] >= 0 else None
+
+    labels = [str(option) for option in prediction.options]
+    chosen = prediction.options.index(prediction.choice) if prediction.choice in prediction.options else -1
+    buttons = Question(question=prediction.question, labels=labels, chosen=chosen)
+    buttons.observe(choose, names="chosen")
+    return buttons

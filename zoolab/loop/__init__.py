@@ -41,7 +41,9 @@ class Walk(Iterator[Step]):
     'Good day'
     """
 
-    def __init__(self, steps: Steps, options: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, steps: Steps, options: Mapping[str, Any] | None = None, prompt: str = "") -> None:
+        #: What the user says.
+        self.prompt = prompt
         #: The model and the keyword arguments of `walk`: what a fork goes on with.
         self.options: Mapping[str, Any] = options or {}
         self._steps = steps
@@ -168,7 +170,7 @@ def walk(prompt: str | None, tools: Tools, model: Model, **options: Unpack[WalkO
     registry = turns.searchable(registry) if chosen.find_tools else registry
     check_tool_choice(chosen.tool_choice, registry)
     kept = {name: value for name, value in options.items() if name not in ("messages", "first_turn")}
-    return Walk(_steps(turns, registry, model, prompt, opening), {"model": model, **kept})
+    return Walk(_steps(turns, registry, model, prompt, opening), {"model": model, **kept}, prompt or "")
 
 
 def _steps(

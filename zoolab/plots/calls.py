@@ -36,6 +36,7 @@ class RetryWaterfallDisplay(StepsDisplay):
     <RetryWaterfallDisplay: 1 call, 0 valid at once, 0 at a retry, 1 never>
     """
 
+    what = "Waterfall: at which attempt calls become valid"
     nothing = "no call was validated"
 
     def __init__(self, attempts: Counter[int]) -> None:
@@ -120,6 +121,7 @@ class ToolConfusionDisplay(StepsDisplay):
     {'add': 1, 'no call': 1}
     """
 
+    what = "Matrix of the expected tools and the tools that were called"
     nothing = "no run says which tool was expected"
 
     def __init__(self, matrix: pd.DataFrame) -> None:

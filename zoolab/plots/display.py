@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
+from html import escape
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, Self
 
 from zoolab.errors import InvalidInput, needs
@@ -28,6 +31,30 @@ _LEGEND: dict[str, Any] = {
 _WRITTEN: dict[str, Any] = {"fontsize": SMALL, "color": INK, "ha": "center", "va": "center"}
 
 
+class Picture:
+    """A figure with the text that a screen reader says in its place; a notebook shows both.
+
+    Args:
+        figure: A figure of matplotlib. It is closed when a notebook shows it, so that it is not shown twice.
+        alt: What it shows, in a sentence or two.
+    """
+
+    def __init__(self, figure: Figure, alt: str) -> None:
+        self._figure, self.alt = figure, alt
+
+    def __repr__(self) -> str:
+        return f"<Picture: {self.alt}>"
+
+    def _repr_html_(self) -> str:
+        import matplotlib.pyplot as plt
+
+        plt.close(self._figure)
+        drawn = BytesIO()
+        self._figure.savefig(drawn, format="png", bbox_inches="tight")
+        data = b64encode(drawn.getvalue()).decode()
+        return f'<img alt="{escape(self.alt)}" src="data:image/png;base64,{data}">'
+
+
 class Display:
     """A plot and the numbers behind it. Subclasses draw on axes and say in a line what they hold."""
 
@@ -35,6 +62,8 @@ class Display:
     ax_: Axes
     #: Their figure.
     figure_: Figure | SubFigure
+    #: What kind of plot it is: `alt` begins with it.
+    what = ""
     #: What the axes say if there is nothing to draw.
     nothing = ""
     #: Whether there is nothing to draw.
@@ -44,10 +73,12 @@ class Display:
         """Draw on `ax`, or on a figure of its own of 6 x 4 inches; returns the display."""
         from matplotlib.axes import Axes
 
+        self._picture: Picture | None = None
         if ax is None:
             import matplotlib.pyplot as plt
 
-            ax = plt.subplots(figsize=(6, 4), layout="constrained")[1]
+            figure, ax = plt.subplots(figsize=(6, 4), layout="constrained")
+            self._picture = Picture(figure, self.alt)
         if not isinstance(ax, Axes):
             raise InvalidInput(f"ax is {excerpt(ax)}", expected="matplotlib axes, or None for a new figure")
         self.ax_, self.figure_ = ax, ax.figure
@@ -59,8 +90,19 @@ class Display:
             self._draw(ax)
         return self
 
+    @property
+    def alt(self) -> str:
+        """The plot in words: what kind it is, and the numbers of its headline."""
+        return f"{self.what}. " + (
+            f"Nothing to show: {self.nothing}." if self.empty else f"{self._summary()}."
+        )
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self._summary()}>"
+
+    def _repr_html_(self) -> str | None:
+        """The figure with its `alt`; None if it is the caller's, who shows it."""
+        return None if self._picture is None else self._picture._repr_html_()
 
     def _draw(self, ax: Axes) -> None:
         raise NotImplementedError

@@ -50,6 +50,7 @@ class ErrorTaxonomyDisplay(GradedDisplay):
     <ErrorTaxonomyDisplay: 0 recovered, 0 unrecovered, 1 not graded, 0 silently wrong, in 1 run, none graded>
     """
 
+    what = "Bars: what became of the errors, by code"
     nothing = "no error, and no answer known to be wrong"
     columns = ("turn", "slot", "tool", "error_code", "outcome")
 
@@ -138,6 +139,7 @@ class FaultRecoveryDisplay(GradedDisplay):
     `rates_` holds for each fault recovered (`answered`, if no run is graded), rate, low, high, runs, cases.
     """
 
+    what = "Rates of recovery by injected fault, with 95 % intervals"
     nothing = "no fault was injected"
     columns = ("tool", "fault", "outcome")
 
@@ -239,6 +241,7 @@ class AblationDisplay(Display):
     <AblationDisplay: 2 variants, 20 cases, 40 runs; repair +50 points (+21 to +70)>
     """
 
+    what = "Rates of success of variants, with 95 % intervals"
     nothing = "no runs"
 
     def __init__(self, scores: dict[str, Scores], decisive: Collection[str] | None = None) -> None:
@@ -286,9 +289,7 @@ class AblationDisplay(Display):
             InvalidInput: A column is missing, a score is no number from 0 to 1, or a variant shares no case
                 with the first one.
         """
-        rows = check_frame(frame, "case_id", by, score)
-        rows = rows.drop_duplicates("run_id") if "run_id" in rows else rows
-        return cls(_by_variant(rows, by, score), decisive).plot(ax)
+        return cls(scores_of_variants(frame, by, score), decisive).plot(ax)
 
     def _summary(self) -> str:
         said = f"{count(len(self.rates_), 'variant')}, {self._sizes}"
@@ -309,7 +310,10 @@ class AblationDisplay(Display):
             ax.annotate(below, (0, row), (0, -6), ha="left", va="top", **_NOTE)
 
 
-def _by_variant(rows: pd.DataFrame, by: str, score: str) -> dict[str, Scores]:
+def scores_of_variants(frame: pd.DataFrame, by: str, score: str) -> dict[str, Scores]:
+    """The scores of each case in each variant; raises what `AblationDisplay.from_frame` does."""
+    rows = check_frame(frame, "case_id", by, score)
+    rows = rows.drop_duplicates("run_id") if "run_id" in rows else rows
     found: dict[str, dict[Hashable, list[float]]] = {}
     for variant, case, value in zip(rows[by], rows["case_id"], rows[score], strict=True):
         if not is_known(variant) or not is_known(case):

@@ -52,6 +52,7 @@ class StepTimelineDisplay(StepsDisplay):
     In seconds, a request lasts until its reply, and an execution ends where its step came.
     """
 
+    what = "Timeline of the steps of a run"
     nothing = "the run has no steps"
 
     def __init__(self, steps: pd.DataFrame, by: Literal["sequence", "seconds"]) -> None:
@@ -228,6 +229,7 @@ class SequenceDisplay(Display):
     `arrows_` holds a row for each arrow: seq, source, target, text, status (ok, error, pending, repaired).
     """
 
+    what = "Sequence diagram of a run"
     nothing = "the run has no steps"
 
     def __init__(self, arrows: pd.DataFrame) -> None:
@@ -250,6 +252,12 @@ class SequenceDisplay(Display):
             steps = [(seq, step) for seq, step in steps if step.turn == turn]
         arrows = [arrow for seq, step in steps for arrow in _arrows(seq, step)]
         return cls(pd.DataFrame(arrows, columns=list(Arrow._fields))).plot(ax)
+
+    @property
+    def alt(self) -> str:
+        """What is said, arrow by arrow, as far as it is drawn."""
+        drawn = self.arrows_.head(_MOST_ARROWS).itertuples(index=False)
+        return "; ".join([super().alt[:-1], *(f"{a.source} to {a.target}: {a.text}" for a in drawn)]) + "."
 
     def _summary(self) -> str:
         return f"{count(len(self.arrows_), 'arrow')}, {min(_MOST_ARROWS, len(self.arrows_))} drawn"
@@ -348,6 +356,7 @@ class MessageGrowthDisplay(Display):
     endpoint counted for the request that the step is.
     """
 
+    what = "Areas: how messages[] and tool schemas grow"
     nothing = "the run has no messages"
 
     def __init__(self, tokens: pd.DataFrame) -> None:

@@ -118,7 +118,7 @@ def table(caption: str, headings: Sequence[str], rows: Iterable[Sequence[str]]) 
         labelled = zip(headings[1:], others, strict=True)
         cells = (tag("td", cell, data_label=label) for label, cell in labelled)
         body.append(tag("tr", tag("th", first, scope="row"), *cells))
-    head = tag("thead", tag("tr", *(tag("th", heading, scope="col") for heading in headings)))
+    head = tag("thead", tag("tr", *(tag("th", h, scope="col") if h else tag("td") for h in headings)))
     return tag("table", tag("caption", caption), head, tag("tbody", *body))
 
 

@@ -62,8 +62,11 @@ def render_page(trace: TraceLog) -> str:
 
 
 def render_fragment(trace: TraceLog, most: int = MAX_STEPS) -> str:
-    """The story as a part of another page, a notebook's output for instance, with about `most` steps."""
-    return tag("div", tag("style", _style()), *_story(trace, most), class_="zoolab-story")
+    """The story as a part of another page, such as a notebook's output: folded, with about `most` steps."""
+    opening, *turns, ending = _story(trace, most)
+    parts = [folded(f"{count(len(trace), 'step')}, turn by turn", *turns)] if turns else []
+    parts.append(folded(f"messages[] at the end: {count(len(trace.messages), 'message')}", ending))
+    return tag("div", tag("style", _style()), opening, *parts, class_="zoolab-story")
 
 
 def shared_fragment(trace: TraceLog, most: int = MAX_STEPS) -> str:
@@ -81,7 +84,7 @@ def _style() -> Html:
 def _story(trace: TraceLog, most: int = MAX_STEPS) -> Iterator[Html]:
     answer = trace.answer
     yield tag(
-        "header",
+        "div",
         tag("h2", "Asked", class_="jp-toc-ignore"),
         block(prompt_of(trace) or "nothing", "the prompt", "prose asked"),
         _outcome(trace),

@@ -59,9 +59,7 @@ def _rates(summary: pd.DataFrame) -> list[Html]:
     for model, runs in summary[summary["success"].notna()].groupby("model", sort=False):
         # A model that is the only one has no name in a comparison.
         ones = {comparison.b for comparison in decisive if comparison.within in ("", str(model))}
-        picture = _image(
-            AblationDisplay.from_frame(runs, decisive=ones), f"success of each variant with {model}"
-        )
+        picture = _image(AblationDisplay.from_frame(runs, decisive=ones))
         found.append(_section(f"Success with {model}", picture))
     for by in ("variant", "model"):
         if summary[by].nunique() > 1:
@@ -118,7 +116,7 @@ def _errors(summary: pd.DataFrame, steps: Callable[[], pd.DataFrame]) -> list[Ht
     told: list[Html] = []
     if len(summary) <= _MOST_RUNS_DRAWN:
         scores = summary if "success" in summary else None
-        told.append(_image(ErrorTaxonomyDisplay.from_frame(steps(), summary=scores), "what went wrong"))
+        told.append(_image(ErrorTaxonomyDisplay.from_frame(steps(), summary=scores)))
     if ended:
         head = ("variant", "model", "outcome", "error", "runs", "cases")
         told.append(_table("Errors, the most frequent first", head, ended))
@@ -142,14 +140,14 @@ def _alike(summary: pd.DataFrame, outcome: str | None, error: str) -> list[tuple
     return rows
 
 
-def _image(display: Any, words: str) -> Html:
+def _image(display: Any) -> Html:
     from matplotlib import pyplot as plt
 
     picture = io.BytesIO()
     display.figure_.savefig(picture, format="svg", bbox_inches="tight", metadata={"Date": None})
     plt.close(display.figure_)
     data = base64.b64encode(picture.getvalue()).decode()
-    return Html(f'<img alt="{escape(words)}" src="data:image/svg+xml;base64,{data}">')
+    return Html(f'<img alt="{escape(display.alt)}" src="data:image/svg+xml;base64,{data}">')
 
 
 def _section(title: str, *content: str) -> Html:
@@ -158,7 +156,14 @@ def _section(title: str, *content: str) -> Html:
 
 def _table(caption: str, head: Iterable[object], rows: Iterable[Iterable[object]]) -> Html:
     cells = [[clipped(str(cell), _LONGEST) for cell in row] for row in rows]
-    return tag("div", table(caption, [*map(str, head)], cells), class_="wide")
+    return tag(
+        "div",
+        table(caption, [*map(str, head)], cells),
+        class_="wide",
+        tabindex=0,
+        role="group",
+        aria_label=caption,
+    )
 
 
 def _number(value: float) -> str:

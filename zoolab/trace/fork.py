@@ -51,6 +51,7 @@ def _from_the_turn(
     found = turns[turn_at(turns, seq)]
     turn, request = range(found.seq, found.end), steps[found.seq]
     child = child_of(trace, found.seq, options | {"model": model})
+    child.meta["forked_at"] = seq
     if seq != found.seq and found.reply is not None:
         model = _FirstThen(found.reply, model)
     if found is not turns[0] and options.get("tool_choice") != "none":

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from zoolab.errors import InvalidInput, Recording, ZoolabError
 from zoolab.jsontext import excerpt, visible
 from zoolab.loop import Steps, Walk
-from zoolab.records import Fault, Message, Messages, Record, Reply, Step, ToolCall, Verdict
+from zoolab.records import Fault, Message, Messages, Record, Reply, Request, Result, Step, ToolCall, Verdict
 from zoolab.records.messages import Condensed
 from zoolab.running.interrupts import Hold, interruptible
 from zoolab.steps.define import as_registry
@@ -129,6 +129,9 @@ class TraceLog(Recording):
             raise
 
     def _end_with_answer(self) -> None:
+        if isinstance(self.steps[-1].record if self.steps else None, Request | Result):
+            self._write("end")  # a conversation that another program recorded, and that is not over
+            return
         ignored = next(ignored_choices(self.steps), None)
         self._end("answer" if ignored is None else ignored.code)
 

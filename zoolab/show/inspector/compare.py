@@ -31,14 +31,23 @@ class Comparison(NamedTuple):
 
 
 def compare(one: TraceLog, other: TraceLog) -> Comparison:
-    """Align two traces by kind of step, tool and slot."""
-    pairs = list(align(one.steps, other.steps))
+    """Align two traces by kind of step, tool and slot; a fork and its parent first by position."""
+    same = min(max(_forked(one, other), _forked(other, one)), len(one), len(other))
+    pairs = [(i, i) for i in range(same)]
+    for a, b in align(one.steps[same:], other.steps[same:]):
+        pairs.append((a if a == _NOTHING else a + same, b if b == _NOTHING else b + same))
     parts = (
         (a, b)
         for a, b in pairs
         if _NOTHING in (a, b) or _content(one.steps[a].record) != _content(other.steps[b].record)
     )
     return Comparison(pairs, next(parts, None), _words(other, one))
+
+
+def _forked(child: TraceLog, parent: TraceLog) -> int:
+    """How many steps a fork has in common with this parent, the forked one included."""
+    at = child.meta.get("forked_at")
+    return at + 1 if child.meta.get("parent") == parent.run_id and type(at) is int else 0
 
 
 def align(one: list[Step], other: list[Step]) -> Iterator[Pair]:

@@ -20,6 +20,8 @@ class Driver:
 
     def __init__(self, steps: Iterable[Step], trace: TraceLog) -> None:
         self.trace = trace
+        #: What the user says, as long as no request has said so.
+        self.prompt = steps.prompt if isinstance(steps, Walk) else ""
         if isinstance(steps, Walk):  # so that a fork of the trace goes on with the same
             trace.options = dict(steps.options)
         #: "paused" or "done".

@@ -36,6 +36,7 @@ const MARKS = [
   [32, "stale", "stale"],
 ];
 const ERROR = 1;
+const EDITED = 16;
 const STALE = 32;
 const ROLES = { s: "system", u: "user", a: "assistant", t: "tool", "?": "other" };
 const TABS = { diff: "Diff", full: "Full", raw: "Raw wire", python: "Python", note: "Note" };
@@ -48,7 +49,7 @@ const CHOICES = { once: "Allow once", session: "Allow for this session", always:
 const STATES = { ok: "passed", bad: "failed", none: "not reached" };
 const TONES = { info: "Note", warn: "Warning", error: "Error", fault: "Injected fault" };
 const HELP = [
-  ["← →", "a step back, a step on"],
+  ["← →", "a step back, a step on; at the end of a live walk: run the next step"],
   ["Shift ← →", "a turn back, a turn on"],
   ["Home End", "the first step, the last step"],
   ["e", "the next error"],
@@ -597,9 +598,9 @@ class Ledger {
   constructor(column) {
     this.column = column;
     this.inner = h("div", { class: "zl-ledger-inner", role: "presentation" });
-    this.title = h("h4", { class: "zl-caption" });
+    this.title = h("h3", { class: "zl-caption" });
     this.list = h("div", { class: "zl-ledger-list", role: "listbox", tabindex: "0", "aria-label": "messages[]; Enter leads to the step that a message came with", keydown: (event) => this.key(event), click: (event) => this.clicked(event) }, this.inner);
-    this.el = h("section", { class: "zl-ledger", "aria-label": "Ledger of messages[]" }, this.title, this.list);
+    this.el = h("section", { class: "zl-ledger", role: "group", "aria-label": "Ledger of messages[]" }, this.title, this.list);
     this.changed = memory();
     this.sight = new Sight(this.list, () => this.fill());
   }
@@ -786,7 +787,7 @@ class Workbench {
     this.title = h("h4", { class: "zl-caption" });
     this.fields = h("div", { class: "zl-fields" });
     this.ways = h("div", { class: "zl-ways" });
-    this.el = h("section", { class: "zl-workbench", "aria-label": "Edit and fork", hidden: true }, this.title, this.fields, this.ways);
+    this.el = h("section", { class: "zl-workbench", role: "group", "aria-label": "Edit and fork", hidden: true }, this.title, this.fields, this.ways);
   }
 
   toggle(open = !this.open) {
@@ -905,7 +906,7 @@ class StepPanel {
     this.fork = button("Edit or fork", "fork", () => column.bench.toggle(), { "aria-expanded": "false", class: "zl-button zl-edit" });
     this.next = h("p", { class: "zl-next" });
     this.blocks = h("div", { class: "zl-blocks" });
-    this.el = h("section", { class: "zl-step", tabindex: "0", role: "region", "aria-label": "The step" }, h("div", { class: "zl-top" }, this.head, this.fork), this.next, this.blocks);
+    this.el = h("section", { class: "zl-step", tabindex: "0", role: "group", "aria-label": "The step" }, h("div", { class: "zl-top" }, this.head, this.fork), this.next, this.blocks);
     this.sight = new Sight(this.el);
   }
 
@@ -932,7 +933,7 @@ class StepPanel {
     const marks = panel?.marks ?? marksOf(overview, seq);
     this.head.replaceChildren(
       h("span", { class: "zl-tile" }, icon(kind)),
-      h("div", null, h("p", { class: "zl-kicker" }, "just ran ", h("b", null, kind), h("span", { class: "zl-unseen" }, `, ${placeOf(overview, seq)}`)), h("h3", null, panel?.headline ?? nameOf(overview, seq))),
+      h("div", null, h("p", { class: "zl-kicker" }, overview.status[seq] === "p" ? "waits for permission: " : "just ran ", h("b", null, kind), h("span", { class: "zl-unseen" }, `, ${placeOf(overview, seq)}`)), h("h3", null, panel?.headline ?? nameOf(overview, seq))),
       h("div", { class: "zl-chips" }, marks.map(chip)),
     );
   }
@@ -974,7 +975,7 @@ class Column {
 
   body() {
     const parts = [this.ledger?.el, this.step.el].filter(Boolean);
-    return [h("div", { class: "zl-body" }, parts), this.bench?.el, this.tabs.el].filter(Boolean);
+    return [h("div", { class: "zl-stage" }, h("div", { class: "zl-body" }, parts), this.tabs.el), this.bench?.el].filter(Boolean);
   }
 
   get label() {
@@ -1132,9 +1133,17 @@ class Header {
   }
 }
 
-function totals({ outcome, error, totals: all, parent, n }) {
+/** Which step was forked, and whether it was edited. */
+function forkedAt(overview) {
+  const at = overview.parent.forked_at;
+  if (at == null || at >= overview.n) return "";
+  return `: step ${at + 1}, ${nameOf(overview, at)}, ${overview.marks[at] & EDITED ? "was edited" : "as it was"}`;
+}
+
+function totals(overview) {
+  const { outcome, error, totals: all, parent, n } = overview;
   const tokens = all.tokens_in == null ? [] : [`${plural(all.tokens_in, "token")} in, ${(all.tokens_out ?? 0).toLocaleString("en")} out`];
-  const forked = parent ? [`a fork of ${parent.run_id}${parent.forked_at == null ? "" : ` from step ${parent.forked_at + 1}`}`] : [];
+  const forked = parent ? [`a fork of ${parent.run_id}${forkedAt(overview)}`] : [];
   return [outcome === "answer" ? "answered" : outcome, plural(n, "step"), plural(all.turns, "turn"), plural(all.calls, "call"), (all.errors > 0 || !error) && plural(all.errors, "error"), ...tokens, all.time, ...forked].filter(Boolean);
 }
 
@@ -1251,7 +1260,7 @@ class App {
   frame() {
     const columns = h("div", { class: "zl-columns" }, this.columns.main.el, this.columns.other.el);
     const parts = [this.header, this.liveBar, this.failure, this.compareBar].map((part) => part.el);
-    return h("section", { class: "zl", tabindex: "-1", "aria-label": "Inspector of a trace", keydown: (event) => this.key(event) }, parts, this.status, this.empty, columns, this.help.el);
+    return h("section", { class: "zl", tabindex: "-1", role: "group", "aria-label": "Inspector of a trace", keydown: (event) => this.key(event) }, parts, this.status, this.empty, columns, this.help.el);
   }
 
   get live() {
@@ -1363,6 +1372,7 @@ class App {
 
   draw() {
     this.due = null;
+    const held = this.root.contains(this.focused);
     if (this.gone) this.say(GONE);
     this.root.classList.toggle("zl-two", this.comparing);
     this.root.setAttribute("aria-busy", String(this.busy));
@@ -1370,6 +1380,15 @@ class App {
     for (const part of [this.header, this.liveBar, this.compareBar, this.columns.main]) part.draw();
     if (this.comparing) this.columns.other.draw();
     else this.columns.other.el.hidden = true;
+    // What had the focus may be gone, such as the button that forked.
+    if (held && !(this.root.contains(this.focused) && (this.focused === this.root || this.focused.offsetParent))) {
+      this.columns.main.step.el.focus({ preventScroll: true });
+      this.root.scrollIntoView({ block: "nearest", behavior: "instant" });
+    }
+  }
+
+  get focused() {
+    return this.root.getRootNode().activeElement;
   }
 
   // -- moving
@@ -1441,10 +1460,16 @@ class App {
 const NO_PANEL = Object.freeze({ kind: "", headline: "this step cannot be shown", marks: [], next: null, blocks: [], edit: [], tabs: {} });
 
 const turnOrStep = (direction) => (app, column, shift) => {
+  const atEnd = direction > 0 && column.seq === column.overview.n - 1;
   if (shift) column.go(turnFrom(column.overview, column.seq, direction));
+  else if (atEnd && app.can("step") && app.liveBar.ready) app.ask({ type: "step" });
+  else if (atEnd && app.can("decide")) app.say("The walk waits for permission: allow or deny the call.");
   else app.move(column, direction);
 };
-const showTab = (tab) => (app) => app.set({ tab });
+const showTab = (tab) => (app, column) => {
+  app.set({ tab });
+  column.tabs.el.scrollIntoView({ block: "nearest", behavior: "instant" });
+};
 
 const KEYS = {
   ArrowLeft: turnOrStep(-1),

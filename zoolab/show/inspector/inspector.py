@@ -58,6 +58,10 @@ class View:
         """The trace that it is being compared with."""
         return self.beside if self.comparing else None
 
+    def overview(self) -> dict[str, Any]:
+        """The overview of the trace, as it is sent."""
+        return packed(overview_of(self.trace, prompt=self.driver.prompt if self.driver else ""))
+
     def live(self, verbs: dict[str, Any], back: bool) -> dict[str, Any]:
         """What can be done, and what the walk waits for; `verbs` are the ways to fork the trace."""
         driver, trace = self.driver, self.trace
@@ -108,7 +112,7 @@ def partner(pairs: list[list[int]] | None, step: int) -> int:
     """The step of the other trace beside a step of this one; the nearest before it, if it has none."""
     if pairs is None:
         return step
-    return max((b for a, b in pairs if b >= 0 and a <= step), default=0)
+    return max((b for a, b in pairs if b >= 0 and 0 <= a <= step), default=0)
 
 
 def _number(value: object) -> int:
@@ -193,7 +197,7 @@ class Inspector(anywidget.AnyWidget):
         other, pairs = self.view.compared()
         verbs = forks.verbs_of(self.trace, self._model)
         return {
-            "overview": packed(overview_of(self.trace)),
+            "overview": self.view.overview(),
             "live": sendable(self.view.live(verbs, back=len(self._views) > 1)),
             "other": other,
             "pairs": pairs,
@@ -298,7 +302,7 @@ class Inspector(anywidget.AnyWidget):
         if time.monotonic() - self._reported > _REPORT:
             self._reported = time.monotonic()
             self.live = {**(self.live or {}), "state": "running"}
-            self.overview = packed(overview_of(self.trace))
+            self.overview = self.view.overview()
 
     def _heard(self, delta: dict[str, Any]) -> None:
         """While a reply arrives, show now and then what there is of it."""

@@ -24,8 +24,10 @@ COLUMNS = ("turn", "marks", "tool", "length", "branch")
 _MAX_LEDGER = 8_000
 
 
-def overview_of(trace: TraceLog, stale_from: int | None = None) -> dict[str, Any]:
-    """What the rail, the slider and the ledger show. The steps from `stale_from` on are out of date."""
+def overview_of(trace: TraceLog, stale_from: int | None = None, prompt: str = "") -> dict[str, Any]:
+    """What the rail, the slider and the ledger show. The steps from `stale_from` on are out of date; the
+    `prompt` is the title as long as the trace has no request.
+    """
     steps, branches = trace.steps, _branches(trace)
     tools, named = _tools(steps)
     wrong = {error.seq for error in errors_of(steps)}
@@ -35,7 +37,7 @@ def overview_of(trace: TraceLog, stale_from: int | None = None) -> dict[str, Any
     marks = [_marks(trace, seq, seq in wrong) | (STALE if seq >= stale else 0) for seq in range(len(steps))]
     return {
         "run_id": _short(trace.run_id, 80),
-        "title": _short(scrub(prompt_of(trace)), 200),
+        "title": _short(scrub(prompt_of(trace) or prompt), 200),
         "outcome": _short(trace.outcome, 80),
         "error": None if trace.error is None else _short(scrub(trace.error), 1_000),
         "n": len(steps),

@@ -1,0 +1,240 @@
+"""`zoolab progress` and `progress()`: what the student's saved notebooks show, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import jupytext
+import pytest
+from nbclient import NotebookClient
+from shell import Shell
+
+from tools import notebooks
+from zoolab import progress
+from zoolab.course.copying import copy_course
+from zoolab.errors import InvalidInput
+from zoolab.grading.handout import hand_out
+from zoolab.grading.labs import labs_folder
+from zoolab.grading.own_work import own_folder, submission_in
+
+NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
+COURSE = [source for source in notebooks.sources(NOTEBOOKS) if source.stem[0].isdigit()]
+each_notebook = pytest.mark.parametrize("source", COURSE, ids=lambda source: source.stem)
+NAME = "04-selection.ipynb"
+
+
+@pytest.fixture
+def shell(capsys: pytest.CaptureFixture[str]) -> Shell:
+    return Shell(capsys)
+
+
+def cell(text: str, *outputs: dict[str, Any]) -> dict[str, Any]:
+    """A code cell, and what it showed."""
+    return {"cell_type": "code", "source": text, "metadata": {}, "outputs": list(outputs)}
+
+
+def said(text: str) -> dict[str, Any]:
+    """What a cell printed, as Jupyter saves it."""
+    return {"output_type": "stream", "name": "stdout", "text": text.splitlines(keepends=True)}
+
+
+def prose(text: str) -> dict[str, Any]:
+    return {"cell_type": "markdown", "source": text.splitlines(keepends=True), "metadata": {}}
+
+
+FAILED = {"output_type": "error", "ename": "NameError", "evalue": "right", "traceback": []}
+RESULT = {"output_type": "execute_result", "data": {"text/plain": "'right'"}, "metadata": {}}
+
+
+def saved(folder: Path, first: list[dict[str, Any]], second: list[dict[str, Any]]) -> Path:
+    """A notebook with two exercises, as a student saved it, with what the cells of each showed."""
+    tasks = (
+        cell("1", said("right, but this is no exercise\n")),
+        prose("# 04 · Choosing\n\n## Your turn\n\n**1. Count.** How many?\n"),
+        cell("x = 1", *first),
+        prose("**2. Rewrite.** Better.\n"),
+        *(cell("y = 1", output) for output in second),
+        prose("## What to keep\n\n- All\n"),
+        cell("2", said("not yet, but this is none either\n")),
+    )
+    path = folder / NAME
+    path.write_text(json.dumps({"cells": tasks, "metadata": {}, "nbformat": 4}), encoding="utf-8")
+    return path
+
+
+def fourth(folder: Path) -> tuple[int, int, str]:
+    [part] = [part for part in progress(folder).notebooks if part.name == "04-selection"]
+    return part.right, part.of, part.next
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ([], [], (0, 2, "1 not run, 2 not run")),
+        ([said("right   | a\nright   | b\n")], [], (1, 2, "2 not run")),
+        ([said("right   | a\nnot yet | b\n")], [RESULT], (1, 2, "1 not yet")),
+        ([said("a table\n")], [said("right: 8\n"), said("more\n")], (1, 2, "1 not run")),
+        ([said("right\n"), FAILED], [FAILED], (0, 2, "1 not yet, 2 not yet")),
+        ([said("upright\nrighteous\nall right\n")], [RESULT], (1, 2, "1 not run")),
+        ([said("right\n")], [said("right\n"), RESULT], (2, 2, "")),
+    ],
+    ids=["fresh", "one right", "one line wrong", "two cells", "an error", "other words", "all right"],
+)
+def test_an_exercise_is_right_if_its_checks_said_so_and_nothing_else(tmp_path, first, second, expected):
+    saved(tmp_path, first, second)
+    assert fourth(tmp_path) == expected
+
+
+def contents(folder: Path) -> dict[Path, str]:
+    return {p: sha256(p.read_bytes()).hexdigest() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def test_a_copy_of_the_course_counts_from_zero_and_nothing_is_written(tmp_path: Path):
+    copy_course(tmp_path)
+    before = contents(tmp_path)
+    found = progress(tmp_path)
+    assert re.fullmatch(r"0 of \d\d exercises right, 0 of 11 labs done", found.summary)
+    assert len(found.notebooks) == 16
+    assert contents(tmp_path) == before
+
+
+def test_the_files_of_the_student_count_in_a_copy_of_the_course(tmp_path, shell, monkeypatch):
+    """They were compared with the package's own files, and so were always untouched."""
+    copy_course(tmp_path)
+    saved(tmp_path / "notebooks", [said("right\n")], [said("not yet\n")])
+    shutil.copy(labs_folder() / "l3" / "solution.ipynb", tmp_path / "labs" / "l3" / "l3.ipynb")
+    for place in ("", "notebooks", "labs", "labs/l3"):
+        monkeypatch.chdir(tmp_path / place)
+        assert own_folder() == tmp_path
+    ran = shell("progress")
+    assert ran.code == 0
+    assert re.match(r"1 of \d\d exercises right, 1 of 11 labs done, in ", ran.out)
+    assert "Nothing is stored anywhere else." in ran.out
+
+
+def test_a_folder_with_handouts_and_one_with_files_count_too(tmp_path, monkeypatch):
+    handouts, flat = tmp_path / "handouts", tmp_path / "flat"
+    hand_out("l3", handouts)
+    flat.mkdir()
+    for path in (handouts / "l3" / "l3.ipynb", flat / "l3.ipynb"):
+        shutil.copy(labs_folder() / "l3" / "solution.ipynb", path)
+        monkeypatch.chdir(path.parent)
+        [lab] = [part for part in progress().labs if part.name == "l3 The loop"]
+        assert (lab.right, lab.next) == (lab.of, "")
+    monkeypatch.chdir(handouts / "l3")
+    assert own_folder() == handouts
+
+
+def test_the_checkout_itself_is_found_from_its_folders(monkeypatch):
+    for folder in (NOTEBOOKS, labs_folder() / "l3", NOTEBOOKS.parent):
+        monkeypatch.chdir(folder)
+        assert own_folder() == NOTEBOOKS.parent
+
+
+@pytest.mark.parametrize(
+    "damage", [b"", b"[1]", b"{", b"\xff", b'{"cells": [{"cell_type": 3}]}', b"[" * 99_999]
+)
+def test_a_broken_file_is_one_line_and_costs_nothing_else(tmp_path, shell, damage):
+    saved(tmp_path, [RESULT], [RESULT])
+    broken, lab = tmp_path / "05-many-tools.ipynb", tmp_path / "l3.ipynb"
+    for path in (broken, lab):
+        path.write_bytes(damage)
+    lines = shell("progress", tmp_path).out.splitlines()
+    assert lines[0].startswith("2 of ")
+    assert len([line for line in lines if "05-many-tools.ipynb cannot be read as a notebook" in line]) == 1
+    assert len([line for line in lines if re.match(r" +0 of \d+ +l3 ", line)]) == 1
+    assert broken.read_bytes() == lab.read_bytes() == damage
+
+
+def test_the_page_in_a_notebook_is_two_tables_and_escaped(tmp_path: Path):
+    folder = tmp_path / "<script>"
+    folder.mkdir()
+    page = progress(folder)._repr_html_()
+    assert type(page) is str
+    assert "<script>" not in page
+    assert page.count("<caption>") == 2
+    assert page.count('scope="row"') == 16 + 11
+
+
+def test_a_folder_that_is_not_there_is_named(shell):
+    ran = shell("progress", "no-such-folder")
+    assert (ran.code, ran.err.count("\n")) == (2, 1)
+    with pytest.raises(InvalidInput, match="no folder"):
+        progress("no-such-folder")
+
+
+FENCED = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+MADE = re.compile(r"^(?:def |class )?(\w+)(?= =|\(|:)", re.MULTILINE)
+
+
+def exercises(source: Path) -> dict[str, list[Any]]:
+    """The cells of each exercise of a notebook."""
+    found: dict[str, list[Any]] = {}
+    number, asks = "", False
+    for each in jupytext.read(source).cells:
+        asks = (asks or "## Your turn" in each.source) and "## What to keep" not in each.source
+        begins = re.findall(r"^\*\*(\d)\.", each.source, re.MULTILINE)
+        number = begins[-1] if asks and begins and each.cell_type == "markdown" else number
+        if asks and number:
+            found.setdefault(number, []).append(each)
+    return found
+
+
+@each_notebook
+def test_each_exercise_is_checked_in_the_words_that_progress_reads(source: Path):
+    for number, cells in exercises(source).items():
+        code = "\n".join(each.source for each in cells if each.cell_type == "code")
+        assert re.search(r"""["']right\b""", code), number
+        assert re.search(r"""["']not yet\b""", code), number
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("solved", [False, True], ids=["as given", "solved"])
+@each_notebook
+def test_no_exercise_is_right_as_it_is_given_and_each_is_with_its_solution(source, solved, tmp_path):
+    notebook = jupytext.read(source)
+    for cells in exercises(source).values() if solved else ():
+        text = "\n".join(each.source for each in cells if each.cell_type == "markdown")
+        code = [each.source for each in cells if each.cell_type == "code"]
+        solution = "\n".join(FENCED.findall(text))
+        task = next(each for each in code if {*MADE.findall(each)} & {*MADE.findall(solution)})
+        own = next(each for each in notebook.cells if each.source == task)
+        own.source = f"{task}\n{solution}"
+    resources = {"metadata": {"path": str(NOTEBOOKS)}}
+    NotebookClient(notebook, timeout=120, kernel_name="python3", resources=resources).execute()
+    jupytext.write(notebook, tmp_path / source.with_suffix(".ipynb").name)
+    [part] = [part for part in progress(tmp_path).notebooks if part.name == source.stem]
+    assert part.right == (part.of if solved else 0)
+    assert "not run" not in part.next
+
+
+def test_a_notebook_goes_before_a_script_and_a_folder_of_its_own_is_found(tmp_path: Path):
+    inner = tmp_path / "l1"
+    inner.mkdir()
+    for place in (inner / "l1.ipynb", tmp_path / "l1.py", tmp_path / "l1.ipynb"):
+        place.touch()
+        assert submission_in(tmp_path, "l1") == place
+
+
+def test_what_students_are_given_is_not_played_and_what_they_began_is(tmp_path: Path):
+    notebook = tmp_path / "l3.ipynb"
+    shutil.copy(labs_folder() / "l3" / "l3.ipynb", notebook)
+    given = json.loads(notebook.read_text(encoding="utf-8"))
+    code = [cell for cell in given["cells"] if cell["cell_type"] == "code"]
+
+    def lab():
+        notebook.write_text(json.dumps(given), encoding="utf-8")
+        [found] = [part for part in progress(tmp_path).labs if part.name.startswith("l3 ")]
+        return found
+
+    for cell in code:
+        cell["outputs"], cell["execution_count"] = [{"output_type": "stream", "text": "1"}], 7
+    assert (lab().right, lab().next) == (0, "Open l3.ipynb, write your code, and save it.")
+    code[0]["source"] += "\nx = 1"
+    assert lab().right == 0
+    assert not lab().next.startswith("Open")

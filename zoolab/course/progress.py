@@ -1,0 +1,129 @@
+"""How far a student has come in the course, by the notebooks as they are saved. Nothing else is stored."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from zoolab.course.copying import notebooks_folder
+from zoolab.grading.labs import lab_names, load_lab
+from zoolab.grading.own_work import LESSONS, own_folder, play
+from zoolab.show.markup import join, table, tag, visible
+
+_EXERCISE = re.compile(r"^\*\*(\d)\.", re.MULTILINE)
+#: How a line begins that the check of an exercise prints.
+_VERDICT = re.compile(r"^['\"]?(right|not yet)\b", re.MULTILINE)
+_TASKS, _END = "\n## Your turn", "\n## What to keep"
+_HEADINGS = ("Exercises", "Labs, by their public cases")
+_STORED = "This counts what the notebooks show as they are saved. Nothing is stored anywhere else."
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A notebook or a lab: how many of its exercises or public cases are right, and what to do next."""
+
+    name: str
+    right: int
+    of: int
+    next: str
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The notebooks and the labs of the course, as the student's files in `folder` stand."""
+
+    folder: Path
+    notebooks: tuple[Part, ...]
+    labs: tuple[Part, ...]
+
+    @property
+    def summary(self) -> str:
+        """How many exercises are right, and how many labs pass all of their public cases."""
+        right, of = sum(part.right for part in self.notebooks), sum(part.of for part in self.notebooks)
+        done = sum(part.right == part.of for part in self.labs)
+        return f"{right} of {of} exercises right, {done} of {len(self.labs)} labs done"
+
+    def __str__(self) -> str:
+        lines = [f"{self.summary}, in {self.folder}", _STORED]
+        for heading, parts in zip(_HEADINGS, (self.notebooks, self.labs), strict=True):
+            lines += ["", heading]
+            lines += [f"{p.right:>4} of {p.of:<3} {p.name:<26} {p.next}" for p in parts]
+        return "\n".join(visible(line).rstrip() for line in lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        shown = tag("p", tag("strong", self.summary), f", in {self.folder}")
+        for heading, parts in zip(_HEADINGS, (self.notebooks, self.labs), strict=True):
+            rows = [(part.name, f"{part.right} of {part.of}", part.next) for part in parts]
+            shown = join(shown, table(heading, ("part", "right", "next"), rows))
+        return str(join(shown, _STORED))
+
+
+def progress(folder: str | Path | None = None) -> Progress:
+    """How many exercises and labs of the course are right, by the notebooks as they are saved.
+
+    An exercise is right if its checks printed "right", and nothing else, when they were run last. A lab is
+    right if it passes its public cases; they are played now. Nothing is written.
+
+    Args:
+        folder: A checkout, a copy made by `zoolab course`, or a folder with handouts; by default the one that
+            holds the current folder. Raises `InvalidInput` if there is no such folder.
+
+    >>> from tempfile import mkdtemp
+    >>> progress(mkdtemp()).summary[:5]
+    '0 of '
+    """
+    where = own_folder(None if folder is None else Path(folder))
+    lessons = [_lesson(where, path) for path in sorted(notebooks_folder().glob(LESSONS))]
+    return Progress(where, tuple(lessons), tuple(_lab(where, name) for name in lab_names()))
+
+
+def _lab(folder: Path, name: str) -> Part:
+    lab = load_lab(name)
+    played = play(folder, name, {case.name for case in lab.public})
+    hints = [case.hint for case in played.cases if not case.passed]
+    right = len(played.cases) - len(hints)
+    return Part(f"{name} {lab.title}", right, len(lab.public), "".join([played.advice, *hints[:1]]))
+
+
+def _lesson(folder: Path, original: Path) -> Part:
+    """How the exercises of a notebook stand in the student's own file."""
+    name = original.name
+    own = next((p for p in (folder / name, folder / "notebooks" / name) if p.is_file()), None)
+    try:
+        said = _verdicts(own or original)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return Part(original.stem, 0, 0, f"{name} cannot be read as a notebook; it stays as it is")
+    if own is None:
+        return Part(original.stem, 0, len(said), f"there is no {name} here")
+    left = {number: words for number, words in said.items() if words != {"right"}}
+    told = [f"{number} {'not yet' if words else 'not run'}" for number, words in left.items()]
+    return Part(original.stem, len(said) - len(left), len(said), ", ".join(told))
+
+
+def _verdicts(notebook: Path) -> dict[str, set[str]]:
+    """For each exercise, what its checks printed when they were run: "right", "not yet", both, or nothing."""
+    said: dict[str, set[str]] = {}
+    number, asks = "", False
+    for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
+        text = "\n" + "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            asks = _END not in text and (asks or _TASKS in text)
+            begun = _EXERCISE.findall(text) if asks else []
+            said |= {each: set() for each in begun}
+            number = begun[-1] if begun else number if asks else ""
+        elif number:
+            said[number] |= {word for each in cell["outputs"] for word in _words(each)}
+    return said
+
+
+def _words(output: dict[str, Any]) -> list[str]:
+    """What a check said; an error stands for "not yet"."""
+    if output["output_type"] == "error":
+        return ["not yet"]
+    shown = output.get("text") or output.get("data", {}).get("text/plain", "")
+    return _VERDICT.findall("".join(shown).lower())

@@ -1,0 +1,173 @@
+"""Conversations that other programs have written to a file, as traces.
+
+spans     of OpenTelemetry, as OTLP/JSON: those with `gen_ai.input.messages` and `gen_ai.output.messages`
+logs      of Inspect AI, as JSON: a conversation for each sample
+requests  of the five APIs in `zoolab.wire`; or a list of messages in OpenAI's form
+
+Nothing runs, and how long anything took is not known: a trace says what the messages say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from zoolab.errors import InvalidInput, ZoolabError
+from zoolab.jsontext import NotStrictJSON, encode, excerpt, parse_json
+from zoolab.records import Message, Request
+from zoolab.runs import Trace, read_conversation
+from zoolab.tools import Tool, ToolRegistry
+from zoolab.wire import FORMATS
+
+#: Bytes of a file; more is refused.
+MAX_BYTES = 200_000_000
+_SAID = {"model": "gen_ai.request.model", "agent": "gen_ai.agent.name"}
+_API = {"contents": "gemini", "input": "responses"}
+
+
+def read_conversations(path: str | Path) -> list[Trace]:
+    """The conversations of a file that another program has written, each as a trace.
+
+    Raises `InvalidInput` if the file cannot be read, or holds no conversation in a form known here.
+    """
+    path = Path(path)
+    traces = [
+        read_conversation(request.prefix, _registry(request.tools), meta=meta)
+        for request, meta in _conversations(_content(path))
+        if request.prefix
+    ]
+    if not traces:
+        expected = "OpenTelemetry spans with messages, a log of Inspect AI, or a request of an API"
+        raise InvalidInput(f"{path.name} holds no conversation", expected=expected)
+    return traces
+
+
+def _content(path: Path) -> Any:
+    """The JSON of a file."""
+    if path.suffix == ".eval":  # an archive, compressed in a way that Python reads from 3.14 on
+        advice = f"inspect log convert {path.name} --to json --output-dir FOLDER"
+        raise InvalidInput(f"{path.name} is not JSON", expected="a log of Inspect AI as JSON", advice=advice)
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise InvalidInput(f"{path.name} is too large", expected=f"at most {MAX_BYTES:,} bytes")
+        return parse_json(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, NotStrictJSON) as error:
+        raise InvalidInput(f"{path.name} cannot be read: {error}", expected="a file of JSON") from None
+
+
+def _conversations(content: Any) -> Iterator[tuple[Request, dict[str, Any]]]:
+    try:
+        match content:
+            case {"resourceSpans": list(resources)}:
+                yield from _of_spans(resources)
+            case {"samples": list(samples)}:
+                yield from (_of_sample(sample) for sample in samples)
+            case list(messages):
+                yield FORMATS["openai"].from_body({"messages": messages}), {}
+            case dict():
+                yield _of_request(content), {}
+    except (ZoolabError, AttributeError, KeyError, TypeError, ValueError) as error:
+        why = error if isinstance(error, ZoolabError) else f"{type(error).__name__}: {error}"
+        raise InvalidInput(f"a conversation has a form that is not known: {why}") from None
+
+
+def _of_request(body: dict[str, Any]) -> Request:
+    """The body of a request, in the first form that can be it."""
+    named = next((api for key, api in _API.items() if key in body), None)
+    anthropic = "max_tokens" in body and any("input_schema" in tool for tool in body.get("tools", ()))
+    wire = FORMATS[named or ("anthropic" if anthropic or "system" in body else "openai")]
+    return wire.from_body(body)
+
+
+def _of_sample(sample: Mapping[str, Any]) -> tuple[Request, dict[str, Any]]:
+    """A sample of Inspect AI: calls hold their name and arguments themselves, results an error beside."""
+    messages: list[Message] = []
+    for told in sample["messages"]:
+        message: Message = {"role": told["role"], "content": _text_of(told.get("content"))}
+        if told.get("tool_calls"):
+            message["tool_calls"] = [
+                _call(call.get("id"), call["function"], call.get("arguments")) for call in told["tool_calls"]
+            ]
+        if told["role"] == "tool":
+            message["tool_call_id"] = str(told.get("tool_call_id"))
+            failed = (told.get("error") or {}).get("message")
+            message["content"] = f"ERROR: {failed}" if failed else message["content"]
+        messages.append(message)
+    return Request(messages), {"sample": str(sample.get("id")), "epoch": sample.get("epoch")}
+
+
+def _of_spans(resources: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Request, dict[str, Any]]]:
+    """For each conversation its longest `chat` span: it holds what the shorter ones held."""
+    longest: dict[str, tuple[list[Message], dict[str, Any], list[dict[str, Any]]]] = {}
+    for resource in resources:
+        for span in (span for scope in resource.get("scopeSpans", ()) for span in scope.get("spans", ())):
+            told = {each["key"]: _value(each["value"]) for each in span.get("attributes", ())}
+            if "gen_ai.input.messages" not in told:
+                continue
+            name = str(told.get("gen_ai.conversation.id") or span.get("traceId"))
+            parts = [*_list(told["gen_ai.input.messages"]), *_list(told.get("gen_ai.output.messages", "[]"))]
+            messages = [message for part in parts for message in _of_parts(part)]
+            tools = _list(told.get("gen_ai.tool.definitions", "[]"))
+            meta = {key: told[name] for key, name in _SAID.items() if name in told}
+            known = longest.get(name)
+            if known is None or len(messages) > len(known[0]):
+                longest[name] = messages, {**meta, "conversation": name}, tools or (known[2] if known else [])
+            elif tools and not known[2]:
+                longest[name] = known[0], known[1], tools
+    for messages, meta, tools in longest.values():
+        functions = [tool if "function" in tool else {"type": "function", "function": tool} for tool in tools]
+        yield Request(messages, tuple(functions)), meta
+
+
+def _of_parts(message: Mapping[str, Any]) -> Iterator[Message]:
+    """A message of the conventions: one, or one for each result that it holds."""
+    texts, calls = [], []
+    for part in message.get("parts", ()):
+        match part.get("type"):
+            case "text":
+                texts.append(str(part.get("content", "")))
+            case "tool_call":
+                calls.append(_call(part.get("id"), part["name"], part.get("arguments")))
+            case "tool_call_response":
+                said = part.get("response", part.get("result"))
+                yield {"role": "tool", "tool_call_id": str(part.get("id")), "content": _text_of(said)}
+    if texts or calls or message.get("role") == "assistant":
+        plain: Message = {"role": str(message["role"]), "content": "\n".join(texts)}
+        yield {**plain, "tool_calls": calls} if calls else plain
+
+
+def _call(number: Any, name: Any, arguments: Any) -> dict[str, Any]:
+    text = arguments if isinstance(arguments, str) else encode({} if arguments is None else arguments)
+    return {"id": str(number), "type": "function", "function": {"name": str(name), "arguments": text}}
+
+
+def _text_of(content: Any) -> str:
+    """A text, the texts of a list of parts, or anything else as JSON."""
+    if isinstance(content, list) and all(isinstance(part, Mapping) for part in content):
+        return "\n".join(str(part.get("text", "")) for part in content if part.get("type") == "text")
+    return content if isinstance(content, str) else "" if content is None else encode(content)
+
+
+def _value(told: Mapping[str, Any]) -> Any:
+    """A value of OTLP/JSON, which is an object with its type as the key."""
+    return next(iter(told.values()), None)
+
+
+def _list(text: Any) -> list[Any]:
+    found = parse_json(text) if isinstance(text, str) else text
+    if not isinstance(found, list):
+        raise InvalidInput(f"messages of a span are {excerpt(found)}", expected="a list")
+    return found
+
+
+def _registry(schemas: Iterable[Mapping[str, Any]]) -> ToolRegistry | None:
+    """Tools without functions, from what a request offered; None if it offered nothing."""
+    functions = [schema["function"] for schema in schemas if schema.get("type") == "function"]
+    return (
+        ToolRegistry(
+            Tool(each["name"], each.get("description", ""), each.get("parameters") or {})
+            for each in functions
+        )
+        or None
+    )
