@@ -20,7 +20,7 @@ from tools.site.lite import Downloads, build_lite
 from tools.site.plan import PATHS, address_of
 
 PROJECT = Path(__file__).resolve().parents[2]
-#: What a reader waits for and downloads before the first cell has run. On a free processor it takes 13 s.
+#: What a reader waits for and downloads before the first cell has run.
 MOST_BYTES, MOST_SECONDS = 40_000_000, 150
 STARTED = ".jp-Notebook .jp-CodeCell .jp-InputPrompt"
 # The frontend of JupyterLite keeps the notebook's model out of reach, so the page tells what has run.
