@@ -29,7 +29,8 @@ from zoolab.runs import Trace
 from zoolab.steps.validate import parse_arguments
 from zoolab.study.cases import UNSAID, Run, Score, Scorer, Unsaid
 from zoolab.tokens import Price
-from zoolab.tools import ToolRegistry, sendable_name
+from zoolab.tools import sendable_name
+from zoolab.trace.log import tools_of
 from zoolab.trace.summary import replies_of, tokens_used
 
 MAX_ANSWER = 100_000
@@ -94,8 +95,7 @@ def _as_expected(run: Run, calls: list[Call]) -> bool:
     """Whether these calls are those that the case expects."""
     if run.case.expected_calls == ANY_CALL:
         return bool(calls)
-    tools = run.trace.steps[0].record if run.trace.steps else None  # as the model saw them
-    schemas = {tool.name: tool.parameters for tool in tools} if isinstance(tools, ToolRegistry) else {}
+    schemas = {tool.name: tool.parameters for tool in tools_of(run.trace)}  # as the model saw them
     return are_expected(calls, expected_calls(run.case.expected_calls), schemas)
 
 
