@@ -105,6 +105,17 @@ def test_an_empty_submission_has_no_point(lab: str, graded: Grading, tmp_path: P
     assert graded(lab, blank).points == 0
 
 
+@pytest.mark.parametrize("lab", ["l6", "l10"])
+def test_a_part_earns_points_before_the_others_are_written(lab: str, shut_in_for: Callable[[Lab], Isolation]):
+    given, solution = (read_cells(FOLDER / lab / f"{name}.ipynb") for name in (lab, "solution"))
+    found = load_lab(lab)
+    parts = [at for at, (mine, right) in enumerate(zip(given, solution, strict=True)) if mine != right]
+    assert len(parts) >= 2
+    for at in parts:
+        cells = [*given[:at], solution[at], *given[at + 1 :]]
+        assert 0 < grade_cells(found, cells, shut_in_for(found)).points < found.points
+
+
 @each_wrong_answer
 def test_a_wrong_answer_fails_the_cases_that_it_should(lab: str, answer: WrongAnswer, graded: Grading):
     found = graded(lab, answer)

@@ -26,7 +26,7 @@ def public_cases(source: str) -> str:
         statement = waiting.pop()
         kept.add(statement)
         used = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
-        waiting += [each for names, each in made if names & used and each not in kept and not _is_case(each)]
+        waiting += [each for names, each in made if names & used and each not in kept and not _marks(each)]
     lines, text, end = source.splitlines(keepends=True), "", 0
     for statement in statements:
         begin, end = end, statement.end_lineno or end  # with the comments before it
@@ -47,10 +47,6 @@ def _marks(statement: ast.stmt) -> list[ast.Call]:
     found = statement.decorator_list if isinstance(statement, ast.FunctionDef) else []
     calls = [mark for mark in found if isinstance(mark, ast.Call)]
     return [mark for mark in calls if ast.unparse(mark.func).rpartition(".")[2] == "case"]
-
-
-def _is_case(statement: ast.stmt) -> bool:
-    return bool(_marks(statement))
 
 
 def _is_public(statement: ast.stmt) -> bool:
