@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from tools.building import build_labs, built_files
 from tools.wrong_answers import WrongAnswer, right_answers, wrong_answers
 from zoolab.commands.cli import run
 from zoolab.errors import InvalidInput
 from zoolab.grading import Grade, Lab, grade, grade_cells, lab_names, load_lab
-from zoolab.grading.building import build_labs, built_files, for_student, solved
 from zoolab.grading.isolation import Isolation, shut_in
 from zoolab.grading.labs import labs_folder
+from zoolab.grading.masters import for_student, solved
 from zoolab.grading.submissions import read_cells
 
 FOLDER = labs_folder()

@@ -11,19 +11,11 @@ from pathlib import Path
 from textwrap import indent
 from typing import Any
 
+from tools.building import METADATA, NBGRADER_CONFIG, rendered, write_new
 from zoolab.errors import InvalidInput
 from zoolab.grading import Case, Lab, lab_names, load_lab
-from zoolab.grading.building import (
-    BEGIN,
-    END,
-    METADATA,
-    NBGRADER_CONFIG,
-    Marked,
-    rendered,
-    rewritten,
-    write_new,
-)
 from zoolab.grading.labs import labs_folder
+from zoolab.grading.masters import BEGIN, END, Marked, rewritten
 
 Files = dict[str, str]
 Cell = dict[str, Any]

@@ -21,8 +21,6 @@ from zoolab.datasets.berkeley import fetch_bfcl
 from zoolab.datasets.loading import DATA_SETS, folder, rows_of
 from zoolab.errors import InvalidInput, needs
 from zoolab.grading import lab_names, load_lab
-from zoolab.grading.building import build_labs
-from zoolab.grading.handout import hand_out
 from zoolab.grading.labs import INSTALLED, labs_folder
 
 FIRST = Path("notebooks", "00-can-it-call-tools.ipynb")
@@ -144,7 +142,7 @@ def labs(options: argparse.Namespace) -> int:
     """Do the action; 1 if a notebook is stale."""
     match options.action:
         case "build":
-            stale = build_labs(options.labs, options.check)
+            stale = _of_the_checkout("building").build_labs(options.labs, options.check)
             for path in stale:
                 print(f"{path}: {'stale, run zoolab labs build' if options.check else 'built'}")
             return 1 if options.check and stale else 0
@@ -156,7 +154,7 @@ def labs(options: argparse.Namespace) -> int:
         case "verify":
             return int(_of_the_checkout("seeds").print_verified(options.labs, options.seeds))
         case "handout":
-            for path in hand_out(options.lab, options.out):
+            for path in _of_the_checkout("handout").hand_out(options.lab, options.out):
                 print(path)
         case _:
             for each in map(load_lab, lab_names()):

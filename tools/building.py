@@ -1,19 +1,17 @@
-"""The notebooks of a lab, made from one master in py:percent: the student's and the solution."""
+"""The notebooks of a lab, built from its master in py:percent: the student's and the solution."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 from zoolab.errors import InvalidInput, needs
 from zoolab.files import write_whole
 from zoolab.grading.labs import folder_of, lab_names
+from zoolab.grading.masters import for_student, solved
 
-BEGIN, END, STUB = "# BEGIN SOLUTION", "# END SOLUTION", "# STUB:"
-YOUR_CODE = "...  # your code"
 #: nbgrader's settings, which a teacher changes: they are never written over.
 NBGRADER_CONFIG = "nbgrader_config.py"
-Marked = Callable[[str, list[str], list[str]], list[str]]
 METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
@@ -56,46 +54,6 @@ def built_files(name: str) -> dict[Path, str]:
     except InvalidInput as error:
         raise InvalidInput(f"{source}: {error}", advice="correct its markers of solutions") from None
     return {path: rendered(text) for path, text in texts.items()}
-
-
-def for_student(master: str) -> str:
-    """A master with each solution replaced by its stub: `...  # your code`, or the lines after `# STUB:`."""
-    return rewritten(master, lambda before, prompt, _solution: prompt or [before + YOUR_CODE])
-
-
-def solved(master: str) -> str:
-    """A master without its marks."""
-    return rewritten(master, lambda _before, _prompt, solution: solution)
-
-
-def rewritten(master: str, marked: Marked) -> str:
-    """A master with what `marked` makes of each solution in its place.
-
-    `marked(before, prompt, solution)` gets the lines of the lab's own stub, none for the usual one, and those
-    of the solution. Raises `InvalidInput` for marks that do not pair.
-    """
-    lines: list[str] = []
-    prompt: list[str] = []
-    solution: list[str] = []
-    inside, before = False, ""
-    for number, line in enumerate(master.split("\n"), start=1):
-        mark = line.strip()
-        if mark == (BEGIN if inside else END):
-            raise InvalidInput(f"line {number}: {mark}", expected=END if inside else BEGIN)
-        if mark == BEGIN:
-            inside, before, prompt, solution = True, line.partition("#")[0], [], []
-        elif mark == END:
-            inside = False
-            lines += marked(before, prompt, solution)
-        elif not inside:
-            lines.append(line)
-        elif mark.startswith(STUB):
-            prompt.append(before + mark.removeprefix(STUB).removeprefix(" "))
-        else:
-            solution.append(line)
-    if inside:
-        raise InvalidInput("a solution block is not closed", expected=END)
-    return "\n".join(lines)
 
 
 def rendered(text: str) -> str:

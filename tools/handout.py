@@ -60,7 +60,7 @@ def hand_out(lab: str, out: Path) -> list[Path]:
     `lab` is a lab's name, or a folder with a `cases.py`. Raises `InvalidInput` if there is none, if a file
     is there already and differs, and if jupytext is missing where the notebook is built from a master.
     """
-    from zoolab.grading.building import built_files, write_new
+    from tools.building import built_files, write_new
     from zoolab.grading.labs import folder_of
 
     folder = folder_of(lab)
