@@ -145,11 +145,21 @@ def test_a_model_that_nobody_hears_falls_short(zoo, sums):
         ('deny = ["add"]', 'faults = ["gremlins"]', 19, "faults.0"),
         ('deny = ["add"]', "faults = {gremlins = 0.5}", 19, "faults"),
         ('deny = ["add"]', 'tool_choice = "dad"', 19, "one of auto, required, none, add"),
-        ("replies = [[", "replies = [3, [", 25, "a reply is 3"),
-        ("replies = [[", "name = 'm'\nreplies = [[", 26, 'a model of the kind scripted has "name"'),
+        (
+            "replies = [[",
+            "replies = [3, [",
+            25,
+            "replies.0: expected a text or a list or a table, received 3",
+        ),
+        ("replies = [[", "name = 'm'\nreplies = [[", 25, "name: expected only kind, replies"),
         ('kind = "scripted"\n', 'kind = "local"\nname = "nedle"\n#', 25, "nedle"),
         ('kind = "scripted"\nreplies', 'kind = "recording"\npath = "nowhere"\n#', 25, "nowhere"),
-        ('kind = "scripted"\nreplies', 'kind = "scripted"\n#', 23, "has no replies"),
+        (
+            'kind = "scripted"\nreplies',
+            'kind = "scripted"\n#',
+            23,
+            "replies: expected a list, received nothing",
+        ),
     ],
 )
 def test_every_complaint_names_the_line(zoo, sums, old, new, line, what):
@@ -169,7 +179,7 @@ def test_cases_may_stand_in_a_file_of_their_own(zoo, sums, tmp_path):
     head, tail = SUMS.partition("[[cases]]")[0], SUMS[SUMS.index("[variants.plain]") :]
     sums.write_text(head + 'cases = "cases.jsonl"\n' + tail)
     (tmp_path / "cases.jsonl").write_text('{"prompt": "Hi"}\n\n{"prompt": "Ho", "expected_tool": ""}\n')
-    assert [case["prompt"] for case in read_config(sums).arguments["cases"]] == ["Hi", "Ho"]
+    assert [case["prompt"] for case in read_config(sums)[1]["cases"]] == ["Hi", "Ho"]
     (tmp_path / "cases.jsonl").write_text('{"prompt": "Hi"}\n{"prompt": 3}\n')
     assert "cases.jsonl, line 2" in zoo("experiment", sums).err
     for wrong in (
@@ -244,9 +254,9 @@ def test_what_models_and_people_write_is_escaped():
 def test_the_example_that_is_printed_is_an_experiment(zoo, tmp_path):
     printed = zoo("experiment", "--example")
     (tmp_path / "choice.toml").write_text(printed.out, encoding="utf-8")
-    found = read_config(tmp_path / "choice.toml")
-    assert (found.title, len(found.arguments["cases"])) == ("Better descriptions", 6)
-    assert list(found.arguments["variants"]) == ["plain", "described"]
+    title, arguments = read_config(tmp_path / "choice.toml")
+    assert (title, len(arguments["cases"])) == ("Better descriptions", 6)
+    assert list(arguments["variants"]) == ["plain", "described"]
 
 
 def test_without_a_file_the_command_says_where_to_get_one(zoo):
@@ -261,7 +271,7 @@ def test_a_file_may_ask_for_a_search_of_tools_and_a_structured_answer(tmp_path):
     )
     path = tmp_path / "sums.toml"
     path.write_text(SUMS.replace("[variants.plain]\n", variant).replace("=It is 100.", '{\\"sum\\": 100}'))
-    done = experiment(**read_config(path).arguments, progress=False)
+    done = experiment(**read_config(path)[1], progress=False)
     traces = [trace for trace in done.traces if trace.meta["variant"] == "plain"]
     assert [trace.value for trace in traces] == [{"sum": 100}] * len(traces)
     assert all("find_tools" in trace.steps[0].record for trace in traces)

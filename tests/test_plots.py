@@ -6,7 +6,9 @@ import random
 import re
 import subprocess
 import sys
+from array import array
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 from html import unescape
 from itertools import combinations
@@ -370,6 +372,17 @@ def test_in_seconds_requests_begin_where_they_came_and_executions_end_there():
     assert steps.loc[[1, 4, 6], "start"].tolist() == pytest.approx([0.1, 1.1, 1.6])
     assert steps.loc[[1, 4, 6], "width"].tolist() == pytest.approx([1.0, 0.5, 1.0])
     assert 0 < steps.loc[3, "width"] < 0.05
+
+
+def test_in_seconds_calls_that_ran_side_by_side_are_drawn_so():
+    trace = trace_of([GOOD, ("add", {"a": 2})], "3")
+    trace.started[:] = array("d", [0.0, 0.1, *[1.0] * 4, *[1.5] * 4, 1.6, 1.7])
+    for seq, (began, took) in {6: (5_000, 500.0), 7: (5_100, 200.0)}.items():
+        outcome = replace(trace.steps[seq].record, started_ms=began, duration_ms=took)
+        trace.steps[seq] = trace.steps[seq]._replace(record=outcome)
+    steps = StepTimelineDisplay.from_trace(trace, by="seconds").steps_.set_index("seq")
+    assert steps.loc[[6, 7], "start"].tolist() == pytest.approx([1.0, 1.1])
+    assert steps.loc[[6, 7], "width"].tolist() == pytest.approx([0.5, 0.2])
 
 
 def test_a_sequence_has_the_arrows_of_a_call_in_order():

@@ -43,7 +43,7 @@ def run_experiment(options: argparse.Namespace) -> int:
     needs("pandas", "matplotlib")  # said before the runs, and not when they are to be summed up
     if options.config is None:
         raise InvalidInput("no configuration file is named", advice="zoolab experiment --example prints one")
-    config = read_config(options.config)
+    title, arguments = read_config(options.config)
     folder = options.out or options.config.with_name(f"{options.config.stem}-results")
     journal = folder / "runs.jsonl"
     if journal.exists() and not options.resume:
@@ -52,8 +52,8 @@ def run_experiment(options: argparse.Namespace) -> int:
     settings = {"journal": journal, "progress": not options.quiet, "workers": options.jobs}
     usual = nullcontext("processes" if options.processes else "threads")
     with dask_executor(options.dask) if options.dask else usual as executor:
-        done = experiment(**config.arguments, **settings, executor=executor)
-    _write(done, folder, config.title)
+        done = experiment(**arguments, **settings, executor=executor)
+    _write(done, folder, title)
     _tell(done)
     print(visible(f"{folder / 'report.html'}"))
     return 1 if _tell_broken(done) or done.unfinished else 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 from html import escape
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from zoolab.errors import InvalidInput, needs
 from zoolab.jsontext import excerpt
@@ -46,13 +46,18 @@ class Picture:
         return f"<Picture: {self.alt}>"
 
     def _repr_html_(self) -> str:
-        import matplotlib.pyplot as plt
+        return image_of(self._figure, self.alt)
 
-        plt.close(self._figure)
-        drawn = BytesIO()
-        self._figure.savefig(drawn, format="png", bbox_inches="tight")
-        data = b64encode(drawn.getvalue()).decode()
-        return f'<img alt="{escape(self.alt)}" src="data:image/png;base64,{data}">'
+
+def image_of(figure: Any, alt: str, form: Literal["png", "svg+xml"] = "png") -> str:
+    """An `<img>` that holds the figure, which is closed."""
+    import matplotlib.pyplot as plt
+
+    plt.close(figure)
+    drawn = BytesIO()
+    name = form.partition("+")[0]
+    figure.savefig(drawn, format=name, bbox_inches="tight", metadata={"Date": None})
+    return f'<img alt="{escape(alt)}" src="data:image/{form};base64,{b64encode(drawn.getvalue()).decode()}">'
 
 
 class Display:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
@@ -49,7 +49,7 @@ class StepTimelineDisplay(StepsDisplay):
 
     `steps_` holds the steps that are drawn, with `start` and `width` in steps, which count from 1, or in
     seconds, and `retry`.
-    In seconds, a request lasts until its reply, and an execution ends where its step came.
+    In seconds, a request lasts until its reply. Of a frame, an execution ends where its step came.
     """
 
     what = "Timeline of the steps of a run"
@@ -59,6 +59,21 @@ class StepTimelineDisplay(StepsDisplay):
         self.by = by
         self.steps_ = _placed(steps, by)
         self.empty = self.steps_.empty
+
+    @classmethod
+    def from_trace(cls, trace: TraceLog, **options: Any) -> Self:
+        """Draw one run, in seconds with the calls of a turn side by side; takes the options of `from_frame`.
+
+        Raises `InvalidInput` if it is no trace.
+        """
+        frame = to_frame(check_trace(trace))
+        for turn in trace.turns:
+            ran = {call.ran: call.outcome for call in turn.calls.values() if call.ran and call.outcome}
+            first = min((each.started_ms for each in ran.values() if each.started_ms), default=0)
+            for seq, each in ran.items():
+                ended = trace.started[min(ran) - 1] + (each.started_ms - first + each.duration_ms) / 1000
+                frame.loc[seq, "t_start"] = min(ended, trace.started[seq])
+        return cls.from_frame(frame, **options)
 
     @classmethod
     def from_frame(
@@ -206,17 +221,8 @@ _MOST_ARROWS = 18
 _ROOM = 20
 _HEAD = {"boxstyle": "round,pad=0.35", "facecolor": PALE, "edgecolor": GREY, "linewidth": 0.8}
 _LABEL = {"boxstyle": "square,pad=0", "facecolor": "white", "edgecolor": "none"}
+_ARROW = ["seq", "source", "target", "text", "status"]
 _MARKS = {"error": ("✗ ", RED), "repaired": ("✎ ", ORANGE)}
-
-
-class Arrow(NamedTuple):
-    """One message between two lifelines; to itself, it is something that the app does alone."""
-
-    seq: int
-    source: str
-    target: str
-    text: str
-    status: str = "ok"
 
 
 class SequenceDisplay(Display):
@@ -251,7 +257,7 @@ class SequenceDisplay(Display):
                 raise InvalidInput(f"turn={excerpt(turn)}", expected=expected)
             steps = [(seq, step) for seq, step in steps if step.turn == turn]
         arrows = [arrow for seq, step in steps for arrow in _arrows(seq, step)]
-        return cls(pd.DataFrame(arrows, columns=list(Arrow._fields))).plot(ax)
+        return cls(pd.DataFrame(arrows, columns=_ARROW)).plot(ax)
 
     @property
     def alt(self) -> str:
@@ -295,9 +301,11 @@ def _draw_arrow(ax: Axes, y: float, arrow: Any) -> None:
     write(ax, (start + end) / 2, y - 0.08, text, va="bottom", **style)
 
 
-def _arrows(seq: int, step: Step) -> Iterator[Arrow]:
-    def arrow(source: str, target: str, text: Any, status: str = "ok") -> Arrow:
-        return Arrow(seq, source, target, plain(text, 60), status)
+def _arrows(seq: int, step: Step) -> Iterator[tuple[object, ...]]:
+    """The messages of a step between two lifelines; one to itself is what the app does alone."""
+
+    def arrow(source: str, target: str, text: Any, status: str = "ok") -> tuple[object, ...]:
+        return seq, source, target, plain(text, 60), status
 
     record, name = step.record, step.call.name if step.call else ""
     match record:

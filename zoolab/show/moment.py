@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
 
 from zoolab.records import Decision, Kind, Outcome, Record, Reply, Request, Result, Step, ToolCall, Verdict
 from zoolab.tools import Tool, ToolRegistry
 from zoolab.trace.calls import Call, Turn, turn_at
 from zoolab.trace.codec import encode_record
-from zoolab.trace.log import TraceLog
+from zoolab.trace.log import TraceLog, tools_of
 from zoolab.trace.summary import MessagesDiff
 
 
@@ -78,12 +77,6 @@ class Moment:
         if self.seq > 0:
             return self.trace.diff(self.seq - 1, self.seq)
         return MessagesDiff(0, (), tuple(self.trace.messages_at(0)))
-
-
-def tools_of(trace: TraceLog, last: int = 2_000) -> ToolRegistry:
-    """The tools of a run, of its steps until `last`; none if the trace does not say."""
-    records = (step.record for step in islice(trace.steps, min(last, 2_000) + 1))
-    return next((record for record in records if isinstance(record, ToolRegistry)), ToolRegistry())
 
 
 def moments_of(trace: TraceLog) -> Iterator[Moment]:

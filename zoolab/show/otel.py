@@ -23,12 +23,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from zoolab.errors import InvalidInput, needs
 from zoolab.jsontext import NotStrictJSON, encode, excerpt, parse_json
 from zoolab.records import Failure, Message, Outcome, Reply, without
-from zoolab.show.moment import tools_of
 from zoolab.show.wording import calls_of
 from zoolab.tokens import Tokens
 from zoolab.trace.calls import Call, Turn
 from zoolab.trace.frame import faults_by_step
-from zoolab.trace.log import TraceLog
+from zoolab.trace.log import TraceLog, tools_of
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from zoolab.datasets.loading import numbered_rows
 from zoolab.errors import InvalidInput, ZoolabError
@@ -41,14 +41,6 @@ EXPERIMENT: Mapping[str, Any] = read_table("zoolab.study", "experiment.schema.js
 CASE: Mapping[str, Any] = EXPERIMENT["properties"]["cases"]["items"]
 #: Bytes of a file of cases.
 _MAX_CASES = 1 << 30
-#: What a table of a model may have beside its kind; first what most mistakes are about.
-_MODELS = {
-    "local": ("name",),
-    "openai": ("name", "base_url", "settings"),
-    "recording": ("path",),
-    "scripted": ("replies",),
-}
-
 
 _KEY = r"(?:[A-Za-z0-9_-]+|\"[^\"\n]*\"|'[^'\n]*')"
 _HEADER = re.compile(rf"\s*(\[\[?)\s*({_KEY}(?:\s*\.\s*{_KEY})*)\s*\]")
@@ -107,15 +99,8 @@ def said_of(problem: Problem) -> tuple[list[str], str]:
     return where, f"{'.'.join(where) or 'the file'}: expected {expected}, received {problem.received}{hint}"
 
 
-class Config(NamedTuple):
-    """What a file asks for: the title, and the arguments of `experiment`."""
-
-    title: str
-    arguments: Mapping[str, Any]
-
-
-def read_config(path: Path) -> Config:
-    """The experiment that a TOML file describes.
+def read_config(path: Path) -> tuple[str, dict[str, Any]]:
+    """The experiment that a TOML file describes: its title, and the arguments of `experiment`.
 
     Raises `InvalidInput` if it cannot be read, or is wrong; the message names the line.
     """
@@ -132,7 +117,7 @@ def read_config(path: Path) -> Config:
     for problem in sorted(problems, key=lambda problem: not problem.expected.startswith("only ")):
         where, said = said_of(problem)
         raise InvalidInput(f"{path.name}, line {line_of(text, where)}: {said}", advice="correct that line")
-    return Config(told.get("title", path.stem), _arguments(told, path, text))
+    return told.get("title", path.stem), _arguments(told, path, text)
 
 
 def _arguments(told: Mapping[str, Any], path: Path, text: str) -> dict[str, Any]:
@@ -160,7 +145,7 @@ def _arguments(told: Mapping[str, Any], path: Path, text: str) -> dict[str, Any]
                 raise InvalidInput(what, expected=f"one of {', '.join(choices)}")
     models: dict[str, Any] = {}
     for name, model in told["models"].items():
-        with _at(place("models", name, _MODELS[model["kind"]][0])):
+        with _at(place("models", name, next((key for key in model if key != "kind"), "kind"))):
             models[name] = _maker(model, path.parent)
             models[name]()  # wrong names are said before anything runs
     return {
@@ -254,10 +239,6 @@ def _variant(told: Mapping[str, Any]) -> dict[str, Any]:
 def _maker(told: Mapping[str, Any], folder: Path) -> Callable[[], Any]:
     """A function that makes the model where it is needed."""
     kind, name = told["kind"], told.get("name")
-    for key in told:
-        if key not in ("kind", *_MODELS[kind]):
-            what = f"a model of the kind {kind} has {excerpt(key)}"
-            raise InvalidInput(what, expected=f"only {', '.join(_MODELS[kind])}")
     if kind == "local":
         return partial(LocalModel, name)
     if kind == "openai":
@@ -265,8 +246,6 @@ def _maker(told: Mapping[str, Any], folder: Path) -> Callable[[], Any]:
     if kind == "recording":
         path = told.get("path", "starter")
         return partial(Replay, str(folder / path) if (folder / path).is_file() else path)
-    if not told.get("replies"):
-        raise InvalidInput("a scripted model has no replies", expected='replies, such as ["Hello."]')
     return partial(Scripted, [_reply(reply) for reply in told["replies"]])
 
 
@@ -279,7 +258,4 @@ def _reply(told: Any) -> Any:
     if isinstance(told, str):
         return told
     calls = told if isinstance(told, list) else [told]
-    if not all(isinstance(call, dict) and isinstance(call.get("name"), str) for call in calls):
-        expected = "a text, or tables with name and arguments"
-        raise InvalidInput(f"a reply is {excerpt(told)}", expected=expected)
     return [(call["name"], call.get("arguments", {})) for call in calls]

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import io
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from zoolab.errors import InvalidInput
 from zoolab.plots import AblationDisplay, ErrorTaxonomyDisplay
+from zoolab.plots.display import Display, image_of
 from zoolab.show.markup import Html, clipped, note, page, style_sheet, table, tag
 from zoolab.study.comparison import Comparison, compare_runs
 from zoolab.study.journal import WHICH_RUN
@@ -140,14 +138,8 @@ def _alike(summary: pd.DataFrame, outcome: str | None, error: str) -> list[tuple
     return rows
 
 
-def _image(display: Any) -> Html:
-    from matplotlib import pyplot as plt
-
-    picture = io.BytesIO()
-    display.figure_.savefig(picture, format="svg", bbox_inches="tight", metadata={"Date": None})
-    plt.close(display.figure_)
-    data = base64.b64encode(picture.getvalue()).decode()
-    return Html(f'<img alt="{escape(display.alt)}" src="data:image/svg+xml;base64,{data}">')
+def _image(display: Display) -> Html:
+    return Html(image_of(display.figure_, display.alt, "svg+xml"))
 
 
 def _section(title: str, *content: str) -> Html:

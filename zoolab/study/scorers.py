@@ -29,7 +29,8 @@ from zoolab.runs import Trace
 from zoolab.steps.validate import parse_arguments
 from zoolab.study.cases import UNSAID, Run, Score, Scorer, Unsaid
 from zoolab.tokens import Price
-from zoolab.tools import ToolRegistry, sendable_name
+from zoolab.tools import sendable_name
+from zoolab.trace.log import tools_of
 from zoolab.trace.summary import replies_of, tokens_used
 
 MAX_ANSWER = 100_000
@@ -85,18 +86,17 @@ def score_arguments(run: Run) -> dict[str, Score]:
         return {"arguments": None, "first_reply": None}
     first = _written(run.trace)
     return {
-        "arguments": not _fault_in(run, _passed(run.trace)),
-        "first_reply": first is not None and not _fault_in(run, first),
+        "arguments": _as_expected(run, _passed(run.trace)),
+        "first_reply": first is not None and _as_expected(run, first),
     }
 
 
-def _fault_in(run: Run, calls: list[Call]) -> str:
-    """Why these calls are not the expected ones; empty where they are."""
+def _as_expected(run: Run, calls: list[Call]) -> bool:
+    """Whether these calls are those that the case expects."""
     if run.case.expected_calls == ANY_CALL:
-        return "" if calls else "calls: none, expected any"
-    tools = run.trace.steps[0].record if run.trace.steps else None  # as the model saw them
-    schemas = {tool.name: tool.parameters for tool in tools} if isinstance(tools, ToolRegistry) else {}
-    return fault_in_calls(calls, expected_calls(run.case.expected_calls), schemas)
+        return bool(calls)
+    schemas = {tool.name: tool.parameters for tool in tools_of(run.trace)}  # as the model saw them
+    return are_expected(calls, expected_calls(run.case.expected_calls), schemas)
 
 
 def _passed(trace: Trace) -> list[Call]:
@@ -151,7 +151,7 @@ def score_success(run: Run) -> dict[str, Score]:
     if case.expected_answer is not UNSAID:
         right: Score = score_answer(run)["answer"]
     elif case.expected_calls is not UNSAID:
-        right = not _fault_in(run, _passed(run.trace))
+        right = _as_expected(run, _passed(run.trace))
     else:
         right = score_selection(run)["selection"]
     return {"success": None if right is None else bool(right) and run.trace.outcome == "answer"}
@@ -270,49 +270,32 @@ def _alone(value: Any) -> Any:
     return value
 
 
-def fault_in_calls(
+def are_expected(
     calls: Sequence[Call], expected: Sequence[tuple[str, Accepted]], schemas: Mapping[str, Mapping[str, Any]]
-) -> str:
-    """Why these calls are not the expected ones, in any order; empty where they are.
+) -> bool:
+    """Whether these calls are the expected ones, in any order.
 
     Args:
         calls: Names and parsed arguments.
-        expected: Names, and the accepted values of each parameter; none at all where no call is needed.
+        expected: Names, and the accepted values of each parameter; none at all if no call is needed.
         schemas: The parameters of each tool, as JSON Schema or in Berkeley's own words for types.
     """
-    if len(calls) != len(expected):
-        return f"calls: {_names(calls)}, expected {_names(expected)}"
-    faults = [[_fault_in_call(call, wanted, schemas) for call in calls] for wanted in expected]
-    unmet = _unmatched([[not fault for fault in row] for row in faults])
-    if unmet is None:
-        return ""
-    told = sorted(filter(None, faults[unmet]), key=lambda fault: fault.startswith("the tool"))
-    return told[0] if told else f"one call of {expected[unmet][0]} too few"
+    fits = [[_is_expected(call, wanted, schemas) for call in calls] for wanted in expected]
+    return len(calls) == len(expected) and _all_have_one(fits)
 
 
-def _names(calls: Sequence[tuple[str, Any]]) -> str:
-    return excerpt(", ".join(name for name, _ in calls), 100).strip('"') or "none"
-
-
-def _fault_in_call(call: Call, wanted: tuple[str, Accepted], schemas: Mapping[str, Mapping[str, Any]]) -> str:
-    """Why a call is not the expected one, by its parameters and their values; empty if it is."""
+def _is_expected(call: Call, wanted: tuple[str, Accepted], schemas: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Whether a call is the expected one, by its parameters and their values."""
     (called, arguments), (tool, accepted) = call, wanted
-    if not is_named(called, tool):
-        return f"the tool is {excerpt(called)}, expected {tool}"
     schema = next((schema for known, schema in schemas.items() if is_named(known, tool)), {})
     properties: Mapping[str, Any] = schema.get("properties") or {}
-    for name in schema.get("required") or ():
-        if name not in arguments:
-            return f"{tool}: {name} is missing"
-    for name, value in arguments.items():
-        if name not in properties or name not in accepted:
-            return f"{tool}: {name} was not expected"
-        if not is_accepted(value, accepted[name], properties[name]):
-            return f"{tool}: {name} is {excerpt(value)}, expected one of {excerpt(list(accepted[name]))}"
-    for name, values in accepted.items():
-        if name not in arguments and "" not in values:
-            return f"{tool}: {name} is missing"
-    return ""
+    return (
+        is_named(called, tool)
+        and all(name in arguments for name in schema.get("required") or ())
+        and all(name in arguments or "" in values for name, values in accepted.items())
+        and arguments.keys() <= properties.keys() & accepted.keys()
+        and all(is_accepted(value, accepted[name], properties[name]) for name, value in arguments.items())
+    )
 
 
 def is_named(called: str, name: str) -> bool:
@@ -320,8 +303,8 @@ def is_named(called: str, name: str) -> bool:
     return called in (name, sendable_name(name))
 
 
-def _unmatched(fits: Sequence[Sequence[bool]]) -> int | None:
-    """A row that cannot have a column of its own, whatever the others take; None where all have one."""
+def _all_have_one(fits: Sequence[Sequence[bool]]) -> bool:
+    """Whether each row can have a column of its own that fits it."""
     taken: dict[int, int] = {}
 
     def place(row: int, tried: set[int]) -> bool:
@@ -333,7 +316,7 @@ def _unmatched(fits: Sequence[Sequence[bool]]) -> int | None:
                     return True
         return False
 
-    return next((row for row in range(len(fits)) if not place(row, set())), None)
+    return all(place(row, set()) for row in range(len(fits)))
 
 
 def is_accepted(value: Any, accepted: Sequence[Any], schema: Mapping[str, Any] | bool) -> bool:

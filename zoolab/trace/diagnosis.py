@@ -11,7 +11,7 @@ from zoolab.lint import lint
 from zoolab.records import Reply, Request, Verdict
 from zoolab.steps.tool_call import read_calls
 from zoolab.tools import ToolRegistry
-from zoolab.trace.log import TraceLog
+from zoolab.trace.log import TraceLog, tools_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def diagnose(trace: TraceLog) -> list[Diagnosis]:
 def _no_call(trace: TraceLog) -> _Found:
     """Said only with evidence that a call was needed: many questions need none."""
     advice = "say in the description when to use the tool; make sure that this model can call tools at all"
-    tools, last = _tools(trace), trace.steps[-1].record if trace.steps else None
+    tools, last = tools_of(trace), trace.steps[-1].record if trace.steps else None
     if trace.tool_calls or not tools or not isinstance(last, Reply):
         return (), advice, ()
     evidence = [f"the answer names the tool {name}" for name in _named_in(last.text, tools)]
@@ -83,7 +83,7 @@ def _broken(trace: TraceLog) -> _Found:
 
 
 def _invented(trace: TraceLog) -> _Found:
-    found, known = _refused(trace, "unknown_tool"), _tools(trace).names_as_text()
+    found, known = _refused(trace, "unknown_tool"), tools_of(trace).names_as_text()
     evidence = [f"{name!r} does not exist; there is {known}" for _, name, _ in found]
     advice = "offer fewer tools (retrieval), and no names in the prompt that are no tools"
     return evidence, advice, [seq for seq, *_ in found]
@@ -91,7 +91,7 @@ def _invented(trace: TraceLog) -> _Found:
 
 def _poor(trace: TraceLog) -> _Found:
     """The linter's findings on tools that were chosen wrongly, left out, or called with wrong arguments."""
-    registry, expected = _tools(trace), trace.meta.get("expected_tool")
+    registry, expected = tools_of(trace), trace.meta.get("expected_tool")
     called = [call.name for call in trace.tool_calls]
     suspects = [str(expected), *called] if expected and expected not in called else []
     suspects += [name for _, name, _ in _refused(trace, "invalid_arguments")]
@@ -129,8 +129,3 @@ def _refused(trace: TraceLog, *codes: str) -> list[tuple[int, str, Verdict]]:
         for seq, step in enumerate(trace.steps)
         if isinstance(step.record, Verdict) and step.call is not None and step.record.error_code in codes
     ]
-
-
-def _tools(trace: TraceLog) -> ToolRegistry:
-    record = trace.steps[0].record if trace.steps else None
-    return record if isinstance(record, ToolRegistry) else ToolRegistry()

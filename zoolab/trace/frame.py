@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import chain, islice
+from itertools import accumulate, chain, islice
 from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import ERROR_CODES, needs
@@ -61,7 +61,7 @@ def _frame(traces: Sequence[TraceLog]) -> pd.DataFrame:
     width = len(Step._fields)
     kinds, turns, slots, records, _, _, calls, replies, attempts = (fields[at::width] for at in range(width))
     started = np.concatenate([np.empty(0), *(np.asarray(trace.started) for trace in traces)])
-    durations = _waits(kinds, started, sizes)
+    durations, ends = np.full(len(steps), np.nan), set(accumulate(sizes))
     codes: list[str | None] = [None] * len(steps)
     statuses = ["ok"] * len(steps)
     tokens = np.full((len(steps), 4), -1, dtype=np.int64)
@@ -70,6 +70,8 @@ def _frame(traces: Sequence[TraceLog]) -> pd.DataFrame:
         kind, code = type(record), None
         if kind is Request:
             request = seq
+            if seq + 1 not in ends:  # until its reply; other steps cost next to nothing
+                durations[seq] = (started[seq + 1] - started[seq]) * 1000
         elif kind is Result:
             code = record.error_code
         elif kind is Verdict:
@@ -127,19 +129,6 @@ def _of_runs(traces: Sequence[TraceLog], sizes: Sequence[int]) -> dict[str, Any]
         return runs[0]
     names = ("run_id", "outcome", *_OF_THE_RUN)
     return {n: [run[n] for run, size in zip(runs, sizes, strict=True) for _ in range(size)] for n in names}
-
-
-def _waits(kinds: Sequence[str], started: Any, sizes: Sequence[int]) -> Any:
-    """How long requests took until their reply, in milliseconds; other steps cost next to nothing."""
-    import numpy as np
-
-    waits = np.full(len(kinds), np.nan)
-    ends = np.zeros(len(kinds) + 1, dtype=bool)
-    ends[np.cumsum([0, *sizes])] = True
-    asked = np.array([seq for seq, kind in enumerate(kinds) if kind == "request"], dtype=np.int64)
-    asked = asked[~ends[asked + 1]]
-    waits[asked] = (started[asked + 1] - started[asked]) * 1000
-    return waits
 
 
 def _faults(traces: Sequence[TraceLog]) -> list[str | None]:

@@ -7,6 +7,7 @@ from array import array
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
+from itertools import islice
 from time import perf_counter, time
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,6 +20,7 @@ from zoolab.running.interrupts import Hold, interruptible
 from zoolab.steps.define import as_registry
 from zoolab.steps.execute import INTERRUPTED, said
 from zoolab.steps.result import Envelope, make_result
+from zoolab.tools import ToolRegistry
 from zoolab.trace.journal import Journal
 from zoolab.trace.summary import LoggedError, MessagesDiff, errors_of, ignored_choices
 
@@ -342,3 +344,9 @@ def drive(trace: T, steps: Walk, answer: Callable[[Step], Record | None]) -> T:
                     step = following.send(given)
     except StopIteration:
         return trace
+
+
+def tools_of(trace: TraceLog, last: int = 2_000) -> ToolRegistry:
+    """The tools of a run, of its steps until `last`; none if the trace does not say."""
+    records = (step.record for step in islice(trace.steps, min(last, 2_000) + 1))
+    return next((record for record in records if isinstance(record, ToolRegistry)), ToolRegistry())

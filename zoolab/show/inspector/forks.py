@@ -45,14 +45,13 @@ from zoolab.records import (
     Step,
     ToolCall,
 )
-from zoolab.show.moment import tools_of
 from zoolab.show.wording import pretty
 from zoolab.steps.tool_call import message_with_calls
 from zoolab.tools import Tool, ToolRegistry, ToolReturn
 from zoolab.trace.calls import Call
 from zoolab.trace.codec import Shown
 from zoolab.trace.fork import child_of, fork
-from zoolab.trace.log import TraceLog
+from zoolab.trace.log import TraceLog, tools_of
 
 _SOURCE = "in this trace"
 _ADVICE = 'choose "look", which runs nothing, or "live", which asks the model'

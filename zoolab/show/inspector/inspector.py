@@ -25,9 +25,9 @@ from zoolab.show.inspector.edits import edited
 from zoolab.show.inspector.overview import first_error, overview_of, packed
 from zoolab.show.inspector.panel import add_note, notes_of, panel_of
 from zoolab.show.inspector.static_page import kept_story, story_of
-from zoolab.show.moment import Moment, tools_of
+from zoolab.show.moment import Moment
 from zoolab.trace.calls import Turn
-from zoolab.trace.log import TraceLog
+from zoolab.trace.log import TraceLog, tools_of
 
 _MAX_PANELS = 24
 _MAX_DEPTH = 40
