@@ -67,7 +67,6 @@ class Anthropic(WireFormat):
         "max_tokens": "max_tokens",
         "max_completion_tokens": "max_tokens",
     }
-    _homes = ("metadata", "model", "service_tier", "stream", "temperature", "top_p")
     _defaults: ClassVar[dict[str, Any]] = {"max_tokens": MAX_TOKENS}
     _tool_types = ("function", "custom")
 
