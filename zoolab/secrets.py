@@ -53,7 +53,6 @@ class _Scrubbing:
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
-        self._names: dict[str, str] = {}
 
     def clean(self, value: Any) -> Any:
         if isinstance(value, str):
@@ -63,7 +62,7 @@ class _Scrubbing:
         if isinstance(value, list | tuple):
             return [self.clean(item) for item in value]
         if isinstance(value, dict):
-            return {self._name(str(name)): self._member(str(name), item) for name, item in value.items()}
+            return {self.clean(str(name)): self._member(str(name), item) for name, item in value.items()}
         return value
 
     def _member(self, name: str, value: Any) -> Any:
@@ -72,11 +71,6 @@ class _Scrubbing:
             given = isinstance(value, str) and re.fullmatch(r"[!-~]{12,}", value) is not None
         secret = given and any(found.end() == len(name) for found in _pattern("label").finditer(name))
         return HIDDEN if secret else self.clean(value)
-
-    def _name(self, name: str) -> str:
-        if name not in self._names:
-            self._names[name] = scrub(name)
-        return self._names[name]
 
     def _clean_text(self, text: str) -> str:
         clean = scrub(text)
