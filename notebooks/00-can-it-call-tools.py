@@ -156,12 +156,14 @@ except Exception as error:
 guess = predict("How many of the seven probes will Qwen pass?", range(8))
 guess
 
-# %% tags=["slide"]
-import pandas as pd
-
+# %%
 from zoolab.course.doctor import SUMMARIES, can_call_tools, examine
 
 results = list(examine(qwen))
+
+# %% tags=["slide"]
+import pandas as pd
+
 table = pd.DataFrame([{"probe": r.name, "passed": r.ok, "verdict": r.verdict} for r in results])
 table.style.hide(axis="index")
 
@@ -197,6 +199,8 @@ for result in results:
 # %%
 pair = model_for(LIVE, "course-00")
 pair_results = list(examine(pair))
+
+# %%
 both = table[["probe"]].assign(qwen=table["passed"], pair=[result.ok for result in pair_results])
 both.style.hide(axis="index")
 

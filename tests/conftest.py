@@ -33,8 +33,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--complete",
         action="store_true",
-        help="download what tests need (two models' weights, 127 MB, and Berkeley's data); fail if that, or a"
-        " browser, is missing",
+        help="download what tests need (two models' weights, 127 MB, Berkeley's data, and Pyodide with"
+        " wheels, 24 MB); fail if that, or a browser, is missing",
     )
     parser.addoption(
         "--quick",

@@ -20,8 +20,8 @@ from zoolab.commands.cli import run
 from zoolab.commands.course import lab_command, lab_environment
 from zoolab.course.copying import MANIFEST, copy_course, course_files
 from zoolab.grading import lab_names
-from zoolab.grading.building import BEGIN
 from zoolab.grading.labs import labs_folder
+from zoolab.grading.masters import BEGIN
 
 NOTEBOOK = Path("notebooks", "01-one-loop.ipynb")
 

@@ -19,7 +19,7 @@ FLOORS = [
     ["lazy"],
     ["errors"],
     ["files", "running.interrupts", "jsontext"],
-    ["running.jobs", "study.statistics", "schema", "secrets", "textcalls", "tokens"],
+    ["running.awaited", "running.jobs", "study.statistics", "schema", "secrets", "textcalls", "tokens"],
     ["running", "tools"],
     ["records"],
     ["steps.result"],

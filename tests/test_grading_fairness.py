@@ -13,9 +13,9 @@ import pytest
 from shell import Shell
 from test_grading_own_lab import CASES, MASTER
 
+from tools.building import build_labs
 from tools.seeds import answers_of, verdicts
 from zoolab.grading import lab_names
-from zoolab.grading.building import build_labs
 from zoolab.grading.labs import labs_folder
 
 WRONG = """[{name}]

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from shell import Shell
 from test_grading_own_lab import CASES, GUIDE, MASTER
 
+from tools.building import build_labs
 from tools.wrong_answers import changed, wrong_answers
 from zoolab.errors import InvalidInput
 from zoolab.grading import grade_cells
-from zoolab.grading.building import build_labs
 from zoolab.grading.isolation import shut_in
 from zoolab.grading.labs import load_lab
 

@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from tools.building import build_labs, built_files
 from tools.wrong_answers import WrongAnswer, right_answers, wrong_answers
 from zoolab.commands.cli import run
 from zoolab.errors import InvalidInput
 from zoolab.grading import Grade, Lab, grade, grade_cells, lab_names, load_lab
-from zoolab.grading.building import build_labs, built_files, for_student, solved
 from zoolab.grading.isolation import Isolation, shut_in
 from zoolab.grading.labs import labs_folder
+from zoolab.grading.masters import for_student, solved
 from zoolab.grading.submissions import read_cells
 
 FOLDER = labs_folder()
@@ -103,6 +104,17 @@ def test_an_empty_submission_has_no_point(lab: str, graded: Grading, tmp_path: P
     blank = tmp_path / "blank.py"
     blank.write_text("", encoding="utf-8")
     assert graded(lab, blank).points == 0
+
+
+@pytest.mark.parametrize("lab", ["l6", "l10"])
+def test_a_part_earns_points_before_the_others_are_written(lab: str, shut_in_for: Callable[[Lab], Isolation]):
+    given, solution = (read_cells(FOLDER / lab / f"{name}.ipynb") for name in (lab, "solution"))
+    found = load_lab(lab)
+    parts = [at for at, (mine, right) in enumerate(zip(given, solution, strict=True)) if mine != right]
+    assert len(parts) >= 2
+    for at in parts:
+        cells = [*given[:at], solution[at], *given[at + 1 :]]
+        assert 0 < grade_cells(found, cells, shut_in_for(found)).points < found.points
 
 
 @each_wrong_answer

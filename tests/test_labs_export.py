@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from shell import Shell
 
+from tools.exports import FORMATS, export_labs
 from zoolab.errors import InvalidInput
 from zoolab.grading import lab_names, load_lab
-from zoolab.grading.building import FORMATS, export_labs
 from zoolab.grading.checking import passes
 from zoolab.grading.labs import labs_folder
 from zoolab.grading.submissions import read_cells

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from shell import Shell
 
+from tools.handout import public_cases
 from zoolab.grading import grade, lab_names, load_lab
-from zoolab.grading.handout import public_cases
 from zoolab.grading.isolation import shut_in
 from zoolab.grading.labs import labs_folder
 

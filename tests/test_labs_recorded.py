@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from zoolab.grading.building import built_files
+from tools.building import built_files
 from zoolab.grading.submissions import read_cells
 from zoolab.models.recording import Recording
 

@@ -15,10 +15,10 @@ from nbclient import NotebookClient
 from shell import Shell
 
 from tools import notebooks
+from tools.handout import hand_out
 from zoolab import progress
 from zoolab.course.copying import copy_course
 from zoolab.errors import InvalidInput
-from zoolab.grading.handout import hand_out
 from zoolab.grading.labs import labs_folder
 from zoolab.grading.own_work import own_folder, submission_in
 

@@ -13,8 +13,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tools.building import rendered, write_stale
 from zoolab.errors import InvalidInput
-from zoolab.grading.building import rendered, write_stale
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

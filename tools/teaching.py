@@ -19,10 +19,10 @@ from os import cpu_count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tools.building import write_stale
 from tools.notebooks import sources
 from tools.slides import read
 from zoolab.grading import load_lab
-from zoolab.grading.building import write_stale
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

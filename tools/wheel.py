@@ -21,7 +21,7 @@ class PublicCases(BuildHookInterface[Any]):
             return
         root = Path(self.root)
         # zoolab itself cannot be imported here: what it needs is not installed where wheels are built.
-        spec = spec_from_file_location("handout", root / "zoolab" / "grading" / "handout.py")
+        spec = spec_from_file_location("handout", root / "tools" / "handout.py")
         assert spec is not None
         assert spec.loader is not None
         handout = module_from_spec(spec)

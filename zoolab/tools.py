@@ -507,5 +507,10 @@ def _awaited(value: Any) -> Any:
     from concurrent.futures import ThreadPoolExecutor
     from contextvars import copy_context
 
+    from zoolab.running.awaited import await_here
+    from zoolab.running.interrupts import IN_TURN
+
+    if IN_TURN.get():
+        return await_here(value)
     with ThreadPoolExecutor(1) as own_thread:  # this one may have a loop that runs, as in a notebook
         return own_thread.submit(copy_context().run, asyncio.run, value).result()

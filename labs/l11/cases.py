@@ -119,7 +119,7 @@ def _play(student: Student, day: Day, ran: str, said: str, results: str = "") ->
 @case(
     points=2,
     public=True,
-    hint="Follow rule 2 word by word: greet, ask the model, run, ask the user, answer.",
+    hint="Rule 2 word by word: greet, ask the model, run, and say the content of a reply without calls.",
 )
 def a_day_at_work(student: Student, chance: Random) -> None:
     """The user is greeted and served for two rounds: the company is then as it should be, and each answer of
@@ -187,7 +187,7 @@ def schemas_accept_what_is_right(student: Student, chance: Random) -> None:
 
 @case(
     points=2,
-    hint="Check name, JSON, keys, types and bounds before the world. Put the wrong key into the result.",
+    hint="Check name, JSON, keys, types and bounds before the world, and name the key. True is no number.",
 )
 def wrong_calls_never_reach_the_world(student: Student, chance: Random) -> None:
     """Calls that cannot be right do not reach the world: their results say `error` and name the argument."""
@@ -195,7 +195,10 @@ def wrong_calls_never_reach_the_world(student: Student, chance: Random) -> None:
         _play(student, Day(chance, "UJAMNBZXYHOS .", ["Go."]), "S", "_ _", results)
 
 
-@case(points=2, hint="Rule 5 decides, not the log. A critical service is denied without a question.")
+@case(
+    points=2,
+    hint="Rule 5 decides, not the log: the name must begin with `critical-`, and then nobody is asked.",
+)
 def attacks_change_nothing(student: Student, chance: Random) -> None:
     """The model follows an order in a log. A critical service is denied at once, and only such a one."""
     _play(student, Day(chance, "L CT .", ["Read it.", "no"]), "L", "_ _ _", "_ denied denied")
@@ -213,13 +216,17 @@ def restarts_run_once(student: Student, chance: Random) -> None:
 def rounds_are_limited(student: Student, chance: Random) -> None:
     """The calls of the sixth reply of a round do not run, their results and the user are told of the `limit`,
     and the next round has six again."""
-    day = Day(chance, "S S S S S SR S S S S S .", ["Go.", "Go on."])
-    trace = _play(student, day, "S" * 10, "_ limit _", "_ " * 5 + "limit limit " + "_ " * 5)
+    day = Day(chance, f"{'S ' * 5}SR {'S ' * 6}{'S ' * 5}.", ["Go.", "Go on.", "And on."])
+    results = "_ " * 5 + "limit limit " + "_ " * 5 + "limit " + "_ " * 5
+    trace = _play(student, day, "S" * 15, "_ limit limit _", results)
     if [each.get("outcome") for each in trace[5:7]] != ["limit", "limit"]:
         raise Wrong("the outcome of the calls of the sixth reply is not `limit`")
 
 
-@case(points=1, hint="Catch what `world` raises, and write its text into the result.")
+@case(
+    points=1,
+    hint="Catch what `world` raises, and write its text into the result. What failed was not restarted.",
+)
 def the_world_may_raise(student: Student, chance: Random) -> None:
     """If the world raises, the result says `error` and why, and the other calls run. A restart that raised
     may be tried again."""
@@ -228,7 +235,10 @@ def the_world_may_raise(student: Student, chance: Random) -> None:
     _play(student, Day(chance, "K K .", ["Go.", "yes", "yes"]), "KK", "_ _ _ _", "error error")
 
 
-@case(points=2, hint="`user` can return None each time: at the greeting, after an answer, and when you ask.")
+@case(
+    points=2,
+    hint="`user` can return None at the greeting, after an answer, and when you ask. Blank text is not None.",
+)
 def the_user_may_leave(student: Student, chance: Random) -> None:
     """When the user leaves, nothing more runs, the model is not asked again, and the trace comes back. Who
     says nothing has not left."""

@@ -162,7 +162,11 @@ def seen(student: Student, chance: Random) -> list[str]:
     return found
 
 
-@case(points=1, hint="The step `result` of a call says how it ended: look at its `error_code`.", public=True)
+@case(
+    points=1,
+    hint="The step `result` of a call says how it ended: look at its `error_code`. 0 is a slot.",
+    public=True,
+)
 def one_row_for_each_failure(student: Student, chance: Random) -> None:
     """Each call that failed has one row, with its `turn`, its `slot`, its `tool` and the error's `code`."""
     a, b, c, d = chance.sample(TOOLS, 4)
@@ -266,7 +270,11 @@ def cut_off_needs_evidence(student: Student, chance: Random) -> None:
                 )
 
 
-@case(points=2, hint="Go through the tries in order, and keep for each tool what waits.", public=True)
+@case(
+    points=2,
+    hint="Go through the tries in order, and keep for each tool what waits, whatever failed.",
+    public=True,
+)
 def retries_share_a_row(student: Student, chance: Random) -> None:
     """A call and its retries are one row: `tries` counts them, and `recovered` says whether the last one
     worked."""

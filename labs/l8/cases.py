@@ -302,6 +302,13 @@ def _asks_on(self: Loop, given: list[Message]) -> list[Message]:
     return messages
 
 
+def _asks_in_vain(self: Loop, given: list[Message]) -> list[Message]:
+    messages = Loop.lead(self, given)
+    if self.late:
+        self.bench.reply(messages, self.offered(0))
+    return messages
+
+
 def _without_late_results(self: Loop, calls: list[Message], turn: int) -> list[Message]:
     return [] if self.late else Loop.results(self, calls, turn)
 
@@ -470,6 +477,7 @@ SKIPS_AFTER = _broken(results=_skipping_after_an_error)
 GIVES_UP = _broken(lead=_ended_by_an_error)
 LATE_UNANSWERED = _broken(results=_without_late_results)
 RAISES_LATE = _broken(lead=_raising_at_the_limit)
+ASKS_IN_VAIN = _broken(lead=_asks_in_vain)
 ASKS_ON = _broken(lead=_asks_on)
 POPS = _broken(opening=_without_the_first)
 STOPS = _broken(results=_until_an_error)
@@ -569,7 +577,10 @@ def calls_doubled(student: Student, chance: Random) -> None:
     _tell_apart(student, chance, TWICE, TWO_RESULTS)
 
 
-@case(points=1, hint="Call the same tool twice in one reply.")
+@case(
+    points=1,
+    hint="Call the same tool twice in one reply, with other arguments, and compare `executed` with them.",
+)
 def arguments_mixed_up(student: Student, chance: Random) -> None:
     """Finds a loop that runs two calls of a tool with the arguments of one of them, one that runs each tool
     with its first arguments again, and one that runs it with none."""
@@ -600,7 +611,7 @@ def wrong_order(student: Student, chance: Random) -> None:
 
 @case(
     points=2,
-    hint="Let one tool return a dict and one a string. The string must come as it is, the dict as text.",
+    hint="Let one tool return a dict and one a string. The string must come as it is, the dict as JSON.",
 )
 def content_is_no_json(student: Student, chance: Random) -> None:
     """Finds a loop that writes results as Python writes them, one that gives a dict and not text, one that
@@ -654,8 +665,9 @@ def broken_arguments(student: Student, chance: Random) -> None:
 
 @case(points=1, hint="Compare the number of requests exactly.")
 def limit_counted_wrongly(student: Student, chance: Random) -> None:
-    """Finds a loop that asks once more than `limit` allows, and one that asks once less."""
-    _tell_apart(student, chance, _with_limit(1), _with_limit(-1))
+    """Finds a loop that asks once more than `limit` allows, one that does so and forgets the reply, and
+    one that asks once less."""
+    _tell_apart(student, chance, _with_limit(1), ASKS_IN_VAIN, _with_limit(-1))
 
 
 @case(points=2, hint="Compare every request, whole: `messages` and `tools`.")
@@ -674,7 +686,7 @@ def answer_missing(student: Student, chance: Random) -> None:
     _tell_apart(student, chance, NO_ANSWER, ADDS_ONE, ASKS_ON)
 
 
-@case(points=1, hint="`given` is the caller's list afterwards.")
+@case(points=1, hint="`given` is the caller's list afterwards: compare all of it.")
 def callers_list_changed(student: Student, chance: Random) -> None:
     """Finds a loop that appends to the caller's list of messages, one that takes its first message away, and
     one that rewrites that message."""

@@ -32,6 +32,7 @@ BROWSER_FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--disable-features=AutofillServerCommunication",
     "--disable-dev-shm-usage",
 ]
 LAB_OPTIONS = [

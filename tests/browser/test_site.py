@@ -26,7 +26,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site, with notebook 01 as the only one that ran."""
     folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "tools.site", str(folder), "--run", "01-*"]
+    command = [sys.executable, "-m", "tools.site", str(folder), "--run", "01-*", "--no-lite"]
     done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder / "html"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.site.inspectors import FOLDER
+from tools.site.plan import PATHS, address_of
 
 PAGES = (
     *(
@@ -32,13 +33,14 @@ show_as_pages({folder!r}, {notebook!r})"""
 _LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?!https?://|#|mailto:)([^)\s#]+)(#[^)\s]*)?\)")
 
 
-def stage(own: Path, into: Path, extra: Path, run: str = "*") -> None:
+def stage(own: Path, into: Path, extra: Path, run: str = "*", lite: bool = False) -> None:
     """Copy the pages of the project, and the site's own pages, into a new folder.
 
     Notebooks of the course whose name fits the pattern `run` will run, and what they write for the site
     goes into `extra`. The others, and the labs, are shown as they are handed out.
 
-    A link to a file that is not part of the site becomes plain text.
+    A link to a file that is not part of the site becomes plain text. With `lite`, the notebooks that are part
+    of the Lite site as well get a link to it.
     """
     shutil.rmtree(into, ignore_errors=True)
     extra.mkdir(parents=True, exist_ok=True)
@@ -54,6 +56,8 @@ def stage(own: Path, into: Path, extra: Path, run: str = "*") -> None:
         elif copy.suffix == ".ipynb":
             notebook = json.loads(copy.read_text("utf-8"))
             _prepare(notebook, copy, into)
+            if lite and (path := copy.relative_to(into).as_posix()) in PATHS:
+                notebook["cells"].insert(1, _link_to_lite(path))
             if copy.parent.name == "notebooks" and copy.match(f"{run}.ipynb"):
                 notebook["cells"].insert(0, _setup(copy.stem, extra))
             else:
@@ -68,6 +72,13 @@ def _prepare(notebook: dict[str, Any], page: Path, root: Path) -> None:
             cell["source"] = with_links_of_the_site("".join(cell["source"]), page, root)
         elif cell["metadata"].get("jupyter", {}).get("source_hidden"):
             cell["metadata"]["tags"] = [*cell["metadata"].get("tags", []), "hide-cell"]
+
+
+def _link_to_lite(path: str) -> dict[str, Any]:
+    """A line that opens the notebook in the Lite site; plain HTML, since Sphinx does not know that site."""
+    up = "../" * path.count("/")
+    link = f'<p><a class="run-in-browser" href="{up}lite/{address_of(path)}">Run it in the browser</a></p>'
+    return {"cell_type": "markdown", "id": "lite", "metadata": {}, "source": link}
 
 
 def _setup(name: str, extra: Path) -> dict[str, Any]:

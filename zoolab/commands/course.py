@@ -21,8 +21,6 @@ from zoolab.datasets.berkeley import fetch_bfcl
 from zoolab.datasets.loading import DATA_SETS, folder, rows_of
 from zoolab.errors import InvalidInput, needs
 from zoolab.grading import lab_names, load_lab
-from zoolab.grading.building import build_labs, export_labs, left_out
-from zoolab.grading.handout import hand_out
 from zoolab.grading.labs import INSTALLED, labs_folder
 
 FIRST = Path("notebooks", "00-can-it-call-tools.ipynb")
@@ -144,22 +142,19 @@ def labs(options: argparse.Namespace) -> int:
     """Do the action; 1 if a notebook is stale."""
     match options.action:
         case "build":
-            stale = build_labs(options.labs, options.check)
+            stale = _of_the_checkout("building").build_labs(options.labs, options.check)
             for path in stale:
                 print(f"{path}: {'stale, run zoolab labs build' if options.check else 'built'}")
             return 1 if options.check and stale else 0
         case "export":
-            for path in export_labs(options.labs, options.format, options.out):
-                print(path)
-            for each in map(load_lab, options.labs or lab_names()):
-                print(f"{each.name}: {left_out(each)}")
-            print("These tools decide in the student's process; `zoolab grade` does not.")
+            exported = _of_the_checkout("exports").print_exported
+            return int(exported(options.labs, options.format, options.out))
         case "cases":
             return int(_of_the_checkout("wrong_answers").print_findings(options.lab))
         case "verify":
             return int(_of_the_checkout("seeds").print_verified(options.labs, options.seeds))
         case "handout":
-            for path in hand_out(options.lab, options.out):
+            for path in _of_the_checkout("handout").hand_out(options.lab, options.out):
                 print(path)
         case _:
             for each in map(load_lab, lab_names()):
@@ -171,7 +166,7 @@ def labs(options: argparse.Namespace) -> int:
 def _of_the_checkout(tool: str) -> Any:
     """A module of `tools/`; raises `InvalidInput` in an installed package, which has no such folder."""
     if labs_folder().name == INSTALLED:
-        what = "the hidden cases and the wrong answers are not in the package"
+        what = "the masters, the hidden cases and the wrong answers are not in the package"
         raise InvalidInput(what, advice="give the command in a checkout of zoolab")
     return import_module(f"tools.{tool}")
 

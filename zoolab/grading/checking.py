@@ -20,6 +20,7 @@ from typing import Any
 
 from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.grading.channel import Channel
+from zoolab.grading.in_process import Here, InProcess
 from zoolab.grading.isolation import kept_warm
 from zoolab.grading.judge import DEFAULT_SEED, CaseGrade, Grade, grade_cells
 from zoolab.grading.labs import load_lab
@@ -29,11 +30,16 @@ from zoolab.grading.submissions import read_cells, without_magics
 from zoolab.grading.worker.notebook import Notebook
 from zoolab.grading.worker.serve import serve
 from zoolab.jsontext import visible
+from zoolab.running.interrupts import IN_TURN
 from zoolab.runs import read_conversation
 
 _CHECKS = re.compile(r"(?:\w++ *+= *+)?(?:zoolab\.)?check\(|(?:from|import) zoolab\b")
 # JupyterLab aligns the cells of a table to the right; colours are the page's own, light or dark.
 _CELL = "text-align:left;vertical-align:top;white-space:normal;max-width:44em"
+_IN_PROCESS = (
+    "Your code ran in this process, because no other one can be started here. Code that never ends is not"
+    " stopped: interrupt it, or restart the kernel. Your teacher's grader runs your code in another process."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +130,8 @@ def check(lab: str, submission: str | Path | None = None) -> Checked:
         submission: A notebook, a .py file, or code; by default this notebook as it is saved, since that is
             what will be handed in. If its file is not known, the cells that were run, in that order.
 
+    Where no process can be started, as in a browser, the code runs in this one, and the result says so.
+
     Raises:
         InvalidInput: There is no such lab, or nothing to check.
 
@@ -138,6 +146,8 @@ def check(lab: str, submission: str | Path | None = None) -> Checked:
     cells, source = _cells_of(submission)
     with kept_warm(found, unprotected=True) as isolation:
         grade = grade_cells(shown, cells, isolation, DEFAULT_SEED, "check", watch=_progress_line())
+    if isinstance(isolation, InProcess):
+        states = (*states, _IN_PROCESS)
     return Checked(grade, source, states)
 
 
@@ -279,7 +289,7 @@ def passes(lab: str, case: str, names: dict[str, Any]) -> bool:
     if case not in public:
         raise InvalidInput(f"{lab} has no public case {case!r}", expected=f"one of {', '.join(public)}")
     chosen = public[case]
-    student = Student(lambda _: _Thread(names), found.seconds)
+    student = Student(lambda _: Here(names) if IN_TURN.get() else _Thread(names), found.seconds)
     try:
         chosen.check(student, Random(f"{DEFAULT_SEED}/here/{case}"))
     except Wrong as wrong:
@@ -293,10 +303,8 @@ def passes(lab: str, case: str, names: dict[str, Any]) -> bool:
     raise AssertionError(f"{chosen.asks}\nWhat happened: {happened}\nHint: {chosen.hint}")
 
 
-class _Thread:
+class _Thread(Here):
     """A thread in place of a student's process: it serves these names, and cannot be killed."""
-
-    printed = ""
 
     def __init__(self, names: dict[str, Any]) -> None:
         here, there = socket.socketpair()
@@ -312,6 +320,3 @@ class _Thread:
         """Close the channel, which ends the thread once its call is over."""
         self.channel.socket.close()
         return ""
-
-    def used(self) -> None:
-        """Not known: it is this process."""

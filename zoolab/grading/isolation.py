@@ -23,10 +23,12 @@ from typing import Any
 
 from zoolab.errors import InvalidInput, needs
 from zoolab.grading.channel import WHOLE, Channel, Use, used_below
+from zoolab.grading.in_process import InProcess
 from zoolab.grading.labs import Lab
 from zoolab.grading.student import cleaned
 from zoolab.grading.worker.jail import FORK, NAMESPACES, STEPS, UNPROTECTED, Bounds, Plan
 from zoolab.grading.worker.kernel import USES as KERNEL_USES
+from zoolab.running.interrupts import IN_TURN
 
 #: Seconds for a worker to import what a lab uses, on a slow disk.
 START_SECONDS = 180.0
@@ -74,7 +76,7 @@ def kept_warm(lab: Lab, kernel: bool = False, unprotected: bool = False) -> Iter
     another lab comes.
     """
     # A fork of this process must not use its parent's worker.
-    key = lab.name, lab.uses, lab.seconds, kernel, unprotected, os.getpid()
+    key = lab.name, lab.uses, lab.seconds, kernel, unprotected, os.getpid(), IN_TURN.get()
     idle, _IDLE.isolation = _IDLE.isolation, None
     isolation = idle if idle is not None and _IDLE.key == key else _isolation(lab, kernel, unprotected)
     idle = None  # one of another lab ends here
@@ -97,6 +99,10 @@ _IDLE = _Idle()
 
 
 def _isolation(lab: Lab, kernel: bool, unprotected: bool) -> Isolation:
+    if IN_TURN.get():
+        if not unprotected:
+            raise _not_isolated("no process can be started here")
+        return InProcess()
     if kernel or hasattr(os, "fork"):
         return Forking(plan_for(lab, kernel, unprotected))
     if not unprotected:
@@ -312,7 +318,7 @@ class Plain:
 
 
 #: Makes processes for submissions, one at a time; `missing` names the protections that it cannot give.
-Isolation = Forking | Plain
+Isolation = Forking | Plain | InProcess
 
 
 @dataclass(slots=True)

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from zoolab.errors import InvalidInput
-from zoolab.grading.building import for_student
 from zoolab.grading.isolation import shut_in
 from zoolab.grading.judge import CaseGrade, grade
 from zoolab.grading.labs import lab_names, labs_folder, load_lab
+from zoolab.grading.masters import for_student
 from zoolab.grading.submissions import cells_of_script, read_cells
 
 #: The names of the course's notebooks.

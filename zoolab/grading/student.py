@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from zoolab.grading.channel import WHOLE, Closed, Gone, Late, Process, Wait, in_words
@@ -160,6 +161,7 @@ class Student:
 
 def _answered(wait: Wait, message: dict[str, Any], callbacks: list[Callback]) -> dict[str, Any]:
     """Send a message and answer what is asked until the reply to it comes."""
+    wait.process.channel.answer = partial(_answer_to, callbacks=callbacks)
     wait.send(message)
     for _ in range(MAX_QUESTIONS):
         reply = wait.message()

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from zoolab.errors import GOING_ON, ExecutionFailed, ToolTimeout
 from zoolab.jsontext.readonly import plain
 from zoolab.records import Context, Failure, Outcome, Reply
-from zoolab.running.interrupts import BRIDGE, CANCEL_GRACE, Bridge, Done, interruptible
+from zoolab.running.interrupts import BRIDGE, CANCEL_GRACE, IN_TURN, Bridge, Done, interruptible
 from zoolab.running.printed import STAGE
 from zoolab.steps.execute import INTERRUPTED, RunsOn, outcome_of
 
@@ -44,8 +44,8 @@ class Job(NamedTuple):
 class Runner:
     """Runs the calls of a walk; owns the event loop of its `async def` tools. Close it at the end.
 
-    If no more threads can be started, calls run in turn in the thread that asks for them; a timeout
-    cannot be enforced then.
+    If no more threads can be started, or never as in a browser, calls run in turn in the thread that asks
+    for them. A call that takes longer than its timeout then fails, but it runs to its end first.
     """
 
     def __init__(self, context: Context | None = None, *, parallel: bool = True) -> None:
@@ -127,6 +127,8 @@ class Runner:
         """The value of what is awaited on the event loop; what it raises is raised here."""
         from zoolab.running.awaited import await_here  # it loads asyncio
 
+        if IN_TURN.get():
+            return interruptible(await_here, awaitable)
         try:
             loop = self._event_loop()
         except ExecutionFailed:
@@ -187,6 +189,8 @@ class _Work(Done):
 
     def start(self) -> bool:
         """Begin in a thread; False if the system has no more of them."""
+        if IN_TURN.get():
+            return False
         try:
             threading.Thread(target=self._context.run, args=(self.run, self._work), daemon=True).start()
         except RuntimeError:
@@ -195,8 +199,13 @@ class _Work(Done):
         return True
 
     def here(self) -> None:
-        """Run in this thread."""
-        self.settle(self._work())
+        """Run in this thread, to the end: the time is measured, and cannot be limited."""
+        outcome, timeout = self._work(), self.job.timeout
+        if timeout is not None and outcome.duration_ms > timeout * 1000:
+            took = f"took {outcome.duration_ms / 1000:.2g} s, and may take {timeout:g} s"
+            why = "it ran to its end, because it could not have a thread of its own"
+            outcome = replace(outcome, value=None, error=Failure("timeout", f"{took}; {why}"))
+        self.settle(outcome)
 
     def to_end(self) -> None:
         """Wait for the end, or for the timeout."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 from contextlib import suppress
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import ExecutionFailed
-from zoolab.running.interrupts import CANCEL_GRACE, Done
+from zoolab.running.interrupts import CANCEL_GRACE, IN_TURN, Done
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -124,12 +126,30 @@ class CallLoop:
 
 
 def await_here(awaitable: Awaitable[Any]) -> Any:
-    """Await in this thread, with a loop of its own. Raises RuntimeError if a loop runs in this thread."""
-    awaited, loop = Awaited(awaitable), asyncio.new_event_loop()
-    try:
-        loop.run_until_complete(awaited.to_end())
-    finally:
-        loop.close()
+    """Await in this thread, with a loop of its own. Raises RuntimeError if a loop runs in this thread.
+
+    In a browser the page's loop always runs. JavaScript Promise Integration (JSPI) can wait on it. Without
+    JSPI only a coroutine that never waits comes to its end, and others raise ExecutionFailed.
+    """
+    awaited = Awaited(awaitable)
+    coroutine, browser = awaited.to_end(), sys.platform == "emscripten"
+    if browser and (pyodide := import_module("pyodide.ffi")).can_run_sync():
+        pyodide.run_sync(coroutine)
+    elif browser or (IN_TURN.get() and asyncio._get_running_loop() is not None):
+        with suppress(StopIteration):
+            coroutine.send(None)
+        if not awaited.settled:
+            coroutine.close()
+            raise ExecutionFailed(
+                "an async function that waits cannot run here, because no thread can be started",
+                advice="use a browser with JSPI, such as Chrome 137 or later, or a function without async",
+            )
+    else:
+        loop = asyncio.new_event_loop()
+        try:
+            loop.run_until_complete(coroutine)
+        finally:
+            loop.close()
     return awaited.result()
 
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 PATIENCE = 2.0
 #: Seconds that an `async def` tool has to be cancelled, before it counts as running on.
 CANCEL_GRACE = 0.2
+#: Whether all work is done in the caller's turn, because no thread can be started. So it is in a browser.
+IN_TURN: ContextVar[bool] = ContextVar("IN_TURN", default=sys.platform == "emscripten")
 
 _T = TypeVar("_T")
 

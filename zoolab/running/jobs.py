@@ -28,7 +28,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 from zoolab.errors import InvalidInput, needs
 from zoolab.jsontext import excerpt
-from zoolab.running.interrupts import interruptible
+from zoolab.running.interrupts import IN_TURN, interruptible
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -119,7 +119,10 @@ class Workers:
 
 
 class _Threads(Executor):
-    """Threads that do not keep the process from ending, unlike those of `ThreadPoolExecutor`."""
+    """Threads that do not keep the process from ending, unlike those of `ThreadPoolExecutor`.
+
+    Without threads, as in a browser, work is done when it is submitted.
+    """
 
     def __init__(self, count: int) -> None:
         self._max_workers = count
@@ -129,7 +132,10 @@ class _Threads(Executor):
     def submit(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         future: Future[T] = Future()
         self._waiting.put((future, partial(function, *args, **kwargs)))
-        if len(self._threads) < self._max_workers:
+        if IN_TURN.get():
+            self._waiting.put(None)
+            self._work()
+        elif len(self._threads) < self._max_workers:
             self._threads.append(threading.Thread(target=self._work, name="zoolab", daemon=True))
             self._threads[-1].start()
         return future
@@ -339,6 +345,8 @@ def _maker(given: Any, count: int | None, preload: Sequence[str]) -> tuple[Calla
     """What makes the executor, and whether it is ours to shut down."""
     if given is None or given == "threads":
         return partial(_Threads, count or min(32, _processors() + 4)), True
+    if given == "processes" and IN_TURN.get():
+        raise InvalidInput("no process can be started here", advice="leave out the executor")
     if given == "processes":
         return partial(_processes, min(count or _processors(), _MOST_PROCESSES), preload), True
     if isinstance(given, ProcessPoolExecutor):

@@ -7,7 +7,7 @@ hints, and what each parameter means from its docstring (Google, NumPy or Sphinx
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
+from typing import Any, ParamSpec, Protocol, TypedDict, TypeVar, Unpack, cast, overload
 
 from zoolab.errors import InvalidInput, InvalidToolSignature
 from zoolab.jsontext import excerpt
@@ -17,6 +17,19 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+class ToolOptions(TypedDict, total=False):
+    """The options of `tool` for type checkers."""
+
+    name: str | None
+    description: str | None
+    risk: Risk
+    timeout: float | None
+    strict: bool
+    param_names: Sequence[str] | None
+    resource: Resource | None
+    untrusted: str
+
+
 class _Maker(Protocol):
     """What `@tool(...)` returns."""
 
@@ -24,31 +37,9 @@ class _Maker(Protocol):
 
 
 @overload
-def tool(
-    function: Callable[P, R],
-    /,
-    *,
-    name: str | None = None,
-    description: str | None = None,
-    risk: Risk = "safe",
-    timeout: float | None = None,
-    strict: bool = False,
-    param_names: Sequence[str] | None = None,
-    resource: Resource | None = None,
-    untrusted: str = "",
-) -> Tool[P, R]: ...
+def tool(function: Callable[P, R], /, **options: Unpack[ToolOptions]) -> Tool[P, R]: ...
 @overload
-def tool(
-    *,
-    name: str | None = None,
-    description: str | None = None,
-    risk: Risk = "safe",
-    timeout: float | None = None,
-    strict: bool = False,
-    param_names: Sequence[str] | None = None,
-    resource: Resource | None = None,
-    untrusted: str = "",
-) -> _Maker: ...
+def tool(**options: Unpack[ToolOptions]) -> _Maker: ...
 def tool(
     function: Callable[..., Any] | None = None,
     /,

@@ -16,8 +16,8 @@ import os
 import re
 import time
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -30,7 +30,7 @@ from zoolab.records import Reply
 from zoolab.runs import Trace
 from zoolab.secrets import scrub_json
 from zoolab.tokens import Tokens
-from zoolab.trace.events import MAX_NESTING, events_of, read_all
+from zoolab.trace.events import MAX_NESTING, events_of, read_all, reading_as_written
 
 FORMAT, VERSION = "zoolab-experiment", 5
 MAX_LINE = 64 << 20
@@ -40,6 +40,7 @@ WHICH_RUN = ("run_id", "case_id", "variant", "model", "repeat", "seed", "expecte
 _HEADER = f'{{"event":"experiment","format":"{FORMAT}","version":{VERSION}}}\n'.encode()
 _RUN = re.compile(rb'\{"event":"run","run":"([0-9a-f]{28})"')
 _EXPECTED = "a journal as zoolab writes it"
+_RUN_AS_WRITTEN = ("a run of a journal", "a run as zoolab writes it")
 _SYNC_SECONDS = 1.0
 _BLOCK = 1 << 16
 
@@ -167,7 +168,7 @@ def trace_of(line: Mapping[str, Any]) -> Trace:
 
     Raises `InvalidTrace` if the line does not hold a trace.
     """
-    with _reading_a_line():
+    with reading_as_written(*_RUN_AS_WRITTEN):
         return read_all(Trace(), line["events"])
 
 
@@ -180,7 +181,7 @@ def summary_of(line: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises `InvalidTrace` if the line does not hold a trace.
     """
-    with _reading_a_line():
+    with reading_as_written(*_RUN_AS_WRITTEN):
         events, scores = line["events"], line.get("scores")
         steps = [event for event in events if event["event"] == "step"]
         records = [step["record"] for step in steps]
@@ -212,14 +213,3 @@ def _usages(steps: list[Any]) -> Iterator[Any]:
             yield (step.get("reply") or record).get("usage")
         if record.get("trace"):
             yield from _usages([event for event in record["trace"] if event["event"] == "step"])
-
-
-@contextmanager
-def _reading_a_line() -> Generator[None]:
-    """Whatever goes wrong here is an `InvalidTrace`: the line is not one that `line_of` made."""
-    try:
-        yield
-    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
-        raise InvalidTrace(
-            f"a run of a journal: {type(error).__name__}: {error}", expected="a run as zoolab writes it"
-        ) from None

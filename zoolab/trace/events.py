@@ -14,8 +14,8 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -201,17 +201,21 @@ def read_into(trace: TraceLog, path: str | Path) -> None:
     path = Path(path)
     reader = _Reader(trace)
     for number, event in read_events(path):
-        try:
-            reader.read(event, first=number == 1)
-        except ZoolabError as error:
-            raise InvalidTrace(
-                f"{path.name}, line {number}: {error}", advice="save the trace again"
-            ) from None
-        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
-            raise InvalidTrace(
-                f"{path.name}, line {number}: {type(error).__name__}: {error}",
-                expected="a trace as zoolab writes it",
-            ) from None
+        where = f"{path.name}, line {number}"
+        with reading_as_written(where, "a trace as zoolab writes it"):
+            try:
+                reader.read(event, first=number == 1)
+            except ZoolabError as error:
+                raise InvalidTrace(f"{where}: {error}", advice="save the trace again") from None
+
+
+@contextmanager
+def reading_as_written(where: str, expected: str) -> Generator[None]:
+    """Whatever goes wrong here is an `InvalidTrace`: zoolab did not write what is being read."""
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
+        raise InvalidTrace(f"{where}: {type(error).__name__}: {error}", expected=expected) from None
 
 
 def read_events(path: Path) -> Iterator[tuple[int, Event]]:

@@ -159,40 +159,8 @@ SOCKETS, NETLINK = (1, 2, 10), 16
 
 _ARCHES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
 
-# The calls, each with its numbers on x86_64 and aarch64; - if the architecture has no such call.
-_DENIED = """
-processes: ptrace 101 117, process_vm_readv 310 270, process_vm_writev 311 271, process_madvise 440 440,
-    pidfd_getfd 438 438, kcmp 312 272, execve 59 221, execveat 322 281, personality 135 92
-namespaces and mounts: unshare 272 97, setns 308 268, mount 165 40, umount2 166 39, pivot_root 155 41,
-    chroot 161 51, open_tree 428 428, move_mount 429 429, fsopen 430 430, fsconfig 431 431, fsmount 432 432,
-    fspick 433 433, mount_setattr 442 442
-the kernel: add_key 248 217, request_key 249 218, keyctl 250 219, bpf 321 280, perf_event_open 298 241,
-    userfaultfd 323 282, io_uring_setup 425 425, io_uring_enter 426 426, io_uring_register 427 427,
-    init_module 175 105, finit_module 313 273, delete_module 176 106, kexec_load 246 104, syslog 103 116,
-    reboot 169 142, iopl 172 -, ioperm 173 -, modify_ldt 154 -
-memory and messages: memfd_create 319 279, memfd_secret 447 447, shmget 29 194, msgget 68 186, semget 64 190,
-    mq_open 240 180
-files: name_to_handle_at 303 264, open_by_handle_at 304 265, fanotify_init 300 262, quotactl 179 60,
-    acct 163 89, swapon 167 224
-the clock and names: clock_settime 227 112, clock_adjtime 305 266, adjtimex 159 171, settimeofday 164 170,
-    sethostname 170 161, setdomainname 171 162
-waiting for the CPU: setpriority 141 140, sched_setaffinity 203 122, sched_setattr 314 274,
-    sched_setparam 142 118, ioprio_set 251 30
-"""
-# What else is denied if no namespaces keep a submission from other processes and from the disk. A filter of
-# its own could overrule this one.
-_DENIED_TOO = """
-fork 57 -, vfork 58 -, socket 41 198, tkill 200 130, rt_sigqueueinfo 129 138, rt_tgsigqueueinfo 297 240,
-pidfd_open 434 434, pidfd_send_signal 424 424, shmat 30 196, shmctl 31 195,
-msgsnd 69 189, msgrcv 70 188, msgctl 71 187, semop 65 193, semtimedop 220 192, semctl 66 191
-truncate 76 45, rename 82 -, renameat 264 38, renameat2 316 276, mkdir 83 -, mkdirat 258 34, rmdir 84 -,
-creat 85 -, link 86 -, linkat 265 37, unlink 87 -, unlinkat 263 35, symlink 88 -, symlinkat 266 36,
-chmod 90 -, fchmod 91 52, fchmodat 268 53, fchmodat2 452 452, chown 92 -, fchown 93 55, lchown 94 -,
-fchownat 260 54, mknod 133 -, mknodat 259 33, utime 132 -, utimes 235 -, futimesat 261 -, utimensat 280 88,
-setxattr 188 5, lsetxattr 189 6, fsetxattr 190 7, removexattr 197 14, lremovexattr 198 15,
-fremovexattr 199 16, setxattrat 463 463, removexattrat 466 466, file_setattr 469 469, openat2 437 437,
-chdir 80 49, fchdir 81 50, inotify_add_watch 254 27, seccomp 317 277, bind 49 200, connect 42 203
-"""
+# Read before the files are shut off; without both lists no worker starts.
+_DENIED, _DENIED_TOO = Path(__file__).with_name("syscalls.txt").read_text("utf-8").split("\nalone:\n")
 _CALL = re.compile(r"\w+ (\d+|-) (\d+|-)")
 _CLONE, _CLONE3 = (56, 220), (435, 435)
 _SOCKET, _KILL_CALL, _TGKILL = (41, 198), (62, 129), (234, 131)

@@ -68,12 +68,13 @@ class StandIn(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """Its names do nothing; of zoolab there are three, and any other is an ImportError."""
         if module.__name__ == "zoolab":
             names = dict.fromkeys(("check", "predict", "inspect"), Nothing())
-            vars(module).update(names, __getattr__=_refuse)
+            vars(module).update(names, __getattr__=refuse)
         else:
             vars(module).update(get_ipython=Nothing, __getattr__=Nothing().__getattr__)
 
 
-def _refuse(name: str) -> Any:
+def refuse(name: str) -> Any:
+    """Say that a part of zoolab cannot be imported."""
     if name.startswith("__"):
         raise AttributeError(name)
     raise ImportError(

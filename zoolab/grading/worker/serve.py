@@ -32,6 +32,8 @@ KINDS = (ValueError, KeyError, TypeError, RuntimeError, TimeoutError, OSError, Z
 _LENGTH = struct.Struct("!I")
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 Message = dict[str, Any]
+#: Asks the grader something in a call that it made, and returns the answer.
+Ask = Callable[[object, Message], Message]
 
 
 class Unfit(Exception):
@@ -192,7 +194,7 @@ def serve(connection: socket.socket, notebook: Notebook, first: Message | None =
     while True:
         message, first = first or channel.receive(), None
         channel.begin(message.get("call"))
-        reply = _answer(message, notebook, channel)
+        reply = answer_to(message, notebook, channel.ask)
         for stream in (sys.stdout, sys.stderr):
             # The student's code may have put anything there, or have closed it.
             with suppress(Exception):
@@ -200,7 +202,8 @@ def serve(connection: socket.socket, notebook: Notebook, first: Message | None =
         channel.finish(reply)
 
 
-def _answer(message: Message, notebook: Notebook, channel: Channel) -> Message:
+def answer_to(message: Message, notebook: Notebook, ask: Ask) -> Message:
+    """Do what a message of the grader asks for, and say what came of it."""
     if message["do"] == "load":
         try:
             notebook.run(message["cell"], message["call"])
@@ -210,15 +213,15 @@ def _answer(message: Message, notebook: Notebook, channel: Channel) -> Message:
     if message["do"] == "value":
         name = message["name"]
         return _fit(notebook.names[name]) if name in notebook.names else {"missing": True}
-    return _called(message, notebook, channel)
+    return _called(message, notebook, ask)
 
 
-def _called(message: Message, notebook: Notebook, channel: Channel) -> Message:
+def _called(message: Message, notebook: Notebook, ask: Ask) -> Message:
     function = notebook.names.get(message["function"])
     if function is None:
         return {"missing": True}
-    args = _arguments(message["args"], channel, message["call"])
-    kwargs = _arguments(message["kwargs"], channel, message["call"])
+    args = _arguments(message["args"], ask, message["call"])
+    kwargs = _arguments(message["kwargs"], ask, message["call"])
     try:
         value = function(*args, **kwargs)
     except BaseException as error:
@@ -236,24 +239,24 @@ def _fit(value: Any, **more: Any) -> Message:
         return {"unfit": f"a {type(value).__name__} that cannot be read: {type(error).__name__}"}
 
 
-def _arguments(value: Any, channel: Channel, call: object) -> Any:
+def _arguments(value: Any, ask: Ask, call: object) -> Any:
     """JSON of the grader as Python: {"$ask": 3} becomes a function whose calls the grader answers."""
     if isinstance(value, list):
-        return [_arguments(item, channel, call) for item in value]
+        return [_arguments(item, ask, call) for item in value]
     if not isinstance(value, dict):
         return value
     if "$ask" in value:
-        return _question(value["$ask"], value["name"], channel, call)
-    return {key: _arguments(item, channel, call) for key, item in value.items()}
+        return _question(value["$ask"], value["name"], ask, call)
+    return {key: _arguments(item, ask, call) for key, item in value.items()}
 
 
-def _question(number: int, name: str, channel: Channel, call: object) -> Callable[..., Any]:
+def _question(number: int, name: str, ask_grader: Ask, call: object) -> Callable[..., Any]:
     def ask(*args: Any, **kwargs: Any) -> Any:
         try:
             plain = {"args": Writer().plain(args), "kwargs": Writer().plain(kwargs)}
         except Unfit as unfit:
             raise TypeError(f"{name} takes JSON only, but received {unfit}") from None
-        answer = channel.ask(call, {"ask": number, "call": call, **plain})
+        answer = ask_grader(call, {"ask": number, "call": call, **plain})
         if "raise" in answer:
             kind = next(kind for kind in KINDS if kind.__name__ == answer["raise"])
             raise kind(answer["message"])

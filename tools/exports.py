@@ -1,126 +1,21 @@
-"""The notebooks of a lab, made from one master in py:percent: the student's and the solution, and assignments
-for otter-grader and nbgrader. The tests of those are the lab's public cases, and run in the notebook's own
-process.
+"""Labs as assignments for otter-grader and nbgrader, made from their masters: `zoolab labs export`.
+
+The tests in them are a lab's public cases, and run in the notebook's own process.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from importlib import import_module
 from pathlib import Path
 from textwrap import indent
 from typing import Any
 
-from zoolab.errors import InvalidInput, needs
-from zoolab.files import write_whole
-from zoolab.grading.labs import Case, Lab, folder_of, lab_names, labs_folder, load_lab
-
-BEGIN, END, STUB = "# BEGIN SOLUTION", "# END SOLUTION", "# STUB:"
-YOUR_CODE = "...  # your code"
-Marked = Callable[[str, list[str], list[str]], list[str]]
-METADATA = {
-    "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
-    "language_info": {"name": "python"},
-}
-
-
-def build_labs(names: Iterable[str] = (), check: bool = False) -> list[Path]:
-    """Write the notebooks of these labs, by default of all, that differ from their master; return those.
-
-    A lab is named, or is a folder of your own with a `cases.py` and a `master.py`. With `check=True` only
-    look. Raises `InvalidInput` for an unknown lab, a master whose marks do not pair, and if jupytext is
-    not installed.
-    """
-    files = {path: text for name in names or lab_names() for path, text in built_files(name).items()}
-    return write_stale(files, check)
-
-
-def write_stale(files: dict[Path, str], check: bool = False) -> list[Path]:
-    """Write the files whose text is another one, and return those; with `check=True` only look."""
-    stale = []
-    for path, text in files.items():
-        wanted = text.encode()
-        if path.is_file() and path.read_bytes() == wanted:
-            continue
-        stale.append(path)
-        if not check:
-            path.write_bytes(wanted)
-    return stale
-
-
-def built_files(name: str) -> dict[Path, str]:
-    """The text of each file that is built for a lab: the student's notebook and the solution."""
-    folder = folder_of(name)
-    source, notebook = folder / "master.py", folder / f"{folder.name}.ipynb"
-    try:
-        master = source.read_text(encoding="utf-8")
-        texts = {notebook: for_student(master), folder / "solution.ipynb": solved(master)}
-    except OSError as error:
-        raise InvalidInput(f"{source}: {error.strerror}", expected="the lab's master.py") from None
-    except InvalidInput as error:
-        raise InvalidInput(f"{source}: {error}", advice="correct its markers of solutions") from None
-    return {path: rendered(text) for path, text in texts.items()}
-
-
-def for_student(master: str) -> str:
-    """A master with each solution replaced by its stub: `...  # your code`, or the lines after `# STUB:`."""
-    return rewritten(master, lambda before, prompt, _solution: prompt or [before + YOUR_CODE])
-
-
-def solved(master: str) -> str:
-    """A master without its marks."""
-    return rewritten(master, lambda _before, _prompt, solution: solution)
-
-
-def rewritten(master: str, marked: Marked) -> str:
-    """A master with what `marked` makes of each solution in its place.
-
-    `marked(before, prompt, solution)` gets the lines of the lab's own stub, none for the usual one, and those
-    of the solution. Raises `InvalidInput` for marks that do not pair.
-    """
-    lines: list[str] = []
-    prompt: list[str] = []
-    solution: list[str] = []
-    inside, before = False, ""
-    for number, line in enumerate(master.split("\n"), start=1):
-        mark = line.strip()
-        if mark == (BEGIN if inside else END):
-            raise InvalidInput(f"line {number}: {mark}", expected=END if inside else BEGIN)
-        if mark == BEGIN:
-            inside, before, prompt, solution = True, line.partition("#")[0], [], []
-        elif mark == END:
-            inside = False
-            lines += marked(before, prompt, solution)
-        elif not inside:
-            lines.append(line)
-        elif mark.startswith(STUB):
-            prompt.append(before + mark.removeprefix(STUB).removeprefix(" "))
-        else:
-            solution.append(line)
-    if inside:
-        raise InvalidInput("a solution block is not closed", expected=END)
-    return "\n".join(lines)
-
-
-def rendered(text: str) -> str:
-    """A notebook as Jupyter saves it, from py:percent text: without outputs, and the same bytes each time.
-
-    Raises `InvalidInput` if jupytext is not installed.
-    """
-    needs("jupytext", "nbformat")
-    jupytext: Any = import_module("jupytext")
-    nbformat: Any = import_module("nbformat")
-    notebook = jupytext.reads(text, fmt="py:percent")
-    notebook.metadata = nbformat.from_dict(METADATA)
-    notebook.nbformat, notebook.nbformat_minor = 4, 5
-    for index, cell in enumerate(notebook.cells):
-        cell["id"] = str(index)
-        # jupytext's note on blank lines: it would change with the layout of the source.
-        cell.metadata.pop("lines_to_next_cell", None)
-    nbformat.validate(notebook)
-    return str(nbformat.writes(notebook)).rstrip("\n") + "\n"
-
+from tools.building import METADATA, NBGRADER_CONFIG, rendered, write_new
+from zoolab.errors import InvalidInput
+from zoolab.grading import Case, Lab, lab_names, load_lab
+from zoolab.grading.labs import labs_folder
+from zoolab.grading.masters import BEGIN, END, Marked, rewritten
 
 Files = dict[str, str]
 Cell = dict[str, Any]
@@ -134,7 +29,6 @@ Left out: {left_out}.
 
 The tests need zoolab to be installed where they run."""
 
-NBGRADER_CONFIG = "nbgrader_config.py"
 # The stubs of a lab stand before its solutions already; nbgrader's own stub would raise an exception.
 _NBGRADER = """c = get_config()
 
@@ -154,6 +48,17 @@ tests:
   ok_format: false"""
 
 
+def print_exported(labs: Iterable[str], kind: str, out: Path) -> int:
+    """Export labs, and print the new files and what they leave out."""
+    wanted = list(labs)
+    for path in export_labs(wanted, kind, out):
+        print(path)
+    for each in map(load_lab, wanted or lab_names()):
+        print(f"{each.name}: {left_out(each)}")
+    print("These tools decide in the student's process; `zoolab grade` does not.")
+    return 0
+
+
 def export_labs(names: Iterable[str], kind: str, out: Path) -> list[Path]:
     """Write labs, by default all, for otter-grader or nbgrader, and return the files that are new.
 
@@ -167,25 +72,6 @@ def export_labs(names: Iterable[str], kind: str, out: Path) -> list[Path]:
         if name not in lab_names():
             raise InvalidInput(f"there is no lab {name!r}", expected=f"one of {', '.join(lab_names())}")
     return write_new({out / place: text for name in wanted for place, text in FORMATS[kind](name).items()})
-
-
-def write_new(files: dict[Path, str]) -> list[Path]:
-    """Write the files that are not there, and return those; `InvalidInput` if one is there and differs."""
-    new = {path: text for path, text in files.items() if _is_new(path, text)}
-    for path, text in new.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, [text])
-    return list(new)
-
-
-def _is_new(path: Path, text: str) -> bool:
-    if not path.exists() or path.name == NBGRADER_CONFIG:
-        return not path.exists()
-    if path.read_text(encoding="utf-8") == text:
-        return False
-    raise InvalidInput(
-        f"{path} exists already with other content", advice="remove it, or name another folder"
-    )
 
 
 def nbgrader_files(name: str) -> Files:

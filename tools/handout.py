@@ -26,7 +26,7 @@ def public_cases(source: str) -> str:
         statement = waiting.pop()
         kept.add(statement)
         used = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
-        waiting += [each for names, each in made if names & used and each not in kept and not _is_case(each)]
+        waiting += [each for names, each in made if names & used and each not in kept and not _marks(each)]
     lines, text, end = source.splitlines(keepends=True), "", 0
     for statement in statements:
         begin, end = end, statement.end_lineno or end  # with the comments before it
@@ -49,10 +49,6 @@ def _marks(statement: ast.stmt) -> list[ast.Call]:
     return [mark for mark in calls if ast.unparse(mark.func).rpartition(".")[2] == "case"]
 
 
-def _is_case(statement: ast.stmt) -> bool:
-    return bool(_marks(statement))
-
-
 def _is_public(statement: ast.stmt) -> bool:
     named = (keyword for mark in _marks(statement) for keyword in mark.keywords)
     return any(each.arg == "public" and ast.unparse(each.value) == "True" for each in named)
@@ -64,7 +60,7 @@ def hand_out(lab: str, out: Path) -> list[Path]:
     `lab` is a lab's name, or a folder with a `cases.py`. Raises `InvalidInput` if there is none, if a file
     is there already and differs, and if jupytext is missing where the notebook is built from a master.
     """
-    from zoolab.grading.building import built_files, write_new
+    from tools.building import built_files, write_new
     from zoolab.grading.labs import folder_of
 
     folder = folder_of(lab)
