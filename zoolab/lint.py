@@ -28,24 +28,14 @@ SAME_WORDS = 0.8
 STUFFED = 4
 
 _WORD = re.compile(r"[a-z0-9]+")
-_WHEN = re.compile(r"\b(when|whenever|if|before|after|for questions|to (?:find|answer|check|see))\b", re.I)
-_CHOICES = re.compile(r"\b(?:one of|either|choose from|options?|allowed|valid)\b[^.]*(?:,|\||\bor\b|/)", re.I)
-_ORDERS = re.compile(
-    r"\b(?:ignore|disregard|forget)\b.{0,30}\b(?:instructions|rules|above|before)\b"
-    r"|\b(?:before|instead of) (?:using|calling) (?:any|every|another|other|all)\b"
-    r"|\b(?:do not|don't|never) (?:tell|mention|show|inform)\b"
-    r"|\b(?:system|important|critical)\s*(?::|>)|\.ssh\b|id_rsa\b|\.env\b",
-    re.I,
-)
 _MAX_READ = 20_000
-_FILLERS = "a an and as at by for from in is it of on or that the this to with you"
-_COMMON = frozenset(_FILLERS.split())
 _TYPES = frozenset(("type", "enum", "const", "anyOf", "oneOf", "allOf", "$ref"))
 
-
+_TABLE = read_table("zoolab", "lint.toml")
 #: The rules, in the order of their findings, and what to do when one is broken.
-RULES: dict[str, str] = read_table("zoolab", "lint.toml")
-_ERRORS = frozenset(("no-description", "long-description", "unknown-required", "not-strict"))
+RULES: dict[str, str] = _TABLE["rules"]
+#: Expressions that tell something of a description.
+_SAYS = {name: re.compile(text, re.I) for name, text in _TABLE["expressions"].items()}
 
 __all__ = ["RULES", "Finding", "lint"]
 
@@ -91,13 +81,13 @@ _Broken = tuple[str, str, str]
 def _findings(broken: Iterable[tuple[str, str, str, str]]) -> list[Finding]:
     order = list(RULES)
     return [
-        Finding(rule, tool, pointer, message, RULES[rule], "error" if rule in _ERRORS else "warning")
+        Finding(rule, tool, pointer, message, RULES[rule], "error" if rule in _TABLE["errors"] else "warning")
         for rule, tool, pointer, message in sorted(broken, key=lambda found: order.index(found[0]))
     ]
 
 
 def _words(text: str) -> list[str]:
-    return [word for word in _WORD.findall(text.lower().replace("_", " ")) if word not in _COMMON]
+    return [word for word in _WORD.findall(text.lower().replace("_", " ")) if word not in _TABLE["fillers"]]
 
 
 def _nodes(schema: Any, path: list[Any]) -> Iterator[tuple[str, Schema]]:
@@ -112,7 +102,7 @@ def _in_description(tool: Tool) -> Iterator[_Broken]:
     text, words = tool.description, _words(tool.description)
     if not text.strip():
         yield "no-description", "", "the tool has no description"
-    elif not _WHEN.search(text):
+    elif not _SAYS["when"].search(text):
         yield "no-when", "", "the description does not say when to use the tool"
     if 0 < len(text.split()) < 3:
         yield "short-description", "", "the description has fewer than 3 words"
@@ -124,7 +114,7 @@ def _in_description(tool: Tool) -> Iterator[_Broken]:
         if count > STUFFED and count * 5 > len(words):
             yield "stuffed-description", "", f"the description says {word!r} {count} times"
     texts = [text, *(str(node.get("description", "")) for _, node in _nodes(tool.parameters, []))]
-    orders = next(filter(None, (_ORDERS.search(each[:_MAX_READ]) for each in texts)), None)
+    orders = next(filter(None, (_SAYS["orders"].search(each[:_MAX_READ]) for each in texts)), None)
     if orders is not None:
         yield "orders-the-model", "", f"a description gives the model orders: {orders.group()!r}"
 
@@ -141,7 +131,7 @@ def _in_parameters(tool: Tool) -> Iterator[_Broken]:
             if not schema.keys() & _TYPES:
                 yield "untyped-parameter", pointer, f"the parameter {name!r} has no type"
             free = not schema.keys() & {"enum", "const", "format", "pattern"}
-            if schema.get("type") == "string" and free and _CHOICES.search(described):
+            if schema.get("type") == "string" and free and _SAYS["choices"].search(described):
                 what = f"{name!r} takes any string, and its description lists choices"
                 yield "choices-as-text", pointer, what
             required = name in node.get("required", ())

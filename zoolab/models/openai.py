@@ -24,6 +24,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import ModelError, SettingRejected
+from zoolab.files import read_table
 from zoolab.jsontext import encode, excerpt, one_line
 from zoolab.models.assembly import assemble, reply_from
 from zoolab.models.transport import http_library
@@ -238,13 +239,7 @@ _IN_WORDS = re.compile(
     r"| may only be set to |: Extra inputs are not permitted)"
 )
 #: These are the request itself and how its reply is read; whoever leaves them out asks something else.
-_NEVER = frozenset(
-    [
-        *("model", "stream", "messages", "input", "instructions", "contents", "system", "prompt"),
-        *("systemInstruction", "system_instruction", "previous_response_id", "tools", "functions"),
-        *("tool_choice", "function_call", "toolConfig", "tool_config"),
-    ]
-)
+_NEVER = read_table("zoolab.wire", "settings.toml")["request"]
 
 
 def rejection_of(status: int, answer: object) -> tuple[str, str, bool] | None:

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from zoolab.errors import InvalidSchema, Problem, needs
+from zoolab.files import read_table
 from zoolab.jsontext import MAX_DEPTH, encode, excerpt, pointer_to
 from zoolab.jsontext.readonly import plain
 from zoolab.schema.drafts import LATEST, TooMuchWork, bounded, check_against_metaschema, compiled, draft_of
@@ -264,16 +265,10 @@ def _are_different_texts(values: Any) -> bool:
 #: Schemas times parts of a value: beyond, jsonschema judges, which counts its steps.
 MAX_WORK = 20_000
 _EXACT = 2**53
-_COMPARED = {
-    *("enum", "const", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
-    *("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"),
-}
+_TABLE = read_table("zoolab.schema", "keywords.toml")
+_COMPARED = frozenset(_TABLE["compared"])
 #: The keywords that both validators understand alike.
-_JUDGED = _COMPARED | {
-    *("$schema", "$comment", "title", "description", "default", "examples", "deprecated", "format"),
-    *("type", "required", "properties", "additionalProperties", "items", "prefixItems", "uniqueItems"),
-    *("allOf", "anyOf", "oneOf", "not"),
-}
+_JUDGED = _COMPARED.union(_TABLE["both_validators"])
 
 
 def rs_test(schema: Mapping[str, Any]) -> Callable[[Any], bool]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 
 from zoolab.errors import InvalidArguments, InvalidToolSignature, Problem
+from zoolab.files import read_table
 from zoolab.jsontext import encode, excerpt, pointer_to
 from zoolab.schema.fragments import REQUIRED, Schema, object_schema, with_default
 from zoolab.schema.hints import Describer, ReadField, read_field, type_hints
@@ -77,35 +78,8 @@ def _problem(name: str, value: Any, found: Any) -> Problem:
     return Problem("invalid_arguments", pointer_to(path), expected, excerpt(found["input"]))
 
 
-# Where the description ends.
-_SECTION = re.compile(
-    r"^(?:(?::(?:param|type|returns?|rtype|raises)\b[^:\n]*:)"
-    r"|(?:[A-Z][A-Za-z ]+\n-{3,}[ \t]*$)"
-    r"|(?:(?:Args|Arguments|Params|Parameters|Returns|Raises|Yields|Examples?|Notes?):[ \t]*$))",
-    re.MULTILINE,
-)
-# For each style, what holds the parameters, and one of them: an entry goes on as long as it is indented.
-_PARAMETERS = {
-    "google": re.compile(
-        r"^(?:Args|Arguments|Params|Parameters):[ \t]*\n((?:[ \t]+.*\n?|\n)*)", re.MULTILINE
-    ),
-    "numpy": re.compile(
-        r"^(?:Other )?Parameters\n-{3,}[ \t]*\n((?:(?!.*\n-{3,}).*(?:\n|\Z))*?)(?=.*\n-{3,}|\Z)", re.MULTILINE
-    ),
-    "sphinx": re.compile(r"(.*)", re.DOTALL),
-}
-_ENTRIES = {
-    "google": re.compile(
-        r"^([ \t]+)(?P<names>\w+)[ \t]*(?:\(.*?\))?:(?P<words>.*(?:\n(?:\1[ \t]+.*|[ \t]*(?=\n)))*)",
-        re.MULTILINE,
-    ),
-    "numpy": re.compile(
-        r"^(?P<names>\w+(?:, *\w+)*)[ \t]*(?::.*)?(?P<words>(?:\n(?:[ \t]+.*|(?=\n)))*)", re.MULTILINE
-    ),
-    "sphinx": re.compile(
-        r"^:param[ \t]+(?:[^:\n]*[ \t])?(?P<names>\w+):(?P<words>.*(?:\n(?:[ \t]+.*|(?=\n)))*)", re.MULTILINE
-    ),
-}
+_STYLES = read_table("zoolab.schema", "docstrings.toml")
+_SECTION = re.compile(_STYLES.pop("section"), re.MULTILINE)
 _LINE_BREAK = re.compile(r"(?<!\n)\n(?=[^\s*+-])")
 
 
@@ -229,9 +203,9 @@ def _read_docstring(text: str) -> tuple[str, dict[str, str]]:
     if section is None:
         return _unwrapped(text), {}
     explained: dict[str, str] = {}
-    for style, parameters in _PARAMETERS.items():
-        for block in parameters.finditer(text, section.start()):
-            for entry in _ENTRIES[style].finditer(block[1]):
+    for style in _STYLES.values():
+        for block in re.finditer(style["parameters"], text[section.start() :], re.MULTILINE):
+            for entry in re.finditer(style["entry"], block[1], re.MULTILINE):
                 words = " ".join(entry["words"].split())
                 for name in entry["names"].replace(" ", "").split(",") if words else ():
                     explained.setdefault(name, words)

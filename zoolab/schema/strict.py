@@ -6,25 +6,12 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from zoolab.errors import InvalidToolSignature
+from zoolab.files import read_table
 from zoolab.jsontext import excerpt
 from zoolab.schema.fragments import Schema, allows_null, object_schema, resolved
 
-# fmt: off
-#: The keywords that strict mode accepts; `tool(..., strict=True)` moves others into the description.
-STRICT_KEYWORDS = frozenset((
-    "$defs", "$ref", "additionalProperties", "anyOf", "const", "description", "enum",
-    "exclusiveMaximum", "exclusiveMinimum", "format", "items", "maxItems", "maximum", "minItems",
-    "minimum", "multipleOf", "pattern", "properties", "required", "title", "type",
-))
-_STRICT_FORMATS = frozenset((
-    "date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "time", "uuid",
-))
-_NEVER_STRICT = frozenset((
-    "allOf", "contains", "dependentRequired", "dependentSchemas", "else", "if", "not",
-    "patternProperties", "prefixItems", "propertyNames", "then", "unevaluatedItems",
-    "unevaluatedProperties",
-))
-# fmt: on
+_TABLE = read_table("zoolab.schema", "keywords.toml")
+STRICT_KEYWORDS = frozenset(_TABLE["strict"])
 
 
 def make_strict(schema: Schema, where: str) -> Schema:
@@ -34,7 +21,7 @@ def make_strict(schema: Schema, where: str) -> Schema:
     Keywords that strict mode refuses move into the description. Raises `InvalidToolSignature` for
     what cannot be strict, such as a dictionary with free keys.
     """
-    never = sorted(_NEVER_STRICT & schema.keys())
+    never = sorted(schema.keys() & _TABLE["never_strict"])
     if never:
         raise _not_strict(where, f"it needs {never[0]}")
     if not schema.keys() & {"type", "enum", "const", "anyOf", "oneOf", "$ref"}:
@@ -90,7 +77,7 @@ def _nullable(schema: Schema) -> Schema:
 
 def _with_notes(strict: Schema, schema: Schema) -> Schema:
     lost = {key: schema[key] for key in schema.keys() - STRICT_KEYWORDS - {"oneOf", "discriminator"}}
-    if schema.get("format", "date") not in _STRICT_FORMATS:
+    if schema.get("format", "date") not in _TABLE["strict_formats"]:
         lost["format"] = strict.pop("format")
     if lost:
         notes = ", ".join(f"{key}: {excerpt(lost[key])}" for key in sorted(lost))

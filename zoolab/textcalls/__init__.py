@@ -7,6 +7,7 @@ gemma.py      call:name{key:value}: FunctionGemma, Gemma 4
 pythonic.py   [get_weather(city="Oslo")], the same as code of Gemma 3 and OLMo 3, name.call(...) of Llama
 plain.py      JSON on lines of its own, or the first object with name and arguments; Llama 3, Cohere
 
+families.toml the tags and the heads of each family
 calls.py      JSON objects inside a text, and calls as they were found, also with arguments that are not JSON
 """
 

@@ -6,32 +6,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise, zip_longest
+from string import Template
 from types import MappingProxyType
 
 from zoolab.textcalls.calls import Objects, Reader, TextCall, by_name, in_tag, read_broken_block
+from zoolab.textcalls.tagged import FAMILIES
 
-_NAME = r"(?P<name>[A-Za-z_][\w.-]{0,127})"
 #: What stands before the arguments, with the name and, in some families, an id.
-HEADS = (
-    # Mistral: [TOOL_CALLS]name[ARGS]{...}, with or without [CALL_ID]id; the older list is plain JSON
-    re.compile(
-        rf"(?:\[TOOL_CALLS\]\s*+|(?<![\w.-])(?=[\w.-]{{1,128}}\[(?:CALL_ID|ARGS)\])){_NAME}"
-        r"(?:\[CALL_ID\](?P<id>\w{1,64}))?+(?:\[ARGS\])?+\s*+(?=\{)"
-    ),
-    # Kimi K2: <|tool_call_begin|>functions.name:0<|tool_call_argument_begin|>{...}
-    re.compile(
-        rf"<\|tool_call_begin\|>\s*+(?P<id>(?:functions\.)?{_NAME}:\d{{1,9}})"
-        r"\s*+<\|tool_call_argument_begin\|>\s*+(?=\{)"
-    ),
-    # DeepSeek until 3.1: <｜tool▁call▁begin｜>name<｜tool▁sep｜>{...}, or the fenced form of R1
-    re.compile(
-        rf"<｜tool▁call▁begin｜>(?:function<｜tool▁sep｜>)?{_NAME}(?:<｜tool▁sep｜>|\s*+```json)\s*+(?=\{{)"
-    ),
-    # gpt-oss: to=functions.name<|channel|>commentary <|constrain|>json<|message|>{...}
-    re.compile(
-        rf"\bto=functions\.{_NAME}(?:\s*+<\|(?:channel|constrain)\|>\w{{0,32}})*+\s*+<\|message\|>\s*+(?=\{{)"
-    ),
-)
+HEADS = [re.compile(Template(each["head"]).substitute(FAMILIES)) for each in FAMILIES["heads"]]
 _AFTER_BROKEN = re.compile(r"\[TOOL_CALLS\]|<[|｜/]|```")
 
 

@@ -6,57 +6,26 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import zip_longest
+from string import Template
 from types import MappingProxyType
 from typing import Any
 
+from zoolab.files import read_table
 from zoolab.jsontext import MAX_DEPTH, NotStrictJSON, encode, parse_json
 from zoolab.textcalls.calls import Objects, TextCall
 
 
 def _tags(call: str, key: str, value: str, end: str) -> re.Pattern[str]:
-    """The tags of a family: a call begins; a value begins; it ends, if another tag of the call follows
-    (a value may hold tags of its own); the call ends. In each, CDATA may hold anything."""
-    return re.compile(
-        f"{call}|{key}|(?P<value>{value})|(?P<end>{end})|(?P<cdata><!\\[CDATA\\[)|(?P<cdata_end>\\]\\]>)"
-    )
+    """The tags of a family as `families.toml` describes them. In each, CDATA may hold anything."""
+    text = f"{call}|{key}|(?P<value>{value})|(?P<end>{end})|(?P<cdata><!\\[CDATA\\[)|(?P<cdata_end>\\]\\]>)"
+    return re.compile(Template(text).substitute(FAMILIES))
 
 
-_NAME = r"(?P<call>[\w.-]{1,128})"
-_PREFIX = r"(?:｜DSML｜|antml:)?+"
+#: How each family of models writes calls.
+FAMILIES = read_table("zoolab.textcalls", "families.toml")
 #: The tags of each family, by a text without which there are none.
 TAGS: Mapping[str, re.Pattern[str]] = MappingProxyType(
-    {
-        # Qwen3-Coder: <function=name><parameter=key>value</parameter></function>
-        "<function=": _tags(
-            rf"<function={_NAME}>",
-            r"<parameter=(?P<key>[^<>\s]{1,128})>(?P<string>)",
-            r"</parameter>(?=\s*+(?:<parameter|</function>|</tool_call>|<function=|<tool_call>|\Z))",
-            r"</function>|</tool_call>",
-        ),
-        # GLM: <tool_call>name<arg_key>key</arg_key><arg_value>value</arg_value></tool_call>
-        "<tool_call>": _tags(
-            r"<tool_call>\n?+(?P<call>[A-Za-z_][\w.-]{0,127}+)\n?+(?=<arg_key>|</tool_call>)",
-            r"<arg_key>(?P<key>[^<>]{1,128})</arg_key>\s*+<arg_value>(?P<string>)",
-            r"</arg_value>(?=\s*+(?:<arg_key>|<arg_value>|</tool_call>|\Z))",
-            r"</tool_call>",
-        ),
-        # MiniMax M2, DeepSeek since 3.2: <invoke name="..."><parameter name="key">value</parameter></invoke>
-        ' name="': _tags(
-            rf'<{_PREFIX}(?:invoke|function) name="{_NAME}">',
-            rf'<{_PREFIX}param(?:eter)?+ name="(?P<key>[^"<>]{{1,128}})"'
-            r'(?: (?!string=)\w{1,32}="[^"<>]{0,64}")*+(?: string="(?P<string>true|false)")?+>',
-            rf"</{_PREFIX}param(?:eter)?+>(?=\s*+(?:</?{_PREFIX}(?:param|invoke|function)|\Z))",
-            rf"</{_PREFIX}(?:invoke|function)>",
-        ),
-        # Kimi K3: <|open|>call tool="..."<|sep|><|open|>argument key="..." type="..."<|sep|>value<|close|>...
-        "<|open|>": _tags(
-            rf'<\|open\|>call tool="{_NAME}"(?: index="\d{{1,9}}")?+<\|sep\|>',
-            r'<\|open\|>argument key="(?P<key>[^"<>]{1,128})"'
-            r'(?: type="(?:(?P<string>string)|\w{1,32})")?+<\|sep\|>',
-            r"<\|close\|>argument<\|sep\|>(?=\s*+(?:<\|open\|>argument|<\|close\|>call|\Z))",
-            r"<\|close\|>call<\|sep\|>",
-        ),
-    }
+    {each.pop("mark"): _tags(**each) for each in FAMILIES["tags"]}
 )
 _MOST_RESTARTS = 8
 _CDATA = "<![CDATA["

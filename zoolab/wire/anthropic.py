@@ -26,6 +26,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
+from zoolab.files import read_table
 from zoolab.jsontext import excerpt
 from zoolab.jsontext.readonly import plain
 from zoolab.records import Message, Request
@@ -47,14 +48,7 @@ from zoolab.wire.normalise import Manner, system_apart
 
 MAX_TOKENS = 1024
 _CHOICES = {"auto": "auto", "required": "any", "none": "none"}
-# fmt: off
-#: The keywords of a schema that the API enforces in an answer; zoolab's own check enforces the others.
-_TAKEN = frozenset((
-    "$defs", "$ref", "additionalProperties", "allOf", "anyOf", "const", "default", "definitions",
-    "description", "enum", "items", "properties", "required", "title", "type",
-))
-_SHAPES = frozenset(("$ref", "allOf", "anyOf", "const", "enum", "type"))
-# fmt: on
+_KEYWORDS = read_table("zoolab.schema", "keywords.toml")
 #: Where a message keeps its thinking.
 _THINKING = ("anthropic", "thinking")
 
@@ -73,7 +67,6 @@ class Anthropic(WireFormat):
         "max_tokens": "max_tokens",
         "max_completion_tokens": "max_tokens",
     }
-    _homes = ("metadata", "model", "service_tier", "stream", "temperature", "top_p")
     _defaults: ClassVar[dict[str, Any]] = {"max_tokens": MAX_TOKENS}
     _tool_types = ("function", "custom")
 
@@ -142,12 +135,12 @@ def _enforceable(schema: dict[str, Any]) -> dict[str, Any] | None:
         inner = waiting.pop()
         if not isinstance(inner, dict):
             return None
-        for keyword in inner.keys() - _TAKEN:
+        for keyword in inner.keys() - set(_KEYWORDS["anthropic"]):
             del inner[keyword]
         if "properties" in inner:
             inner.setdefault("additionalProperties", False)
         is_open = inner.get("type") == "object" and inner.get("additionalProperties") is not False
-        if is_open or not inner.keys() & _SHAPES:
+        if is_open or not inner.keys() & _KEYWORDS["anthropic_shapes"]:
             return None
         waiting += (child for path, child in subschemas(inner) if path != ("additionalProperties",))
     return made

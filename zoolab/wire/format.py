@@ -6,11 +6,12 @@ A subclass says what differs: how its API carries messages, tools, the choice of
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
 from zoolab.errors import InvalidInput
+from zoolab.files import read_table
 from zoolab.jsontext import excerpt
 from zoolab.records import Message, Request
 from zoolab.schema.formats import TOOL_FORMATS
@@ -30,18 +31,8 @@ from zoolab.wire.normalise import (
 Tools = tuple[dict[str, Any], ...]
 Fields = dict[str, Any]
 
-#: OpenAI's own settings of a chat. A setting that another API does not know is left out, because
-#: APIs refuse unknown fields. A setting that is not in this list is that API's own, and is sent as it is.
-OPENAI_SETTINGS = frozenset(
-    [
-        *("audio", "frequency_penalty", "function_call", "functions", "logit_bias", "logprobs"),
-        *("max_completion_tokens", "max_tokens", "metadata", "modalities", "model", "n"),
-        *("parallel_tool_calls", "prediction", "presence_penalty", "prompt_cache_key"),
-        *("prompt_cache_retention", "reasoning_effort", "response_format", "safety_identifier", "seed"),
-        *("service_tier", "stop", "store", "stream", "stream_options", "temperature", "top_logprobs"),
-        *("top_p", "user", "verbosity", "web_search_options"),
-    ]
-)
+#: The names of OpenAI's settings, and those that each API has, too.
+_SETTINGS = read_table("zoolab.wire", "settings.toml")
 #: Settings that Gemini and Ollama keep apart from the others, under the same names.
 SAMPLING = ("temperature", "top_p", "top_k", "seed", "presence_penalty", "frequency_penalty")
 
@@ -63,8 +54,6 @@ class WireFormat(ABC):
     _nest: ClassVar[str] = ""
     #: The field for texts at which a reply ends, if the API takes only a list of them.
     _stops: ClassVar[str] = ""
-    #: OpenAI's other settings that have a place in this body.
-    _homes: ClassVar[Iterable[str]] = ()
     #: Settings that this API needs, or that must not be left to it.
     _defaults: ClassVar[Mapping[str, Any]] = {}
     #: The field in which a schema of the answer goes out, and whether it may stand beside tools.
@@ -255,7 +244,7 @@ class WireFormat(ABC):
 
     def _fields(self, settings: Mapping[str, Any]) -> Fields:
         """The settings as fields of the body."""
-        homeless = OPENAI_SETTINGS.difference(self._homes)
+        homeless = set(_SETTINGS["openai"]).difference(_SETTINGS[self.name])
         own = (self._system, self._conversation, "tools", self._choice)
         known: Fields = {}
         fields = {**self._defaults}

@@ -27,6 +27,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from zoolab.files import read_table
 from zoolab.jsontext import encode, excerpt
 from zoolab.records import Message
 from zoolab.schema.formats import from_openapi
@@ -52,13 +53,7 @@ _A_MODE = "a functionCallingConfig of mode AUTO, NONE, or ANY with at most one n
 #: Where a message or a call keeps its thought signature.
 _SIGNATURE = ("google", "thought_signature")
 _MODES = {"auto": "AUTO", "required": "ANY", "none": "NONE"}
-# fmt: off
-_PROMISED = frozenset((
-    "$anchor", "$defs", "$id", "$ref", "additionalProperties", "anyOf", "description", "enum", "format",
-    "items", "maxItems", "maximum", "minItems", "minimum", "oneOf", "prefixItems", "properties",
-    "propertyOrdering", "required", "title", "type",
-))
-# fmt: on
+_PROMISED = frozenset(read_table("zoolab.schema", "keywords.toml")["gemini"])
 _MOST_SCHEMAS = 10_000
 
 

@@ -56,7 +56,6 @@ class Ollama(WireFormat):
         "max_tokens": "num_predict",
         "max_completion_tokens": "num_predict",
     }
-    _homes = ("logprobs", "model", "stream", "top_logprobs")
     _defaults: ClassVar[dict[str, Any]] = {"stream": False}
 
     def to_response(self, message: Message) -> dict[str, Any]:

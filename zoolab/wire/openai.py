@@ -14,7 +14,7 @@ from typing import Any
 
 from zoolab.records import Message, Request
 from zoolab.wire.chat import Reading, raw_calls
-from zoolab.wire.format import OPENAI_SETTINGS, Tools, WireFormat
+from zoolab.wire.format import Tools, WireFormat
 from zoolab.wire.normalise import Notes, WireWarning
 
 _CHOICES = ("auto", "required", "none")
@@ -25,7 +25,6 @@ class ChatCompletions(WireFormat):
     """OpenAI's Chat Completions."""
 
     name = "openai"
-    _homes = OPENAI_SETTINGS
     _pairs_results = False
     _tool_types = ("function", "custom")
 

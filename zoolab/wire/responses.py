@@ -59,11 +59,6 @@ class Responses(WireFormat):
         "max_completion_tokens": "max_output_tokens",
         "max_tokens": "max_output_tokens",
     }
-    _homes = (
-        *("metadata", "model", "parallel_tool_calls", "prompt_cache_key", "prompt_cache_retention"),
-        *("safety_identifier", "service_tier", "store", "stream", "temperature", "top_logprobs", "top_p"),
-        "user",
-    )
     _tool_types = ("function",)
 
     def to_response(self, message: Message) -> dict[str, Any]:
