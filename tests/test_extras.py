@@ -68,8 +68,8 @@ def distribution_of(module: str) -> str:
 
 def undeclared(source: str) -> set[str]:
     """The modules of a source that are neither in the base nor in the extra that EXTRAS names."""
-    # Commands for a checkout use its tools, and pytest itself loads the plugin.
-    names = imports_in(source) - {"tools", "pytest"}
+    # Commands for a checkout use its tools, pytest itself loads the plugin, and pyodide is the Python of a browser.
+    names = imports_in(source) - {"tools", "pytest", "pyodide"}
     homes = {name: DECLARED[EXTRAS.get(name, "")] for name in names}
     same = {"mcp_types": "mcp", "opentelemetry": "opentelemetry-sdk"}  # they come with what is declared
     return {name for name, home in homes.items() if same.get(name, distribution_of(name)) not in home}

@@ -30,6 +30,7 @@ from packaging.utils import canonicalize_name
 
 from tools.site.plan import PATHS, PLAN
 from tools.site.staging import PROJECT, with_links_of_the_site
+from zoolab import plots
 from zoolab.errors import InvalidInput
 
 HERE = Path(__file__).resolve().parent
@@ -45,7 +46,7 @@ MORE = {"zoolab": ["anywidget", "ipywidgets", "httpx2-jsfetch"]}
 #: Libraries that are not in the site, and the names in a cell that need them.
 NEEDS = {
     "pandas": {"pd", "pandas", "to_frame"},
-    "matplotlib": {"plt", "matplotlib", "SequenceDisplay", "MessageGrowthDisplay", "StepTimelineDisplay"},
+    "matplotlib": {"plt", "matplotlib", *plots.__all__},
 }
 LEFT_OUT = "# This site was built without {libraries}, so this cell does not run here."
 LOADS = "import {libraries}  # in the browser, a library is loaded when a cell imports it"
