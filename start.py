@@ -48,7 +48,7 @@ VERSION = f"{sys.version_info[0]}.{sys.version_info[1]}"
 # The commands of zoolab, known before it is installed.
 COMMANDS = (
     *("lab", "walk", "inspect", "policy", "record", "local", "doctor", "mcp", "serve-tools"),
-    *("course", "labs", "progress", "datasets", "grade", "experiment"),
+    *("course", "labs", "datasets", "grade", "progress", "experiment"),
 )
 # These are start.py's own, and need what developers need.
 FOR_DEVELOPERS = ("test", "bench", "site")

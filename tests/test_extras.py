@@ -68,7 +68,7 @@ def distribution_of(module: str) -> str:
 
 def undeclared(source: str) -> set[str]:
     """The modules of a source that are neither in the base nor in the extra that EXTRAS names."""
-    # Commands for a checkout use its tools, pytest itself loads the plugin, and pyodide is the Python of a browser.
+    # Commands for a checkout use its tools, pytest loads the plugin, and pyodide is the Python of a browser.
     names = imports_in(source) - {"tools", "pytest", "pyodide"}
     homes = {name: DECLARED[EXTRAS.get(name, "")] for name in names}
     same = {"mcp_types": "mcp", "opentelemetry": "opentelemetry-sdk"}  # they come with what is declared

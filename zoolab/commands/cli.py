@@ -29,7 +29,7 @@ COMMANDS = {
     "serve-tools": ("mcp", "offer tools to others, as an MCP server"),
     "course": ("course", "copy the course to a folder, and open it in JupyterLab"),
     "lab": ("course", "open the notebooks in JupyterLab"),
-    "labs": ("course", "the graded labs: list, status, handout, build, export, cases, verify"),
+    "labs": ("course", "the graded labs: list, handout, build, export, cases, verify"),
     "datasets": ("course", "the data sets: list, fetch"),
     "grade": ("grade", "grade submissions of a lab"),
     "progress": ("course", "how many exercises and labs of the course are right"),
