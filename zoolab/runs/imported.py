@@ -69,7 +69,8 @@ def _conversations(content: Any) -> Iterator[tuple[Request, dict[str, Any]]]:
                 yield _of_request(content), {}
     except (ZoolabError, AttributeError, KeyError, TypeError, ValueError) as error:
         why = error if isinstance(error, ZoolabError) else f"{type(error).__name__}: {error}"
-        raise InvalidInput(f"a conversation has a form that is not known: {why}") from None
+        expected = "spans, samples or messages as these programs write them"
+        raise InvalidInput(f"a conversation has a form that is not known: {why}", expected=expected) from None
 
 
 def _of_request(body: dict[str, Any]) -> Request:
