@@ -407,4 +407,4 @@ else:
 # - A call and its results stay together, or go together.
 # - The model can no longer read what you removed. The trace still contains it.
 #
-# Next: [14 · Evaluation](14-evaluation.ipynb). Lab: [l4 · Context](../labs/l4/l4.ipynb).
+# Next: [14 · Evaluation](14-evaluation.ipynb). Lab: [l4 · History](../labs/l4/l4.ipynb).
