@@ -69,7 +69,7 @@ def changed_work() -> set[str]:
         subprocess.run(["git", "-C", PROJECT, *words], capture_output=True, text=True, check=False).stdout
         for words in lists
     ]
-    paths = [Path(line) for line in "\n".join(said).splitlines()]
+    paths = [Path(line) for line in "\n".join(said).splitlines() if line]
     labs = {f"[{path.parts[1]}" for path in paths if path.parts[0] == "labs" and len(path.parts) > 2}
     notebooks = {f"[{path.stem}" for path in paths if path.parts[0] == "notebooks" and path.suffix == ".py"}
     return labs | notebooks
