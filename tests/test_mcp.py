@@ -687,7 +687,7 @@ def test_a_flood_of_requests_ends_at_the_timeout(tmp_path: Path) -> None:
         began = time.monotonic()
         with pytest.raises((ToolTimeout, ToolIOError)):
             invoke(tools, "asks", {})
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 20
         closing = time.monotonic()
     assert time.monotonic() - closing < 10
 

@@ -22,7 +22,7 @@ def test_the_story_of_a_failing_test_is_kept(tmp_path: Path):
     )
     options = [
         "-p",
-        "zoolab.testing",
+        "zoolab",
         "--zoolab-stories",
         "stories",
         "-q",

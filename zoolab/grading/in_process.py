@@ -59,7 +59,7 @@ class _Direct(Channel):
     def send(self, message: dict[str, Any], seconds: float = 10.0) -> None:  # noqa: ARG002
         with redirect_stdout(io.StringIO()):
             reply = answer_to(_copied(message), self._notebook, self._ask)
-        self._reply, self.answer = _copied({**reply, "call": message["call"]}), None
+        self._reply = _copied({**reply, "call": message["call"]})
 
     def receive(self, seconds: float) -> dict[str, Any]:  # noqa: ARG002
         return self._reply

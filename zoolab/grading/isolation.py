@@ -78,8 +78,10 @@ def kept_warm(lab: Lab, kernel: bool = False, unprotected: bool = False) -> Iter
     # A fork of this process must not use its parent's worker.
     key = lab.name, lab.uses, lab.seconds, kernel, unprotected, os.getpid(), IN_TURN.get()
     idle, _IDLE.isolation = _IDLE.isolation, None
-    isolation = idle if idle is not None and _IDLE.key == key else _isolation(lab, kernel, unprotected)
-    idle = None  # one of another lab ends here
+    if idle is not None and _IDLE.key != key:
+        idle.close()
+        idle = None
+    isolation = idle or _isolation(lab, kernel, unprotected)
     try:
         yield isolation
     except BaseException:

@@ -161,8 +161,10 @@ class Student:
 
 def _answered(wait: Wait, message: dict[str, Any], callbacks: list[Callback]) -> dict[str, Any]:
     """Send a message and answer what is asked until the reply to it comes."""
-    wait.process.channel.answer = partial(_answer_to, callbacks=callbacks)
+    channel = wait.process.channel
+    channel.answer = partial(_answer_to, callbacks=callbacks)
     wait.send(message)
+    channel.answer = None  # a submission in this process has asked while the message was sent
     for _ in range(MAX_QUESTIONS):
         reply = wait.message()
         if reply.get("call") != message["call"]:
