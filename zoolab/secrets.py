@@ -49,10 +49,11 @@ def scrub_json(value: Any) -> Any:
 
 
 class _Scrubbing:
-    """One value at work. It remembers each text, since a trace says the same ones again and again."""
+    """One value at work. It remembers each text and name, since a trace says the same ones again and again."""
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
+        self._names: dict[str, tuple[bool, bool]] = {}
 
     def clean(self, value: Any) -> Any:
         if isinstance(value, str):
@@ -66,11 +67,15 @@ class _Scrubbing:
         return value
 
     def _member(self, name: str, value: Any) -> Any:
-        given = isinstance(value, str | int | float) and not isinstance(value, bool) and value != ""
-        if _pattern("may_name").fullmatch(name):
+        if name not in self._names:
+            ends = (found.end() == len(name) for found in _pattern("label").finditer(name))
+            self._names[name] = any(ends), _pattern("may_name").fullmatch(name) is not None
+        labelled, may_name = self._names[name]
+        if may_name:
             given = isinstance(value, str) and re.fullmatch(r"[!-~]{12,}", value) is not None
-        secret = given and any(found.end() == len(name) for found in _pattern("label").finditer(name))
-        return HIDDEN if secret else self.clean(value)
+        else:
+            given = isinstance(value, str | int | float) and not isinstance(value, bool) and value != ""
+        return HIDDEN if labelled and given else self.clean(value)
 
     def _clean_text(self, text: str) -> str:
         clean = scrub(text)
