@@ -49,7 +49,7 @@ def scrub_json(value: Any) -> Any:
 
 
 class _Scrubbing:
-    """One value at work. It remembers each text and name, since a trace says the same ones again and again."""
+    """One value at work. It remembers texts and names, since a trace says the same ones again and again."""
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
