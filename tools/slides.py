@@ -35,6 +35,8 @@ NOBODY = "You made no prediction. "
 _LOCAL_LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:)[^)]*\)")
 _FOREIGN = re.compile(r"<(style|script)\b.*?</\1>", re.IGNORECASE | re.DOTALL)
 _FETCHES = re.compile(r"<(img|iframe|link|object|embed|video|audio|source)\b[^>]*>", re.IGNORECASE)
+#: A picture with its text, as the displays of zoolab show it.
+_PICTURE = re.compile(r'<img alt="[^"<>]*" src="data:image/png;base64,[A-Za-z0-9+/=]+">')
 _PREDICTS, _REVEALS = re.compile(r"= predict\("), re.compile(r"\.reveal\(")
 
 
@@ -110,7 +112,10 @@ def _output(output: Any) -> Html | None:
     if "image/png" in data:
         alt = escape(visible(data.get("text/plain", "a plot")))
         return Html(f'<img alt="{alt}" src="data:image/png;base64,{data["image/png"].strip()}">')
-    html = harmless(data.get("text/html", "")).replace(NOBODY, "")
+    given = data.get("text/html", "")
+    if _PICTURE.fullmatch(given.strip()):
+        return Html(given)
+    html = harmless(given).replace(NOBODY, "")
     if html and len(html) <= MAX_HTML:
         return Html(html)
     text = output.get("text") or data.get("text/plain") or output.get("evalue") or ""
