@@ -293,7 +293,7 @@ def oldest_go_first(student: Student, chance: Random) -> None:
     units = [[_says(chance, "system")], *small, large, [_says(chance, "assistant", 1)], *_talk(chance, 0)[1:]]
     sizes = Sizes()
     whole = sizes.total(_flat(units))
-    came = _shorter(student, units, whole - sizes.total(large) + chance.randrange(5), sizes)
+    came = _shorter(student, units, whole - sizes.total(large) + chance.randrange(4), sizes)
     kept = {canonical(message) for message in came}
     if any(canonical(message) in kept for message in _flat(small)):
         raise Wrong("something is kept that is older than a unit that is not", walk=came)
