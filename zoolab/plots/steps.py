@@ -49,7 +49,8 @@ class StepTimelineDisplay(StepsDisplay):
 
     `steps_` holds the steps that are drawn, with `start` and `width` in steps, which count from 1, or in
     seconds, and `retry`.
-    In seconds, a request lasts until its reply. Of a frame, an execution ends where its step came.
+    In seconds, a request lasts until its reply, and the calls of a turn share the lane, so that calls at the
+    same time are seen one above the other. Of a frame, an execution ends where its step came.
     """
 
     what = "Timeline of the steps of a run"
@@ -147,12 +148,12 @@ class StepTimelineDisplay(StepsDisplay):
         many = len(self.steps_) > _MOST_EDGED
         fine: dict[str, Any] = {"lw": 0, "snap": False} if many else {"lw": 0.4}
         groups: Any = self.steps_.groupby(["status", "retry", "step"], sort=False)
-        for (status, retry, kind), rows in groups:
+        for (status, retry, _), rows in groups:
             colour, hatch = _COLOURS.get(status, GREY), _HATCH if retry else ""
             # In seconds, what failed may come at the same moment as what did not.
             order = 2.1 if status == "error" else 2.0
             style = {"facecolor": colour, "hatch": hatch, "edgecolor": "white", "zorder": order, **fine}
-            bars = _bars(rows[["start", "width"]].to_numpy(), KINDS.index(kind))
+            bars = _bars(rows[["start", "width", "top", "height"]].to_numpy())
             ax.add_collection(PathCollection([bars], **style), autolim=False)
             entries.setdefault(plain(status), Patch(color=colour))
         if self.steps_["retry"].any():
@@ -162,7 +163,7 @@ class StepTimelineDisplay(StepsDisplay):
     def _draw_marks(self, ax: Axes) -> dict[str, Any]:
         steps = self.steps_.assign(
             middle=self.steps_["start"] + self.steps_["width"] / 2,
-            lane=self.steps_["step"].map(KINDS.index).astype(float),
+            lane=self.steps_["top"] + self.steps_["height"] / 2,
         )
         failed = steps[steps["status"] == "error"]
         faulty = steps[steps["fault"].map(is_known).astype(bool)]
@@ -185,14 +186,20 @@ class StepTimelineDisplay(StepsDisplay):
 
 
 def _placed(steps: pd.DataFrame, by: str) -> pd.DataFrame:
-    """The steps with `start`, `width` and `retry`."""
+    """The steps with `start`, `width` and `retry`, and `top` and `height` of each bar."""
     # Only validation counts attempts; the other steps of that call belong to it.
     places = list(zip(steps["turn"], steps["slot"].map(str), strict=True))
     retried = {place for place, attempt in zip(places, steps["attempt"], strict=True) if attempt > 1}
-    placed = steps.assign(retry=[place in retried for place in places])
+    placed = steps.assign(
+        retry=[place in retried for place in places], top=steps["step"].map(KINDS.index) - 0.31, height=0.62
+    )
     if by == "sequence":
         return placed.assign(start=placed["seq"] + 0.5, width=1.0)  # steps count from 1
     placed = placed[placed["t_start"].notna()].reset_index(drop=True)
+    # The calls of a turn may run at the same time, so each has a part of the lane.
+    ran = placed[placed["step"] == "execute"].groupby("turn")["slot"]
+    placed.loc[ran.cumcount().index, "height"] /= ran.transform("size")
+    placed["top"] += placed["height"] * ran.cumcount().reindex(placed.index, fill_value=0)
     seconds = placed["duration_ms"].fillna(0).clip(lower=0) / 1000
     began = placed["t_start"] - seconds.where(placed["step"] == "execute", 0)
     # What takes no time would not be seen.
@@ -200,12 +207,13 @@ def _placed(steps: pd.DataFrame, by: str) -> pd.DataFrame:
     return placed.assign(start=began, width=seconds.clip(lower=least or 1e-3))
 
 
-def _bars(spans: Any, lane: int) -> Any:
+def _bars(spans: Any) -> Any:
     """All bars of a lane as one path: thousands of single ones, hatched, take seconds to draw."""
     import numpy as np
     from matplotlib.path import Path
 
-    left, right, low, high = spans[:, 0], spans.sum(axis=1), lane - 0.31, lane + 0.31
+    left, width, low, height = spans.T
+    right, high = left + width, low + height
     corners = [(left, low), (right, low), (right, high), (left, high), (left, low)]
     vertices = np.stack([np.column_stack(np.broadcast_arrays(x, y)) for x, y in corners], axis=1)
     codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY] * len(spans)
