@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import threading
-import time
 from collections.abc import Iterator
 from typing import Any
 
-import openai
 import pytest
 
-from tests.server import Answer, serving
 from zoolab.proxy.exchange import HttpRequest, HttpResponse
 from zoolab.proxy.server import MAX_BYTES, LoopbackServer
 

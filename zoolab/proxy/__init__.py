@@ -1,4 +1,9 @@
-"""Watch a program that zoolab did not write: its requests pass through here, and each conversation is a trace.
+"""Watch a program that zoolab did not write: its requests pass through, and each conversation is a trace.
 
-exchange.py       one request of the program and the answer to it, as bytes; and the APIs that are understood
+exchange.py       one request of the program and the answer to it, as bytes
+server.py         a server on loopback, which passes both on
+reading.py        what a request and an answer say
+conversations.py  which request belongs to which conversation
+pages.py          a page that grows with the conversations
+watch.py          all of this around a program, or around code in a notebook
 """

@@ -1,11 +1,11 @@
 """Which request belongs to which conversation, and each conversation as a trace that grows.
 
 Requests carry no name of their conversation, but each one repeats what was said so far. So a request goes on
-with the conversation whose messages and last reply it begins with; of several, with the one that knows most of
-it. A program may also edit, drop or condense what was said: then it is the conversation of which the request
-still holds most of what came after its first request, at least one reply or result. Else it begins a new one.
-A conversation that waits for its reply, or that somebody has gone on with, cannot be gone on with again: copies
-of it become conversations of their own.
+with the conversation whose messages and last reply it begins with; of several, with the one that knows most
+of it. A program may also edit, drop or condense what was said: then it is the conversation of which the
+request still holds most of what came after its first request, at least one reply or result. Else it begins
+a new one. A conversation that waits for its reply, or that somebody has gone on with, cannot be gone on with
+again: copies of it become conversations of their own.
 """
 
 from __future__ import annotations

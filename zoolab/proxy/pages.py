@@ -59,7 +59,7 @@ class LivePages:
             yield before.encode()
             while sum(shown.values()) < _MOST_STEPS:
                 with self._changed:
-                    is_new = self._changed.wait_for(lambda: self._version != seen or self._over, _QUIET)
+                    is_new = seen != self._version or self._over or self._changed.wait(_QUIET)
                     seen, over = self._version, self._over
                 for number, trace in enumerate(self._traces(), 1):
                     first, steps = shown.get(number, 0), len(trace.steps)

@@ -6,16 +6,15 @@ import os
 import queue
 import re
 import subprocess
-import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Self
 
-from zoolab.errors import InvalidInput, ModelError, ZoolabError
+from zoolab.errors import InvalidInput, ZoolabError
 from zoolab.jsontext import NotStrictJSON, excerpt
 from zoolab.models.assembly import completion_of
 from zoolab.models.recording import Header, Recording
