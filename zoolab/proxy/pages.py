@@ -30,9 +30,11 @@ class LivePages:
         self._version, self._over, self._open = 0, False, 0
 
     def of(self, path: str) -> HttpResponse | None:
-        """The page of this address; None if it is not one."""
-        if path != self.path:
+        """The page of this address; None if it is none of zoolab's."""
+        if not path.startswith("/zoolab/"):
             return None
+        if not secrets.compare_digest(path.encode(), self.path.encode()):
+            return HttpResponse(404, {}, [])
         headers = {"content-type": "text/html; charset=utf-8", "cache-control": "no-store"}
         return HttpResponse(200, headers, self._grow())
 
