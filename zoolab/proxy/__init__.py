@@ -2,6 +2,8 @@
 
 exchange.py       one request of the program and the answer to it, as bytes
 server.py         a server on loopback, which passes both on
+forwarding.py     the real endpoint answers
+answering.py      a model of zoolab answers in its place
 reading.py        what a request and an answer say
 conversations.py  which request belongs to which conversation
 pages.py          a page that grows with the conversations
