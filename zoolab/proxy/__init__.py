@@ -8,4 +8,6 @@ reading.py        what a request and an answer say
 conversations.py  which request belongs to which conversation
 pages.py          a page that grows with the conversations
 watch.py          all of this around a program, or around code in a notebook
+changes.py        what the program changed between two requests
+findings.py       all of that in a conversation, and what is wrong in it, as a report
 """
