@@ -93,7 +93,7 @@ def asked(isolation: Isolation, *cells: str, lab: Lab = LAB, ask: Any = None) ->
         (
             "x = 1\nimport nothing_here\ndef f(): return 1",
             "there is no `f` in the submission, because its code could not be run: cell 1, line 2: "
-            "ModuleNotFoundError: No module named 'nothing_here'",
+            "ModuleNotFoundError: No module named 'nothing_here' (this lab offers only the standard library)",
         ),
         ("x = 1", "there is no `f` in the submission"),
         (
