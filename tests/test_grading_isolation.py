@@ -113,6 +113,14 @@ def test_what_went_wrong_is_said_in_plain_words(cell, words, each):
     assert asked(each, cell).startswith(words)
 
 
+def test_a_name_that_a_failed_cell_should_have_made_leads_to_that_cell(strongest):
+    cells = "import nothing_here as nh", "def f(): return nh.x"
+    assert asked(strongest, *cells) == (
+        "`f` raised NameError: name 'nh' is not defined (cell 2, line 1); cell 1, line 1: "
+        "ModuleNotFoundError: No module named 'nothing_here' (this lab offers only the standard library)"
+    )
+
+
 def test_a_variable_that_waits_for_its_code_is_said_in_plain_words(each):
     @case(points=1, hint="")
     def reads(student: Student, _chance: Random) -> None:

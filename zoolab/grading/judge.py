@@ -90,11 +90,6 @@ def grade(lab: Lab, path: Path, isolation: Isolation, seed: str = DEFAULT_SEED) 
     """Grade the submission at `path` by the cases of the lab.
 
     Whatever the submission does, a grade comes back. Raises `InvalidInput` or `OSError` if it has no process.
-
-    >>> from zoolab.grading.isolation import Plain
-    >>> nothing = Lab("l0", "Nothing", ())
-    >>> grade(nothing, Path("gone.py"), Plain(nothing)).notes
-    ('gone.py cannot be read: No such file or directory',)
     """
     try:
         cells = read_cells(path)
