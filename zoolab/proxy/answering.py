@@ -56,7 +56,7 @@ class AnsweredBy:
 
     Errors have the form of the API. A `ReplayMiss` is 404 and shows the difference, a `ModelError` has the
     status that the endpoint gave, or 500. The faults of `Faulty` become what they say: `http_429` is a 429,
-    and a dropped stream breaks off half-way. The header `x-zoolab-fault` names the faults of an answer.
+    and a dropped stream breaks off half-way.
     """
 
     def __init__(
@@ -129,31 +129,27 @@ class AnsweredBy:
                 self._kept[str(response.get("id"))] = [*messages, reply.message]
                 while len(self._kept) > MAX_KEPT:
                     del self._kept[next(iter(self._kept))]
-        faults = {"x-zoolab-fault": ", ".join(fault.name for fault in reply.faults)} if reply.faults else {}
         if body.get("stream") is not True:
-            return _json_response(200, response, faults, half)
+            return _json_response(200, response, half=half)
         if api == "openai" and not as_dict(body.get("stream_options")).get("include_usage"):
             response = without(response, ["usage"])
         pieces: Iterable[bytes] = server_sent(stream_of(api, response), done=api == "openai")
-        headers = {"content-type": "text/event-stream; charset=utf-8", **faults}
+        headers = {"content-type": "text/event-stream; charset=utf-8"}
         return HttpResponse(200, headers, _broken_off(list(pieces)) if half else pieces)
 
     def _failure(self, error: Exception, request: HttpRequest, asked: Request) -> HttpResponse:
-        fault = getattr(error, "fault", None)
-        named = {"x-zoolab-fault": fault.name} if isinstance(fault, Fault) else {}
         match error:
             case PassedOn():
                 return error.response
             case ModelError(dropped=Reply() as reply):
-                told = replace(reply, faults=(fault,) if isinstance(fault, Fault) else ())
-                return self._answer(request.api or "", request.body, asked, told, half=True)
+                return self._answer(str(request.api), request.body, asked, reply, half=True)
             case ModelError(status=int(status)):
-                return refusal(request, status, SAYS.get(status, "") if named else str(error), headers=named)
+                return refusal(request, status, SAYS[status] if hasattr(error, "fault") else str(error))
             case ReplayMiss():
-                return refusal(request, 404, str(error), "replay_miss", _FINAL)
-            case ZoolabError():
-                return refusal(request, 500, str(error), headers=_FINAL)
-        return refusal(request, 500, f"the model raised {type(error).__name__}: {error}", headers=_FINAL)
+                return refusal(request, 404, str(error), "replay_miss")
+        said = str(error) if isinstance(error, ZoolabError) else f"{type(error).__name__}: {error}"
+        # The official clients ask again after a 500, but a model of ours would fail again.
+        return refusal(request, 500, said, headers={"x-should-retry": "false"})
 
     def _elsewhere(self, request: HttpRequest) -> HttpResponse:
         path, name = request.path.partition("?")[0], about(self._model).name
@@ -165,8 +161,6 @@ class AnsweredBy:
         )
 
 
-#: The official clients ask again after a 500. A model of ours fails again.
-_FINAL = {"x-should-retry": "false"}
 _KINDS = {400: "invalid_request", 401: "authentication", 404: "not_found", 429: "rate_limit"}
 
 
