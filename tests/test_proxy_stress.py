@@ -6,13 +6,23 @@ from pathlib import Path
 
 import pytest
 
+from zoolab import Scripted
 from zoolab.errors import InvalidInput
 from zoolab.models.faulty.kinds import FAULTS
-from zoolab.proxy.stress import MAX_OUTPUT, RESULTS, TRAFFIC_FAULTS, Attempt, Scorecard, run_bounded, score
+from zoolab.proxy.stress import (
+    MAX_OUTPUT,
+    RESULTS,
+    TRAFFIC_FAULTS,
+    Attempt,
+    Scorecard,
+    run_bounded,
+    score,
+    stress,
+)
 
 
-def python(code, seconds=20.0, **options):
-    return run_bounded([sys.executable, "-c", code], seconds, **options)
+def python(code, seconds=20.0, stdin=b"", **environment):
+    return run_bounded([sys.executable, "-c", code], seconds, environment, stdin)
 
 
 ENDS = {
@@ -141,4 +151,61 @@ def test_what_a_command_started_ends_with_it(rest, exit_code):
 @pytest.mark.parametrize("command", [["no-such-program-here"], [], ["a\0b"]])
 def test_a_command_that_cannot_be_started(command):
     with pytest.raises(InvalidInput, match="cannot start"):
-        run_bounded(command, 1.0)
+        run_bounded(command, 1.0, {})
+
+
+PROGRAM = """
+import json, os, urllib.request
+
+TOOL = {"type": "function", "function": {"name": "add", "parameters": {"type": "object", "properties": {
+    "a": {"type": "integer"}, "b": {"type": "integer"}}, "required": ["a", "b"]}}}
+messages = [{"role": "user", "content": "42 + 58?"}]
+while True:
+    body = json.dumps({"model": "any", "messages": messages, "tools": [TOOL]}).encode()
+    kind = {"content-type": "application/json"}
+    request = urllib.request.Request(os.environ["OPENAI_BASE_URL"] + "/chat/completions", body, kind)
+    message = json.load(urllib.request.urlopen(request))["choices"][0]["message"]
+    messages.append(message)
+    if not message.get("tool_calls"):
+        break
+    for call in message["tool_calls"]:
+        try:
+            arguments = json.loads(call["function"]["arguments"])
+            result = str(arguments["a"] + arguments["b"])
+        except ValueError as error:
+            result = f"ERROR: {error}"
+        messages.append({"role": "tool", "tool_call_id": call["id"], "content": result})
+print(message["content"])
+"""
+CHECK = """
+import os, sys
+assert {"001.jsonl", "recording.jsonl"} <= {*os.listdir(os.environ["ZOOLAB_TRACES"])}
+sys.exit(sys.stdin.read() != "It is 100.\\n")
+"""
+
+
+def adding(request):
+    """Calls until it hears of 100."""
+    heard = any(message.get("content") == "100" for message in request.messages)
+    return "It is 100." if heard else [("add", {"a": 42, "b": 58})]
+
+
+def test_a_program_under_faults():
+    """It gives errors of arguments back to the model, and cares for nothing else."""
+    faults = ["trailing_comma", "empty_reply", "http_500", "duplicate_id"]
+    card = stress([sys.executable, "-c", PROGRAM], [sys.executable, "-c", CHECK], faults, to=Scripted(adding))
+    assert [row.result for row in card.rows] == ["recovered", "silently wrong", "failed", "not reached"]
+    assert card.rows[2].said == "urllib.error.HTTPError: HTTP Error 500: Internal Server Error"
+    assert [row.exit_code for row in card.rows] == [0, 0, 1, 0]
+
+
+def test_without_a_check_nobody_knows():
+    card = stress([sys.executable, "-c", PROGRAM], faults="empty_reply", to=Scripted(adding), seconds=20)
+    assert [row.result for row in card.rows] == ["not checked"]
+    assert "without a check nobody knows" in str(card)
+
+
+def test_a_check_that_fails_without_a_fault():
+    check = [sys.executable, "-c", "raise SystemExit(1)"]
+    with pytest.raises(InvalidInput, match="exit code 0, but the check fails"):
+        stress([sys.executable, "-c", "print(1)"], check, ["nan"], to=Scripted(["Hi"]))

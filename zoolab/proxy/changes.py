@@ -19,7 +19,7 @@ WentBack = Literal["none", "as it came", "rewritten", "left out"]
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class EditedMessage:
     """A message that the program sent again in another form; `place` is its old index in `messages[]`."""
 
     old: Message
@@ -50,7 +50,7 @@ class RequestChange:
     """What is different in a request, compared with the request and the reply before it."""
 
     added: tuple[Message, ...]
-    edited: tuple[Edit, ...]
+    edited: tuple[EditedMessage, ...]
     moved: tuple[Message, ...]
     dropped: tuple[Message, ...]
     #: Messages that were dropped, and the shorter one that came in their place.
@@ -105,7 +105,7 @@ def changes_between(before: Request, reply: Message | None, after: Request) -> R
     went: WentBack = "rewritten" if last in dict(edits) else "left out" if last in gone else "as it came"
     return RequestChange(
         tuple(new[j] for _, added in gaps for j in added),
-        tuple(Edit(old[i], new[j], i, _ways(old[i], new[j])) for i, j in sorted(edits)),
+        tuple(EditedMessage(old[i], new[j], i, _ways(old[i], new[j])) for i, j in sorted(edits)),
         tuple(old[i] for i, _ in moved),
         tuple(dropped),
         tuple(condensed),

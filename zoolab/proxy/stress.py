@@ -10,13 +10,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from tempfile import TemporaryFile
+from tempfile import TemporaryDirectory, TemporaryFile
 from threading import Thread
+from time import perf_counter
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt, one_line, visible
 from zoolab.models.faulty.kinds import FAULTS
+from zoolab.proxy.watch import watch
+from zoolab.records import Model
+from zoolab.secrets import scrub
 from zoolab.show.markup import join, table
 
 if TYPE_CHECKING:
@@ -144,6 +148,54 @@ def score(attempt: Callable[[str | None], Attempt], faults: Iterable[str] = TRAF
     return Scorecard(tuple(attempt(name) for name in wanted))
 
 
+def stress(
+    command: Sequence[str],
+    check: Sequence[str] | None = None,
+    faults: Iterable[str] = TRAFFIC_FAULTS,
+    *,
+    to: Model | str | None = None,
+    seed: int | str = 0,
+    times: int = 1,
+    seconds: float = 60.0,
+) -> Scorecard:
+    """Run a program once without a fault, and once with each fault in what it receives.
+
+    Args:
+        command: The program and its arguments; no shell reads them.
+        check: A program that says by exit code 0 that the answer is right. It reads what the program wrote to
+            its standard output; the variable `ZOOLAB_TRACES` names the folder of the traces.
+        faults: Names of `TRAFFIC_FAULTS`.
+        to: Who answers each of the runs; see `watch`.
+        seed: As for `Faulty`.
+        times: As for `Faulty`: in how many replies the fault happens.
+        seconds: How long the program may run, and the check too.
+
+    Raises:
+        InvalidInput: A command cannot be started, there is no such fault, or the program does not do well
+            without one.
+
+    >>> from zoolab import Scripted
+    >>> print(stress(["true"], faults=["nan"], to=Scripted(["Hi"])).rows[0].result)
+    not reached
+    """
+
+    def attempt(fault: str | None) -> Attempt:
+        with TemporaryDirectory() as folder:
+            wanted = [fault] if fault else []
+            with watch(to, folder=folder, faults=wanted, seed=seed, times=times) as seen:
+                began = perf_counter()
+                ended = run_bounded(command, seconds, seen.environment)
+                took = perf_counter() - began
+            right = None
+            if check is not None and ended.exit_code == 0:
+                right = run_bounded(check, seconds, {"ZOOLAB_TRACES": folder}, ended.stdout).exit_code == 0
+        errors = ended.stderr.decode("utf-8", "replace").split("\n")
+        said = scrub(next((line for line in reversed(errors) if line.strip()), "")[:1_000])
+        return Attempt(fault, ended.exit_code, right, bool(seen.faults), took, said)
+
+    return score(attempt, faults)
+
+
 class Ended(NamedTuple):
     """How a command ended (None: not in time), the start of its output, and the end of its errors."""
 
@@ -152,7 +204,9 @@ class Ended(NamedTuple):
     stderr: bytes
 
 
-def run_bounded(command: Sequence[str], seconds: float, stdin: bytes = b"", **environment: str) -> Ended:
+def run_bounded(
+    command: Sequence[str], seconds: float, environment: Mapping[str, str], stdin: bytes = b""
+) -> Ended:
     """Run a command, with these further environment variables.
 
     It has a process group of its own, which is killed when the command has ended, or after so many seconds.
