@@ -114,16 +114,16 @@ def test_a_program_that_fails_without_a_fault_is_not_scored(plain, why):
 
 def test_a_command_gets_its_input_and_its_environment():
     code = "import os, sys; print(sys.stdin.read() + os.environ['WHO']); sys.stderr.write('no'); sys.exit(3)"
-    ended = python(code, stdin=b"Hi ", WHO="Ada")
-    assert (ended.exit_code, ended.stdout.split(), ended.stderr) == (3, [b"Hi", b"Ada"], b"no")
+    assert python(code, stdin=b"Hi ", WHO="Ada") == (3, b"Hi Ada\n", b"no")
 
 
 def test_output_without_an_end_is_cut():
     much = 3 * MAX_OUTPUT
-    ended = python(f"import sys; sys.stdout.write('o' * {much}); sys.stderr.write('e' * {much} + 'end')")
-    assert (ended.exit_code, len(ended.stdout)) == (0, MAX_OUTPUT)
-    assert len(ended.stderr) == MAX_OUTPUT
-    assert ended.stderr.endswith(b"end")
+    exit_code, stdout, stderr = python(
+        f"import sys; sys.stdout.write('o' * {much}); sys.stderr.write('e' * {much} + 'end')"
+    )
+    assert (exit_code, stdout, len(stderr)) == (0, b"o" * MAX_OUTPUT, MAX_OUTPUT)
+    assert stderr.endswith(b"end")
 
 
 def is_running(pid):
@@ -139,13 +139,13 @@ def test_what_a_command_started_ends_with_it(rest, exit_code):
     """In time or late: the child holds the pipes open, and would run on."""
     child = "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])"
     started = time.perf_counter()
-    ended = python(f"import subprocess, sys, time; print({child}.pid, flush=True); {rest}", 1.5)
-    assert ended.exit_code == exit_code
+    code, pid, _ = python(f"import subprocess, sys, time; print({child}.pid, flush=True); {rest}", 1.5)
+    assert code == exit_code
     assert time.perf_counter() - started < 15
     deadline = time.perf_counter() + 5
-    while is_running(int(ended.stdout)) and time.perf_counter() < deadline:
+    while is_running(int(pid)) and time.perf_counter() < deadline:
         time.sleep(0.01)
-    assert not is_running(int(ended.stdout))
+    assert not is_running(int(pid))
 
 
 @pytest.mark.parametrize("command", [["no-such-program-here"], [], ["a\0b"]])

@@ -118,9 +118,10 @@ def changes_between(before: Request, reply: Message | None, after: Request) -> R
 
 def text_of(value: Any) -> str:
     """The same text for values that mean the same on the wire."""
-    if isinstance(value, Mapping):
+    value = value if is_strict(value) else any_json(value)
+    if isinstance(value, dict):
         value = {key: item for key, item in value.items() if item is not None}
-    return canonical(value if is_strict(value) else any_json(value))
+    return canonical(value)
 
 
 #: The places of messages that were removed, and of those that came there instead.

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from tempfile import TemporaryDirectory, TemporaryFile
 from threading import Thread
 from time import perf_counter
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt, one_line, visible
@@ -184,53 +184,37 @@ def stress(
             wanted = [fault] if fault else []
             with watch(to, folder=folder, faults=wanted, seed=seed, times=times) as seen:
                 began = perf_counter()
-                ended = run_bounded(command, seconds, seen.environment)
+                exit_code, stdout, stderr = run_bounded(command, seconds, seen.environment)
                 took = perf_counter() - began
             right = None
-            if check is not None and ended.exit_code == 0:
-                right = run_bounded(check, seconds, {"ZOOLAB_TRACES": folder}, ended.stdout).exit_code == 0
-        errors = ended.stderr.decode("utf-8", "replace").split("\n")
-        said = scrub(next((line for line in reversed(errors) if line.strip()), "")[:1_000])
-        return Attempt(fault, ended.exit_code, right, bool(seen.faults), took, said)
+            if check is not None and exit_code == 0:
+                right = run_bounded(check, seconds, {"ZOOLAB_TRACES": folder}, stdout)[0] == 0
+        lines = [line for line in stderr.decode("utf-8", "replace").split("\n") if line.strip()]
+        said = scrub("".join(lines[-1:])[:1_000])
+        return Attempt(fault, exit_code, right, bool(seen.faults), took, said)
 
     return score(attempt, faults)
 
 
-class Ended(NamedTuple):
-    """How a command ended (None: not in time), the start of its output, and the end of its errors."""
-
-    exit_code: int | None
-    stdout: bytes
-    stderr: bytes
-
-
 def run_bounded(
     command: Sequence[str], seconds: float, environment: Mapping[str, str], stdin: bytes = b""
-) -> Ended:
-    """Run a command, with these further environment variables.
+) -> tuple[int | None, bytes, bytes]:
+    """Run a command with further environment variables, in a process group that ends with it or in time.
 
-    It has a process group of its own, which is killed when the command has ended, or after so many seconds.
-
-    Raises:
-        InvalidInput: It cannot be started.
+    Returns its exit code (None: not in time), the start of its output, and the end of its standard error.
+    Raises `InvalidInput` if it cannot be started.
     """
-    pipes: dict[str, Any] = dict.fromkeys(("stdout", "stderr"), subprocess.PIPE)
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "bufsize": 0}
+    variables = {**os.environ, **environment}
     with TemporaryFile() as given:
         given.write(stdin)
         given.seek(0)
         try:
             program = subprocess.Popen(
-                [*command],
-                stdin=given,
-                **pipes,
-                bufsize=0,
-                env={**os.environ, **environment},
-                start_new_session=True,
+                [*command], stdin=given, env=variables, start_new_session=True, **pipes
             )
         except (OSError, ValueError, IndexError) as error:
-            what = (
-                f"cannot start {excerpt(' '.join(command[:1]))}: {getattr(error, 'strerror', None) or error}"
-            )
+            what = f"cannot start {excerpt(' '.join(command[:1]))}: {getattr(error, 'strerror', '') or error}"
             raise InvalidInput(what, advice="name a program and its arguments") from None
     stdout, stderr = bytearray(), bytearray()
     kept = (program.stdout, stdout, slice(MAX_OUTPUT, None)), (program.stderr, stderr, slice(-MAX_OUTPUT))
@@ -246,7 +230,7 @@ def run_bounded(
             _kill_group(program)
         for reader in readers:
             reader.join(1)  # what left the group may still hold the pipe
-    return Ended(exit_code, bytes(stdout), bytes(stderr))
+    return exit_code, bytes(stdout), bytes(stderr)
 
 
 def _read(stream: IO[bytes], into: bytearray, surplus: slice) -> None:
