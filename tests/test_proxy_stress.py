@@ -1,10 +1,13 @@
 """The scorecard of a program under faults, and the commands that it runs."""
 
+import shlex
 import sys
 import time
 from pathlib import Path
 
 import pytest
+from server import completion, serving
+from shell import Shell
 
 from zoolab import Scripted
 from zoolab.errors import InvalidInput
@@ -209,3 +212,22 @@ def test_a_check_that_fails_without_a_fault():
     check = [sys.executable, "-c", "raise SystemExit(1)"]
     with pytest.raises(InvalidInput, match="exit code 0, but the check fails"):
         stress([sys.executable, "-c", "print(1)"], check, ["nan"], to=Scripted(["Hi"]))
+
+
+def test_the_command(tmp_path, capsys, monkeypatch):
+    """A program with one question: it is wrong without a word if the reply is empty."""
+    monkeypatch.chdir(tmp_path)
+    for name, code in (("program.py", PROGRAM), ("check.py", CHECK)):
+        (tmp_path / name).write_text(code)
+    zoo, python_of = Shell(capsys), shlex.quote(sys.executable)
+    run = ["--", sys.executable, "program.py"]
+    with serving(completion("It is 100.")) as endpoint:
+        checked = ["--to", endpoint.url, "--check", f"{python_of} check.py"]
+        ran = zoo("stress", *checked, "--fault", "empty_reply", "--fault", "nan", *run)
+        assert zoo("stress", *checked, "--fault", "nan", *run).code == 0
+    assert ran.code == 1
+    assert ran.out.splitlines()[-1].startswith(". not reached     nan          exit code 0")
+    assert "! silently wrong  empty_reply" in ran.out
+    assert ran.err.splitlines()[:2] == ["zoolab: no fault: exit code 0", "zoolab: empty_reply: exit code 0"]
+    wrong = zoo("stress", "--fault", "hang", *run)
+    assert (wrong.code, "Traceback" in wrong.err) == (2, False)

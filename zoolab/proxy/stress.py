@@ -157,6 +157,7 @@ def stress(
     seed: int | str = 0,
     times: int = 1,
     seconds: float = 60.0,
+    told: Callable[[Attempt], object] = lambda _: None,
 ) -> Scorecard:
     """Run a program once without a fault, and once with each fault in what it receives.
 
@@ -165,10 +166,12 @@ def stress(
         check: A program that says by exit code 0 that the answer is right. It reads what the program wrote to
             its standard output; the variable `ZOOLAB_TRACES` names the folder of the traces.
         faults: Names of `TRAFFIC_FAULTS`.
-        to: Who answers each of the runs; see `watch`.
+        to: Who answers each of the runs; see `watch`. A recording has no answer to what a fault makes the
+            program ask.
         seed: As for `Faulty`.
         times: As for `Faulty`: in how many replies the fault happens.
         seconds: How long the program may run, and the check too.
+        told: Is called with each run that has ended.
 
     Raises:
         InvalidInput: A command cannot be started, there is no such fault, or the program does not do well
@@ -191,7 +194,9 @@ def stress(
                 right = run_bounded(check, seconds, {"ZOOLAB_TRACES": folder}, stdout)[0] == 0
         lines = [line for line in stderr.decode("utf-8", "replace").split("\n") if line.strip()]
         said = scrub("".join(lines[-1:])[:1_000])
-        return Attempt(fault, exit_code, right, bool(seen.faults), took, said)
+        made = Attempt(fault, exit_code, right, bool(seen.faults), took, said)
+        told(made)
+        return made
 
     return score(attempt, faults)
 
