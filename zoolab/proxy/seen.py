@@ -14,7 +14,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Self
 
-from zoolab.errors import InvalidInput, ZoolabError
+from zoolab.errors import Fault, InvalidInput, ZoolabError
 from zoolab.jsontext import NotStrictJSON, excerpt
 from zoolab.models.assembly import completion_of
 from zoolab.models.recording import Header, Recording
@@ -61,6 +61,8 @@ class Seen(AbstractContextManager["Seen"]):
         self.folder = folder
         #: Requests that could not be read as a conversation, and why. They were passed on all the same.
         self.unread: list[str] = []
+        #: What was broken on purpose, in all conversations.
+        self.faults: list[Fault] = []
         self._upstream, self._who, self._key = upstream, who, key
         self._keeper: Replay | None = None
         self._conversations = Conversations(self._begin, self._grown)
@@ -219,6 +221,7 @@ class Seen(AbstractContextManager["Seen"]):
     def _answered(
         self, exchange: _Exchange, response: HttpResponse, content: bytes, broken: bool, came: float
     ) -> None:
+        self.faults += response.faults
         fault = next(iter(response.faults), None)
         kind = next((text for name, text in response.headers.items() if name.lower() == "content-type"), "")
         try:
