@@ -55,6 +55,8 @@ class Asked:
     path: str
     headers: dict[str, str]
     body: Any
+    #: The port of the client, which is the same as long as its connection is kept.
+    port: int = 0
 
 
 class TestServer:
@@ -106,11 +108,9 @@ def _handler_of(server: TestServer) -> type[BaseHTTPRequestHandler]:
         def do_POST(self) -> None:
             content = self.rfile.read(int(self.headers.get("content-length") or 0))
             body = json.loads(content) if content else None
-            answer = server.next_answer(
-                Asked(
-                    self.command, self.path, {name.lower(): text for name, text in self.headers.items()}, body
-                )
-            )
+            headers = {name.lower(): text for name, text in self.headers.items()}
+            asked = Asked(self.command, self.path, headers, body, self.client_address[1])
+            answer = server.next_answer(asked)
             server.ending.wait(answer.delay)
             self._send(answer)
 

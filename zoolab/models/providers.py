@@ -102,7 +102,7 @@ class ProviderModel:
                 tell_delta(delta)
 
         try:
-            reply = read_answer(self.format, self._ask(body, tell))
+            reply = reply_in(self.format, self._ask(body, tell))
         except (ModelError, openai.OpenAIError, http.HTTPError, http.InvalidURL, *NOT_JSON) as error:
             # What the client raised may repeat the key: it does not go into the traceback.
             raise explain(error, self.base_url, self._key) from None
@@ -215,8 +215,8 @@ _ENDS = {
 }
 
 
-def read_answer(format: str, answer: Body) -> Reply:
-    """The reply in an answer of an API, by the name of its format; raises `ModelError` if there is none."""
+def reply_in(format: str, answer: Body) -> Reply:
+    """The reply in a whole answer of an API other than Chat Completions; `ModelError` if there is none."""
     message = wire_format(format).from_response(answer)
     usage = Tokens.of(answer.get("usage") or answer.get("usageMetadata") or answer).usage
     model = answer.get("model") or answer.get("modelVersion")

@@ -2,7 +2,7 @@
 
 exchange.py       one request of the program and the answer to it, as bytes
 server.py         a server on loopback, which passes both on
-forwarding.py     the real endpoint answers
+forwarding.py     the real endpoint answers, and its replies can be broken on the way
 answering.py      a model of zoolab answers in its place
 reading.py        what a request and an answer say
 conversations.py  which request belongs to which conversation

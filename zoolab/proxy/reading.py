@@ -9,7 +9,7 @@ from zoolab.errors import ModelError
 from zoolab.jsontext import NotStrictJSON, parse_json
 from zoolab.models.assembly import assemble, reply_from
 from zoolab.models.openai import NOT_JSON
-from zoolab.models.providers import read_answer
+from zoolab.models.providers import reply_in
 from zoolab.records import Reply, Request, without
 from zoolab.secrets import scrub_json
 from zoolab.wire import FORMATS
@@ -40,7 +40,7 @@ def read_reply(api: str, content: bytes, streamed: bool) -> Reply:
         else:
             events = events_in([content])
             answer = STREAMS[api](events, lambda _: None) if streamed else without_error(json.loads(content))
-            reply = read_answer(api, answer)
+            reply = reply_in(api, answer)
     except NOT_JSON as error:
         raise ModelError(f"the answer is not JSON: {error}", expected="a reply") from None
     return Reply(
