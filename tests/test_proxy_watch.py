@@ -15,14 +15,16 @@ from typing import Any
 
 import openai
 import pytest
+from server import serving
 
-from zoolab import Trace
+from zoolab import Scripted, Trace
 from zoolab.errors import InvalidInput
-from zoolab.models.recording import Header
+from zoolab.models.recording import Header, Recording
 from zoolab.models.replay import Replay
 from zoolab.proxy.exchange import HttpRequest, HttpResponse
+from zoolab.proxy.seen import Seen
 from zoolab.proxy.server import MAX_BYTES, LoopbackServer
-from zoolab.proxy.watch import Watch
+from zoolab.proxy.watch import Edit, watch
 
 
 def told(request: HttpRequest) -> HttpResponse:
@@ -158,9 +160,9 @@ class Endpoint:
         return self.answers[min(len(self.asked), len(self.answers)) - 1]
 
 
-def watched(*answers: HttpResponse, folder: Path | None = None) -> tuple[Watch, Endpoint]:
+def watched(*answers: HttpResponse, folder: Path | None = None) -> tuple[Seen, Endpoint]:
     endpoint = Endpoint(*answers)
-    return Watch(endpoint, folder, Header("authored", "", "a test"), key="none"), endpoint
+    return Seen(endpoint, folder, Header("authored", "", "a test"), key="none"), endpoint
 
 
 def converse(client: openai.OpenAI) -> str | None:
@@ -309,10 +311,94 @@ def test_a_command_is_run_with_the_addresses_and_its_exit_code_comes_back():
     assert seen.traces[0].answer == "Hello"
 
 
-def raw(seen: Watch, content: bytes) -> tuple[int, bytes]:
+def raw(seen: Seen, content: bytes) -> tuple[int, bytes]:
     connection = http.client.HTTPConnection(seen.url.removeprefix("http://"), timeout=10)
     connection.request("POST", "/v1/chat/completions", body=content)
     answer = connection.getresponse()
     said = answer.status, answer.read()
     connection.close()
     return said
+
+
+# Who answers
+
+
+QUESTION: list[Any] = [{"role": "user", "content": "42 + 58?"}]
+
+
+def test_an_endpoint_is_watched_and_replayed_without_it(tmp_path):
+    answers = [
+        {"id": "a", "choices": [{"message": ASKS, "finish_reason": "tool_calls"}], "model": "m-1"},
+        {"id": "b", "choices": [{"message": {"role": "assistant", "content": "It is 100."}}], "model": "m-1"},
+    ]
+    with serving(*answers) as endpoint, watch(to=endpoint.url, folder=tmp_path / "seen") as seen:
+        assert converse(openai.OpenAI(api_key="none", max_retries=0)) == "It is 100."
+    with watch(replay=tmp_path / "seen") as again:
+        assert converse(openai.OpenAI(max_retries=0)) == "It is 100."
+    calls = [[(call.name, call.arguments) for call in each.traces[0].tool_calls] for each in (seen, again)]
+    assert calls[0] == calls[1] == [("add", '{"a": 42, "b": 58}')]
+    assert Recording(tmp_path / "seen" / "recording.jsonl").header.made == "recorded"
+
+
+def test_what_is_not_recorded_is_a_miss_that_shows_the_difference(tmp_path):
+    with watch(to=Scripted(["Hello"]), folder=tmp_path):
+        openai.OpenAI().chat.completions.create(model="m", messages=QUESTION)
+    other: Any = [{"role": "user", "content": "42 + 59?"}]
+    with watch(replay=tmp_path) as seen, pytest.raises(openai.NotFoundError, match=r"42 \+ 59"):
+        openai.OpenAI(max_retries=0).chat.completions.create(model="m", messages=other)
+    assert "holds no such request" in seen.failures[0][1]
+
+
+def test_a_fork_goes_on_live_after_an_edited_reply(tmp_path):
+    with watch(to=Scripted([[("add", {"a": 42, "b": 58})], "It is 100."]), folder=tmp_path):
+        converse(openai.OpenAI())
+    told = {"id": "c", "type": "function", "function": {"name": "add", "arguments": '{"a": 1, "b": 2}'}}
+    edit = Edit(1, 1, {"role": "assistant", "content": None, "tool_calls": [told]})
+    with watch(replay=tmp_path, edit=edit), pytest.raises(openai.NotFoundError):
+        converse(openai.OpenAI(max_retries=0))
+    with watch(to=Scripted(["It is 3."]), replay=tmp_path, live=True, edit=edit) as seen:
+        assert converse(openai.OpenAI()) == "It is 3."
+    assert [call.arguments for call in seen.traces[0].tool_calls] == ['{"a": 1, "b": 2}']
+
+
+def test_faults_break_the_traffic_and_are_marked():
+    script = Scripted([[("add", {"a": 42, "b": 58})], "It is 100."])
+    with watch(to=script, faults=["trailing_comma"]) as seen, pytest.raises(json.JSONDecodeError):
+        converse(openai.OpenAI())
+    assert [call.arguments for call in seen.traces[0].tool_calls] == ['{"a":42,"b":58,}']
+    assert [fault.name for step in seen.traces[0].steps if step.reply for fault in step.reply.faults]
+    assert [error.code for error in seen.traces[0].errors] == ["invalid_json"]
+
+
+def test_an_endpoint_can_be_broken_too():
+    body = {"id": "a", "choices": [{"message": ASKS, "finish_reason": "tool_calls"}], "model": "m-1"}
+    with (
+        serving(body) as endpoint,
+        watch(to=endpoint.url, faults={"http_429": 1.0}, times=1) as seen,
+        pytest.raises(openai.RateLimitError),
+    ):
+        openai.OpenAI(api_key="k", max_retries=0).chat.completions.create(model="m", messages=QUESTION)
+    assert seen.traces[0].fault is not None
+    assert seen.traces[0].fault.name == "http_429"
+
+
+@pytest.mark.parametrize(
+    "given", [{"live": True}, {"edit": Edit(1, 1, ASKS)}, {"to": Scripted(["Hi"]), "replay": "there"}]
+)
+def test_what_has_no_part_in_it_is_refused(given):
+    with pytest.raises(InvalidInput):
+        watch(**given)
+
+
+def test_a_folder_with_something_in_it_is_refused(tmp_path):
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(InvalidInput, match="not empty"):
+        watch(to=Scripted(["Hi"]), folder=tmp_path)
+    assert (tmp_path / "mine.txt").read_text() == "mine"
+
+
+def test_a_turn_that_is_not_there_cannot_be_edited(tmp_path):
+    with watch(to=Scripted(["Hello"]), folder=tmp_path):
+        openai.OpenAI().chat.completions.create(model="m", messages=QUESTION)
+    with pytest.raises(InvalidInput, match="no turn 2"):
+        watch(replay=tmp_path, edit=Edit(1, 2, ASKS))

@@ -7,7 +7,12 @@ answering.py      a model of zoolab answers in its place
 reading.py        what a request and an answer say
 conversations.py  which request belongs to which conversation
 pages.py          a page that grows with the conversations
-watch.py          all of this around a program, or around code in a notebook
+seen.py           all of this around a program, or around code in a notebook
+watch.py          who answers the program, and what of that is broken on purpose
 changes.py        what the program changed between two requests
 findings.py       all of that in a conversation, and what is wrong in it, as a report
 """
+
+from zoolab.lazy import lazily
+
+__getattr__, __dir__ = lazily(__name__, {"findings": "Report what_changed", "seen": "Seen"})

@@ -89,9 +89,11 @@ class AnsweredBy:
             model = self._model_for(request) if self._model_for else self._model
             with self._turn:
                 reply = model(asked)
-            return self._answer(api, body, asked, reply)
+            return replace(self._answer(api, body, asked, reply), faults=reply.faults)
         except Exception as error:
-            return self._failure(error, request, asked)
+            fault = getattr(error, "fault", None)
+            response = self._failure(error, request, asked)
+            return replace(response, faults=(fault,)) if isinstance(fault, Fault) else response
 
     def _read(self, api: str, body: Body) -> Request:
         """The request in Chat's form, with the messages that an earlier answer stands for."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from zoolab.errors import ModelError
@@ -16,7 +17,7 @@ from zoolab.wire import FORMATS
 from zoolab.wire.streams import STREAMS, as_dict, events_in, without_error
 
 #: What says how a reply is delivered, stored or billed, and nothing of what is asked.
-_DELIVERY = (
+DELIVERY = (
     *("stream", "stream_options", "store", "metadata", "user", "service_tier", "previous_response_id"),
     *("prompt_cache_key", "prompt_cache_retention", "safety_identifier"),
 )
@@ -29,7 +30,12 @@ def read_request(api: str, content: bytes) -> tuple[Request, dict[str, Any]]:
     `NotStrictJSON`.
     """
     body = scrub_json(parse_json(content.decode("utf-8", "replace")))
-    return FORMATS[api].from_body(without(body, _DELIVERY) if isinstance(body, dict) else body), body
+    return only_asked(FORMATS[api].from_body(body)), body
+
+
+def only_asked(request: Request) -> Request:
+    """A request without the settings that say nothing of what is asked, and differ from run to run."""
+    return replace(request, settings=without(request.settings, DELIVERY))
 
 
 def read_reply(api: str, content: bytes, streamed: bool) -> Reply:

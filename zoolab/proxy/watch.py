@@ -1,249 +1,155 @@
-"""Watch the requests of a program, or of code in a notebook, while they pass through."""
+"""Watch a program: who answers it, and what of that is broken on purpose."""
 
 from __future__ import annotations
 
 import os
-import queue
-import re
-import subprocess
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
-from time import perf_counter
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Literal
 
-from zoolab.errors import InvalidInput, ZoolabError
-from zoolab.jsontext import NotStrictJSON, excerpt
-from zoolab.models.assembly import completion_of
-from zoolab.models.recording import Header, Recording
+from zoolab.errors import InvalidInput, ReplayMiss
+from zoolab.loop.about import about
+from zoolab.models.faulty.model import Faulty
+from zoolab.models.recording import Header
 from zoolab.models.replay import Replay
-from zoolab.proxy.conversations import Conversation, Conversations
-from zoolab.proxy.exchange import Failed, HttpRequest, HttpResponse, Upstream
-from zoolab.proxy.pages import LivePages
-from zoolab.proxy.reading import read_reply, read_request, why_refused
-from zoolab.proxy.server import MAX_BYTES, LoopbackServer
-from zoolab.records import Reply
-from zoolab.runs import Trace, inspect
-
-if TYPE_CHECKING:
-    from zoolab.show.inspector.inspector import Inspector
-
-#: The file of a folder that the program can be answered from again.
-RECORDING = "recording.jsonl"
-# The last event of a stream, and whole: no text of a model can begin a line of the stream.
-_LAST = re.compile(
-    rb'\ndata: ?(?:\[DONE\]|\{"type": ?"(?:message_stop|response\.(?:completed|incomplete|failed))").*\n\n\Z',
-    re.DOTALL,
-)
+from zoolab.proxy.answering import AnsweredBy
+from zoolab.proxy.forwarding import ANTHROPIC_URL, OPENAI_URL, Forward, endpoint_model
+from zoolab.proxy.reading import only_asked
+from zoolab.proxy.seen import RECORDING, Seen
+from zoolab.records import Message, Model, Reply, Request
+from zoolab.runs import Trace
 
 
-@dataclass(eq=False, slots=True)
-class _Exchange:
-    """One request that is under way."""
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Another reply to one request of a program that was watched: by conversation and turn, both from 1."""
 
-    api: str
-    content: bytes
-    came: float
-    conversation: Conversation | None = None
+    conversation: int
+    turn: int
+    message: Message
 
 
-class Watch(AbstractContextManager["Watch"]):
-    """Watches what goes to the endpoints of OpenAI and Anthropic while it is open; made by `watch`.
+class _Recorded:
+    """Answers a program as it was answered when it was watched, but for an edited reply.
 
-    While it is open, `OPENAI_BASE_URL` and `ANTHROPIC_BASE_URL` name this place, in this process and in those
-    that it starts, so clients that are made meanwhile pass through here. Keys are passed on and never kept.
+    Args:
+        folder: What an earlier watch wrote.
+        edit: The reply that is another one.
     """
 
-    def __init__(self, upstream: Upstream, folder: Path | None, who: Header, key: str = "") -> None:
-        self.folder = folder
-        #: Requests that could not be read as a conversation, and why. They were passed on all the same.
-        self.unread: list[str] = []
-        self._upstream, self._who, self._key = upstream, who, key
-        self._keeper: Replay | None = None
-        self._conversations = Conversations(self._begin, self._grown)
-        self._inspectors: list[Inspector] = []
-        self._told: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
-        self._before: dict[str, str | None] = {}
-        self.pages = LivePages(lambda: self.traces)
+    def __init__(self, folder: Path, edit: Edit | None) -> None:
+        self._replay = Replay(folder / RECORDING)
+        self._live: Model | None = None
+        self._edit, self._edited = edit, ""
+        self.header = self._replay.recording.header
+        if edit is not None:
+            turns = Trace.load(folder / f"{edit.conversation:03}.jsonl").turns
+            if not 1 <= edit.turn <= len(turns):
+                what = f"conversation {edit.conversation} has no turn {edit.turn}"
+                raise InvalidInput(what, expected=f"1 to {len(turns)}")
+            self._edited = self._key(turns[edit.turn - 1].request)
 
-    def __enter__(self) -> Self:
-        self._server = LoopbackServer(self._answer, self.pages.of)
-        self._recorder = threading.Thread(target=self._record, daemon=True)
-        self._recorder.start()
-        for name, text in self.environment.items():
-            self._before[name] = os.environ.get(name)
-            os.environ[name] = text
-        return self
+    def _key(self, request: Request) -> str:
+        return self._replay.recording.key_of(self._replay.body(request))
 
-    def __exit__(self, *_: object) -> None:
-        for name, text in self._before.items():
-            if text is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = text
-        self._before = {}
-        self._told.put(None)
-        self._recorder.join()
-        self.pages.close()
-        self._server.close()
-        for number, trace in enumerate(self.traces, 1):
-            if self.folder is not None:
-                trace.save(self.folder / f"{number:03}.jsonl")
+    def before(self, live: Model | None) -> Model:
+        """The same, with a model that answers what is not recorded."""
+        made = copy(self)
+        made._live = live
+        return made
 
-    def __repr__(self) -> str:
-        return f"<Watch: {len(self.traces)} conversations>"
-
-    @property
-    def url(self) -> str:
-        """Where the server is, without a path."""
-        return self._server.url
-
-    @property
-    def page(self) -> str:
-        """The address of the page that shows the traces as they grow."""
-        return self.url + self.pages.path
-
-    @property
-    def traces(self) -> list[Trace]:
-        """A trace for each conversation, in the order in which they began."""
-        return self._conversations.traces
-
-    @property
-    def failures(self) -> list[dict[int, str]]:
-        """For each conversation, what was refused or broke off, by the number of the request."""
-        return [dict(conversation.failures) for conversation in self._conversations.all]
-
-    @property
-    def environment(self) -> dict[str, str]:
-        """What a program must be told to pass through here, as environment variables."""
-        own = {"OPENAI_BASE_URL": f"{self.url}/v1", "ANTHROPIC_BASE_URL": self.url}
-        for name in ("NO_PROXY", "no_proxy"):
-            own[name] = ",".join(filter(None, [os.environ.get(name), "127.0.0.1"]))
-        # No key is needed where a model here answers, but clients refuse to begin without one.
-        keys = [name for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY") if self._key]
-        return {**own, **{name: self._key for name in keys if not os.environ.get(name)}}
-
-    def run(self, command: Sequence[str]) -> int:
-        """Run a program that passes through here, to its end; returns its exit code.
-
-        Raises `InvalidInput` if it cannot be started.
-        """
+    def __call__(self, request: Request) -> Reply:
+        request = only_asked(request)
+        if self._edit is not None and self._key(request) == self._edited:
+            return Reply(self._edit.message)
         try:
-            program = subprocess.Popen(list(command), env={**os.environ, **self.environment})
-        except OSError as error:
-            raise InvalidInput(
-                f"cannot run {command[0]}: {error.strerror}", advice="name a program"
-            ) from None
-        with program:
-            return program.wait()
+            # What was recorded is in the form of Chat, whatever the program speaks.
+            return replace(self._replay(request), raw=None)
+        except ReplayMiss:
+            if self._live is None:
+                raise
+            return self._live(request)
 
-    def inspect(self, number: int = -1) -> Inspector:
-        """Step through a conversation in a notebook; it grows on show. By default the last one."""
-        self.wait()
-        if not -len(self.traces) <= number < len(self.traces):
-            what = f"there is no conversation {excerpt(number)}: {len(self.traces)} were seen"
-            raise InvalidInput(what, advice="run the code that asks the model first")
-        inspector = inspect(self.traces[number])
-        self._inspectors.append(inspector)
-        return inspector
 
-    def wait(self) -> None:
-        """Wait until all that has passed through is in the traces."""
-        seen = threading.Event()
-        if self._recorder.is_alive():
-            self._told.put(seen.set)
-            seen.wait()
+def watch(
+    to: Model | str | None = None,
+    *,
+    folder: str | Path | None = None,
+    replay: str | Path | None = None,
+    live: bool = False,
+    edit: Edit | None = None,
+    faults: Iterable[str] | Mapping[str, float] = (),
+    seed: int | str = 0,
+    times: int | None = None,
+) -> Seen:
+    """Watch what a program asks models, whatever it is written with.
 
-    # What passes through
+    Clients of OpenAI (Chat Completions and Responses) and of Anthropic (Messages) that are made within the
+    `with` pass through here, and each conversation becomes a trace. A program of its own is started with
+    `seen.run([...])`.
 
-    def _answer(self, request: HttpRequest) -> HttpResponse:
-        api = request.api
-        if api is None:
-            return self._upstream(request)
-        exchange = _Exchange(api, request.content, perf_counter())
-        self._told.put(lambda: self._asked(exchange))
-        try:
-            response = self._upstream(request)
-        except BaseException as error:
-            failed, came = Failed(f"{type(error).__name__}: {error}"), perf_counter()
-            self._told.put(lambda: self._tell(exchange, failed, came))
-            raise
-        return replace(response, content=self._tapped(exchange, response))
+    Args:
+        to: Who answers: a model of zoolab, or the address of an endpoint; by default what `OPENAI_BASE_URL`
+            and `ANTHROPIC_BASE_URL` say, or the providers' own addresses.
+        folder: A new or empty folder for a file a conversation, and a recording of all of them. Secrets
+            are taken out.
+        replay: The folder of an earlier watch: it answers, without a network and without a key.
+        live: Whether `to` answers what `replay` does not hold.
+        edit: With `replay`, a reply that is another one.
+        faults: Faults of `Faulty` that are to happen in the replies, with their rates.
+        seed: As for `Faulty`.
+        times: As for `Faulty`.
 
-    def _tapped(self, exchange: _Exchange, response: HttpResponse) -> Iterator[bytes]:
-        """The pieces of an answer; once it is whole, and before the program knows that, it is told."""
-        kept: list[bytes] = []
-        size, told, broke = 0, False, True
+    Raises:
+        InvalidInput: The folder is not empty, or holds no recording; a fault is not known; or `to` or `edit`
+            has no part in this.
 
-        def tell() -> None:
-            came, content, broken = perf_counter(), b"".join(kept), broke
-            self._told.put(lambda: self._answered(exchange, response, content, broken, came))
+    >>> import openai
+    >>> from zoolab import Scripted
+    >>> with watch(to=Scripted(["Hello"])) as seen:
+    ...     asked = [{"role": "user", "content": "Hi"}]
+    ...     said = openai.OpenAI().chat.completions.create(model="any", messages=asked)
+    >>> said.choices[0].message.content, seen.traces[0].answer
+    ('Hello', 'Hello')
+    """
+    openai_url = to if isinstance(to, str) else os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
+    anthropic_url = to if isinstance(to, str) else os.environ.get("ANTHROPIC_BASE_URL") or ANTHROPIC_URL
+    forward = Forward(openai_url.rstrip("/").removesuffix("/v1") + "/v1", anthropic_url.removesuffix("/v1"))
+    given = None if to is None or isinstance(to, str) else to
+    if replay is None and (live or edit is not None):
+        raise InvalidInput("live and edit are for a replay", advice="name the folder: replay=...")
+    if replay is not None and to is not None and not live:
+        raise InvalidInput("both to= and replay= are given", advice="add live=True: to= answers the rest")
+    recorded = None if replay is None else _Recorded(Path(replay), edit)
+    place = None if folder is None else _empty_folder(Path(folder))
 
-        try:
-            for piece in response.content:
-                size += len(piece)
-                if size <= MAX_BYTES:
-                    kept.append(piece)
-                if not told and piece.endswith(b"\n\n") and _LAST.search(b"\n" + piece):
-                    told, broke = True, False
-                    tell()
-                yield piece
-            broke = False
-        finally:
-            if not told:
-                tell()
+    def model_of(live: Model | None) -> Model:
+        """Who answers, if `live` is what a request may reach."""
+        model: Any = live if recorded is None else recorded.before(live)
+        return Faulty(model, faults, seed, times=times) if faults else model
 
-    # What is made of it, in a thread of its own
+    if given is not None or (recorded is not None and not live):
+        model = model_of(given)
+        header = recorded.header if recorded is not None else _header_of(model)
+        return Seen(AnsweredBy(model), place, header, key="none")
+    header = Header("authored" if faults else "recorded", "", openai_url)
+    if recorded is None and not faults:
+        return Seen(forward, place, header)
+    broken = AnsweredBy(model_for=lambda asked: model_of(endpoint_model(forward, asked)), otherwise=forward)
+    return Seen(broken, place, header)
 
-    def _record(self) -> None:
-        while (task := self._told.get()) is not None:
-            task()
 
-    def _asked(self, exchange: _Exchange) -> None:
-        try:
-            request, body = read_request(exchange.api, exchange.content)
-            exchange.conversation = self._conversations.ask(request, body, exchange.came)
-        except (ZoolabError, NotStrictJSON, ValueError, TypeError, AttributeError, KeyError) as error:
-            self.unread.append(str(error))
+def _header_of(model: Model) -> Header:
+    """What a recording says of a model that answers."""
+    said = about(model)
+    made: Literal["recorded", "authored"] = "recorded" if said.made == "recorded" else "authored"
+    return Header(made, said.model or "", said.who)
 
-    def _answered(
-        self, exchange: _Exchange, response: HttpResponse, content: bytes, broken: bool, came: float
-    ) -> None:
-        fault = next(iter(response.faults), None)
-        kind = next((text for name, text in response.headers.items() if name.lower() == "content-type"), "")
-        try:
-            if response.status >= 400:
-                self._tell(exchange, Failed(why_refused(response.status, content), fault), came)
-                return
-            reply = read_reply(exchange.api, content, "event-stream" in kind)
-            self._tell(exchange, replace(reply, faults=response.faults), came)
-        except (ZoolabError, ValueError, TypeError, AttributeError, KeyError) as error:
-            why = "the answer broke off" if broken else str(error)
-            self._tell(exchange, Failed(why, fault), came)
 
-    def _tell(self, exchange: _Exchange, said: Reply | Failed, came: float) -> None:
-        if exchange.conversation is None:
-            return
-        self._conversations.answer(exchange.conversation, said, came)
-        request = exchange.conversation.request
-        if self.folder is None or request is None or isinstance(said, Failed):
-            return
-        if self._keeper is None:
-            Recording(self.folder / RECORDING, self._who)
-            self._keeper = Replay(self.folder / RECORDING)
-        response = {**completion_of(said), "sent": dict(exchange.conversation.sent)}
-        self._keeper.recording.add(self._keeper.body(request), response)
-
-    def _begin(self, body: dict[str, Any]) -> Trace:
-        number = len(self._conversations.all) + 1
-        path = None if self.folder is None else self.folder / f"{number:03}.jsonl"
-        return Trace(path, meta={"model": str(body.get("model") or ""), "watched": number})
-
-    def _grown(self, trace: Trace) -> None:
-        self.pages.grown()
-        for inspector in self._inspectors:
-            if inspector.trace is trace:
-                with suppress(Exception):  # a notebook that is gone must not end the watch
-                    inspector.grown()
+def _empty_folder(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    if next(folder.iterdir(), None) is not None:
+        raise InvalidInput(f"{folder} is not empty", expected="a folder that is new or empty")
+    return folder
