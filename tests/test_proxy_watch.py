@@ -10,6 +10,7 @@ import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -402,3 +403,20 @@ def test_a_turn_that_is_not_there_cannot_be_edited(tmp_path):
         openai.OpenAI().chat.completions.create(model="m", messages=QUESTION)
     with pytest.raises(InvalidInput, match="no turn 2"):
         watch(replay=tmp_path, edit=Edit(1, 2, ASKS))
+
+
+def test_a_program_that_asks_again_gets_through():
+    with watch(to=Scripted(["Hello"]), faults=["http_500"], times=1) as seen:
+        said = openai.OpenAI(max_retries=2).chat.completions.create(model="m", messages=QUESTION)
+    assert said.choices[0].message.content == "Hello"
+    assert [*seen.failures[0]] == [1]
+    assert seen.traces[0].answer == "Hello"
+
+
+def test_each_attempt_is_drawn_anew():
+    with watch(to=Scripted(["Hello"] * 20), faults={"http_500": 0.5}, seed=1) as seen:
+        for _ in range(20):
+            with suppress(openai.InternalServerError):
+                openai.OpenAI(max_retries=0).chat.completions.create(model="m", messages=QUESTION)
+    refused = sum(map(len, seen.failures))
+    assert 3 < refused < 17
