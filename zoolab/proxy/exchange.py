@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from zoolab.errors import Fault
 from zoolab.jsontext import NotStrictJSON, parse_json
 
 #: The APIs whose conversations are understood, by the path of their requests; names are those of
@@ -49,6 +50,16 @@ class HttpResponse:
     status: int
     headers: Mapping[str, str]
     content: Iterable[bytes]
+    #: What was broken on purpose in it.
+    faults: tuple[Fault, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A request that got no reply: why, and whether that was on purpose."""
+
+    why: str
+    fault: Fault | None = None
 
 
 #: Who answers a request: the real endpoint, or a model of zoolab.

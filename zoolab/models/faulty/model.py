@@ -16,11 +16,13 @@ from zoolab.models.faulty.replies import Asked, break_reply, repeat_call
 from zoolab.models.faulty.tools import FaultyTool, Pace, defined_faults, original_of
 from zoolab.models.openai import OpenAIModel
 from zoolab.models.recording import name_without_ids
-from zoolab.models.transport import chunks_of, client_answered_by
+from zoolab.models.transport import client_answered_by
 from zoolab.records import Model, Reply, Request
 from zoolab.tools import ToolRegistry
+from zoolab.wire.sending import chunks_of, server_sent
 
-_SAYS = {
+#: What the endpoint says with a status.
+SAYS = {
     401: f"Incorrect API key provided: {SECRET}",
     429: "Too many requests: this endpoint is busy",
     500: "The server had an error",
@@ -121,19 +123,20 @@ class Faulty(AbstractContextManager["Faulty"]):
                 events = {"content-type": "text/event-stream"}
                 return http.Response(200, headers=events, stream=_half_of(reply, http))
             status = int(name.removeprefix("http_"))
-            return http.Response(status, json={"error": {"message": _SAYS[status], "code": status}})
+            return http.Response(status, json={"error": {"message": SAYS[status], "code": status}})
 
         url = getattr(about(self.inner).client, "base_url", "http://faulty.invalid/v1")
         endpoint = OpenAIModel("faulty", client_answered_by(respond, url), stream=reply is not None)
         try:
             endpoint(asked.request)
         except ModelError as error:
+            error.dropped = reply
             raise marked(error, Fault(name, "the request", step="request", after=error.what)) from None
 
 
 def _half_of(reply: Reply, http: Any) -> Any:
     """A reply as a stream whose connection drops halfway; no client tries this again."""
-    events = [f"data: {encode(chunk)}\n\n".encode() for chunk in chunks_of(completion_of(reply))]
+    events = list(server_sent(chunks_of(completion_of(reply))))
 
     class Dropped(http.SyncByteStream):  # type: ignore[misc]
         def __iter__(self) -> Iterator[bytes]:
@@ -146,6 +149,6 @@ def _half_of(reply: Reply, http: Any) -> Any:
 def _told(request: Request) -> dict[str, str]:
     """What a request says of the tools: of each, or of all in the system prompt."""
     if request.tools:
-        return {tool["function"]["name"]: encode(tool) for tool in request.tools}
+        return {tool["function"]["name"]: encode(tool) for tool in request.tools if "function" in tool}
     first = request.prefix[0] if len(request.prefix) else {}
     return {"the tools": str(first.get("content"))} if first.get("role") == "system" else {}
