@@ -16,7 +16,7 @@ from zoolab.jsontext import excerpt
 
 __all__ = ["Price", "Tokens", "tokens_in"]
 
-_CHARACTERS_A_TOKEN = 4
+CHARACTERS_A_TOKEN = 4
 _TOO_MANY = 1 << 50
 
 
@@ -26,11 +26,11 @@ def tokens_in(messages: Iterable[Mapping[str, Any]] = (), tools: Iterable[Mappin
     >>> tokens_in([{"role": "user", "content": "What is 42 + 58?"}])
     4
     """
-    characters = sum(map(_characters_of, messages)) + sum(len(_text(tool)) for tool in tools)
-    return round(characters / _CHARACTERS_A_TOKEN)
+    characters = sum(map(characters_of, messages)) + sum(len(_text(tool)) for tool in tools)
+    return round(characters / CHARACTERS_A_TOKEN)
 
 
-def _characters_of(message: Mapping[str, Any]) -> int:
+def characters_of(message: Mapping[str, Any]) -> int:
     content, calls = message.get("content"), message.get("tool_calls")
     return (len(_text(content)) if content else 0) + (len(_text(calls)) if calls else 0)
 
