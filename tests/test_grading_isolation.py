@@ -680,23 +680,3 @@ def test_a_data_frame_and_numpy_values_come_back_as_json():
         series = "import pandas as pd\ndef f(): return [pd.Series([1, 2]), pd.Timestamp(0)]"
         assert "Timestamp" in asked(isolation, series, lab=lab)
         assert "import" not in asked(isolation, "import openai\ndef f(): return 1", lab=lab)
-
-
-@pytest.mark.slow
-def test_a_real_kernel_runs_the_cells_shut_in_as_well():
-    lab = replace(LAB, seconds=20.0)
-    cells = [
-        "from IPython.display import display\ndisplay(1)",
-        "get_ipython().run_line_magic('time', 'x = 1')\nfrom zoolab import check\ncheck('l3')",
-        "1 / 0",
-        "import os\nos._exit(3)",
-        "import os\ndef f(ask): return [ask(20), x, os.path.exists('/home'), os.getuid()]",
-    ]
-    pytest.importorskip("nbclient")
-    with shut_in(lab, kernel=True) as isolation:
-        try:
-            assert isolation.missing == ()
-        except InvalidInput:
-            pytest.skip("no namespaces here")
-        assert asked(isolation, *cells, lab=lab, ask=lambda x: x + 1) == [21, 1, False, 65534]
-        assert asked(isolation, "import os\ndef f(): os.abort()", lab=lab).endswith("signal 6 (SIGABRT)")

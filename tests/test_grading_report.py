@@ -96,7 +96,6 @@ def kept(name: str, *cases: CaseGrade, notes: tuple[str, ...] = (), missing: tup
     return Kept(
         Grade("l0", name, Terms("l0", "v", "the seed").seed_name, cases, notes, missing),
         "version1",
-        False,
         "c" * 64,
         False,
     )

@@ -20,7 +20,6 @@ from contextlib import suppress
 from pathlib import Path
 
 from zoolab.grading.worker.jail import STATUS, Bounds, Jail, Plan, strongest
-from zoolab.grading.worker.kernel import run_in_kernel
 from zoolab.grading.worker.linux import Opener, System, memory_group
 from zoolab.grading.worker.serve import drop_modules, serve_cells
 
@@ -142,8 +141,7 @@ def _run_student(channel: int, output: int, jail: Jail, join: int) -> None:
         os.closerange(4, jail.kept)
         os.closerange(jail.kept + 1, 1 << 16)
         jail.surrender()
-        serve = run_in_kernel if jail.plan.task == "kernel" else serve_cells
-        serve(socket.socket(fileno=3))
+        serve_cells(socket.socket(fileno=3))
         code = 0
     except SystemExit:
         code = 0
