@@ -95,9 +95,9 @@ class Kept:
         }
 
     def to_dict_in_full(self) -> dict[str, Any]:
-        """The record with what it printed, its shape, and the conversations of the cases that failed."""
+        """The record with its shape and the conversations of the cases that failed."""
         walks = {case.name: case.walk for case in self.grade.cases if case.walk}
-        return {**self.to_dict(), "printed": self.grade.printed, "shape": sorted(self.shape), "walks": walks}
+        return {**self.to_dict(), "shape": sorted(self.shape), "walks": walks}
 
     @classmethod
     def from_dict(cls, found: dict[str, Any]) -> Kept:
@@ -109,8 +109,7 @@ class Kept:
         if not all(isinstance(each.points, (int, float)) for each in cases):
             raise ValueError("the points are not a number")
         notes, missing = (tuple(str(line) for line in found[key]) for key in ("notes", "missing"))
-        printed = str(found.get("printed", ""))
-        grade = Grade(found["lab"], found["name"], found["seed"], cases, notes, missing, printed)
+        grade = Grade(found["lab"], found["name"], found["seed"], cases, notes, missing)
         told = found["content"], found["unreadable"], str(found.get("work", ""))
         return cls(grade, found["version"], *told, frozenset(found.get("shape", ())))
 

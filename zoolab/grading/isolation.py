@@ -15,7 +15,7 @@ import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -231,7 +231,6 @@ class Forked:
     worker: int
     bound: int
     usual: int
-    printed: str = field(default="", init=False)
 
     def ended(self) -> str:
         """Stop the process and all that it started, and say how it ended."""
@@ -245,7 +244,6 @@ class Forked:
             report = self._report() or {}
         self.leash.close()
         self.channel.socket.close()
-        self.printed = str(report.get("output", ""))
         return self._in_words(report)
 
     def used(self) -> Use | None:
@@ -281,10 +279,7 @@ class Forked:
 
 @dataclass(slots=True)
 class Plain:
-    """A fresh Python for each submission, for a system that cannot fork.
-
-    It protects only as much as a process does, and does not keep what the submission prints.
-    """
+    """A fresh Python for each submission, for a system that cannot fork: it protects as a process does."""
 
     lab: Lab
     missing: tuple[str, ...] = (*UNPROTECTED, "memory")
@@ -324,7 +319,6 @@ class PlainProcess:
 
     channel: Channel
     child: subprocess.Popen[bytes]
-    printed: str = ""
 
     def ended(self) -> str:
         """Kill it, and say how it ended."""
