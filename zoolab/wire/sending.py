@@ -18,6 +18,7 @@ from zoolab.wire.streams import as_dict
 Body = dict[str, Any]
 #: How many characters of a text or of arguments come in one event.
 PIECE = 6
+_COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 
 
 def response_of(api: str, reply: Reply, model: str, id: str, created: int = 0) -> Body:
@@ -37,7 +38,8 @@ def response_of(api: str, reply: Reply, model: str, id: str, created: int = 0) -
 def _chat_fields(body: Body, reply: Reply, id: str, created: int) -> Body:
     (choice,) = body["choices"]
     ended = {**choice, "finish_reason": reply.finish_reason or choice["finish_reason"]}
-    usage = Tokens.of(reply.usage).usage
+    # Programs read it unasked, so a model that counts nothing says 0.
+    usage = Tokens.of(reply.usage).usage or dict.fromkeys(_COUNTS, 0)
     known = {"usage": usage} if usage else {}
     return {"id": f"chatcmpl-{id}", "created": created, "choices": [ended], **known}
 
