@@ -223,6 +223,7 @@ def little_program():
     return given["a"] + given["b"]
 
 
+# %%
 def under(fault):
     "What the program does under a fault."
     script = Scripted([[("add", {"a": 2, "b": 3})]])
