@@ -116,6 +116,7 @@ def test_a_response_that_an_endpoint_wrote_oddly_still_streams() -> None:
     odd = {
         "output": [
             {"type": "message", "role": "assistant", "content": [{"type": "text", "text": "Hi"}]},
+            {"type": "message", "role": "assistant", "content": None},
             {"type": "function_call", "call_id": "c1", "name": "now", "arguments": None},
             {"type": "web_search_call", "id": "ws_1", "status": "completed"},
         ]
