@@ -159,7 +159,7 @@ def _called(message: Message) -> Hashable:
 
 
 def _is_summary(message: Message, lost: Sequence[Message]) -> bool:
-    """Whether a message is shorter than those that were lost, and is not the first of them with an addition."""
+    """Whether a message is shorter than those that were lost, and not the first of them with an addition."""
     first = content_of(lost[0])
     if message.get("role") == "tool" or (first and first in content_of(message)):
         return False
