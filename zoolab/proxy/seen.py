@@ -122,11 +122,12 @@ class Seen(AbstractContextManager["Seen"]):
     def environment(self) -> dict[str, str]:
         """What a program must be told to pass through here, as environment variables."""
         own = {"OPENAI_BASE_URL": f"{self.url}/v1", "ANTHROPIC_BASE_URL": self.url}
+        before = {**os.environ, **self._before}
         for name in ("NO_PROXY", "no_proxy"):
-            own[name] = ",".join(filter(None, [os.environ.get(name), "127.0.0.1"]))
+            own[name] = ",".join(filter(None, [before.get(name), "127.0.0.1"]))
         # No key is needed where a model here answers, but clients refuse to begin without one.
         keys = [name for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY") if self._key]
-        return {**own, **{name: self._key for name in keys if not os.environ.get(name)}}
+        return {**own, **{name: self._key for name in keys if not before.get(name)}}
 
     def run(self, command: Sequence[str]) -> int:
         """Run a program that passes through here, to its end; returns its exit code.
