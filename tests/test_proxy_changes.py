@@ -145,6 +145,27 @@ def test_whatever_came_each_message_is_accounted_for_once(data):
     assert (old == new) == (not kinds(change))
 
 
+FIELDS = ("role", "content", "tool_calls", "tool_call_id", "name", "function", "id", "arguments", "type")
+PLAIN = st.sampled_from(
+    [None, True, 1, "", "add", "assistant", "tool", [], [None], {"name": "add"}, {"id": {}}]
+)
+INNER = st.dictionaries(st.sampled_from(FIELDS), PLAIN, max_size=4)
+ODD = st.dictionaries(st.sampled_from(FIELDS), PLAIN | INNER | st.lists(INNER, max_size=2), max_size=4)
+
+
+@settings(max_examples=40)
+@given(st.lists(ODD, max_size=4), ODD, st.lists(ODD, max_size=4), st.lists(ODD, max_size=2), ODD)
+def test_odd_messages_tools_and_settings_can_be_compared_and_shown(old, reply, new, tools, odd):
+    before, after = Request(old, (*tools,)), Request(new, (odd,), settings=odd)
+    trace = Trace()
+    for turn, request in enumerate((before, after), 1):
+        trace.add(Step("request", turn, None, request, request.prefix))
+        trace.add(Step("tool_call", turn, None, Reply(reply), request.prefix, 0, None, Reply(reply)))
+    report = what_changed(trace)
+    assert str(report).startswith("request 1\n")
+    assert report._repr_html_().count("<section") >= 2
+
+
 REPLY = asks(arguments='{"a": 42, "b":58}', refusal=None, annotations=[])
 #: What comes back of REPLY, and how that is told.
 CHAT_SHAPES = {
