@@ -19,34 +19,6 @@ from zoolab.records import Model
 from zoolab.show.wording import count as counted
 
 
-def add_traffic(parser: argparse.ArgumentParser) -> None:
-    """The options that say who answers, and what is broken."""
-    known = (
-        "recording:NAME, local:NAME or an address; by default what OPENAI_BASE_URL and ANTHROPIC_BASE_URL say"
-    )
-    parser.add_argument("--to", metavar="WHERE", help=known)
-    parser.add_argument("--seed", default="0", help="another seed breaks other replies")
-    parser.add_argument("argv", nargs="+", metavar="COMMAND", help="-- and then what starts the program")
-
-
-def add_proxy(parser: argparse.ArgumentParser) -> None:
-    add_traffic(parser)
-    parser.add_argument("--folder", metavar="DIR", help="where the traces go; by default a new watched-N")
-    parser.add_argument("--replay", metavar="DIR", help="answer from the folder of an earlier run")
-    parser.add_argument(
-        "--live", action="store_true", help="with --replay: --to answers what is not recorded"
-    )
-    parser.add_argument(
-        "--edit", metavar="C.T=FILE", help="with --replay: FILE holds the reply in turn T of conversation C"
-    )
-    parser.add_argument(
-        "--fault", action="append", default=[], metavar="NAME[:RATE]", help="break so many of the replies"
-    )
-    parser.add_argument("--report", action="store_true", help="say what the program did between its requests")
-    parser.add_argument("--open", action="store_true", help="show the traces as they grow in the browser")
-    parser.set_defaults(run=proxy)
-
-
 def proxy(options: argparse.Namespace) -> int:
     """Run a program and watch it; returns the program's own exit code."""
     folder = Path(options.folder) if options.folder else _free_folder()
