@@ -198,6 +198,17 @@ def test_code_that_runs_meanwhile_is_a_trace():
     assert [*trace.started] == sorted(trace.started)
 
 
+def test_what_a_program_must_be_told_is_the_same_within_the_watch(monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "intern.example")
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    seen, _ = watched(completion(ASKS))
+    with seen:
+        told = seen.environment
+    assert (told["OPENAI_API_KEY"], told["ANTHROPIC_API_KEY"]) == ("none", "none")
+    assert told["NO_PROXY"] == "intern.example,127.0.0.1"
+
+
 def test_keys_are_passed_on_and_never_written(tmp_path):
     secret = "sk-proj-abcdefghijklmnop123456"
     seen, endpoint = watched(

@@ -25,6 +25,7 @@ _SHARED = _TABLE.pop("shared")
 COMMANDS: Mapping[str, Any] = _TABLE
 _TYPES: dict[str, Callable[[str], object]] = {
     "int": int,
+    "number": float,
     "path": Path,
     "names": lambda text: text.split(","),
 }

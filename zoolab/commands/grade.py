@@ -43,7 +43,6 @@ def grade(options: argparse.Namespace) -> int:
                 jobs=options.jobs,
                 seed=_seed(options),
                 again=options.again,
-                faithful=options.faithful,
                 unprotected=options.unprotected,
                 watch=watch,
             )

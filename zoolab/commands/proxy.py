@@ -1,8 +1,10 @@
-"""`zoolab proxy`: watch a program that zoolab did not write, replay it, edit a reply, break the traffic."""
+"""Programs that zoolab did not write: `zoolab proxy` watches one, replays it, edits a reply, breaks the
+traffic; `zoolab stress` runs one under each fault."""
 
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 import webbrowser
 from itertools import count
@@ -14,6 +16,7 @@ from zoolab.jsontext import NotStrictJSON, one_line, parse_json, visible
 from zoolab.models.local import LocalModel
 from zoolab.models.replay import Replay
 from zoolab.proxy.seen import Seen
+from zoolab.proxy.stress import TRAFFIC_FAULTS, Attempt, stress
 from zoolab.proxy.watch import Edit, watch
 from zoolab.records import Model
 from zoolab.show.wording import count as counted
@@ -37,6 +40,20 @@ def proxy(options: argparse.Namespace) -> int:
         code = seen.run(options.argv)
     _tell(seen, folder, options.report)
     return code
+
+
+def stress_program(options: argparse.Namespace) -> int:
+    """Run a program under each fault; returns 1 if it failed or was wrong under any of them."""
+
+    def tell(row: Attempt) -> None:
+        print(f"zoolab: {row.fault or 'no fault'}: {row.ended}", file=sys.stderr)
+
+    check = shlex.split(options.check) if options.check else None
+    faults, to = options.fault or TRAFFIC_FAULTS, answers(options.to)
+    limits = {"times": options.times, "seconds": options.seconds}
+    card = stress(options.argv, check, faults, to=to, seed=options.seed, told=tell, **limits)
+    print(card)
+    return int(not card.counts.keys().isdisjoint(("failed", "silently wrong")))
 
 
 def answers(where: str | None) -> Model | str | None:

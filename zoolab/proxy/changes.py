@@ -19,7 +19,7 @@ WentBack = Literal["none", "as it came", "rewritten", "left out"]
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class EditedMessage:
     """A message that the program sent again in another form; `place` is its old index in `messages[]`."""
 
     old: Message
@@ -50,7 +50,7 @@ class RequestChange:
     """What is different in a request, compared with the request and the reply before it."""
 
     added: tuple[Message, ...]
-    edited: tuple[Edit, ...]
+    edited: tuple[EditedMessage, ...]
     moved: tuple[Message, ...]
     dropped: tuple[Message, ...]
     #: Messages that were dropped, and the shorter one that came in their place.
@@ -105,7 +105,7 @@ def changes_between(before: Request, reply: Message | None, after: Request) -> R
     went: WentBack = "rewritten" if last in dict(edits) else "left out" if last in gone else "as it came"
     return RequestChange(
         tuple(new[j] for _, added in gaps for j in added),
-        tuple(Edit(old[i], new[j], i, _ways(old[i], new[j])) for i, j in sorted(edits)),
+        tuple(EditedMessage(old[i], new[j], i, _ways(old[i], new[j])) for i, j in sorted(edits)),
         tuple(old[i] for i, _ in moved),
         tuple(dropped),
         tuple(condensed),
@@ -118,9 +118,10 @@ def changes_between(before: Request, reply: Message | None, after: Request) -> R
 
 def text_of(value: Any) -> str:
     """The same text for values that mean the same on the wire."""
-    if isinstance(value, Mapping):
+    value = value if is_strict(value) else any_json(value)
+    if isinstance(value, dict):
         value = {key: item for key, item in value.items() if item is not None}
-    return canonical(value if is_strict(value) else any_json(value))
+    return canonical(value)
 
 
 #: The places of messages that were removed, and of those that came there instead.

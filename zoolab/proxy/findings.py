@@ -10,7 +10,14 @@ from typing import Any
 from zoolab.errors import InvalidInput
 from zoolab.files import read_shipped
 from zoolab.jsontext import excerpt, one_line, visible
-from zoolab.proxy.changes import Edit, RequestChange, changes_between, differing, text_of, tool_fields
+from zoolab.proxy.changes import (
+    EditedMessage,
+    RequestChange,
+    changes_between,
+    differing,
+    text_of,
+    tool_fields,
+)
 from zoolab.records import Message, Request
 from zoolab.secrets import scrub
 from zoolab.show.markup import Html, block, folded, join, tag
@@ -35,7 +42,7 @@ class Report:
     problems: tuple[tuple[str, ...], ...]
     diagnoses: tuple[Diagnosis, ...]
 
-    def _parts(self) -> Iterator[tuple[str, list[str], tuple[Edit, ...]]]:
+    def _parts(self) -> Iterator[tuple[str, list[str], tuple[EditedMessage, ...]]]:
         """Titles, with the lines and the edited messages below each: bounded, and without secrets."""
         told = zip(self.requests, (None, *self.changes), self.problems, strict=False)
         for number, (request, change, problems) in enumerate(islice(told, MAX_REQUESTS), 1):
@@ -157,7 +164,7 @@ def _shown(message: Message, names: dict[str, str]) -> str:
     return f"result of {name}: {excerpt(content_of(message), 60)}"
 
 
-def _edit(edit: Edit) -> str:
+def _edit(edit: EditedMessage) -> str:
     """How a message differs, and the first place in which its text or its calls do."""
     told = f"messages[{edit.place}] ({brief(edit.old)}): {listed([*edit.ways], 6)}"
     old, new = (
@@ -182,7 +189,7 @@ def _cached(change: RequestChange) -> str:
     return f"{told} (about {kept} of {after} tokens){where}"
 
 
-def _difference(edit: Edit) -> Html:
+def _difference(edit: EditedMessage) -> Html:
     texts = (scrub(text_of(message)) for message in (edit.old, edit.new))
     title = f"messages[{edit.place}], old and new"
     return folded(title, block(differences(*texts), title))

@@ -10,13 +10,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from tempfile import TemporaryFile
+from tempfile import TemporaryDirectory, TemporaryFile
 from threading import Thread
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from time import perf_counter
+from typing import IO, TYPE_CHECKING, Any
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt, one_line, visible
 from zoolab.models.faulty.kinds import FAULTS
+from zoolab.proxy.watch import watch
+from zoolab.records import Model
+from zoolab.secrets import scrub
 from zoolab.show.markup import join, table
 
 if TYPE_CHECKING:
@@ -144,39 +148,78 @@ def score(attempt: Callable[[str | None], Attempt], faults: Iterable[str] = TRAF
     return Scorecard(tuple(attempt(name) for name in wanted))
 
 
-class Ended(NamedTuple):
-    """How a command ended (None: not in time), the start of its output, and the end of its errors."""
+def stress(
+    command: Sequence[str],
+    check: Sequence[str] | None = None,
+    faults: Iterable[str] = TRAFFIC_FAULTS,
+    *,
+    to: Model | str | None = None,
+    seed: int | str = 0,
+    times: int = 1,
+    seconds: float = 60.0,
+    told: Callable[[Attempt], object] = lambda _: None,
+) -> Scorecard:
+    """Run a program once without a fault, and once with each fault in what it receives.
 
-    exit_code: int | None
-    stdout: bytes
-    stderr: bytes
-
-
-def run_bounded(command: Sequence[str], seconds: float, stdin: bytes = b"", **environment: str) -> Ended:
-    """Run a command, with these further environment variables.
-
-    It has a process group of its own, which is killed when the command has ended, or after so many seconds.
+    Args:
+        command: The program and its arguments; no shell reads them.
+        check: A program that says by exit code 0 that the answer is right. It reads what the program wrote to
+            its standard output; the variable `ZOOLAB_TRACES` names the folder of the traces.
+        faults: Names of `TRAFFIC_FAULTS`.
+        to: Who answers each of the runs; see `watch`. A recording has no answer to what a fault makes the
+            program ask.
+        seed: As for `Faulty`.
+        times: As for `Faulty`: in how many replies the fault happens.
+        seconds: How long the program may run, and the check too.
+        told: Is called with each run that has ended.
 
     Raises:
-        InvalidInput: It cannot be started.
+        InvalidInput: A command cannot be started, there is no such fault, or the program does not do well
+            without one.
+
+    >>> from zoolab import Scripted
+    >>> print(stress(["true"], faults=["nan"], to=Scripted(["Hi"])).rows[0].result)
+    not reached
     """
-    pipes: dict[str, Any] = dict.fromkeys(("stdout", "stderr"), subprocess.PIPE)
+
+    def attempt(fault: str | None) -> Attempt:
+        with TemporaryDirectory() as folder:
+            wanted = [fault] if fault else []
+            with watch(to, folder=folder, faults=wanted, seed=seed, times=times) as seen:
+                began = perf_counter()
+                exit_code, stdout, stderr = run_bounded(command, seconds, seen.environment)
+                took = perf_counter() - began
+            right = None
+            if check is not None and exit_code == 0:
+                right = run_bounded(check, seconds, {"ZOOLAB_TRACES": folder}, stdout)[0] == 0
+        lines = [line for line in stderr.decode("utf-8", "replace").split("\n") if line.strip()]
+        said = scrub("".join(lines[-1:])[:1_000])
+        made = Attempt(fault, exit_code, right, bool(seen.faults), took, said)
+        told(made)
+        return made
+
+    return score(attempt, faults)
+
+
+def run_bounded(
+    command: Sequence[str], seconds: float, environment: Mapping[str, str], stdin: bytes = b""
+) -> tuple[int | None, bytes, bytes]:
+    """Run a command with further environment variables, in a process group that ends with it or in time.
+
+    Returns its exit code (None: not in time), the start of its output, and the end of its standard error.
+    Raises `InvalidInput` if it cannot be started.
+    """
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "bufsize": 0}
+    variables = {**os.environ, **environment}
     with TemporaryFile() as given:
         given.write(stdin)
         given.seek(0)
         try:
             program = subprocess.Popen(
-                [*command],
-                stdin=given,
-                **pipes,
-                bufsize=0,
-                env={**os.environ, **environment},
-                start_new_session=True,
+                [*command], stdin=given, env=variables, start_new_session=True, **pipes
             )
         except (OSError, ValueError, IndexError) as error:
-            what = (
-                f"cannot start {excerpt(' '.join(command[:1]))}: {getattr(error, 'strerror', None) or error}"
-            )
+            what = f"cannot start {excerpt(' '.join(command[:1]))}: {getattr(error, 'strerror', '') or error}"
             raise InvalidInput(what, advice="name a program and its arguments") from None
     stdout, stderr = bytearray(), bytearray()
     kept = (program.stdout, stdout, slice(MAX_OUTPUT, None)), (program.stderr, stderr, slice(-MAX_OUTPUT))
@@ -192,7 +235,7 @@ def run_bounded(command: Sequence[str], seconds: float, stdin: bytes = b"", **en
             _kill_group(program)
         for reader in readers:
             reader.join(1)  # what left the group may still hold the pipe
-    return Ended(exit_code, bytes(stdout), bytes(stderr))
+    return exit_code, bytes(stdout), bytes(stderr)
 
 
 def _read(stream: IO[bytes], into: bytearray, surplus: slice) -> None:
