@@ -104,6 +104,7 @@ class _Quiet(ThreadingHTTPServer):
 def _handler_of(server: TestServer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
 
         def do_POST(self) -> None:
             content = self.rfile.read(int(self.headers.get("content-length") or 0))
@@ -162,6 +163,7 @@ def answered_by(upstream: Upstream) -> Iterator[str]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
 
         def do_POST(self) -> None:
             content = self.rfile.read(int(self.headers.get("content-length") or 0))

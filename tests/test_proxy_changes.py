@@ -321,9 +321,9 @@ HOSTILE = "<script>alert(1)</script>\x1b[31m\x00 sk-proj-abcdefghijk1234567890 "
 
 def test_hostile_text_is_escaped_bounded_and_without_secrets():
     tool = {"type": "function", "function": {"name": HOSTILE, "parameters": {HOSTILE: 1}}}
-    hi = {**said("user", HOSTILE), HOSTILE: HOSTILE}
+    odd, hi = {"function": 5, "type": HOSTILE}, {**said("user", HOSTILE), HOSTILE: HOSTILE}
     calls = asks(HOSTILE, HOSTILE, HOSTILE)
-    first = Request([said("system", HOSTILE + "1"), hi], (tool,), settings={HOSTILE: HOSTILE})
+    first = Request([said("system", HOSTILE + "1"), hi], (tool, odd), settings={HOSTILE: HOSTILE})
     after = [
         said("system", HOSTILE + "2"),
         {**hi, HOSTILE: 2},
@@ -331,23 +331,13 @@ def test_hostile_text_is_escaped_bounded_and_without_secrets():
         result(HOSTILE, HOSTILE),
         {"role": HOSTILE},
     ]
-    second = Request(after, ({**tool, HOSTILE: 1},), "required")
+    second = Request(after, ({**tool, HOSTILE: 1}, {**odd, "function": 6}), "required")
     report = what_changed(
         trace_of((first, {**calls, HOSTILE: [HOSTILE]}), (second, said("assistant", HOSTILE)))
     )
     page = Reader(report._repr_html_())
-    assert page.elements <= {
-        "style",
-        "div",
-        "section",
-        "h3",
-        "ul",
-        "li",
-        "details",
-        "summary",
-        "pre",
-        "code",
-    } | {*("ins", "del", "p")}
+    allowed = "style div section h3 ul li details summary pre code ins del p"
+    assert page.elements <= {*allowed.split()}
     for shown in (str(report), page.text):
         assert "\x1b" not in shown
         assert "\x00" not in shown

@@ -184,3 +184,32 @@ def test_a_schema_that_cannot_be_checked_leaves_the_calls_unchecked():
         0.0,
     )
     assert [call.name for call in seen.traces[0].tool_calls] == ["add"]
+
+
+def test_calls_and_results_that_are_told_as_text_go_on_with_their_conversation():
+    seen, system = watched(), {"role": "system", "content": [{"type": "text", "text": "You add."}]}
+    asked = [system, {"role": "user", "content": [{"type": "text", "text": "add"}]}]
+    begun = [seen.ask(Request(asked, (ADD,)), {}, 0.0) for _ in range(2)]
+    for conversation, id in zip(begun, ("c_1", "c_2"), strict=True):
+        seen.answer(conversation, Reply(called(id, 1, 2)), 0.0)
+    for conversation, id in reversed([*zip(begun, ("c_1", "c_2"), strict=True)]):
+        text = [{"type": "text", "text": f"I called {id}"}]
+        told = [*asked, {"role": "assistant", "content": text}, {"role": "user", "content": "It is 3."}]
+        assert seen.ask(Request(told, (ADD,)), {}, 0.0) is conversation
+    assert len(seen.traces) == 2
+
+
+def test_a_question_that_grows_by_what_went_wrong_goes_on_with_its_conversation():
+    seen = watched()
+    for grown in ("add", "add\nError: b is not a number", "add\nError: b is not a number\nError: again"):
+        asked = [{"role": "system", "content": "You add."}, {"role": "user", "content": grown}]
+        seen.answer(seen.ask(Request(asked, (ADD,)), {}, 0.0), Reply(called("c", 1, 2)), 0.0)
+    assert [len(trace.turns) for trace in seen.traces] == [3]
+
+
+def test_another_question_after_a_call_that_nobody_ran_is_another_conversation():
+    seen = watched()
+    for question in ("add", "adding", "multiply"):
+        asked = [{"role": "system", "content": "You add."}, {"role": "user", "content": question}]
+        seen.answer(seen.ask(Request(asked, (ADD,)), {}, 0.0), Reply(called("c", 1, 2)), 0.0)
+    assert len(seen.traces) == 3

@@ -10,6 +10,7 @@ import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -195,6 +196,17 @@ def test_code_that_runs_meanwhile_is_a_trace():
     sent = trace.turns[0].reply.body_sent(trace.turns[0].request)
     assert sent == json.loads(endpoint.asked[0].content)
     assert [*trace.started] == sorted(trace.started)
+
+
+def test_what_a_program_must_be_told_is_the_same_within_the_watch(monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "intern.example")
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    seen, _ = watched(completion(ASKS))
+    with seen:
+        told = seen.environment
+    assert (told["OPENAI_API_KEY"], told["ANTHROPIC_API_KEY"]) == ("none", "none")
+    assert told["NO_PROXY"] == "intern.example,127.0.0.1"
 
 
 def test_keys_are_passed_on_and_never_written(tmp_path):
@@ -402,3 +414,20 @@ def test_a_turn_that_is_not_there_cannot_be_edited(tmp_path):
         openai.OpenAI().chat.completions.create(model="m", messages=QUESTION)
     with pytest.raises(InvalidInput, match="no turn 2"):
         watch(replay=tmp_path, edit=Edit(1, 2, ASKS))
+
+
+def test_a_program_that_asks_again_gets_through():
+    with watch(to=Scripted(["Hello"]), faults=["http_500"], times=1) as seen:
+        said = openai.OpenAI(max_retries=2).chat.completions.create(model="m", messages=QUESTION)
+    assert said.choices[0].message.content == "Hello"
+    assert [*seen.failures[0]] == [1]
+    assert seen.traces[0].answer == "Hello"
+
+
+def test_each_attempt_is_drawn_anew():
+    with watch(to=Scripted(["Hello"] * 20), faults={"http_500": 0.5}, seed=1) as seen:
+        for _ in range(20):
+            with suppress(openai.InternalServerError):
+                openai.OpenAI(max_retries=0).chat.completions.create(model="m", messages=QUESTION)
+    refused = sum(map(len, seen.failures))
+    assert 3 < refused < 17

@@ -111,6 +111,21 @@ def test_answers_of_the_api_itself_are_streamed_whole(api: str) -> None:
         assert STREAMS[api](received(api, whole), lambda _: None) == whole
 
 
+def test_a_response_that_an_endpoint_wrote_oddly_still_streams() -> None:
+    odd = {
+        "output": [
+            {"type": "message", "role": "assistant", "content": [{"type": "text", "text": "Hi"}]},
+            {"type": "function_call", "call_id": "c1", "name": "now", "arguments": None},
+            {"type": "web_search_call", "id": "ws_1", "status": "completed"},
+        ]
+    }
+    whole = STREAMS["responses"](received("responses", odd), lambda _: None)
+    assert whole["output"] == odd["output"]
+    blocks = [{"type": "text", "text": None}, {"type": "server_tool_use", "input": {"query": "x"}}]
+    whole = STREAMS["anthropic"](received("anthropic", {"content": blocks}), lambda _: None)
+    assert whole["content"] == blocks
+
+
 ENDS = [
     ("openai", "length", ("length",)),
     ("responses", "length", ("incomplete", "max_output_tokens")),

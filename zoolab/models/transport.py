@@ -33,12 +33,15 @@ def offline_client(answer: Answer, host: str = "recording", model: str = "") -> 
     A request for a stream gets the chunks of the answer; one that came whole is cut. An `InvalidInput` of
     the function is a 400. `host` is how errors name the endpoint, `model` the one model that it lists.
     """
+    import openai
 
-    def respond(http: Any, request: Any) -> Any:
+    library = http_library()
+
+    def respond(request: Any) -> Any:
         path = request.url.path.removeprefix("/v1")
         if path != "/chat/completions":
             status, listed = models_listed(path, model)
-            return http.Response(status, json=listed)
+            return library.Response(status, json=listed)
         content = request.read()
         try:
             status, response = answer(lambda: _read(content), request.headers.get(KEY_HEADER))
@@ -49,10 +52,16 @@ def offline_client(answer: Answer, host: str = "recording", model: str = "") -> 
         if status == 200 and (isinstance(response, list) or streams):
             chunks = response if isinstance(response, list) else chunks_of(response)
             headers = {"content-type": "text/event-stream"}
-            return http.Response(200, headers=headers, content=b"".join(server_sent(chunks, done=True)))
-        return http.Response(status, json=response)
+            return library.Response(200, headers=headers, content=b"".join(server_sent(chunks, done=True)))
+        return library.Response(status, json=response)
 
-    return client_answered_by(respond, f"http://{host}.invalid/v1")
+    class Transport(library.BaseTransport):  # type: ignore[misc, name-defined]
+        def handle_request(self, request: Any) -> Any:
+            return respond(request)
+
+    client = library.Client(transport=Transport())
+    base_url = f"http://{host}.invalid/v1"
+    return openai.OpenAI(api_key="none", base_url=base_url, http_client=client, max_retries=0)
 
 
 def _read(content: bytes) -> Body:
@@ -86,20 +95,6 @@ def expect_one_reply(body: Mapping[str, Any]) -> None:
     """Raise `InvalidInput` if a request asks for several replies: a model here gives one."""
     if body.get("n") not in (None, 1):
         raise InvalidInput(f"n is {excerpt(body['n'])}", expected="1, or no n: ask again for another reply")
-
-
-def client_answered_by(respond: Callable[[Any, Any], Any], base_url: Any) -> openai.OpenAI:
-    """An `openai.OpenAI` whose transport is a function of the HTTP library and a request."""
-    import openai
-
-    http = http_library()
-
-    class Transport(http.BaseTransport):  # type: ignore[misc, name-defined]
-        def handle_request(self, request: Any) -> Any:
-            return respond(http, request)
-
-    client = http.Client(transport=Transport())
-    return openai.OpenAI(api_key="none", base_url=base_url, http_client=client, max_retries=0)
 
 
 def http_library() -> Any:

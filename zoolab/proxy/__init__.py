@@ -11,8 +11,11 @@ seen.py           all of this around a program, or around code in a notebook
 watch.py          who answers the program, and what of that is broken on purpose
 changes.py        what the program changed between two requests
 findings.py       all of that in a conversation, and what is wrong in it, as a report
+stress.py         a program under each fault in turn, and its scorecard
 """
 
 from zoolab.lazy import lazily
 
-__getattr__, __dir__ = lazily(__name__, {"findings": "Report what_changed", "seen": "Seen"})
+__getattr__, __dir__ = lazily(
+    __name__, {"findings": "Report what_changed", "seen": "Seen", "stress": "Scorecard"}
+)

@@ -23,6 +23,7 @@ from zoolab.proxy.exchange import HttpRequest, HttpResponse, Upstream
 from zoolab.records import Message, Model, Reply, Request, without
 from zoolab.wire import FORMATS
 from zoolab.wire.sending import response_of, server_sent, stream_of
+from zoolab.wire.streams import as_dict
 
 Body = dict[str, Any]
 #: The models that several threads may ask at once; any other is asked by one at a time.
@@ -55,7 +56,7 @@ class AnsweredBy:
 
     Errors have the form of the API. A `ReplayMiss` is 404 and shows the difference, a `ModelError` has the
     status that the endpoint gave, or 500. The faults of `Faulty` become what they say: `http_429` is a 429,
-    and a dropped stream breaks off half-way. The header `x-zoolab-fault` names the faults of an answer.
+    and a dropped stream breaks off half-way.
     """
 
     def __init__(
@@ -75,7 +76,9 @@ class AnsweredBy:
         shared = behind is None or isinstance(behind, _SHARED)
         self._turn: AbstractContextManager[object] = nullcontext() if shared else threading.Lock()
         self._has_name = bool(about(behind).model)
-        self._kept = _Answered()
+        #: The messages up to each answer of Responses, by its id: a later request may hold only what is new.
+        self._kept: dict[str, list[Message]] = {}
+        self._keeping = threading.Lock()
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         api, body = request.api, request.body
@@ -104,8 +107,13 @@ class AnsweredBy:
         settings = without(request.settings, ["model"] if self._has_name else [])
         messages = request.messages
         if isinstance(before := body.get("previous_response_id"), str):
+            kept = self._kept.get(before)
+            if kept is None:
+                raise InvalidInput(
+                    f"no response {before!r} was given here", expected="the id of one that was"
+                )
             told = messages[:1] if body.get("instructions") else []
-            messages = [*told, *self._kept.messages(before), *messages[len(told) :]]
+            messages = [*told, *kept, *messages[len(told) :]]
         return replace(request, messages=messages, settings=settings)
 
     def _answer(self, api: str, body: Body, asked: Request, reply: Reply, half: bool = False) -> HttpResponse:
@@ -116,33 +124,32 @@ class AnsweredBy:
             response = response_of(api, reply, name, uuid.uuid4().hex, int(time.time()))
         if api == "responses" and body.get("store") is not False:
             # The instructions of a request do not go on to the next one.
-            since = 1 if body.get("instructions") else 0
-            self._kept.add(str(response.get("id")), [*asked.messages[since:], reply.message])
-        faults = {"x-zoolab-fault": ", ".join(fault.name for fault in reply.faults)} if reply.faults else {}
+            messages = asked.messages[1:] if body.get("instructions") else asked.messages
+            with self._keeping:
+                self._kept[str(response.get("id"))] = [*messages, reply.message]
+                while len(self._kept) > MAX_KEPT:
+                    del self._kept[next(iter(self._kept))]
         if body.get("stream") is not True:
-            return _json_response(200, response, faults, half)
-        if api == "openai" and not (body.get("stream_options") or {}).get("include_usage"):
+            return _json_response(200, response, half=half)
+        if api == "openai" and not as_dict(body.get("stream_options")).get("include_usage"):
             response = without(response, ["usage"])
         pieces: Iterable[bytes] = server_sent(stream_of(api, response), done=api == "openai")
-        headers = {"content-type": "text/event-stream; charset=utf-8", **faults}
+        headers = {"content-type": "text/event-stream; charset=utf-8"}
         return HttpResponse(200, headers, _broken_off(list(pieces)) if half else pieces)
 
     def _failure(self, error: Exception, request: HttpRequest, asked: Request) -> HttpResponse:
-        fault = getattr(error, "fault", None)
-        named = {"x-zoolab-fault": fault.name} if isinstance(fault, Fault) else {}
         match error:
             case PassedOn():
                 return error.response
             case ModelError(dropped=Reply() as reply):
-                told = replace(reply, faults=(fault,) if isinstance(fault, Fault) else ())
-                return self._answer(request.api or "", request.body, asked, told, half=True)
+                return self._answer(str(request.api), request.body, asked, reply, half=True)
             case ModelError(status=int(status)):
-                return refusal(request, status, SAYS.get(status, "") if named else str(error), headers=named)
+                return refusal(request, status, SAYS[status] if hasattr(error, "fault") else str(error))
             case ReplayMiss():
-                return refusal(request, 404, str(error), "replay_miss", _FINAL)
-            case ZoolabError():
-                return refusal(request, 500, str(error), headers=_FINAL)
-        return refusal(request, 500, f"the model raised {type(error).__name__}: {error}", headers=_FINAL)
+                return refusal(request, 404, str(error), "replay_miss")
+        said = str(error) if isinstance(error, ZoolabError) else f"{type(error).__name__}: {error}"
+        # The official clients ask again after a 500, but a model of ours would fail again.
+        return refusal(request, 500, said, headers={"x-should-retry": "false"})
 
     def _elsewhere(self, request: HttpRequest) -> HttpResponse:
         path, name = request.path.partition("?")[0], about(self._model).name
@@ -154,17 +161,7 @@ class AnsweredBy:
         )
 
 
-#: The official clients ask again after a 500. A model of ours fails again.
-_FINAL = {"x-should-retry": "false"}
-_KINDS = {
-    400: "invalid_request_error",
-    401: "authentication_error",
-    403: "permission_error",
-    404: "not_found_error",
-    413: "request_too_large",
-    429: "rate_limit_error",
-    529: "overloaded_error",
-}
+_KINDS = {400: "invalid_request", 401: "authentication", 404: "not_found", 429: "rate_limit"}
 
 
 def speaks_anthropic(request: HttpRequest) -> bool:
@@ -176,7 +173,7 @@ def refusal(
     request: HttpRequest, status: int, said: str, kind: str = "", headers: Mapping[str, str] | None = None
 ) -> HttpResponse:
     """An error in the form of the API that a request speaks; its type is by default that of the status."""
-    kind = kind or _KINDS.get(status, "api_error" if speaks_anthropic(request) else "server_error")
+    kind = kind or _KINDS.get(status, "api" if speaks_anthropic(request) else "server") + "_error"
     if speaks_anthropic(request):
         return _json_response(status, {"type": "error", "error": {"type": kind, "message": said}}, headers)
     return _json_response(status, error_body(said, kind, code=kind), headers)
@@ -197,24 +194,3 @@ def _broken_off(pieces: list[bytes]) -> Iterator[bytes]:
     """The first half of an answer; then its connection drops."""
     yield from pieces[: len(pieces) // 2]
     raise ConnectionAbortedError("the connection was dropped on purpose, half-way through the answer")
-
-
-class _Answered:
-    """The messages up to each answer of Responses, by its id: a later request may hold only what is new."""
-
-    def __init__(self) -> None:
-        self._messages: dict[str, list[Message]] = {}
-        self._lock = threading.Lock()
-
-    def add(self, id: str, messages: list[Message]) -> None:
-        with self._lock:
-            self._messages[id] = messages
-            while len(self._messages) > MAX_KEPT:
-                del self._messages[next(iter(self._messages))]
-
-    def messages(self, id: str) -> list[Message]:
-        try:
-            return self._messages[id]
-        except KeyError:
-            what = f"there is no response with the id {id!r} here"
-            raise InvalidInput(what, expected="the id of an answer that was given in this run") from None

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, Literal
 
-from zoolab.jsontext import NotStrictJSON, canonical, excerpt, parse_json
+from zoolab.jsontext import canonical, excerpt
 from zoolab.jsontext.values import any_json, is_strict
 from zoolab.records import Message, Request
 from zoolab.show.wording import calls_of, common_ends, content_of, listed, other_fields
 from zoolab.tokens import characters_of
+from zoolab.wire.chat import json_object
+
+WentBack = Literal["none", "as it came", "rewritten", "left out"]
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class EditedMessage:
     """A message that the program sent again in another form; `place` is its old index in `messages[]`."""
 
     old: Message
@@ -46,13 +50,13 @@ class RequestChange:
     """What is different in a request, compared with the request and the reply before it."""
 
     added: tuple[Message, ...]
-    edited: tuple[Edit, ...]
+    edited: tuple[EditedMessage, ...]
     moved: tuple[Message, ...]
     dropped: tuple[Message, ...]
     #: Messages that were dropped, and the shorter one that came in their place.
     condensed: tuple[tuple[tuple[Message, ...], Message], ...]
     #: How the reply went back; if it did not go back as it came, a field above has its message.
-    reply: Literal["none", "as it came", "rewritten", "left out"]
+    reply: WentBack
     #: Tools and settings that differ, by name, old and new; None for one that is not there.
     tools: Mapping[str, tuple[Any, Any]]
     settings: Mapping[str, tuple[Any, Any]]
@@ -93,20 +97,20 @@ def changes_between(before: Request, reply: Message | None, after: Request) -> R
             edits += zip(removed, added, strict=False)
             gone -= {*removed}
             del added[: len(removed)]
-        elif len(lost) > 1 and roles[:1] != ["tool"] and added and _length(new[added[0]]) < _length(*lost):
+        elif len(lost) > 1 and roles[:1] != ["tool"] and added and _is_shorter(new[added[0]], lost):
             condensed.append((lost, new[added.pop(0)]))
         else:
             dropped += lost
     last = len(before.prefix)
-    went: Literal["as it came", "rewritten", "left out"] = "left out" if last in gone else "as it came"
+    went: WentBack = "rewritten" if last in dict(edits) else "left out" if last in gone else "as it came"
     return RequestChange(
         tuple(new[j] for _, added in gaps for j in added),
-        tuple(Edit(old[i], new[j], i, _ways(old[i], new[j])) for i, j in sorted(edits)),
+        tuple(EditedMessage(old[i], new[j], i, _ways(old[i], new[j])) for i, j in sorted(edits)),
         tuple(old[i] for i, _ in moved),
         tuple(dropped),
         tuple(condensed),
-        "none" if reply is None else "rewritten" if last in dict(edits) else went,
-        differing(*({_tool_name(tool): tool for tool in each.tools} for each in (before, after))),
+        "none" if reply is None else went,
+        differing(_by_name(before), _by_name(after)),
         differing(*({**each.settings, "tool_choice": each.tool_choice} for each in (before, after))),
         _prefix(before, after, texts[0][:last], texts[1]),
     )
@@ -114,9 +118,10 @@ def changes_between(before: Request, reply: Message | None, after: Request) -> R
 
 def text_of(value: Any) -> str:
     """The same text for values that mean the same on the wire."""
-    if isinstance(value, Mapping):
+    value = value if is_strict(value) else any_json(value)
+    if isinstance(value, dict):
         value = {key: item for key, item in value.items() if item is not None}
-    return canonical(value if is_strict(value) else any_json(value))
+    return canonical(value)
 
 
 #: The places of messages that were removed, and of those that came there instead.
@@ -153,45 +158,42 @@ def _called(message: Message) -> Hashable:
     return tuple(name for name, _, _ in calls_of(message)) or None
 
 
-def _length(*messages: Message) -> int:
-    return sum(map(characters_of, messages))
+def _is_shorter(summary: Message, messages: Sequence[Message]) -> bool:
+    return characters_of(summary) < sum(map(characters_of, messages))
 
 
 def _ways(old: Message, new: Message) -> tuple[str, ...]:
     """How a message differs from what it was."""
     ways = [] if old.get("role") == new.get("role") else ["another role"]
-    if (content := (old.get("content"), new.get("content"))) and content[0] != content[1]:
-        form = "content {} became {}".format(*(excerpt(each, 30) for each in content))
-        ways.append(form if content_of(old) == content_of(new) else "other content")
+    content, other = old.get("content"), new.get("content")
+    if content_of(old) != content_of(new):
+        ways.append("other content")
+    elif content != other:
+        ways.append(f"content {excerpt(content, 30)} became {excerpt(other, 30)}")
     if _called(old) != _called(new):
         ways.append("other calls")
-    elif _called(old):
-        if _call_ids(old) != _call_ids(new):
-            ways.append("other call ids")
-        arguments = [
-            (a, b) for (_, _, a), (_, _, b) in zip(calls_of(old), calls_of(new), strict=True) if a != b
-        ]
-        if arguments:
-            same = all(_is_same_json(a, b) for a, b in arguments)
+    for (_, id, said), (_, new_id, new_said) in zip(calls_of(old), calls_of(new), strict=False):
+        ways += ["other call ids"] if id != new_id else []
+        if said != new_said:
+            value = json_object(said)
+            same = value is not None and canonical(value) == canonical(json_object(new_said))
             ways.append("arguments written anew, with the same values" if same else "other arguments")
     words = {(False, True): "with", (True, False): "without", (True, True): "other"}
     for field, (a, b) in differing(other_fields(old), other_fields(new)).items():
         ways.append(f"{words[a is not None, b is not None]} {listed([field], 1)}")
-    return tuple(ways) or ("written in another form",)
+    return tuple(dict.fromkeys(ways)) or ("written in another form",)
 
 
-def _is_same_json(one: str, other: str) -> bool:
-    try:
-        return canonical(parse_json(one)) == canonical(parse_json(other))
-    except NotStrictJSON:
-        return False
-
-
-def _tool_name(tool: Mapping[str, Any]) -> str:
-    """The name of a tool; if the endpoint brings the tool along, its type."""
+def tool_fields(tool: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a tool, with those of its function among them."""
     function = tool.get("function")
-    found = function.get("name") if isinstance(function, Mapping) else tool.get("name")
-    return listed([str(found or tool.get("type"))], 1)
+    return {**tool, **function, "function": None} if isinstance(function, Mapping) else dict(tool)
+
+
+def _by_name(request: Request) -> dict[str, Any]:
+    """The tools by name; if the endpoint brings a tool along, its name is its type."""
+    named = [(tool_fields(tool), tool) for tool in request.tools]
+    return {listed([str(fields.get("name") or fields.get("type"))], 1): tool for fields, tool in named}
 
 
 def differing(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
@@ -202,20 +204,14 @@ def differing(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, tuple
 
 def _prefix(before: Request, after: Request, old: list[str], new: list[str]) -> PromptPrefix:
     """`old` and `new` are the texts of the messages."""
-    tools = [[*map(text_of, request.tools)] for request in (before, after)]
-    same_tools = tools[0] == tools[1]
-    first, kept = _same(tools[0] + old, tools[1] + new) if same_tools else _same(*tools)
-    first -= len(tools[0])
-    broken_at = "" if first == len(old) else f"messages[{first}]"
+    tools = ["".join(map(text_of, request.tools)) for request in (before, after)]
+    prompts = "".join([tools[0], *old]), "".join([tools[1], *new])
+    first = common_ends(old, new)[0]
+    # The longest start of the one with which the other begins.
+    kept = bisect(range(1, len(prompts[0]) + 1), 0, key=lambda n: not prompts[1].startswith(prompts[0][:n]))
+    broken_at = f"messages[{first}]" if first < len(old) else ""
     if before.settings.get("model") != after.settings.get("model"):
         kept, broken_at = 0, "the model"
-    elif not same_tools:
+    elif tools[0] != tools[1]:
         broken_at = "the tools"
-    return PromptPrefix(kept, len("".join(tools[0] + old)), len("".join(tools[1] + new)), broken_at)
-
-
-def _same(old: list[str], new: list[str]) -> tuple[int, int]:
-    """How many texts are the same from the start, and how many characters."""
-    first = common_ends(old, new)[0]
-    differs = first < min(len(old), len(new))
-    return first, sum(map(len, old[:first])) + (common_ends(old[first], new[first])[0] if differs else 0)
+    return PromptPrefix(kept, len(prompts[0]), len(prompts[1]), broken_at)

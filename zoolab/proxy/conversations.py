@@ -3,9 +3,10 @@
 Requests carry no name of their conversation, but each one repeats what was said so far. So a request goes on
 with the conversation whose messages and last reply it begins with; of several, with the one that knows most
 of it. A program may also edit, drop or condense what was said: then it is the conversation of which the
-request still holds most of what came after its first request, at least one reply or result. Else it begins
-a new one. A conversation that waits for its reply, or that somebody has gone on with, cannot be gone on with
-again: copies of it become conversations of their own.
+request still holds most of what came after its first request, at least one reply or result. Or it tells calls
+and results in words of its own (smolagents): then it is the conversation whose last request it begins with.
+Else it begins a new one. A conversation that waits for its reply, or that somebody has gone on with, cannot
+be gone on with again: copies of it become conversations of their own.
 """
 
 from __future__ import annotations
@@ -98,6 +99,17 @@ class Conversation:
         goes_on = len(names) > len(known) or (len(names) == len(known) and self.turn in self.failures)
         return len(known) if goes_on and names[: len(known)] == known else -1
 
+    def told(self, messages: list[Message], names: list[str]) -> int:
+        """How many calls of the last reply a request names, if it is the last request and more; else -1."""
+        kept = len(self.request.prefix) - 1 if self.request else 0
+        if self.request is None or not self.calls or names[:kept] != self.names[:kept]:
+            return -1
+        before, more = _text_of(self.request.messages[kept]), messages[kept:]
+        if not "\n".join(map(_text_of, more)).startswith(before + "\n"):
+            return -1
+        said = canonical(more)
+        return sum(each in said for each in self.calls)
+
     def holds(self, names: Counter[str]) -> int:
         """How many messages of a request came after this conversation's first request."""
         return sum((Counter(self.names[self.brought :]) & names).values())
@@ -130,7 +142,7 @@ class Conversations:
             told = [message for message in request.messages if message.get("role") != "system"]
             request = replace(request, messages=[*said, *told])
         names = [name_of(message) for message in request.prefix]
-        found = found or self._find(names)
+        found = found or self._find(request, names)
         if found is None:
             found = Conversation(self._begin(body))
             self.all.append(found)
@@ -148,11 +160,15 @@ class Conversations:
                 self._kept[str(said.raw.get("id"))] = conversation
         self._grown(conversation.trace)
 
-    def _find(self, names: list[str]) -> Conversation | None:
+    def _find(self, request: Request, names: list[str]) -> Conversation | None:
         ready = [each for each in self.all[-_MOST_OPEN:] if not each.waits]
-        found = _most(ready, lambda each: each.shares(names), least=0)
-        counted = Counter(names)
-        return found or _most(ready, lambda each: each.holds(counted), least=1)
+        counted, messages = Counter(names), request.messages
+        return (
+            _most(ready, lambda each: each.shares(names), least=0)
+            or _most(ready, lambda each: each.told(messages, names), least=1)
+            or _most(ready, lambda each: each.holds(counted), least=1)
+            or _most(ready, lambda each: each.told(messages, names), least=0)
+        )
 
 
 def _most(
@@ -166,7 +182,7 @@ def _most(
 
 def name_of(message: Message) -> str:
     """A name for what a message says: programs send it back with fields left out, or arguments rewritten."""
-    given, said = message.get("tool_calls"), message.get("content")
+    given = message.get("tool_calls")
     calls = [as_dict(call) for call in given] if isinstance(given, list) else []
     functions = [as_dict(call.get("function")) for call in calls]
     named = [
@@ -174,11 +190,16 @@ def name_of(message: Message) -> str:
         message.get("tool_call_id"),
         [call.get("id") for call in calls],
         [(each.get("name"), arguments_object(str(each.get("arguments") or ""))) for each in functions],
-        "".join(str(as_dict(part).get("text", part)) for part in said)
-        if isinstance(said, list)
-        else said or "",
+        _text_of(message),
     ]
     return digest(canonical(named))
+
+
+def _text_of(message: Message) -> str:
+    said = message.get("content")
+    if isinstance(said, list):
+        return "".join(str(as_dict(part).get("text", part)) for part in said)
+    return str(said or "")
 
 
 def _registry(request: Request) -> ToolRegistry | None:

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 from zoolab.errors import InvalidInput
 from zoolab.files import read_shipped
-from zoolab.jsontext import excerpt, visible
-from zoolab.proxy.changes import Edit, RequestChange, changes_between, differing, text_of
+from zoolab.jsontext import excerpt, one_line, visible
+from zoolab.proxy.changes import (
+    EditedMessage,
+    RequestChange,
+    changes_between,
+    differing,
+    text_of,
+    tool_fields,
+)
 from zoolab.records import Message, Request
 from zoolab.secrets import scrub
-from zoolab.show.markup import Html, block, clipped, folded, join, tag
+from zoolab.show.markup import Html, block, folded, join, tag
 from zoolab.show.wording import calls_of, common_ends, content_of, count, differences, listed
 from zoolab.tokens import CHARACTERS_A_TOKEN
 from zoolab.trace.diagnosis import Diagnosis, diagnose
@@ -35,22 +42,18 @@ class Report:
     problems: tuple[tuple[str, ...], ...]
     diagnoses: tuple[Diagnosis, ...]
 
-    def _parts(self) -> list[tuple[str, list[str], tuple[Edit, ...]]]:
+    def _parts(self) -> Iterator[tuple[str, list[str], tuple[EditedMessage, ...]]]:
         """Titles, with the lines and the edited messages below each: bounded, and without secrets."""
-        parts: list[tuple[str, list[str], tuple[Edit, ...]]] = []
-        changes = (None, *self.changes)
-        for number, (request, change) in enumerate(zip(self.requests, changes, strict=False), 1):
-            told = [_sent(request)] if change is None else _told(change, request)
-            wrong = _some("! ", self.problems[number - 1])
+        told = zip(self.requests, (None, *self.changes), self.problems, strict=False)
+        for number, (request, change, problems) in enumerate(islice(told, MAX_REQUESTS), 1):
+            lines = [_sent(request)] if change is None else _told(change, request)
             edits = change.edited[:MAX_SHOWN] if change else ()
-            parts.append((f"request {number}", _safe(told + wrong), edits))
-            if number == MAX_REQUESTS < len(self.requests):
-                more = count(len(self.requests) - number, "more request")
-                parts.append((f"{more} in .requests", [], ()))
-                break
-        found = (f"{each.code}: {each.what}; {'; '.join(each.evidence[:3])}" for each in self.diagnoses)
-        whole = _some("! ", found)
-        return [*parts, ("the whole conversation", _safe(whole), ())] if whole else parts
+            yield f"request {number}", _safe([*lines, *_some("! ", problems)]), edits
+        if (more := len(self.requests) - MAX_REQUESTS) > 0:
+            yield f"{count(more, 'more request')} in .requests", [], ()
+        if self.diagnoses:
+            found = (f"{each.code}: {each.what}; {'; '.join(each.evidence[:3])}" for each in self.diagnoses)
+            yield "the whole conversation", _safe(_some("! ", found)), ()
 
     def __str__(self) -> str:
         return "\n".join("\n  ".join([title, *lines]) for title, lines, _ in self._parts())
@@ -58,9 +61,9 @@ class Report:
     def _repr_html_(self) -> str:
         sections = []
         for title, lines, edits in self._parts():
-            shown = [folded(f"messages[{edit.place}], old and new", _difference(edit)) for edit in edits]
             items = tag("ul", *(tag("li", line) for line in lines))
-            sections.append(tag("section", tag("h3", title, class_="jp-toc-ignore"), items, *shown))
+            heading = tag("h3", title, class_="jp-toc-ignore")
+            sections.append(tag("section", heading, items, *map(_difference, edits)))
         style = tag("style", Html(read_shipped("zoolab.show", "wires.css")))
         return str(join(style, tag("div", *sections, class_="zoolab-wires")))
 
@@ -113,7 +116,7 @@ def problems_of(trace: TraceLog) -> list[tuple[str, ...]]:
 
 
 def _safe(lines: Iterable[str]) -> list[str]:
-    return [visible(scrub(clipped(" ".join(line.split()), 400))) for line in lines]
+    return [visible(one_line(scrub(line), 400)) for line in lines if line]
 
 
 def _some(sign: str, lines: Iterable[str]) -> list[str]:
@@ -131,22 +134,25 @@ def _sent(request: Request) -> str:
 
 def _told(change: RequestChange, request: Request) -> list[str]:
     names = {id: name for message in request.prefix for name, id, _ in calls_of(message)}
-    condensed = [
-        f"condensed: {len(lost)} messages became one: {brief(one)}" for lost, one in change.condensed
-    ]
-    same = [] if change.tools or change.prefix.broken_at == "the tools" else ["tools"]
-    same += [] if change.settings else ["settings"]
-    reply = [] if change.reply == "none" else [f"the reply went back {change.reply}"]
-    reply = ["the reply did not go back"] if change.reply == "left out" else reply
+    condensed = (f"{len(lost)} messages became one: {brief(one)}" for lost, one in change.condensed)
+    settings = (f"{name}: {excerpt(a)} -> {excerpt(b)}" for name, (a, b) in change.settings.items())
+    tools = [_tool(name, *both) for name, both in change.tools.items()]
+    if not tools and change.prefix.broken_at == "the tools":
+        tools = ["the same tools in another order"]
+    went = (
+        f"the reply went back {change.reply}" if change.reply != "left out" else "the reply did not go back"
+    )
+    same = [word for word, changed in (("tools", tools), ("settings", change.settings)) if not changed]
+    rest = [f"{' and '.join(same)} are the same"] if same else []
     return [
         *_some("+ ", (_shown(message, names) for message in change.added)),
         *_some("- dropped: ", (_shown(message, names) for message in change.dropped)),
         *_some("> moved: ", (_shown(message, names) for message in change.moved)),
-        *_some("~ ", condensed),
+        *_some("~ condensed: ", condensed),
         *_some("~ ", map(_edit, change.edited)),
-        *_some("~ ", _tools(change)),
-        *_some("~ setting ", (f"{k}: {excerpt(a)} -> {excerpt(b)}" for k, (a, b) in change.settings.items())),
-        "; ".join([*reply, *([f"{' and '.join(same)} are the same"] if same else [])]),
+        *_some("~ ", tools),
+        *_some("~ setting ", settings),
+        "; ".join([went, *rest] if change.reply != "none" else rest),
         _cached(change),
     ]
 
@@ -158,30 +164,21 @@ def _shown(message: Message, names: dict[str, str]) -> str:
     return f"result of {name}: {excerpt(content_of(message), 60)}"
 
 
-def _edit(edit: Edit) -> str:
+def _edit(edit: EditedMessage) -> str:
     """How a message differs, and the first place in which its text or its calls do."""
     told = f"messages[{edit.place}] ({brief(edit.old)}): {listed([*edit.ways], 6)}"
-    old, new = _text_and_calls(edit.old), _text_and_calls(edit.new)
+    old, new = (
+        " ".join([content_of(message), *(f"{name}({said})" for name, _, said in calls_of(message))])
+        for message in (edit.old, edit.new)
+    )
     start = max(0, common_ends(old, new)[0] - 12)
-    parts = old[start : start + 40], new[start : start + 40]
-    return told if old == new else "{}: {} -> {}".format(told, *parts)
+    return told if old == new else f"{told}: {old[start : start + 40]} -> {new[start : start + 40]}"
 
 
-def _text_and_calls(message: Message) -> str:
-    calls = (f"{name}({arguments})" for name, _, arguments in calls_of(message))
-    return " ".join([content_of(message), *calls]).strip()
-
-
-def _tools(change: RequestChange) -> Iterable[str]:
-    for name, (old, new) in change.tools.items():
-        if old is None or new is None:
-            yield f"tool {name} {'came' if old is None else 'went'}"
-        else:
-            inner: list[dict[str, Any]] = [{**tool, **(tool.get("function") or {})} for tool in (old, new)]
-            fields = [field for field in differing(*inner) if field != "function"]
-            yield f"tool {name}: other {listed(fields, 5)}"
-    if not change.tools and change.prefix.broken_at == "the tools":
-        yield "the same tools in another order"
+def _tool(name: str, old: Any, new: Any) -> str:
+    if old is None or new is None:
+        return f"tool {name} {'came' if old is None else 'went'}"
+    return f"tool {name}: other {listed([*differing(tool_fields(old), tool_fields(new))], 5)}"
 
 
 def _cached(change: RequestChange) -> str:
@@ -192,6 +189,7 @@ def _cached(change: RequestChange) -> str:
     return f"{told} (about {kept} of {after} tokens){where}"
 
 
-def _difference(edit: Edit) -> Html:
+def _difference(edit: EditedMessage) -> Html:
     texts = (scrub(text_of(message)) for message in (edit.old, edit.new))
-    return block(differences(*texts), f"the old and the new messages[{edit.place}]")
+    title = f"messages[{edit.place}], old and new"
+    return folded(title, block(differences(*texts), title))

@@ -14,7 +14,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Self
 
-from zoolab.errors import InvalidInput, ZoolabError
+from zoolab.errors import Fault, InvalidInput, ZoolabError
 from zoolab.jsontext import NotStrictJSON, excerpt
 from zoolab.models.assembly import completion_of
 from zoolab.models.recording import Header, Recording
@@ -61,6 +61,8 @@ class Seen(AbstractContextManager["Seen"]):
         self.folder = folder
         #: Requests that could not be read as a conversation, and why. They were passed on all the same.
         self.unread: list[str] = []
+        #: What was broken on purpose, in all conversations.
+        self.faults: list[Fault] = []
         self._upstream, self._who, self._key = upstream, who, key
         self._keeper: Replay | None = None
         self._conversations = Conversations(self._begin, self._grown)
@@ -120,11 +122,12 @@ class Seen(AbstractContextManager["Seen"]):
     def environment(self) -> dict[str, str]:
         """What a program must be told to pass through here, as environment variables."""
         own = {"OPENAI_BASE_URL": f"{self.url}/v1", "ANTHROPIC_BASE_URL": self.url}
+        before = {**os.environ, **self._before}
         for name in ("NO_PROXY", "no_proxy"):
-            own[name] = ",".join(filter(None, [os.environ.get(name), "127.0.0.1"]))
+            own[name] = ",".join(filter(None, [before.get(name), "127.0.0.1"]))
         # No key is needed where a model here answers, but clients refuse to begin without one.
         keys = [name for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY") if self._key]
-        return {**own, **{name: self._key for name in keys if not os.environ.get(name)}}
+        return {**own, **{name: self._key for name in keys if not before.get(name)}}
 
     def run(self, command: Sequence[str]) -> int:
         """Run a program that passes through here, to its end; returns its exit code.
@@ -219,6 +222,7 @@ class Seen(AbstractContextManager["Seen"]):
     def _answered(
         self, exchange: _Exchange, response: HttpResponse, content: bytes, broken: bool, came: float
     ) -> None:
+        self.faults += response.faults
         fault = next(iter(response.faults), None)
         kind = next((text for name, text in response.headers.items() if name.lower() == "content-type"), "")
         try:

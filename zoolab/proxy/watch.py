@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
@@ -11,8 +12,9 @@ from typing import Any, Literal
 
 from zoolab.errors import InvalidInput, ReplayMiss
 from zoolab.loop.about import about
+from zoolab.models.faulty.kinds import FAULTS, Plan, make_plan
 from zoolab.models.faulty.model import Faulty
-from zoolab.models.recording import Header
+from zoolab.models.recording import Header, name_without_ids
 from zoolab.models.replay import Replay
 from zoolab.proxy.answering import AnsweredBy
 from zoolab.proxy.forwarding import ANTHROPIC_URL, OPENAI_URL, Forward, endpoint_model
@@ -73,6 +75,22 @@ class _Recorded:
             return self._live(request)
 
 
+class _Broken:
+    """`Faulty` for programs that ask again: each attempt of a request is drawn anew, so an error may pass."""
+
+    def __init__(self, model: Model, plan: Plan, attempts: Counter[str]) -> None:
+        self._model, self._plan, self._attempts = model, plan, attempts
+
+    def __call__(self, request: Request) -> Reply:
+        key, plan = name_without_ids(request), self._plan
+        attempt = self._attempts[key]
+        self._attempts[key] += 1
+        if plan.times is not None and attempt >= plan.times:
+            return self._model(request)
+        seed = f"{plan.seed}, attempt {attempt + 1}" if attempt else plan.seed
+        return Faulty(self._model, plan.rates, seed, times=plan.times)(request)
+
+
 def watch(
     to: Model | str | None = None,
     *,
@@ -100,7 +118,7 @@ def watch(
         edit: With `replay`, a reply that is another one.
         faults: Faults of `Faulty` that are to happen in the replies, with their rates.
         seed: As for `Faulty`.
-        times: As for `Faulty`.
+        times: As for `Faulty`; and so many attempts of the same request have a fault at most.
 
     Raises:
         InvalidInput: The folder is not empty, or holds no recording; a fault is not known; or `to` or `edit`
@@ -114,6 +132,10 @@ def watch(
     >>> said.choices[0].message.content, seen.traces[0].answer
     ('Hello', 'Hello')
     """
+    plan, attempts = make_plan(faults, seed, times) if faults else None, Counter[str]()
+    for name in plan.rates if plan else ():
+        if FAULTS[name].stage not in ("request", "tool_call"):
+            raise InvalidInput(f"the fault {name} is one of tools, and tools run in the program")
     openai_url = to if isinstance(to, str) else os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
     anthropic_url = to if isinstance(to, str) else os.environ.get("ANTHROPIC_BASE_URL") or ANTHROPIC_URL
     forward = Forward(openai_url.rstrip("/").removesuffix("/v1") + "/v1", anthropic_url.removesuffix("/v1"))
@@ -128,7 +150,7 @@ def watch(
     def model_of(live: Model | None) -> Model:
         """Who answers, if `live` is what a request may reach."""
         model: Any = live if recorded is None else recorded.before(live)
-        return Faulty(model, faults, seed, times=times) if faults else model
+        return _Broken(model, plan, attempts) if plan else model
 
     if given is not None or (recorded is not None and not live):
         model = model_of(given)

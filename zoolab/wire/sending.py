@@ -21,17 +21,10 @@ PIECE = 6
 
 
 def response_of(api: str, reply: Reply, model: str, id: str, created: int = 0) -> Body:
-    """A reply as the whole response of an API that did not stream it.
+    """A reply as the whole response of "openai", "responses" or "anthropic", in the words of that API.
 
-    Args:
-        api: "openai", "responses" or "anthropic".
-        reply: The reply; its finish reason and its tokens are told in the words of the API.
-        model: The name of the model that the program asked for.
-        id: What makes the ids of the response unique.
-        created: When, in seconds since 1970.
-
-    Raises:
-        InvalidInput: The reply has no form in that API.
+    `model` is the name that the program asked for, `id` what makes the ids of the response unique, `created`
+    the seconds since 1970. Raises `InvalidInput` if the reply has no form there.
 
     >>> reply = Reply({"role": "assistant", "content": "Hi"}, "length", {"prompt_tokens": 9})
     >>> response_of("anthropic", reply, "claude", "1")["stop_reason"]
@@ -43,11 +36,10 @@ def response_of(api: str, reply: Reply, model: str, id: str, created: int = 0) -
 
 def _chat_fields(body: Body, reply: Reply, id: str, created: int) -> Body:
     (choice,) = body["choices"]
-    ended = reply.finish_reason or choice["finish_reason"]
+    ended = {**choice, "finish_reason": reply.finish_reason or choice["finish_reason"]}
     usage = Tokens.of(reply.usage).usage
-    choices = [{**choice, "finish_reason": ended}]
     known = {"usage": usage} if usage else {}
-    return {"id": f"chatcmpl-{id}", "created": created, "choices": choices, **known}
+    return {"id": f"chatcmpl-{id}", "created": created, "choices": [ended], **known}
 
 
 _ITEM_IDS = {"message": "msg", "function_call": "fc", "custom_tool_call": "ctc"}
@@ -96,10 +88,7 @@ _RESPONSES: Mapping[str, Callable[[Body, Reply, str, int], Body]] = {
 
 
 def stream_of(api: str, response: Body) -> Iterator[Body]:
-    """A whole response of an API as the events of its stream, which `STREAMS` and `assemble` put together.
-
-    `api` is "openai", "responses" or "anthropic".
-    """
+    """A whole response of an API as the events of its stream, which `STREAMS` and `assemble` put together."""
     return _STREAMS[api](response)
 
 
@@ -152,17 +141,17 @@ def _cut(text: str, piece: int = PIECE) -> Iterator[str]:
 
 
 def _responses(response: Body) -> Iterator[Body]:
-    numbered = enumerate(_response_events(response))
-    return ({**event, "sequence_number": number} for number, event in numbered)
+    for number, event in enumerate(_unnumbered(response)):
+        yield {**event, "sequence_number": number}
 
 
-def _response_events(response: Body) -> Iterator[Body]:
+def _unnumbered(response: Body) -> Iterator[Body]:
     begun = {**response, "status": "in_progress", "incomplete_details": None, "output": [], "usage": None}
     yield {"type": "response.created", "response": begun}
     yield {"type": "response.in_progress", "response": begun}
     for index, item in enumerate(response["output"]):
         yield from _item_events(item, {"item_id": item.get("id"), "output_index": index})
-    yield {"type": f"response.{response['status']}", "response": response}
+    yield {"type": f"response.{response.get('status', 'completed')}", "response": response}
 
 
 #: The fields of items and parts that grow, and the events that carry them.
@@ -178,58 +167,56 @@ def _item_events(item: Body, place: Body) -> Iterator[Body]:
     """An item of a response, as it begins, grows and ends."""
     index, kind = place["output_index"], item.get("type")
     begun = {**item, "status": "in_progress"} if "status" in item else item
-    if kind == "message":
-        begun = {**begun, "content": []}
-    if kind in _GROWING:
-        begun = {**begun, _GROWING[kind][0]: ""}
-    yield {"type": "response.output_item.added", "output_index": index, "item": begun}
+    parts: list[Body] = item["content"] if kind == "message" else []
+    yield {"type": "response.output_item.added", "output_index": index, "item": _empty(begun)}
     yield from _growth(item, place)
-    for number, part in enumerate(item["content"] if kind == "message" else ()):
+    for number, part in enumerate(parts):
         within = {**place, "content_index": number}
-        field, _ = _GROWING[part["type"]]
-        yield {"type": "response.content_part.added", **within, "part": {**part, field: ""}}
+        yield {"type": "response.content_part.added", **within, "part": _empty(part)}
         yield from _growth(part, within)
         yield {"type": "response.content_part.done", **within, "part": part}
     yield {"type": "response.output_item.done", "output_index": index, "item": item}
 
 
+def _empty(growing: Body) -> Body:
+    """An item or a part as it begins."""
+    if growing.get("type") == "message":
+        return {**growing, "content": []}
+    field, _ = _GROWING.get(str(growing.get("type")), ("", ""))
+    return {**growing, field: ""} if field in growing else growing
+
+
 def _growth(growing: Body, place: Body) -> Iterator[Body]:
     """The text of an item or of a part, piece by piece and whole; nothing if it has none."""
-    if growing.get("type") not in _GROWING:
-        return
-    field, name = _GROWING[growing["type"]]
-    more: Body = {"logprobs": []} if field == "text" else {}
-    for delta in _cut(growing[field]):
-        yield {"type": f"response.{name}.delta", **place, "delta": delta, **more}
-    yield {"type": f"response.{name}.done", **place, field: growing[field], **more}
+    field, name = _GROWING.get(str(growing.get("type")), ("", ""))
+    text = growing.get(field)
+    if isinstance(text, str):
+        more: Body = {"logprobs": []} if field == "text" else {}
+        for delta in _cut(text):
+            yield {"type": f"response.{name}.delta", **place, "delta": delta, **more}
+        yield {"type": f"response.{name}.done", **place, field: text, **more}
 
 
 def _anthropic(response: Body) -> Iterator[Body]:
     usage = as_dict(response.get("usage"))
-    begun: Body = {
-        "content": [],
-        "stop_reason": None,
-        "stop_sequence": None,
-        "usage": {**usage, "output_tokens": 0},
-    }
-    yield {"type": "message_start", "message": {**response, **begun}}
+    begun = {**response, "content": [], "stop_reason": None, "stop_sequence": None}
+    yield {"type": "message_start", "message": {**begun, "usage": {**usage, "output_tokens": 0}}}
     for index, block in enumerate(response["content"]):
         empty, deltas = _block(block)
         yield {"type": "content_block_start", "index": index, "content_block": empty}
         yield from ({"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas)
         yield {"type": "content_block_stop", "index": index}
     ended = {key: response.get(key) for key in ("stop_reason", "stop_sequence")}
-    counted = {"output_tokens": usage.get("output_tokens", 0)}
-    yield {"type": "message_delta", "delta": ended, "usage": counted}
+    yield {"type": "message_delta", "delta": ended, "usage": {"output_tokens": usage.get("output_tokens", 0)}}
     yield {"type": "message_stop"}
 
 
 def _block(block: Body) -> tuple[Body, list[Body]]:
     """A block as it begins, and its deltas; one that does not grow comes whole."""
     match block:
-        case {"type": "text", "text": text}:
+        case {"type": "text", "text": str(text)}:
             return {**block, "text": ""}, [{"type": "text_delta", "text": part} for part in _cut(text)]
-        case {"type": "thinking", "thinking": thinking, "signature": signature}:
+        case {"type": "thinking", "thinking": str(thinking), "signature": signature}:
             deltas = [{"type": "thinking_delta", "thinking": part} for part in _cut(thinking)]
             signed = {"type": "signature_delta", "signature": signature}
             return {**block, "thinking": "", "signature": ""}, [*deltas, signed]
@@ -237,8 +224,7 @@ def _block(block: Body) -> tuple[Body, list[Body]]:
             # Arguments that are no JSON object stream as the model wrote them.
             raw = given.get(RAW)
             text = raw if isinstance(raw, str) and arguments_object(raw) == given else encode(given)
-            parts = ["", *_cut(text)]
-            deltas = [{"type": "input_json_delta", "partial_json": part} for part in parts]
+            deltas = [{"type": "input_json_delta", "partial_json": part} for part in ("", *_cut(text))]
             return {**block, "input": {}}, deltas
     return block, []
 
