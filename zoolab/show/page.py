@@ -70,7 +70,7 @@ def growing_page(title: str) -> tuple[str, str]:
 def render_steps(trace: TraceLog, first: int, title: str) -> Html:
     """The steps of a trace from `first` on, under a heading, for a page that grows."""
     steps, turns = len(trace.steps), trace.turns
-    cards = (_card(Moment(trace, seq, turns), "trace", False, 0) for seq in range(first, steps))
+    cards = (_card(Moment(trace, seq, turns), brief=False) for seq in range(first, steps))
     return tag("section", tag("h2", title), tag("ol", *cards, class_="steps"), aria_label=title)
 
 
