@@ -14,8 +14,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Self
 
-from zoolab.errors import Fault, InvalidInput, ZoolabError
-from zoolab.jsontext import NotStrictJSON, excerpt
+from zoolab.errors import Fault, InvalidInput
+from zoolab.jsontext import excerpt
 from zoolab.models.assembly import completion_of
 from zoolab.models.recording import Header, Recording
 from zoolab.models.replay import Replay
@@ -231,7 +231,7 @@ class Seen(AbstractContextManager["Seen"]):
         try:
             request, body = read_request(exchange.api, exchange.content)
             exchange.conversation = self._conversations.ask(request, body, exchange.came)
-        except (ZoolabError, NotStrictJSON, ValueError, TypeError, AttributeError, KeyError) as error:
+        except Exception as error:  # whatever passes through, the watch goes on
             self.unread.append(str(error))
 
     def _answered(
@@ -246,7 +246,7 @@ class Seen(AbstractContextManager["Seen"]):
                 return
             reply = read_reply(exchange.api, content, "event-stream" in kind)
             self._tell(exchange, replace(reply, faults=response.faults), came)
-        except (ZoolabError, ValueError, TypeError, AttributeError, KeyError) as error:
+        except Exception as error:
             why = str(error) if whole else "the answer broke off"
             self._tell(exchange, Failed(why, fault), came)
 
