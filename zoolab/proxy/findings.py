@@ -32,7 +32,7 @@ from zoolab.wire.pairing import check_conversation
 MAX_REQUESTS, MAX_SHOWN = 100, 8
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Report:
     """What a program did with its requests; `changes[i]` is the change from `requests[i]` to the next one."""
 
@@ -55,7 +55,7 @@ class Report:
             found = (f"{each.code}: {each.what}; {'; '.join(each.evidence[:3])}" for each in self.diagnoses)
             yield "the whole conversation", _safe(_some("! ", found)), ()
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return "\n".join("\n  ".join([title, *lines]) for title, lines, _ in self._parts())
 
     def _repr_html_(self) -> str:
