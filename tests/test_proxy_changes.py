@@ -429,6 +429,16 @@ def test_many_requests_and_changes_are_cut():
     assert len(told.splitlines()) < MAX_REQUESTS * 24
 
 
+def test_a_request_that_is_made_again():
+    trace, request = Trace(), Request([said("user", "Hi")])
+    for turn in (1, 2):
+        trace.add(Step("request", turn, None, request, request.prefix))
+    assert str(what_changed(trace)).splitlines()[3:] == [
+        "  no reply came before this; tools and settings are the same",
+        "  a cache may keep 30 of the 30 characters of the prompt (about 7 of 7 tokens)",
+    ]
+
+
 def test_a_trace_without_a_request_says_nothing():
     assert str(what_changed(Trace())) == ""
     trace = Trace()
