@@ -252,7 +252,6 @@ for fault in (None, "http_500", "trailing_comma", "duplicate_key", "boolean_for_
 # %%
 def overhead(trace):
     "The characters of the first message, as a share of all characters of the last request's messages."
-    ...
 
 
 print([overhead(trace) for trace in (agents, smol)])
@@ -291,8 +290,7 @@ print("right" if close else f"not yet: {found} should be near {[round(each, 2) f
 # **2. A careful program.** Change `careful` so that no fault of the list makes it return a wrong number. It may raise an error.
 
 # %%
-from zoolab import ToolRegistry, check_call, read_calls
-from zoolab.tools import Tool
+from zoolab import Tool, ToolRegistry
 
 registry = ToolRegistry([Tool.from_schema("add", "Add.", SCHEMA)])
 
@@ -320,13 +318,16 @@ print("right" if not wrong else f"not yet: {wrong}")
 # %% [markdown]
 # <details><summary>Hint</summary>
 #
-# `read_calls(message)` reads the calls of a reply, and `check_call(call, registry)` gives a verdict. `verdict.raise_for_problems()` raises what is wrong.
+# In `zoolab`, `read_calls(message)` reads the calls of a reply, and `check_call(call, registry)` gives a verdict. `verdict.raise_for_problems()` raises what is wrong.
 #
 # </details>
 #
 # <details><summary>Solution</summary>
 #
 # ```python
+# from zoolab import check_call, read_calls
+#
+#
 # def careful(message):
 #     verdict = check_call(read_calls(message)[0], registry)
 #     verdict.raise_for_problems()

@@ -1,7 +1,7 @@
 """The traffic of two agents on the same task, for notebook 16: `python -m tools.traffic AGENTS SMOL`.
 
-AGENTS and SMOL are Pythons that have openai-agents and smolagents[openai]. The programs are real, and a script
-answers them, because it is about what programs send.
+AGENTS and SMOL are Pythons that have openai-agents and smolagents[openai]. The programs are real. A script
+answers them, because the notebook is about what programs send.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from zoolab import Reply, Request, Scripted, watch
+from zoolab import Request, Scripted, watch
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "notebooks" / "traffic"
