@@ -50,7 +50,7 @@ def scrub_json(value: Any) -> Any:
 
 
 @lru_cache(maxsize=20_000)
-def _known(digest: bytes) -> list[str | None]:
+def _known(_digest: bytes) -> list[str | None]:
     """What a text is without secrets, by its digest: empty if nobody knows yet, and None if it has none.
 
     Each request of a conversation repeats the messages of the one before.
