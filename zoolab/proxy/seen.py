@@ -6,6 +6,7 @@ import os
 import queue
 import re
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
@@ -105,6 +106,9 @@ class Seen(AbstractContextManager["Seen"]):
         self.pages = LivePages(lambda: self.traces)
 
     def __enter__(self) -> Self:
+        # What passes through must not wait for what is written about it.
+        self._switches = sys.getswitchinterval()
+        sys.setswitchinterval(min(self._switches, 0.0005))
         self._server = LoopbackServer(self._answer, self.pages.of)
         self._recorder = threading.Thread(target=self._record, daemon=True)
         self._recorder.start()
@@ -122,6 +126,7 @@ class Seen(AbstractContextManager["Seen"]):
         self._before = {}
         self._told.put(None)
         self._recorder.join()
+        sys.setswitchinterval(self._switches)
         self.pages.close()
         self._server.close()
         for number, trace in enumerate(self.traces, 1):
