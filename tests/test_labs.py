@@ -168,7 +168,7 @@ def test_the_page_says_what_is_judged_in_public(lab: str):
         assert not case.public or case.asks in page
 
 
-@pytest.mark.parametrize("lab", SENTENCES)
+@each_lab
 def test_each_sentence_that_asks_for_something_has_a_case(lab: str):
     master = (FOLDER / lab / "master.py").read_text(encoding="utf-8")
     lines = "\n".join(line.removeprefix("#").strip() for line in master.split("\n"))
