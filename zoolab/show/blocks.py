@@ -16,6 +16,7 @@ from zoolab.records import Decision, Outcome, Record, Repair, Reply, Request, Re
 from zoolab.show.block_types import LINE, MAX_ROWS, Block, Room, folded
 from zoolab.show.moment import Moment
 from zoolab.show.wording import (
+    WORDS,
     as_text,
     calls_of,
     content_of,
@@ -42,18 +43,8 @@ _MAX_TOOLS = 100
 #: How many messages are searched for the call that a result answers.
 _FAR = 200
 
-_ORIGINS = {
-    "native": "tool_calls of the reply",
-    "text": "found in the text of the reply",
-    "repaired": "changed by a repair",
-}
-_CHOICES = {
-    "pending": "nobody gave it",
-    "once": "once",
-    "session": "for the session",
-    "always": "always",
-    "deny": "denied",
-}
+_ORIGINS: dict[str, str] = WORDS["origins"]
+_CHOICES: dict[str, str] = WORDS["choices"]
 #: The codes of what validation checks before it comes to the schema, in order, and the questions.
 GATES = ("unknown_tool", "permission_denied", "invalid_json", "invalid_arguments")
 _QUESTIONS = ("the tool exists", "the tool is allowed", "the arguments are one JSON object")
