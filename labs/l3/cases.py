@@ -454,7 +454,7 @@ def errors_go_back(student: Student, chance: Random) -> None:
     goes on."""
     name = chance.choice(NAMES)
     said = f"no {chance.choice(WORDS).upper()} {chance.randrange(10**4)} here"
-    for kind in ERRORS:
+    for kind in (*ERRORS, Warning):  # the name of the last one does not contain "error"
         call = _call(chance, name)
         walk = Walk(chance, _question(chance), [_asks(call), _final(chance)], {name: kind(said)})
         walk.play(student, [name]).check_contents([call], walk.outcomes_of([call]))
