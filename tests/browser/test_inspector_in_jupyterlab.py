@@ -436,10 +436,11 @@ def test_five_thousand_steps_open_and_move_fast(notebook, look):
 
 
 def test_the_picture_of_the_readme(look, tmp_path):
+    """With `ZOOLAB_SHOTS=folder` the picture stays there; `notebooks/inspector.png` is a copy of it."""
     shown = look("repaired")
     shown.press("End", *["ArrowLeft"] * 4)
     shown.says("what the repair changed")
-    shown.inside(".zl-body").evaluate("body => { body.style.height = '560px' }")
+    shown.inside(".zl-body").evaluate("body => { body.style.height = '690px' }")
     path = shots(tmp_path) / "inspector.png"
     shown.element.screenshot(path=path)
     assert path.read_bytes().startswith(b"\x89PNG")

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 from looking import AXE, RUN_AXE
@@ -40,6 +41,7 @@ class Served:
 
     address: str = ""
     proxy: str = ""
+    pyodide: Path = Path()
     bytes: int = 0
     outside: list[str] = field(default_factory=list)
 
@@ -60,6 +62,7 @@ def served(tmp_path_factory: pytest.TempPathFactory, download: Any) -> Iterator[
     downloads = download(downloads.found, downloads.fetched)
     root, seen = tmp_path_factory.mktemp("www"), Served()
     build_lite(root / "zoolab" / "lite", downloads, distribution="")
+    seen.pyodide = root / "zoolab" / "lite" / "static" / "pyodide"
 
     class Site(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *_: object) -> None:
@@ -111,12 +114,18 @@ def run_all(page: Page, served: Served, notebook: str) -> tuple[float, int]:
 def test_notebook_01_runs_and_its_inspector_is_stepped(
     lite: Page, served: Served, record_property: Callable[[str, object], None]
 ) -> None:
+    said: list[str] = []
+    lite.on("console", lambda message: said.append(message.text))
     seconds, size = run_all(lite, served, "notebooks/01-one-loop.ipynb")
     record_property("seconds to the first cell", round(seconds, 1))
     record_property("bytes to the first cell", size)
     print(f"first cell after {seconds:.1f} s and {size / 1e6:.1f} MB")
     assert lite.locator(ERRORS).all_text_contents() == []
     assert size < MOST_BYTES
+    assert not [line for line in said if line.startswith("Loading ")], "all is loaded while Pyodide starts"
+    (openai,) = served.pyodide.glob("openai-*.whl")
+    assert "openai/__pycache__/__init__.cpython-314.pyc" in ZipFile(openai).namelist()
+    assert "json/decoder.pyc" in ZipFile(served.pyodide / "python_stdlib.zip").namelist()
 
     inspector = lite.locator(".zl").first
     inspector.scroll_into_view_if_needed()

@@ -9,6 +9,7 @@ the distribution makes no request to any other host, and shows the few cells tha
 from __future__ import annotations
 
 import ast
+import fnmatch
 import hashlib
 import json
 import re
@@ -43,6 +44,9 @@ BROWSER = {
 }
 #: What pip does not know that zoolab needs here: the widgets, and requests by the browser.
 MORE = {"zoolab": ["anywidget", "ipywidgets", "httpx2-jsfetch"]}
+#: The extension that starts Python in the page; the wheels that it cannot do without come with it.
+KERNEL = Path(sys.prefix, "share/jupyter/labextensions/@jupyterlite/pyodide-kernel-extension")
+LOCK = "pyodide-lock.json"
 #: Libraries that are not in the site, and the names in a cell that need them.
 NEEDS = {
     "pandas": {"pd", "pandas", "to_frame"},
@@ -115,14 +119,13 @@ def build_lite(site: Path, downloads: Downloads, distribution: str = PLAN["distr
         _stage_notebooks(sources / "files", bool(distribution))
         _stage_python(sources / "static" / "pyodide", downloads, distribution)
         extensions = [_wheel_of(each, downloads.wheels) for each in PLAN["extensions"]]
-        kernel = Path(sys.prefix, "share/jupyter/labextensions/@jupyterlite/pyodide-kernel-extension")
         (sources / "jupyter-lite.json").write_text(json.dumps(_settings()), encoding="utf-8")
         (sources / "jupyter_lite_config.json").write_text(
             json.dumps(
                 {
                     "LiteBuildConfig": {
                         "ignore_sys_prefix": True,
-                        "federated_extensions": [str(path) for path in (kernel, *extensions)],
+                        "federated_extensions": [str(path) for path in (KERNEL, *extensions)],
                         "contents": [str(sources / "files")],
                         "apps": ["lab"],
                         "no_sourcemaps": True,
@@ -155,7 +158,7 @@ def _call(*command: str, cwd: Path) -> None:
 
 def _settings() -> dict[str, Any]:
     """No package is looked for on the index, and no news is asked for."""
-    kernel = {"disablePyPIFallback": True, "loadPyodideOptions": {}}
+    kernel = {"disablePyPIFallback": True, "loadPyodideOptions": {"packages": PLAN["at-start"]}}
     plugins = {"@jupyterlite/pyodide-kernel-extension:kernel": kernel}
     overrides = {
         "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False}
@@ -246,23 +249,51 @@ def _stage_python(folder: Path, downloads: Downloads, distribution: str) -> None
             if member.isfile() and Path(member.name).suffix in (".mjs", ".js", ".wasm", ".zip", ".json"):
                 member.name = Path(member.name).name
                 archive.extract(member, folder, filter="data")
-    for wheel in downloads.wheels:
+    theirs = json.loads((folder / LOCK).read_text("utf-8"))
+    own = sorted((KERNEL / "static" / "pypi").glob("*.whl"))
+    kernel = [_wheel_of(name, own) for name in ("ipykernel", "piplite", "pyodide_kernel")]
+    for wheel in (*downloads.wheels, *kernel):
         if wheel.name.split("-")[0] not in PLAN["extensions"] or wheel.name.startswith("anywidget"):
-            shutil.copy(wheel, folder)
+            _copy(wheel, folder)
     build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)]
     _call(*build, cwd=PROJECT)
-    if not distribution:
-        _stand_in(folder)
-    path = folder / "pyodide-lock.json"
-    lock = json.loads(path.read_text("utf-8"))
+    stand_in = _stand_in(folder)
+    _lock(folder, theirs, "")
+    _compile(folder)
+    if distribution:
+        stand_in.unlink()
+    _lock(folder, theirs, distribution)
+
+
+def _copy(wheel: Path, folder: Path) -> None:
+    """Copy a wheel without the files that nobody needs in the page."""
+    left_out = re.compile("|".join(map(fnmatch.translate, PLAN["left-out"])))
+    with ZipFile(wheel) as theirs, ZipFile(folder / wheel.name, "w", ZIP_DEFLATED) as ours:
+        for name in theirs.namelist():
+            if not left_out.match(name):
+                ours.writestr(theirs.getinfo(name), theirs.read(name), ZIP_DEFLATED)
+
+
+def _lock(folder: Path, theirs: dict[str, Any], distribution: str) -> None:
+    """Write the lock file: the wheels in the folder, and what comes from Pyodide's distribution."""
     packages = {each["name"]: each for each in map(_locked, sorted(folder.glob("*.whl")))}
-    for name in _closure(PLAN["from-distribution"], lock["packages"]) if distribution else ():
-        theirs = lock["packages"][name]
-        packages.setdefault(name, {**theirs, "file_name": distribution + theirs["file_name"]})
+    for name in _closure(PLAN["from-distribution"], theirs["packages"]) if distribution else ():
+        package = theirs["packages"][name]
+        packages.setdefault(name, {**package, "file_name": distribution + package["file_name"]})
     for name, package in packages.items():
         wanted = {*package["depends"], *MORE.get(name, ())}
         package["depends"] = sorted(wanted & packages.keys())
-    path.write_text(json.dumps({**lock, "packages": packages}), encoding="utf-8")
+    (folder / LOCK).write_text(json.dumps({**theirs, "packages": packages}), encoding="utf-8")
+
+
+def _compile(folder: Path) -> None:
+    """Compile the modules that a notebook begins with, by Pyodide itself."""
+    node = shutil.which("node")
+    if node is None:
+        raise InvalidInput("Node.js was not found; it compiles the modules", advice="install Node.js")
+    archives = [file.name for file in sorted(folder.iterdir()) if file.suffix in (".whl", ".zip")]
+    script = str(HERE / "bytecode.mjs")
+    _call(node, script, str(folder), ",".join(PLAN["at-start"]), ",".join(archives), cwd=folder)
 
 
 def _closure(names: list[str], packages: dict[str, Any]) -> list[str]:
@@ -277,8 +308,8 @@ def _closure(names: list[str], packages: dict[str, Any]) -> list[str]:
     return sorted(found)
 
 
-def _stand_in(folder: Path) -> None:
-    """A wheel of `rpds.py`, under the name of the library that it stands for."""
+def _stand_in(folder: Path) -> Path:
+    """Make a wheel of `rpds.py`, under the name of the library that it stands for."""
     about = "rpds_py-0.30.0.dist-info"
     files = {
         "rpds.py": (HERE / "rpds.py").read_text("utf-8"),
@@ -286,9 +317,11 @@ def _stand_in(folder: Path) -> None:
         f"{about}/WHEEL": "Wheel-Version: 1.0\nGenerator: zoolab\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
         f"{about}/RECORD": "",
     }
-    with ZipFile(folder / "rpds_py-0.30.0-py3-none-any.whl", "w", ZIP_DEFLATED) as wheel:
+    path = folder / "rpds_py-0.30.0-py3-none-any.whl"
+    with ZipFile(path, "w", ZIP_DEFLATED) as wheel:
         for name, text in files.items():
             wheel.writestr(name, text)
+    return path
 
 
 def _locked(wheel: Path) -> dict[str, Any]:
