@@ -250,11 +250,12 @@ def leaves_strings_alone(student: Student, chance: Random) -> None:
 def reads_every_type(student: Student, chance: Random) -> None:
     """Truth values and numbers are read too, before a comma, as JSON and as Python write them."""
     task = Task(chance)
+    comma = is_read(student, task, task.but()[:-1] + ", }")
     for flag, price in ((True, chance.randrange(1, 9) + 0.5), (False, chance.randrange(-90, -10))):
         task.meant |= {"urgent": flag, "price": price}
         task.schema["properties"] |= {"urgent": {"type": "boolean"}, "price": {"type": "number"}}
         if is_read(student, task, task.but()):  # that valid text is read is asked elsewhere
-            for raw in (task.but()[:-1] + ", }", str(task.meant)):
+            for raw in (str(task.meant), *[task.but()[:-1] + ", }"] * comma):
                 by_rules(student, task, raw, "truth values and numbers")
 
 
@@ -411,7 +412,7 @@ def never_falls_back_to_nothing(student: Student, chance: Random) -> None:
     """Else the result is `None`, never `{}`, even where the schema would allow it."""
     task = Task(chance)
     task.schema["required"] = []
-    must_give(student, task, task.but()[:-1] + ",}", Model("{}"), 0, "a text that can be repaired")
+    must_give(student, task, task.but(), Model("{}"), 0, "a valid text")
     for hopeless in ("I do not know yet.", task.bare()):
         for budget in (0, 2):
             if ask(student, task, hopeless, Model("I do not know either."), budget) is not None:
