@@ -359,11 +359,7 @@ def validates_each_proposal(student: Student, chance: Random) -> None:
         refuses(student, task, "an argument that is missing, or a list", unfit, raw=f"So: {unfit}")
 
 
-@case(
-    points=3,
-    hint="Compare the words of `raw` with those of the proposal, letter by letter.",
-    public=True,
-)
+@case(points=3, hint="Compare the words of `raw` with those of the proposal, letter by letter.", public=True)
 def changes_no_value(student: Student, chance: Random) -> None:
     """A proposal has the words of `raw`, all of them: none is changed, and none is left out."""
     task = Task(chance)
