@@ -137,13 +137,13 @@ guess.reveal(
 # So pair call and result in your code at the moment when the tool returns. Never pair them later by their order.
 
 # %% [markdown]
-# ## A slider through time
+# ## Step through time
 #
-# A trace keeps each moment of the list. Move the slider: what does each step change? `+` was added, and `-` was removed. Most steps change nothing. Validating and
+# A trace keeps each moment of the list. Change the number of the step: what does each step change? `+` was added, and `-` was removed. Most steps change nothing. Validating and
 # executing never touch `messages`.
 
 # %%
-from ipywidgets import IntSlider, interact
+from ipywidgets import BoundedIntText, interact
 
 
 def show_change(step):
@@ -151,7 +151,7 @@ def show_change(step):
     print(trace.diff(step - 1, step))
 
 
-_ = interact(show_change, step=IntSlider(min=1, max=len(trace.steps) - 1, value=2))
+_ = interact(show_change, step=BoundedIntText(2, min=1, max=len(trace.steps) - 1))
 
 # %% [markdown]
 # The inspector shows the same. Click into it, and step with the arrow keys. The tab *Diff* says what was added, and the tab *Full* shows the whole list.

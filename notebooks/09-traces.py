@@ -246,27 +246,9 @@ guess = predict(
 guess
 
 # %%
-import matplotlib.pyplot as plt
+from zoolab.plots import StepTimelineDisplay
 
-from zoolab.plots import Picture
-
-
-def draw_calls(trace):
-    "Draw each call of a run as a bar, from its start to its end, and print both."
-    ran = [step for step in trace.steps if step.kind == "execute"]
-    began = min(step.record.started_ms for step in ran)
-    ax = plt.subplots(figsize=(6, 1.8))[1]
-    for row, step in enumerate(ran):
-        start = (step.record.started_ms - began) / 1000
-        took = step.record.duration_ms / 1000
-        ax.barh(row, took, left=start, color="#0072b2")
-        print(f"{step.call.arguments:32} from {start:.1f} s to {start + took:.1f} s")
-    ax.set(xlabel="seconds", title="When each call ran", ylim=(len(ran) - 0.5, -0.5))
-    ax.set_yticks(range(len(ran)), [f"turn {step.turn}, call {step.slot + 1}" for step in ran])
-    return Picture(ax.figure, "Bars for the times printed above: when each call of the run began and ended")
-
-
-draw_calls(slow)
+StepTimelineDisplay.from_trace(slow, by="seconds")
 
 # %% jupyter={"source_hidden": true}
 took = [step.record.duration_ms / 1000 for step in slow.steps if step.kind == "execute"]

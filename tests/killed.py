@@ -222,7 +222,7 @@ class Graded(Kind):
     def write(self, number: int) -> None:
         cases = (CaseGrade("adds", "`add` adds.", 1, 1, True),)
         grade = Grade("l0", f"s{number}.py", "seed", cases, ())
-        self.store().save(Kept(grade, "version1", False, "c" * 64, False))
+        self.store().save(Kept(grade, "version1", "c" * 64, False))
 
     def kept(self) -> list[int]:
         return sorted(int(kept.name[1:-3]) for kept in self.store().all())

@@ -170,8 +170,6 @@ MISSING = [
     ("from zoolab.mcp import serve; from zoolab.toolbox.starter import add; serve([add])", "mcp-types"),
     ("from zoolab.schema.checker import rs_test; rs_test({})", "jsonschema-rs"),
     ("from zoolab.running.jobs import dask_executor\nwith dask_executor(''): pass", "distributed"),
-    ("from zoolab.grading import load_lab\nfrom zoolab.grading.isolation import plan_for\n"
-         "plan_for(load_lab('l3'), kernel=True)", "ipykernel"),
 ]  # fmt: skip
 
 

@@ -32,7 +32,7 @@ FLOORS = [
     ["trace"],
     ["show"],
     ["runs"],
-    ["datasets", "mcp", "plots"],
+    ["datasets", "mcp", "plots", "proxy"],
     ["study", "grading"],
     ["course", "testing"],
     ["__init__"],

@@ -156,17 +156,6 @@ def test_each_submission_gets_its_points(tmp_path, lab, executor):
     assert happened == "the sum of two numbers was another number"
 
 
-@pytest.mark.slow
-def test_a_notebook_may_run_in_a_real_kernel(tmp_path, lab, executor):
-    asks = f"import sys\nassert 'ipykernel' in sys.modules\n{RIGHT}"
-    folder = make_class(tmp_path / "class", {"anna.ipynb": asks, "bob.ipynb": HALF})
-    report = tmp_path / "report"
-    grades = grade_class(lab, [folder], report, executor=executor, faithful=True)
-    assert [row.points for row in grades.rows] == [3, 1]
-    plain = grade_class(lab, [folder], report, executor=executor)
-    assert [row.points for row in plain.rows] == [0, 1]
-
-
 def test_the_same_work_gets_the_same_values_whatever_its_name_and_other_work_gets_others(
     tmp_path, lab, executor
 ):

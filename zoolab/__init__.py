@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from zoolab import models as models
     from zoolab import plots as plots
     from zoolab import policy as policy
+    from zoolab import proxy as proxy
     from zoolab import records as records
     from zoolab import repair as repair
     from zoolab import retrieval as retrieval
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from zoolab.models.replay import Replay, model_for
     from zoolab.models.scripted import Scripted
     from zoolab.policy import Permissions, Policy, ask_user
+    from zoolab.proxy.watch import watch
     from zoolab.records import Decision, Limits, Outcome, Reply, Request, Result, Step, ToolCall, Verdict
     from zoolab.runs import Trace, inspect, run
     from zoolab.runs.awaited import arun, awalk
@@ -66,7 +68,7 @@ __version__ = "0.1.0"
 # Tools, and the steps of a call
 __all__ = ["Context", "Tool", "ToolRegistry", "as_tool", "check_call", "read_calls", "tool", "with_tools"]
 # A walk, and what stands in its trace
-__all__ += ["Limits", "Price", "Trace", "arun", "awalk", "inspect", "run", "walk"]
+__all__ += ["Limits", "Price", "Trace", "arun", "awalk", "inspect", "run", "walk", "watch"]
 __all__ += ["Decision", "Outcome", "Reply", "Request", "Result", "Step", "ToolCall", "Verdict"]
 # Models
 __all__ += ["Faulty", "LocalModel", "OpenAIModel", "Replay", "Scripted", "model_for"]
@@ -92,6 +94,7 @@ if not TYPE_CHECKING:  # a type checker would take any name for one of this pack
             "course.predictions": "predict",
             "course.progress": "progress",
             "policy": "Permissions Policy ask_user",
+            "proxy.watch": "watch",
             "records": "Decision Limits Outcome Reply Request Result Step ToolCall Verdict",
             "steps.define": "tool",
             "steps.tool_call": "read_calls",

@@ -250,6 +250,10 @@ class ModelError(ZoolabError):
     """No usable reply came from the model."""
 
     code = "model_error"
+    #: The HTTP status that the endpoint answered with; None if it did not answer with an error.
+    status: int | None = None
+    #: The `Reply` whose stream dropped, as `Faulty` does it on purpose; else None.
+    dropped: object = None
 
 
 class ReplayMiss(ModelError):

@@ -22,6 +22,8 @@ COMMANDS = {
     "walk": ("walk", "walk through a tool call, step by step"),
     "inspect": ("walk", "make a saved trace a page to step through"),
     "policy": ("walk", "what tools may do for good, and what they never may"),
+    "proxy": ("proxy", "watch a program of your own: its requests, as traces"),
+    "stress": ("proxy", "run a program of your own under each fault, and score it"),
     "record": ("record", "record conversations with a model"),
     "local": ("models", "the models that run on this machine"),
     "doctor": ("models", "can this model call tools? seven probes"),

@@ -43,7 +43,6 @@ def add_grade(parser: argparse.ArgumentParser) -> None:
         help="read the seed here; else from $ZOOLAB_SEED, else a random one, which the report keeps",
     )
     parser.add_argument("--dask", metavar="ADDRESS", help="grade on the cluster of this dask scheduler")
-    parser.add_argument("--faithful", action="store_true", help="run notebooks in a real kernel")
     parser.add_argument("--again", action="store_true", help="grade anew what the report has already")
     parser.add_argument(
         "--unprotected", action="store_true", help="grade even if this system cannot isolate a submission"
@@ -70,7 +69,6 @@ def grade(options: argparse.Namespace) -> int:
                 jobs=options.jobs,
                 seed=_seed(options),
                 again=options.again,
-                faithful=options.faithful,
                 unprotected=options.unprotected,
                 watch=watch,
             )

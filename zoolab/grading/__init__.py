@@ -9,9 +9,8 @@ manual.py       what a teacher adds by hand; alike.py: work that is alike
 isolation.py    the process of a submission, and what it sees of the disk
 channel.py      JSON between the two sides, and the time and memory that an answer takes
 worker/         the student's side, with the standard library only
-labs.py         which labs there are; building.py: their notebooks
-handout.py      what students get of a lab
-checking.py     `check("l3")`; status.py: how far a student is
+labs.py         which labs there are; masters.py: their solutions and stubs
+checking.py     `check("l3")`; own_work.py: the student's own files
 submissions.py  the files that were handed in
 """
 

@@ -194,11 +194,10 @@ class Process(Protocol):
     """A process that runs one submission, wherever and however it is shut in."""
 
     channel: Channel
-    printed: str
 
     def ended(self) -> str:
         """Stop the process for good and say in a few words how it ended: `used too much memory`, …; nothing
-        if it was stopped while it ran. From then on `printed` is what it wrote to stdout and stderr."""
+        if it was stopped while it ran."""
 
     def used(self) -> Use | None:
         """What the process and all that it started use; None where the system does not say."""

@@ -5,11 +5,8 @@ from __future__ import annotations
 import ast
 import os
 import re
-import socket
 import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from html import escape
@@ -19,7 +16,6 @@ from random import Random
 from typing import Any
 
 from zoolab.errors import InvalidInput, ZoolabError
-from zoolab.grading.channel import Channel
 from zoolab.grading.in_process import Here, InProcess
 from zoolab.grading.isolation import kept_warm
 from zoolab.grading.judge import DEFAULT_SEED, CaseGrade, Grade, grade_cells
@@ -27,10 +23,7 @@ from zoolab.grading.labs import load_lab
 from zoolab.grading.report import prose
 from zoolab.grading.student import Student, Wrong, cleaned
 from zoolab.grading.submissions import read_cells, without_magics
-from zoolab.grading.worker.notebook import Notebook
-from zoolab.grading.worker.serve import serve
 from zoolab.jsontext import visible
-from zoolab.running.interrupts import IN_TURN
 from zoolab.runs import read_conversation
 
 _CHECKS = re.compile(r"(?:\w++ *+= *+)?(?:zoolab\.)?check\(|(?:from|import) zoolab\b")
@@ -278,7 +271,8 @@ def passes(lab: str, case: str, names: dict[str, Any]) -> bool:
     """Play one public case of a lab against the functions in `names`, say `globals()`; True if it passes.
 
     The student's code runs in this process and may have changed it, so `zoolab grade` decides in another
-    process. Values go through JSON here, too.
+    process. Values go through JSON here, too. A call that never returns is not stopped: otter and nbgrader
+    have time limits of their own.
 
     Raises:
         AssertionError: It does not pass. The message has the task, what happened, and the hint.
@@ -289,7 +283,7 @@ def passes(lab: str, case: str, names: dict[str, Any]) -> bool:
     if case not in public:
         raise InvalidInput(f"{lab} has no public case {case!r}", expected=f"one of {', '.join(public)}")
     chosen = public[case]
-    student = Student(lambda _: Here(names) if IN_TURN.get() else _Thread(names), found.seconds)
+    student = Student(lambda _: Here(names), found.seconds)
     try:
         chosen.check(student, Random(f"{DEFAULT_SEED}/here/{case}"))
     except Wrong as wrong:
@@ -301,22 +295,3 @@ def passes(lab: str, case: str, names: dict[str, Any]) -> bool:
     finally:
         student.stop()
     raise AssertionError(f"{chosen.asks}\nWhat happened: {happened}\nHint: {chosen.hint}")
-
-
-class _Thread(Here):
-    """A thread in place of a student's process: it serves these names, and cannot be killed."""
-
-    def __init__(self, names: dict[str, Any]) -> None:
-        here, there = socket.socketpair()
-        self.channel = Channel(here)
-
-        def run() -> None:
-            with there, suppress(SystemExit):  # raised once the channel is closed
-                serve(there, Notebook(names))
-
-        threading.Thread(target=run, daemon=True).start()
-
-    def ended(self) -> str:
-        """Close the channel, which ends the thread once its call is over."""
-        self.channel.socket.close()
-        return ""

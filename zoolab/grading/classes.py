@@ -47,7 +47,6 @@ def grade_class(
     jobs: int | None = None,
     seed: str | None = None,
     again: bool = False,
-    faithful: bool = False,
     unprotected: bool = False,
     watch: Watch | None = None,
 ) -> ClassGrades:
@@ -83,7 +82,7 @@ def grade_class(
         Path(temporary.name if temporary else folder or ""), own_key() if folder else token_bytes(32)
     )
     read_manual(store.folder)  # what is wrong in it is said before an hour of grading
-    terms = Terms(place, lab_version(place), seed or store.seed(), faithful, unprotected)
+    terms = Terms(place, lab_version(place), seed or store.seed(), unprotected)
     run = _Run(found, terms, store, submissions, again, watch)
     with Hold(), store.locked(), Workers(executor or "processes", jobs) as workers:
         run.start(workers)
@@ -183,14 +182,14 @@ def _graded(terms: Terms, handed: Handed) -> Kept:
     empty = "" if cells or unreadable else f"{handed.name} has no code"
     # Values are drawn for the work: a file's name wins nothing, and loses nothing.
     work = digest("\0".join(cells)) if cells else ""
-    with kept_warm(lab, terms.faithful, terms.unprotected) as isolation:
+    with kept_warm(lab, terms.unprotected) as isolation:
         found = grade_cells(lab, cells, isolation, terms.seed, work, unreadable=unreadable or empty)
         if found.points < found.out_of:
             _check(lab, isolation)
     cases = tuple(replace(each, walk=_bounded(each.walk)) for each in found.cases)
     grade = replace(found, submission=handed.name, cases=cases, seed=terms.seed_name)
     kept = handed.content, bool(unreadable), work, shape_of(cells)
-    return Kept(grade, terms.version, terms.faithful, *kept)
+    return Kept(grade, terms.version, *kept)
 
 
 def _bounded(walk: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], ...]:

@@ -31,7 +31,7 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a grade depends on besides the submission: the lab, its version, the seed, how it is run.
+    """What a grade depends on besides the submission: the lab, its version and the seed.
 
     `unprotected` also takes grades that were given where nothing kept a submission from anything.
     """
@@ -39,7 +39,6 @@ class Terms:
     place: str
     version: str
     seed: str = field(repr=False)
-    faithful: bool = False
     unprotected: bool = False
 
     @property
@@ -66,7 +65,6 @@ class Kept:
 
     grade: Grade
     version: str
-    faithful: bool
     content: str
     unreadable: bool
     work: str = ""
@@ -79,8 +77,7 @@ class Kept:
 
     def under(self, terms: Terms, lab: str) -> bool:
         """Whether this grade is of the lab and was given under `terms`."""
-        mine = self.grade.lab, self.version, self.grade.seed, self.faithful
-        same = mine == (lab, terms.version, terms.seed_name, terms.faithful)
+        same = (self.grade.lab, self.version, self.grade.seed) == (lab, terms.version, terms.seed_name)
         return same and (terms.unprotected or not self.grade.unprotected)
 
     def to_dict(self) -> dict[str, Any]:
@@ -94,13 +91,13 @@ class Kept:
             "out_of": self.grade.out_of,
             "cases": cases,
             **{key: grade[key] for key in ("lab", "notes", "missing", "seed")},
-            **{key: mine[key] for key in ("version", "faithful", "content", "unreadable", "work")},
+            **{key: mine[key] for key in ("version", "content", "unreadable", "work")},
         }
 
     def to_dict_in_full(self) -> dict[str, Any]:
-        """The record with what it printed, its shape, and the conversations of the cases that failed."""
+        """The record with its shape and the conversations of the cases that failed."""
         walks = {case.name: case.walk for case in self.grade.cases if case.walk}
-        return {**self.to_dict(), "printed": self.grade.printed, "shape": sorted(self.shape), "walks": walks}
+        return {**self.to_dict(), "shape": sorted(self.shape), "walks": walks}
 
     @classmethod
     def from_dict(cls, found: dict[str, Any]) -> Kept:
@@ -112,10 +109,9 @@ class Kept:
         if not all(isinstance(each.points, (int, float)) for each in cases):
             raise ValueError("the points are not a number")
         notes, missing = (tuple(str(line) for line in found[key]) for key in ("notes", "missing"))
-        printed = str(found.get("printed", ""))
-        grade = Grade(found["lab"], found["name"], found["seed"], cases, notes, missing, printed)
+        grade = Grade(found["lab"], found["name"], found["seed"], cases, notes, missing)
         told = found["content"], found["unreadable"], str(found.get("work", ""))
-        return cls(grade, found["version"], found["faithful"], *told, frozenset(found.get("shape", ())))
+        return cls(grade, found["version"], *told, frozenset(found.get("shape", ())))
 
 
 def file_name(name: str) -> str:
@@ -284,7 +280,7 @@ class ClassGrades:
             " zoolab": installed,
             f"{others:,} of these were graded before and are not among the submissions given now": others,
             f"{FILE} names what has no grade: {', '.join(self.unknown[:4])}": len(self.unknown),
-            f"{self.left:,} more results here have another seed, lab version or way to run": self.left,
+            f"{self.left:,} more results here have another seed or lab version": self.left,
             f"{unprotected:,} of these were graded without protection: each could read and change files, use"
             " the network and end processes": unprotected,
         }

@@ -36,8 +36,6 @@ class InProcess:
 class Here:
     """The names of a submission, in place of its process."""
 
-    printed = ""
-
     def __init__(self, names: dict[str, Any]) -> None:
         self.channel: Channel = _Direct(names)
 

@@ -15,19 +15,18 @@ import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from zoolab.errors import InvalidInput, needs
+from zoolab.errors import InvalidInput
 from zoolab.grading.channel import WHOLE, Channel, Use, used_below
 from zoolab.grading.in_process import InProcess
 from zoolab.grading.labs import Lab
 from zoolab.grading.student import cleaned
-from zoolab.grading.worker.jail import FORK, NAMESPACES, STEPS, UNPROTECTED, Bounds, Plan
-from zoolab.grading.worker.kernel import USES as KERNEL_USES
+from zoolab.grading.worker.jail import FORK, STEPS, UNPROTECTED, Bounds, Plan
 from zoolab.running.interrupts import IN_TURN
 
 #: Seconds for a worker to import what a lab uses, on a slow disk.
@@ -57,31 +56,29 @@ _ENVIRONMENT = {"PYTHONHASHSEED": "0"}
 
 
 @contextmanager
-def shut_in(lab: Lab, kernel: bool = False, unprotected: bool = False) -> Iterator[Isolation]:
+def shut_in(lab: Lab, unprotected: bool = False) -> Iterator[Isolation]:
     """The strongest isolation that this system has, for the submissions of one lab, in one thread.
 
-    With `kernel=True`, nbclient runs the cells in a real kernel, which is slower and needs namespaces. Raises
-    `InvalidInput` if that is not installed, or if this system cannot isolate a submission that may not run
-    `unprotected`.
+    Raises `InvalidInput` if this system cannot isolate a submission that may not run `unprotected`.
     """
-    with closing(_isolation(lab, kernel, unprotected)) as isolation:
+    with closing(_isolation(lab, unprotected)) as isolation:
         yield isolation
 
 
 @contextmanager
-def kept_warm(lab: Lab, kernel: bool = False, unprotected: bool = False) -> Iterator[Isolation]:
+def kept_warm(lab: Lab, unprotected: bool = False) -> Iterator[Isolation]:
     """As `shut_in`, but the worker waits for this thread's next submission of the same lab.
 
     A submission still gets a fresh process. The worker ends with this thread, after an exception, and when
     another lab comes.
     """
     # A fork of this process must not use its parent's worker.
-    key = lab.name, lab.uses, lab.seconds, kernel, unprotected, os.getpid(), IN_TURN.get()
+    key = lab.name, lab.uses, lab.seconds, unprotected, os.getpid(), IN_TURN.get()
     idle, _IDLE.isolation = _IDLE.isolation, None
     if idle is not None and _IDLE.key != key:
         idle.close()
         idle = None
-    isolation = idle or _isolation(lab, kernel, unprotected)
+    isolation = idle or _isolation(lab, unprotected)
     try:
         yield isolation
     except BaseException:
@@ -100,13 +97,13 @@ class _Idle(threading.local):
 _IDLE = _Idle()
 
 
-def _isolation(lab: Lab, kernel: bool, unprotected: bool) -> Isolation:
+def _isolation(lab: Lab, unprotected: bool) -> Isolation:
     if IN_TURN.get():
         if not unprotected:
             raise _not_isolated("no process can be started here")
         return InProcess()
-    if kernel or hasattr(os, "fork"):
-        return Forking(plan_for(lab, kernel, unprotected))
+    if hasattr(os, "fork"):
+        return Forking(plan_for(lab, unprotected))
     if not unprotected:
         raise _not_isolated(f"{sys.platform} has no means to do it")
     return Plain(lab)
@@ -120,14 +117,12 @@ def _not_isolated(why: str) -> InvalidInput:
     )
 
 
-def plan_for(lab: Lab, kernel: bool = False, unprotected: bool = False) -> Plan:
-    """How to build a worker for the submissions of a lab; with `kernel=True`, for a kernel that runs them."""
-    needs(*KERNEL_USES if kernel else ())
-    uses = (*KERNEL_USES, *lab.uses) if kernel else tuple(lab.uses)
+def plan_for(lab: Lab, unprotected: bool = False) -> Plan:
+    """How to build a worker for the submissions of a lab."""
     # The system's own limit on CPU time comes second, after the grader's patience.
     bounds = Bounds(cpu=math.ceil(max(WHOLE, lab.seconds) * 1.5) + 10)
-    steps = (NAMESPACES,) if kernel else tuple(step for step in STEPS if unprotected or step != FORK)
-    return replace(places_for(uses), steps=steps, task="kernel" if kernel else "cells", bounds=bounds)
+    steps = tuple(step for step in STEPS if unprotected or step != FORK)
+    return replace(places_for(lab.uses), steps=steps, bounds=bounds)
 
 
 class Forking:
@@ -169,8 +164,8 @@ class Forking:
         leash, monitor = socket.socketpair()
         with there, monitor:
             socket.send_fds(worker.control, [b"f"], [there.fileno(), monitor.fileno()])
-        # The monitor, the first process of a namespace, the student's, and the kernel that it may start.
-        usual = 2 + (not worker.missing) + (self.plan.task == "kernel")
+        # The monitor, the first process of a namespace, and the student's.
+        usual = 2 + (not worker.missing)
         return Forked(Channel(here), leash, worker.child.pid, self.plan.bounds.memory, usual)
 
 
@@ -236,7 +231,6 @@ class Forked:
     worker: int
     bound: int
     usual: int
-    printed: str = field(default="", init=False)
 
     def ended(self) -> str:
         """Stop the process and all that it started, and say how it ended."""
@@ -250,7 +244,6 @@ class Forked:
             report = self._report() or {}
         self.leash.close()
         self.channel.socket.close()
-        self.printed = str(report.get("output", ""))
         return self._in_words(report)
 
     def used(self) -> Use | None:
@@ -286,10 +279,7 @@ class Forked:
 
 @dataclass(slots=True)
 class Plain:
-    """A fresh Python for each submission, for a system that cannot fork.
-
-    It protects only as much as a process does, and does not keep what the submission prints.
-    """
+    """A fresh Python for each submission, for a system that cannot fork: it protects as a process does."""
 
     lab: Lab
     missing: tuple[str, ...] = (*UNPROTECTED, "memory")
@@ -329,7 +319,6 @@ class PlainProcess:
 
     channel: Channel
     child: subprocess.Popen[bytes]
-    printed: str = ""
 
     def ended(self) -> str:
         """Kill it, and say how it ended."""

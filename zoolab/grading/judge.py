@@ -22,7 +22,6 @@ DEFAULT_SEED = "zoolab"
 MAX_DEADLY = 3
 MAX_NOTES = 20
 MAX_HAPPENED = 2_000
-MAX_PRINTED = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +47,8 @@ class CaseGrade:
 class Grade:
     """The grade of one submission: the same bytes, lab and seed give the same grade.
 
-    `notes` says what was odd about the submission as a whole (a cell that does not compile, output that
-    was cut); `missing` names the protections that this system could not give; `printed` is the first and
-    the last of what it wrote to stdout and stderr, and does not count when grades are compared.
+    `notes` says what was odd about the submission as a whole, such as a cell that does not compile;
+    `missing` names the protections that this system could not give.
     """
 
     lab: str
@@ -59,7 +57,6 @@ class Grade:
     cases: tuple[CaseGrade, ...]
     notes: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
-    printed: str = field(default="", compare=False)
 
     @property
     def points(self) -> float:
@@ -134,8 +131,7 @@ def grade_cells(
     if loading.broken is not None:
         raise loading.broken
     notes = (unreadable,) if unreadable else tuple(loading.notes)
-    printed = cleaned(student.printed, MAX_PRINTED)
-    return Grade(lab.name, name, seed, tuple(found), notes, missing, printed)
+    return Grade(lab.name, name, seed, tuple(found), notes, missing)
 
 
 def _grade_case(case: Case, student: Student, seed: str, unreadable: str) -> CaseGrade:

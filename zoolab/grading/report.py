@@ -168,7 +168,6 @@ def student_page(kept: Kept, lab: Lab, manual: Manual = UNCHANGED) -> str:
         facts(
             ("lab version", code(kept.version)),
             ("submission", code(kept.content[:16])),
-            ("run", "in a real kernel" if kept.faithful else "cell by cell"),
         ),
         note("The same submission, lab version and seed give the same grade again."),
         note(f"Protections that this system could not give: {protections}.") if protections else None,
@@ -251,7 +250,6 @@ def grades_json(grades: ClassGrades) -> Iterator[str]:
         "title": grades.lab.title,
         "version": grades.terms.version,
         "seed": grades.terms.seed_name,
-        "faithful": grades.terms.faithful,
         "out_of": grades.lab.points,
         "mean": grades.mean,
         "median": grades.median,

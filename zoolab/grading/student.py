@@ -83,7 +83,6 @@ class Student:
     start: Callable[[Student], Process]
     seconds: float
     left: float = field(default=WHOLE, init=False)
-    printed: str = field(default="", init=False)
     #: The cells that failed while they were loaded, and how.
     broken: dict[str, str] = field(default_factory=dict, init=False)
     _process: Process | None = field(default=None, init=False)
@@ -116,9 +115,7 @@ class Student:
         process, self._process = self._process, None
         if process is None:
             return ""
-        how = process.ended()
-        self.printed = max(self.printed, process.printed, key=len)
-        return how
+        return process.ended()
 
     def _exchange(self, message: dict[str, Any], callbacks: list[Callback], name: str) -> dict[str, Any]:
         if self._process is None and self.left > 0:

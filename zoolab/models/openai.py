@@ -183,13 +183,16 @@ def explain(error: Exception, base_url: str, key: object = "") -> ModelError:
     import openai
 
     what, advice = _what_and_advice(error, base_url)
+    status = error.status_code if isinstance(error, openai.APIStatusError) else None
     if isinstance(error, openai.APIStatusError) and (found := rejection_of(error.status_code, error.body)):
         rejected = SettingRejected(_one_line(what, key), advice=advice)
         rejected.setting, said, rejected.whatever = found
-        rejected.said = _one_line(said, key)
+        rejected.said, rejected.status = _one_line(said, key), status
         return rejected
     expected = error.expected if isinstance(error, ModelError) else ""
-    return ModelError(_one_line(what, key), expected=expected, advice=advice)
+    told = ModelError(_one_line(what, key), expected=expected, advice=advice)
+    told.status = status
+    return told
 
 
 def _one_line(text: str, key: object) -> str:

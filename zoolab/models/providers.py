@@ -102,16 +102,11 @@ class ProviderModel:
                 tell_delta(delta)
 
         try:
-            answer = self._ask(body, tell)
-            message = wire_format(self.format).from_response(answer)
+            reply = reply_in(self.format, self._ask(body, tell))
         except (ModelError, openai.OpenAIError, http.HTTPError, http.InvalidURL, *NOT_JSON) as error:
             # What the client raised may repeat the key: it does not go into the traceback.
             raise explain(error, self.base_url, self._key) from None
-        usage = Tokens.of(answer.get("usage") or answer.get("usageMetadata") or answer).usage
-        model = answer.get("model") or answer.get("modelVersion")
-        return Reply(
-            message, _finish_reason(answer, message), usage, model, tuple(pieces), raw=answer, sent=body
-        )
+        return replace(reply, pieces=tuple(pieces), sent=body)
 
     def _ask(self, body: Body, tell: Callable[[Message], None]) -> Body:
         path = self._stream_path if self.stream and self._stream_path else self._path
@@ -218,6 +213,14 @@ _ENDS = {
     **dict.fromkeys(("max_output_tokens", "max_tokens", "MAX_TOKENS"), "length"),
     **dict.fromkeys(("refusal", "SAFETY"), "content_filter"),
 }
+
+
+def reply_in(format: str, answer: Body) -> Reply:
+    """The reply in a whole answer of an API other than Chat Completions; `ModelError` if there is none."""
+    message = wire_format(format).from_response(answer)
+    usage = Tokens.of(answer.get("usage") or answer.get("usageMetadata") or answer).usage
+    model = answer.get("model") or answer.get("modelVersion")
+    return Reply(message, _finish_reason(answer, message), usage, model, raw=answer)
 
 
 def _finish_reason(answer: Body, message: Message) -> Any:

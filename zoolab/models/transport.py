@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from zoolab.errors import InvalidInput
-from zoolab.jsontext import encode, excerpt
+from zoolab.jsontext import excerpt
+from zoolab.wire.sending import chunks_of, server_sent
 
 if TYPE_CHECKING:
     import openai
@@ -32,12 +33,15 @@ def offline_client(answer: Answer, host: str = "recording", model: str = "") -> 
     A request for a stream gets the chunks of the answer; one that came whole is cut. An `InvalidInput` of
     the function is a 400. `host` is how errors name the endpoint, `model` the one model that it lists.
     """
+    import openai
 
-    def respond(http: Any, request: Any) -> Any:
+    library = http_library()
+
+    def respond(request: Any) -> Any:
         path = request.url.path.removeprefix("/v1")
         if path != "/chat/completions":
-            status, listed = _models(path, model)
-            return http.Response(status, json=listed)
+            status, listed = models_listed(path, model)
+            return library.Response(status, json=listed)
         content = request.read()
         try:
             status, response = answer(lambda: _read(content), request.headers.get(KEY_HEADER))
@@ -47,12 +51,17 @@ def offline_client(answer: Answer, host: str = "recording", model: str = "") -> 
         streams = status == 200 and b'"stream":' in content and _read(content).get("stream") is True
         if status == 200 and (isinstance(response, list) or streams):
             chunks = response if isinstance(response, list) else chunks_of(response)
-            events = "".join(f"data: {encode(chunk)}\n\n" for chunk in chunks)
             headers = {"content-type": "text/event-stream"}
-            return http.Response(200, headers=headers, text=events + "data: [DONE]\n\n")
-        return http.Response(status, json=response)
+            return library.Response(200, headers=headers, content=b"".join(server_sent(chunks, done=True)))
+        return library.Response(status, json=response)
 
-    return client_answered_by(respond, f"http://{host}.invalid/v1")
+    class Transport(library.BaseTransport):  # type: ignore[misc, name-defined]
+        def handle_request(self, request: Any) -> Any:
+            return respond(request)
+
+    client = library.Client(transport=Transport())
+    base_url = f"http://{host}.invalid/v1"
+    return openai.OpenAI(api_key="none", base_url=base_url, http_client=client, max_retries=0)
 
 
 def _read(content: bytes) -> Body:
@@ -67,7 +76,7 @@ def _read(content: bytes) -> Body:
     return cast("Body", body)
 
 
-def _models(path: str, model: str) -> tuple[int, Body]:
+def models_listed(path: str, model: str) -> tuple[int, Body]:
     """The answer to `GET /models` and `GET /models/NAME`; a 404 for whatever else is asked."""
     known = {"id": model, "object": "model", "created": 0, "owned_by": "zoolab"}
     if path == "/models":
@@ -88,54 +97,8 @@ def expect_one_reply(body: Mapping[str, Any]) -> None:
         raise InvalidInput(f"n is {excerpt(body['n'])}", expected="1, or no n: ask again for another reply")
 
 
-def client_answered_by(respond: Callable[[Any, Any], Any], base_url: Any) -> openai.OpenAI:
-    """An `openai.OpenAI` whose transport is a function of the HTTP library and a request."""
-    import openai
-
-    http = http_library()
-
-    class Transport(http.BaseTransport):  # type: ignore[misc, name-defined]
-        def handle_request(self, request: Any) -> Any:
-            return respond(http, request)
-
-    client = http.Client(transport=Transport())
-    return openai.OpenAI(api_key="none", base_url=base_url, http_client=client, max_retries=0)
-
-
 def http_library() -> Any:
     """The HTTP library of the installed openai client: httpx2 or httpx."""
     import openai
 
     return importlib.import_module(openai.DefaultHttpxClient.__bases__[0].__module__.partition(".")[0])
-
-
-def chunks_of(completion: dict[str, Any], piece: int = 6) -> Iterator[dict[str, Any]]:
-    """A chat completion cut into the chunks of a stream. Where the cuts fall is ours, not the model's."""
-    shared: dict[str, Any] = {key: completion[key] for key in ("id", "created", "model") if key in completion}
-    shared["object"] = "chat.completion.chunk"
-    choice = completion["choices"][0]
-    for delta in _deltas(choice["message"], piece):
-        yield {**shared, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
-    yield {**shared, "choices": [{"index": 0, "delta": {}, "finish_reason": choice.get("finish_reason")}]}
-    if completion.get("usage"):
-        yield {**shared, "choices": [], "usage": completion["usage"]}
-
-
-def _deltas(message: dict[str, Any], piece: int) -> Iterator[dict[str, Any]]:
-    def cut(text: str) -> Iterator[str]:
-        return (text[start : start + piece] for start in range(0, len(text), piece))
-
-    own = {"extra_content": message["extra_content"]} if "extra_content" in message else {}
-    yield {"role": "assistant", "content": "" if message.get("content") == "" else None, **own}
-    for key, text in message.items():
-        if key != "role" and isinstance(text, str):
-            yield from ({key: part} for part in cut(text))
-    for index, call in enumerate(message.get("tool_calls") or ()):
-        function = call.get("function") or {}
-        arguments = function.get("arguments")
-        text = arguments if isinstance(arguments, str) else ""
-        named = {"name": function.get("name"), "arguments": "" if text else arguments}
-        others = {key: call[key] for key in ("id", "extra_content") if key in call}
-        yield {"tool_calls": [{"index": index, **others, "type": "function", "function": named}]}
-        for part in cut(text):
-            yield {"tool_calls": [{"index": index, "function": {"arguments": part}}]}

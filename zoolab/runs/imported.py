@@ -33,7 +33,7 @@ def read_conversations(path: str | Path) -> list[Trace]:
     """
     path = Path(path)
     traces = [
-        read_conversation(request.prefix, _registry(request.tools), meta=meta)
+        read_conversation(request.prefix, tools_offered(request.tools), meta=meta)
         for request, meta in _conversations(_content(path))
         if request.prefix
     ]
@@ -162,7 +162,7 @@ def _list(text: Any) -> list[Any]:
     return found
 
 
-def _registry(schemas: Iterable[Mapping[str, Any]]) -> ToolRegistry | None:
+def tools_offered(schemas: Iterable[Mapping[str, Any]]) -> ToolRegistry | None:
     """Tools without functions, from what a request offered; None if it offered nothing."""
     functions = [schema["function"] for schema in schemas if schema.get("type") == "function"]
     return (

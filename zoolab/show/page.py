@@ -61,6 +61,21 @@ def render_page(trace: TraceLog) -> str:
     return markup.page(f"zoolab: {one_line(prompt_of(trace), 60)}", _style(), story)
 
 
+def growing_page(title: str) -> tuple[str, str]:
+    """A page in two parts: what comes before and after the steps of traces that still grow."""
+    more = Html("<!-- more -->")
+    main = tag("main", tag("h1", title), more, class_="zoolab-story page")
+    before, _, after = markup.page(title, _style(), main).partition(more)
+    return before, after
+
+
+def render_steps(trace: TraceLog, first: int, title: str) -> Html:
+    """The steps of a trace from `first` on, under a heading, for a page that grows."""
+    steps, turns = len(trace.steps), trace.turns
+    cards = (_card(Moment(trace, seq, turns), "trace", False, 0) for seq in range(first, steps))
+    return tag("section", tag("h2", title), tag("ol", *cards, class_="steps"), aria_label=title)
+
+
 def render_fragment(trace: TraceLog, most: int = MAX_STEPS) -> str:
     """The story as a part of another page, such as a notebook's output: folded, with about `most` steps."""
     opening, *turns, ending = _story(trace, most)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
-from zoolab.errors import ModelError
+from zoolab.errors import InvalidSchema, ModelError
 from zoolab.records import Message, Messages, Reply, Request, Result, Step, ToolCall
 from zoolab.steps.tool_call import read_calls
 from zoolab.steps.validate import check_call
@@ -27,28 +28,43 @@ def conversation_steps(messages: Iterable[Message], tools: ToolRegistry | None =
         if role == "assistant":
             turn += 1
             yield Step("request", turn, None, Request(before), before, len(before) - sent)
-            reply = Reply(message)
-            try:
-                calls = read_calls(message, turn=turn)
-            except ModelError:  # the message itself is shown as it is
-                calls = []
-            if not calls:
-                yield Step("tool_call", turn, None, reply, view, 1, None, reply)
-            for call in calls:
-                yield Step("tool_call", turn, call.slot, call, view, int(call is calls[-1]), call, reply)
-            if tools is not None:
-                for call in calls:
-                    yield Step("validate", turn, call.slot, check_call(call, tools), view, 0, call)
+            steps = [*reply_steps(Reply(message), turn, view, tools)]
+            yield from steps
+            calls = [step.call for step in steps if step.kind == "tool_call" and step.call is not None]
             open_calls = {call.id: call for call in calls}
         elif role == "tool":
             answered = open_calls.get(str(message.get("tool_call_id")))
-            content = message.get("content")
-            text = content if isinstance(content, str) else ""
-            size = len(text.encode("utf-8", "surrogatepass"))
-            result = Result(text, str(message.get("tool_call_id")), size, size)
-            yield Step("result", turn, answered.slot if answered else None, result, view, 1, answered)
+            yield result_step(message, turn, view, answered)
         else:
             continue
         sent = len(view)
     if sent < len(view):
         yield Step("request", turn + 1, None, Request(view), view, len(view) - sent)
+
+
+def reply_steps(reply: Reply, turn: int, view: Messages, tools: ToolRegistry | None) -> Iterator[Step]:
+    """The calls of a reply, and with `tools` a verdict on each; `view` holds the reply already."""
+    try:
+        calls = read_calls(reply.message, turn=turn)
+    except ModelError:  # the message itself is shown as it is
+        calls = []
+    if not calls:
+        yield Step("tool_call", turn, None, reply, view, 1, None, reply)
+    for call in calls:
+        yield Step("tool_call", turn, call.slot, call, view, int(call is calls[-1]), call, reply)
+    if tools is None:
+        return
+    for call in calls:
+        with suppress(InvalidSchema):  # nothing can be checked against such a schema
+            yield Step("validate", turn, call.slot, check_call(call, tools), view, 0, call)
+
+
+def result_step(
+    message: Message, turn: int, view: Messages, call: ToolCall | None, appended: int = 1
+) -> Step:
+    """The step of a tool message that stands at the end of `view`; `call` is what it answers, if anything."""
+    content = message.get("content")
+    text = content if isinstance(content, str) else ""
+    size = len(text.encode("utf-8", "surrogatepass"))
+    result = Result(text, str(message.get("tool_call_id")), size, size)
+    return Step("result", turn, call.slot if call else None, result, view, appended, call)

@@ -131,7 +131,8 @@ class TraceLog(Recording):
             raise
 
     def _end_with_answer(self) -> None:
-        if isinstance(self.steps[-1].record if self.steps else None, Request | Result):
+        last = self.steps[-1] if self.steps else None
+        if last is not None and (last.call is not None or isinstance(last.record, Request | Result)):
             self._write("end")  # a conversation that another program recorded, and that is not over
             return
         ignored = next(ignored_choices(self.steps), None)
@@ -167,13 +168,16 @@ class TraceLog(Recording):
                 messages = self.steps[-1].messages.with_next(result.message)
                 self.add(Step("result", turn.number, call.slot, result, messages, 1, call.call))
 
-    def add(self, step: Step) -> None:
-        """Append a step: all of it, or nothing if an error is raised."""
+    def add(self, step: Step, came: float | None = None) -> None:
+        """Append a step: all of it, or nothing if an error is raised.
+
+        `came` is when it came, by `time.perf_counter`; by default now.
+        """
         count = len(self.steps)
         try:
             if step.messages is not self.journal.latest:
                 self.journal.commit(step.messages)
-            self.started.append(perf_counter() - self._zero)
+            self.started.append(max(0.0, (came or perf_counter()) - self._zero))
             self.steps.append(step)
         except BaseException:
             del self.started[count:], self.steps[count:]

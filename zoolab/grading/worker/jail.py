@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from zoolab.grading.worker import linux
-from zoolab.grading.worker.linux import NETLINK, SOCKETS, Opener, Refusals
+from zoolab.grading.worker.linux import Opener, Refusals
 
 # The kinds of jail, strongest first. The last is none: a submission in it can do what its user can.
 NAMESPACES, FILTER, FORK = STEPS = ("namespaces", "seccomp", "fork")
@@ -43,7 +43,6 @@ class Plan:
 
     `uses` are modules to import before any submission, `path` where they are found, `places` what of the
     disk stays readable, and `masked` the folders within them that do not. `steps` are tried in order.
-    `task` is what a submission's process does: `cells`, or `kernel` for a notebook's own kernel.
     """
 
     uses: Sequence[str] = ()
@@ -51,7 +50,6 @@ class Plan:
     places: Sequence[str] = ()
     masked: Sequence[str] = ()
     steps: Sequence[str] = STEPS
-    task: str = "cells"
     bounds: Bounds = field(default_factory=Bounds)
 
 
@@ -212,8 +210,7 @@ class Namespaces(Jail):
             become_nobody()
         self.system.drop_capabilities()
         self.system.keep_memory_private()
-        asks_for_addresses = self.plan.task == "kernel"
-        Refusals(families=(*SOCKETS, NETLINK) if asks_for_addresses else SOCKETS).install(self.system)
+        Refusals().install(self.system)
 
     def _leave(self, namespaces: int) -> None:
         """Root keeps a second user to become, since limits on processes do not bind root. That takes a helper

@@ -154,8 +154,8 @@ _NAMESPACE_FLAGS = 0x7E020000
 _CLONE_THREAD = 0x00010000
 _X32 = 0x40000000
 _F_SETOWN, _F_SETSIG, _F_SETOWN_EX = 8, 10, 15
-# AF_UNIX, AF_INET, AF_INET6; and AF_NETLINK, with which a program looks for its own addresses.
-SOCKETS, NETLINK = (1, 2, 10), 16
+# AF_UNIX, AF_INET, AF_INET6: the kinds of socket that a submission may open.
+_SOCKETS = (1, 2, 10)
 
 _ARCHES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
 
@@ -175,13 +175,12 @@ Line = tuple[int, int, int, int]
 class Refusals:
     """A seccomp filter: the calls that a submission has no need of fail, as they would for want of rights.
 
-    `families` are the kinds of socket that it may open. `alone` is for a process that shares its namespaces
-    with others: it may start threads but no process, open no socket, and signal nobody but itself. It
-    changes no file, and an `Opener` has to open each one for it.
+    `alone` is for a process that shares its namespaces with others: it may start threads but no process, open
+    no socket, and signal nobody but itself. It changes no file, and an `Opener` has to open each one for it.
     """
 
-    def __init__(self, alone: bool = False, families: tuple[int, ...] = SOCKETS) -> None:
-        self.alone, self.families = alone, families
+    def __init__(self, alone: bool = False) -> None:
+        self.alone = alone
 
     def program(self) -> bytes:
         """The filter as the kernel reads it; LookupError on an architecture that it was not written for."""
@@ -193,7 +192,7 @@ class Refusals:
         denied = [int(numbers[column]) for numbers in calls if numbers[column] != "-"]
         lines += _none_of(denied, _EPERM)
         lines += [(_JEQ, 0, 1, _CLONE3[column]), _refuse(_ENOSYS)]
-        # A kernel's threads ask for the usual way to wait for the CPU, and abort if that is refused.
+        # Threads of some libraries ask for the usual way to wait for the CPU, and abort if that is refused.
         lines += _when(_SCHEDULER[column], 1, _only((0,), _EPERM))
         for call in (_OPEN, _OPENAT) if self.alone else ():
             lines += [(_JEQ, 0, 1, call[column]), (_RETURN, 0, 0, _NOTIFY)]
@@ -214,7 +213,7 @@ class Refusals:
         if not self.alone:
             return [
                 *_when(_CLONE[column], 0, [(_JSET, 0, 1, _NAMESPACE_FLAGS), _refuse(_EPERM)]),
-                *_when(_SOCKET[column], 0, _only(self.families, _EACCES)),
+                *_when(_SOCKET[column], 0, _only(_SOCKETS, _EACCES)),
             ]
         own = os.getpid()
         return [

@@ -188,11 +188,11 @@ class Channel:
         return bytes(parts)
 
 
-def serve(connection: socket.socket, notebook: Notebook, first: Message | None = None) -> None:
-    """Answer the grader until it closes the connection; `first` is a message that was read already."""
+def serve(connection: socket.socket, notebook: Notebook) -> None:
+    """Answer the grader until it closes the connection."""
     channel = Channel(connection)
     while True:
-        message, first = first or channel.receive(), None
+        message = channel.receive()
         channel.begin(message.get("call"))
         reply = answer_to(message, notebook, channel.ask)
         for stream in (sys.stdout, sys.stderr):

@@ -2,7 +2,8 @@
 
 It never sees a case, a seed or a submission. The grader gives it two sockets for each submission, and only
 the forked process reads from them. Beside each submission runs a monitor, which the submission cannot reach:
-it kills the submission when the grader lets go, keeps what the submission prints, and reports how it ended.
+it kills the submission when the grader lets go, and reports how it ended. What a submission prints goes to
+/dev/null.
 """
 
 from __future__ import annotations
@@ -20,15 +21,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from zoolab.grading.worker.jail import STATUS, Bounds, Jail, Plan, strongest
-from zoolab.grading.worker.kernel import run_in_kernel
 from zoolab.grading.worker.linux import Opener, System, memory_group
 from zoolab.grading.worker.serve import drop_modules, serve_cells
 
-KEPT_BYTES = 20_000
-_CHUNK = 1 << 16
 _LOOK_EVERY = 0.05
-# What a pipe still holds after its writer has ended; a process that got away may go on writing.
-_LAST_CHUNKS = 64
 _REPORT_SECONDS = 10.0
 
 # What most submissions import, so that each of them finds it there.
@@ -112,38 +108,35 @@ def _attend(channel: int, leash: int, jail: Jail, join: int) -> None:
 
     The student's channel is closed here, so that the grader sees it end.
     """
-    output, printed = os.pipe()
     report, reported = os.pipe()
-    holder = jail.begin(lambda: _run_student(channel, printed, jail, join), reported)
-    for descriptor in (printed, reported, channel):
+    holder = jail.begin(lambda: _run_student(channel, jail, join), reported)
+    for descriptor in (reported, channel):
         os.close(descriptor)
-    watch = _Watch(holder, leash, output, jail.opener)
+    watch = _Watch(holder, leash, jail.opener)
     status, memory = watch.until_it_ends()
     os.set_blocking(report, False)
     with suppress(BlockingIOError):
         told = os.read(report, STATUS.size)
         if len(told) == STATUS.size:  # by the first process of a namespace, about the student's
             status, memory = STATUS.unpack(told)
-    found = {"status": status, "memory": memory * 1024, "stopped": watch.stopped, "output": watch.kept.text()}
+    found = {"status": status, "memory": memory * 1024, "stopped": watch.stopped}
     grader = socket.socket(fileno=leash)
     grader.settimeout(_REPORT_SECONDS)
     with suppress(OSError):
         grader.sendall(json.dumps(found).encode())
 
 
-def _run_student(channel: int, output: int, jail: Jail, join: int) -> None:
-    """The student's process: it keeps the channel and its output, and nothing else."""
+def _run_student(channel: int, jail: Jail, join: int) -> None:
+    """The student's process: it keeps the channel, and nothing else."""
     code = 1
     try:
         with suppress(OSError):  # without a group, the limits of each process remain
             os.write(join, b"0")
-        for here, there in ((output, 1), (output, 2), (channel, 3)):
-            os.dup2(here, there)
+        os.dup2(channel, 3)
         os.closerange(4, jail.kept)
         os.closerange(jail.kept + 1, 1 << 16)
         jail.surrender()
-        serve = run_in_kernel if jail.plan.task == "kernel" else serve_cells
-        serve(socket.socket(fileno=3))
+        serve_cells(socket.socket(fileno=3))
         code = 0
     except SystemExit:
         code = 0
@@ -152,15 +145,12 @@ def _run_student(channel: int, output: int, jail: Jail, join: int) -> None:
 
 
 class _Watch:
-    """Looks after a process until it ends: keeps what it prints, opens what it may read, and kills it when
-    the grader lets go."""
+    """Looks after a process until it ends: opens what it may read, and kills it when the grader lets go."""
 
-    def __init__(self, holder: int, leash: int, output: int, opener: Opener | None) -> None:
-        self.holder, self.leash, self.output, self.opener = holder, leash, output, opener
-        self.kept, self.stopped = Kept(), False
+    def __init__(self, holder: int, leash: int, opener: Opener | None) -> None:
+        self.holder, self.leash, self.opener, self.stopped = holder, leash, opener, False
         self.poller = select.poll()
-        for descriptor in (leash, output):
-            self.poller.register(descriptor, select.POLLIN)
+        self.poller.register(leash, select.POLLIN)
         if hasattr(os, "pidfd_open"):
             self.poller.register(os.pidfd_open(holder), select.POLLIN)
         if opener is not None:
@@ -175,43 +165,8 @@ class _Watch:
                     self.poller.unregister(self.leash)
                     os.kill(self.holder, signal.SIGKILL)
                     self.stopped = True
-                elif ready == self.output and not self._drain():
-                    self.poller.unregister(self.output)
                 elif self.opener is not None and ready == self.opener.listener:
                     with suppress(OSError):  # the call was interrupted, or its process has ended
                         self.opener.serve()
             ended, status, used = os.wait4(self.holder, os.WNOHANG)
-        os.set_blocking(self.output, False)
-        for _ in range(_LAST_CHUNKS):
-            if not self._drain():
-                break
         return status, used.ru_maxrss
-
-    def _drain(self) -> bool:
-        try:
-            data = os.read(self.output, _CHUNK)
-        except BlockingIOError:
-            return False
-        self.kept.add(data)
-        return bool(data)
-
-
-class Kept:
-    """The first and the last of what was printed, and how much it was."""
-
-    def __init__(self) -> None:
-        self.total, self.head, self.tail = 0, bytearray(), bytearray()
-
-    def add(self, data: bytes) -> None:
-        """Take what was printed next."""
-        self.total += len(data)
-        room = KEPT_BYTES - len(self.head)
-        self.head += data[:room]
-        self.tail += data[room:]
-        del self.tail[:-KEPT_BYTES]
-
-    def text(self) -> str:
-        """What is kept, as text."""
-        left_out = self.total - len(self.head) - len(self.tail)
-        gap = f"\n… {left_out:,} bytes left out …\n" if left_out else ""
-        return self.head.decode(errors="replace") + gap + self.tail.decode(errors="replace")

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import Any
 
-from zoolab.errors import Fault, ModelError, marked
+from zoolab.errors import Fault, marked
 from zoolab.jsontext import encode
 from zoolab.loop.about import about
-from zoolab.models.assembly import completion_of
 from zoolab.models.faulty.kinds import FAULTS, SECRET, make_plan
 from zoolab.models.faulty.replies import Asked, break_reply, repeat_call
 from zoolab.models.faulty.tools import FaultyTool, Pace, defined_faults, original_of
-from zoolab.models.openai import OpenAIModel
+from zoolab.models.openai import explain
 from zoolab.models.recording import name_without_ids
-from zoolab.models.transport import chunks_of, client_answered_by
+from zoolab.models.transport import http_library
 from zoolab.records import Model, Reply, Request
 from zoolab.tools import ToolRegistry
 
-_SAYS = {
+#: What the endpoint says with a status.
+SAYS = {
     401: f"Incorrect API key provided: {SECRET}",
     429: "Too many requests: this endpoint is busy",
     500: "The server had an error",
@@ -115,37 +114,30 @@ class Faulty(AbstractContextManager["Faulty"]):
         name = wanted[0]
         # A stream that drops is that of a reply, so the model is asked.
         reply = self.inner(asked.request) if name == "dropped_stream" else None
-
-        def respond(http: Any, _request: Any) -> Any:
-            if reply is not None:
-                events = {"content-type": "text/event-stream"}
-                return http.Response(200, headers=events, stream=_half_of(reply, http))
-            status = int(name.removeprefix("http_"))
-            return http.Response(status, json={"error": {"message": _SAYS[status], "code": status}})
-
-        url = getattr(about(self.inner).client, "base_url", "http://faulty.invalid/v1")
-        endpoint = OpenAIModel("faulty", client_answered_by(respond, url), stream=reply is not None)
-        try:
-            endpoint(asked.request)
-        except ModelError as error:
-            raise marked(error, Fault(name, "the request", step="request", after=error.what)) from None
+        url = str(getattr(about(self.inner).client, "base_url", "http://faulty.invalid/v1/"))
+        error = explain(_client_error(name, url), url)
+        error.dropped = reply
+        raise marked(error, Fault(name, "the request", step="request", after=error.what))
 
 
-def _half_of(reply: Reply, http: Any) -> Any:
-    """A reply as a stream whose connection drops halfway; no client tries this again."""
-    events = [f"data: {encode(chunk)}\n\n".encode() for chunk in chunks_of(completion_of(reply))]
+def _client_error(fault: str, url: str) -> Exception:
+    """What the openai client raises at an endpoint with this fault."""
+    import openai
 
-    class Dropped(http.SyncByteStream):  # type: ignore[misc]
-        def __iter__(self) -> Iterator[bytes]:
-            yield from events[: len(events) // 2]
-            raise http.RemoteProtocolError("peer closed connection without sending complete message body")
-
-    return Dropped()
+    http = http_library()
+    if fault == "dropped_stream":
+        dropped: Exception = http.RemoteProtocolError(
+            "peer closed connection without sending complete message body"
+        )
+        return dropped
+    status = int(fault.removeprefix("http_"))
+    response = http.Response(status, request=http.Request("POST", url))
+    return openai.APIStatusError("", response=response, body={"message": SAYS[status], "code": status})
 
 
 def _told(request: Request) -> dict[str, str]:
     """What a request says of the tools: of each, or of all in the system prompt."""
     if request.tools:
-        return {tool["function"]["name"]: encode(tool) for tool in request.tools}
+        return {tool["function"]["name"]: encode(tool) for tool in request.tools if "function" in tool}
     first = request.prefix[0] if len(request.prefix) else {}
     return {"the tools": str(first.get("content"))} if first.get("role") == "system" else {}

@@ -47,7 +47,8 @@ def break_reply(reply: Reply, asked: Asked, plan: Plan) -> Reply:
         message = REPLIES[name](reply.message)
         if message is not None:
             return _changed(reply, message, [Fault(name, "the reply", _said(reply.message), _said(message))])
-    functions = [tool["function"] for tool in asked.request.tools]
+    # A tool of an API's own, such as a web search, has no function.
+    functions = [tool["function"] for tool in asked.request.tools if "function" in tool]
     schemas = {function["name"]: function.get("parameters") or {} for function in functions}
     calls = calls_in(reply.message)
     if not calls:

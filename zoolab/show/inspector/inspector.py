@@ -215,6 +215,10 @@ class Inspector(anywidget.AnyWidget):
             self._kept.update(kept_story(self.trace), raw=True)
         self._reported = time.monotonic()
 
+    def grown(self) -> None:
+        """Show what has come to the trace since; somebody else lets it grow."""
+        self._show(max(0, self.overview["n"] - 1))
+
     def _received(self, _widget: object, message: Any, _buffers: object) -> None:
         """Whatever comes, the kernel goes on: what cannot be done is said in one line."""
         try:

@@ -1,0 +1,87 @@
+"""`zoolab proxy`: a program under watch, from the command line."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from server import call, calling, completion, serving
+from shell import Shell
+
+from zoolab import Trace
+
+PROGRAM = """
+import json, openai, sys
+client = openai.OpenAI(max_retries=0)
+messages = [{"role": "user", "content": "42 + 58?"}]
+schema = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}}
+tools = [{"type": "function", "function": {"name": "add", "description": "Add.", "parameters": schema}}]
+while True:
+    said = client.chat.completions.create(model="m", messages=messages, tools=tools).choices[0].message
+    if not said.tool_calls:
+        sys.exit(7 if said.content == "It is 100." else 3)
+    messages.append(said)
+    for each in said.tool_calls:
+        given = json.loads(each.function.arguments)
+        messages.append({"role": "tool", "tool_call_id": each.id, "content": str(given["a"] + given["b"])})
+"""
+
+
+@pytest.fixture
+def zoo(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Shell:
+    for name in ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "program.py").write_text(PROGRAM)
+    return Shell(capsys)
+
+
+ANSWERS = (completion(calling(call("add", '{"a": 42, "b": 58}'))), completion("It is 100."))
+RUN = ("--", sys.executable, "program.py")
+
+
+def test_a_program_is_watched_replayed_edited_and_broken(zoo, tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-proj-abcdefghijklmnop1234")
+    with serving(*ANSWERS) as endpoint:
+        ran = zoo("proxy", "--to", endpoint.url, "--report", *RUN)
+    assert ran.code == 7
+    assert "conversation 1: 2 requests, 1 call; answer" in ran.err
+    assert "request 2" in ran.err
+    assert "watched-1" in ran.err
+    assert [call.name for call in Trace.load("watched-1/001.jsonl").tool_calls] == ["add"]
+    monkeypatch.delenv("OPENAI_API_KEY")
+
+    assert zoo("proxy", "--replay", "watched-1", "--folder", "again", *RUN).code == 7
+    assert (tmp_path / "again" / "001.jsonl").is_file()
+
+    reply = {"role": "assistant", "content": "No."}
+    (tmp_path / "reply.json").write_text(json.dumps(reply))
+    edited = zoo("proxy", "--replay", "watched-1", "--edit", "1.2=reply.json", *RUN)
+    assert edited.code == 3
+    assert Trace.load("watched-2/001.jsonl").answer == "No."
+
+    broken = zoo("proxy", "--replay", "watched-1", "--fault", "http_500", *RUN)
+    assert broken.code == 1
+    assert "the endpoint answered 500" in broken.err
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["--to", "somewhere", *RUN], "recording:NAME, local"),
+        (["--fault", "nan:often", *RUN], "NAME:RATE"),
+        (["--fault", "unheard_of", *RUN], "unheard_of"),
+        (["--fault", "hang", *RUN], "one of tools"),
+        (["--replay", "nowhere", *RUN], "cannot read"),
+        (["--replay", ".", "--edit", "first=reply.json", *RUN], "CONVERSATION.TURN=FILE"),
+        (["--edit", "1.1=program.py", *RUN], "not JSON"),
+        (["--to", "http://127.0.0.1:1/v1", "--", "no-such-program"], "cannot run no-such-program"),
+    ],
+)
+def test_whatever_cannot_be_done_is_one_line(zoo, given, told):
+    ran = zoo("proxy", *given)
+    assert ran.code == 2
+    assert told in ran.err.splitlines()[-1]
+    assert "Traceback" not in ran.err

@@ -1,0 +1,151 @@
+"""Programs that zoolab did not write: `zoolab proxy` watches one, replays it, edits a reply, breaks the
+traffic; `zoolab stress` runs one under each fault."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+import webbrowser
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from zoolab.errors import InvalidInput
+from zoolab.jsontext import NotStrictJSON, one_line, parse_json, visible
+from zoolab.models.local import LocalModel
+from zoolab.models.replay import Replay
+from zoolab.proxy.seen import Seen
+from zoolab.proxy.stress import TRAFFIC_FAULTS, Attempt, stress
+from zoolab.proxy.watch import Edit, watch
+from zoolab.records import Model
+from zoolab.show.wording import count as counted
+
+
+def add_traffic(parser: argparse.ArgumentParser) -> None:
+    """The options that say who answers, and what is broken."""
+    known = (
+        "recording:NAME, local:NAME or an address; by default what OPENAI_BASE_URL and ANTHROPIC_BASE_URL say"
+    )
+    parser.add_argument("--to", metavar="WHERE", help=known)
+    parser.add_argument("--seed", default="0", help="another seed breaks other replies")
+    parser.add_argument("argv", nargs="+", metavar="COMMAND", help="-- and then what starts the program")
+
+
+def add_proxy(parser: argparse.ArgumentParser) -> None:
+    add_traffic(parser)
+    parser.add_argument("--folder", metavar="DIR", help="where the traces go; by default a new watched-N")
+    parser.add_argument("--replay", metavar="DIR", help="answer from the folder of an earlier run")
+    parser.add_argument(
+        "--live", action="store_true", help="with --replay: --to answers what is not recorded"
+    )
+    parser.add_argument(
+        "--edit", metavar="C.T=FILE", help="with --replay: FILE holds the reply in turn T of conversation C"
+    )
+    parser.add_argument(
+        "--fault", action="append", default=[], metavar="NAME[:RATE]", help="break so many of the replies"
+    )
+    parser.add_argument("--report", action="store_true", help="say what the program did between its requests")
+    parser.add_argument("--open", action="store_true", help="show the traces as they grow in the browser")
+    parser.set_defaults(run=proxy)
+
+
+def proxy(options: argparse.Namespace) -> int:
+    """Run a program and watch it; returns the program's own exit code."""
+    folder = Path(options.folder) if options.folder else _free_folder()
+    with watch(
+        answers(options.to),
+        folder=folder,
+        replay=options.replay,
+        live=options.live,
+        edit=_edit(options.edit) if options.edit else None,
+        faults=dict(map(_fault, options.fault)),
+        seed=options.seed,
+    ) as seen:
+        print(f"zoolab: the traces grow at {seen.page}", file=sys.stderr)
+        if options.open:
+            webbrowser.open(seen.page)
+        code = seen.run(options.argv)
+    _tell(seen, folder, options.report)
+    return code
+
+
+def add_stress(parser: argparse.ArgumentParser) -> None:
+    add_traffic(parser)
+    check = "exit code 0 says that the answer, its standard input, is right; ZOOLAB_TRACES names the traces"
+    parser.add_argument("--check", metavar="COMMAND", help=check)
+    parser.add_argument("--fault", action="append", metavar="NAME", help="only this fault; may be repeated")
+    parser.add_argument("--times", type=int, default=1, help="in how many replies the fault happens")
+    parser.add_argument("--seconds", type=float, default=60.0, help="how long the program may run")
+    parser.set_defaults(run=stress_program)
+
+
+def stress_program(options: argparse.Namespace) -> int:
+    """Run a program under each fault; returns 1 if it failed or was wrong under any of them."""
+
+    def tell(row: Attempt) -> None:
+        print(f"zoolab: {row.fault or 'no fault'}: {row.ended}", file=sys.stderr)
+
+    check = shlex.split(options.check) if options.check else None
+    faults, to = options.fault or TRAFFIC_FAULTS, answers(options.to)
+    limits = {"times": options.times, "seconds": options.seconds}
+    card = stress(options.argv, check, faults, to=to, seed=options.seed, told=tell, **limits)
+    print(card)
+    return int(not card.counts.keys().isdisjoint(("failed", "silently wrong")))
+
+
+def answers(where: str | None) -> Model | str | None:
+    """Who answers: a model of zoolab, an address, or None for what the environment says."""
+    kind, _, name = (where or "").partition(":")
+    if kind == "recording" and name:
+        return Replay(name)
+    if kind == "local":
+        return LocalModel(name or None)
+    if where is not None and "://" not in where:
+        raise InvalidInput(f"--to {where}", expected="recording:NAME, local, local:NAME or an address")
+    return where
+
+
+def _fault(text: str) -> tuple[str, float]:
+    name, _, rate = text.partition(":")
+    try:
+        return name, float(rate or 1)
+    except ValueError:
+        raise InvalidInput(f"--fault {text}", expected="NAME or NAME:RATE, such as nan:0.1") from None
+
+
+def _edit(text: str) -> Edit:
+    place, _, name = text.partition("=")
+    conversation, _, turn = place.partition(".")
+    if not (conversation.isdecimal() and turn.isdecimal() and name):
+        raise InvalidInput(f"--edit {text}", expected="CONVERSATION.TURN=FILE, such as 1.2=reply.json")
+    try:
+        message: Any = parse_json(Path(name).read_text(encoding="utf-8"))
+    except (NotStrictJSON, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{name} is not JSON: {error}", expected="an assistant message") from None
+    if not isinstance(message, dict) or message.get("role") != "assistant":
+        raise InvalidInput(
+            f"{name} is no reply", expected="an assistant message in the form of Chat Completions"
+        )
+    return Edit(int(conversation), int(turn), message)
+
+
+def _free_folder() -> Path:
+    return next(place for number in count(1) if not (place := Path(f"watched-{number}")).exists())
+
+
+def _tell(seen: Seen, folder: Path, report: bool) -> None:
+    def tell(text: str) -> None:
+        print(f"zoolab: {visible(text)}", file=sys.stderr)
+
+    for number, (trace, failures) in enumerate(zip(seen.traces, seen.failures, strict=True), 1):
+        calls = counted(len(trace.tool_calls), "call")
+        tell(f"conversation {number}: {counted(len(trace.turns), 'request')}, {calls}; {trace.outcome}")
+        for turn, why in failures.items():
+            tell(f"  request {turn}: {one_line(why, 200)}")
+        if report:
+            print(seen.what_changed(number - 1), file=sys.stderr)
+    for why in seen.unread:
+        tell(f"not read: {one_line(why, 200)}")
+    kept = f"zoolab inspect {folder}/001.jsonl shows the first one" if seen.traces else "nothing was asked"
+    tell(f"the traces are in {folder}; {kept}" if seen.traces else kept)

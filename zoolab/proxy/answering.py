@@ -1,0 +1,196 @@
+"""A model of zoolab answers the requests of a program: a recording, a local model, one with faults."""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from typing import Any
+
+from zoolab.errors import Fault, InvalidInput, ModelError, ReplayMiss, ZoolabError
+from zoolab.jsontext import encode_line
+from zoolab.loop.about import about
+from zoolab.models.faulty.model import SAYS, Faulty
+from zoolab.models.local import LocalModel
+from zoolab.models.openai import OpenAIModel
+from zoolab.models.providers import ProviderModel
+from zoolab.models.replay import Replay
+from zoolab.models.transport import error_body, expect_one_reply, models_listed
+from zoolab.proxy.exchange import HttpRequest, HttpResponse, Upstream
+from zoolab.records import Message, Model, Reply, Request, without
+from zoolab.wire import FORMATS
+from zoolab.wire.sending import response_of, server_sent, stream_of
+from zoolab.wire.streams import as_dict
+
+Body = dict[str, Any]
+#: The models that several threads may ask at once; any other is asked by one at a time.
+_SHARED = (LocalModel, OpenAIModel, ProviderModel, Replay)
+#: How many answers of Responses are kept, for requests that begin where one of them ended.
+MAX_KEPT = 1_000
+#: The fields of a body that say how the reply comes, and not what is asked.
+_HOW = ("stream", "stream_options", "previous_response_id")
+
+
+class PassedOn(ModelError):
+    """An endpoint gave no reply; `response` is what it answered, and the program gets that as it is."""
+
+    def __init__(self, what: str, response: HttpResponse) -> None:
+        super().__init__(what)
+        self.response, self.status = response, response.status
+
+
+class AnsweredBy:
+    """An upstream that asks a model, and answers in the API of the request: plain or as a stream.
+
+    Args:
+        model: The model. It gets the messages, the tools and the settings of each request. The program's
+            name for the model is among them only if the model has no name of its own.
+        model_for: Makes a model for one request, in place of `model`. If a reply has its whole body in
+            `Reply.raw`, in the API of the program, then that is passed on as it is.
+        otherwise: Answers what is no request for a reply, and a request that zoolab cannot read. Without
+            it, `GET /v1/models` lists the model, a request that cannot be read is an error 400, and
+            all else is 404.
+
+    Errors have the form of the API. A `ReplayMiss` is 404 and shows the difference, a `ModelError` has the
+    status that the endpoint gave, or 500. The faults of `Faulty` become what they say: `http_429` is a 429,
+    and a dropped stream breaks off half-way.
+    """
+
+    def __init__(
+        self,
+        model: Model | None = None,
+        *,
+        model_for: Callable[[HttpRequest], Model] | None = None,
+        otherwise: Upstream | None = None,
+    ) -> None:
+        if (model is None) == (model_for is None):
+            raise InvalidInput("a model is needed", expected="either model or model_for")
+        self._model: Any = model
+        self._model_for, self._otherwise = model_for, otherwise
+        behind = model
+        while isinstance(behind, Faulty):
+            behind = behind.inner
+        shared = behind is None or isinstance(behind, _SHARED)
+        self._turn: AbstractContextManager[object] = nullcontext() if shared else threading.Lock()
+        self._has_name = bool(about(behind).model)
+        #: The messages up to each answer of Responses, by its id: a later request may hold only what is new.
+        self._kept: dict[str, list[Message]] = {}
+        self._keeping = threading.Lock()
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        api, body = request.api, request.body
+        if api is None:
+            return self._otherwise(request) if self._otherwise else self._elsewhere(request)
+        try:
+            asked = self._read(api, body)
+        except InvalidInput as problem:
+            return self._otherwise(request) if self._otherwise else refusal(request, 400, str(problem))
+        try:
+            model = self._model_for(request) if self._model_for else self._model
+            with self._turn:
+                reply = model(asked)
+            return replace(self._answer(api, body, asked, reply), faults=reply.faults)
+        except Exception as error:
+            fault = getattr(error, "fault", None)
+            response = self._failure(error, request, asked)
+            return replace(response, faults=(fault,)) if isinstance(fault, Fault) else response
+
+    def _read(self, api: str, body: Body) -> Request:
+        """The request in Chat's form, with the messages that an earlier answer stands for."""
+        if not body:
+            raise InvalidInput("the body is not a JSON object", expected="a request with messages")
+        expect_one_reply(body)
+        request = FORMATS[api].from_body(without(body, _HOW))
+        settings = without(request.settings, ["model"] if self._has_name else [])
+        messages = request.messages
+        if isinstance(before := body.get("previous_response_id"), str):
+            kept = self._kept.get(before)
+            if kept is None:
+                raise InvalidInput(
+                    f"no response {before!r} was given here", expected="the id of one that was"
+                )
+            told = messages[:1] if body.get("instructions") else []
+            messages = [*told, *kept, *messages[len(told) :]]
+        return replace(request, messages=messages, settings=settings)
+
+    def _answer(self, api: str, body: Body, asked: Request, reply: Reply, half: bool = False) -> HttpResponse:
+        if self._model_for and reply.raw:
+            response: Body = reply.raw
+        else:
+            name = str(body.get("model") or reply.model or "unknown")
+            response = response_of(api, reply, name, uuid.uuid4().hex, int(time.time()))
+        if api == "responses" and body.get("store") is not False:
+            # The instructions of a request do not go on to the next one.
+            messages = asked.messages[1:] if body.get("instructions") else asked.messages
+            with self._keeping:
+                self._kept[str(response.get("id"))] = [*messages, reply.message]
+                while len(self._kept) > MAX_KEPT:
+                    del self._kept[next(iter(self._kept))]
+        if body.get("stream") is not True:
+            return _json_response(200, response, half=half)
+        if api == "openai" and not as_dict(body.get("stream_options")).get("include_usage"):
+            response = without(response, ["usage"])
+        pieces: Iterable[bytes] = server_sent(stream_of(api, response), done=api == "openai")
+        headers = {"content-type": "text/event-stream; charset=utf-8"}
+        return HttpResponse(200, headers, _broken_off(list(pieces)) if half else pieces)
+
+    def _failure(self, error: Exception, request: HttpRequest, asked: Request) -> HttpResponse:
+        match error:
+            case PassedOn():
+                return error.response
+            case ModelError(dropped=Reply() as reply):
+                return self._answer(str(request.api), request.body, asked, reply, half=True)
+            case ModelError(status=int(status)):
+                return refusal(request, status, SAYS[status] if hasattr(error, "fault") else str(error))
+            case ReplayMiss():
+                return refusal(request, 404, str(error), "replay_miss")
+        said = str(error) if isinstance(error, ZoolabError) else f"{type(error).__name__}: {error}"
+        # The official clients ask again after a 500, but a model of ours would fail again.
+        return refusal(request, 500, said, headers={"x-should-retry": "false"})
+
+    def _elsewhere(self, request: HttpRequest) -> HttpResponse:
+        path, name = request.path.partition("?")[0], about(self._model).name
+        status, body = models_listed(path.removeprefix("/v1"), name) if request.method == "GET" else (404, {})
+        if status == 200:
+            return _json_response(200, body)
+        return refusal(
+            request, 404, f"nothing answers {request.method} {path} here, only requests for replies"
+        )
+
+
+_KINDS = {400: "invalid_request", 401: "authentication", 404: "not_found", 429: "rate_limit"}
+
+
+def speaks_anthropic(request: HttpRequest) -> bool:
+    """Whether a request is one of Anthropic's API, whatever its path."""
+    return request.path.startswith("/v1/messages") or "anthropic-version" in request.headers
+
+
+def refusal(
+    request: HttpRequest, status: int, said: str, kind: str = "", headers: Mapping[str, str] | None = None
+) -> HttpResponse:
+    """An error in the form of the API that a request speaks; its type is by default that of the status."""
+    kind = kind or _KINDS.get(status, "api" if speaks_anthropic(request) else "server") + "_error"
+    if speaks_anthropic(request):
+        return _json_response(status, {"type": "error", "error": {"type": kind, "message": said}}, headers)
+    return _json_response(status, error_body(said, kind, code=kind), headers)
+
+
+def _json_response(
+    status: int, body: Body, headers: Mapping[str, str] | None = None, half: bool = False
+) -> HttpResponse:
+    content = encode_line(body).encode()
+    told = {"content-type": "application/json", "content-length": str(len(content)), **(headers or {})}
+    middle = len(content) // 2
+    return HttpResponse(
+        status, told, _broken_off([content[:middle], content[middle:]]) if half else [content]
+    )
+
+
+def _broken_off(pieces: list[bytes]) -> Iterator[bytes]:
+    """The first half of an answer; then its connection drops."""
+    yield from pieces[: len(pieces) // 2]
+    raise ConnectionAbortedError("the connection was dropped on purpose, half-way through the answer")

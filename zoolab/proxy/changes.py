@@ -1,0 +1,217 @@
+"""What a program changed between two requests: messages, the reply, tools, settings, the prompt's start."""
+
+from __future__ import annotations
+
+from bisect import bisect
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any, Literal
+
+from zoolab.jsontext import canonical, excerpt
+from zoolab.jsontext.values import any_json, is_strict
+from zoolab.records import Message, Request
+from zoolab.show.wording import calls_of, common_ends, content_of, listed, other_fields
+from zoolab.tokens import characters_of
+from zoolab.wire.chat import json_object
+
+WentBack = Literal["none", "as it came", "rewritten", "left out"]
+
+
+@dataclass(frozen=True, slots=True)
+class EditedMessage:
+    """A message that the program sent again in another form; `place` is its old index in `messages[]`."""
+
+    old: Message
+    new: Message
+    place: int
+    #: How it differs, each in a few words.
+    ways: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PromptPrefix:
+    """How many characters of a prompt's JSON are as before, from its start: a cache may keep so much.
+
+    Endpoints cache tools before messages, and only from about 1,024 tokens on
+    (https://platform.openai.com/docs/guides/prompt-caching).
+    """
+
+    kept: int
+    #: The characters of the old and of the new prompt.
+    before: int
+    after: int
+    #: The first difference: "the model", "the tools" or "messages[3]"; empty if nothing old was changed.
+    broken_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class RequestChange:
+    """What is different in a request, compared with the request and the reply before it."""
+
+    added: tuple[Message, ...]
+    edited: tuple[EditedMessage, ...]
+    moved: tuple[Message, ...]
+    dropped: tuple[Message, ...]
+    #: Messages that were dropped, and the shorter one that came in their place.
+    condensed: tuple[tuple[tuple[Message, ...], Message], ...]
+    #: How the reply went back; if it did not go back as it came, a field above has its message.
+    reply: WentBack
+    #: Tools and settings that differ, by name, old and new; None for one that is not there.
+    tools: Mapping[str, tuple[Any, Any]]
+    settings: Mapping[str, tuple[Any, Any]]
+    prefix: PromptPrefix
+
+    @property
+    def only_added(self) -> bool:
+        """Whether the program only appended messages, as a plain loop does."""
+        edits = (*self.edited, *self.moved, *self.dropped, *self.condensed, *self.tools, *self.settings)
+        return not edits and not self.prefix.broken_at
+
+
+def changes_between(before: Request, reply: Message | None, after: Request) -> RequestChange:
+    """What is different in the request `after`, if `before` and its `reply` (None: none came) were before it.
+
+    A field of a message that is null counts as absent. Whether a message was edited, or dropped and another
+    one added, is decided by the id and the names of its calls, then by its place and role.
+
+    >>> hi, hello = {"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}
+    >>> change = changes_between(Request([hi]), hello, Request([hi, {**hello, "name": "ada"}, hi]))
+    >>> change.reply, change.edited[0].ways, len(change.added), change.prefix.broken_at
+    ('rewritten', ('with name',), 1, '')
+    """
+    old, new = [*before.prefix, *([] if reply is None else [reply])], [*after.prefix]
+    texts = [*map(text_of, old)], [*map(text_of, new)]
+    gaps = _gaps(*texts)
+    moved = _take_pairs(gaps, *texts)
+    edits: list[tuple[int, int]] = []
+    for name_of in (_call_ids, _called):
+        edits += _take_pairs(gaps, [*map(name_of, old)], [*map(name_of, new)])
+    gone = {i for removed, _ in gaps for i in removed}
+    dropped: list[Message] = []
+    condensed: list[tuple[tuple[Message, ...], Message]] = []
+    for removed, added in gaps:
+        roles = [new[j].get("role") for j in added[: len(removed)]]
+        lost = tuple(old[i] for i in removed)
+        if roles == [message.get("role") for message in lost]:
+            edits += zip(removed, added, strict=False)
+            gone -= {*removed}
+            del added[: len(removed)]
+        elif len(lost) > 1 and roles[:1] != ["tool"] and added and _is_shorter(new[added[0]], lost):
+            condensed.append((lost, new[added.pop(0)]))
+        else:
+            dropped += lost
+    last = len(before.prefix)
+    went: WentBack = "rewritten" if last in dict(edits) else "left out" if last in gone else "as it came"
+    return RequestChange(
+        tuple(new[j] for _, added in gaps for j in added),
+        tuple(EditedMessage(old[i], new[j], i, _ways(old[i], new[j])) for i, j in sorted(edits)),
+        tuple(old[i] for i, _ in moved),
+        tuple(dropped),
+        tuple(condensed),
+        "none" if reply is None else went,
+        differing(_by_name(before), _by_name(after)),
+        differing(*({**each.settings, "tool_choice": each.tool_choice} for each in (before, after))),
+        _prefix(before, after, texts[0][:last], texts[1]),
+    )
+
+
+def text_of(value: Any) -> str:
+    """The same text for values that mean the same on the wire."""
+    value = value if is_strict(value) else any_json(value)
+    if isinstance(value, dict):
+        value = {key: item for key, item in value.items() if item is not None}
+    return canonical(value)
+
+
+#: The places of messages that were removed, and of those that came there instead.
+_Gap = tuple[list[int], list[int]]
+
+
+def _gaps(old: Sequence[str], new: Sequence[str]) -> list[_Gap]:
+    head, tail = common_ends(old, new)
+    matcher = SequenceMatcher(None, old[head : len(old) - tail], new[head : len(new) - tail])
+    found = [places for operation, *places in matcher.get_opcodes() if operation != "equal"]
+    return [([*range(head + a, head + b)], [*range(head + c, head + d)]) for a, b, c, d in found]
+
+
+def _take_pairs(gaps: list[_Gap], old: Sequence[Hashable], new: Sequence[Hashable]) -> list[tuple[int, int]]:
+    """Take the messages out of the gaps that have the same name before and after; None is no name."""
+    waiting: dict[Hashable, list[int]] = {None: []}
+    for i in (i for removed, _ in gaps for i in removed if old[i] is not None):
+        waiting.setdefault(old[i], []).append(i)
+    pairs = [(waiting[new[j]].pop(0), j) for _, added in gaps for j in added if waiting.get(new[j])]
+    taken = [frozenset(places) for places in zip(*pairs, strict=True)]
+    for gap in gaps:
+        for places, found in zip(gap, taken, strict=False):
+            places[:] = [place for place in places if place not in found]
+    return pairs
+
+
+def _call_ids(message: Message) -> Hashable:
+    if message.get("role") == "tool":
+        return excerpt(message.get("tool_call_id"))
+    return tuple(id for _, id, _ in calls_of(message)) or None
+
+
+def _called(message: Message) -> Hashable:
+    return tuple(name for name, _, _ in calls_of(message)) or None
+
+
+def _is_shorter(summary: Message, messages: Sequence[Message]) -> bool:
+    return characters_of(summary) < sum(map(characters_of, messages))
+
+
+def _ways(old: Message, new: Message) -> tuple[str, ...]:
+    """How a message differs from what it was."""
+    ways = [] if old.get("role") == new.get("role") else ["another role"]
+    content, other = old.get("content"), new.get("content")
+    if content_of(old) != content_of(new):
+        ways.append("other content")
+    elif content != other:
+        ways.append(f"content {excerpt(content, 30)} became {excerpt(other, 30)}")
+    if _called(old) != _called(new):
+        ways.append("other calls")
+    for (_, id, said), (_, new_id, new_said) in zip(calls_of(old), calls_of(new), strict=False):
+        ways += ["other call ids"] if id != new_id else []
+        if said != new_said:
+            value = json_object(said)
+            same = value is not None and canonical(value) == canonical(json_object(new_said))
+            ways.append("arguments written anew, with the same values" if same else "other arguments")
+    words = {(False, True): "with", (True, False): "without", (True, True): "other"}
+    for field, (a, b) in differing(other_fields(old), other_fields(new)).items():
+        ways.append(f"{words[a is not None, b is not None]} {listed([field], 1)}")
+    return tuple(dict.fromkeys(ways)) or ("written in another form",)
+
+
+def tool_fields(tool: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a tool, with those of its function among them."""
+    function = tool.get("function")
+    return {**tool, **function, "function": None} if isinstance(function, Mapping) else dict(tool)
+
+
+def _by_name(request: Request) -> dict[str, Any]:
+    """The tools by name; if the endpoint brings a tool along, its name is its type."""
+    named = [(tool_fields(tool), tool) for tool in request.tools]
+    return {listed([str(fields.get("name") or fields.get("type"))], 1): tool for fields, tool in named}
+
+
+def differing(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """The values that differ, by name, old and new; None for one that is not there."""
+    both = {name: (old.get(name), new.get(name)) for name in {**old, **new}}
+    return {name: (a, b) for name, (a, b) in both.items() if text_of(a) != text_of(b)}
+
+
+def _prefix(before: Request, after: Request, old: list[str], new: list[str]) -> PromptPrefix:
+    """`old` and `new` are the texts of the messages."""
+    tools = ["".join(map(text_of, request.tools)) for request in (before, after)]
+    prompts = "".join([tools[0], *old]), "".join([tools[1], *new])
+    first = common_ends(old, new)[0]
+    # The longest start of the one with which the other begins.
+    kept = bisect(range(1, len(prompts[0]) + 1), 0, key=lambda n: not prompts[1].startswith(prompts[0][:n]))
+    broken_at = f"messages[{first}]" if first < len(old) else ""
+    if before.settings.get("model") != after.settings.get("model"):
+        kept, broken_at = 0, "the model"
+    elif tools[0] != tools[1]:
+        broken_at = "the tools"
+    return PromptPrefix(kept, len(prompts[0]), len(prompts[1]), broken_at)

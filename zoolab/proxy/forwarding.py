@@ -1,0 +1,145 @@
+"""The real endpoint answers the requests of a program: they are passed on as they are, keys included."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import Any
+
+from zoolab.errors import ModelError
+from zoolab.jsontext import encode_line
+from zoolab.models.assembly import reply_from
+from zoolab.models.openai import NOT_JSON
+from zoolab.models.providers import reply_in
+from zoolab.models.transport import http_library
+from zoolab.proxy.answering import PassedOn, refusal, speaks_anthropic
+from zoolab.proxy.exchange import HttpRequest, HttpResponse, Upstream
+from zoolab.records import Model, Reply, Request, without
+from zoolab.wire.streams import without_error
+
+OPENAI_URL = "https://api.openai.com/v1"
+ANTHROPIC_URL = "https://api.anthropic.com"
+#: Headers that concern one connection only (RFC 9110, 7.6.1).
+_ONE_HOP = {
+    *("connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection"),
+    *("te", "trailer", "transfer-encoding", "upgrade"),
+}
+#: Headers of a request that belong to the connection to this machine, or are written anew.
+_OURS = {"host", "content-length", "expect", "accept-encoding"}
+
+
+class Forward(AbstractContextManager["Forward"]):
+    """An upstream that passes each request on to its real endpoint, and the answer back as it comes.
+
+    Args:
+        openai_url: Where Chat Completions, Responses and all other paths are; it ends with `/v1`.
+        anthropic_url: Where requests for Anthropic's API go; it does not end with `/v1`.
+        connect_seconds: How long a connection may take. An answer may take as long as it likes.
+
+    Nothing is kept, asked again or followed elsewhere; a redirect is an answer. The content of an answer
+    comes unbuffered; it has a `close`, for when it is not read to its end. An endpoint that cannot be
+    reached is an error 502.
+    """
+
+    def __init__(
+        self,
+        openai_url: str = OPENAI_URL,
+        anthropic_url: str = ANTHROPIC_URL,
+        *,
+        connect_seconds: float = 10.0,
+    ) -> None:
+        http = http_library()
+        self.openai_url, self.anthropic_url = openai_url.rstrip("/"), anthropic_url.rstrip("/")
+        self._client = http.Client(
+            timeout=http.Timeout(None, connect=connect_seconds),
+            limits=http.Limits(max_connections=None, max_keepalive_connections=100),
+            follow_redirects=False,
+        )
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        http, path, base = http_library(), request.path, self.anthropic_url
+        if not path.startswith("/"):
+            return refusal(request, 400, "the path of the request does not begin with /")
+        if not speaks_anthropic(request):
+            base, path = self.openai_url, re.sub(r"\A/v1(?=[/?]|\Z)", "", path)
+        headers = [
+            (name.encode("latin-1"), value.encode("latin-1"))
+            for name, value in _end_to_end(request.headers).items()
+            if name not in _OURS
+        ]
+        headers.append((b"accept-encoding", b"identity"))
+        try:
+            outgoing = http.Request(request.method, base + path, headers=headers, content=request.content)
+            answer = self._client.send(outgoing, stream=True)
+        except (http.HTTPError, http.InvalidURL) as error:
+            host = re.sub(r"\A.*?://(?:[^/]*@)?|[/?].*", "", base)
+            return refusal(request, 502, f"cannot reach {host}: {type(error).__name__}")
+        told = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in answer.headers.raw}
+        return HttpResponse(answer.status_code, _end_to_end(told), _Content(answer))
+
+    def close(self) -> None:
+        """Close the connections to the endpoints."""
+        self._client.close()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class _Content:
+    """The content of an answer, in the pieces in which it comes; `close` gives its connection back."""
+
+    def __init__(self, answer: Any) -> None:
+        self._answer = answer
+
+    def __iter__(self) -> Iterator[bytes]:
+        try:
+            yield from self._answer.iter_raw()
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        self._answer.close()
+
+
+def _end_to_end(headers: Mapping[str, str]) -> dict[str, str]:
+    """The headers that are not for one connection only."""
+    named = {name.strip().lower() for name in headers.get("connection", "").split(",")}
+    return {name: value for name, value in headers.items() if name not in _ONE_HOP | named}
+
+
+def endpoint_model(forward: Upstream, request: HttpRequest) -> Model:
+    """A model that asks the real endpoint what a program asks it, so that `Faulty` can break real replies.
+
+    It sends the request as the program made it, with its headers, because a translation would lose what only
+    its API knows; the `Request` that the model gets is not looked at. The reply is not streamed: the
+    pieces of a stream are cut by zoolab, because a fault needs the whole reply.
+
+        def broken(request: HttpRequest) -> Model:
+            return Faulty(endpoint_model(forward, request), faults)
+
+        upstream = AnsweredBy(model_for=broken, otherwise=forward)
+
+    Raises:
+        PassedOn: The endpoint gives no reply. The program gets what it answers.
+    """
+    body = without(request.body, ("stream", "stream_options"))
+    whole = replace(request, content=encode_line(body).encode())
+
+    def model(_request: Request) -> Reply:
+        response = forward(whole)
+        try:
+            content = b"".join(response.content)
+        except http_library().HTTPError as error:
+            said = f"the endpoint broke off its answer: {type(error).__name__}"
+            raise PassedOn(said, refusal(request, 502, said)) from None
+        try:
+            answer = without_error(json.loads(content))
+            return reply_from(answer) if request.api == "openai" else reply_in(str(request.api), answer)
+        except (ModelError, *NOT_JSON) as error:
+            passed = replace(response, content=[content])
+            raise PassedOn(f"the endpoint answered {response.status} without a reply", passed) from error
+
+    return model

@@ -1,0 +1,261 @@
+"""The requests of a program, or of code in a notebook, while they pass through."""
+
+from __future__ import annotations
+
+import os
+import queue
+import re
+import subprocess
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Self
+
+from zoolab.errors import Fault, InvalidInput, ZoolabError
+from zoolab.jsontext import NotStrictJSON, excerpt
+from zoolab.models.assembly import completion_of
+from zoolab.models.recording import Header, Recording
+from zoolab.models.replay import Replay
+from zoolab.proxy.conversations import Conversation, Conversations
+from zoolab.proxy.exchange import Failed, HttpRequest, HttpResponse, Upstream
+from zoolab.proxy.findings import Report, what_changed
+from zoolab.proxy.pages import LivePages
+from zoolab.proxy.reading import read_reply, read_request, why_refused
+from zoolab.proxy.server import MAX_BYTES, LoopbackServer
+from zoolab.records import Reply
+from zoolab.runs import Trace, inspect
+
+if TYPE_CHECKING:
+    from zoolab.show.inspector.inspector import Inspector
+
+#: The file of a folder that the program can be answered from again.
+RECORDING = "recording.jsonl"
+# The last event of a stream, and whole: no text of a model can begin a line of the stream.
+_LAST = re.compile(
+    rb'\ndata: ?(?:\[DONE\]|\{"type": ?"(?:message_stop|response\.(?:completed|incomplete|failed))").*\n\n\Z',
+    re.DOTALL,
+)
+
+
+@dataclass(eq=False, slots=True)
+class _Exchange:
+    """One request that is under way."""
+
+    api: str
+    content: bytes
+    came: float
+    conversation: Conversation | None = None
+
+
+class Seen(AbstractContextManager["Seen"]):
+    """What goes to the endpoints of OpenAI and Anthropic while it is open; made by `watch`.
+
+    While it is open, `OPENAI_BASE_URL` and `ANTHROPIC_BASE_URL` name this place, in this process and in those
+    that it starts, so clients that are made meanwhile pass through here. Keys are passed on and never kept.
+    """
+
+    def __init__(self, upstream: Upstream, folder: Path | None, who: Header, key: str = "") -> None:
+        self.folder = folder
+        #: Requests that could not be read as a conversation, and why. They were passed on all the same.
+        self.unread: list[str] = []
+        #: What was broken on purpose, in all conversations.
+        self.faults: list[Fault] = []
+        self._upstream, self._who, self._key = upstream, who, key
+        self._keeper: Replay | None = None
+        self._conversations = Conversations(self._begin, self._grown)
+        self._inspectors: list[Inspector] = []
+        self._told: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._before: dict[str, str | None] = {}
+        self.pages = LivePages(lambda: self.traces)
+
+    def __enter__(self) -> Self:
+        self._server = LoopbackServer(self._answer, self.pages.of)
+        self._recorder = threading.Thread(target=self._record, daemon=True)
+        self._recorder.start()
+        for name, text in self.environment.items():
+            self._before[name] = os.environ.get(name)
+            os.environ[name] = text
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for name, text in self._before.items():
+            if text is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = text
+        self._before = {}
+        self._told.put(None)
+        self._recorder.join()
+        self.pages.close()
+        self._server.close()
+        for number, trace in enumerate(self.traces, 1):
+            if self.folder is not None:
+                trace.save(self.folder / f"{number:03}.jsonl")
+
+    def __repr__(self) -> str:
+        return f"<Seen: {len(self.traces)} conversations>"
+
+    @property
+    def url(self) -> str:
+        """Where the server is, without a path."""
+        return self._server.url
+
+    @property
+    def page(self) -> str:
+        """The address of the page that shows the traces as they grow."""
+        return self.url + self.pages.path
+
+    @property
+    def traces(self) -> list[Trace]:
+        """A trace for each conversation, in the order in which they began."""
+        return self._conversations.traces
+
+    @property
+    def failures(self) -> list[dict[int, str]]:
+        """For each conversation, what was refused or broke off, by the number of the request."""
+        return [dict(conversation.failures) for conversation in self._conversations.all]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What a program must be told to pass through here, as environment variables."""
+        own = {"OPENAI_BASE_URL": f"{self.url}/v1", "ANTHROPIC_BASE_URL": self.url}
+        before = {**os.environ, **self._before}
+        for name in ("NO_PROXY", "no_proxy"):
+            own[name] = ",".join(filter(None, [before.get(name), "127.0.0.1"]))
+        # No key is needed where a model here answers, but clients refuse to begin without one.
+        keys = [name for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY") if self._key]
+        return {**own, **{name: self._key for name in keys if not before.get(name)}}
+
+    def run(self, command: Sequence[str]) -> int:
+        """Run a program that passes through here, to its end; returns its exit code.
+
+        Raises `InvalidInput` if it cannot be started.
+        """
+        try:
+            program = subprocess.Popen(list(command), env={**os.environ, **self.environment})
+        except OSError as error:
+            raise InvalidInput(
+                f"cannot run {command[0]}: {error.strerror}", advice="name a program"
+            ) from None
+        with program:
+            return program.wait()
+
+    def inspect(self, number: int = -1) -> Inspector:
+        """Step through a conversation in a notebook; it grows on show. By default the last one."""
+        inspector = inspect(self._trace(number))
+        self._inspectors.append(inspector)
+        return inspector
+
+    def what_changed(self, number: int = -1) -> Report:
+        """What the program did with a conversation between its requests; by default with the last one."""
+        return what_changed(self._trace(number))
+
+    def _trace(self, number: int) -> Trace:
+        self.wait()
+        if not -len(self.traces) <= number < len(self.traces):
+            what = f"there is no conversation {excerpt(number)}: {len(self.traces)} were seen"
+            raise InvalidInput(what, advice="run the code that asks the model first")
+        return self.traces[number]
+
+    def wait(self) -> None:
+        """Wait until all that has passed through is in the traces."""
+        seen = threading.Event()
+        if self._recorder.is_alive():
+            self._told.put(seen.set)
+            seen.wait()
+
+    # What passes through
+
+    def _answer(self, request: HttpRequest) -> HttpResponse:
+        api = request.api
+        if api is None:
+            return self._upstream(request)
+        exchange = _Exchange(api, request.content, perf_counter())
+        self._told.put(lambda: self._asked(exchange))
+        try:
+            response = self._upstream(request)
+        except BaseException as error:
+            failed, came = Failed(f"{type(error).__name__}: {error}"), perf_counter()
+            self._told.put(lambda: self._tell(exchange, failed, came))
+            raise
+        return replace(response, content=self._tapped(exchange, response))
+
+    def _tapped(self, exchange: _Exchange, response: HttpResponse) -> Iterator[bytes]:
+        """The pieces of an answer; once it is whole, and before the program knows that, it is told."""
+        kept: list[bytes] = []
+        size, told, broke = 0, False, True
+
+        def tell() -> None:
+            came, content, broken = perf_counter(), b"".join(kept), broke
+            self._told.put(lambda: self._answered(exchange, response, content, broken, came))
+
+        try:
+            for piece in response.content:
+                size += len(piece)
+                if size <= MAX_BYTES:
+                    kept.append(piece)
+                if not told and piece.endswith(b"\n\n") and _LAST.search(b"\n" + piece):
+                    told, broke = True, False
+                    tell()
+                yield piece
+            broke = False
+        finally:
+            if not told:
+                tell()
+
+    # What is made of it, in a thread of its own
+
+    def _record(self) -> None:
+        while (task := self._told.get()) is not None:
+            task()
+
+    def _asked(self, exchange: _Exchange) -> None:
+        try:
+            request, body = read_request(exchange.api, exchange.content)
+            exchange.conversation = self._conversations.ask(request, body, exchange.came)
+        except (ZoolabError, NotStrictJSON, ValueError, TypeError, AttributeError, KeyError) as error:
+            self.unread.append(str(error))
+
+    def _answered(
+        self, exchange: _Exchange, response: HttpResponse, content: bytes, broken: bool, came: float
+    ) -> None:
+        self.faults += response.faults
+        fault = next(iter(response.faults), None)
+        kind = next((text for name, text in response.headers.items() if name.lower() == "content-type"), "")
+        try:
+            if response.status >= 400:
+                self._tell(exchange, Failed(why_refused(response.status, content), fault), came)
+                return
+            reply = read_reply(exchange.api, content, "event-stream" in kind)
+            self._tell(exchange, replace(reply, faults=response.faults), came)
+        except (ZoolabError, ValueError, TypeError, AttributeError, KeyError) as error:
+            why = "the answer broke off" if broken else str(error)
+            self._tell(exchange, Failed(why, fault), came)
+
+    def _tell(self, exchange: _Exchange, said: Reply | Failed, came: float) -> None:
+        if exchange.conversation is None:
+            return
+        self._conversations.answer(exchange.conversation, said, came)
+        request = exchange.conversation.request
+        if self.folder is None or request is None or isinstance(said, Failed):
+            return
+        if self._keeper is None:
+            Recording(self.folder / RECORDING, self._who)
+            self._keeper = Replay(self.folder / RECORDING)
+        response = {**completion_of(said), "sent": dict(exchange.conversation.sent)}
+        self._keeper.recording.add(self._keeper.body(request), response)
+
+    def _begin(self, body: dict[str, Any]) -> Trace:
+        number = len(self._conversations.all) + 1
+        path = None if self.folder is None else self.folder / f"{number:03}.jsonl"
+        return Trace(path, meta={"model": str(body.get("model") or ""), "watched": number})
+
+    def _grown(self, trace: Trace) -> None:
+        self.pages.grown()
+        for inspector in self._inspectors:
+            if inspector.trace is trace:
+                with suppress(Exception):  # a notebook that is gone must not end the watch
+                    inspector.grown()

@@ -1,0 +1,254 @@
+"""A program under each fault in turn, and the scorecard: does it recover, fail, or go wrong in silence?"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from tempfile import TemporaryDirectory, TemporaryFile
+from threading import Thread
+from time import perf_counter
+from typing import IO, TYPE_CHECKING, Any
+
+from zoolab.errors import InvalidInput
+from zoolab.jsontext import excerpt, one_line, visible
+from zoolab.models.faulty.kinds import FAULTS
+from zoolab.proxy.watch import watch
+from zoolab.records import Model
+from zoolab.secrets import scrub
+from zoolab.show.markup import join, table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: The faults that reach a program through its traffic; those of tools do not.
+TRAFFIC_FAULTS = tuple(name for name, kind in FAULTS.items() if kind.stage in ("request", "tool_call"))
+#: Bytes that are kept of what a program writes.
+MAX_OUTPUT = 1 << 20
+
+#: The results, each with its sign and what it means.
+RESULTS: Mapping[str, tuple[str, str]] = {
+    "recovered": ("+", "exit code 0, and the check passes"),
+    "silently wrong": ("!", "exit code 0, but the check fails"),
+    "failed": ("x", "another exit code, or no end in time"),
+    "not checked": ("?", "exit code 0; without a check nobody knows whether the answer is right"),
+    "not reached": (".", "the fault found nothing to break"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One run of a program, under a fault or (None) without one."""
+
+    fault: str | None
+    #: None if it did not end in time.
+    exit_code: int | None
+    #: Whether the check passes; None if there is no check, or it did not run.
+    right: bool | None
+    #: Whether the fault happened.
+    happened: bool
+    seconds: float
+    #: The last line that the program wrote to its standard error.
+    said: str = ""
+
+    @property
+    def result(self) -> str:
+        """What became of it, in a word of `RESULTS`."""
+        if not self.happened:
+            return "not reached"
+        if self.exit_code != 0:
+            return "failed"
+        return "not checked" if self.right is None else "recovered" if self.right else "silently wrong"
+
+    @property
+    def ended(self) -> str:
+        """How it ended, in words."""
+        return "no end in time" if self.exit_code is None else f"exit code {self.exit_code}"
+
+
+@dataclass(frozen=True, slots=True)
+class Scorecard:
+    """How a program stands each fault, a row each; without a fault it did well."""
+
+    rows: tuple[Attempt, ...]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many rows have each result; only those that some row has."""
+        counted = Counter(row.result for row in self.rows)
+        return {result: counted[result] for result in RESULTS if counted[result]}
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row for each fault: fault result exit_code (none: no end in time) seconds said."""
+        import pandas as pd
+
+        names = ["fault", "result", "exit_code", "seconds", "said"]
+        rows = [[getattr(row, name) for name in names] for row in self.rows]
+        return pd.DataFrame(rows, columns=names).astype({"exit_code": "Int64"})
+
+    def _counted(self) -> list[list[str]]:
+        most = max(self.counts.values(), default=1)
+        drawn = {
+            result: f"{number:3} {'█' * -(-30 * number // most)}" for result, number in self.counts.items()
+        }
+        return [[f"{RESULTS[name][0]} {name}", bar, RESULTS[name][1]] for name, bar in drawn.items()]
+
+    def _rows(self) -> list[list[str]]:
+        return [
+            [
+                *(f"{RESULTS[row.result][0]} {row.result}", row.fault or "", row.ended),
+                *(f"{row.seconds:.1f} s", visible(one_line(row.said, 80))),
+            ]
+            for row in self.rows
+        ]
+
+    def __str__(self) -> str:
+        return "\n\n".join(map(_in_columns, (self._counted(), self._rows())))
+
+    def _repr_html_(self) -> str:
+        drawn = table("How the program stands each fault", ("result", "faults", "meaning"), self._counted())
+        headings = ("result", "fault", "end", "time", "last words")
+        return str(join(drawn, table("Each fault", headings, self._rows())))
+
+
+def _in_columns(rows: list[list[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+
+
+def score(attempt: Callable[[str | None], Attempt], faults: Iterable[str] = TRAFFIC_FAULTS) -> Scorecard:
+    """Make one attempt without a fault, then one with each fault.
+
+    Raises:
+        InvalidInput: There is no such fault; or the program does not do well without one.
+
+    >>> ends = {None: (0, True), "http_500": (1, None), "nan": (0, False), "prose": (0, True)}
+    >>> card = score(lambda fault: Attempt(fault, *ends[fault], True, 0.5), ["http_500", "nan", "prose"])
+    >>> card.counts
+    {'recovered': 1, 'silently wrong': 1, 'failed': 1}
+    """
+    wanted = [faults] if isinstance(faults, str) else [*faults]
+    for name in wanted:
+        if name not in TRAFFIC_FAULTS:
+            what = f"no fault of the traffic is named {excerpt(name)}"
+            raise InvalidInput(what, expected="some of " + ", ".join(TRAFFIC_FAULTS))
+    plain = attempt(None)
+    if plain.exit_code != 0 or plain.right is False:
+        why = plain.ended + (", but the check fails" if plain.exit_code == 0 else "")
+        last = f" ({visible(one_line(plain.said, 200))})" if plain.said else ""
+        raise InvalidInput(
+            f"the program does not do well even without a fault: {why}{last}",
+            advice="make it pass without faults first",
+        )
+    return Scorecard(tuple(attempt(name) for name in wanted))
+
+
+def stress(
+    command: Sequence[str],
+    check: Sequence[str] | None = None,
+    faults: Iterable[str] = TRAFFIC_FAULTS,
+    *,
+    to: Model | str | None = None,
+    seed: int | str = 0,
+    times: int = 1,
+    seconds: float = 60.0,
+    told: Callable[[Attempt], object] = lambda _: None,
+) -> Scorecard:
+    """Run a program once without a fault, and once with each fault in what it receives.
+
+    Args:
+        command: The program and its arguments; no shell reads them.
+        check: A program that says by exit code 0 that the answer is right. It reads what the program wrote to
+            its standard output; the variable `ZOOLAB_TRACES` names the folder of the traces.
+        faults: Names of `TRAFFIC_FAULTS`.
+        to: Who answers each of the runs; see `watch`. A recording has no answer to what a fault makes the
+            program ask.
+        seed: As for `Faulty`.
+        times: As for `Faulty`: in how many replies the fault happens.
+        seconds: How long the program may run, and the check too.
+        told: Is called with each run that has ended.
+
+    Raises:
+        InvalidInput: A command cannot be started, there is no such fault, or the program does not do well
+            without one.
+
+    >>> from zoolab import Scripted
+    >>> print(stress(["true"], faults=["nan"], to=Scripted(["Hi"])).rows[0].result)
+    not reached
+    """
+
+    def attempt(fault: str | None) -> Attempt:
+        with TemporaryDirectory() as folder:
+            wanted = [fault] if fault else []
+            with watch(to, folder=folder, faults=wanted, seed=seed, times=times) as seen:
+                began = perf_counter()
+                exit_code, stdout, stderr = run_bounded(command, seconds, seen.environment)
+                took = perf_counter() - began
+            right = None
+            if check is not None and exit_code == 0:
+                right = run_bounded(check, seconds, {"ZOOLAB_TRACES": folder}, stdout)[0] == 0
+        lines = [line for line in stderr.decode("utf-8", "replace").split("\n") if line.strip()]
+        said = scrub("".join(lines[-1:])[:1_000])
+        made = Attempt(fault, exit_code, right, bool(seen.faults), took, said)
+        told(made)
+        return made
+
+    return score(attempt, faults)
+
+
+def run_bounded(
+    command: Sequence[str], seconds: float, environment: Mapping[str, str], stdin: bytes = b""
+) -> tuple[int | None, bytes, bytes]:
+    """Run a command with further environment variables, in a process group that ends with it or in time.
+
+    Returns its exit code (None: not in time), the start of its output, and the end of its standard error.
+    Raises `InvalidInput` if it cannot be started.
+    """
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "bufsize": 0}
+    variables = {**os.environ, **environment}
+    with TemporaryFile() as given:
+        given.write(stdin)
+        given.seek(0)
+        try:
+            program = subprocess.Popen(
+                [*command], stdin=given, env=variables, start_new_session=True, **pipes
+            )
+        except (OSError, ValueError, IndexError) as error:
+            what = f"cannot start {excerpt(' '.join(command[:1]))}: {getattr(error, 'strerror', '') or error}"
+            raise InvalidInput(what, advice="name a program and its arguments") from None
+    stdout, stderr = bytearray(), bytearray()
+    kept = (program.stdout, stdout, slice(MAX_OUTPUT, None)), (program.stderr, stderr, slice(-MAX_OUTPUT))
+    readers = [Thread(target=_read, args=each, daemon=True) for each in kept]
+    with program:
+        for reader in readers:
+            reader.start()
+        try:
+            exit_code: int | None = program.wait(seconds)
+        except subprocess.TimeoutExpired:
+            exit_code = None
+        finally:
+            _kill_group(program)
+        for reader in readers:
+            reader.join(1)  # what left the group may still hold the pipe
+    return exit_code, bytes(stdout), bytes(stderr)
+
+
+def _read(stream: IO[bytes], into: bytearray, surplus: slice) -> None:
+    with suppress(OSError, ValueError):  # it was closed
+        while piece := stream.read(1 << 16):
+            into += piece
+            del into[surplus]
+
+
+def _kill_group(program: subprocess.Popen[bytes]) -> None:
+    """End the program and what it has started, which may outlive it."""
+    if sys.platform == "win32":
+        subprocess.run(["taskkill", "/T", "/F", "/PID", str(program.pid)], capture_output=True, check=False)
+        return
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(program.pid, signal.SIGKILL)

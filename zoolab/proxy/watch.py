@@ -1,0 +1,177 @@
+"""Watch a program: who answers it, and what of that is broken on purpose."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from copy import copy
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from zoolab.errors import InvalidInput, ReplayMiss
+from zoolab.loop.about import about
+from zoolab.models.faulty.kinds import FAULTS, Plan, make_plan
+from zoolab.models.faulty.model import Faulty
+from zoolab.models.recording import Header, name_without_ids
+from zoolab.models.replay import Replay
+from zoolab.proxy.answering import AnsweredBy
+from zoolab.proxy.forwarding import ANTHROPIC_URL, OPENAI_URL, Forward, endpoint_model
+from zoolab.proxy.reading import only_asked
+from zoolab.proxy.seen import RECORDING, Seen
+from zoolab.records import Message, Model, Reply, Request
+from zoolab.runs import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Another reply to one request of a program that was watched: by conversation and turn, both from 1."""
+
+    conversation: int
+    turn: int
+    message: Message
+
+
+class _Recorded:
+    """Answers a program as it was answered when it was watched, but for an edited reply.
+
+    Args:
+        folder: What an earlier watch wrote.
+        edit: The reply that is another one.
+    """
+
+    def __init__(self, folder: Path, edit: Edit | None) -> None:
+        self._replay = Replay(folder / RECORDING)
+        self._live: Model | None = None
+        self._edit, self._edited = edit, ""
+        self.header = self._replay.recording.header
+        if edit is not None:
+            turns = Trace.load(folder / f"{edit.conversation:03}.jsonl").turns
+            if not 1 <= edit.turn <= len(turns):
+                what = f"conversation {edit.conversation} has no turn {edit.turn}"
+                raise InvalidInput(what, expected=f"1 to {len(turns)}")
+            self._edited = self._key(turns[edit.turn - 1].request)
+
+    def _key(self, request: Request) -> str:
+        return self._replay.recording.key_of(self._replay.body(request))
+
+    def before(self, live: Model | None) -> Model:
+        """The same, with a model that answers what is not recorded."""
+        made = copy(self)
+        made._live = live
+        return made
+
+    def __call__(self, request: Request) -> Reply:
+        request = only_asked(request)
+        if self._edit is not None and self._key(request) == self._edited:
+            return Reply(self._edit.message)
+        try:
+            # What was recorded is in the form of Chat, whatever the program speaks.
+            return replace(self._replay(request), raw=None)
+        except ReplayMiss:
+            if self._live is None:
+                raise
+            return self._live(request)
+
+
+class _Broken:
+    """`Faulty` for programs that ask again: each attempt of a request is drawn anew, so an error may pass."""
+
+    def __init__(self, model: Model, plan: Plan, attempts: Counter[str]) -> None:
+        self._model, self._plan, self._attempts = model, plan, attempts
+
+    def __call__(self, request: Request) -> Reply:
+        key, plan = name_without_ids(request), self._plan
+        attempt = self._attempts[key]
+        self._attempts[key] += 1
+        if plan.times is not None and attempt >= plan.times:
+            return self._model(request)
+        seed = f"{plan.seed}, attempt {attempt + 1}" if attempt else plan.seed
+        return Faulty(self._model, plan.rates, seed, times=plan.times)(request)
+
+
+def watch(
+    to: Model | str | None = None,
+    *,
+    folder: str | Path | None = None,
+    replay: str | Path | None = None,
+    live: bool = False,
+    edit: Edit | None = None,
+    faults: Iterable[str] | Mapping[str, float] = (),
+    seed: int | str = 0,
+    times: int | None = None,
+) -> Seen:
+    """Watch what a program asks models, whatever it is written with.
+
+    Clients of OpenAI (Chat Completions and Responses) and of Anthropic (Messages) that are made within the
+    `with` pass through here, and each conversation becomes a trace. A program of its own is started with
+    `seen.run([...])`.
+
+    Args:
+        to: Who answers: a model of zoolab, or the address of an endpoint; by default what `OPENAI_BASE_URL`
+            and `ANTHROPIC_BASE_URL` say, or the providers' own addresses.
+        folder: A new or empty folder for a file a conversation, and a recording of all of them. Secrets
+            are taken out.
+        replay: The folder of an earlier watch: it answers, without a network and without a key.
+        live: Whether `to` answers what `replay` does not hold.
+        edit: With `replay`, a reply that is another one.
+        faults: Faults of `Faulty` that are to happen in the replies, with their rates.
+        seed: As for `Faulty`.
+        times: As for `Faulty`; and so many attempts of the same request have a fault at most.
+
+    Raises:
+        InvalidInput: The folder is not empty, or holds no recording; a fault is not known; or `to` or `edit`
+            has no part in this.
+
+    >>> import openai
+    >>> from zoolab import Scripted
+    >>> with watch(to=Scripted(["Hello"])) as seen:
+    ...     asked = [{"role": "user", "content": "Hi"}]
+    ...     said = openai.OpenAI().chat.completions.create(model="any", messages=asked)
+    >>> said.choices[0].message.content, seen.traces[0].answer
+    ('Hello', 'Hello')
+    """
+    plan, attempts = make_plan(faults, seed, times) if faults else None, Counter[str]()
+    for name in plan.rates if plan else ():
+        if FAULTS[name].stage not in ("request", "tool_call"):
+            raise InvalidInput(f"the fault {name} is one of tools, and tools run in the program")
+    openai_url = to if isinstance(to, str) else os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
+    anthropic_url = to if isinstance(to, str) else os.environ.get("ANTHROPIC_BASE_URL") or ANTHROPIC_URL
+    forward = Forward(openai_url.rstrip("/").removesuffix("/v1") + "/v1", anthropic_url.removesuffix("/v1"))
+    given = None if to is None or isinstance(to, str) else to
+    if replay is None and (live or edit is not None):
+        raise InvalidInput("live and edit are for a replay", advice="name the folder: replay=...")
+    if replay is not None and to is not None and not live:
+        raise InvalidInput("both to= and replay= are given", advice="add live=True: to= answers the rest")
+    recorded = None if replay is None else _Recorded(Path(replay), edit)
+    place = None if folder is None else _empty_folder(Path(folder))
+
+    def model_of(live: Model | None) -> Model:
+        """Who answers, if `live` is what a request may reach."""
+        model: Any = live if recorded is None else recorded.before(live)
+        return _Broken(model, plan, attempts) if plan else model
+
+    if given is not None or (recorded is not None and not live):
+        model = model_of(given)
+        header = recorded.header if recorded is not None else _header_of(model)
+        return Seen(AnsweredBy(model), place, header, key="none")
+    header = Header("authored" if faults else "recorded", "", openai_url)
+    if recorded is None and not faults:
+        return Seen(forward, place, header)
+    broken = AnsweredBy(model_for=lambda asked: model_of(endpoint_model(forward, asked)), otherwise=forward)
+    return Seen(broken, place, header)
+
+
+def _header_of(model: Model) -> Header:
+    """What a recording says of a model that answers."""
+    said = about(model)
+    made: Literal["recorded", "authored"] = "recorded" if said.made == "recorded" else "authored"
+    return Header(made, said.model or "", said.who)
+
+
+def _empty_folder(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    if next(folder.iterdir(), None) is not None:
+        raise InvalidInput(f"{folder} is not empty", expected="a folder that is new or empty")
+    return folder
