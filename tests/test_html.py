@@ -312,35 +312,26 @@ def test_withheld_tools_are_told_with_why() -> None:
     assert "51 more tools are left out here." in text
 
 
-def test_a_sub_agent_is_told_and_its_steps_are_folded_in_one_level_deep() -> None:
-    inmost = as_tool("inmost", "Knows.", [], Scripted(["7"]))
-    asks = Scripted([[("inmost", {"task": "Six?"})], [("fly", {})], "It is seven."])
-    oracle = as_tool("oracle", "Knows much.", [inmost], asks)
+def test_a_sub_agent_is_told_and_its_steps_are_folded_in_a_line_each() -> None:
+    asks = Scripted([[("fly", {})], "It is seven."])
+    oracle = as_tool("oracle", "Knows much.", [], asks)
     trace = run([("oracle", {"task": "The number?"})], "7.", tools=[oracle])
     page = trace.to_html()
     text = read_safely(page).text
-    told = "a sub-agent: 12 steps, 1 error, answer It is seven."
-    assert text.count(told) == 1
-    assert f"<summary>{told}</summary>" in page
-    assert "<p>a sub-agent: 3 steps, 0 errors, answer 7</p>" in page
-    assert "trace.steps[4].record.trace.steps[11]" in text
-    assert ".record.trace.steps[4].record.trace" not in text
-    assert text.index("trace.steps[4].record.trace.steps[0]") < text.index("result step 6 of 8")
+    assert "<summary>a sub-agent: 7 steps, outcome answer</summary>" in page
+    assert "validate: refused: unknown_tool" in text
+    assert text.index("validate: refused: unknown_tool") < text.index("result step 6 of 8")
 
 
 def test_a_large_sub_agent_is_bounded() -> None:
     calls = [[("add", {"a": n, "b": 1})] for n in range(200)]
     inner = run(*calls, "x" * 9_000, tools=[adder()], limits=Limits(turns=300))
-    big = Trace()
-    for step in hostile_trace("<&" * 9_000).steps * 3:
-        big.add(step)
     messages, trace = Messages(), Trace()
-    for within in (inner, big, Trace()):
+    for within in (inner, Trace()):
         trace.add(Step("execute", 1, 0, Outcome(1, trace=within), messages))
     page = trace.to_html()
-    assert "left out of this page; trace.steps[0].record.trace.steps has them all" in read_safely(page).text
-    assert "the page is full" in read_safely(page).text
-    assert len(page.encode()) < 1_500_000
+    assert f"{len(inner) - 40:,} more steps in its trace" in read_safely(page).text
+    assert len(page.encode()) < 100_000
 
 
 def test_untrusted_tools_are_marked() -> None:

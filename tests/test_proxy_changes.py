@@ -145,19 +145,44 @@ def test_whatever_came_each_message_is_accounted_for_once(data):
     assert (old == new) == (not kinds(change))
 
 
-REPLY = asks(refusal=None, annotations=[])
+FIELDS = ("role", "content", "tool_calls", "tool_call_id", "name", "function", "id", "arguments", "type")
+PLAIN = st.sampled_from(
+    [None, True, 1, "", "add", "assistant", "tool", [], [None], {"name": "add"}, {"id": {}}]
+)
+INNER = st.dictionaries(st.sampled_from(FIELDS), PLAIN, max_size=4)
+ODD = st.dictionaries(st.sampled_from(FIELDS), PLAIN | INNER | st.lists(INNER, max_size=2), max_size=4)
+
+
+@settings(max_examples=40)
+@given(st.lists(ODD, max_size=4), ODD, st.lists(ODD, max_size=4), st.lists(ODD, max_size=2), ODD)
+def test_odd_messages_tools_and_settings_can_be_compared_and_shown(old, reply, new, tools, odd):
+    before, after = Request(old, (*tools,)), Request(new, (odd,), settings=odd)
+    trace = Trace()
+    for turn, request in enumerate((before, after), 1):
+        trace.add(Step("request", turn, None, request, request.prefix))
+        trace.add(Step("tool_call", turn, None, Reply(reply), request.prefix, 0, None, Reply(reply)))
+    report = what_changed(trace)
+    assert str(report).startswith("request 1\n")
+    assert report._repr_html_().count("<section") >= 2
+
+
+REPLY = asks(arguments='{"a": 42, "b":58}', refusal=None, annotations=[])
+#: What comes back of REPLY, and how that is told.
 CHAT_SHAPES = {
-    # content null, the empty list of annotations left out: openai-agents and pydantic-ai
-    "pydantic-ai": (asks(), ("without annotations",)),
-    # arguments parsed and written again by json.dumps: langchain-openai
-    "langchain": (
+    # openai-agents 0.24
+    "as it is": (asks(arguments='{"a": 42, "b":58}'), ("without annotations",)),
+    # pydantic-ai 2.68
+    "compact": (asks(), ("arguments written anew, with the same values", "without annotations")),
+    # langchain-openai 1.7: by json.dumps
+    "spaced": (
         asks(arguments='{"a": 42, "b": 58}'),
         ("arguments written anew, with the same values", "without annotations"),
     ),
     "content": ({**REPLY, "content": ""}, ('content null became ""',)),
-    "ids": (asks("fc_9", annotations=[]), ("other call ids",)),
+    "ids": ({**REPLY, "tool_calls": asks("fc_9", '{"a": 42, "b":58}')["tool_calls"]}, ("other call ids",)),
     "values": (asks(arguments='{"a":43,"b":58}', annotations=[]), ("other arguments",)),
-    "calls": (asks(name="sub", annotations=[]), ("other calls",)),
+    "no JSON": (asks(arguments="{", annotations=[]), ("other arguments",)),
+    "calls": (asks(arguments='{"a": 42, "b":58}', name="sub", annotations=[]), ("other calls",)),
 }
 
 
@@ -172,6 +197,32 @@ def test_how_frameworks_rewrite_the_reply(name):
     assert change.prefix.broken_at == ""
 
 
+def test_two_calls_with_other_ids_beside_a_dropped_question():
+    """The ids do not match, the question is gone: the names of the calls tell which message it was."""
+    question, calls = said("user", "42 + 58, 1 + 1?"), [*asks("a")["tool_calls"], *asks("b")["tool_calls"]]
+    renamed = [{**call, "id": f"fc_{call['id']}"} for call in calls]
+    sent = {"role": "assistant", "content": "", "tool_calls": renamed}
+    change = compared([question, {**sent, "tool_calls": calls}], [sent, result("fc_a")])
+    assert (change.dropped, change.condensed) == ((question,), ())
+    assert [edit.ways for edit in change.edited] == [("other call ids",)]
+
+
+def test_neighbours_that_got_shorter_are_edited_and_a_result_is_no_summary():
+    old, new = (
+        [said("user", "long long"), said("assistant", "long long")],
+        [said("user", "a"), said("assistant", "b")],
+    )
+    change = changes_between(Request(old), None, Request(new))
+    assert [edit.place for edit in change.edited] == [0, 1]
+    change = changes_between(Request(old), None, Request([result(text="1")]))
+    assert (change.dropped, change.added, change.condensed) == (tuple(old), (result(text="1"),), ())
+
+
+def test_arguments_that_were_no_json_and_are_none_now_are_other_arguments():
+    change = compared([said("user", "Hi"), asks(arguments="{a")], [said("user", "Hi"), asks(arguments="{b")])
+    assert change.edited[0].ways == ("other arguments",)
+
+
 def test_a_reply_without_its_reasoning_and_one_in_parts():
     hi, reply = said("user", "Hi"), {**said("assistant", "Hello"), "reasoning_content": "Greet."}
     parts = {"role": "assistant", "content": [{"type": "text", "text": "Hello"}]}
@@ -179,6 +230,23 @@ def test_a_reply_without_its_reasoning_and_one_in_parts():
     form = 'content "Hello" became [{"type":"text","text":"Hello…'
     assert change.edited[0].ways == (form, "without reasoning_content")
     assert change.added == (said("user", "Bye"),)
+
+
+def test_calls_and_results_told_as_text():
+    """As smolagents 1.26 does: the reply as text, and its result in a message of the user."""
+    before = conversation(1)
+    spoken = said("assistant", "Calling tools: add(a=42, b=58)")
+    change = compared([*before, asks("call_9")], [*before, spoken, said("user", "Observation: 100")])
+    assert (change.reply, change.edited[0].ways) == ("rewritten", ("other content", "other calls"))
+    assert change.added == (said("user", "Observation: 100"),)
+
+
+def test_a_question_that_swallows_the_error_of_a_reply():
+    """As smolagents 1.26 does when a call fails: the reply is gone, and the question is longer."""
+    asked = said("user", "42 + 58?")
+    change = compared([asked, asks()], [{**asked, "content": "42 + 58?\nError: a must be a number."}])
+    assert [edit.place for edit in change.edited] == [0]
+    assert (change.dropped, change.reply, change.condensed) == ((asks(),), "left out", ())
 
 
 def test_a_null_field_counts_as_absent():
@@ -227,6 +295,10 @@ def test_tools_in_another_order_break_the_prefix():
     change = changes_between(Request([], tools), None, Request([], tools[::-1]))
     assert (change.tools, change.prefix.broken_at, change.only_added) == ({}, "the tools", False)
     assert change.prefix.kept < change.prefix.before
+    ends = said("assistant", "")
+    told = str(what_changed(trace_of((Request([], tools), ends), (Request([ends], tools[::-1]), ends))))
+    assert "~ the same tools in another order\n" in told
+    assert "tools are the same" not in told
 
 
 def test_the_prefix_ends_in_the_first_message_that_differs():
@@ -351,7 +423,20 @@ def test_many_requests_and_changes_are_cut():
     told = str(what_changed(trace_of(*((each, said("assistant", "")) for each in requests))))
     assert "20 more requests in .requests" in told
     assert f"and {90 - MAX_SHOWN} more" in told
+    both = [Request([said("user", f"{n} {part}") for n in range(30)]) for part in ("old", "new")]
+    report = what_changed(trace_of(*((each, said("assistant", "")) for each in both)))
+    assert (len(report.changes[0].edited), report._repr_html_().count("<details>")) == (30, MAX_SHOWN)
     assert len(told.splitlines()) < MAX_REQUESTS * 24
+
+
+def test_a_request_that_is_made_again():
+    trace, request = Trace(), Request([said("user", "Hi")])
+    for turn in (1, 2):
+        trace.add(Step("request", turn, None, request, request.prefix))
+    assert str(what_changed(trace)).splitlines()[3:] == [
+        "  no reply came before this; tools and settings are the same",
+        "  a cache may keep 30 of the 30 characters of the prompt (about 7 of 7 tokens)",
+    ]
 
 
 def test_a_trace_without_a_request_says_nothing():

@@ -6,16 +6,17 @@ import os
 import queue
 import re
 import subprocess
+import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Self
 
-from zoolab.errors import Fault, InvalidInput, ZoolabError
-from zoolab.jsontext import NotStrictJSON, excerpt
+from zoolab.errors import Fault, InvalidInput
+from zoolab.jsontext import excerpt
 from zoolab.models.assembly import completion_of
 from zoolab.models.recording import Header, Recording
 from zoolab.models.replay import Replay
@@ -50,6 +51,39 @@ class _Exchange:
     conversation: Conversation | None = None
 
 
+class _Tap:
+    """The pieces of an answer. Once it is whole, and before the program knows that, `heard` is told, or
+    else when it is closed: with the content, and whether it is whole."""
+
+    def __init__(self, content: Iterable[bytes], heard: Callable[[bytes, bool], None]) -> None:
+        self._content, self._heard = content, heard
+        self._kept: list[bytes] = []
+        self._told = False
+
+    def __iter__(self) -> Iterator[bytes]:
+        size = 0
+        for piece in self._content:
+            size += len(piece)
+            if size <= MAX_BYTES:
+                self._kept.append(piece)
+            if piece.endswith(b"\n\n") and _LAST.search(b"\n" + piece):
+                self._tell(whole=True)
+            yield piece
+        self._tell(whole=True)
+
+    def close(self) -> None:
+        """Give the answer back, read or not."""
+        close = getattr(self._content, "close", None)
+        if close is not None:
+            close()
+        self._tell(whole=False)
+
+    def _tell(self, *, whole: bool) -> None:
+        if not self._told:
+            self._told = True
+            self._heard(b"".join(self._kept), whole)
+
+
 class Seen(AbstractContextManager["Seen"]):
     """What goes to the endpoints of OpenAI and Anthropic while it is open; made by `watch`.
 
@@ -72,6 +106,9 @@ class Seen(AbstractContextManager["Seen"]):
         self.pages = LivePages(lambda: self.traces)
 
     def __enter__(self) -> Self:
+        # What passes through must not wait for what is written about it.
+        self._switches = sys.getswitchinterval()
+        sys.setswitchinterval(min(self._switches, 0.0005))
         self._server = LoopbackServer(self._answer, self.pages.of)
         self._recorder = threading.Thread(target=self._record, daemon=True)
         self._recorder.start()
@@ -89,6 +126,7 @@ class Seen(AbstractContextManager["Seen"]):
         self._before = {}
         self._told.put(None)
         self._recorder.join()
+        sys.setswitchinterval(self._switches)
         self.pages.close()
         self._server.close()
         for number, trace in enumerate(self.traces, 1):
@@ -181,30 +219,12 @@ class Seen(AbstractContextManager["Seen"]):
             failed, came = Failed(f"{type(error).__name__}: {error}"), perf_counter()
             self._told.put(lambda: self._tell(exchange, failed, came))
             raise
-        return replace(response, content=self._tapped(exchange, response))
+        tap = _Tap(response.content, lambda *heard: self._heard(exchange, response, *heard))
+        return replace(response, content=tap)
 
-    def _tapped(self, exchange: _Exchange, response: HttpResponse) -> Iterator[bytes]:
-        """The pieces of an answer; once it is whole, and before the program knows that, it is told."""
-        kept: list[bytes] = []
-        size, told, broke = 0, False, True
-
-        def tell() -> None:
-            came, content, broken = perf_counter(), b"".join(kept), broke
-            self._told.put(lambda: self._answered(exchange, response, content, broken, came))
-
-        try:
-            for piece in response.content:
-                size += len(piece)
-                if size <= MAX_BYTES:
-                    kept.append(piece)
-                if not told and piece.endswith(b"\n\n") and _LAST.search(b"\n" + piece):
-                    told, broke = True, False
-                    tell()
-                yield piece
-            broke = False
-        finally:
-            if not told:
-                tell()
+    def _heard(self, exchange: _Exchange, response: HttpResponse, content: bytes, whole: bool) -> None:
+        came = perf_counter()
+        self._told.put(lambda: self._answered(exchange, response, content, whole, came))
 
     # What is made of it, in a thread of its own
 
@@ -216,11 +236,11 @@ class Seen(AbstractContextManager["Seen"]):
         try:
             request, body = read_request(exchange.api, exchange.content)
             exchange.conversation = self._conversations.ask(request, body, exchange.came)
-        except (ZoolabError, NotStrictJSON, ValueError, TypeError, AttributeError, KeyError) as error:
+        except Exception as error:  # whatever passes through, the watch goes on
             self.unread.append(str(error))
 
     def _answered(
-        self, exchange: _Exchange, response: HttpResponse, content: bytes, broken: bool, came: float
+        self, exchange: _Exchange, response: HttpResponse, content: bytes, whole: bool, came: float
     ) -> None:
         self.faults += response.faults
         fault = next(iter(response.faults), None)
@@ -231,8 +251,8 @@ class Seen(AbstractContextManager["Seen"]):
                 return
             reply = read_reply(exchange.api, content, "event-stream" in kind)
             self._tell(exchange, replace(reply, faults=response.faults), came)
-        except (ZoolabError, ValueError, TypeError, AttributeError, KeyError) as error:
-            why = "the answer broke off" if broken else str(error)
+        except Exception as error:
+            why = str(error) if whole else "the answer broke off"
             self._tell(exchange, Failed(why, fault), came)
 
     def _tell(self, exchange: _Exchange, said: Reply | Failed, came: float) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import one_line
-from zoolab.records import Decision, Outcome, Record, Step
+from zoolab.records import Decision, Record, Step
 from zoolab.show import markup
 from zoolab.show.block_types import Block, Room
 from zoolab.show.blocks import MAX_BYTES, blocks_of_record
@@ -26,8 +26,6 @@ from zoolab.trace.log import TraceLog
 MAX_STEPS = 400
 #: Bytes of cards; of the steps after that, only the headline is shown.
 _MAX_CARDS = 3_000_000
-#: Of a sub-agent, so many steps are shown, and in full as long as they take no more bytes than that.
-_MAX_INNER, _MAX_INNER_BYTES = 40, 250_000
 _MAX_MESSAGES = 60
 
 _MARKS = {"ok": "✓", "error": "✗", "pending": "…"}
@@ -64,7 +62,7 @@ def growing_page(title: str) -> tuple[str, str]:
 def render_steps(trace: TraceLog, first: int, title: str) -> Html:
     """The steps of a trace from `first` on, under a heading, for a page that grows."""
     steps, turns = len(trace.steps), trace.turns
-    cards = (_card(Moment(trace, seq, turns), "trace", False, 0) for seq in range(first, steps))
+    cards = (_card(Moment(trace, seq, turns), brief=False) for seq in range(first, steps))
     return tag("section", tag("h2", title), tag("ol", *cards, class_="steps"), aria_label=title)
 
 
@@ -135,48 +133,45 @@ def _facts(trace: TraceLog) -> Html | None:
 
 def _turns(trace: TraceLog, most: int) -> Iterator[Html]:
     """The chosen steps by turn, with a note if some are left out."""
-    for (turn, defines), items in groupby(_cards(trace, most), lambda item: item[0]):
+    by_turn = groupby(_cards(trace, most), lambda card: (card[0].step.turn, card[0].step.kind == "define"))
+    for (turn, defines), items in by_turn:
         title = "Before the first turn" if defines else f"Turn {turn}"
         shown = list(items)
-        done, summary = shown[0][1].turn, ""
+        done, summary = shown[0][0].turn, ""
         if not defines and done is not None and done.reply is not None:
             names = [call.call.name for call in done.calls.values()]
             summary = f"the model asks for {listed(names, 4)}" if names else "the model answers"
-        steps = tag("ol", *(card for _, _, card in shown), class_="steps")
+        steps = tag("ol", *(card for _, card in shown), class_="steps")
         yield tag("section", _heading(title, summary), steps, aria_label=title)
 
 
-def _cards(
-    trace: TraceLog, most: int, room: int = _MAX_CARDS, name: str = "trace", depth: int = 0
-) -> Iterator[tuple[tuple[int, bool], Moment, Html]]:
-    """The items of the list of steps, each with its turn and whether it defines the tools."""
-    previous, turns = -1, trace.turns
+def _cards(trace: TraceLog, most: int) -> Iterator[tuple[Moment, Html]]:
+    """The items of the list of steps."""
+    previous, turns, room = -1, trace.turns, _MAX_CARDS
     for seq in _chosen(trace.steps, most):
         moment, gap = Moment(trace, seq, turns), None
-        shown = _card(moment, name, room <= 0, depth)
+        shown = _card(moment, brief=room <= 0)
         room -= len(shown.encode())
         if seq > previous + 1:
             which = f"Step {seq:,} is" if seq == previous + 2 else f"Steps {previous + 2:,} to {seq:,} are"
-            left_out = note(f"{which} left out of this page; {name}.steps has them all.")
+            left_out = note(f"{which} left out of this page; trace.steps has them all.")
             gap = tag("li", left_out, class_="gap", value=previous + 2)
-        yield (moment.step.turn, moment.step.kind == "define"), moment, join(gap, shown)
+        yield moment, join(gap, shown)
         previous = seq
 
 
-def _card(moment: Moment, name: str, brief: bool, depth: int) -> Html:
+def _card(moment: Moment, brief: bool) -> Html:
     """The card of one step; a brief one leaves out what the step holds."""
     step, seq = moment.step, moment.seq
     content: list[Html | None] = [note("left out: the page is full")]
     original = None if brief else moment.original
     if not brief:
-        size = MAX_BYTES if depth == 0 else MAX_BYTES // 4
-        content = [render_blocks(blocks_of_record(moment, Room(size), step.record))]
-        content.append(_sub_agent(moment, f"{name}.steps[{seq}].record.trace", depth))
+        content = [render_blocks(blocks_of_record(moment, Room(MAX_BYTES), step.record))]
         if original is not None:
             asked = isinstance(original, Decision)
             summary = "What was asked" if asked else "This step was edited. What it was before"
             before = _lead(step._replace(record=original), 2_000)
-            held = render_blocks(blocks_of_record(moment, Room(size), original))
+            held = render_blocks(blocks_of_record(moment, Room(MAX_BYTES), original))
             content.append(folded(summary, before, held))
     change = None if brief else tag("span", change_as_text(moment.change), class_="change")
     return tag(
@@ -186,7 +181,7 @@ def _card(moment: Moment, name: str, brief: bool, depth: int) -> Html:
             _header(moment, original),
             _lead(step, 200 if brief else 2_000),
             *content,
-            tag("footer", change, " ", tag("code", f"{name}.steps[{seq}]")),
+            tag("footer", change, " ", tag("code", f"trace.steps[{seq}]")),
         ),
         class_=f"step {step.kind} is-{step.status}",
         value=seq + 1,
@@ -221,21 +216,6 @@ def _header(moment: Moment, original: Record | None) -> Html:
 def _lead(step: Step, limit: int) -> Html:
     text = headline(step)
     return tag("p", clipped(text[:1].upper() + text[1:], limit), class_="lead")
-
-
-def _sub_agent(moment: Moment, name: str, depth: int) -> Html | None:
-    """The walk within an executed call; of a walk within that one, only its end."""
-    record = moment.step.record
-    inner = record.trace if isinstance(record, Outcome) else None
-    if not isinstance(inner, TraceLog):
-        return None
-    answer = inner.answer
-    end = f"outcome {one_line(inner.outcome, 80)}" if answer is None else f"answer {one_line(answer, 120)}"
-    told = f"a sub-agent: {count(len(inner), 'step')}, {count(len(inner.errors), 'error')}, {end}"
-    if depth or not len(inner):
-        return tag("p", told)
-    cards = (card for _, _, card in _cards(inner, _MAX_INNER, _MAX_INNER_BYTES, name, depth=1))
-    return folded(told, tag("ol", *cards, class_="steps"))
 
 
 def _chosen(steps: list[Step], most: int) -> list[int]:
@@ -332,7 +312,7 @@ def _caption(text: str) -> Html:
 
 
 def _rendered(content: Block) -> Html | None:
-    """A block in the form of its kind; the page shows the steps of a sub-agent themselves."""
+    """A block in the form of its kind."""
     label, rows = content.get("label", ""), content.get("rows", [])
     match content["b"]:
         case "facts":
@@ -373,6 +353,10 @@ def _rendered(content: Block) -> Html | None:
             return join(tag("p", label), tag("ol", *steps))
         case "permission":
             return _permission(content)
+        case "nested":
+            told = f"a sub-agent: {count(content['steps'], 'step')}, outcome {content['outcome']}"
+            rest = note(f"{count(content['cut'], 'more step')} in its trace") if content["cut"] else None
+            return folded(told, tag("ol", *(tag("li", row) for row in rows)), rest)
         case _:
             return None
 
