@@ -18,16 +18,7 @@ from zoolab.show.block_types import Block, Room
 from zoolab.show.blocks import MAX_BYTES, blocks_of_record
 from zoolab.show.markup import Html, block, clipped, code, facts, folded, join, note, table, tag
 from zoolab.show.moment import Moment
-from zoolab.show.wording import (
-    WORDS,
-    as_text,
-    change_as_text,
-    count,
-    headline,
-    listed,
-    prompt_of,
-    totals_of,
-)
+from zoolab.show.wording import WORDS, as_text, change_as_text, count, headline, listed, prompt_of, totals_of
 from zoolab.trace.events import without_secrets
 from zoolab.trace.log import TraceLog
 
@@ -38,7 +29,6 @@ _MAX_CARDS = 3_000_000
 _MAX_MESSAGES = 60
 
 _MARKS = {"ok": "✓", "error": "✗", "pending": "…"}
-_OUTCOMES: dict[str, tuple[str, str]] = WORDS["outcomes"]
 _STATES = {"ok": "✓", "bad": "✗ failed:", "none": "– not checked:"}
 _PROSE = ("the answer", "the text of the reply")
 
@@ -100,7 +90,8 @@ def _story(trace: TraceLog, most: int = MAX_STEPS) -> Iterator[Html]:
 
 
 def _outcome(trace: TraceLog) -> Html:
-    status, words = _OUTCOMES.get(trace.outcome, ("error", f"Ended by {clipped(trace.outcome, 80)}"))
+    status = {"answer": "ok", "open": "pending"}.get(trace.outcome, "error")
+    words = WORDS["outcomes"].get(trace.outcome, f"Ended by {clipped(trace.outcome, 80)}")
     mark = tag("span", tag("span", _MARKS[status], aria_hidden="true"), f" {words}", class_=f"mark {status}")
     return join(
         tag("p", mark, class_="outcome"),

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from zoolab.trace.log import TraceLog
     from zoolab.trace.summary import MessagesDiff
 
-#: Words of the views, by what they are about.
+#: How the views call outcomes, steps, decisions and formats.
 WORDS = read_table("zoolab.show", "words.toml")
+
 _MAX_PRETTY = 20_000
 _MAX_COMPARED = 500
 

@@ -31,7 +31,6 @@ _KEPT, _CHANGED, _WINDOW = 3, 30, 30
 _MAX_BODY = 4_000_000
 #: Characters of all the notes of a trace.
 MAX_NOTES = 100_000
-_COMING: dict[str, str] = WORDS["coming"]
 _STEP = """\
 # trace: the one that is shown; read a saved one with Trace.load("trace.jsonl")
 step = trace.steps[{seq}]
@@ -94,7 +93,7 @@ def _what_next(moment: Moment) -> str | None:
         if coming is None:
             return None
         kind, call = coming, moment.step.call if coming != "request" else None
-    return f"{kind}: {_COMING[kind].format('the call' if call is None else call.name)}"
+    return f"{kind}: {WORDS['steps'][kind].format('the call' if call is None else call.name)}"
 
 
 def _diff_tab(moment: Moment, room: Room) -> dict[str, Any]:
