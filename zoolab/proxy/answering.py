@@ -53,10 +53,12 @@ class AnsweredBy:
         otherwise: Answers what is no request for a reply, and a request that zoolab cannot read. Without
             it, `GET /v1/models` lists the model, a request that cannot be read is an error 400, and
             all else is 404.
+        timeout_seconds: How long the fault `timeout` holds a request before its error.
 
     Errors have the form of the API. A `ReplayMiss` is 404 and shows the difference, a `ModelError` has the
     status that the endpoint gave, or 500. The faults of `Faulty` become what they say: `http_429` is a 429,
-    and a dropped stream breaks off half-way.
+    a dropped stream breaks off half-way, and `timeout` is the 504 of a gateway that has waited. A program
+    that waits for less meets its own timeout.
     """
 
     def __init__(
@@ -65,11 +67,13 @@ class AnsweredBy:
         *,
         model_for: Callable[[HttpRequest], Model] | None = None,
         otherwise: Upstream | None = None,
+        timeout_seconds: float = 1.0,
     ) -> None:
         if (model is None) == (model_for is None):
             raise InvalidInput("a model is needed", expected="either model or model_for")
         self._model: Any = model
         self._model_for, self._otherwise = model_for, otherwise
+        self._timeout_seconds = timeout_seconds
         behind = model
         while isinstance(behind, Faulty):
             behind = behind.inner
@@ -144,6 +148,9 @@ class AnsweredBy:
             case ModelError(dropped=Reply() as reply):
                 with suppress(ZoolabError):  # it may have no form in this API
                     return self._answer(str(request.api), request.body, asked, reply, half=True)
+            case ModelError(fault=Fault(name="timeout")):
+                time.sleep(self._timeout_seconds)
+                return refusal(request, 504, "the model did not answer in time", "timeout_error")
             case ModelError(status=int(status)):
                 return refusal(request, status, SAYS[status] if hasattr(error, "fault") else str(error))
             case ReplayMiss():
