@@ -142,15 +142,15 @@ class AnsweredBy:
         return HttpResponse(200, headers, _broken_off(list(pieces)) if half else pieces)
 
     def _failure(self, error: Exception, request: HttpRequest, asked: Request) -> HttpResponse:
+        if getattr(getattr(error, "fault", None), "name", None) == "timeout":
+            time.sleep(self._timeout_seconds)
+            return refusal(request, 504, "the model did not answer in time", "timeout_error")
         match error:
             case PassedOn():
                 return error.response
             case ModelError(dropped=Reply() as reply):
                 with suppress(ZoolabError):  # it may have no form in this API
                     return self._answer(str(request.api), request.body, asked, reply, half=True)
-            case ModelError(fault=Fault(name="timeout")):
-                time.sleep(self._timeout_seconds)
-                return refusal(request, 504, "the model did not answer in time", "timeout_error")
             case ModelError(status=int(status)):
                 return refusal(request, status, SAYS[status] if hasattr(error, "fault") else str(error))
             case ReplayMiss():
