@@ -148,7 +148,7 @@ def p_is_exact(student: Student, chance: Random) -> None:
 @case(points=1, hint="A claim needs p <= 0.05: 6 to 0 is enough, 5 to 0 is not.")
 def verdict_needs_evidence(student: Student, chance: Random) -> None:
     """The verdict is the agent with more votes if p is at most 0.05, and else `undecided`."""
-    for more, fewer in ((6, 0), (0, 6), (5, 0), (0, 5), (9, 1), (3, 12), (8, 3)):
+    for more, fewer in ((6, 0), (0, 6), (5, 0), (0, 5), (9, 1), (3, 12), (8, 3), (4, 13)):
         pairs = _pairs(chance, *["+/-"] * more, *["-/+"] * fewer)
         _expect_compare(student, *pairs, "verdict")
 

@@ -43,6 +43,7 @@ class Day:
             "D": ("check_disk_usage", {"host": "db01"}),
             "F": ("read_logs", {"service": third, "lines": 1}),
             "G": ("read_logs", {"service": third, "lines": 100}),
+            "P": ("read_logs", {"service": third}),
             "E": ("check_status", {"service": self.lost}),
             "R": ("restart_service", {"service": one}),  # the user is asked
             "T": ("restart_service", {"service": other}),
@@ -254,9 +255,10 @@ def schemas_accept_what_is_right(student: Student, chance: Random) -> None:
     hint="Check name, JSON, keys, types and bounds before the world, and name the key. True is no number.",
 )
 def wrong_calls_never_reach_the_world(student: Student, chance: Random) -> None:
-    """Calls that cannot be right do not reach the world: their results say `error` and name the argument."""
+    """Calls that cannot be right do not reach the world: their results say `error` and name the argument.
+    `lines` may be left out."""
     for results in ("error " * 11 + "_", "_ _ _ service lines lines lines force lines lines lines _"):
-        _play(student, Day(chance, "UJAMNBZXYHOS .", ["Go."]), "S", "_ _", results)
+        _play(student, Day(chance, "UJAMNBZXYHOP .", ["Go."]), "P", "_ _", results)
 
 
 @case(

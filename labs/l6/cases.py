@@ -109,8 +109,8 @@ def _pairs(chance: Random, other: str = "") -> list[Pair]:
     """
     often, rare, rarest = chance.sample(list(_PUBLIC)[:6], 3)
     pairs: list[Pair] = [(often, often)] * 20
-    pairs += [(rare, rare)] * 5 + [(rare, None)] * 3 + [(rare, other or often)] * 2
-    pairs += [(rarest, rarest)] + [(rarest, None)] * 3 + [(rarest, other or rare)] * 6
+    pairs += [(rare, rare)] * 5 + [(rare, None)] * 4 + [(rare, other or often)]
+    pairs += [(rarest, rarest)] + [(rarest, None)] * 4 + [(rarest, other or rare)] * 5
     pairs += [(None, None)] * 6 + [(None, often)] * 2 + [(None, other or rare)] * 2
     return chance.sample(pairs, len(pairs))
 
