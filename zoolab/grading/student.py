@@ -133,9 +133,8 @@ class Student:
             why = self._failed(undefined[1], "; ") if undefined else ""
             raise Wrong(f"`{name}` raised {kind}{': ' if text else ''}{text}{at}{why}")
         if "unfit" in reply:
-            raise Wrong(
-                f"`{name}` {'is' if message['do'] == 'value' else 'returned'} {cleaned(reply['unfit'])}"
-            )
+            did = "is" if message["do"] == "value" else "returned"
+            raise Wrong(f"`{name}` {did} {cleaned(reply['unfit'])}")
         if "value" not in reply:
             why = self._failed(name, ", because its code could not be run: ")
             raise Wrong(f"there is no `{name}` in the submission{why}")
@@ -143,9 +142,8 @@ class Student:
 
     def _failed(self, name: str, before: str) -> str:
         """Why a cell that has this name failed when it was loaded, if one did."""
-        return next(
-            (before + why for cell, why in self.broken.items() if re.search(rf"\b{name}\b", cell)), ""
-        )
+        notes = (note for cell, note in self.broken.items() if re.search(rf"\b{name}\b", cell))
+        return before + note if (note := next(notes, "")) else ""
 
     @contextmanager
     def _surviving(self, process: Process, name: str) -> Iterator[Wait]:
