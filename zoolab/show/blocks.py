@@ -16,6 +16,7 @@ from zoolab.records import Decision, Outcome, Record, Repair, Reply, Request, Re
 from zoolab.show.block_types import LINE, MAX_ROWS, Block, Room, folded
 from zoolab.show.moment import Moment
 from zoolab.show.wording import (
+    WORDS,
     as_text,
     calls_of,
     content_of,
@@ -42,18 +43,6 @@ _MAX_TOOLS = 100
 #: How many messages are searched for the call that a result answers.
 _FAR = 200
 
-_ORIGINS = {
-    "native": "tool_calls of the reply",
-    "text": "found in the text of the reply",
-    "repaired": "changed by a repair",
-}
-_CHOICES = {
-    "pending": "nobody gave it",
-    "once": "once",
-    "session": "for the session",
-    "always": "always",
-    "deny": "denied",
-}
 #: The codes of what validation checks before it comes to the schema, in order, and the questions.
 GATES = ("unknown_tool", "permission_denied", "invalid_json", "invalid_arguments")
 _QUESTIONS = ("the tool exists", "the tool is allowed", "the arguments are one JSON object")
@@ -269,8 +258,8 @@ def _tools_of_turn(moment: Moment, room: Room, chosen: str | None = None) -> lis
     told += room.remaining(len(states) - _MAX_TOOLS, "tool")
     choice = "auto" if request is None else request.tool_choice
     if choice != "auto" and not isinstance(moment.step.record, Request):
-        said = {"required": "the model had to call a tool", "none": "the model was not to call a tool"}
-        had_to = said.get(choice, "the model had to call this tool")
+        said = WORDS["tool_choices"]
+        had_to = said.get(choice, said["named"])
         told.append(room.note("info", f"tool_choice was {choice}: {had_to}."))
     return told
 
@@ -288,7 +277,7 @@ def _tool_call(moment: Moment, room: Room, call: ToolCall) -> list[Block]:
     told += room.facts(
         ("id", call.id),
         ("id as the model gave it", None if call.original_id is None else call.original_id or "none"),
-        ("read from", _ORIGINS.get(call.origin, call.origin)),
+        ("read from", WORDS["origins"].get(call.origin, call.origin)),
         *_reply_facts(reply),
     )
     if not call.slot and reply is not None:
@@ -441,7 +430,7 @@ def _execute(moment: Moment, room: Room, outcome: Outcome) -> list[Block]:
     error, call, tool = outcome.error, moment.call, moment.tool
     decision, asked = call.decision, call.asked
     if decision is not None:
-        permission = _CHOICES.get(decision.choice, decision.choice)
+        permission = WORDS["decisions"].get(decision.choice, decision.choice)
     else:
         permission = "needs none" if asked is None else "not given: a value was, in place of running it"
     told, value = [_python_call(moment, room)], outcome.value

@@ -19,6 +19,7 @@ from zoolab.show.blocks import MAX_BYTES, blocks_of_record
 from zoolab.show.markup import Html, block, clipped, code, facts, folded, join, note, table, tag
 from zoolab.show.moment import Moment
 from zoolab.show.wording import (
+    WORDS,
     as_text,
     change_as_text,
     count,
@@ -37,18 +38,6 @@ _MAX_CARDS = 3_000_000
 _MAX_MESSAGES = 60
 
 _MARKS = {"ok": "✓", "error": "✗", "pending": "…"}
-_OUTCOMES = {
-    "answer": ("ok", "The model answered"),
-    "no_tool_call": ("error", "The model answered, but ignored a forced call"),
-    "wrong_tool": ("error", "The model answered, but called another tool than the forced one"),
-    "open": ("pending", "Not at its end"),
-    "interrupted": ("error", "Interrupted by hand"),
-    "failed": ("error", "Ended by an exception"),
-    "loop_limit": ("error", "Ended by a limit"),
-    "retries_exhausted": ("error", "Ended: no retries left"),
-    "model_error": ("error", "Ended: no usable reply"),
-    "replay_miss": ("error", "Ended: not in the recording"),
-}
 _STATES = {"ok": "✓", "bad": "✗ failed:", "none": "– not checked:"}
 _PROSE = ("the answer", "the text of the reply")
 
@@ -110,7 +99,8 @@ def _story(trace: TraceLog, most: int = MAX_STEPS) -> Iterator[Html]:
 
 
 def _outcome(trace: TraceLog) -> Html:
-    status, words = _OUTCOMES.get(trace.outcome, ("error", f"Ended by {clipped(trace.outcome, 80)}"))
+    status = {"answer": "ok", "open": "pending"}.get(trace.outcome, "error")
+    words = WORDS["outcomes"].get(trace.outcome, f"Ended by {clipped(trace.outcome, 80)}")
     mark = tag("span", tag("span", _MARKS[status], aria_hidden="true"), f" {words}", class_=f"mark {status}")
     return join(
         tag("p", mark, class_="outcome"),

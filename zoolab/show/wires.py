@@ -13,20 +13,12 @@ from zoolab.files import read_shipped
 from zoolab.jsontext import excerpt, visible
 from zoolab.secrets import scrub, scrub_json
 from zoolab.show.markup import Html, block, clipped, code, join, note, tag
-from zoolab.show.wording import as_text
+from zoolab.show.wording import WORDS, as_text
 from zoolab.trace.log import TraceLog
 from zoolab.wire import FORMATS, WireBody, WireWarning, translate, translate_reply
 
 #: Characters of a body that are shown.
 MAX_BODY = 20_000
-
-_TITLES = {
-    "openai": "OpenAI Chat Completions",
-    "responses": "OpenAI Responses",
-    "anthropic": "Anthropic Messages",
-    "gemini": "Gemini generateContent",
-    "ollama": "Ollama chat",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +37,7 @@ class Wires:
     def __str__(self) -> str:
         told = []
         for name in self.bodies:
-            told.append(f"== {_TITLES[name]} ==")
+            told.append(f"== {WORDS['formats'][name]} ==")
             for what, made in self._parts(name):
                 warnings = "".join(f"\n! {warning}" for warning in made.warnings)
                 told.append(f"{what}\n{_shown(made.body)}{warnings}")
@@ -56,7 +48,7 @@ class Wires:
         return [("request", self.bodies[name]), *replied]
 
     def _repr_html_(self) -> str:
-        columns = [_column(_TITLES[name], self._parts(name)) for name in self.bodies]
+        columns = [_column(WORDS["formats"][name], self._parts(name)) for name in self.bodies]
         style = tag("style", Html(read_shipped("zoolab.show", "wires.css")))
         return str(join(style, tag("div", *columns, class_="zoolab-wires")))
 

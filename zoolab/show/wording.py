@@ -12,6 +12,7 @@ from difflib import SequenceMatcher
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, cast
 
+from zoolab.files import read_table
 from zoolab.jsontext import excerpt, one_line
 from zoolab.records import Decision, Outcome, Reply, Request, Result, Step, ToolCall, Verdict
 from zoolab.schema.checker import schema_words
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from zoolab.records import Message
     from zoolab.trace.log import TraceLog
     from zoolab.trace.summary import MessagesDiff
+
+#: How the views call outcomes, steps, decisions and formats.
+WORDS = read_table("zoolab.show", "words.toml")
 
 _MAX_PRETTY = 20_000
 _MAX_COMPARED = 500

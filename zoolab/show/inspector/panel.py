@@ -16,7 +16,7 @@ from zoolab.show.blocks import GATES, blocks
 from zoolab.show.inspector.edits import fields_of
 from zoolab.show.inspector.overview import MARK_WORDS, marks_of
 from zoolab.show.moment import Moment, kind_after
-from zoolab.show.wording import as_text, calls_of, common_ends, content_of, count, headline, pretty
+from zoolab.show.wording import WORDS, as_text, calls_of, common_ends, content_of, count, headline, pretty
 from zoolab.steps.result import METADATA, make_result
 from zoolab.tokens import Tokens, tokens_in
 from zoolab.tools import ToolRegistry
@@ -31,14 +31,6 @@ _KEPT, _CHANGED, _WINDOW = 3, 30, 30
 _MAX_BODY = 4_000_000
 #: Characters of all the notes of a trace.
 MAX_NOTES = 100_000
-_COMING = {
-    "define": "the tools are described",
-    "request": "messages[] and tools are sent",
-    "tool_call": "the reply is read",
-    "validate": "may {} run, with these arguments?",
-    "execute": "Python runs {}",
-    "result": "what came of {} goes back to the model",
-}
 _STEP = """\
 # trace: the one that is shown; read a saved one with Trace.load("trace.jsonl")
 step = trace.steps[{seq}]
@@ -101,7 +93,7 @@ def _what_next(moment: Moment) -> str | None:
         if coming is None:
             return None
         kind, call = coming, moment.step.call if coming != "request" else None
-    return f"{kind}: {_COMING[kind].format('the call' if call is None else call.name)}"
+    return f"{kind}: {WORDS['steps'][kind].format('the call' if call is None else call.name)}"
 
 
 def _diff_tab(moment: Moment, room: Room) -> dict[str, Any]:
