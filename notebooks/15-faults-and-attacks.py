@@ -777,5 +777,5 @@ print("right" if alarms(evening) == expected else f"not yet: {alarms(evening)} s
 # - A sentence in a prompt asks the model. A rule in code decides. Measure what each stops, and what it costs.
 # - Spans show what was stopped. They do not show what nobody stopped.
 #
-# This was the last notebook. Labs: [l8 · Test the tester](../labs/l8/l8.ipynb), [l9 · Approve and resume](../labs/l9/l9.ipynb), and the
-# [capstone](../labs/l11/l11.ipynb). Then take a program of your own.
+# Next: [16 · Somebody else's agent](16-somebody-elses-agent.ipynb). Labs: [l8 · Test the tester](../labs/l8/l8.ipynb), [l9 · Approve and resume](../labs/l9/l9.ipynb), and the
+# [capstone](../labs/l11/l11.ipynb).

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from shell import ESCAPE, HOSTILE, KEY, Ran, Shell, live
 
 from zoolab import Trace
 from zoolab.commands import cli
+from zoolab.models.providers import PROVIDERS
 from zoolab.records import KINDS
 from zoolab.toolbox.starter import TOOLS
 
@@ -352,6 +354,13 @@ def test_every_option_is_documented(zoo: Shell) -> None:
         for action in parser._actions:
             assert action.help or isinstance(action, argparse._SubParsersAction), (parser.prog, action.dest)
             assert all(option in ran.out for option in action.option_strings)
+
+
+def test_every_provider_can_be_named_and_what_runs_each_command_exists() -> None:
+    assert cli._SHARED["model"]["--provider"]["choices"] == sorted(PROVIDERS)
+    for told in cli.COMMANDS.values():
+        module, _, function = told["run"].partition(".")
+        assert callable(getattr(import_module(f"zoolab.commands.{module}"), function))
 
 
 def test_the_local_models_are_listed(zoo: Shell) -> None:

@@ -27,7 +27,7 @@ PAGES = sorted([*FOLDER.glob("*.md"), *ROOT.glob("labs/**/README.md"), *ROOT.glo
 SOLUTIONS = sorted(ROOT.glob("labs/l*/solution.ipynb"))
 
 MOST_LINES = 24
-NUMBERS = [f"{number:02d}" for number in range(16)]
+NUMBERS = [f"{number:02d}" for number in range(17)]
 SWITCH = 'LIVE = None  # "local": the models on this machine; "endpoint": OPENAI_BASE_URL with your key'
 FOLDED = re.compile(r"^<details><summary>(?P<title>[^<]*)</summary>$.*?^</details>$", re.M | re.S)
 FENCED = re.compile(r"^```.*?^```$", re.M | re.S)

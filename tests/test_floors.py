@@ -160,7 +160,7 @@ def imports_by_string(tree: ast.AST) -> set[str]:
 
 
 # The commands of the command line are imported when they are asked for; what a student's worker needs, too.
-BY_STRING = {"commands.cli": {"zoolab.commands."}, "lazy": set()}
+BY_STRING = {"commands.cli": {"zoolab.commands", "zoolab.commands."}, "lazy": set()}
 
 
 @pytest.mark.parametrize("module", sorted(MODULES.keys() - {"grading.worker.zygote"}))

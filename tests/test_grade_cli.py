@@ -149,6 +149,8 @@ def test_a_seed_comes_from_a_file_or_the_environment(shell, tmp_path, lab, monke
     file.write_text("\n")
     ran = shell(*asked, "--seed-file", file)
     assert (ran.code, ran.err) == (2, f"zoolab: {file} is empty; expected a seed in it\n")
+    ran = shell(*asked, "--seed-file", file, "--seed", "another")
+    assert (ran.code, ran.err) == (2, "zoolab: --seed and --seed-file are both given; give one of them\n")
 
 
 @pytest.mark.parametrize("name", ["json", "typing", "re", "argparse", "multiprocessing", "socket", "numpy"])

@@ -99,7 +99,7 @@ def test_a_copy_of_the_course_counts_from_zero_and_nothing_is_written(tmp_path: 
     before = contents(tmp_path)
     found = progress(tmp_path)
     assert re.fullmatch(r"0 of \d\d exercises right, 0 of 11 labs done", found.summary)
-    assert len(found.notebooks) == 16
+    assert len(found.notebooks) == 17
     assert contents(tmp_path) == before
 
 
@@ -158,7 +158,7 @@ def test_the_page_in_a_notebook_is_two_tables_and_escaped(tmp_path: Path):
     assert type(page) is str
     assert "<script>" not in page
     assert page.count("<caption>") == 2
-    assert page.count('scope="row"') == 16 + 11
+    assert page.count('scope="row"') == 17 + 11
 
 
 def test_a_folder_that_is_not_there_is_named(shell):

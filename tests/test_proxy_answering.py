@@ -6,6 +6,7 @@ import json
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -296,6 +297,18 @@ def test_a_model_that_fails_is_a_500_that_is_not_asked_again(api: str) -> None:
         error = body_of(response)["error"]
         assert (response.status, response.headers["x-should-retry"]) == (500, "false")
         assert error["message"] != "no"
+
+
+@pytest.mark.parametrize("api", NAMES)
+def test_whatever_a_model_says_there_is_an_answer(api: str) -> None:
+    """Also one whose stream drops: what has no form in the API is a 500."""
+    for calls in (7, ["c1"], [{}], [{"function": []}], [None]):
+        said = Reply({"role": "assistant", "content": "Hi", "tool_calls": calls})
+        for model in (lambda _, said=said: said, Faulty(lambda _, said=said: said, ["dropped_stream"])):
+            response = post(AnsweredBy(model), api, asking(api, stream=True))
+            with suppress(ConnectionAbortedError):
+                content = b"".join(response.content)
+                assert (b"Hi" in content) == (response.status == 200), calls
 
 
 def test_the_model_is_listed_and_nothing_else_is_here() -> None:

@@ -145,19 +145,44 @@ def test_whatever_came_each_message_is_accounted_for_once(data):
     assert (old == new) == (not kinds(change))
 
 
-REPLY = asks(refusal=None, annotations=[])
+FIELDS = ("role", "content", "tool_calls", "tool_call_id", "name", "function", "id", "arguments", "type")
+PLAIN = st.sampled_from(
+    [None, True, 1, "", "add", "assistant", "tool", [], [None], {"name": "add"}, {"id": {}}]
+)
+INNER = st.dictionaries(st.sampled_from(FIELDS), PLAIN, max_size=4)
+ODD = st.dictionaries(st.sampled_from(FIELDS), PLAIN | INNER | st.lists(INNER, max_size=2), max_size=4)
+
+
+@settings(max_examples=40)
+@given(st.lists(ODD, max_size=4), ODD, st.lists(ODD, max_size=4), st.lists(ODD, max_size=2), ODD)
+def test_odd_messages_tools_and_settings_can_be_compared_and_shown(old, reply, new, tools, odd):
+    before, after = Request(old, (*tools,)), Request(new, (odd,), settings=odd)
+    trace = Trace()
+    for turn, request in enumerate((before, after), 1):
+        trace.add(Step("request", turn, None, request, request.prefix))
+        trace.add(Step("tool_call", turn, None, Reply(reply), request.prefix, 0, None, Reply(reply)))
+    report = what_changed(trace)
+    assert str(report).startswith("request 1\n")
+    assert report._repr_html_().count("<section") >= 2
+
+
+REPLY = asks(arguments='{"a": 42, "b":58}', refusal=None, annotations=[])
+#: What comes back of REPLY, and how that is told.
 CHAT_SHAPES = {
-    # content null, the empty list of annotations left out: openai-agents and pydantic-ai
-    "pydantic-ai": (asks(), ("without annotations",)),
-    # arguments parsed and written again by json.dumps: langchain-openai
-    "langchain": (
+    # openai-agents 0.24
+    "as it is": (asks(arguments='{"a": 42, "b":58}'), ("without annotations",)),
+    # pydantic-ai 2.68
+    "compact": (asks(), ("arguments written anew, with the same values", "without annotations")),
+    # langchain-openai 1.7: by json.dumps
+    "spaced": (
         asks(arguments='{"a": 42, "b": 58}'),
         ("arguments written anew, with the same values", "without annotations"),
     ),
     "content": ({**REPLY, "content": ""}, ('content null became ""',)),
-    "ids": (asks("fc_9", annotations=[]), ("other call ids",)),
+    "ids": ({**REPLY, "tool_calls": asks("fc_9", '{"a": 42, "b":58}')["tool_calls"]}, ("other call ids",)),
     "values": (asks(arguments='{"a":43,"b":58}', annotations=[]), ("other arguments",)),
-    "calls": (asks(name="sub", annotations=[]), ("other calls",)),
+    "no JSON": (asks(arguments="{", annotations=[]), ("other arguments",)),
+    "calls": (asks(arguments='{"a": 42, "b":58}', name="sub", annotations=[]), ("other calls",)),
 }
 
 
@@ -179,6 +204,23 @@ def test_a_reply_without_its_reasoning_and_one_in_parts():
     form = 'content "Hello" became [{"type":"text","text":"Hello…'
     assert change.edited[0].ways == (form, "without reasoning_content")
     assert change.added == (said("user", "Bye"),)
+
+
+def test_calls_and_results_told_as_text():
+    """As smolagents 1.26 does: the reply as text, and its result in a message of the user."""
+    before = conversation(1)
+    spoken = said("assistant", "Calling tools: add(a=42, b=58)")
+    change = compared([*before, asks("call_9")], [*before, spoken, said("user", "Observation: 100")])
+    assert (change.reply, change.edited[0].ways) == ("rewritten", ("other content", "other calls"))
+    assert change.added == (said("user", "Observation: 100"),)
+
+
+def test_a_question_that_swallows_the_error_of_a_reply():
+    """As smolagents 1.26 does when a call fails: the reply is gone, and the question is longer."""
+    asked = said("user", "42 + 58?")
+    change = compared([asked, asks()], [{**asked, "content": "42 + 58?\nError: a must be a number."}])
+    assert [edit.place for edit in change.edited] == [0]
+    assert (change.dropped, change.reply, change.condensed) == ((asks(),), "left out", ())
 
 
 def test_a_null_field_counts_as_absent():

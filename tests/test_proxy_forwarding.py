@@ -279,3 +279,12 @@ def test_a_real_stream_can_drop() -> None:
         chunks = client.chat.completions.create(**asking("openai"), stream=True)
         with pytest.raises(Exception, match=r"(?i)peer|connection|incomplete"):
             list(chunks)
+
+
+def test_a_proxy_for_the_world_outside_is_not_asked_for_this_machine(monkeypatch):
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, refused_url())
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    with serving(WHOLE["openai"]) as server, to(server) as forward:
+        assert forward(sent("openai", {"model": "m", "messages": []})).status == 200

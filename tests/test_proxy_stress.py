@@ -202,6 +202,23 @@ def test_a_program_under_faults():
     assert [row.exit_code for row in card.rows] == [0, 0, 1, 0]
 
 
+def test_a_program_that_asks_again_recovers_from_errors_of_the_endpoint():
+    asks = "json.load(urllib.request.urlopen(request))"
+    again = """
+    for _ in range(3):
+        try:
+            said = json.load(urllib.request.urlopen(request))
+            break
+        except OSError:
+            pass
+    message = said"""
+    assert f"\n    message = {asks}" in PROGRAM
+    program = PROGRAM.replace(f"\n    message = {asks}", again)
+    command, check = [sys.executable, "-c", program], [sys.executable, "-c", CHECK]
+    card = stress(command, check, ["http_429", "http_500"], to=Scripted(adding), seconds=20)
+    assert card.counts == {"recovered": 2}
+
+
 def test_without_a_check_nobody_knows():
     card = stress([sys.executable, "-c", PROGRAM], faults="empty_reply", to=Scripted(adding), seconds=20)
     assert [row.result for row in card.rows] == ["not checked"]

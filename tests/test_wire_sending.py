@@ -92,7 +92,8 @@ def test_a_stream_of_chat_makes_the_message_again(reply: Reply) -> None:
     assert made.finish_reason == (
         reply.finish_reason or ("tool_calls" if "tool_calls" in reply.message else "stop")
     )
-    assert Tokens.of(made.usage) == Tokens.of(reply.usage)
+    counted = Tokens.of(made.usage)
+    assert counted == Tokens.of(reply.usage) if reply.usage else counted.known == 0
 
 
 @pytest.mark.parametrize("api", APIS)
@@ -101,7 +102,7 @@ def test_a_stream_of_chat_makes_the_message_again(reply: Reply) -> None:
 def test_a_response_says_the_message_and_the_tokens(api: str, reply: Reply) -> None:
     body = response(api, reply)
     assert FORMATS[api].from_response(body) == FORMATS[api].normalise_reply(reply.message)[0]
-    assert Tokens.of(body.get("usage")).known == (12 if reply.usage else None if api != "anthropic" else 0)
+    assert Tokens.of(body.get("usage")).known == (12 if reply.usage else None if api == "responses" else 0)
 
 
 @pytest.mark.parametrize("api", OTHERS)
@@ -115,6 +116,7 @@ def test_a_response_that_an_endpoint_wrote_oddly_still_streams() -> None:
     odd = {
         "output": [
             {"type": "message", "role": "assistant", "content": [{"type": "text", "text": "Hi"}]},
+            {"type": "message", "role": "assistant", "content": None},
             {"type": "function_call", "call_id": "c1", "name": "now", "arguments": None},
             {"type": "web_search_call", "id": "ws_1", "status": "completed"},
         ]

@@ -1,7 +1,7 @@
 """Packages whose names are imported when they are first used, so that importing the package costs little."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import import_module
 
 TYPE_CHECKING = False
@@ -9,29 +9,26 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def lazily(
-    package: str, homes: Mapping[str, str] | None = None
-) -> tuple[Callable[[str], "Any"], Callable[[], list[str]]]:
-    """The `__getattr__` and `__dir__` of a package: names from their modules, and the modules themselves.
+def lazily(package: str) -> tuple[Callable[[str], "Any"], Callable[[], list[str]], list[str]]:
+    """The `__getattr__`, `__dir__` and `__all__` of a package, which offers its modules and further names.
 
-    Args:
-        package: The name of the package.
-        homes: For each module of the package, the names that the package offers from it, with blanks between.
+    Those stand in `__init__.pyi`, if it is there, in lines such as `from package.module import name as name`.
 
-    >>> get, names = lazily("zoolab.plots", {"frames": "check_frame"})
-    >>> get("frames").__name__, get("check_frame").__module__
-    ('zoolab.plots.frames', 'zoolab.plots.frames')
+    >>> get, names, offered = lazily("zoolab.models")
+    >>> get("replay").__name__, get("Replay").__module__, "Replay" in offered
+    ('zoolab.models.replay', 'zoolab.models.replay', True)
     >>> get("typo")
     Traceback (most recent call last):
-    AttributeError: module 'zoolab.plots' has no attribute 'typo'
+    AttributeError: module 'zoolab.models' has no attribute 'typo'
     """
-    home_of = {name: home for home, names in (homes or {}).items() for name in names.split()}
+    home_of = _names_in(f"{sys.modules[package].__file__}i")
+    home_of = {name: home for name, home in home_of.items() if home != package}
 
     def get(name: str) -> "Any":
         from importlib.util import find_spec
 
         if name in home_of:
-            value = getattr(import_module(f"{package}.{home_of[name]}"), name)
+            value = getattr(import_module(home_of[name]), name)
         elif name.startswith("_") or not name.isidentifier() or find_spec(f"{package}.{name}") is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         else:
@@ -47,4 +44,15 @@ def lazily(
         special = [name for name in vars(module) if name.startswith("__")]
         return sorted({*home_of, *special, *(name for name in inner if not name.startswith("_"))})
 
-    return get, names
+    return get, names, sorted(home_of)
+
+
+def _names_in(stub: str) -> dict[str, str]:
+    """The module of each name in a stub; nothing if there is no such file."""
+    try:
+        # Not with pathlib: `python -m zoolab` comes here before it can leave out the folder it is started in.
+        with open(stub, encoding="utf-8") as file:  # noqa: PTH123
+            imports = [line.split() for line in file if line.startswith("from ")]
+    except FileNotFoundError:
+        return {}
+    return {name: module for _, module, _, name, *_ in imports}

@@ -1,4 +1,4 @@
-"""The command line: `zoolab COMMAND`. A command is a function that adds its arguments and says what runs it.
+"""The command line: `zoolab COMMAND`. `commands.toml` lists the commands with their options.
 
 Exit codes: 0 done, 1 done and something fell short, 2 could not run.
 """
@@ -9,33 +9,25 @@ import argparse
 import io
 import os
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import NoReturn
+from pathlib import Path
+from typing import Any, NoReturn
 
 from zoolab import __version__
 from zoolab.errors import InvalidInput, LoopError, ZoolabError
+from zoolab.files import read_table
 from zoolab.jsontext import visible
 
-#: Each command: the module of `zoolab.commands` that has its `add_COMMAND(parser)`, and what it does.
-COMMANDS = {
-    "walk": ("walk", "walk through a tool call, step by step"),
-    "inspect": ("walk", "make a saved trace a page to step through"),
-    "policy": ("walk", "what tools may do for good, and what they never may"),
-    "proxy": ("proxy", "watch a program of your own: its requests, as traces"),
-    "stress": ("proxy", "run a program of your own under each fault, and score it"),
-    "record": ("record", "record conversations with a model"),
-    "local": ("models", "the models that run on this machine"),
-    "doctor": ("models", "can this model call tools? seven probes"),
-    "mcp": ("mcp", "the tools of an MCP server, and what has changed in them"),
-    "serve-tools": ("mcp", "offer tools to others, as an MCP server"),
-    "course": ("course", "copy the course to a folder, and open it in JupyterLab"),
-    "lab": ("course", "open the notebooks in JupyterLab"),
-    "labs": ("course", "the graded labs: list, handout, build, export, cases, verify"),
-    "datasets": ("course", "the data sets: list, fetch"),
-    "grade": ("grade", "grade submissions of a lab"),
-    "progress": ("course", "how many exercises and labs of the course are right"),
-    "experiment": ("experiment", "run an experiment from a configuration"),
+_TABLE = read_table("zoolab.commands", "commands.toml")
+_SHARED = _TABLE.pop("shared")
+#: Each command, as `commands.toml` has it.
+COMMANDS: Mapping[str, Any] = _TABLE
+_TYPES: dict[str, Callable[[str], object]] = {
+    "int": int,
+    "number": float,
+    "path": Path,
+    "names": lambda text: text.split(","),
 }
 
 
@@ -57,11 +49,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def run(arguments: Sequence[str]) -> int:
     """Run a command and return its exit code; whatever is wrong is one line on standard error."""
     try:
-        options, more = parser(arguments).parse_known_args(arguments)
+        options, more = parser().parse_known_args(arguments)
         if more and options.name not in ("lab", "course"):  # their further options are JupyterLab's
             raise InvalidInput(f"unknown: {' '.join(more)}", advice=f"see zoolab {options.name} --help")
         options.more = more
-        code: int = options.run(options)
+        module, _, function = COMMANDS[options.name]["run"].partition(".")
+        code: int = getattr(import_module(f"zoolab.commands.{module}"), function)(options)
         return code
     except LoopError as error:
         return _fail(str(error), 1)
@@ -75,17 +68,26 @@ def run(arguments: Sequence[str]) -> int:
         return _fail("; ".join(["interrupted", *getattr(error, "__notes__", ())]), 130)
 
 
-def parser(named: Collection[str] = COMMANDS) -> argparse.ArgumentParser:
-    """The parser of the command line; only the commands that are named have their arguments in it."""
+def parser() -> argparse.ArgumentParser:
+    """The parser of the command line."""
     made = _Parser(prog="zoolab", description="Learn LLM tool calling by stepping through it.")
     made.add_argument("--version", action="version", version=f"zoolab {__version__}")
     commands = made.add_subparsers(dest="name", required=True, metavar="COMMAND")
-    for name, (module, what) in COMMANDS.items():
-        command = commands.add_parser(name, help=what)
-        if name in named:
-            add = getattr(import_module(f"zoolab.commands.{module}"), f"add_{name.replace('-', '_')}")
-            add(command)
+    for name, told in COMMANDS.items():
+        _add_options(commands.add_parser(name, help=told["does"], usage=told.get("usage")), told)
     return made
+
+
+def _add_options(parser: argparse.ArgumentParser, told: Mapping[str, Any]) -> None:
+    """Add what the table tells of a command, or of an action of one."""
+    for options in (told.get("options", {}), *(_SHARED[group] for group in told.get("with", ()))):
+        for names, option in options.items():
+            kind = {"type": _TYPES[option["type"]]} if "type" in option else {}
+            parser.add_argument(*names.split(), **{**option, **kind})
+    if "actions" in told:
+        actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+        for name, action in told["actions"].items():
+            _add_options(actions.add_parser(name, help=action["does"]), action)
 
 
 class _Parser(argparse.ArgumentParser):

@@ -33,16 +33,6 @@ CONFIGURATION = Path(__file__).resolve().parents[1] / "course" / "jupyter"
 PLACES = {"--notebook-dir", "--ServerApp.root_dir", "--ServerApp.notebook_dir", "--LabApp.default_url"}
 
 
-def add_course(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "folder", nargs="?", type=Path, default=Path("zoolab-course"), metavar="DIR", help="where it goes"
-    )
-    parser.add_argument("--no-open", action="store_true", help="only copy")
-    parser.add_argument("--no-browser", action="store_true", help="only serve")
-    parser.add_argument("--port", type=int, help="where to serve")
-    parser.set_defaults(run=course)
-
-
 def course(options: argparse.Namespace) -> int:
     """Copy the notebooks, the labs and the data into a folder, and open JupyterLab there."""
     copied = copy_course(options.folder)
@@ -53,13 +43,6 @@ def course(options: argparse.Namespace) -> int:
         return 0
     options.more = [str(options.folder / FIRST), *options.more]
     return lab(options)
-
-
-def add_lab(parser: argparse.ArgumentParser) -> None:
-    parser.usage = "zoolab lab [NOTEBOOK.ipynb] [--no-browser] [--port N] [any option of jupyter lab]"
-    parser.add_argument("--no-browser", action="store_true", help="only serve")
-    parser.add_argument("--port", type=int, help="where to serve")
-    parser.set_defaults(run=lab)
 
 
 def lab(options: argparse.Namespace) -> int:
@@ -115,29 +98,6 @@ def lab_command(no_browser: bool, port: int | None, more: Sequence[str]) -> list
     return [sys.executable, "-m", "jupyterlab", *given, *usual]
 
 
-def add_labs(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    actions.add_parser("list", help="the labs, with their points")
-    build = actions.add_parser("build", help="make the notebooks of the labs from their masters")
-    build.add_argument("labs", nargs="*", metavar="LAB", help="names, or folders of your own; by default all")
-    build.add_argument("--check", action="store_true", help="write nothing; exit 1 if one is stale")
-    export = actions.add_parser("export", help="the public cases of labs, for otter-grader or nbgrader")
-    export.add_argument("labs", nargs="*", metavar="LAB", help="by default all")
-    export.add_argument("--format", required=True, choices=("otter", "nbgrader"), help="for whose tools")
-    export.add_argument("--out", required=True, type=Path, metavar="DIR", help="where to write")
-    cases = actions.add_parser("cases", help="which wrong answers each case of a lab finds")
-    cases.add_argument("lab", metavar="LAB", help="a name, or a folder of your own with a wrong.toml")
-    verify = actions.add_parser("verify", help="grade the right and wrong answers of labs with many seeds")
-    verify.add_argument(
-        "labs", nargs="*", metavar="LAB", help="by default all, which takes more than an hour"
-    )
-    verify.add_argument("--seeds", type=int, default=10, metavar="N", help="so many (10)")
-    handout = actions.add_parser("handout", help="what students get of a lab: notebook, page, public cases")
-    handout.add_argument("lab", metavar="LAB", help="a name, or a folder of your own")
-    handout.add_argument("out", type=Path, metavar="DIR", help="where to write")
-    parser.set_defaults(run=labs)
-
-
 def labs(options: argparse.Namespace) -> int:
     """Do the action; 1 if a notebook is stale."""
     match options.action:
@@ -171,14 +131,6 @@ def _of_the_checkout(tool: str) -> Any:
     return import_module(f"tools.{tool}")
 
 
-def add_datasets(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    actions.add_parser("list", help="what there is")
-    fetch = actions.add_parser("fetch", help="fetch the data of others")
-    fetch.add_argument("name", choices=["bfcl"], help="bfcl: the Berkeley Function-Calling Leaderboard's")
-    parser.set_defaults(run=datasets)
-
-
 def datasets(options: argparse.Namespace) -> int:
     """List the data sets, or fetch Berkeley's."""
     if options.action == "fetch":
@@ -190,11 +142,6 @@ def datasets(options: argparse.Namespace) -> int:
         print(f"{data_set.name:<18} {data_set.what}: {counts}")
     print(f"in {folder()}")
     return 0
-
-
-def add_progress(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", nargs="?", type=Path, metavar="FOLDER", help="by default the current one")
-    parser.set_defaults(run=show_progress)
 
 
 def show_progress(options: argparse.Namespace) -> int:

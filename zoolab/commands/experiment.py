@@ -21,20 +21,6 @@ _COMPARED = 20
 _BROKEN = ("crashed", "failed", "invalid_input", "invalid_schema", "invalid_signature", "replay_miss")
 
 
-def add_experiment(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("config", nargs="?", type=Path, metavar="CONFIG.toml", help="the experiment")
-    parser.add_argument("--example", action="store_true", help="print such a file, to begin with")
-    parser.add_argument(
-        "-o", "--out", type=Path, metavar="DIR", help="where results go; by default beside the file"
-    )
-    parser.add_argument("--resume", action="store_true", help="do what is missing in the results")
-    parser.add_argument("--jobs", type=int, metavar="N", help="how many runs at the same time")
-    parser.add_argument("--processes", action="store_true", help="run in processes rather than threads")
-    parser.add_argument("--dask", metavar="ADDRESS", help="run on the cluster of this dask scheduler")
-    parser.add_argument("--quiet", action="store_true", help="show no progress")
-    parser.set_defaults(run=run_experiment)
-
-
 def run_experiment(options: argparse.Namespace) -> int:
     """Do the experiment; 1 if a run is missing, or broke off for another reason than the model."""
     if options.example:

@@ -24,32 +24,6 @@ from zoolab.running.jobs import dask_executor
 _NAMED = 4  # of what failed or was passed over
 
 
-def add_grade(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("lab", metavar="LAB", help="a lab's name, or a folder with a cases.py")
-    parser.add_argument(
-        "submissions", nargs="+", metavar="SUBMISSIONS", help="notebooks and .py files, or folders of them"
-    )
-    parser.add_argument("--jobs", type=int, metavar="N", help="processes; by default one a processor")
-    parser.add_argument("--csv", type=Path, metavar="FILE", help="write the grade book as CSV")
-    parser.add_argument(
-        "--report", metavar="DIR", help="keep results and pages here; a grading that ended early goes on"
-    )
-    seed = parser.add_mutually_exclusive_group()
-    seed.add_argument("--seed", help="what the values of the cases depend on; every user here can see it")
-    seed.add_argument(
-        "--seed-file",
-        type=Path,
-        metavar="FILE",
-        help="read the seed here; else from $ZOOLAB_SEED, else a random one, which the report keeps",
-    )
-    parser.add_argument("--dask", metavar="ADDRESS", help="grade on the cluster of this dask scheduler")
-    parser.add_argument("--again", action="store_true", help="grade anew what the report has already")
-    parser.add_argument(
-        "--unprotected", action="store_true", help="grade even if this system cannot isolate a submission"
-    )
-    parser.set_defaults(run=grade)
-
-
 def grade(options: argparse.Namespace) -> int:
     """Grade, write what was asked for, and say how the class did."""
     if options.csv and not options.csv.resolve().parent.is_dir():
@@ -90,6 +64,8 @@ def grade(options: argparse.Namespace) -> int:
 
 def _seed(options: argparse.Namespace) -> str | None:
     """The seed that the user gave, if any."""
+    if options.seed_file is not None and options.seed is not None:
+        raise InvalidInput("--seed and --seed-file are both given", advice="give one of them")
     if options.seed_file is None:
         return options.seed or os.environ.get("ZOOLAB_SEED")
     try:

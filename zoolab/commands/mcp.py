@@ -21,21 +21,6 @@ from zoolab.toolbox.catalog import tools_named
 from zoolab.tools import ToolRegistry
 
 
-def add_mcp(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    listing = actions.add_parser("tools", help="start a server: its tools, and what has changed")
-    accepting = actions.add_parser("accept", help="trust what has changed or is new, from now on")
-    accepting.add_argument("--tool", action="append", default=[], metavar="NAME", help="by default all")
-    for each in (listing, accepting):
-        each.add_argument("server", metavar="SERVER", help="what you call the server")
-        each.add_argument(
-            "argv", nargs="+", metavar="COMMAND", help="its address, or -- and then what starts it"
-        )
-        each.add_argument("--key", metavar="VARIABLE", help="the environment variable with its key")
-        each.add_argument("--pins", metavar="FILE", help="where its tools are pinned")
-    parser.set_defaults(run=mcp)
-
-
 def mcp(options: argparse.Namespace) -> int:
     """Show the tools of a server, or accept what has changed; 1 if tools wait to be accepted."""
     by_address = len(options.argv) == 1 and "://" in options.argv[0]
@@ -74,15 +59,6 @@ def _accept(tools: MCPTools, server: str, names: Sequence[str]) -> None:
 def _show(changes: Sequence[Change], what: str) -> None:
     for change in changes:
         print(f"{change.name} {what}\n{change.diff}")
-
-
-def add_serve_tools(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("target", metavar="TOOLS", help="a domain, such as devops, or MODULE:REGISTRY")
-    parser.add_argument(
-        "--allow", action="append", default=[], metavar="NAME", help="run this tool whatever its risk"
-    )
-    parser.add_argument("--http", type=int, metavar="PORT", help="over HTTP, on loopback; 0: a free port")
-    parser.set_defaults(run=serve_tools)
 
 
 def serve_tools(options: argparse.Namespace) -> int:

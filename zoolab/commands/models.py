@@ -1,4 +1,4 @@
-"""Options that name a model; `zoolab local` and `doctor`: the models of this machine, and a check of one."""
+"""The model that options name; `zoolab local` and `doctor`: models of this machine, and a check of one."""
 
 from __future__ import annotations
 
@@ -24,29 +24,6 @@ DEFAULT_TOOLS = ("add", "multiply", "get_weather", "check_status")
 PROBED = ("doctor", "doctor-qwen")
 
 
-def add_model_options(parser: argparse.ArgumentParser) -> None:
-    """Which model is asked."""
-    parser.add_argument("--live", action="store_true", help="ask the endpoint of OPENAI_BASE_URL")
-    parser.add_argument("--provider", choices=PROVIDERS, help="ask the API of this provider in its own form")
-    parser.add_argument("--model", help="its model, by default ZOOLAB_MODEL")
-    parser.add_argument("--base-url", help="another endpoint")
-    parser.add_argument("--local", nargs="?", const="", metavar="NAME", help="ask a model on this machine")
-
-
-def add_walk_options(parser: argparse.ArgumentParser) -> None:
-    """Which model is asked, with which tools, and how."""
-    parser.add_argument(
-        "--tools",
-        type=lambda text: text.split(","),
-        metavar="A,B",
-        help="which tools to offer: starter tools or domains; by default those of the recorded conversation",
-    )
-    parser.add_argument("--system", help="the system prompt; by default that of the recorded conversation")
-    add_model_options(parser)
-    parser.add_argument("--stream", action="store_true", help="have the replies in pieces")
-    parser.add_argument("--yes", action="store_true", help="allow tools that ask for permission")
-
-
 def is_live(options: argparse.Namespace) -> bool:
     """Whether an endpoint is asked."""
     return bool(options.live or options.model or options.base_url or options.provider)
@@ -55,24 +32,17 @@ def is_live(options: argparse.Namespace) -> bool:
 def model_of(options: argparse.Namespace, default: str = DEFAULT_RECORDING) -> Model:
     """A live endpoint, a local model, or a recording: the one that is named, else the default recording."""
     recording: str | None = getattr(options, "recording", None)
+    stream: bool = getattr(options, "stream", False)
     if sum([options.local is not None, is_live(options), recording is not None]) > 1:
         raise InvalidInput("more than one model is asked", advice="choose --live, --local or --recording")
     if options.local is not None:
-        return LocalModel(options.local or None, stream=options.stream)
+        return LocalModel(options.local or None, stream=stream)
     if options.provider:
         name = options.model or os.environ.get("ZOOLAB_MODEL") or ""
-        return PROVIDERS[options.provider](name, base_url=options.base_url, stream=options.stream)
+        return PROVIDERS[options.provider](name, base_url=options.base_url, stream=stream)
     if is_live(options):
-        return OpenAIModel(options.model, make_client(options.base_url), options.stream)
-    return Replay(recording or default, stream=options.stream)
-
-
-def add_local(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    actions.add_parser("list", help="what there is, and what is here")
-    fetch = actions.add_parser("fetch", help="fetch and check the weights")
-    fetch.add_argument("models", nargs="*", metavar="NAME", help="by default the two small ones")
-    parser.set_defaults(run=local)
+        return OpenAIModel(options.model, make_client(options.base_url), stream)
+    return Replay(recording or default, stream=stream)
 
 
 def local(options: argparse.Namespace) -> int:
@@ -96,14 +66,6 @@ def _report(what: str, done: int, total: int) -> None:
     end = "\r" if sys.stderr.isatty() and done < total else "\n"
     if sys.stderr.isatty() or done >= total:
         print(f"{what}{share}  ", end=end, file=sys.stderr, flush=True)
-
-
-def add_doctor(parser: argparse.ArgumentParser) -> None:
-    add_model_options(parser)
-    parser.add_argument("--recording", help="show what a recorded model said")
-    parser.add_argument("--record", metavar="FILE", help="keep what comes in a recording")
-    parser.add_argument("--json", action="store_true", help="print the findings as JSONL")
-    parser.set_defaults(run=doctor, stream=False)
 
 
 def doctor(options: argparse.Namespace) -> int:

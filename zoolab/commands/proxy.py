@@ -22,34 +22,6 @@ from zoolab.records import Model
 from zoolab.show.wording import count as counted
 
 
-def add_traffic(parser: argparse.ArgumentParser) -> None:
-    """The options that say who answers, and what is broken."""
-    known = (
-        "recording:NAME, local:NAME or an address; by default what OPENAI_BASE_URL and ANTHROPIC_BASE_URL say"
-    )
-    parser.add_argument("--to", metavar="WHERE", help=known)
-    parser.add_argument("--seed", default="0", help="another seed breaks other replies")
-    parser.add_argument("argv", nargs="+", metavar="COMMAND", help="-- and then what starts the program")
-
-
-def add_proxy(parser: argparse.ArgumentParser) -> None:
-    add_traffic(parser)
-    parser.add_argument("--folder", metavar="DIR", help="where the traces go; by default a new watched-N")
-    parser.add_argument("--replay", metavar="DIR", help="answer from the folder of an earlier run")
-    parser.add_argument(
-        "--live", action="store_true", help="with --replay: --to answers what is not recorded"
-    )
-    parser.add_argument(
-        "--edit", metavar="C.T=FILE", help="with --replay: FILE holds the reply in turn T of conversation C"
-    )
-    parser.add_argument(
-        "--fault", action="append", default=[], metavar="NAME[:RATE]", help="break so many of the replies"
-    )
-    parser.add_argument("--report", action="store_true", help="say what the program did between its requests")
-    parser.add_argument("--open", action="store_true", help="show the traces as they grow in the browser")
-    parser.set_defaults(run=proxy)
-
-
 def proxy(options: argparse.Namespace) -> int:
     """Run a program and watch it; returns the program's own exit code."""
     folder = Path(options.folder) if options.folder else _free_folder()
@@ -68,16 +40,6 @@ def proxy(options: argparse.Namespace) -> int:
         code = seen.run(options.argv)
     _tell(seen, folder, options.report)
     return code
-
-
-def add_stress(parser: argparse.ArgumentParser) -> None:
-    add_traffic(parser)
-    check = "exit code 0 says that the answer, its standard input, is right; ZOOLAB_TRACES names the traces"
-    parser.add_argument("--check", metavar="COMMAND", help=check)
-    parser.add_argument("--fault", action="append", metavar="NAME", help="only this fault; may be repeated")
-    parser.add_argument("--times", type=int, default=1, help="in how many replies the fault happens")
-    parser.add_argument("--seconds", type=float, default=60.0, help="how long the program may run")
-    parser.set_defaults(run=stress_program)
 
 
 def stress_program(options: argparse.Namespace) -> int:

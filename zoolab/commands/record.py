@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from zoolab.commands.course import CHECKOUT, FIRST
-from zoolab.commands.models import DEFAULT_TOOLS, add_walk_options, is_live, model_of
+from zoolab.commands.models import DEFAULT_TOOLS, is_live, model_of
 from zoolab.course.notebooks import amount_of, ask_openings, record_notebook, recordings_of
 from zoolab.datasets.loading import numbered_rows, read_rows
 from zoolab.errors import InvalidInput, LoopError
@@ -30,23 +30,6 @@ from zoolab.toolbox.catalog import tools_named
 
 #: A model that only repeats itself is recorded for so long.
 TURNS = 3
-
-
-def add_record(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "into",
-        metavar="recording",
-        help="the recording to begin or to add to; course: all that the notebooks ask",
-    )
-    parser.add_argument("prompt", nargs="*", help="what to ask; for the course its notebooks, by default all")
-    parser.add_argument("--prompts", metavar="FILE", help="JSONL with prompt, tools, system and replies")
-    parser.add_argument(
-        "--scripted", action="store_true", help="take the replies of --prompts: an authored recording"
-    )
-    add_walk_options(parser)
-    parser.add_argument("--folder", metavar="DIR", default="recordings", help="where the course is recorded")
-    parser.add_argument("--dry-run", action="store_true", help="only say how much the course asks")
-    parser.set_defaults(run=record_conversations)
 
 
 def record_conversations(options: argparse.Namespace) -> int:

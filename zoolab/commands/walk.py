@@ -7,13 +7,12 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
-from pathlib import Path
 from typing import Any, TextIO
 
 from rich.console import Console
 from rich.text import Text
 
-from zoolab.commands.models import DEFAULT_RECORDING, DEFAULT_TOOLS, add_walk_options, is_live, model_of
+from zoolab.commands.models import DEFAULT_RECORDING, DEFAULT_TOOLS, is_live, model_of
 from zoolab.errors import ReplayMiss
 from zoolab.jsontext import encode, visible
 from zoolab.loop import walk
@@ -33,25 +32,10 @@ from zoolab.tools import ToolRegistry
 from zoolab.trace.events import as_read, events_of
 from zoolab.trace.log import drive
 
-DEFAULT_PROMPT = "What is 42 + 58?"
 #: Which recordings are looked through for a prompt: the small models' first, whose walks are short. Qwen goes
 #: on calling when it should answer; its chains of calls answer what only it was asked.
 ANSWERING = (DEFAULT_RECORDING, "domains", "qwen-walk", "qwen-tasks", "qwen-starter", "qwen-tasks-system")
 _COLOURS = dict(zip(KINDS, ("cyan", "blue", "magenta", "yellow", "green", "cyan"), strict=True))
-
-
-def add_walk(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "prompt", nargs="?", default=DEFAULT_PROMPT, help="what to ask; by default: %(default)s"
-    )
-    add_walk_options(parser)
-    parser.add_argument("--recording", help="answer from this one, such as qwen-starter")
-    parser.add_argument("--list", action="store_true", help="list what the recordings can answer")
-    parser.add_argument("--load", metavar="FILE", help="show a saved trace instead of walking")
-    parser.add_argument("--save", metavar="FILE", help="save the trace as JSONL")
-    parser.add_argument("--html", metavar="FILE", help="save the story as a page")
-    parser.add_argument("--json", action="store_true", help="print the trace as JSONL")
-    parser.set_defaults(run=show_walk)
 
 
 def show_walk(options: argparse.Namespace) -> int:
@@ -195,16 +179,6 @@ def _printer(screen: TextIO) -> Callable[[Moment], None]:
     return show
 
 
-def add_inspect(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "trace", type=Path, metavar="FILE", help="a trace (.jsonl), or what another program wrote (.json)"
-    )
-    parser.add_argument(
-        "-o", "--output", type=Path, metavar="FILE", help="the page; by default beside the trace"
-    )
-    parser.set_defaults(run=inspect)
-
-
 def inspect(options: argparse.Namespace) -> int:
     """Write a page for each conversation of the file, and print where they are."""
     file, target = options.trace, options.output or options.trace.with_suffix(".html")
@@ -214,23 +188,6 @@ def inspect(options: argparse.Namespace) -> int:
         trace.to_html(page, interactive=True)
         print(page)
     return 0
-
-
-_ACTIONS = {
-    "list": "show the rules, and the file that keeps them",
-    "allow": "let calls run without asking",
-    "deny": "let calls never run, whoever allows them",
-    "remove": "forget a rule",
-}
-
-
-def add_policy(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    for name, what in _ACTIONS.items():
-        action = actions.add_parser(name, help=what)
-        if name != "list":
-            action.add_argument("rule", metavar="RULE", help="a tool's name, or such as 'read_file(/srv/**)'")
-    parser.set_defaults(run=policy)
 
 
 def policy(options: argparse.Namespace) -> int:

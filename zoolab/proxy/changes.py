@@ -91,16 +91,16 @@ def changes_between(before: Request, reply: Message | None, after: Request) -> R
     dropped: list[Message] = []
     condensed: list[tuple[tuple[Message, ...], Message]] = []
     for removed, added in gaps:
-        roles = [new[j].get("role") for j in added[: len(removed)]]
-        lost = tuple(old[i] for i in removed)
-        if roles == [message.get("role") for message in lost]:
-            edits += zip(removed, added, strict=False)
-            gone -= {*removed}
-            del added[: len(removed)]
-        elif len(lost) > 1 and roles[:1] != ["tool"] and added and _is_shorter(new[added[0]], lost):
+        lost, came = tuple(old[i] for i in removed), [new[j] for j in added]
+        # Messages that stand in the same place with the same roles.
+        alike = common_ends(*([message.get("role") for message in each] for each in (lost, came)))[0]
+        if alike < len(lost) > 1 and came and _is_summary(came[0], lost):
             condensed.append((lost, new[added.pop(0)]))
-        else:
-            dropped += lost
+            continue
+        edits += zip(removed[:alike], added, strict=False)
+        gone -= {*removed[:alike]}
+        dropped += lost[alike:]
+        del added[:alike]
     last = len(before.prefix)
     went: WentBack = "rewritten" if last in dict(edits) else "left out" if last in gone else "as it came"
     return RequestChange(
@@ -158,8 +158,12 @@ def _called(message: Message) -> Hashable:
     return tuple(name for name, _, _ in calls_of(message)) or None
 
 
-def _is_shorter(summary: Message, messages: Sequence[Message]) -> bool:
-    return characters_of(summary) < sum(map(characters_of, messages))
+def _is_summary(message: Message, lost: Sequence[Message]) -> bool:
+    """Whether a message is shorter than those that were lost, and not the first of them with an addition."""
+    first = content_of(lost[0])
+    if message.get("role") == "tool" or (first and first in content_of(message)):
+        return False
+    return characters_of(message) < sum(map(characters_of, lost))
 
 
 def _ways(old: Message, new: Message) -> tuple[str, ...]:

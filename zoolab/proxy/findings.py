@@ -32,7 +32,7 @@ from zoolab.wire.pairing import check_conversation
 MAX_REQUESTS, MAX_SHOWN = 100, 8
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Report:
     """What a program did with its requests; `changes[i]` is the change from `requests[i]` to the next one."""
 
@@ -55,7 +55,7 @@ class Report:
             found = (f"{each.code}: {each.what}; {'; '.join(each.evidence[:3])}" for each in self.diagnoses)
             yield "the whole conversation", _safe(_some("! ", found)), ()
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return "\n".join("\n  ".join([title, *lines]) for title, lines, _ in self._parts())
 
     def _repr_html_(self) -> str:
@@ -134,7 +134,7 @@ def _sent(request: Request) -> str:
 
 def _told(change: RequestChange, request: Request) -> list[str]:
     names = {id: name for message in request.prefix for name, id, _ in calls_of(message)}
-    condensed = (f"{len(lost)} messages became one: {brief(one)}" for lost, one in change.condensed)
+    condensed = (f"{len(lost)} messages became one: {_brief(one)}" for lost, one in change.condensed)
     settings = (f"{name}: {excerpt(a)} -> {excerpt(b)}" for name, (a, b) in change.settings.items())
     tools = [_tool(name, *both) for name, both in change.tools.items()]
     if not tools and change.prefix.broken_at == "the tools":
@@ -159,14 +159,18 @@ def _told(change: RequestChange, request: Request) -> list[str]:
 
 def _shown(message: Message, names: dict[str, str]) -> str:
     if message.get("role") != "tool":
-        return brief(message)
+        return _brief(message)
     name = names.get(str(message.get("tool_call_id")), "a call that is not in the messages")
     return f"result of {name}: {excerpt(content_of(message), 60)}"
 
 
+def _brief(message: Message) -> str:
+    return brief({**message, "content": content_of(message)})
+
+
 def _edit(edit: EditedMessage) -> str:
     """How a message differs, and the first place in which its text or its calls do."""
-    told = f"messages[{edit.place}] ({brief(edit.old)}): {listed([*edit.ways], 6)}"
+    told = f"messages[{edit.place}] ({_brief(edit.old)}): {listed([*edit.ways], 6)}"
     old, new = (
         " ".join([content_of(message), *(f"{name}({said})" for name, _, said in calls_of(message))])
         for message in (edit.old, edit.new)

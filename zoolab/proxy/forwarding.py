@@ -57,6 +57,8 @@ class Forward(AbstractContextManager["Forward"]):
             timeout=http.Timeout(None, connect=connect_seconds),
             limits=http.Limits(max_connections=None, max_keepalive_connections=100),
             follow_redirects=False,
+            # A proxy for the world outside cannot reach a server of this machine.
+            mounts={"all://127.0.0.1": None, "all://localhost": None, "all://[::1]": None},
         )
 
     def __call__(self, request: HttpRequest) -> HttpResponse:

@@ -7,7 +7,7 @@ import queue
 import re
 import subprocess
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -48,6 +48,39 @@ class _Exchange:
     content: bytes
     came: float
     conversation: Conversation | None = None
+
+
+class _Tap:
+    """The pieces of an answer. Once it is whole, and before the program knows that, `heard` is told, or
+    else when it is closed: with the content, and whether it is whole."""
+
+    def __init__(self, content: Iterable[bytes], heard: Callable[[bytes, bool], None]) -> None:
+        self._content, self._heard = content, heard
+        self._kept: list[bytes] = []
+        self._told = False
+
+    def __iter__(self) -> Iterator[bytes]:
+        size = 0
+        for piece in self._content:
+            size += len(piece)
+            if size <= MAX_BYTES:
+                self._kept.append(piece)
+            if piece.endswith(b"\n\n") and _LAST.search(b"\n" + piece):
+                self._tell(whole=True)
+            yield piece
+        self._tell(whole=True)
+
+    def close(self) -> None:
+        """Give the answer back, read or not."""
+        close = getattr(self._content, "close", None)
+        if close is not None:
+            close()
+        self._tell(whole=False)
+
+    def _tell(self, *, whole: bool) -> None:
+        if not self._told:
+            self._told = True
+            self._heard(b"".join(self._kept), whole)
 
 
 class Seen(AbstractContextManager["Seen"]):
@@ -181,30 +214,12 @@ class Seen(AbstractContextManager["Seen"]):
             failed, came = Failed(f"{type(error).__name__}: {error}"), perf_counter()
             self._told.put(lambda: self._tell(exchange, failed, came))
             raise
-        return replace(response, content=self._tapped(exchange, response))
+        tap = _Tap(response.content, lambda *heard: self._heard(exchange, response, *heard))
+        return replace(response, content=tap)
 
-    def _tapped(self, exchange: _Exchange, response: HttpResponse) -> Iterator[bytes]:
-        """The pieces of an answer; once it is whole, and before the program knows that, it is told."""
-        kept: list[bytes] = []
-        size, told, broke = 0, False, True
-
-        def tell() -> None:
-            came, content, broken = perf_counter(), b"".join(kept), broke
-            self._told.put(lambda: self._answered(exchange, response, content, broken, came))
-
-        try:
-            for piece in response.content:
-                size += len(piece)
-                if size <= MAX_BYTES:
-                    kept.append(piece)
-                if not told and piece.endswith(b"\n\n") and _LAST.search(b"\n" + piece):
-                    told, broke = True, False
-                    tell()
-                yield piece
-            broke = False
-        finally:
-            if not told:
-                tell()
+    def _heard(self, exchange: _Exchange, response: HttpResponse, content: bytes, whole: bool) -> None:
+        came = perf_counter()
+        self._told.put(lambda: self._answered(exchange, response, content, whole, came))
 
     # What is made of it, in a thread of its own
 
@@ -220,7 +235,7 @@ class Seen(AbstractContextManager["Seen"]):
             self.unread.append(str(error))
 
     def _answered(
-        self, exchange: _Exchange, response: HttpResponse, content: bytes, broken: bool, came: float
+        self, exchange: _Exchange, response: HttpResponse, content: bytes, whole: bool, came: float
     ) -> None:
         self.faults += response.faults
         fault = next(iter(response.faults), None)
@@ -232,7 +247,7 @@ class Seen(AbstractContextManager["Seen"]):
             reply = read_reply(exchange.api, content, "event-stream" in kind)
             self._tell(exchange, replace(reply, faults=response.faults), came)
         except (ZoolabError, ValueError, TypeError, AttributeError, KeyError) as error:
-            why = "the answer broke off" if broken else str(error)
+            why = str(error) if whole else "the answer broke off"
             self._tell(exchange, Failed(why, fault), came)
 
     def _tell(self, exchange: _Exchange, said: Reply | Failed, came: float) -> None:

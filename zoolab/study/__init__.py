@@ -12,30 +12,6 @@ statistics.py     intervals and tests; comparison.py: what they say of two varia
 config.py         an experiment from a TOML file, of which experiment.schema.json says what it may hold
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from zoolab.lazy import lazily
 
-if TYPE_CHECKING:
-    from zoolab.study.cases import UNSAID, Case, Run, Setup
-    from zoolab.study.comparison import Comparison, Comparisons
-    from zoolab.study.pacing import Budget, Pace
-    from zoolab.study.results import Experiment
-    from zoolab.study.runner import experiment
-
-__all__ = ["UNSAID", "Budget", "Case", "Comparison", "Comparisons", "Experiment", "Pace", "Run", "Setup"]
-__all__ += ["experiment"]
-
-if not TYPE_CHECKING:  # a type checker would take any name for one of this package
-    __getattr__, __dir__ = lazily(
-        __name__,
-        {
-            "comparison": "Comparison Comparisons",
-            "runner": "experiment",
-            "pacing": "Budget Pace",
-            "cases": "UNSAID Case Run Setup",
-            "results": "Experiment",
-        },
-    )
+__getattr__, __dir__, __all__ = lazily(__name__)

@@ -13,11 +13,12 @@ from zoolab.records import Reply
 from zoolab.tokens import Tokens
 from zoolab.wire import FORMATS
 from zoolab.wire.chat import RAW, arguments_object
-from zoolab.wire.streams import as_dict
+from zoolab.wire.streams import as_dict, dicts_in
 
 Body = dict[str, Any]
 #: How many characters of a text or of arguments come in one event.
 PIECE = 6
+_COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 
 
 def response_of(api: str, reply: Reply, model: str, id: str, created: int = 0) -> Body:
@@ -37,7 +38,8 @@ def response_of(api: str, reply: Reply, model: str, id: str, created: int = 0) -
 def _chat_fields(body: Body, reply: Reply, id: str, created: int) -> Body:
     (choice,) = body["choices"]
     ended = {**choice, "finish_reason": reply.finish_reason or choice["finish_reason"]}
-    usage = Tokens.of(reply.usage).usage
+    # Programs read it unasked, so a model that counts nothing says 0.
+    usage = Tokens.of(reply.usage).usage or dict.fromkeys(_COUNTS, 0)
     known = {"usage": usage} if usage else {}
     return {"id": f"chatcmpl-{id}", "created": created, "choices": [ended], **known}
 
@@ -125,8 +127,8 @@ def _deltas(message: Body, piece: int) -> Iterator[Body]:
     for key, text in message.items():
         if key != "role" and isinstance(text, str):
             yield from ({key: part} for part in _cut(text, piece))
-    for index, call in enumerate(message.get("tool_calls") or ()):
-        function = call.get("function") or {}
+    for index, call in enumerate(dicts_in(message.get("tool_calls"))):
+        function = as_dict(call.get("function"))
         arguments = function.get("arguments")
         text = arguments if isinstance(arguments, str) else ""
         named = {"name": function.get("name"), "arguments": "" if text else arguments}
@@ -167,7 +169,7 @@ def _item_events(item: Body, place: Body) -> Iterator[Body]:
     """An item of a response, as it begins, grows and ends."""
     index, kind = place["output_index"], item.get("type")
     begun = {**item, "status": "in_progress"} if "status" in item else item
-    parts: list[Body] = item["content"] if kind == "message" else []
+    parts = dicts_in(item.get("content")) if kind == "message" else []
     yield {"type": "response.output_item.added", "output_index": index, "item": _empty(begun)}
     yield from _growth(item, place)
     for number, part in enumerate(parts):
