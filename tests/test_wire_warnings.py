@@ -1,6 +1,5 @@
 """Each warning by example, on the wires that give it; and bodies of others, read as they mean it."""
 
-import re
 from dataclasses import replace
 
 import pytest
@@ -21,7 +20,7 @@ anthropic, gemini, ollama, responses = (
     FORMATS["responses"],
 )
 
-CODES = set(re.findall(r"^ *([a-z_]+)  ", normalise.__doc__ or "", re.MULTILINE)) - {"code"}
+CODES = set(normalise.CODES)
 SPEAKS = {"max_tokens": 9, "stream": False}  # what every wire takes, and some would add
 OTHERS = ["responses", *CONVERTED]
 APART = ["anthropic", "gemini"]

@@ -9,7 +9,7 @@ ollama.py     /api/chat
 format.py is what they have in common: `to_body`, a request as that API wants it, and `from_body`, the way
 back; `to_response`, an assistant message as that API would answer, and `from_response`, the way back. What a
 format cannot say is in `normalise` and `normalise_reply`: a request made plain, whose way there and back
-changes nothing, and a named warning for each change that this took (normalise.py has the table of codes).
+changes nothing, and a named warning for each change that this took (warnings.toml has their codes).
 
 chat.py       reads messages in OpenAI's form, and what other programs wrote
 normalise.py  makes a request plain

@@ -73,10 +73,10 @@ class WireFormat(ABC):
         body = self._written(replace(request, messages=[]))
         back = self._read(body, sent(body))
         if request.tools and not back.tools:
-            notes.add("tools_left_out", ("tools",), "left out, since none may be called")
+            notes.add("tools_left_out", ("tools",))
         for index, (tool, made) in enumerate(zip(request.tools, back.tools, strict=bool(back.tools))):
             if self._is_foreign(tool):
-                notes.add("foreign_tool", ("tools", index), "it is sent as it is; other APIs do not know it")
+                notes.add("foreign_tool", ("tools", index))
             else:
                 note_tool(tool, made, ("tools", index), notes)
                 self._note_schema(made, ("tools", index, "function", "parameters"), notes)

@@ -1,31 +1,7 @@
 """Normalises a request before it is written in a format: messages, tools, choice and settings.
 
 A plain request says only what the format can say: writing it down and reading it back changes nothing.
-Each change that this takes is a warning:
-
-code                 what it says
-tool_choice          this choice cannot be asked for: the body has no field for it
-tools_left_out       the tools are not sent at all, so that none is called
-strict               the schema will not be enforced: this wire has no strict tools
-schema_subset        the schema is sent whole, but uses keywords that this API does not promise to heed
-tool_field           a field of a tool is left out, or filled in
-foreign_tool         a tool of an API's own is sent as it is; other APIs do not know it
-system_moved         a system message stood later, and now comes before all others
-system_joined        two system messages become one
-messages_merged      two assistant messages in a row become one
-message_dropped      an empty message is left out
-role_changed         a developer message becomes a system message
-parts_joined         the parts of a text become one text
-empty_content        missing text and empty text look the same here
-message_field        a field of a message or of a call is left out, or filled in
-id_made              a call had no id, and gets one
-arguments_rewritten  arguments travel as an object: their spelling changes, their value does not
-arguments_wrapped    arguments that are not a JSON object travel under `_raw`
-result_rewritten     a result travels as an object: its spelling changes, its value does not
-no_form              this wire has no form for it at all (`Trace.show_wires`; else an error)
-setting_dropped      a setting has no place in this body
-setting_changed      a setting comes back under another name, or in another form
-setting_added        a setting that this API needs, or that must not be left to it
+Each change that this takes is a warning; warnings.toml has their codes.
 """
 
 from __future__ import annotations
@@ -35,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from zoolab.errors import InvalidInput
+from zoolab.files import read_table
 from zoolab.jsontext import encode, excerpt, pointer_to
 from zoolab.jsontext.readonly import plain
 from zoolab.records import Message
@@ -51,6 +28,8 @@ from zoolab.wire.chat import (
 )
 
 Path = tuple[str | int, ...]
+#: The codes of warnings, and what each says.
+CODES = read_table("zoolab.wire", "warnings.toml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +50,9 @@ class WireWarning:
 class Notes(list[WireWarning]):
     """Collects warnings while a request is read."""
 
-    def add(self, code: str, path: Iterable[str | int], message: str) -> None:
-        """Add a warning."""
-        self.append(WireWarning(code, pointer_to(path), message))
+    def add(self, code: str, path: Iterable[str | int], message: str = "") -> None:
+        """Add a warning; without a message it says what its code says."""
+        self.append(WireWarning(code, pointer_to(path), message or CODES[code]))
 
     def add_if_changed(self, code: str, path: Path, message: str, before: Any, after: Any) -> None:
         """Add a warning if the two values differ."""
@@ -114,20 +93,13 @@ class Manner:
     of_call: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda _call: {}
 
 
-_CHANGES = {
-    "arguments_rewritten": "the arguments travel as an object; their value stays the same",
-    "arguments_wrapped": "the arguments are no JSON object; they travel as text under _raw",
-    "result_rewritten": "the result travels as an object; its value stays the same",
-}
-
-
 def plain_message(message: Message, path: Path, manner: Manner, notes: Notes) -> Message:
     """One message made plain."""
     if not isinstance(message, dict):
         raise InvalidInput(f"a message is {excerpt(message)}", expected="an object")
     own = message.get("role")
     role = own if own in manner.roles else role_of(message)
-    notes.add_if_changed("role_changed", (*path, "role"), "it is a system message here", own, role)
+    notes.add_if_changed("role_changed", (*path, "role"), "", own, role)
     made: Message = {"role": role, "content": _content(message, role, path, notes)}
     if role == "tool":
         text, code = manner.result(made["content"])
@@ -150,7 +122,7 @@ def without_empty(placed: list[Placed], notes: Notes) -> list[Placed]:
         if message["role"] == "tool" or message["content"] or message.keys() - {"role", "content"}:
             said.append((index, message))
         else:
-            notes.add("message_dropped", ("messages", index), "it is empty")
+            notes.add("message_dropped", ("messages", index))
     return said
 
 
@@ -163,9 +135,9 @@ def system_apart(placed: list[Placed], notes: Notes) -> list[Message]:
         return others
     for leading, (place, index, _) in enumerate(found):
         if place != leading:
-            notes.add("system_moved", ("messages", index), "it stands before all other messages here")
+            notes.add("system_moved", ("messages", index))
         if leading:
-            notes.add("system_joined", ("messages", index), "it is one text with the system message before")
+            notes.add("system_joined", ("messages", index))
     return [{"role": "system", "content": "\n\n".join(m["content"] for _, _, m in found)}, *others]
 
 
@@ -173,7 +145,7 @@ def _content(message: Message, role: str, path: Path, notes: Notes) -> str | Non
     text = text_of(message)
     content = text or None if role == "assistant" else text
     if isinstance(message.get("content"), list):
-        notes.add("parts_joined", (*path, "content"), "its parts become one text")
+        notes.add("parts_joined", (*path, "content"))
     elif "content" not in message or message["content"] != content:
         notes.add("empty_content", (*path, "content"), f"it is {excerpt(content)} here")
     return content
@@ -216,7 +188,7 @@ def note_fields(
 
 def _note_change(code: str | None, path: Path, notes: Notes) -> None:
     if code is not None:
-        notes.add(code, path, _CHANGES[code])
+        notes.add(code, path)
 
 
 def plain_messages(given: list[Message], manner: Manner, notes: Notes) -> list[Placed]:
@@ -246,7 +218,7 @@ def note_tool(tool: dict[str, Any], back: dict[str, Any], path: Path, notes: Not
     given, made, within = tool.get("function"), back.get("function"), (*path, "function")
     if isinstance(given, dict) and isinstance(made, dict):
         if given.get("strict") and "strict" not in made:
-            notes.add("strict", (*within, "strict"), "there are no strict tools here")
+            notes.add("strict", (*within, "strict"))
             given = {key: value for key, value in given.items() if key != "strict"}
         note_fields("tool_field", given, made, within, notes)
 
@@ -264,7 +236,7 @@ def note_settings(
             renamed.add(other)
             notes.add("setting_changed", (key,), f"it comes back as {other}")
         else:
-            notes.add("setting_dropped", (key,), "there is no place for it here")
+            notes.add("setting_dropped", (key,))
     for key in back:
         if key not in settings and key not in renamed:
             notes.add("setting_added", (key,), f"it is {excerpt(back[key])} unless given")

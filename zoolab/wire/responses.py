@@ -101,7 +101,7 @@ class Responses(WireFormat):
         made: list[Message] = []
         for index, message in without_empty(placed, notes):
             if _add(made, message):
-                notes.add("messages_merged", ("messages", index), "it is one with the message before")
+                notes.add("messages_merged", ("messages", index))
         return made
 
     def _chosen(self, choice: str) -> Any:
