@@ -1,4 +1,5 @@
-"""A trace as OpenTelemetry spans, by the conventions for generative AI. The whole mapping is in this file.
+"""A trace as OpenTelemetry spans, by the conventions for generative AI. The mapping is in this file,
+and for settings in otel.toml.
 
     a walk                       invoke_agent {agent}
     a request and its reply      chat {model}
@@ -21,6 +22,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zoolab.errors import InvalidInput, needs
+from zoolab.files import read_table
 from zoolab.jsontext import NotStrictJSON, encode, excerpt, parse_json
 from zoolab.records import Failure, Message, Outcome, Reply, without
 from zoolab.show.wording import calls_of
@@ -46,17 +48,7 @@ _MOST_STOPS = 16
 #: Some 120 years: twice that, in nanoseconds, still fits into 63 bits.
 _MAX_SECONDS = 4_000_000_000
 
-# A setting in the body of a request, the attribute that it becomes, and its type there.
-_SETTINGS: dict[str, tuple[str, type[int] | type[float]]] = {
-    "frequency_penalty": ("gen_ai.request.frequency_penalty", float),
-    "max_tokens": ("gen_ai.request.max_tokens", int),
-    "max_completion_tokens": ("gen_ai.request.max_tokens", int),
-    "n": ("gen_ai.request.choice.count", int),
-    "presence_penalty": ("gen_ai.request.presence_penalty", float),
-    "seed": ("gen_ai.request.seed", int),
-    "temperature": ("gen_ai.request.temperature", float),
-    "top_p": ("gen_ai.request.top_p", float),
-}
+_SETTINGS = read_table("zoolab.show", "otel.toml")
 _OF_THE_RUN = ("case_id", "variant", "seed", "expected_tool")
 # What came of a call: the verb of its span, and the step that the span stands for.
 _FATES = {
@@ -298,10 +290,15 @@ def _error_of(call: Call) -> Failure | None:
 
 def _of_settings(settings: Mapping[str, Any]) -> Attributes:
     stop = settings.get("stop")
-    numbers = {name: as_number(settings.get(name), kind) for name, (_, kind) in _SETTINGS.items()}
+    kinds: dict[str, type[int] | type[float]] = {"whole_numbers": int, "numbers": float}
+    numbers = [
+        (attribute, as_number(settings.get(name), kind))
+        for group, kind in kinds.items()
+        for name, attribute in _SETTINGS[group].items()
+    ]
     stops = stop[:_MOST_STOPS] if isinstance(stop, list) else [stop]
     return {
-        **{_SETTINGS[name][0]: number for name, number in numbers.items() if number is not None},
+        **{attribute: number for attribute, number in numbers if number is not None},
         "gen_ai.request.stop_sequences": [text for text in map(as_name, stops) if text] or None,
     }
 
