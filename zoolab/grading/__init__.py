@@ -18,19 +18,5 @@ from zoolab.grading.judge import CaseGrade, Grade, grade, grade_cells
 from zoolab.grading.labs import Case, Lab, case, lab_names, load_lab
 from zoolab.grading.student import Answer, Callback, Frame, Student, Wrong
 
-__all__ = [
-    "Answer",
-    "Callback",
-    "Case",
-    "CaseGrade",
-    "Frame",
-    "Grade",
-    "Lab",
-    "Student",
-    "Wrong",
-    "case",
-    "grade",
-    "grade_cells",
-    "lab_names",
-    "load_lab",
-]
+__all__ = ["Answer", "Callback", "Case", "CaseGrade", "Frame", "Grade", "Lab", "Student", "Wrong"]
+__all__ += ["case", "grade", "grade_cells", "lab_names", "load_lab"]

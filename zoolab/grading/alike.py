@@ -21,8 +21,6 @@ ALIKE = 0.75
 #: Runs below which a shape is too short to say anything.
 SHORTEST = 20
 MAX_CODE = 50_000
-_PRIME = 4_294_967_311  # the first above all hashes
-_ORDERS = (1, 2_654_435_761, 40_503, 2_246_822_519, 3_266_489_917, 668_265_263, 374_761_393, 16_777_619)
 _LEFT_OUT = {tokenize.COMMENT, tokenize.NL, tokenize.ENCODING, tokenize.ENDMARKER}
 _KINDS = {tokenize.NAME: "name", tokenize.NUMBER: "number", tokenize.STRING: "text"}
 
@@ -58,14 +56,9 @@ def alike(shapes: Mapping[str, Shape], given: Shape = frozenset()) -> list[tuple
     times = Counter(run for shape in shapes.values() for run in shape)
     usual = {run for run, count in times.items() if count > max(len(shapes) / 3, 4)}
     own = {name: shape - given - usual for name, shape in shapes.items()}
-    # Shapes that are alike have the same smallest run in at least one of these orders, but for 1 in 65,000.
-    near: dict[tuple[int, int], list[str]] = {}
-    for name, shape in sorted(own.items()):
-        for factor in _ORDERS if len(shape) >= SHORTEST else ():
-            smallest = min(run * factor % _PRIME for run in shape)
-            near.setdefault((factor, smallest), []).append(name)
+    long_enough = sorted(name for name, shape in own.items() if len(shape) >= SHORTEST)
     found: list[tuple[float, str, str]] = []
-    for one, other in {pair for names in near.values() for pair in combinations(names, 2)}:
+    for one, other in combinations(long_enough, 2):
         both = len(own[one] & own[other])
         share = both / (len(own[one]) + len(own[other]) - both)
         if share >= ALIKE:

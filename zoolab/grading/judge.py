@@ -113,11 +113,6 @@ def grade_cells(
     """As `grade`, for cells that were read already; `unreadable` says why there are none.
 
     `watch` is told how many cases are done, and of how many.
-
-    >>> from zoolab.grading.isolation import Plain
-    >>> nothing = Lab("l0", "Nothing", ())
-    >>> grade_cells(nothing, [], Plain(nothing), unreadable="it is a picture").notes
-    ('it is a picture',)
     """
     loading, missing = _Loading(lab, cells, isolation), isolation.missing
     student, found = Student(loading.start, lab.seconds), list[CaseGrade]()
