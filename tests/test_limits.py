@@ -379,12 +379,6 @@ def test_tokens_of_sub_agents_are_counted_everywhere(tmp_path):
     assert summary_of(json.loads(line_of(trace)))["tokens_in"] == 110
 
 
-def test_the_cost_scorer_uses_the_same_prices():
-    one = Run(Case("c", "Go."), family())
-    assert measure_cost(one, {"m": Price(1e6, 1e6)})["cost"] == 110
-    assert measure_cost(one, {"other": Price(1, 1)})["cost"] is None
-
-
 def test_tokens_of_walks_three_deep_are_counted_once():
     inner = as_tool("inner", "Helps.", [], Counting(FULL, tokens=1000))
     middle = as_tool("middle", "Helps.", [inner], Counting(calls("inner"), FULL, tokens=100))

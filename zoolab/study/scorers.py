@@ -28,10 +28,9 @@ from zoolab.jsontext import NotStrictJSON, excerpt
 from zoolab.runs import Trace
 from zoolab.steps.validate import parse_arguments
 from zoolab.study.cases import UNSAID, Run, Score, Scorer, Unsaid
-from zoolab.tokens import Price
 from zoolab.tools import sendable_name
 from zoolab.trace.log import tools_of
-from zoolab.trace.summary import replies_of, tokens_used
+from zoolab.trace.summary import tokens_used
 
 MAX_ANSWER = 100_000
 _NUMBER = re.compile(
@@ -177,23 +176,15 @@ def score_silence(run: Run) -> dict[str, Score]:
     return {"silently_wrong": not right and run.trace.outcome == "answer" and not run.trace.errors}
 
 
-def measure_cost(run: Run, prices: Mapping[str, Price] | None = None) -> dict[str, Score]:
-    """Tokens sent and received, seconds, turns and calls; with `prices`, by model, the `cost` too.
+def measure_cost(run: Run) -> dict[str, Score]:
+    """Tokens sent and received, seconds, turns and calls.
 
     Tokens hold those of sub-agents. They are None if no reply says them: the endpoint counts them, and
-    zoolab never guesses; the cost is None if a reply has no tokens, or its model no price. A scorer with
-    prices is `functools.partial(measure_cost, prices={"gpt-x": Price(input=2.5, output=10.0)})`.
-    Seconds are None for a run that did not end.
+    zoolab never guesses. Seconds are None for a run that did not end.
     """
     trace = run.trace
     tokens = tokens_used(trace.steps)
-    costs: dict[str, Score] = {}
-    if prices is not None:
-        known = [(prices.get(reply.model or ""), reply.usage) for reply in replies_of(trace.steps)]
-        each = [price.of(usage) if price is not None and usage else None for price, usage in known]
-        costs["cost"] = None if None in each else math.fsum(cost for cost in each if cost is not None)
     return {
-        **costs,
         "tokens_in": tokens.input,
         "tokens_out": tokens.output,
         "seconds": trace.ended,
