@@ -274,6 +274,8 @@ def test_what_is_no_frame_is_an_invalid_input(display, junk):
         lambda: StepTimelineDisplay.from_trace(busy_trace(), by="colour"),
         lambda: StepTimelineDisplay.from_frame(many_runs(2)),
         lambda: StepTimelineDisplay.from_frame(busy_trace().to_frame().assign(step="dance")),
+        lambda: StepTimelineDisplay.from_frame(busy_trace().to_frame().assign(seq="first")),
+        lambda: ToolConfusionDisplay.from_frame(busy_trace().to_frame().assign(tool=[["add"]] * 23)),
         lambda: SequenceDisplay.from_trace(busy_trace(), ax="here"),
         lambda: ToolConfusionDisplay.from_predictions(["add"], []),
         lambda: ToolConfusionDisplay.from_predictions("add", "add"),

@@ -186,3 +186,9 @@ def name_rows(ax: Axes, names: list[str]) -> None:
     ax.set_yticks(range(len(names)), [plain(name) for name in names], parse_math=False)
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.tick_params(axis="y", length=0)
+
+
+def rest(number: int, drawn: int) -> str:
+    """What to say of rows that there is no room for; nothing if all are drawn."""
+    left = number - drawn
+    return f" ({left:,} more {'row is' if left == 1 else 'rows are'} not drawn)" if left > 0 else ""

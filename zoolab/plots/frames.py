@@ -46,18 +46,31 @@ def steps_in(frame: object, *columns: str) -> pd.DataFrame:
 
     Raises `InvalidInput` if it is not a frame of steps.
     """
-    import pandas as pd
-
     rows = check_frame(frame, "run_id", "seq", "step", "status", *columns)
     unknown = next((kind for kind in rows["step"] if kind not in KINDS), None)
     if unknown is not None:
         raise InvalidInput(f"unknown kind of step {excerpt(unknown)}", expected=f"one of {', '.join(KINDS)}")
     rows = rows.reset_index(drop=True)
     rows["run_id"] = rows["run_id"].map(str)
-    for name in _NUMBERS & {"seq", *columns}:
-        rows[name] = pd.to_numeric(rows[name]).astype(float)
+    for name in ("seq", "status", *columns):
+        rows[name] = _checked_column(rows[name], name)
     # Runs stay in the order in which they come.
     return rows.sort_values("seq", kind="stable", ignore_index=True)
+
+
+def _checked_column(values: Any, name: str) -> Any:
+    import pandas as pd
+
+    if name in _NUMBERS:
+        try:
+            return pd.to_numeric(values).astype(float)
+        except (TypeError, ValueError, OverflowError) as error:
+            wrong = excerpt(str(error), 120)
+            raise InvalidInput(f"the column {name} holds {wrong}", expected="numbers") from None
+    strange = next((value for value in values if not isinstance(value, str) and is_known(value)), None)
+    if strange is not None:
+        raise InvalidInput(f"the column {name} holds {excerpt(strange)}", expected="text")
+    return values
 
 
 def is_known(value: Any) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from zoolab.errors import InvalidInput
 from zoolab.plots.colours import BLUE, GREY, INK, SMALL
-from zoolab.plots.display import Display, finish, name_rows, percent, plain
+from zoolab.plots.display import Display, finish, name_rows, percent, plain, rest
 from zoolab.plots.frames import check_frame, is_known, score_of
 from zoolab.show.wording import count
 from zoolab.study.statistics import Scores, paired_difference, rate
@@ -132,8 +132,7 @@ class AblationDisplay(Display):
         if len(differences):
             decisive = int(differences["decisive"].sum())
             headline += f": {decisive} of {count(len(differences), 'difference')} decisive"
-        left = len(self.rates_) - len(shown)
-        label = "runs that succeed, with 95 % intervals" + (f" ({left:,} more not drawn)" if left else "")
+        label = f"runs that succeed, with 95 % intervals{rest(len(self.rates_), len(shown))}"
         finish(ax, headline, x=label, grid="x")
 
 
