@@ -30,6 +30,7 @@ from zoolab.models.scripted import Scripted
 from zoolab.plots import (
     AblationDisplay,
     CostDisplay,
+    ErrorTaxonomyDisplay,
     Picture,
     RecallDisplay,
     ReliabilityDisplay,
@@ -55,7 +56,7 @@ HOSTILE = [
     "",
 ]
 
-OF_A_TRACE = [StepTimelineDisplay, SequenceDisplay]
+OF_A_TRACE = [StepTimelineDisplay, SequenceDisplay, ErrorTaxonomyDisplay, ToolConfusionDisplay]
 # An attack map takes the runs of a study.
 OF_A_FRAME = [getattr(plots, name) for name in plots.__all__ if hasattr(getattr(plots, name), "from_frame")]
 
@@ -151,6 +152,7 @@ PICTURES = {
     "step_timeline": lambda: StepTimelineDisplay.from_frame(timed_frame()),
     "step_timeline_seconds": lambda: StepTimelineDisplay.from_frame(timed_frame(), by="seconds"),
     "sequence": lambda: SequenceDisplay.from_trace(trace_of([BAD], [GOOD], "It is 1.")),
+    "error_taxonomy": lambda: ErrorTaxonomyDisplay.from_frame(many_runs()),
     "tool_confusion": lambda: ToolConfusionDisplay.from_frame(many_runs()),
     "ablation": lambda: AblationDisplay.from_frame(many_runs()),
     "recall": lambda: RecallDisplay.from_ranks({"BM25": [1, 1, 2, 9, 4], "embeddings": [1, 2, 2, 3, 5]}),
@@ -280,6 +282,8 @@ def test_what_is_no_frame_is_an_invalid_input(display, junk):
         lambda: ToolConfusionDisplay.from_predictions(["add"], []),
         lambda: ToolConfusionDisplay.from_predictions("add", "add"),
         lambda: ToolConfusionDisplay.from_predictions([3], [4]),
+        lambda: ErrorTaxonomyDisplay.from_frame(many_runs(2).assign(success="yes")),
+        lambda: ErrorTaxonomyDisplay.from_frame(many_runs(2).assign(success=7)),
         lambda: AblationDisplay.from_frame(many_runs(2), by="colour"),
         lambda: AblationDisplay.from_frame(many_runs(2).assign(success=None)),
         lambda: AblationDisplay.from_frame(many_runs(2).assign(case_id=None)),
@@ -395,6 +399,75 @@ def test_a_sequence_shows_that_permission_was_asked_for():
     arrows = SequenceDisplay.from_trace(trace_of([("wipe", {})], "No.")).arrows_
     asked = arrows[arrows["text"].str.startswith(("allow", "pending", "permission"))]
     assert asked[["source", "target"]].to_numpy().tolist()[0] == ["App", "User"]
+
+
+def fates(*traces, **columns):
+    counts = ErrorTaxonomyDisplay.from_frame(frame_of(*traces, **columns)).counts_
+    return {code: tuple(row) for code, row in zip(counts.index, counts.to_numpy().tolist(), strict=True)}
+
+
+def test_an_error_is_recovered_if_the_call_succeeds_later_or_the_run_ends_in_an_answer_that_is_not_wrong():
+    assert fates(trace_of([BAD], [GOOD], "1")) == {"invalid_arguments": (1, 0, 0, 0)}
+    assert fates(trace_of([FAILS], "There is none."), success=True) == {"resource_not_found": (1, 0, 0, 0)}
+    assert fates(trace_of([INVENTED], [GOOD], "1")) == {"unknown_tool": (1, 0, 0, 0)}
+
+
+def test_an_error_is_recovered_by_its_own_call_even_if_the_run_ends_badly():
+    assert fates(trace_of([BAD], [GOOD])) == {"invalid_arguments": (1, 0, 0, 0), "model_error": (0, 1, 0, 0)}
+    # Another tool's success is no recovery, but anything is for a tool that does not exist.
+    assert fates(trace_of([FAILS], [GOOD])) == {
+        "resource_not_found": (0, 1, 0, 0),
+        "model_error": (0, 1, 0, 0),
+    }
+    assert fates(trace_of([INVENTED], [GOOD])) == {"unknown_tool": (1, 0, 0, 0), "model_error": (0, 1, 0, 0)}
+
+
+def test_errors_that_end_a_run_are_unrecovered_and_so_are_those_of_a_wrong_answer():
+    assert fates(trace_of([BAD], [BAD], [BAD])) == {
+        "invalid_arguments": (0, 3, 0, 0),
+        "retries_exhausted": (0, 1, 0, 0),
+    }
+    assert fates(trace_of([FAILS], "It is 7."), success=False) == {"resource_not_found": (0, 1, 0, 0)}
+
+
+def test_an_answer_is_silently_wrong_if_nothing_but_the_score_or_the_tool_says_so():
+    assert fates(trace_of([GOOD], "7"), success=0.4) == {"wrong_answer": (0, 0, 0, 1)}
+    assert fates(trace_of([GOOD], "7", expected_tool="fail")) == {"wrong_tool": (0, 0, 0, 1)}
+    assert fates(trace_of("7", expected_tool="add")) == {"no_tool_call": (0, 0, 0, 1)}
+    assert fates(trace_of("7", expected_tool="add"), success=True) == {}
+    assert fates(trace_of([GOOD], "1", expected_tool="add")) == {}
+
+
+def test_an_answer_that_nobody_graded_is_no_recovery_and_not_silently_wrong_either():
+    assert fates(trace_of([FAILS], "There is none.")) == {"resource_not_found": (0, 0, 1, 0)}
+    assert fates(trace_of([FAILS], "None.", expected_tool="fail")) == {"resource_not_found": (1, 0, 0, 0)}
+    display = ErrorTaxonomyDisplay.from_trace(trace_of([BAD], [GOOD], [FAILS], "There is none."))
+    assert headline_of(display) == "1 of 2 errors recovered; 1 run, none graded"
+    legend = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert legend == ["recovered (1)", "unrecovered (0)", "not graded (1)", "silently wrong (not graded)"]
+    assert "not graded" in ErrorTaxonomyDisplay.from_trace(trace_of("7")).ax_.texts[0].get_text()
+    mixed = pd.concat([frame_of(trace_of([FAILS], "7"), success=True), frame_of(trace_of("7"))])
+    assert headline_of(ErrorTaxonomyDisplay.from_frame(mixed)) == "1 of 1 error recovered; 2 runs, 1 graded"
+
+
+def test_the_score_may_come_from_a_summary():
+    frame = frame_of(trace_of([GOOD], "7", run_id="a"), trace_of([GOOD], "1", run_id="b"))
+    summary = pd.DataFrame({"run_id": ["a", "b"], "outcome": "answer", "success": [0, 1]})
+    display = ErrorTaxonomyDisplay.from_frame(frame, summary=summary)
+    assert display.counts_["silently wrong"].to_dict() == {"wrong_answer": 1}
+
+
+def test_all_errors_of_all_runs_are_counted_once():
+    frame = many_runs()
+    display = ErrorTaxonomyDisplay.from_frame(frame)
+    validated = frame[(frame["step"] == "validate") & (frame["status"] == "error")]
+    executed = frame[(frame["step"] == "execute") & (frame["status"] == "error")]
+    ended = frame.drop_duplicates("run_id")["outcome"].isin(
+        ["retries_exhausted", "loop_limit", "model_error"]
+    )
+    errors = display.counts_[["recovered", "unrecovered", "not graded"]].to_numpy().sum()
+    assert errors == len(validated) + len(executed) + ended.sum()
+    assert display.runs == frame["run_id"].nunique()
 
 
 def test_confusion_knows_no_call_none_needed_and_unknown():

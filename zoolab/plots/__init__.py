@@ -2,6 +2,7 @@
 
 StepTimelineDisplay     the six steps of a run, in their order or in seconds
 SequenceDisplay         who said what to whom
+ErrorTaxonomyDisplay    which errors were recovered from, and which answers are silently wrong
 ToolConfusionDisplay    the tool that was expected against the tool that was called
 AblationDisplay         variants side by side, and whether their difference is decisive
 RecallDisplay           how often the right tool is among the k that are sent
@@ -16,8 +17,8 @@ Each says in words what it shows (`alt`); `Picture` gives any figure such a text
 from zoolab.plots.calls import ToolConfusionDisplay
 from zoolab.plots.curves import CostDisplay, RecallDisplay, ReliabilityDisplay
 from zoolab.plots.display import Picture
-from zoolab.plots.runs import AblationDisplay
+from zoolab.plots.runs import AblationDisplay, ErrorTaxonomyDisplay
 from zoolab.plots.steps import SequenceDisplay, StepTimelineDisplay
 
-__all__ = ["AblationDisplay", "CostDisplay", "Picture", "RecallDisplay"]
+__all__ = ["AblationDisplay", "CostDisplay", "ErrorTaxonomyDisplay", "Picture", "RecallDisplay"]
 __all__ += ["ReliabilityDisplay", "SequenceDisplay", "StepTimelineDisplay", "ToolConfusionDisplay"]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
 from zoolab.plots.colours import GREY, INK, SMALL
-from zoolab.plots.display import Display, finish, plain, write
-from zoolab.plots.frames import is_known, steps_in
+from zoolab.plots.display import finish, plain, write
+from zoolab.plots.frames import StepsDisplay, is_known, steps_in
 from zoolab.show.wording import count
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _ABREAST = 56
 _OTHERS = "others"
 
 
-class ToolConfusionDisplay(Display):
+class ToolConfusionDisplay(StepsDisplay):
     """Rows are the tools that were expected, columns the tools that were called first.
 
     Right choices stand in the framed boxes. `none needed` is a row for questions that need no tool, `no

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
+from zoolab.plots.display import Display
 from zoolab.records import KINDS
+from zoolab.trace.frame import to_frame
 from zoolab.trace.log import TraceLog
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _NUMBERS = {"seq", "turn", "slot", "attempt", "t_start", "duration_ms"}
+
+
+class StepsDisplay(Display):
+    """A display of a frame of steps, and so of a trace, which has one."""
+
+    from_frame: ClassVar[Any]
+
+    @classmethod
+    def from_trace(cls, trace: TraceLog, **options: Any) -> Self:
+        """Draw one run; takes the options of `from_frame`; raises `InvalidInput` if it is not a trace."""
+        made: Self = cls.from_frame(to_frame(check_trace(trace)), **options)
+        return made
 
 
 def check_trace(trace: object) -> TraceLog:
@@ -71,6 +85,45 @@ def _checked_column(values: Any, name: str) -> Any:
     if strange is not None:
         raise InvalidInput(f"the column {name} holds {excerpt(strange)}", expected="text")
     return values
+
+
+def graded_runs(steps: pd.DataFrame, summary: pd.DataFrame | None) -> pd.DataFrame:
+    """One row a run: run_id, case_id, outcome, expected_tool, and `blame`.
+
+    `blame` says why the answer is known to be wrong: "" if it is not, None if nobody graded the run. A run
+    is graded if it has a score or if a tool was expected of it. It is wrong if its score is less than 0.5,
+    or, if there is no score, if the expected tool was not called: no_tool_call or wrong_tool, if the tool
+    was to blame, and else wrong_answer.
+    """
+    import pandas as pd
+
+    source = steps if summary is None else check_frame(summary, "run_id", "outcome")
+    known = source.assign(run_id=source["run_id"].map(str)).drop_duplicates("run_id").set_index("run_id")
+    known = known[known.index.isin(steps["run_id"])]
+    nothing = [None] * len(known)
+    columns: dict[str, Any] = {"run_id": known.index, "outcome": known["outcome"].tolist()}
+    for name in ("case_id", "expected_tool"):
+        columns[name] = [value if is_known(value) else None for value in known.get(name, nothing)]
+    asked = steps[(steps["step"] == "tool_call") & steps["tool"].notna()]
+    called: dict[Any, set[str]] = asked.groupby("run_id")["tool"].agg(set).to_dict()
+    scores = known.get("success", nothing)
+    columns["blame"] = [
+        _blame(value, expected, called.get(run, set()))
+        for run, expected, value in zip(known.index, columns["expected_tool"], scores, strict=True)
+    ]
+    return pd.DataFrame(columns, dtype=object)  # None stays None
+
+
+def _blame(score: Any, expected: str | None, called: set[str]) -> str | None:
+    right = score_of(score) >= 0.5 if is_known(score) else None
+    if right is None and not expected:
+        return None
+    missed = bool(expected) and expected not in called
+    if right or (right is None and not missed):
+        return ""
+    if missed:
+        return "wrong_tool" if called else "no_tool_call"
+    return "wrong_answer"
 
 
 def is_known(value: Any) -> bool:

@@ -1,20 +1,145 @@
-"""Which variant is better: the rates of many runs, with intervals."""
+"""What became of many runs: which errors they met, which faults they survived, which variant is better."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
-from zoolab.errors import InvalidInput
-from zoolab.plots.colours import BLUE, GREY, INK, SMALL
-from zoolab.plots.display import Display, finish, name_rows, percent, plain, rest
-from zoolab.plots.frames import check_frame, is_known, score_of
+from zoolab.errors import ERROR_CODES, InvalidInput
+from zoolab.plots.colours import BLUE, GREEN, GREY, INK, PINK, RED, SMALL
+from zoolab.plots.display import Display, finish, name_rows, percent, plain, rest, write
+from zoolab.plots.frames import StepsDisplay, check_frame, graded_runs, is_known, score_of, steps_in
 from zoolab.show.wording import count
 from zoolab.study.statistics import Scores, paired_difference, rate
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+
+_MOST_ROWS = 12
+_NOT_GRADED = "not graded"
+_FATES = {
+    "recovered": (GREEN, ""),
+    "unrecovered": (RED, "////"),
+    _NOT_GRADED: (GREY, "...."),
+    "silently wrong": (PINK, "xxxx"),
+}
+
+
+class ErrorTaxonomyDisplay(StepsDisplay):
+    """Errors by code: recovered, unrecovered, not graded, and answers that are silently wrong.
+
+    An error is a step that failed (its result only says again what the call had), or the end of a run
+    without an answer.
+
+    - recovered: later in the run a call of the same tool ran without an error (of any tool, if the tool
+      does not exist), or the run ended in an answer that was graded and is not wrong.
+    - not graded: no such call, and the run ended in an answer that nobody graded: it may be right or wrong.
+    - unrecovered: none of these; and every error that ended a run.
+    - silently wrong: a run that ended in an answer, showed no error, and is wrong. Where no run was graded,
+      the picture says so in place of a number.
+
+    Which runs are graded and wrong is told by `zoolab.plots.frames.graded_runs`; a wrong one stands as
+    no_tool_call or wrong_tool, if the tool was to blame, and else as wrong_answer.
+
+    `counts_` holds a row for each code and a column for each of the four.
+
+    >>> from zoolab import Scripted, run
+    >>> ErrorTaxonomyDisplay.from_trace(run("Hi", [], Scripted([[("fly", {})], "I cannot."])))
+    <ErrorTaxonomyDisplay: 0 recovered, 0 unrecovered, 1 not graded, 0 silently wrong, in 1 run, none graded>
+    """
+
+    what = "Bars: what became of the errors, by code"
+    nothing = "no error, and no answer known to be wrong"
+
+    def __init__(self, steps: pd.DataFrame, runs: pd.DataFrame) -> None:
+        import pandas as pd
+
+        fates = list(_fates(steps, runs))
+        counts = Counter(fates)
+        codes = [code for code, _ in Counter(code for code, _ in fates).most_common()]
+        rows = [[counts[code, fate] for fate in _FATES] for code in codes]
+        self.counts_ = pd.DataFrame(rows, index=pd.Index(codes, name="code"), columns=[*_FATES], dtype=int)
+        self.empty = self.counts_.empty
+        self.runs, self.graded = len(runs), int(runs["blame"].notna().sum())
+        if self.runs and not self.graded:
+            self.nothing = "no error; whether answers are silently wrong was not graded"
+
+    @classmethod
+    def from_frame(
+        cls, frame: pd.DataFrame, *, summary: pd.DataFrame | None = None, ax: Axes | None = None
+    ) -> Self:
+        """Draw all runs of a frame of steps.
+
+        Args:
+            frame: The steps.
+            summary: One row a run, with run_id, outcome and, if runs were scored, `success` from 0 to 1; by
+                default the frame itself has them. Runs that it does not name are left out.
+            ax: Axes to draw on.
+
+        Raises:
+            InvalidInput: It is no frame of steps, or the score is not from 0 to 1.
+        """
+        steps = steps_in(frame, "turn", "slot", "tool", "error_code", "outcome")
+        return cls(steps, graded_runs(steps, summary)).plot(ax)
+
+    def _summary(self) -> str:
+        sums = ", ".join(f"{number} {fate}" for fate, number in self.counts_.sum().items())
+        return f"{sums}, in {self._runs()}"
+
+    def _runs(self) -> str:
+        if self.graded == self.runs:
+            return count(self.runs, "run")
+        return f"{count(self.runs, 'run')}, {f'{self.graded:,}' if self.graded else 'none'} graded"
+
+    def _draw(self, ax: Axes) -> None:
+        shown, sums = self.counts_.head(_MOST_ROWS), self.counts_.sum()
+        rows, ends = range(len(shown)), [0] * len(shown)
+        entries: dict[str, Any] = {}
+        for fate, (colour, hatch) in _FATES.items():
+            style: dict[str, Any] = {"color": colour, "hatch": hatch, "edgecolor": "white", "lw": 0}
+            bars = ax.barh(rows, shown[fate], left=ends, height=0.66, **style)
+            if fate != _NOT_GRADED or sums[fate]:
+                unknown = fate == "silently wrong" and not self.graded
+                entries[f"{fate} ({_NOT_GRADED if unknown else f'{sums[fate]:,}'})"] = bars
+            ends = [end + width for end, width in zip(ends, shown[fate], strict=True)]
+        for row, end in zip(rows, ends, strict=True):
+            write(ax, end, row, f" {end:,}", ha="left")
+        name_rows(ax, [str(code) for code in shown.index])
+        ax.set_xlim(0, max(ends) * 1.12)
+        errors = sums["recovered"] + sums["unrecovered"] + sums[_NOT_GRADED]
+        recovered = f"{sums['recovered']:,} of {count(errors, 'error')} recovered"
+        said = recovered if errors else "No error that shows"
+        label = "errors, and silently wrong answers" + rest(len(self.counts_), len(shown))
+        finish(ax, f"{said}; {self._runs()}", entries, x=label, whole="x")
+
+
+def _fates(steps: pd.DataFrame, runs: pd.DataFrame) -> Iterator[tuple[str, str]]:
+    """The code and the fate of each error and of each answer that is silently wrong."""
+    failed = steps[steps["error_code"].map(is_known).astype(bool)]
+    # A result only says again what its call had; a retried call is a call of its own, in a later turn.
+    errors = _by_run(failed.drop_duplicates(["run_id", "turn", "slot"]))
+    ran = _by_run(steps[(steps["step"] == "execute") & (steps["status"] == "ok")])
+    for run in runs.to_dict("records"):
+        name, blame, answered = run["run_id"], run["blame"], run["outcome"] == "answer"
+        # What became of the errors that no later call made good.
+        fate = "unrecovered" if not answered or blame else _NOT_GRADED if blame is None else "recovered"
+        for error in errors[name]:
+            later = {step["tool"] for step in ran[name] if step["seq"] > error["seq"]}
+            made_good = bool(later) if error["error_code"] == "unknown_tool" else error["tool"] in later
+            yield error["error_code"], "recovered" if made_good else fate
+        if run["outcome"] in ERROR_CODES:
+            yield run["outcome"], "unrecovered"
+        if answered and blame and not errors[name]:
+            yield blame, "silently wrong"
+
+
+def _by_run(steps: pd.DataFrame) -> defaultdict[str, list[dict[Hashable, Any]]]:
+    rows = defaultdict[str, list[dict[Hashable, Any]]](list)
+    for step in steps[["run_id", "seq", "tool", "error_code"]].to_dict("records"):
+        rows[step["run_id"]].append(step)
+    return rows
 
 
 def rates_of(scores: Mapping[str, Scores], index: str) -> pd.DataFrame:

@@ -9,7 +9,7 @@ from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt
 from zoolab.plots.colours import BLUE, GREY, INK, ORANGE, PALE, RED, SMALL
 from zoolab.plots.display import Display, finish, name_rows, plain, write
-from zoolab.plots.frames import check_trace, is_known, steps_in
+from zoolab.plots.frames import StepsDisplay, check_trace, is_known, steps_in
 from zoolab.records import (
     KINDS,
     Decision,
@@ -39,7 +39,7 @@ _MOST_EDGED = 200
 _MOST_ABREAST = 10
 
 
-class StepTimelineDisplay(Display):
+class StepTimelineDisplay(StepsDisplay):
     """Which step came when: one lane a step, from define down to result.
 
     A turn is a staircase from request to result; what failed is red with a cross, a retry is hatched, and

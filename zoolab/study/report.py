@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from zoolab.errors import InvalidInput
-from zoolab.plots import AblationDisplay
+from zoolab.plots import AblationDisplay, ErrorTaxonomyDisplay
 from zoolab.plots.display import Display, image_of
 from zoolab.show.markup import Html, clipped, note, page, style_sheet, table, tag
 from zoolab.study.comparison import Comparison, compare_runs
@@ -16,7 +16,7 @@ from zoolab.study.journal import WHICH_RUN
 if TYPE_CHECKING:
     import pandas as pd
 
-_MOST_ROWS, _MOST_NAMED, _MOST_RUNS_READ, _LONGEST = 200, 5, 2_000, 300
+_MOST_ROWS, _MOST_NAMED, _MOST_RUNS_DRAWN, _LONGEST = 200, 5, 2_000, 300
 _NOT_SCORES = {*WHICH_RUN, "outcome", "said", "error"}
 
 
@@ -30,8 +30,8 @@ def render_report(
 ) -> str:
     """The page of an experiment, from its summary. Whatever models have said is escaped.
 
-    `steps` gives one row a step, and is only asked for if runs are not too many; `missing` are the runs that
-    are not done, each as case, variant, model and repeat.
+    `steps` gives one row a step, and is only asked for if they are drawn; `missing` are the runs that are not
+    done, each as case, variant, model and repeat.
     """
     sections = [_section("How runs ended", _counted(summary))]
     if len(summary):
@@ -107,18 +107,14 @@ def _counted(summary: pd.DataFrame) -> Html:
 
 
 def _errors(summary: pd.DataFrame, steps: Callable[[], pd.DataFrame]) -> list[Html]:
-    """Tables of the errors of calls and of those that ended runs; nothing if there was no error."""
+    """A plot and a table; nothing if there was no error."""
     ended = _alike(summary, "outcome", "error") + _alike(summary, None, "scorer_error")
     if not ended and not (len(summary) and summary["errors"].sum()):
         return []
     told: list[Html] = []
-    if len(summary) <= _MOST_RUNS_READ:
-        rows = steps()
-        # A result only says again what its call had.
-        failed = rows[rows["error_code"].notna()].drop_duplicates(["run_id", "turn", "slot"])
-        counts = failed.value_counts(["error_code", "model", "variant"]).reset_index()
-        table_head = ("error", "model", "variant", "calls")
-        told.append(_table("Errors of calls", table_head, counts.itertuples(index=False)))
+    if len(summary) <= _MOST_RUNS_DRAWN:
+        scores = summary if "success" in summary else None
+        told.append(_image(ErrorTaxonomyDisplay.from_frame(steps(), summary=scores)))
     if ended:
         head = ("variant", "model", "outcome", "error", "runs", "cases")
         told.append(_table("Errors, the most frequent first", head, ended))
