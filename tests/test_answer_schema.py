@@ -38,6 +38,7 @@ from zoolab.errors import (
     ToolRetriesExhausted,
 )
 from zoolab.models.strict import check_conversation
+from zoolab.plots import RetryWaterfallDisplay
 from zoolab.repair import RuleRepair
 from zoolab.show.text import to_markdown
 from zoolab.show.wording import headline
@@ -214,6 +215,11 @@ def test_a_strangers_trace_may_end_with_any_verdict(tmp_path: Any) -> None:
             odd.add(trace.steps[seq])
         loaded = Trace.load(odd.save(tmp_path / "odd.jsonl"))
         assert (loaded.answer, loaded.value) == (answer, value)
+
+
+def test_answers_are_no_calls_in_the_plot_of_retries() -> None:
+    trace = run("?", [add], Scripted([CALL, WRONG, RIGHT]), answer_schema=SCHEMA)
+    assert RetryWaterfallDisplay.from_trace(trace).counts_["calls"].sum() == 1
 
 
 def test_all_views_tell_it() -> None:

@@ -19,6 +19,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 from walks import TOOLS
@@ -31,9 +32,12 @@ from zoolab.plots import (
     AblationDisplay,
     CostDisplay,
     ErrorTaxonomyDisplay,
+    FaultRecoveryDisplay,
+    MessageGrowthDisplay,
     Picture,
     RecallDisplay,
     ReliabilityDisplay,
+    RetryWaterfallDisplay,
     SequenceDisplay,
     StepTimelineDisplay,
     ToolConfusionDisplay,
@@ -56,7 +60,10 @@ HOSTILE = [
     "",
 ]
 
-OF_A_TRACE = [StepTimelineDisplay, SequenceDisplay, ErrorTaxonomyDisplay, ToolConfusionDisplay]
+OF_A_TRACE = [
+    *(StepTimelineDisplay, SequenceDisplay, MessageGrowthDisplay, RetryWaterfallDisplay),
+    *(ErrorTaxonomyDisplay, ToolConfusionDisplay, FaultRecoveryDisplay),
+]
 # An attack map takes the runs of a study.
 OF_A_FRAME = [getattr(plots, name) for name in plots.__all__ if hasattr(getattr(plots, name), "from_frame")]
 
@@ -152,12 +159,15 @@ PICTURES = {
     "step_timeline": lambda: StepTimelineDisplay.from_frame(timed_frame()),
     "step_timeline_seconds": lambda: StepTimelineDisplay.from_frame(timed_frame(), by="seconds"),
     "sequence": lambda: SequenceDisplay.from_trace(trace_of([BAD], [GOOD], "It is 1.")),
+    "message_growth": lambda: MessageGrowthDisplay.from_trace(counted_trace()),
+    "retry_waterfall": lambda: RetryWaterfallDisplay.from_frame(many_runs()),
     "error_taxonomy": lambda: ErrorTaxonomyDisplay.from_frame(many_runs()),
     "tool_confusion": lambda: ToolConfusionDisplay.from_frame(many_runs()),
     "ablation": lambda: AblationDisplay.from_frame(many_runs()),
     "recall": lambda: RecallDisplay.from_ranks({"BM25": [1, 1, 2, 9, 4], "embeddings": [1, 2, 2, 3, 5]}),
     "reliability": lambda: ReliabilityDisplay.from_frame(tries_of(plain=[5, 4, 1, 0], repair=[5, 5, 4, 2])),
     "cost": lambda: CostDisplay.from_trace(counted_trace(), Price(2.0, 8.0, cached=0.2)),
+    "fault_recovery": lambda: FaultRecoveryDisplay.from_frame(many_runs()),
 }
 
 
@@ -277,13 +287,13 @@ def test_what_is_no_frame_is_an_invalid_input(display, junk):
         lambda: StepTimelineDisplay.from_frame(many_runs(2)),
         lambda: StepTimelineDisplay.from_frame(busy_trace().to_frame().assign(step="dance")),
         lambda: StepTimelineDisplay.from_frame(busy_trace().to_frame().assign(seq="first")),
-        lambda: ToolConfusionDisplay.from_frame(busy_trace().to_frame().assign(tool=[["add"]] * 23)),
+        lambda: RetryWaterfallDisplay.from_frame(busy_trace().to_frame().assign(tool=[["add"]] * 23)),
         lambda: SequenceDisplay.from_trace(busy_trace(), ax="here"),
         lambda: ToolConfusionDisplay.from_predictions(["add"], []),
         lambda: ToolConfusionDisplay.from_predictions("add", "add"),
         lambda: ToolConfusionDisplay.from_predictions([3], [4]),
         lambda: ErrorTaxonomyDisplay.from_frame(many_runs(2).assign(success="yes")),
-        lambda: ErrorTaxonomyDisplay.from_frame(many_runs(2).assign(success=7)),
+        lambda: FaultRecoveryDisplay.from_frame(many_runs(2).assign(success=7)),
         lambda: AblationDisplay.from_frame(many_runs(2), by="colour"),
         lambda: AblationDisplay.from_frame(many_runs(2).assign(success=None)),
         lambda: AblationDisplay.from_frame(many_runs(2).assign(case_id=None)),
@@ -399,6 +409,47 @@ def test_a_sequence_shows_that_permission_was_asked_for():
     arrows = SequenceDisplay.from_trace(trace_of([("wipe", {})], "No.")).arrows_
     asked = arrows[arrows["text"].str.startswith(("allow", "pending", "permission"))]
     assert asked[["source", "target"]].to_numpy().tolist()[0] == ["App", "User"]
+
+
+def test_tokens_are_estimated_by_role_and_say_so():
+    display = MessageGrowthDisplay.from_trace(trace_of("y" * 40))
+    assert display.tokens_["user"].tolist() == [0, 14 / 4, 14 / 4]
+    assert display.tokens_["assistant"].tolist() == [0, 0, 10]
+    assert display.tokens_["tool schemas"].iloc[0] == 0 < display.tokens_["tool schemas"].iloc[1]
+    assert "estimated" in display.ax_.get_ylabel()
+
+
+def test_what_an_endpoint_counted_is_shown_apart():
+    display = MessageGrowthDisplay.from_trace(counted_trace())
+    tokens = display.tokens_
+    assert headline_of(display).endswith("5 requests, 1,250 in all as the endpoint counts")
+    assert tokens["counted"].dropna().tolist() == [170, 210, 250, 290, 330]
+    assert tokens["step"][tokens["counted"].notna()].unique().tolist() == ["request"]
+
+
+def test_messages_only_grow_unless_somebody_edits_them():
+    trace = busy_trace()
+    totals = (
+        MessageGrowthDisplay.from_trace(trace).tokens_[["system", "user", "assistant", "tool"]].sum(axis=1)
+    )
+    assert totals.is_monotonic_increasing
+    shorter = trace.fork(trace.steps[9], model=Scripted(["Enough."]), tools=TOOLS)
+    assert MessageGrowthDisplay.from_trace(shorter).tokens_["seq"].tolist() == list(range(len(shorter.steps)))
+
+
+def test_calls_become_valid_at_their_attempt_or_never():
+    traces = [
+        trace_of([GOOD], "1"),
+        trace_of([BAD], [GOOD], "1"),
+        trace_of([BAD], [BROKEN], [GOOD], [GOOD], "1"),
+        trace_of([INVENTED], [BAD], "no"),
+    ]
+    display = RetryWaterfallDisplay.from_frame(frame_of(*traces))
+    counts = display.counts_
+    assert headline_of(display) == "33 % valid at once, 67 % after retries"
+    # The second good call of the third run is a call of its own, and valid at once.
+    assert counts["calls"].to_dict() == {"at once": 2, "attempt 2": 1, "attempt 3": 1, "never": 2}
+    assert counts["left"].tolist() == [4, 3, 2, 0]
 
 
 def fates(*traces, **columns):
@@ -588,14 +639,50 @@ def test_intervals_of_an_ablation_contain_their_estimates(variants):
     assert len(display.rates_) == len(variants) == len(found) + 1
 
 
+def test_runs_recover_from_a_fault_if_they_end_in_an_answer_that_is_not_wrong():
+    traces = [trace_of([GOOD], "1", run_id=name) for name in "abcd"] + [trace_of([GOOD], run_id="e")]
+    frame = frame_of(*traces, fault=None)
+    faults = {"a": "cut", "b": "cut, noise", "c": "noise", "e": "cut"}
+    frame["fault"] = frame["run_id"].map(faults).where(frame["seq"] == 2, None)
+    frame["success"] = frame["run_id"] != "c"
+    display = FaultRecoveryDisplay.from_frame(frame)
+    rates = display.rates_
+    assert rates[["recovered", "runs"]].to_dict("index") == {
+        "noise": {"recovered": 1, "runs": 2},
+        "cut": {"recovered": 2, "runs": 3},
+        "no fault": {"recovered": 1, "runs": 1},
+    }
+    assert rates.loc["cut", "rate"] == pytest.approx(2 / 3)
+    assert headline_of(display) == "2 of 4 runs with a fault recovered"
+
+
+def test_where_nobody_graded_the_runs_none_is_said_to_recover():
+    frame = frame_of(trace_of([GOOD], "1", run_id="a"), trace_of([GOOD], run_id="b"))
+    frame["fault"] = ["cut" if kind == "execute" else None for kind in frame["step"]]
+    display = FaultRecoveryDisplay.from_frame(frame)
+    assert headline_of(display) == "1 of 2 runs with a fault answered, not graded"
+    assert display.rates_.columns[0] == "answered"
+    assert "recover" not in display.ax_.get_xlabel()
+    graded = frame_of(trace_of([GOOD], "1", run_id="c", expected_tool="add")).assign(fault="cut")
+    some = FaultRecoveryDisplay.from_frame(pd.concat([frame, graded]))
+    assert some.rates_.loc["cut", ["recovered", "runs"]].tolist() == [1, 1]
+    assert headline_of(some) == "1 of 1 run with a fault recovered; 2 runs not graded"
+    other = FaultRecoveryDisplay.from_frame(pd.concat([frame, graded.assign(fault=None)]))
+    assert other.ax_.texts[0].get_text() == "nothing to show: no run with a fault was graded"
+
+
 def test_steps_count_from_1_and_the_last_turn_has_its_number():
     trace = long_trace(12)
-    timeline = StepTimelineDisplay.from_trace(trace)
-    assert timeline.ax_.get_xlim() == (0.5, len(trace) + 0.5)
-    assert all(tick == int(tick) for tick in timeline.ax_.get_xticks())
+    timeline, growth = StepTimelineDisplay.from_trace(trace), MessageGrowthDisplay.from_trace(trace)
+    for display in (timeline, growth):
+        assert display.ax_.get_xlim() == (0.5, len(trace) + 0.5)
+        assert all(tick == int(tick) for tick in display.ax_.get_xticks())
     named = [text.get_text() for text in timeline.ax_.texts]
     assert [text for text in named if text.isdigit()] == [str(turn) for turn in range(1, 14)]
     check_readable(timeline)
+    requests = [seq + 1 for seq, step in enumerate(trace.steps) if step.kind == "request"]
+    lines = next(made for made in growth.ax_.collections if isinstance(made, LineCollection))
+    assert [segment[0][0] for segment in lines.get_segments()] == requests
 
 
 def test_a_long_timeline_is_drawn_from_few_shapes():
@@ -617,8 +704,14 @@ def test_a_sequence_marks_what_passed_only_after_a_repair():
     assert "✎ yes, repaired" in [text.get_text() for text in display.ax_.texts]
 
 
-def test_the_inspector_estimates_tokens_as_everybody_does():
-    told = json.dumps(panel_of(Moment(busy_trace(), 0)))
+def test_plots_and_inspector_estimate_tokens_alike():
+    trace = busy_trace()
+    tokens = MessageGrowthDisplay.from_trace(trace).tokens_
+    last = tokens.iloc[-1]
+    messages = last[["system", "user", "assistant", "tool", "other"]].sum()
+    assert round(messages) == tokens_in(trace.messages)
+    assert round(last["tool schemas"]) == tokens_in(tools=[tool.schema() for tool in TOOLS])
+    told = json.dumps(panel_of(Moment(trace, 0)))
     assert f"about {tokens_in(tools=[tool.schema() for tool in TOOLS]):,} tokens in every request" in told
 
 

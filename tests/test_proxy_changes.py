@@ -197,6 +197,32 @@ def test_how_frameworks_rewrite_the_reply(name):
     assert change.prefix.broken_at == ""
 
 
+def test_two_calls_with_other_ids_beside_a_dropped_question():
+    """The ids do not match, the question is gone: the names of the calls tell which message it was."""
+    question, calls = said("user", "42 + 58, 1 + 1?"), [*asks("a")["tool_calls"], *asks("b")["tool_calls"]]
+    renamed = [{**call, "id": f"fc_{call['id']}"} for call in calls]
+    sent = {"role": "assistant", "content": "", "tool_calls": renamed}
+    change = compared([question, {**sent, "tool_calls": calls}], [sent, result("fc_a")])
+    assert (change.dropped, change.condensed) == ((question,), ())
+    assert [edit.ways for edit in change.edited] == [("other call ids",)]
+
+
+def test_neighbours_that_got_shorter_are_edited_and_a_result_is_no_summary():
+    old, new = (
+        [said("user", "long long"), said("assistant", "long long")],
+        [said("user", "a"), said("assistant", "b")],
+    )
+    change = changes_between(Request(old), None, Request(new))
+    assert [edit.place for edit in change.edited] == [0, 1]
+    change = changes_between(Request(old), None, Request([result(text="1")]))
+    assert (change.dropped, change.added, change.condensed) == (tuple(old), (result(text="1"),), ())
+
+
+def test_arguments_that_were_no_json_and_are_none_now_are_other_arguments():
+    change = compared([said("user", "Hi"), asks(arguments="{a")], [said("user", "Hi"), asks(arguments="{b")])
+    assert change.edited[0].ways == ("other arguments",)
+
+
 def test_a_reply_without_its_reasoning_and_one_in_parts():
     hi, reply = said("user", "Hi"), {**said("assistant", "Hello"), "reasoning_content": "Greet."}
     parts = {"role": "assistant", "content": [{"type": "text", "text": "Hello"}]}
@@ -269,6 +295,10 @@ def test_tools_in_another_order_break_the_prefix():
     change = changes_between(Request([], tools), None, Request([], tools[::-1]))
     assert (change.tools, change.prefix.broken_at, change.only_added) == ({}, "the tools", False)
     assert change.prefix.kept < change.prefix.before
+    ends = said("assistant", "")
+    told = str(what_changed(trace_of((Request([], tools), ends), (Request([ends], tools[::-1]), ends))))
+    assert "~ the same tools in another order\n" in told
+    assert "tools are the same" not in told
 
 
 def test_the_prefix_ends_in_the_first_message_that_differs():
@@ -393,7 +423,20 @@ def test_many_requests_and_changes_are_cut():
     told = str(what_changed(trace_of(*((each, said("assistant", "")) for each in requests))))
     assert "20 more requests in .requests" in told
     assert f"and {90 - MAX_SHOWN} more" in told
+    both = [Request([said("user", f"{n} {part}") for n in range(30)]) for part in ("old", "new")]
+    report = what_changed(trace_of(*((each, said("assistant", "")) for each in both)))
+    assert (len(report.changes[0].edited), report._repr_html_().count("<details>")) == (30, MAX_SHOWN)
     assert len(told.splitlines()) < MAX_REQUESTS * 24
+
+
+def test_a_request_that_is_made_again():
+    trace, request = Trace(), Request([said("user", "Hi")])
+    for turn in (1, 2):
+        trace.add(Step("request", turn, None, request, request.prefix))
+    assert str(what_changed(trace)).splitlines()[3:] == [
+        "  no reply came before this; tools and settings are the same",
+        "  a cache may keep 30 of the 30 characters of the prompt (about 7 of 7 tokens)",
+    ]
 
 
 def test_a_trace_without_a_request_says_nothing():

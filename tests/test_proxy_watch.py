@@ -246,6 +246,31 @@ def test_what_cannot_be_read_is_passed_on_and_said():
     assert seen.traces == []
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"messages": []},
+        {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}]},
+        {"messages": [{"role": "assistant", "content": 1, "tool_calls": [1, {"id": {}, "function": []}]}]},
+        {
+            "messages": [{"role": {}, "content": {}, "tool_call_id": []}],
+            "tools": [{}],
+            "tool_choice": {"a": 1},
+        },
+        {"messages": [{"role": "user", "content": "Hi"}], "tools": {"a": 1}},
+        [],
+    ],
+)
+def test_odd_requests_and_answers_pass_and_end_nothing(odd):
+    answers = (completion(ASKS), HttpResponse(200, {}, [b'{"choices": [{"message": 1}]}']))
+    seen, _ = watched(*answers, completion({"role": "assistant", "content": "Hello"}))
+    with seen:
+        assert [raw(seen, json.dumps(odd).encode())[0] for _ in range(3)] == [200] * 3
+        client = openai.OpenAI(max_retries=0)
+        client.chat.completions.create(model="m", messages=[{"role": "user", "content": "And then?"}])
+    assert seen.traces[-1].answer == "Hello"
+
+
 def test_an_error_of_the_endpoint_is_passed_on_and_told():
     body = json.dumps({"error": {"message": "slow down", "type": "rate_limit"}}).encode()
     seen, _ = watched(HttpResponse(429, {"content-type": "application/json"}, [body]))

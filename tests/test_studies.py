@@ -9,6 +9,8 @@ from zoolab import Scripted, experiment, run, tool
 from zoolab.course.attacks import ATTACKS, SCRIPTS
 from zoolab.course.office import TASKS, Office
 from zoolab.course.security import DEFENCES, NO_ATTACK, score_security, security_cases
+from zoolab.models.faulty import FAULTS
+from zoolab.plots import FaultRecoveryDisplay
 from zoolab.study import Run, Setup
 
 PLAIN = {"workers": 2, "progress": False}
@@ -115,3 +117,15 @@ def test_no_attack_is_a_case_too():
 def add(a: int, b: int) -> int:
     """Add two integers. Use this when the user asks for a sum."""
     return a + b
+
+
+def test_a_plot_of_many_faults_still_shows_the_runs_without_one():
+    names = [name for name in FAULTS if name.endswith(("_arguments", "_argument", "_integer", "_result"))]
+    variants = {"plain": {}, **{name: {"faults": [name], "limits": {"turns": 3}} for name in names}}
+    script = Scripted([[("add", {"a": 1, "b": 2})], "It is 3."])
+    case = {"id": "sum", "prompt": "1 + 2?", "tools": [add], "expected_answer": "3"}
+    done = experiment([case], variants, {"script": script}, **PLAIN)
+    ax = FaultRecoveryDisplay.from_frame(done.frame, summary=done.summary).ax_
+    shown = [label.get_text() for label in ax.get_yticklabels()]
+    assert (len(shown), shown[-1]) == (12, "no fault")
+    assert "more row" in ax.get_xlabel()

@@ -26,13 +26,19 @@ def tokens_in(messages: Iterable[Mapping[str, Any]] = (), tools: Iterable[Mappin
     >>> tokens_in([{"role": "user", "content": "What is 42 + 58?"}])
     4
     """
-    characters = sum(map(characters_of, messages)) + sum(len(_text(tool)) for tool in tools)
+    characters = sum(map(characters_of, messages)) + sum(map(characters_of_tool, tools))
     return round(characters / CHARACTERS_A_TOKEN)
 
 
 def characters_of(message: Mapping[str, Any]) -> int:
+    """How many characters a message has: its text and its calls. Never fails, whatever it holds."""
     content, calls = message.get("content"), message.get("tool_calls")
     return (len(_text(content)) if content else 0) + (len(_text(calls)) if calls else 0)
+
+
+def characters_of_tool(schema: Mapping[str, Any]) -> int:
+    """How many characters a tool has in a request."""
+    return len(_text(schema))
 
 
 def _text(value: Any) -> str:

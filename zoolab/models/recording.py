@@ -115,7 +115,7 @@ class Recording:
         }
         with self._lock:
             self._write(entry)  # first: what is not in the file has to be asked again
-            self._entries.setdefault(RequestKeys().of(entry["request"]), entry)
+            self._entries.setdefault(self._keys.of(entry["request"]), entry)
 
     def difference(self, body: dict[str, Any]) -> str:
         """A unified diff from the nearest recorded request to this one; empty if nothing is recorded."""

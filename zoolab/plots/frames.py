@@ -13,6 +13,7 @@ from zoolab.trace.log import TraceLog
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 _NUMBERS = {"seq", "turn", "slot", "attempt", "t_start", "duration_ms"}
 
@@ -27,6 +28,38 @@ class StepsDisplay(Display):
         """Draw one run; takes the options of `from_frame`; raises `InvalidInput` if it is not a trace."""
         made: Self = cls.from_frame(to_frame(check_trace(trace)), **options)
         return made
+
+
+class GradedDisplay(StepsDisplay):
+    """A display of what became of runs: right or wrong as far as they were graded."""
+
+    #: What the frame of steps must have.
+    columns: ClassVar[tuple[str, ...]]
+
+    def __init__(self, steps: pd.DataFrame, runs: pd.DataFrame) -> None:
+        raise NotImplementedError
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: pd.DataFrame,
+        *,
+        summary: pd.DataFrame | None = None,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Draw all runs of a frame of steps.
+
+        Args:
+            frame: The steps; `fault` names the faults of a step, separated by commas.
+            summary: One row a run, with run_id, outcome and, if runs were scored, `success` from 0 to 1; by
+                default the frame itself has them. Runs that it does not name are left out.
+            ax: Axes to draw on.
+
+        Raises:
+            InvalidInput: It is no frame of steps, or the score is not from 0 to 1.
+        """
+        steps = steps_in(frame, *cls.columns)
+        return cls(steps, graded_runs(steps, summary)).plot(ax)
 
 
 def check_trace(trace: object) -> TraceLog:
@@ -87,7 +120,7 @@ def _checked_column(values: Any, name: str) -> Any:
     return values
 
 
-def graded_runs(steps: pd.DataFrame, summary: pd.DataFrame | None) -> pd.DataFrame:
+def graded_runs(steps: pd.DataFrame, summary: object) -> pd.DataFrame:
     """One row a run: run_id, case_id, outcome, expected_tool, and `blame`.
 
     `blame` says why the answer is known to be wrong: "" if it is not, None if nobody graded the run. A run

@@ -7,9 +7,9 @@ from collections.abc import Collection, Hashable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from zoolab.errors import ERROR_CODES, InvalidInput
-from zoolab.plots.colours import BLUE, GREEN, GREY, INK, PINK, RED, SMALL
-from zoolab.plots.display import Display, finish, name_rows, percent, plain, rest, write
-from zoolab.plots.frames import StepsDisplay, check_frame, graded_runs, is_known, score_of, steps_in
+from zoolab.plots.colours import GREEN, GREY, INK, PINK, RED, SMALL
+from zoolab.plots.display import Display, draw_rates, finish, name_rows, percent, plain, rest, write
+from zoolab.plots.frames import GradedDisplay, check_frame, is_known, score_of
 from zoolab.show.wording import count
 from zoolab.study.statistics import Scores, paired_difference, rate
 
@@ -27,7 +27,7 @@ _FATES = {
 }
 
 
-class ErrorTaxonomyDisplay(StepsDisplay):
+class ErrorTaxonomyDisplay(GradedDisplay):
     """Errors by code: recovered, unrecovered, not graded, and answers that are silently wrong.
 
     An error is a step that failed (its result only says again what the call had), or the end of a run
@@ -52,6 +52,7 @@ class ErrorTaxonomyDisplay(StepsDisplay):
 
     what = "Bars: what became of the errors, by code"
     nothing = "no error, and no answer known to be wrong"
+    columns = ("turn", "slot", "tool", "error_code", "outcome")
 
     def __init__(self, steps: pd.DataFrame, runs: pd.DataFrame) -> None:
         import pandas as pd
@@ -65,24 +66,6 @@ class ErrorTaxonomyDisplay(StepsDisplay):
         self.runs, self.graded = len(runs), int(runs["blame"].notna().sum())
         if self.runs and not self.graded:
             self.nothing = "no error; whether answers are silently wrong was not graded"
-
-    @classmethod
-    def from_frame(
-        cls, frame: pd.DataFrame, *, summary: pd.DataFrame | None = None, ax: Axes | None = None
-    ) -> Self:
-        """Draw all runs of a frame of steps.
-
-        Args:
-            frame: The steps.
-            summary: One row a run, with run_id, outcome and, if runs were scored, `success` from 0 to 1; by
-                default the frame itself has them. Runs that it does not name are left out.
-            ax: Axes to draw on.
-
-        Raises:
-            InvalidInput: It is no frame of steps, or the score is not from 0 to 1.
-        """
-        steps = steps_in(frame, "turn", "slot", "tool", "error_code", "outcome")
-        return cls(steps, graded_runs(steps, summary)).plot(ax)
 
     def _summary(self) -> str:
         sums = ", ".join(f"{number} {fate}" for fate, number in self.counts_.sum().items())
@@ -140,6 +123,81 @@ def _by_run(steps: pd.DataFrame) -> defaultdict[str, list[dict[Hashable, Any]]]:
     for step in steps[["run_id", "seq", "tool", "error_code"]].to_dict("records"):
         rows[step["run_id"]].append(step)
     return rows
+
+
+NO_FAULT = "no fault"
+
+
+class FaultRecoveryDisplay(GradedDisplay):
+    """For each injected fault, how often the run came to its answer all the same.
+
+    A run recovers if it ends in an answer that was graded (`zoolab.plots.frames.graded_runs`) and is right.
+    A run that nobody graded is left out; if no run is graded, the picture shows how many answered and says
+    that they are not graded. A run with several faults counts for each of them. Below, for comparison, the
+    runs without a fault. Intervals are of `zoolab.study.statistics.rate`.
+
+    `rates_` holds for each fault recovered (`answered`, if no run is graded), rate, low, high, runs, cases.
+    """
+
+    what = "Rates of recovery by injected fault, with 95 % intervals"
+    nothing = "no fault was injected"
+    columns = ("tool", "fault", "outcome")
+
+    def __init__(self, steps: pd.DataFrame, runs: pd.DataFrame) -> None:
+        graded = runs["blame"].notna()
+        self.graded = bool(graded.any())
+        counted = runs[graded] if self.graded else runs
+        fine = (counted["outcome"] == "answer") & (counted["blame"].fillna("") == "")
+        counted = counted.assign(fine=fine.astype(float), faults=counted["run_id"].map(_faults_of(steps)))
+        self.rates_ = _recoveries(counted, "recovered" if self.graded else "answered")
+        faulty = counted[counted["faults"].astype(bool)]
+        self._fine, self._faulty = int(faulty["fine"].sum()), len(faulty)
+        self.empty = not self._faulty
+        self._left_out = len(runs) - len(counted)
+        if self._left_out:
+            self.nothing = "no run with a fault was graded"
+
+    def _summary(self) -> str:
+        faults = sum(name != NO_FAULT for name in self.rates_.index)
+        return f"{count(faults, 'fault')}, {self._finding()}"
+
+    def _finding(self) -> str:
+        said = f"{self._fine:,} of {count(self._faulty, 'run')} with a fault"
+        if not self.graded:
+            return f"{said} answered, not graded"
+        left_out = f"; {count(self._left_out, 'run')} not graded" if self._left_out else ""
+        return f"{said} recovered{left_out}"
+
+    def _draw(self, ax: Axes) -> None:
+        names = [*self.rates_.index]
+        if NO_FAULT in names[_MOST_ROWS:]:  # if there is no room for all, the runs without a fault are drawn
+            names.insert(_MOST_ROWS - 1, names.pop())
+        label = "runs that recover" if self.graded else "runs that answer, rightly or not: not graded"
+        style: dict[str, Any] = {"compared_with": NO_FAULT, "label": label, "headline": self._finding()}
+        shown = draw_rates(ax, self.rates_.loc[names], _MOST_ROWS, **style)
+        for row, (fine, runs) in enumerate(zip(shown.iloc[:, 0], shown["runs"], strict=True)):
+            write(ax, 1.04, row, f"{fine:,} of {runs:,}", ha="left")
+
+
+def _faults_of(steps: pd.DataFrame) -> dict[Any, tuple[str, ...]]:
+    found: dict[Any, dict[str, None]] = {}
+    for run, cell in zip(steps["run_id"], steps["fault"], strict=True):
+        names = [name.strip() for name in str(cell).split(",")] if is_known(cell) else []
+        found.setdefault(run, {}).update(dict.fromkeys(filter(None, names)))
+    return {run: tuple(names) for run, names in found.items()}
+
+
+def _recoveries(runs: pd.DataFrame, fine: str) -> pd.DataFrame:
+    """The faults from the worst to the best; at the end the runs without one."""
+    scores: dict[str, dict[Hashable, list[float]]] = {}
+    for run in runs.to_dict("records"):
+        # Without a case, each run is one of its own.
+        case = run["run_id"] if run["case_id"] is None else run["case_id"]
+        for name in run["faults"] or (NO_FAULT,):
+            scores.setdefault(name, {}).setdefault(case, []).append(run["fine"])
+    rates = rates_of(scores, "fault")
+    rates.insert(0, fine, [int(sum(map(sum, cases.values()))) for cases in scores.values()])
+    return rates.loc[sorted(rates.index, key=lambda name: (name == NO_FAULT, rates.at[name, "rate"]))]
 
 
 def rates_of(scores: Mapping[str, Scores], index: str) -> pd.DataFrame:
@@ -238,27 +296,18 @@ class AblationDisplay(Display):
         return "; ".join([said, *(f"{plain(name)} {told}" for name, told in self._told.items())])
 
     def _draw(self, ax: Axes) -> None:
-        """A row for each variant; the first has a grey square, the others have dots."""
-        shown = self.rates_.head(_MOST_VARIANTS)
-        name_rows(ax, [str(name) for name in shown.index])
-        for row, (name, found) in enumerate(shown.iterrows()):
-            share, reach = found["rate"], [[found["rate"] - found["low"]], [found["high"] - found["rate"]]]
-            colour, marker = (GREY, "s") if name == self.baseline else (BLUE, "o")
-            ax.errorbar(share, row, xerr=reach, fmt=marker, ms=6, color=colour, capsize=4, lw=1.6)
+        headline, differences = self._sizes, self.differences_
+        if len(differences):
+            decisive = int(differences["decisive"].sum())
+            headline += f": {decisive} of {count(len(differences), 'difference')} decisive"
+        style: dict[str, Any] = {"compared_with": self.baseline, "headline": headline}
+        shown = draw_rates(ax, self.rates_, _MOST_VARIANTS, label="runs that succeed", **style)
+        for row, (name, share) in enumerate(shown["rate"].items()):
             below = f"difference {self._told[str(name)]}" if name in self._told else ""
             if name == self.baseline and self._told:
                 below = "the others are compared with this"
             ax.annotate(percent(share), (share, row), (0, 6), ha="center", va="bottom", **_NOTE)
             ax.annotate(below, (0, row), (0, -6), ha="left", va="top", **_NOTE)
-        ax.axvline(self.rates_["rate"].iloc[0], color=GREY, lw=0.8, linestyle=":", zorder=0)
-        ax.set_xlim(-0.02, 1.02)
-        ax.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0 %", "25 %", "50 %", "75 %", "100 %"])
-        headline, differences = self._sizes, self.differences_
-        if len(differences):
-            decisive = int(differences["decisive"].sum())
-            headline += f": {decisive} of {count(len(differences), 'difference')} decisive"
-        label = f"runs that succeed, with 95 % intervals{rest(len(self.rates_), len(shown))}"
-        finish(ax, headline, x=label, grid="x")
 
 
 def scores_of_variants(frame: pd.DataFrame, by: str, score: str) -> dict[str, Scores]:

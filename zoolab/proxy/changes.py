@@ -94,11 +94,10 @@ def changes_between(before: Request, reply: Message | None, after: Request) -> R
         lost, came = tuple(old[i] for i in removed), [new[j] for j in added]
         # Messages that stand in the same place with the same roles.
         alike = common_ends(*([message.get("role") for message in each] for each in (lost, came)))[0]
-        if alike < len(lost) > 1 and came and _is_summary(came[0], lost):
+        if alike < 2 <= len(lost) and came and _is_summary(came[0], lost):
             condensed.append((lost, new[added.pop(0)]))
             continue
         edits += zip(removed[:alike], added, strict=False)
-        gone -= {*removed[:alike]}
         dropped += lost[alike:]
         del added[:alike]
     last = len(before.prefix)

@@ -101,8 +101,8 @@ class Conversation:
 
     def told(self, messages: list[Message], names: list[str]) -> int:
         """How many calls of the last reply a request names, if it is the last request and more; else -1."""
-        kept = len(self.request.prefix) - 1 if self.request else 0
-        if self.request is None or not self.calls or names[:kept] != self.names[:kept]:
+        kept = len(self.request.prefix) - 1 if self.request else -1
+        if self.request is None or kept < 0 or not self.calls or names[:kept] != self.names[:kept]:
             return -1
         before, more = _text_of(self.request.messages[kept]), messages[kept:]
         if not "\n".join(map(_text_of, more)).startswith(before + "\n"):

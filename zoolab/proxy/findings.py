@@ -139,9 +139,8 @@ def _told(change: RequestChange, request: Request) -> list[str]:
     tools = [_tool(name, *both) for name, both in change.tools.items()]
     if not tools and change.prefix.broken_at == "the tools":
         tools = ["the same tools in another order"]
-    went = (
-        f"the reply went back {change.reply}" if change.reply != "left out" else "the reply did not go back"
-    )
+    special = {"none": "no reply came before this", "left out": "the reply did not go back"}
+    went = special.get(change.reply, f"the reply went back {change.reply}")
     same = [word for word, changed in (("tools", tools), ("settings", change.settings)) if not changed]
     rest = [f"{' and '.join(same)} are the same"] if same else []
     return [
@@ -152,7 +151,7 @@ def _told(change: RequestChange, request: Request) -> list[str]:
         *_some("~ ", map(_edit, change.edited)),
         *_some("~ ", tools),
         *_some("~ setting ", settings),
-        "; ".join([went, *rest] if change.reply != "none" else rest),
+        "; ".join([went, *rest]),
         _cached(change),
     ]
 

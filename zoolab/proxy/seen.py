@@ -6,6 +6,7 @@ import os
 import queue
 import re
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
@@ -14,8 +15,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Self
 
-from zoolab.errors import Fault, InvalidInput, ZoolabError
-from zoolab.jsontext import NotStrictJSON, excerpt
+from zoolab.errors import Fault, InvalidInput
+from zoolab.jsontext import excerpt
 from zoolab.models.assembly import completion_of
 from zoolab.models.recording import Header, Recording
 from zoolab.models.replay import Replay
@@ -105,6 +106,9 @@ class Seen(AbstractContextManager["Seen"]):
         self.pages = LivePages(lambda: self.traces)
 
     def __enter__(self) -> Self:
+        # What passes through must not wait for what is written about it.
+        self._switches = sys.getswitchinterval()
+        sys.setswitchinterval(min(self._switches, 0.0005))
         self._server = LoopbackServer(self._answer, self.pages.of)
         self._recorder = threading.Thread(target=self._record, daemon=True)
         self._recorder.start()
@@ -122,6 +126,7 @@ class Seen(AbstractContextManager["Seen"]):
         self._before = {}
         self._told.put(None)
         self._recorder.join()
+        sys.setswitchinterval(self._switches)
         self.pages.close()
         self._server.close()
         for number, trace in enumerate(self.traces, 1):
@@ -231,7 +236,7 @@ class Seen(AbstractContextManager["Seen"]):
         try:
             request, body = read_request(exchange.api, exchange.content)
             exchange.conversation = self._conversations.ask(request, body, exchange.came)
-        except (ZoolabError, NotStrictJSON, ValueError, TypeError, AttributeError, KeyError) as error:
+        except Exception as error:  # whatever passes through, the watch goes on
             self.unread.append(str(error))
 
     def _answered(
@@ -246,7 +251,7 @@ class Seen(AbstractContextManager["Seen"]):
                 return
             reply = read_reply(exchange.api, content, "event-stream" in kind)
             self._tell(exchange, replace(reply, faults=response.faults), came)
-        except (ZoolabError, ValueError, TypeError, AttributeError, KeyError) as error:
+        except Exception as error:
             why = str(error) if whole else "the answer broke off"
             self._tell(exchange, Failed(why, fault), came)
 
