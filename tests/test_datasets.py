@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tools.datasets.__main__ import run as make
 from tools.datasets.asking import Askers, Question, offered
-from tools.datasets.building import broken_made_again, cases_made_again, write_rows
+from tools.datasets.building import broken_made_again, cases_made_again, check_row, fits, write_rows
 from tools.datasets.checking import Check, checks, request_from, sources
 from tools.datasets.outputs import missing_from, output_id
 from tools.datasets.questions import outputs_plan, picked
@@ -55,6 +55,8 @@ def calls_of(row: dict[str, Any]) -> list[ToolCall]:
 def test_every_data_set_loads_with_its_columns_and_a_page_about_it(name: str) -> None:
     frame = load(name)
     assert list(frame.columns) == list(DATA_SETS[name].columns)
+    for number, row in enumerate(rows_of(name), 1):
+        check_row(DATA_SETS[name], row, f"row {number}")
     assert frame.id.is_unique
     page = (folder() / name / "README.md").read_text(encoding="utf-8")
     assert {"Who answered", "Licence", "Rebuild"} <= {line.strip("# ") for line in page.splitlines()}
@@ -259,22 +261,22 @@ def test_a_file_that_unpacks_to_too_much_is_refused(tmp_path: Path) -> None:
 def test_a_value_of_another_type_is_refused_and_named(column: str, value: Any) -> None:
     data_set = lookup("selection-cases")
     row = {**CASES[0], column: value}
-    if type(value) in data_set.columns[column]:
-        data_set.check(row, "row 1")
+    if fits(value, data_set.columns[column]):
+        check_row(data_set, row, "row 1")
     else:
         with pytest.raises(InvalidInput, match=f"row 1 of selection-cases: {column} is "):
-            data_set.check(row, "row 1")
+            check_row(data_set, row, "row 1")
 
 
 def test_a_row_that_lacks_a_column_or_has_another_is_refused() -> None:
     data_set = lookup("selection-cases")
     without = {key: value for key, value in CASES[0].items() if key != "also"}
     with pytest.raises(InvalidInput, match="row 7 of selection-cases lacks also"):
-        data_set.check(without, "row 7")
+        check_row(data_set, without, "row 7")
     with pytest.raises(InvalidInput, match="row 7 of selection-cases has cat"):
-        data_set.check({**CASES[0], "cat": 1}, "row 7")
+        check_row(data_set, {**CASES[0], "cat": 1}, "row 7")
     with pytest.raises(InvalidInput, match="was made"):
-        data_set.check({**CASES[0], "made": "found"}, "row 7")
+        check_row(data_set, {**CASES[0], "made": "found"}, "row 7")
 
 
 def test_what_is_missing_stays_none_in_a_frame() -> None:

@@ -31,6 +31,18 @@ def test_a_wrong_answer_differs_and_a_right_one_does_not():
         assert raised.came == FAILED
 
 
+@pytest.mark.parametrize("name", ["l6", "l7", "l9", "l10"])
+def test_right_answers_agree(name: str):
+    lab = load_lab(name)
+    inputs, (first, *others) = Inputs.of(lab, 15), list(right_answers(name).values())[:3]
+    with shut_in(lab) as isolation:
+        wanted = inputs.results(read_cells(first), isolation)
+        assert len(set(wanted)) > 7
+        assert FAILED not in wanted
+        for other in others:
+            assert inputs.difference(read_cells(other), isolation, wanted) is None
+
+
 def test_the_command_names_a_right_answer_that_differs(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     (tmp_path / "all.py").write_text("def condense(messages, budget, tokens_of): return messages")
     assert main(["l4", "--draws", "20", "--of", "none", "--more", str(tmp_path)]) == 1

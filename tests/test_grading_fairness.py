@@ -7,6 +7,7 @@ each lab are graded with three seeds; `test_labs.py` grades all of them with one
 from __future__ import annotations
 
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,13 @@ from shell import Shell
 from test_grading_own_lab import CASES, MASTER
 
 from tools.building import build_labs
+from tools.mutation.__main__ import equivalents
+from tools.mutation.mutants import mutants_of_cells
 from tools.seeds import answers_of, verdicts
+from tools.wrong_answers import right_answers
 from zoolab.grading import lab_names
-from zoolab.grading.labs import labs_folder
+from zoolab.grading.labs import labs_folder, load_lab
+from zoolab.grading.submissions import read_cells
 
 WRONG = """[{name}]
 why = "It is."
@@ -69,10 +74,19 @@ def test_answers_that_get_what_they_should_not_are_named(totals: Path, capsys: p
     assert "other points by the seed: unlucky [" in ran.out
 
 
-def test_mutation_scores_are_high_enough():
-    scores = tomllib.loads((labs_folder() / "mutation.toml").read_text(encoding="utf-8"))
-    assert {
-        lab: each
-        for lab, each in scores.items()
-        if each["killed"] < 0.95 * (each["mutants"] - each["equivalent"])
-    } == {}
+SCORES = tomllib.loads((labs_folder() / "mutation.toml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", lab_names())
+def test_each_mutant_loses_points_or_is_listed_with_a_reason(name: str):
+    measured = SCORES[name]
+    made = Counter(
+        mutant.name
+        for mutant, _ in mutants_of_cells(
+            read_cells(right_answers(name)[measured["of"]]), load_lab(name).functions
+        )
+    )
+    listed = equivalents(name, measured["of"])
+    assert list((listed - made).elements()) == [], "mutants that the answer does not have any more"
+    assert made.total() == measured["mutants"] == measured["killed"] + listed.total()
+    assert all(reason.endswith(".") and len(reason.split()) > 5 for reason in measured["equivalent"])

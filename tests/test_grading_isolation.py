@@ -93,7 +93,7 @@ def asked(isolation: Isolation, *cells: str, lab: Lab = LAB, ask: Any = None) ->
         (
             "x = 1\nimport nothing_here\ndef f(): return 1",
             "there is no `f` in the submission, because its code could not be run: cell 1, line 2: "
-            "ModuleNotFoundError: No module named 'nothing_here'",
+            "ModuleNotFoundError: No module named 'nothing_here' (this lab offers only the standard library)",
         ),
         ("x = 1", "there is no `f` in the submission"),
         (
@@ -111,6 +111,14 @@ def asked(isolation: Isolation, *cells: str, lab: Lab = LAB, ask: Any = None) ->
 )
 def test_what_went_wrong_is_said_in_plain_words(cell, words, each):
     assert asked(each, cell).startswith(words)
+
+
+def test_a_name_that_a_failed_cell_should_have_made_leads_to_that_cell(strongest):
+    cells = "import nothing_here as nh", "def f(): return nh.x"
+    assert asked(strongest, *cells) == (
+        "`f` raised NameError: name 'nh' is not defined (cell 2, line 1); cell 1, line 1: "
+        "ModuleNotFoundError: No module named 'nothing_here' (this lab offers only the standard library)"
+    )
 
 
 def test_a_variable_that_waits_for_its_code_is_said_in_plain_words(each):

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zoolab import Scripted, ToolRegistry, run
+from zoolab import Replay, Scripted, ToolRegistry, Trace, run, walk
 from zoolab.errors import InvalidInput
 from zoolab.records import Request
 from zoolab.runs.imported import read_conversations
-from zoolab.toolbox.starter import add
+from zoolab.toolbox.starter import add, check_status, get_weather
 from zoolab.wire import FORMATS
 
 CALLS = [("add", {"a": 42, "b": 58})]
@@ -48,6 +48,19 @@ def written(folder: Path, content: object, name: str = "file.json") -> Path:
     path = folder / name
     path.write_text(json.dumps(content), encoding="utf-8")
     return path
+
+
+def test_spans_name_the_conversation_the_agent_and_the_model_that_was_asked():
+    meta = {"agent": "adder", "conversation": "a talk"}
+    trace = Trace(meta=meta)
+    list(trace.follow(walk("What is 42 + 58?", [add, get_weather, check_status], Replay("starter"))))
+    walked, *others = [dict(span.attributes or {}) for span in trace.to_otel()]
+    chats = [each for each in others if each["gen_ai.operation.name"] == "chat"]
+    assert walked["gen_ai.agent.name"] == "adder"
+    assert {each["gen_ai.conversation.id"] for each in (walked, *chats)} == {"a talk"}
+    assert (chats[0]["gen_ai.request.model"], chats[0]["gen_ai.request.temperature"]) == ("needle+smollm2", 0)
+    [unnamed, *_] = WALKED.to_otel()
+    assert dict(unnamed.attributes or {})["gen_ai.conversation.id"] == WALKED.run_id
 
 
 def test_spans_of_our_own_export_come_back(tmp_path: Path):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tools.building import build_labs, built_files
-from tools.wrong_answers import WrongAnswer, right_answers, wrong_answers
+from tools.wrong_answers import WrongAnswer, reasons_to_stay, right_answers, wrong_answers
 from zoolab.commands.cli import run
 from zoolab.errors import InvalidInput
 from zoolab.grading import Grade, Lab, grade, grade_cells, lab_names, load_lab
@@ -137,6 +137,15 @@ def test_a_wrong_answer_is_python_and_says_why_it_is_wrong(lab: str, answer: Wro
     assert answer.fails <= {case.name for case in load_lab(lab).cases}
 
 
+@pytest.mark.parametrize("lab", ["l6", "l7", "l8", "l9", "l10", "l11"])
+def test_a_case_finds_something_alone_or_says_why_it_stays(lab: str):
+    """That `fails_only` is true is tested above."""
+    only = [wrong.fails for wrong in wrong_answers(lab).values() if wrong.only]
+    alone = {name for fails in only if len(fails) == 1 for name in fails}
+    assert {case.name for case in load_lab(lab).cases} - alone == reasons_to_stay(lab).keys()
+    assert all(why.endswith(".") for why in reasons_to_stay(lab).values())
+
+
 @each_lab
 def test_there_are_enough_answers(lab: str):
     assert len(right_answers(lab)) >= 3
@@ -159,7 +168,7 @@ def test_the_page_says_what_is_judged_in_public(lab: str):
         assert not case.public or case.asks in page
 
 
-@pytest.mark.parametrize("lab", SENTENCES)
+@each_lab
 def test_each_sentence_that_asks_for_something_has_a_case(lab: str):
     master = (FOLDER / lab / "master.py").read_text(encoding="utf-8")
     lines = "\n".join(line.removeprefix("#").strip() for line in master.split("\n"))

@@ -355,7 +355,8 @@ def test_requests_and_replies_are_told():
         "gen_ai.usage.cache_read.input_tokens": 5,
     }
     assert {name: value for name, value in attributes.items() if name.startswith("gen_ai.")} == expected | {
-        "gen_ai.operation.name": "chat"
+        "gen_ai.operation.name": "chat",
+        "gen_ai.conversation.id": trace.run_id,
     }
 
 

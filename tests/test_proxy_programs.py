@@ -256,7 +256,8 @@ def test_the_command_line_watches_and_replays(runner: Runner, tmp_path: Path):
         for way, keys in zip(ways, (KEYS, {}), strict=True):
             done = subprocess.run(
                 [*proxy, *way, "--", *runner.command(program)],
-                env=runner.environment(PYTHONPATH=os.environ.get("PYTHONPATH", ""), **keys),
+                cwd=tmp_path,
+                env=runner.environment(PYTHONPATH=str(PROGRAMS.parents[1]), **keys),
                 capture_output=True,
                 text=True,
                 timeout=120,
@@ -266,4 +267,6 @@ def test_the_command_line_watches_and_replays(runner: Runner, tmp_path: Path):
             assert ANSWER in done.stdout
             assert calls_in(done.stderr) == CALLS[1:]
     assert len(endpoint.asked) == len(TASK)
-    assert [call.name for call in Trace.load(folder / "001.jsonl").tool_calls] == ["add", "add", "multiply"]
+    # The second run has not said where its traces go.
+    for kept in (folder, tmp_path / "watched-1"):
+        assert [call.name for call in Trace.load(kept / "001.jsonl").tool_calls] == ["add", "add", "multiply"]

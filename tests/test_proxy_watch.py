@@ -22,9 +22,9 @@ from zoolab import Scripted, Trace
 from zoolab.errors import InvalidInput
 from zoolab.models.recording import Header, Recording
 from zoolab.models.replay import Replay
-from zoolab.proxy.exchange import HttpRequest, HttpResponse
+from zoolab.proxy.exchange import MAX_BYTES, HttpRequest, HttpResponse
 from zoolab.proxy.seen import Seen
-from zoolab.proxy.server import MAX_BYTES, LoopbackServer
+from zoolab.proxy.server import LoopbackServer
 from zoolab.proxy.watch import Edit, watch
 
 
@@ -233,6 +233,24 @@ def test_what_was_watched_can_be_loaded_and_replayed(tmp_path):
     assert Trace.load(tmp_path / "001.jsonl") == seen.traces[0]
     recorded = Replay(tmp_path / "recording.jsonl")
     assert recorded(seen.traces[0].turns[1].request).text == "It is 100."
+
+
+def test_a_conversation_of_more_than_a_megabyte_is_seen_and_replayed(tmp_path):
+    def converse(client: openai.OpenAI) -> list[str | None]:
+        messages: list[Any] = [{"role": "user", "content": "word " * 250_000}]
+        said = []
+        for question in ("And?", "Then?"):
+            reply = client.chat.completions.create(model="m", messages=messages).choices[0].message
+            said.append(reply.content)
+            messages += [reply, {"role": "user", "content": question}]
+        return said
+
+    folder = tmp_path / "seen"
+    with watch(to=Scripted(["One.", "Two."]), folder=folder) as seen:
+        assert converse(openai.OpenAI(max_retries=0)) == ["One.", "Two."]
+    assert [len(trace.turns) for trace in seen.traces] == [2]
+    with watch(replay=folder):
+        assert converse(openai.OpenAI(max_retries=0)) == ["One.", "Two."]
 
 
 def test_what_cannot_be_read_is_passed_on_and_said():

@@ -5,6 +5,7 @@ from html import escape
 import pytest
 
 from zoolab import (
+    Context,
     Faulty,
     LocalModel,
     Outcome,
@@ -18,8 +19,11 @@ from zoolab import (
     check_call,
     experiment,
     run,
+    walk,
 )
+from zoolab.models.providers import OllamaModel
 from zoolab.records import Failure
+from zoolab.repair import LLMRepair, RuleRepair
 from zoolab.toolbox.starter import add
 
 EVIL = "<script>alert(1)</script>\x1b[2J\ud800"
@@ -71,6 +75,8 @@ def test_what_they_say():
         Scripted(["Hi"]), Faulty(Scripted([]), ["trailing_comma"]), Replay("starter"), LocalModel(),
         Permissions(Policy()), add, ToolRegistry([add]), TRACE, *TRACE.steps,
         *(step.record for step in TRACE.steps),
+        walk("Hi", [add], Scripted(["Hi"])), Replay("starter").recording, OllamaModel("small"), Context({}),
+        RuleRepair(), LLMRepair(Scripted([])),
     ],
     ids=lambda value: type(value).__name__,
 )  # fmt: skip

@@ -51,6 +51,16 @@ def test_another_conversation_is_shown_beside_the_request(tmp_path: Path) -> Non
         assert "THE QUESTION" in shown(each)["panel request"]
 
 
+def test_nothing_but_other_messages_is_no_empty_block() -> None:
+    class OnlyMessages(Wrapping):
+        def __call__(self, request: Request) -> Reply:
+            return replace(super().__call__(request), sent={"messages": OTHER})
+
+    for name, text in shown(run("THE QUESTION", TOOLS, OnlyMessages())).items():
+        assert "WORKED EXAMPLE" in text, name
+        assert "but for the messages: {}" not in text, name
+
+
 def test_the_settings_that_a_model_class_adds_are_shown() -> None:
     with serving(completion({"role": "assistant", "content": "Hello"})) as server:
         client = openai.OpenAI(base_url=server.url, api_key="none", max_retries=0)

@@ -14,6 +14,7 @@ import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tools.wrong_answers import right_answers, wrong_answers
 from zoolab.grading import grade_cells, lab_names, load_lab
@@ -101,11 +102,11 @@ def _told(what: str, found: Sequence[Verdict]) -> str:
     return f"{len(found) - len(missed)} of {len(found)} {what}{names}"
 
 
-def _score(measured: dict[str, int] | None) -> str:
+def _score(measured: dict[str, Any] | None) -> str:
     """A lab's mutation score: mutants that lose points, of those that break a sentence of the text."""
     if measured is None:
         return "no mutation score"
-    killed, count = measured["killed"], measured["mutants"] - measured["equivalent"]
+    killed, count = measured["killed"], measured["mutants"] - sum(map(len, measured["equivalent"].values()))
     return f"mutation score {100 * killed / count:.1f} % ({killed} of {count})"
 
 

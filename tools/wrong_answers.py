@@ -1,7 +1,8 @@
 """The right and wrong answers that a lab is tested with.
 
 A right answer is a file: the solution, or `right/NAME.py`. A wrong answer is a small change of a right one: a
-table in the lab's `wrong.toml`, which says what is changed, why that is wrong, and which cases must fail.
+table in the lab's `wrong.toml`, which says what is changed, why that is wrong, and which cases must fail. The
+table `stays` gives the reason for each case that no wrong answer fails alone.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from zoolab.grading.labs import folder_of, load_lab
 from zoolab.grading.submissions import read_cells
 
 SOLUTION = "solution"
+STAYS = "stays"
 KEYS = {"why", "of", "change", "code", "fails", "fails_only"}
 
 
@@ -65,15 +67,9 @@ def wrong_answers(lab: str) -> dict[str, WrongAnswer]:
     >>> wrong_answers("l3")["first_call_only"].why
     'Runs the first call of a reply and forgets the others.'
     """
-    file = folder_of(lab) / "wrong.toml"
-    if not file.is_file():
-        return {}
-    try:
-        tables = tomllib.loads(file.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise InvalidInput(f"{file}: {error}", expected="TOML") from error
-    usual, right = tables.pop("of", SOLUTION), right_answers(lab)
-    found = {}
+    file, tables = _tables_of(lab)
+    usual, right, found = tables.pop("of", SOLUTION), right_answers(lab), {}
+    tables.pop(STAYS, None)
     for name, table in tables.items():
         try:
             found[name] = _wrong_answer(name, {"of": usual, **table}, right)
@@ -84,9 +80,28 @@ def wrong_answers(lab: str) -> dict[str, WrongAnswer]:
     return found
 
 
+def reasons_to_stay(lab: str) -> dict[str, str]:
+    """Why a case stays although no wrong answer fails it alone: the table `stays` of `wrong.toml`.
+
+    >>> list(reasons_to_stay("l9"))
+    ['recorded_attacks']
+    """
+    reasons: dict[str, str] = _tables_of(lab)[1].get(STAYS, {})
+    return reasons
+
+
+def _tables_of(lab: str) -> tuple[Path, dict[str, Any]]:
+    """The file of a lab's wrong answers, and what it says; nothing if there is no file."""
+    file = folder_of(lab) / "wrong.toml"
+    try:
+        return file, tomllib.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidInput(f"{file}: {error}", expected="TOML") from error
+
+
 def print_findings(name: str) -> int:
-    """Grade a lab's wrong answers and print which of them fail each case; 1 if a case or an answer is of no
-    use, else 0."""
+    """Grade a lab's wrong answers and print which of them fail each case; 1 if an answer is of no use, or a
+    case is and nobody says why it stays, else 0."""
     lab, failed = load_lab(name), dict[str, set[str]]()
     with shut_in(lab) as isolation:
         for wrong in wrong_answers(name).values():
@@ -97,11 +112,14 @@ def print_findings(name: str) -> int:
         told = [f"{wrong} (alone)" if len(names) == 1 else wrong for wrong, names in found.items()]
         print(f"{case.name}: {', '.join(told) or 'no wrong answer'}")
     alone = {next(iter(names)) for names in failed.values() if len(names) == 1}
-    questionable = [case.name for case in lab.cases if case.name not in alone]
+    reasons = reasons_to_stay(name)
+    questionable = [case.name for case in lab.cases if case.name not in alone and case.name not in reasons]
     missed = [wrong for wrong, names in failed.items() if not names]
     print(f"\n{lab.name}: {len(failed)} wrong answers, {len(lab.cases)} cases")
     if questionable:
         print(f"questionable, since no wrong answer fails it alone: {', '.join(questionable)}")
+    for stays, why in reasons.items():
+        print(f"no wrong answer fails {stays} alone; it stays: {why}")
     if missed:
         print(f"found by no case: {', '.join(missed)}")
     return 1 if questionable or missed else 0

@@ -69,6 +69,9 @@ class Context:
     def __init__(self, data: Any = None) -> None:
         self.data = data
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
 
 @dataclass(frozen=True, slots=True)
 class ToolReturn:

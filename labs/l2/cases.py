@@ -196,10 +196,7 @@ def wants_one_object(student: Student, chance: Random) -> None:
         bench.judge("JSON that is not one object", bench.tool, text, {("invalid_json", "")})
 
 
-@case(
-    1,
-    "object_pairs_hook: as many keys as pairs, whatever the values? parse_constant: raise ValueError.",
-)
+@case(1, "object_pairs_hook: as many keys as pairs, whatever the values? parse_constant: raise ValueError.")
 def is_strict(student: Student, chance: Random) -> None:
     """`NaN`, `Infinity`, `-Infinity`, and a key that comes twice in one object, are `invalid_json` at "",
     deep inside too."""
@@ -220,10 +217,7 @@ def is_strict(student: Student, chance: Random) -> None:
     bench.no_json("a key twice", twice + whole[1:], whole.replace(inner, doubled + inner[1:]))
 
 
-@case(
-    1,
-    "Neither eval nor ast.literal_eval reads JSON: they read Python. A string may hold any marks.",
-)
+@case(1, "Neither eval nor ast.literal_eval reads JSON: they read Python. A string may hold any marks.")
 def runs_nothing(student: Student, chance: Random) -> None:
     """Python is not JSON: single quotes, `True`, `None`, a sum, a comment and a comma too many are
     `invalid_json` at ""."""

@@ -56,6 +56,8 @@ a_call("book_room", '{"city": "Oslo", "nights": 2}')
 # The schemas in this lab use only these keywords: `type` (one of `string integer number boolean array object`; every
 # schema has one), `properties`, `required`, `additionalProperties` (`false`, or not there), `items`, `enum`,
 # `minimum`, `maximum`. A registry may contain any tool that these keywords can describe.
+# (`properties`, `required` and `additionalProperties` are only in schemas of objects, `items` only in those of lists,
+# `minimum` and `maximum` only in those of numbers.)
 
 # %% [markdown]
 # ## What you return

@@ -415,8 +415,9 @@ def last_calls_are_answered(student: Student, chance: Random) -> None:
     fails = {failing: ValueError("it failed")}
     for name in (plain, failing, critical, unknown):  # one call a reply: that all of them run is judged above
         call = _call(chance, name)
-        walk = Walk(chance, _question(chance), [_asks(call)], fails, critical, {_host(call): [False]})
-        walk.play_to(student, [plain, failing, critical], 1)
+        replies = [_asks(call), _final(chance)]  # that the second is not asked for is judged above
+        walk = Walk(chance, _question(chance), replies, fails, critical, {_host(call): [False]})
+        walk.play(student, [plain, failing, critical], 1)
         came = (_messages(walk.returned) or [])[len(walk.opening) :]
         results = [message for message in came if message.get("role") != "assistant"]
         if len(results) != 1 or not isinstance(results[0].get("content"), str):
@@ -454,7 +455,7 @@ def errors_go_back(student: Student, chance: Random) -> None:
     goes on."""
     name = chance.choice(NAMES)
     said = f"no {chance.choice(WORDS).upper()} {chance.randrange(10**4)} here"
-    for kind in ERRORS:
+    for kind in (*ERRORS, Warning):  # the name of the last one does not contain "error"
         call = _call(chance, name)
         walk = Walk(chance, _question(chance), [_asks(call), _final(chance)], {name: kind(said)})
         walk.play(student, [name]).check_contents([call], walk.outcomes_of([call]))

@@ -120,12 +120,14 @@ def _of_calls(message: Message) -> bool:
 def _shorter(
     student: Student, units: list[Unit], budget: int, sizes: Sizes, added: bool = False
 ) -> list[Message]:
-    """As `_condensed`, for a conversation that is too long."""
+    """As `_condensed`, for a conversation that is too long. It may be a little too long afterwards, too."""
     came = _condensed(student, units, budget, sizes, added)
     if not came:
         raise Wrong("nothing was kept", walk=_flat(units))
     if len(came) >= len(_flat(units)):
-        raise Wrong("a conversation that is over the budget came back no shorter", walk=_flat(units))
+        least = sizes.total(_keeps(units, 0, sizes))
+        if len(_condensed(student, units, least, sizes, added)) >= len(_flat(units)):
+            raise Wrong("a conversation that is over the budget came back no shorter", walk=_flat(units))
     return came
 
 
@@ -174,6 +176,13 @@ def _shown(texts: dict[str, str], message: Message) -> str:
     return texts.get(canonical(message), str(message.get("role")))
 
 
+def _keeps_some(student: Student, units: list[Unit]) -> None:
+    """A good part of a conversation is kept if the budget is large, by any estimate."""
+    came = _condensed(student, units, 10**9, Sizes())
+    if len(came) < len(_flat(units)) // 4:
+        raise Wrong("of a conversation that fits, nearly nothing came back", walk=came)
+
+
 def _within_units(units: list[Unit], sizes: Sizes) -> list[int]:
     """Budgets at which a cut by size alone falls between a call and a result, after the last question."""
     must = sizes.total(_keeps(units, 0, sizes))
@@ -202,7 +211,7 @@ def _torn(messages: list[Message]) -> bool:
 @case(points=2, hint="Add up `tokens_of(message)` over all that you return.", public=True)
 def stays_within_the_budget(student: Student, chance: Random) -> None:
     """What comes back of a conversation that is too long is within the budget, and not empty."""
-    units, sizes = _talk(chance, 3), Sizes()
+    units, sizes = _talk(chance, 3, after=0), Sizes()
     for budget in _budgets(units, sizes):
         came = _shorter(student, units, budget, sizes)
         if any(not isinstance(message.get("role"), str) for message in came) or sizes.total(came) > budget:
@@ -234,14 +243,11 @@ def keeps_the_question(student: Student, chance: Random) -> None:
 def calls_and_results_together(student: Student, chance: Random) -> None:
     """A reply with calls and all of its results stay together or go together, whatever the budget."""
     units, sizes = _talk(chance, 1, after=2, calls=2), Sizes()
-    seen = 0
+    _keeps_some(student, units)
     for budget in _within_units(units, sizes):
         came = _shorter(student, units, budget, sizes)
-        seen += any(message.get("role") == "tool" for message in came)
         if _torn(came):
             raise Wrong("a call stands without its result, or a result without its call", walk=came)
-    if not seen:
-        raise Wrong("no call was kept, even where there was room for it", walk=_flat(units))
 
 
 @case(points=2, hint="Leave out whole messages. Never shorten, rewrite, reorder or add one.", public=True)
@@ -249,17 +255,13 @@ def messages_stay_as_they_were(student: Student, chance: Random) -> None:
     """What is kept stays as it was: the same messages, in the same order, each once, arguments untouched."""
     units, sizes = _talk(chance, 2, after=2, calls=2), Sizes()
     units[-1][-1]["content"] = _text(chance, 2_000)
-    given = [canonical(message) for message in _flat(units)]
-    most = 0
+    _keeps_some(student, units)
     for budget in (sizes.total(_flat(units)) - 1, *_budgets(units, sizes)):
         came = [canonical(message) for message in _shorter(student, units, budget, sizes, added=True)]
-        left = iter(given)
+        left = map(canonical, _flat(units))
         if not all(message in left for message in came):
             walk = [json.loads(message) for message in came]
             raise Wrong("a message was changed, added, repeated or moved", walk=walk)
-        most = max(most, len(came))
-    if most < len(given) // 2:
-        raise Wrong("less than half of the messages came back, whatever the budget", walk=_flat(units))
 
 
 @case(points=2, hint="Stop only when the next older unit does not fit. Budget reached exactly is within it.")
@@ -271,8 +273,8 @@ def no_more_goes_than_must(student: Student, chance: Random) -> None:
     waiting = [*units, _calls(chance, [_id(chance)])[:1]]
     for some in (units, units[1:], units[3:], waiting, _talk(chance, 20)):
         for budget in (sizes.total(_flat(some)), 100 * whole):
-            if len(_condensed(student, some, budget, sizes)) < len(_flat(some)):
-                raise Wrong("of a conversation that fits, not all came back", walk=_flat(some))
+            if len(_condensed(student, some, budget, sizes)) != len(_flat(some)):
+                raise Wrong("of a conversation that fits, less or more came back", walk=_flat(some))
     last = [unit for unit in units if unit[0]["role"] == "user"][-1]
     for budget in (whole - 1, *_budgets(units, sizes)):
         came = _shorter(student, units, budget, sizes)
@@ -293,12 +295,15 @@ def oldest_go_first(student: Student, chance: Random) -> None:
     units = [[_says(chance, "system")], *small, large, [_says(chance, "assistant", 1)], *_talk(chance, 0)[1:]]
     sizes = Sizes()
     whole = sizes.total(_flat(units))
+    _keeps_some(student, units)
+    most = [canonical(message) for message in _shorter(student, units, whole - 1, sizes)]
     came = _shorter(student, units, whole - sizes.total(large) + chance.randrange(4), sizes)
     kept = {canonical(message) for message in came}
-    if any(canonical(message) in kept for message in _flat(small)):
+    # Who never keeps the large unit as a whole has another mistake.
+    never = any(canonical(message) not in most for message in large)
+    gone = any(canonical(message) not in kept for message in large)
+    if gone and not never and any(canonical(message) in kept for message in _flat(small)):
         raise Wrong("something is kept that is older than a unit that is not", walk=came)
-    if canonical(units[-1][0]) not in kept and canonical(units[-1][-1]) not in kept:
-        raise Wrong("the newest unit is gone, though there was room for it", walk=came)
 
 
 @case(
@@ -360,7 +365,7 @@ def every_system_message(student: Student, chance: Random) -> None:
     older than they are is kept as else."""
     first, *rest = _talk(chance, 3)
     inserted = [[_says(chance, "developer")], [_says(chance, "system")]]
-    units, sizes = [first, *rest[:2], inserted[0], *rest[2:8], inserted[1], *rest[8:]], Sizes()
+    units, sizes = [first, *rest[:3], inserted[0], *rest[3:9], inserted[1], *rest[9:]], Sizes()
     for budget in _budgets(units, sizes, every=1):
         came = [canonical(message) for message in _shorter(student, units, budget, sizes)]
         if any(canonical(unit[0]) not in came for unit in inserted):
@@ -373,20 +378,19 @@ def every_system_message(student: Student, chance: Random) -> None:
 @case(points=1, hint="Do not estimate: models count differently. Ask `tokens_of` about every message.")
 def sizes_are_asked_for(student: Student, chance: Random) -> None:
     """Sizes are what `tokens_of` says, however it counts."""
-    units = [*_talk(chance, 3), _calls(chance, [_id(chance) for _ in range(3)])]
-    few, many = Sizes(0, 1), Sizes(40 + chance.randrange(20, 50), 10**6)
-    for sizes in (few, many):
-        for budget in _budgets(units, sizes):
-            came = _shorter(student, units, budget, sizes)
-            kept = {canonical(message) for message in came}
-            gone = next((unit for unit in reversed(units) if canonical(unit[0]) not in kept), units[0])
-            if sizes.total(came) > budget or sizes.total(came) + sizes.total(gone) < budget:
+    units = [*_talk(chance, 3), _calls(chance, [_id(chance)])]
+    ask, result = map(canonical, units[-1])
+    for budget in _budgets(units, Sizes())[2:]:
+        wanted = _shorter(student, units, budget, Sizes())
+        for small in (5, 95):  # of 100 that the newest unit has
+            sizes = Sizes(50, known={ask: small, result: 100 - small})
+            if canonical(came := _shorter(student, units, 50 * budget, sizes)) != canonical(wanted):
                 raise Wrong("what is kept is not what fits, by what `tokens_of` said", walk=came)
     must = _keeps(units, 0, Sizes())
     nothing = Sizes(known={canonical(message): 0 for message in _flat(units) if message not in must})
-    for budget, alike in ((len(must), len(_flat(units))), (len(must) - 1, len(must) - 1)):
-        came = _condensed(student, units, budget, nothing)
-        if len(came) != len(_condensed(student, units, alike, Sizes())):
+    for budget, alike, kept in ((len(must), 10**9, _flat(units)), (len(must) - 1, len(must), must)):
+        came, usual = (_condensed(student, units, *each) for each in ((budget, nothing), (alike, Sizes())))
+        if usual == kept and came != kept:  # else there is another mistake
             raise Wrong("of messages without any token, others were kept than the rules say", walk=came)
 
 
@@ -396,9 +400,8 @@ def callers_list_stays(student: Student, chance: Random) -> None:
     units, sizes = _talk(chance, 3), Sizes()
     given = _flat(units)
     for budget in _budgets(units, sizes):
+        _shorter(student, units, budget, sizes)
         answer = student.call("condense", given, budget, Callback(sizes.of, "tokens_of"))
-        if not isinstance(answer.value, list) or not 0 < len(answer.value) < len(given):
-            raise Wrong("a conversation that is over the budget came back no shorter, or empty", walk=given)
         if canonical(answer.args[:1]) != canonical([given]):
             raise Wrong("the caller's own list of messages was changed", walk=given)
 

@@ -14,9 +14,9 @@ from tools.datasets.outputs import broken_rows, missing_from, output_id, output_
 from tools.datasets.questions import SEED, outputs_plan
 from tools.datasets.traces import all_runs, damage, save_runs
 from tools.datasets.trials import trial_row, trials
-from zoolab.datasets.loading import DOMAINS, folder, lookup, read_rows, rows_of, selection_tools
+from zoolab.datasets.loading import DOMAINS, DataSet, folder, lookup, read_rows, rows_of, selection_tools
 from zoolab.errors import InvalidInput
-from zoolab.jsontext import encode, encode_line
+from zoolab.jsontext import encode, encode_line, excerpt
 from zoolab.models.faulty.arguments import ARGUMENTS, break_arguments
 from zoolab.steps.validate import check_arguments
 from zoolab.toolbox.catalog import tools_named
@@ -25,6 +25,8 @@ from zoolab.tools import ToolRegistry
 Row = dict[str, Any]
 Tell = Callable[[str], None]
 
+MADE = ("recorded", "seeded", "authored")
+_KINDS: dict[str, type] = {"text": str, "number": int, "truth": bool, "list": list, "object": dict}
 #: Broken arguments of each seeded fault.
 OF_A_FAULT = 5
 _CONTRADICTS = ("two_objects", "duplicate_key")
@@ -171,10 +173,31 @@ def _there(name: str) -> list[Row]:
     return list(rows_of(name)) if (folder() / lookup(name).file).is_file() else []
 
 
+def check_row(data_set: DataSet, row: Row, where: str) -> None:
+    """Raise `InvalidInput` if a row does not fit a data set; `where` names the row."""
+    missing = [name for name in data_set.columns if name not in row]
+    unknown = [name for name in row if name not in data_set.columns]
+    if missing or unknown:
+        found = f"lacks {', '.join(missing)}" if missing else f"has {', '.join(unknown)}"
+        raise InvalidInput(f"{where} of {data_set.name} {found}", expected=", ".join(data_set.columns))
+    for name, kind in data_set.columns.items():
+        if not fits(row[name], kind):
+            what = f"{where} of {data_set.name}: {name} is {excerpt(row[name])}"
+            raise InvalidInput(what, expected=kind or "text")
+    if row["made"] not in MADE:
+        was = excerpt(row["made"])
+        raise InvalidInput(f"{where} of {data_set.name} was made {was}", expected=", ".join(MADE))
+
+
+def fits(value: object, kind: str) -> bool:
+    """Whether a value is of a kind that datasets.toml names; a kind that ends with ? may be null."""
+    return type(value) is _KINDS[kind.rstrip("?") or "text"] or (value is None and kind.endswith("?"))
+
+
 def _write(name: str, rows: Sequence[Row]) -> None:
     data_set = lookup(name)
     for number, row in enumerate(rows, 1):
-        data_set.check(row, f"row {number}")
+        check_row(data_set, row, f"row {number}")
     path = folder() / data_set.file
     path.parent.mkdir(parents=True, exist_ok=True)
     write_rows(path, rows)

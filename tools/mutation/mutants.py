@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -45,6 +46,15 @@ class Mutant:
     before: str
     after: str
 
+    @property
+    def name(self) -> str:
+        """The line and the change; of a statement with a body, only its first line.
+
+        >>> next(mutants("x = 1")).name
+        '1: x = 1 -> pass'
+        """
+        return f"{self.line}: {self.before.partition(chr(10))[0]} -> {self.after.partition(chr(10))[0]}"
+
 
 def mutants(code: str) -> Iterator[Mutant]:
     """Each program that differs from `code` in one operator, constant, condition or statement.
@@ -59,12 +69,13 @@ def mutants(code: str) -> Iterator[Mutant]:
         if isinstance(node, ast.Constant) and id(node) in docstrings:
             continue
         for change in _changes(node):
-            changed = copy.deepcopy(tree)
+            changed = ast.parse(code)
             target = next(each for at, each in enumerate(ast.walk(changed)) if at == number)
             before, after = ast.unparse(target), change(target)
             try:
                 text = ast.unparse(ast.fix_missing_locations(_replaced(changed, target, after)))
-                compile(text, "<mutant>", "exec")
+                with warnings.catch_warnings(action="ignore", category=SyntaxWarning):
+                    compile(text, "<mutant>", "exec")
             except (SyntaxError, ValueError):
                 continue
             if text not in seen:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -15,14 +17,31 @@ def setup(app: Sphinx) -> None:
 
 
 def keep_columns(_app: Any, what: str, _name: str, _object: Any, _options: Any, lines: list[str]) -> None:
-    """The docstring of a module is plain text: a paragraph laid out in columns becomes a block."""
+    """The docstring of a module is plain text: code, and a paragraph laid out in columns, becomes a block.
+
+    >>> lines = ["Add things.", "", "import this", "", "this(1)"]
+    >>> keep_columns(None, "module", "", None, None, lines)
+    >>> lines
+    ['Add things.', '', '::', '', '    import this', '', '    this(1)']
+    """
     if what != "module":
         return
-    paragraphs = "\n".join(lines).strip().split("\n\n")
-    for at, paragraph in enumerate(paragraphs):
-        if "  " in paragraph or "\n " in paragraph:
-            paragraphs[at] = "::\n\n" + "\n".join("    " + line for line in paragraph.split("\n"))
-    lines[:] = "\n\n".join(paragraphs).split("\n")
+    shown, in_block = [], False
+    for paragraph in "\n".join(lines).strip().split("\n\n"):
+        is_block = "  " in paragraph or "\n " in paragraph or _is_code(paragraph)
+        if is_block and not in_block:
+            shown.append("::")
+        shown.append(indent(paragraph, "    ") if is_block else paragraph)
+        in_block = is_block
+    lines[:] = "\n\n".join(shown).split("\n")
+
+
+def _is_code(paragraph: str) -> bool:
+    try:
+        ast.parse(paragraph)
+    except SyntaxError:
+        return False
+    return True
 
 
 def say_levels(_app: Any, _page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:

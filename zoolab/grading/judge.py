@@ -87,11 +87,6 @@ def grade(lab: Lab, path: Path, isolation: Isolation, seed: str = DEFAULT_SEED) 
     """Grade the submission at `path` by the cases of the lab.
 
     Whatever the submission does, a grade comes back. Raises `InvalidInput` or `OSError` if it has no process.
-
-    >>> from zoolab.grading.isolation import Plain
-    >>> nothing = Lab("l0", "Nothing", ())
-    >>> grade(nothing, Path("gone.py"), Plain(nothing)).notes
-    ('gone.py cannot be read: No such file or directory',)
     """
     try:
         cells = read_cells(path)
@@ -211,6 +206,8 @@ class _Loading:
             return
         where = cleaned(problem.get("at") or f"cell {number}", 100)
         note = f"{where}: {cleaned(problem.get('type'), 100)}: {cleaned(problem.get('message'))}"
+        if problem.get("type") == "ModuleNotFoundError":
+            note += f" (this lab offers only {' and '.join(('the standard library', *self.lab.uses))})"
         student.broken[self.cells[number - 1]] = note
         if note not in self.notes:
             self.notes.append(note)

@@ -165,10 +165,7 @@ def student_page(kept: Kept, lab: Lab, manual: Manual = UNCHANGED) -> str:
         tag("h2", "Cases"),
         tag("ol", *(_case(case) for case in grade.cases), class_="cases"),
         tag("h2", "How this was graded"),
-        facts(
-            ("lab version", code(kept.version)),
-            ("submission", code(kept.content[:16])),
-        ),
+        facts(("lab version", code(kept.version)), ("submission", code(kept.content[:16]))),
         note("The same submission, lab version and seed give the same grade again."),
         note(f"Protections that this system could not give: {protections}.") if protections else None,
     )

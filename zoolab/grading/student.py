@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -125,11 +126,28 @@ class Student:
         with self._surviving(self._process, name) as wait:
             reply = _answered(wait, {**message, "call": secrets.token_hex(8)}, callbacks)
         if reply.get("missing"):
-            why = next((note for cell, note in self.broken.items() if name in cell), "")
-            stopped = f", because its code could not be run: {why}" if why else ""
-            raise Wrong(f"there is no `{name}` in the submission{stopped}")
-        _raise_if_it_failed(reply, name, "is" if message["do"] == "value" else "returned")
+            why = self._failed(name, ", because its code could not be run: ")
+            raise Wrong(f"there is no `{name}` in the submission{why}")
+        self._raise_if_it_failed(reply, name, "is" if message["do"] == "value" else "returned")
         return reply
+
+    def _raise_if_it_failed(self, reply: dict[str, Any], name: str, what_it_did: str) -> None:
+        raised = reply.get("raised")
+        if isinstance(raised, dict):
+            kind, message = cleaned(raised.get("type"), 100), cleaned(raised.get("message"))
+            at = f" ({cleaned(raised['at'], 100)})" if raised.get("at") else ""
+            undefined = re.match(r"name '(\w+)' is not defined", message) if kind == "NameError" else None
+            why = self._failed(undefined[1], "; ") if undefined else ""
+            raise Wrong(f"`{name}` raised {kind}{': ' if message else ''}{message}{at}{why}")
+        if "unfit" in reply:
+            raise Wrong(f"`{name}` {what_it_did} {cleaned(reply['unfit'])}")
+        if "value" not in reply:
+            raise Wrong(f"there is no `{name}` in the submission")
+
+    def _failed(self, name: str, before: str) -> str:
+        """Why a cell that has this name failed when it was loaded, if one did."""
+        failed = (note for cell, note in self.broken.items() if re.search(rf"\b{name}\b", cell))
+        return next((before + note for note in failed), "")
 
     @contextmanager
     def _surviving(self, process: Process, name: str) -> Iterator[Wait]:
@@ -170,18 +188,6 @@ def _answered(wait: Wait, message: dict[str, Any], callbacks: list[Callback]) ->
             return reply
         wait.send(_answer_to(reply, callbacks))
     raise Gone(f"calls back more than {MAX_QUESTIONS:,} times")
-
-
-def _raise_if_it_failed(reply: dict[str, Any], name: str, what_it_did: str) -> None:
-    raised = reply.get("raised")
-    if isinstance(raised, dict):
-        kind, message = cleaned(raised.get("type"), 100), cleaned(raised.get("message"))
-        at = f" ({cleaned(raised['at'], 100)})" if raised.get("at") else ""
-        raise Wrong(f"`{name}` raised {kind}{': ' if message else ''}{message}{at}")
-    if "unfit" in reply:
-        raise Wrong(f"`{name}` {what_it_did} {cleaned(reply['unfit'])}")
-    if "value" not in reply:
-        raise Wrong(f"there is no `{name}` in the submission")
 
 
 def _outgoing(value: Any, callbacks: list[Callback]) -> Any:

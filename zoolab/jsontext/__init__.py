@@ -43,8 +43,8 @@ class NotStrictJSON(ValueError):
         self.received = received
 
 
-def parse_json(text: str) -> Any:
-    """Parse `text` as strict JSON, or raise `NotStrictJSON`.
+def parse_json(text: str, most: int = MAX_CHARS) -> Any:
+    """Parse `text`, of at most so many characters, as strict JSON, or raise `NotStrictJSON`.
 
     >>> parse_json('{"a": [1, 2.5, null]}')
     {'a': [1, 2.5, None]}
@@ -53,7 +53,7 @@ def parse_json(text: str) -> Any:
     zoolab.jsontext.NotStrictJSON: expected each key once, received the key "a" twice
     """
     if len(text) > MAX_DEPTH:
-        _check_bounds(text)
+        _check_bounds(text, most)
     text = text.strip(" \t\n\r")
     try:
         value, end = _DECODER.raw_decode(text)
@@ -177,9 +177,9 @@ def is_utf8(text: str) -> bool:
     return True
 
 
-def _check_bounds(text: str) -> None:
-    if len(text) > MAX_CHARS:
-        raise NotStrictJSON(f"at most {MAX_CHARS:,} characters", f"{len(text):,}")
+def _check_bounds(text: str, most: int) -> None:
+    if len(text) > most:
+        raise NotStrictJSON(f"at most {most:,} characters", f"{len(text):,}")
     if nesting(text, MAX_DEPTH) > MAX_DEPTH:
         raise NotStrictJSON(f"at most {MAX_DEPTH} levels of nesting", "more")
     # Digits in a string are no number, but few texts have so many that it must be looked at.

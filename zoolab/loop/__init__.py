@@ -53,6 +53,9 @@ class Walk(Iterator[Step]):
         #: `messages[]` as the walk left it; None until it has ended.
         self.messages: Messages | None = None
 
+    def __repr__(self) -> str:
+        return f"<Walk {self.prompt!r}>"
+
     def __next__(self) -> Step:
         answer, self._answer = self._answer, None
         return self._go_on(self._steps.send, answer)

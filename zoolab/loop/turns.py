@@ -8,13 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from zoolab.errors import (
-    InvalidInput,
-    ModelError,
-    ToolLoopLimitReached,
-    ToolRetriesExhausted,
-    ZoolabError,
-)
+from zoolab.errors import InvalidInput, ModelError, ToolLoopLimitReached, ToolRetriesExhausted, ZoolabError
 from zoolab.jsontext import excerpt
 from zoolab.jsontext.readonly import read_only
 from zoolab.loop.budget import Budget

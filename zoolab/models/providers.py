@@ -83,6 +83,9 @@ class ProviderModel:
         check_key(self._key, " or ".join(self._key_from) or "api_key")
         self.http = client or http_library().Client(timeout=self.max_seconds)
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.model}>"
+
     def __call__(self, request: Request) -> Reply:
         return without_rejected(self._send, self.body(request), self._rejections)
 

@@ -86,6 +86,9 @@ class Recording:
     def __len__(self) -> int:
         return len(self._entries)
 
+    def __repr__(self) -> str:
+        return f"<Recording {self.path.name}: {self.header.who}>"
+
     @property
     def requests(self) -> list[dict[str, Any]]:
         """The bodies of all recorded requests, in order."""

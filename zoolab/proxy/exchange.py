@@ -9,6 +9,8 @@ from typing import Any
 from zoolab.errors import Fault
 from zoolab.jsontext import NotStrictJSON, parse_json
 
+#: Bytes of a request, and of what is kept of an answer.
+MAX_BYTES = 64 * 1024 * 1024
 #: The APIs whose conversations are understood, by the path of their requests; names are those of
 #: `zoolab.wire.FORMATS`.
 APIS: Mapping[str, str] = {
@@ -37,7 +39,7 @@ class HttpRequest:
     def body(self) -> dict[str, Any]:
         """The content as an object; empty if it is none."""
         try:
-            found = parse_json(self.content.decode("utf-8"))
+            found = parse_json(self.content.decode("utf-8"), MAX_BYTES)
         except (UnicodeDecodeError, NotStrictJSON):
             return {}
         return found if isinstance(found, dict) else {}

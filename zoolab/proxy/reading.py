@@ -11,6 +11,7 @@ from zoolab.jsontext import NotStrictJSON, parse_json
 from zoolab.models.assembly import assemble, reply_from
 from zoolab.models.openai import NOT_JSON
 from zoolab.models.providers import reply_in
+from zoolab.proxy.exchange import MAX_BYTES
 from zoolab.records import Reply, Request, without
 from zoolab.secrets import scrub_json
 from zoolab.wire import FORMATS
@@ -29,7 +30,7 @@ def read_request(api: str, content: bytes) -> tuple[Request, dict[str, Any]]:
     Raises `InvalidInput` if it is none, or holds what zoolab has no form for, such as an image; and
     `NotStrictJSON`.
     """
-    body = scrub_json(parse_json(content.decode("utf-8", "replace")))
+    body = scrub_json(parse_json(content.decode("utf-8", "replace"), MAX_BYTES))
     return only_asked(FORMATS[api].from_body(body)), body
 
 

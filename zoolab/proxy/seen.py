@@ -21,11 +21,11 @@ from zoolab.models.assembly import completion_of
 from zoolab.models.recording import Header, Recording
 from zoolab.models.replay import Replay
 from zoolab.proxy.conversations import Conversation, Conversations
-from zoolab.proxy.exchange import Failed, HttpRequest, HttpResponse, Upstream
+from zoolab.proxy.exchange import MAX_BYTES, Failed, HttpRequest, HttpResponse, Upstream
 from zoolab.proxy.findings import Report, what_changed
 from zoolab.proxy.pages import LivePages
 from zoolab.proxy.reading import read_reply, read_request, why_refused
-from zoolab.proxy.server import MAX_BYTES, LoopbackServer
+from zoolab.proxy.server import LoopbackServer
 from zoolab.records import Reply
 from zoolab.runs import Trace, inspect
 

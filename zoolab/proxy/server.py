@@ -13,10 +13,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from zoolab.jsontext import encode
-from zoolab.proxy.exchange import HttpRequest, HttpResponse, Upstream
+from zoolab.proxy.exchange import MAX_BYTES, HttpRequest, HttpResponse, Upstream
 
-#: Bytes of a request, and of what is kept of an answer.
-MAX_BYTES = 64 * 1024 * 1024
 #: Seconds without a word on a connection.
 _IDLE = 600.0
 _OF_THE_CONNECTION = frozenset(

@@ -43,6 +43,9 @@ class _Repair:
         #: One record for each call of `propose`, in order.
         self.report: list[RepairReport] = []
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} guard={self.guard!r}>"
+
     def propose(self, raw: str, schema: Schema = None) -> str | None:
         """Compact JSON text that says the same as `raw`, or None. Never raises.
 

@@ -215,8 +215,8 @@ class Trace(TraceLog):
         """The run as OpenTelemetry spans: invoke_agent, chat and execute_tool, by its GenAI conventions.
 
         Opens no connection and leaves OpenTelemetry's global provider alone. Exported twice, a run has the
-        same times. The time between steps by hand is left out. Who answered is what the trace was
-        told, `Trace(meta={"provider": "openai"})`, and else `zoolab`.
+        same times. The time between steps by hand is left out. A trace can be told the provider, the agent
+        and the conversation: `Trace(meta={"provider": "openai", "agent": "shop", "conversation": "7"})`.
 
         Args:
             provider: The `TracerProvider` whose processors receive the spans; by default none do.

@@ -165,10 +165,7 @@ def _list(text: Any) -> list[Any]:
 def tools_offered(schemas: Iterable[Mapping[str, Any]]) -> ToolRegistry | None:
     """Tools without functions, from what a request offered; None if it offered nothing."""
     functions = [schema["function"] for schema in schemas if schema.get("type") == "function"]
-    return (
-        ToolRegistry(
-            Tool(each["name"], each.get("description", ""), each.get("parameters") or {})
-            for each in functions
-        )
-        or None
+    tools = ToolRegistry(
+        Tool(each["name"], each.get("description", ""), each.get("parameters") or {}) for each in functions
     )
+    return tools or None

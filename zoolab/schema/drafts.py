@@ -153,8 +153,7 @@ def check_against_metaschema(schema: Mapping[str, Any]) -> None:
             error = next(judge.iter_errors(schema), None)
     except TooMuchWork:
         raise InvalidSchema(
-            "a schema takes too long to check",
-            advice="make it smaller, or split the tool into two tools",
+            "a schema takes too long to check", advice="make it smaller, or split the tool into two tools"
         ) from None
     except RecursionError:
         raise InvalidSchema("a schema is nested too deeply", advice="use $defs and $ref") from None

@@ -224,7 +224,8 @@ def _sent(room: Room, reply: Reply | None) -> list[Block]:
         return [*told, room.both_ends("what was sent instead", pretty(reply.sent_instead))]
     instead = [*told, room.messages(0, [(message, True) for message in listed])]
     instead += room.remaining(len(listed) - MAX_ROWS, "message")
-    return [*instead, room.code("what was sent instead, but for the messages", pretty(fields))]
+    more = [room.code("what was sent instead, but for the messages", pretty(fields))] if fields else []
+    return instead + more
 
 
 def _is_text(message: Any) -> bool:

@@ -140,6 +140,7 @@ class _Walk:
         self._moments = moments_of(trace)
         self._faults = faults_by_step(trace)
         self._tools = tools_of(trace)
+        self._conversation = as_name(trace.meta.get("conversation")) or as_name(trace.run_id)
 
     def write(self, agent: str | None, parent: Span | None = None) -> None:
         trace, turns = self._trace, self._trace.turns
@@ -206,6 +207,7 @@ class _Walk:
             "gen_ai.operation.name": "invoke_agent",
             "gen_ai.provider.name": self._export.name,
             "gen_ai.agent.name": agent,
+            "gen_ai.conversation.id": self._conversation,
             "gen_ai.request.model": as_name(trace.meta.get("model")),
             "zoolab.run_id": as_name(trace.run_id),
             "zoolab.outcome": as_name(trace.outcome),
@@ -227,12 +229,14 @@ class _Walk:
 
     def _of_chat(self, turn: Turn) -> Attributes:
         request, reply = turn.request, turn.reply
-        model = as_name(request.settings.get("model")) or as_name(self._trace.meta.get("model"))
+        sent, left_out = (reply.sent or {}, reply.left_out) if reply is not None else ({}, ())
+        settings = without({**request.settings, **sent}, left_out)
         attributes: Attributes = {
             "gen_ai.operation.name": "chat",
             "gen_ai.provider.name": self._export.name,
-            **_of_settings(without(request.settings, reply.left_out if reply else ())),
-            "gen_ai.request.model": model,
+            "gen_ai.conversation.id": self._conversation,
+            **_of_settings(settings),
+            "gen_ai.request.model": as_name(settings.get("model")) or as_name(self._trace.meta.get("model")),
             **(_of_reply(reply) if reply is not None else {}),
             "zoolab.step": "request",
             "zoolab.turn": turn.number,

@@ -18,16 +18,7 @@ from zoolab.show.block_types import Block, Room
 from zoolab.show.blocks import MAX_BYTES, blocks_of_record
 from zoolab.show.markup import Html, block, clipped, code, facts, folded, join, note, table, tag
 from zoolab.show.moment import Moment
-from zoolab.show.wording import (
-    WORDS,
-    as_text,
-    change_as_text,
-    count,
-    headline,
-    listed,
-    prompt_of,
-    totals_of,
-)
+from zoolab.show.wording import WORDS, as_text, change_as_text, count, headline, listed, prompt_of, totals_of
 from zoolab.trace.events import without_secrets
 from zoolab.trace.log import TraceLog
 

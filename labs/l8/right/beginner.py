@@ -1,0 +1,142 @@
+"""A beginner's long style: one conversation after the other, and an `if` for each thing that can be wrong."""
+
+import json
+
+TOOLS = {
+    "add": {"returns": {"sum": 5}},
+    "hello": {"returns": "Hello there"},
+    "crash": {"raises": "out of paper"},
+}
+GIVEN = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Do your work."}]
+ANSWER = {"role": "assistant", "content": "Finished."}
+
+
+def make_call(id, name, arguments):
+    return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def make_reply(calls, content=None):
+    return {"role": "assistant", "content": content, "tool_calls": calls}
+
+
+def can_run(call):
+    if call["function"]["name"] not in TOOLS:
+        return False
+    try:
+        arguments = json.loads(call["function"]["arguments"])
+    except ValueError:
+        return False
+    return type(arguments) is dict
+
+
+def result_is_good(call, content):
+    name = call["function"]["name"]
+    if type(content) is not str:
+        return False
+    if can_run(call):
+        if name == "hello":
+            return content == "Hello there"
+        if name == "crash":
+            return "error" in content.lower() and "out of paper" in content
+        try:
+            return json.loads(content) == {"sum": 5}
+        except ValueError:
+            return False
+    if name not in TOOLS:
+        return "error" in content.lower() and name in content
+    return "error" in content.lower()
+
+
+def look(run, replies, limit, faults):
+    record = run(json.loads(json.dumps(GIVEN)), replies, TOOLS, limit)
+
+    if record["ended"] != "returned":
+        faults.append("it did not return")
+    if record["given"] != GIVEN:
+        faults.append("my list was changed")
+
+    used = replies[:limit]
+    if len(record["requests"]) != len(used):
+        faults.append("the model was asked another number of times")
+
+    # Walk through the messages.
+    messages = record["messages"]
+    if messages[: len(GIVEN)] != GIVEN:
+        faults.append("the beginning is wrong")
+    position = len(GIVEN)
+    must_run = []
+    may_run = []
+    for number in range(len(used)):
+        reply = used[number]
+        last = number == limit - 1
+        if number < len(record["requests"]):
+            request = record["requests"][number]
+            if request["messages"] != messages[:position]:
+                faults.append("a request does not have all messages")
+            if sorted(request["tools"]) != ["add", "crash", "hello"]:
+                faults.append("a request does not have all tools")
+        if position >= len(messages) or messages[position] != reply:
+            faults.append("the reply is not there")
+        position = position + 1
+        if "tool_calls" in reply:
+            for call in reply["tool_calls"]:
+                if can_run(call):
+                    pair = json.dumps([call["function"]["name"], json.loads(call["function"]["arguments"])])
+                    may_run.append(pair)
+                    if not last:
+                        must_run.append(pair)
+                if position >= len(messages):
+                    faults.append("a result is missing")
+                else:
+                    result = messages[position]
+                    if result.get("role") != "tool":
+                        faults.append("the role is wrong")
+                    if result.get("tool_call_id") != call["id"]:
+                        faults.append("the id is wrong")
+                    if not last and not result_is_good(call, result.get("content")):
+                        faults.append("the content is wrong")
+                    if last and type(result.get("content")) is not str:
+                        faults.append("the content is no text")
+                position = position + 1
+    if len(messages) != position:
+        faults.append("the number of messages is wrong")
+
+    ran = []
+    for pair in record["executed"]:
+        ran.append(json.dumps(pair))
+    ran.sort()
+    must_run.sort()
+    may_run.sort()
+    if ran != must_run and ran != may_run:
+        faults.append("the wrong calls ran")
+
+
+def faults_of(run):
+    faults = []
+    # Only an answer.
+    look(run, [ANSWER], 8, faults)
+    # Three rounds; the same id comes again, and there is text beside the calls.
+    first = make_reply([make_call("m3", "add", '{"a": 2, "b": 3}'), make_call("m1", "hello", '{"to": "Ann"}')])
+    second = make_reply([make_call("m3", "add", '{"a": 1, "b": 4}'), make_call("m3", "add", '{"a": 5}')], "Next.")
+    third = make_reply([make_call("m1", "hello", '{"to": "Bob"}')], "And now?")
+    look(run, [first, second, third, ANSWER], 8, faults)
+    # Everything that can go wrong, each together with calls that work.
+    bad = make_reply(
+        [
+            make_call("e1", "crash", '{"now": true}'),
+            make_call("e2", "add", '{"a": 7}'),
+            make_call("e3", "dance", '{"a": 8}'),
+            make_call("e4", "hello", '{"to": "Eve"}'),
+        ]
+    )
+    worse = make_reply([make_call("f1", "add", '{"a": '), make_call("f2", "add", "[2, 3]"), make_call("f3", "hello", "{}")])
+    look(run, [bad, worse, first, ANSWER], 8, faults)
+    # The limit.
+    look(run, [first, ANSWER], 2, faults)
+    look(run, [first, second, third, first, second], 3, faults)
+    look(run, [second], 1, faults)
+    many = []
+    for i in range(10):
+        many.append(make_reply([make_call("g" + str(i), "add", json.dumps({"a": i}))]))
+    look(run, many + [ANSWER], 20, faults)
+    return faults

@@ -1,0 +1,67 @@
+"""Runs for lab 7: real walks whose calls fail as was drawn. Rows are compared, not their order."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from labs.l7.cases import COLUMNS, KINDS, Plan, frame_of, trace_of
+from zoolab.grading import Student
+from zoolab.jsontext import canonical
+
+TOOLS = ("read_file", "send_mail", "find_user", "flyHome")
+LAST = ("cut", "fine")
+ENDS = ("answer", "answer", "loop_limit", "model_error", "timeout")
+
+
+def draw(chance: Random) -> list[dict[str, Any]]:
+    """The events of a run, often in another order."""
+    plan: Plan = []
+    for _ in range(chance.randrange(6)):
+        kinds = [kind for kind in KINDS if kind != "cut"]
+        turn = [(chance.choice(TOOLS), chance.choice([*kinds, "fine", "fine", "fine"])) for _ in range(3)]
+        plan.append(
+            [*turn[: chance.randrange(3)], (chance.choice(TOOLS), chance.choice([*kinds, *LAST, *LAST]))]
+        )
+        if not _is_decided(trace_of(plan, chance)):
+            plan.pop()
+    *steps, end = trace_of(plan, chance)
+    return [*chance.sample(steps, len(steps)), {**end, "outcome": chance.choice(ENDS)}]
+
+
+def play(student: Student, given: list[dict[str, Any]]) -> Any:
+    """The rows of both tables."""
+    tables = (("find_errors", COLUMNS), ("per_tool", ("tool", "calls", "failed")))
+    return [
+        sorted(
+            canonical([_plain(row[name]) for name in columns])
+            for row in frame_of(student, function, given, columns)
+        )
+        for function, columns in tables
+    ]
+
+
+def _plain(value: Any) -> Any:
+    """2.0 is 2, as pandas may have it."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _is_decided(events: list[dict[str, Any]]) -> bool:
+    """Whether the task says which call each retry belongs to: several calls of one tool may wait, but none of
+    them may have failed in its retry."""
+    steps = [event for event in events if event.get("slot") is not None]
+    asked = {(e["turn"], e["slot"]): e["record"]["name"] for e in steps if e["kind"] == "tool_call"}
+    codes = {(e["turn"], e["slot"]): e["record"]["error_code"] for e in steps if e["kind"] == "result"}
+    tries: dict[str, list[int]] = {}
+    for turn in sorted({turn for turn, _slot in codes}):
+        waiting = {name: list(counts) for name, counts in tries.items()}
+        for place in sorted(place for place in codes if place[0] == turn):
+            name = asked[place]
+            if len(waiting.get(name, [])) > 1 and max(waiting[name]) > 1:
+                return False
+            before = waiting[name].pop(0) if waiting.get(name) else 0
+            if before:
+                tries[name].remove(before)
+            if codes[place]:
+                tries.setdefault(name, []).append(before + 1)
+    return True

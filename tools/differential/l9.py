@@ -1,0 +1,45 @@
+"""Conversations for lab 9: scripts and decisions. What ran, what was asked, and results are judged."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from labs.l9.cases import WORLD, calls_of, lead, script_of
+from zoolab.grading import Student
+
+LETTERS = "LERFMHISPQGXBCDNYO12345"
+#: What is often asked about, and again.
+RISKY = "RMHHIPQ12"
+
+
+def draw(chance: Random) -> dict[str, Any]:
+    """The words of a script, the decisions, and whether the program is started anew before each of them."""
+    words = [
+        "".join(chance.choice(chance.choice([LETTERS, RISKY])) for _ in range(chance.choice([1, 1, 2, 4])))
+        for _ in range(chance.randrange(1, 7))
+    ]
+    decisions = [chance.choice(["once", "session", "deny"]) for _ in range(12)]
+    fresh = chance.random() < 0.03  # a new process takes its time
+    return {
+        "script": " ".join(words),
+        "decisions": " ".join(decisions),
+        "fresh": fresh,
+        "seed": chance.random(),
+    }
+
+
+def play(student: Student, given: dict[str, Any]) -> Any:
+    """What happened, and the messages, without the words of a result that is no result of a tool."""
+    replies = script_of(calls_of(Random(given["seed"])), given["script"])
+    how = {"domains": WORLD, "strict": True, "exact": True, "fresh": given["fresh"]}
+    events, messages, requests = lead(student, replies, given["decisions"], **how)
+    return [events, [_plain(message) for message in messages], len(requests)]
+
+
+def _plain(message: dict[str, Any]) -> dict[str, Any]:
+    if message.get("role") != "tool":
+        return message
+    content = str(message.get("content"))
+    said = next((word for word in ("denied", "error") if word in content.lower()), content)
+    return {"tool_call_id": message.get("tool_call_id"), "content": said}
