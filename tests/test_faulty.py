@@ -7,6 +7,7 @@ import itertools
 import time
 from dataclasses import dataclass
 
+import openai
 import pandas as pd
 import pytest
 from server import Answer, chunk, serving, sse
@@ -28,7 +29,7 @@ LIMITS = Limits(retries=99)
 #: Faults of whole replies.
 WHOLE = {"empty_reply", "same_call", "many_calls", "call_in_text", "markup_in_text"}
 #: These end a run with an error of the whole run; all others leave an answer.
-ENDING = {"http_401", "http_429", "http_500", "dropped_stream", "same_call"}
+ENDING = {"http_401", "http_429", "http_500", "timeout", "dropped_stream", "same_call"}
 QUICK = {"slow_seconds": 0.01, "hang_seconds": 5}
 
 
@@ -350,6 +351,22 @@ def test_an_error_of_the_endpoint_reads_as_that_of_a_real_one(name):
             run("Hi", [], Faulty(scripted, [name]))
     assert raised.value.advice == expected.value.advice
     assert raised.value.what.partition(": ")[0] == expected.value.what.partition(": ")[0]
+
+
+def test_a_timeout_reads_as_that_of_a_real_client_and_waits_for_nothing():
+    with serving(Answer("late", delay=0.5)) as server:
+        inner = OpenAIModel(
+            "test", openai.OpenAI(base_url=server.url, api_key="none", max_retries=0, timeout=0.1)
+        )
+        with pytest.raises(ModelError) as expected:
+            inner(Request([{"role": "user", "content": "Hi"}]))
+        scripted = Scripted(["Hello"])
+        scripted.client = inner.client
+        with pytest.raises(ModelError) as raised:
+            run("Hi", [], Faulty(scripted, ["timeout"]))
+    assert (raised.value.what, raised.value.advice) == (expected.value.what, expected.value.advice)
+    assert "did not answer in time" in raised.value.what
+    assert scripted(Request([])).message["content"] == "Hello"  # it was not asked
 
 
 def test_a_key_that_the_endpoint_repeats_is_not_repeated():

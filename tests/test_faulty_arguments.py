@@ -187,7 +187,7 @@ def test_a_huge_result_is_huge():
 def test_every_fault_of_the_table_is_built_and_none_is_built_that_it_lacks():
     built = {
         "define": {"poisoned_description", "recursive_schema"},
-        "request": {"http_401", "http_429", "http_500", "dropped_stream"},
+        "request": {"http_401", "http_429", "http_500", "timeout", "dropped_stream"},
         "tool_call": {*CALLS, *REPLIES, "same_call"},
         "execute": {*BEFORE, *AFTER},
     }

@@ -93,8 +93,7 @@ class _Scrubbing:
 
     def _clean_text(self, text: str) -> str:
         clean = scrub(text)
-        hinted = clean != text or _pattern("label").search(text)
-        if not hinted or text.lstrip()[:1] not in ("{", "["):
+        if text.lstrip()[:1] not in ("{", "[") or (clean == text and not _pattern("label").search(text)):
             return clean
         try:
             value = json.loads(text)

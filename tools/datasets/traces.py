@@ -40,8 +40,8 @@ KINDS = (
     "unknown_tool",
     "wrong_arguments",
 )
-#: Its result is too long for SmolLM2 to read.
-NOT_WALKED = ("huge_result",)
+#: A result that is too long for SmolLM2 to read, and an error that ends a walk as that of `http_500` does.
+NOT_WALKED = ("huge_result", "timeout")
 #: They change what is sent, so nothing recorded answers them.
 LIVE = ("poisoned_description", "recursive_schema")
 

@@ -53,10 +53,12 @@ class AnsweredBy:
         otherwise: Answers what is no request for a reply, and a request that zoolab cannot read. Without
             it, `GET /v1/models` lists the model, a request that cannot be read is an error 400, and
             all else is 404.
+        timeout_seconds: How long the fault `timeout` holds a request before its error.
 
     Errors have the form of the API. A `ReplayMiss` is 404 and shows the difference, a `ModelError` has the
     status that the endpoint gave, or 500. The faults of `Faulty` become what they say: `http_429` is a 429,
-    and a dropped stream breaks off half-way.
+    a dropped stream breaks off half-way, and `timeout` is the 504 of a gateway that has waited. A program
+    that waits for less meets its own timeout.
     """
 
     def __init__(
@@ -65,11 +67,13 @@ class AnsweredBy:
         *,
         model_for: Callable[[HttpRequest], Model] | None = None,
         otherwise: Upstream | None = None,
+        timeout_seconds: float = 1.0,
     ) -> None:
         if (model is None) == (model_for is None):
             raise InvalidInput("a model is needed", expected="either model or model_for")
         self._model: Any = model
         self._model_for, self._otherwise = model_for, otherwise
+        self._timeout_seconds = timeout_seconds
         behind = model
         while isinstance(behind, Faulty):
             behind = behind.inner
@@ -138,6 +142,9 @@ class AnsweredBy:
         return HttpResponse(200, headers, _broken_off(list(pieces)) if half else pieces)
 
     def _failure(self, error: Exception, request: HttpRequest, asked: Request) -> HttpResponse:
+        if getattr(getattr(error, "fault", None), "name", None) == "timeout":
+            time.sleep(self._timeout_seconds)
+            return refusal(request, 504, "the model did not answer in time", "timeout_error")
         match error:
             case PassedOn():
                 return error.response

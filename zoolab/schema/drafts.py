@@ -13,23 +13,15 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from zoolab.errors import InvalidSchema
+from zoolab.files import read_table
 from zoolab.jsontext import canonical, encode, excerpt, pointer_to
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-_WORD = "[A-Za-z0-9_]"
-_OUTSIDE = {
-    "$": r"\Z",
-    ".": r"[^\n\r\u2028\u2029]",
-    r"\d": "[0-9]",
-    r"\D": "[^0-9]",
-    r"\w": _WORD,
-    r"\W": "[^A-Za-z0-9_]",
-    r"\b": rf"(?:(?<={_WORD})(?!{_WORD})|(?<!{_WORD})(?={_WORD}))",
-    r"\B": rf"(?:(?<={_WORD})(?={_WORD})|(?<!{_WORD})(?!{_WORD}))",
-}
-_INSIDE = {r"\d": "0-9", r"\w": "A-Za-z0-9_", "[": r"\["}
+_TABLE = read_table("zoolab.schema", "drafts.toml")
+_OUTSIDE: dict[str, str] = _TABLE["outside"]
+_INSIDE: dict[str, str] = _TABLE["inside"]
 _TOKEN = re.compile(r"\\u\{([0-9A-Fa-f]{1,6})\}|\\c([A-Za-z])|\\.|.", re.DOTALL)
 
 
@@ -71,22 +63,9 @@ MAX_PATTERN_CHARS = 8_000
 MAX_UNEVALUATED = 4_000
 
 LATEST = "2020-12"
-#: What `$schema` may name, without its scheme and an empty fragment.
-_DRAFTS = {
-    "json-schema.org/draft-04/schema": "draft-04",
-    "json-schema.org/draft-06/schema": "draft-06",
-    "json-schema.org/draft-07/schema": "draft-07",
-    "json-schema.org/draft/2019-09/schema": "2019-09",
-    "json-schema.org/draft/2020-12/schema": LATEST,
-    "json-schema.org/schema": LATEST,
-}
-_CLASSES = {
-    "draft-04": "Draft4Validator",
-    "draft-06": "Draft6Validator",
-    "draft-07": "Draft7Validator",
-    "2019-09": "Draft201909Validator",
-    LATEST: "Draft202012Validator",
-}
+#: What `$schema` may name, without its scheme and an empty fragment; and jsonschema's classes.
+_DRAFTS: dict[str, str] = _TABLE["drafts"]
+_CLASSES: dict[str, str] = _TABLE["classes"]
 
 
 def draft_of(schema: Mapping[str, Any]) -> str:

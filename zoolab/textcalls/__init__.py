@@ -25,14 +25,13 @@ from zoolab.textcalls.gemma import read_gemma
 from zoolab.textcalls.headed import BLOCKS, HEADS, read_blocks, read_headed
 from zoolab.textcalls.plain import plain_calls, read_llama, read_plain
 from zoolab.textcalls.pythonic import read_built_in, read_pythonic, read_tool_code
-from zoolab.textcalls.tagged import TAGS, read_minimax_m3, read_tagged
+from zoolab.textcalls.tagged import FAMILIES, TAGS, read_minimax_m3, read_tagged
 
 __all__ = ["TextCall", "before_calls", "find_calls", "in_cut_text", "notes", "readings", "spoken"]
 
 _NO_SCHEMAS: Mapping[str, Any] = MappingProxyType({})
 _NEAR = 256
-#: What a family writes before its calls, at the end of a text.
-_ANNOUNCED = re.compile(r"(?:\s|\[TOOL_CALLS\]|\[|```\w{0,16}|\]<\]minimax\[>\[|<[^<>\n]{1,64}>)++\Z")
+_MARKS = {name: re.compile("".join(parts)) for name, parts in FAMILIES["marks"].items()}
 
 
 def find_calls(
@@ -85,16 +84,6 @@ def readings(text: str, schemas: Mapping[str, Any] = _NO_SCHEMAS) -> list[list[T
     ]
 
 
-# A mark in a quoted string is part of an argument. Strings end with their line, so that a lone quote
-# in prose hides little; a backslash and what follows are passed together, which keeps it linear.
-_THOUGHT = re.compile(
-    r'\\.|"(?:[^"\\\n]|\\.)*+"'
-    r"|(?P<open><(?:\w{1,16}:)?think(?:ing)?>|\[THINK\]|<\|START_THINKING\|>|<\|channel>thought\b"
-    r"|<\|inner_prefix\|>)"
-    r"|(?P<close></(?:\w{1,16}:)?think(?:ing)?>|\[/THINK\]|<\|END_THINKING\|>|<channel\|>|<\|inner_suffix\|>)"
-)
-
-
 def spoken(text: str) -> tuple[int, int]:
     """Where what is spoken begins and ends: after the last thought, and before one that was not ended.
 
@@ -105,7 +94,7 @@ def spoken(text: str) -> tuple[int, int]:
     ((19, 25), (12, 18), (0, 7))
     """
     begin, end = 0, len(text)
-    for mark in _THOUGHT.finditer(text):
+    for mark in _MARKS["thought"].finditer(text):
         if mark["close"]:
             begin, end = mark.end(), len(text)
         elif mark["open"] and end == len(text):
@@ -124,7 +113,7 @@ def before_calls(text: str, calls: list[TextCall]) -> str:
         return text
     before = text[: calls[0].at]
     near = before[-_NEAR:]
-    return (before[: len(before) - len(near)] + _ANNOUNCED.sub("", near)).strip()
+    return (before[: len(before) - len(near)] + _MARKS["announced"].sub("", near)).strip()
 
 
 def in_cut_text(text: str, calls: list[TextCall]) -> list[TextCall]:
@@ -165,29 +154,16 @@ def notes(text: str) -> tuple[str, ...]:
     return (f"{first} read: in prose there is also {also}; calls on lines of their own are all read",)
 
 
-_REACT = re.compile(
-    r"^[ \t*]*+Action(?: \d{1,3})?:[ \t*]*+"
-    r"(?:\S.*\n\s*+[ \t*]*+Action[ _]Input(?: \d{1,3})?:|`?[\w.-]{1,128}`?[ \t*]*+(?:$|[\[(]))",
-    re.MULTILINE | re.IGNORECASE,
-)
-_NAMES = ("name", "tool", "tool_name", "function", "function_name", "action", "recipient_name")
-_ARGUMENTS = ("arguments", "parameters", "args", "kwargs", "params", "input", "action_input", "tool_input")
-_BEGIN = re.compile(
-    r"<tool_call>|<function_calls?>|<function=[\w.-]{1,128}>|<invoke name=|\[TOOL_CALLS\]"
-    r"|<\|tool_call(?:_begin\|)?>|<start_function_call>|<\|tools_prefix\|>|```tool_code|<\|python_tag\|>"
-)
-
-
 def _near_call(text: str) -> str:
     """What kind of call a text without one looks like; empty if it looks like none."""
-    if _REACT.search(text):
+    if _MARKS["react"].search(text):
         return "a call in the ReAct form (Action:)"
     for found in Objects(text).every():
-        name = next((key for key in _NAMES if isinstance(found.value(key), str)), None)
-        given = next((key for key in _ARGUMENTS if key in found.members), None)
+        name = next((key for key in FAMILIES["names"] if isinstance(found.value(key), str)), None)
+        given = next((key for key in FAMILIES["arguments"] if key in found.members), None)
         value = found.value(given) if given else None
         is_schema = isinstance(value, dict) and value.keys() >= {"type", "properties"}
         if name and given and found.value(name) and not is_schema:
             return f'a call as an object with "{name}" and "{given}"'
-    mark = _BEGIN.search(text)
+    mark = _MARKS["begin"].search(text)
     return f"the begin of a call ({mark.group()}) without one behind it" if mark else ""

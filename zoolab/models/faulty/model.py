@@ -130,8 +130,11 @@ def _client_error(fault: str, url: str) -> Exception:
             "peer closed connection without sending complete message body"
         )
         return dropped
+    request = http.Request("POST", url)
+    if fault == "timeout":
+        return openai.APITimeoutError(request)
     status = int(fault.removeprefix("http_"))
-    response = http.Response(status, request=http.Request("POST", url))
+    response = http.Response(status, request=request)
     return openai.APIStatusError("", response=response, body={"message": SAYS[status], "code": status})
 
 
