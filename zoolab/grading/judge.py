@@ -89,7 +89,8 @@ def grade(lab: Lab, path: Path, isolation: Isolation, seed: str = DEFAULT_SEED) 
     Whatever the submission does, a grade comes back. Raises `InvalidInput` or `OSError` if it has no process.
 
     >>> from zoolab.grading.isolation import Plain
-    >>> grade(lab := Lab("l0", "Nothing", ()), Path("gone.py"), Plain(lab)).notes
+    >>> nothing = Lab("l0", "Nothing", ())
+    >>> grade(nothing, Path("gone.py"), Plain(nothing)).notes
     ('gone.py cannot be read: No such file or directory',)
     """
     try:
@@ -114,7 +115,8 @@ def grade_cells(
     `watch` is told how many cases are done, and of how many.
 
     >>> from zoolab.grading.isolation import Plain
-    >>> grade_cells(lab := Lab("l0", "Nothing", ()), [], Plain(lab), unreadable="it is a picture").notes
+    >>> nothing = Lab("l0", "Nothing", ())
+    >>> grade_cells(nothing, [], Plain(nothing), unreadable="it is a picture").notes
     ('it is a picture',)
     """
     loading, missing = _Loading(lab, cells, isolation), isolation.missing
