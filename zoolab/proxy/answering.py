@@ -20,6 +20,7 @@ from zoolab.models.providers import ProviderModel
 from zoolab.models.replay import Replay
 from zoolab.models.transport import error_body, expect_one_reply, models_listed
 from zoolab.proxy.exchange import HttpRequest, HttpResponse, Upstream
+from zoolab.proxy.reading import only_asked
 from zoolab.records import Message, Model, Reply, Request, without
 from zoolab.wire import FORMATS
 from zoolab.wire.sending import response_of, server_sent, stream_of
@@ -30,8 +31,6 @@ Body = dict[str, Any]
 _SHARED = (LocalModel, OpenAIModel, ProviderModel, Replay)
 #: How many answers of Responses are kept, for requests that begin where one of them ended.
 MAX_KEPT = 1_000
-#: The fields of a body that say how the reply comes, and not what is asked.
-_HOW = ("stream", "stream_options", "previous_response_id")
 
 
 class PassedOn(ModelError):
@@ -107,7 +106,7 @@ class AnsweredBy:
         if not body:
             raise InvalidInput("the body is not a JSON object", expected="a request with messages")
         expect_one_reply(body)
-        request = FORMATS[api].from_body(without(body, _HOW))
+        request = only_asked(FORMATS[api].from_body(body))
         settings = without(request.settings, ["model"] if self._has_name else [])
         messages = request.messages
         if isinstance(before := body.get("previous_response_id"), str):

@@ -17,8 +17,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt, one_line, visible
-from zoolab.models.faulty.kinds import FAULTS
-from zoolab.proxy.watch import watch
+from zoolab.proxy.watch import TRAFFIC_FAULTS, traffic_plan, watch
 from zoolab.records import Model
 from zoolab.secrets import scrub
 from zoolab.show.markup import join, table
@@ -26,8 +25,6 @@ from zoolab.show.markup import join, table
 if TYPE_CHECKING:
     import pandas as pd
 
-#: The faults that reach a program through its traffic; those of tools do not.
-TRAFFIC_FAULTS = tuple(name for name, kind in FAULTS.items() if kind.stage in ("request", "tool_call"))
 #: Bytes that are kept of what a program writes.
 MAX_OUTPUT = 1 << 20
 
@@ -132,11 +129,7 @@ def score(attempt: Callable[[str | None], Attempt], faults: Iterable[str] = TRAF
     >>> card.counts
     {'recovered': 1, 'silently wrong': 1, 'failed': 1}
     """
-    wanted = [faults] if isinstance(faults, str) else [*faults]
-    for name in wanted:
-        if name not in TRAFFIC_FAULTS:
-            what = f"no fault of the traffic is named {excerpt(name)}"
-            raise InvalidInput(what, expected="some of " + ", ".join(TRAFFIC_FAULTS))
+    wanted = traffic_plan(faults).rates
     plain = attempt(None)
     if plain.exit_code != 0 or plain.right is False:
         why = plain.ended + (", but the check fails" if plain.exit_code == 0 else "")

@@ -20,10 +20,12 @@ from zoolab.models.replay import Replay
 from zoolab.proxy.answering import AnsweredBy
 from zoolab.proxy.exchange import Upstream
 from zoolab.proxy.forwarding import ANTHROPIC_URL, OPENAI_URL, Forward, endpoint_model
-from zoolab.proxy.reading import only_asked
 from zoolab.proxy.seen import RECORDING, Seen
 from zoolab.records import Message, Model, Reply, Request
 from zoolab.runs import Trace
+
+#: The faults that reach a program through its traffic; those of tools do not.
+TRAFFIC_FAULTS = tuple(name for name, kind in FAULTS.items() if kind.stage in ("request", "tool_call"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,6 @@ class _Recorded:
 
     def answer(self, live: Model | None, request: Request) -> Reply:
         """Answer a program as it was answered then; `live` answers what is not recorded."""
-        request = only_asked(request)
         if self._edit is not None and self._key(request) == self._edited:
             return Reply(self._edit.message)
         try:
@@ -122,11 +123,8 @@ def watch(
     >>> said.choices[0].message.content, seen.traces[0].answer
     ('Hello', 'Hello')
     """
-    plan = make_plan(faults, seed, times)
+    plan = traffic_plan(faults, seed, times)
     attempts: Mapping[str, Iterator[int]] = defaultdict(count)
-    for name in plan.rates:
-        if FAULTS[name].stage not in ("request", "tool_call"):
-            raise InvalidInput(f"the fault {name} is one of tools, and tools run in the program")
     if replay is None and (live or edit is not None):
         raise InvalidInput("live and edit are for a replay", advice="name the folder: replay=...")
     if replay is not None and to is not None and not live:
@@ -156,6 +154,20 @@ def watch(
         )
     header = Header("authored" if plan.rates else "recorded", "", openai_url)
     return Seen(upstream, place, header, ended=forward.close)
+
+
+def traffic_plan(
+    faults: Iterable[str] | Mapping[str, float], seed: int | str = 0, times: int | None = None
+) -> Plan:
+    """The plan for faults of the traffic; `InvalidInput` if one is not known, or one of tools."""
+    plan = make_plan(faults, seed, times)
+    for name in plan.rates:
+        if name not in TRAFFIC_FAULTS:
+            raise InvalidInput(
+                f"the fault {name} is one of tools, and tools run in the program",
+                expected="some of " + ", ".join(TRAFFIC_FAULTS),
+            )
+    return plan
 
 
 def _empty_folder(folder: Path) -> Path:
