@@ -142,8 +142,7 @@ def _cut(text: str, piece: int = PIECE) -> Iterator[str]:
 
 
 def _responses(response: Body) -> Iterator[Body]:
-    for number, event in enumerate(_unnumbered(response)):
-        yield {**event, "sequence_number": number}
+    return ({**event, "sequence_number": n} for n, event in enumerate(_unnumbered(response)))
 
 
 def _unnumbered(response: Body) -> Iterator[Body]:
