@@ -236,6 +236,18 @@ def test_keys_are_passed_on_and_never_written(tmp_path):
     assert not [path for path in tmp_path.iterdir() if secret in path.read_text(encoding="utf-8")]
 
 
+def test_what_cannot_be_read_is_told_without_its_secrets():
+    secret = b"sk-proj-abcdefghijklmnop123456"
+    seen, _ = watched(HttpResponse(200, {}, [b'{"choices": [], "note": "' + secret + b'"}']))
+    with seen:
+        raw(seen, b'{"messages": [{"role": "user", "content": "Hi"}]}')
+        raw(seen, b'{"' + secret + b'": 1, "' + secret + b'": 2}')
+        seen.wait()
+    assert "expected a chat completion" in seen.failures[0][1]
+    assert len(seen.unread) == 1
+    assert secret.decode() not in f"{seen.failures}{seen.unread}{seen.traces[0].error}"
+
+
 def test_what_was_watched_can_be_loaded_and_replayed(tmp_path):
     seen, _ = watched(
         completion(ASKS), completion({"role": "assistant", "content": "It is 100."}), folder=tmp_path

@@ -28,7 +28,7 @@ from zoolab.proxy.reading import read_reply, read_request, why_refused
 from zoolab.proxy.server import LoopbackServer
 from zoolab.records import Reply
 from zoolab.runs import Trace, inspect
-from zoolab.secrets import scrub_json
+from zoolab.secrets import scrub, scrub_json
 
 if TYPE_CHECKING:
     from zoolab.show.inspector.inspector import Inspector
@@ -236,7 +236,7 @@ class Seen(AbstractContextManager["Seen"]):
             try:
                 task()
             except Exception as error:  # whatever passes through, the watch goes on
-                self.unread.append(str(error))
+                self.unread.append(scrub(str(error)))
 
     def _asked(self, exchange: _Exchange) -> None:
         request, body = read_request(exchange.api, exchange.content)
@@ -259,7 +259,7 @@ class Seen(AbstractContextManager["Seen"]):
         try:
             reply = read_reply(api, content, "event-stream" in response.headers.get("content-type", ""))
         except Exception as error:
-            return Failed(str(error) if whole else "the answer broke off", fault)
+            return Failed(scrub(str(error)) if whole else "the answer broke off", fault)
         message, raw = scrub_json(reply.message), scrub_json(reply.raw)
         return Reply(message, reply.finish_reason, reply.usage, reply.model, raw=raw, faults=response.faults)
 
