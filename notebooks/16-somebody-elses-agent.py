@@ -201,7 +201,7 @@ guess.reveal(
 )
 
 # %% [markdown]
-# Side by side in the inspector: the panels show the same step of both. Step with the arrow keys, and choose *Compare* to see one or both.
+# Both conversations side by side in the inspector: "This trace" is that of openai-agents. Step with the arrow keys. *Compare* shows one trace or both.
 
 # %%
 agents.inspect(smol)

@@ -163,10 +163,8 @@ def traffic_plan(
     plan = make_plan(faults, seed, times)
     for name in plan.rates:
         if name not in TRAFFIC_FAULTS:
-            raise InvalidInput(
-                f"the fault {name} is one of tools, and tools run in the program",
-                expected="some of " + ", ".join(TRAFFIC_FAULTS),
-            )
+            what = f"the fault {name} is one of tools, and tools run in the program"
+            raise InvalidInput(what, expected="some of " + ", ".join(TRAFFIC_FAULTS))
     return plan
 
 
