@@ -14,7 +14,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
 from typing import Any
 
-from zoolab.proxy.exchange import HttpRequest, Upstream
+from zoolab.proxy.exchange import Upstream
+from zoolab.proxy.server import LoopbackServer
 
 
 @dataclass
@@ -161,44 +162,11 @@ def serving(*answers: Answer | dict[str, Any] | str) -> Iterator[TestServer]:
 def answered_by(upstream: Upstream) -> Iterator[str]:
     """The address, without /v1, of a server for the length of a `with` that answers as an upstream does."""
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True
-
-        def do_POST(self) -> None:
-            content = self.rfile.read(int(self.headers.get("content-length") or 0))
-            headers = {name.lower(): text for name, text in self.headers.items()}
-            response = upstream(HttpRequest(self.command, self.path, headers, content))
-            chunked = "content-length" not in response.headers
-            self.send_response(response.status)
-            for name, text in response.headers.items():
-                self.send_header(name, text)
-            if chunked:
-                self.send_header("transfer-encoding", "chunked")
-            self.end_headers()
-            try:
-                for piece in response.content:
-                    self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece) if chunked else piece)
-            except ConnectionAbortedError:
-                self.close_connection = True
-                return
-            self.wfile.write(b"0\r\n\r\n" if chunked else b"")
-
-        do_GET = do_POST
-
-        def log_message(self, *_: Any) -> None:
-            """Nothing."""
-
-    server = _Quiet(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
+    server = LoopbackServer(upstream)
     try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
+        yield server.url
     finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+        server.close()
 
 
 def capable(body: dict[str, Any]) -> dict[str, Any] | str:

@@ -179,10 +179,11 @@ def test_usage_is_streamed_only_if_the_program_asks_for_it() -> None:
 def test_a_recording_answers_the_client(tmp_path: Path) -> None:
     path = tmp_path / "kept.jsonl"
     body = asking("openai", tools=TOOLS["openai"])
+    stored = {**body, "store": True, "user": "somebody"}  # they say nothing of what is asked
     live = AnsweredBy(Replay(path, live=Scripted([CALL])))
     first = body_of(post(live, "openai", body))
     replayed = AnsweredBy(Replay(path))
-    again = body_of(post(replayed, "openai", body))
+    again = body_of(post(replayed, "openai", stored))
     assert again["choices"][0]["message"] == first["choices"][0]["message"]
     assert again["id"] != first["id"]
     # The same conversation in the words of another API differs in what only that API must say.

@@ -15,13 +15,13 @@ from zoolab.models.faulty.kinds import FAULTS
 from zoolab.proxy.stress import (
     MAX_OUTPUT,
     RESULTS,
-    TRAFFIC_FAULTS,
     Attempt,
     Scorecard,
     run_bounded,
     score,
     stress,
 )
+from zoolab.proxy.watch import TRAFFIC_FAULTS
 
 
 def python(code, seconds=20.0, stdin=b"", **environment):
@@ -90,8 +90,8 @@ def test_a_card_without_rows():
 
 def test_only_faults_of_the_traffic():
     assert {FAULTS[name].stage for name in TRAFFIC_FAULTS} == {"request", "tool_call"}
-    for name in ("wrong_result", "trailing_coma"):
-        with pytest.raises(InvalidInput, match="no fault of the traffic is named"):
+    for name, why in (("wrong_result", "one of tools"), ("trailing_coma", "no fault is named")):
+        with pytest.raises(InvalidInput, match=why):
             score(ENDS.__getitem__, [name])
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import openai
 import pytest
-from server import serving
+from server import Answer, serving
 
 from zoolab import Scripted, Trace
 from zoolab.errors import InvalidInput
@@ -26,6 +26,7 @@ from zoolab.proxy.exchange import MAX_BYTES, HttpRequest, HttpResponse
 from zoolab.proxy.seen import Seen
 from zoolab.proxy.server import LoopbackServer
 from zoolab.proxy.watch import Edit, watch
+from zoolab.records import Request
 
 
 def told(request: HttpRequest) -> HttpResponse:
@@ -85,7 +86,7 @@ def test_a_request_that_is_too_large_is_refused_before_it_is_read(server):
     assert status == 413
 
 
-@pytest.mark.parametrize("length", ["-1", "x", "1e3"])
+@pytest.mark.parametrize("length", ["-1", "x", "1e3", "9" * 5_000])
 def test_a_length_that_is_none_is_refused(server, length):
     assert ask(server, headers={"content-length": length})[0] == 413
 
@@ -108,6 +109,17 @@ def test_pieces_go_out_as_they_come():
     assert answer.read1(100) == b"first"
     step.set()
     assert answer.read() == b"second"
+    connection.close()
+    server.close()
+
+
+def test_an_answer_to_head_has_no_content():
+    """Else the next request on the connection reads it."""
+    server = LoopbackServer(lambda _: HttpResponse(200, {}, iter([b"whatever"])))
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    for method, said in (("HEAD", b""), ("GET", b"whatever")):
+        connection.request(method, "/v1/x")
+        assert connection.getresponse().read() == said
     connection.close()
     server.close()
 
@@ -224,6 +236,18 @@ def test_keys_are_passed_on_and_never_written(tmp_path):
     assert not [path for path in tmp_path.iterdir() if secret in path.read_text(encoding="utf-8")]
 
 
+def test_what_cannot_be_read_is_told_without_its_secrets():
+    secret = b"sk-proj-abcdefghijklmnop123456"
+    seen, _ = watched(HttpResponse(200, {}, [b'{"choices": [], "note": "' + secret + b'"}']))
+    with seen:
+        raw(seen, b'{"messages": [{"role": "user", "content": "Hi"}]}')
+        raw(seen, b'{"' + secret + b'": 1, "' + secret + b'": 2}')
+        seen.wait()
+    assert "expected a chat completion" in seen.failures[0][1]
+    assert len(seen.unread) == 1
+    assert secret.decode() not in f"{seen.failures}{seen.unread}{seen.traces[0].error}"
+
+
 def test_what_was_watched_can_be_loaded_and_replayed(tmp_path):
     seen, _ = watched(
         completion(ASKS), completion({"role": "assistant", "content": "It is 100."}), folder=tmp_path
@@ -233,6 +257,21 @@ def test_what_was_watched_can_be_loaded_and_replayed(tmp_path):
     assert Trace.load(tmp_path / "001.jsonl") == seen.traces[0]
     recorded = Replay(tmp_path / "recording.jsonl")
     assert recorded(seen.traces[0].turns[1].request).text == "It is 100."
+
+
+def test_a_watch_goes_on_if_nothing_more_can_be_written(tmp_path):
+    folder = tmp_path / "seen"
+    folder.mkdir()
+    seen, _ = watched(completion(ASKS), completion({"role": "assistant", "content": "100"}), folder=folder)
+    with seen:
+        client = openai.OpenAI(max_retries=0)
+        folder.rmdir()
+        folder.write_text("something else")
+        for question in ("42 + 58?", "1 + 1?"):
+            client.chat.completions.create(model="m", messages=[{"role": "user", "content": question}])
+        seen.wait()
+        assert len(seen.unread) == 2
+    assert seen.traces == []
 
 
 def test_a_conversation_of_more_than_a_megabyte_is_seen_and_replayed(tmp_path):
@@ -423,6 +462,40 @@ def test_faults_break_the_traffic_and_are_marked():
     assert [call.arguments for call in seen.traces[0].tool_calls] == ['{"a":42,"b":58,}']
     assert [fault.name for step in seen.traces[0].steps if step.reply for fault in step.reply.faults]
     assert [error.code for error in seen.traces[0].errors] == ["invalid_json"]
+
+
+def test_a_recording_can_be_broken_whatever_the_program_calls_the_model(tmp_path):
+    """The recording knows its model by its own name."""
+
+    class Named(Scripted):
+        model = "own-name"
+
+    path = tmp_path / "kept.jsonl"
+    Replay(path, live=Named(["It is 100."]))(Request(QUESTION))
+    with watch(to=Replay(path), faults={"nan": 1.0}) as seen:
+        said = openai.OpenAI(max_retries=0).chat.completions.create(model="another", messages=QUESTION)
+    assert said.choices[0].message.content == seen.traces[0].answer == "It is 100."
+
+
+def test_an_endpoint_that_breaks_off_is_told_without_a_traceback(capsys):
+    half = Answer('{"id": "a", "choices": [', content_type="application/json", drop=True)
+    with serving(half) as endpoint, watch(to=endpoint.url) as seen:
+        with pytest.raises(openai.APIConnectionError):
+            openai.OpenAI(api_key="k", max_retries=0).chat.completions.create(model="m", messages=QUESTION)
+        seen.wait()
+    assert seen.failures == [{1: "the answer broke off"}]
+    assert capsys.readouterr().err == ""
+
+
+def test_the_connections_to_the_endpoint_end_with_the_watch():
+    body = {"id": "b", "choices": [{"message": {"role": "assistant", "content": "100"}}], "model": "m-1"}
+    with serving(body) as endpoint:
+        before = {*threading.enumerate()}
+        with watch(to=endpoint.url), openai.OpenAI(api_key="k", max_retries=0) as client:
+            client.chat.completions.create(model="m", messages=QUESTION)
+        for serves in {*threading.enumerate()} - before:  # one for each connection
+            serves.join(5)
+            assert not serves.is_alive()
 
 
 def test_an_endpoint_can_be_broken_too():

@@ -16,8 +16,8 @@ from zoolab.jsontext import NotStrictJSON, one_line, parse_json, visible
 from zoolab.models.local import LocalModel
 from zoolab.models.replay import Replay
 from zoolab.proxy.seen import Seen
-from zoolab.proxy.stress import TRAFFIC_FAULTS, Attempt, stress
-from zoolab.proxy.watch import Edit, watch
+from zoolab.proxy.stress import Attempt, stress
+from zoolab.proxy.watch import TRAFFIC_FAULTS, Edit, watch
 from zoolab.records import Model
 from zoolab.show.wording import count as counted
 
@@ -109,5 +109,5 @@ def _tell(seen: Seen, folder: Path, report: bool) -> None:
             print(seen.what_changed(number - 1), file=sys.stderr)
     for why in seen.unread:
         tell(f"not read: {one_line(why, 200)}")
-    kept = f"zoolab inspect {folder}/001.jsonl shows the first one" if seen.traces else "nothing was asked"
-    tell(f"the traces are in {folder}; {kept}" if seen.traces else kept)
+    kept = f"the traces are in {folder}; zoolab inspect {folder}/001.jsonl shows the first one"
+    tell(kept if seen.traces else "nothing was asked")

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from zoolab.errors import ExecutionFailed, InvalidInput, ToolIOError, ToolTimeout, needs
 from zoolab.mcp.listing import GRACE, MAX_MESSAGE, MAX_PAGES, MAX_TOOLS, MAX_UNASKED, Listed, Offer, one_line
+from zoolab.running.jobs import signal_group
 
 if TYPE_CHECKING:
     from mcp.client.session import ClientSession
@@ -157,9 +158,9 @@ class Process:
         """Close its input, wait a moment, then end it and all that it started."""
         self._stdin.close()
         if await self._exit_code() is None:
-            self._signal_group(gently=True)
+            signal_group(self._process.pid, gently=True)
             await self._exit_code()
-        self._signal_group(gently=False)
+        signal_group(self._process.pid)
         await self._exit_code()
         self._end_marked()
         self._listening.cancel()
@@ -181,16 +182,6 @@ class Process:
             self._complaint += piece
             if len(self._complaint) > MAX_COMPLAINT:  # half a line might hold half a secret, unknown as one
                 self._complaint = self._complaint[-MAX_COMPLAINT:].partition(b"\n")[2]
-
-    def _signal_group(self, *, gently: bool) -> None:
-        pid = self._process.pid
-        if sys.platform == "win32":
-            if not gently:
-                subprocess.run(["taskkill", "/T", "/F", "/PID", str(pid)], capture_output=True, check=False)
-            return
-        # The group lives on without its leader, so the leader's end proves nothing.
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(pid, signal.SIGTERM if gently else signal.SIGKILL)
 
     def _end_marked(self) -> None:
         """End what left the group for a session of its own; Linux shows it by the mark in its environment."""

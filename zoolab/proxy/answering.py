@@ -20,6 +20,7 @@ from zoolab.models.providers import ProviderModel
 from zoolab.models.replay import Replay
 from zoolab.models.transport import error_body, expect_one_reply, models_listed
 from zoolab.proxy.exchange import HttpRequest, HttpResponse, Upstream
+from zoolab.proxy.reading import only_asked
 from zoolab.records import Message, Model, Reply, Request, without
 from zoolab.wire import FORMATS
 from zoolab.wire.sending import response_of, server_sent, stream_of
@@ -30,8 +31,6 @@ Body = dict[str, Any]
 _SHARED = (LocalModel, OpenAIModel, ProviderModel, Replay)
 #: How many answers of Responses are kept, for requests that begin where one of them ended.
 MAX_KEPT = 1_000
-#: The fields of a body that say how the reply comes, and not what is asked.
-_HOW = ("stream", "stream_options", "previous_response_id")
 
 
 class PassedOn(ModelError):
@@ -107,7 +106,7 @@ class AnsweredBy:
         if not body:
             raise InvalidInput("the body is not a JSON object", expected="a request with messages")
         expect_one_reply(body)
-        request = FORMATS[api].from_body(without(body, _HOW))
+        request = only_asked(FORMATS[api].from_body(body))
         settings = without(request.settings, ["model"] if self._has_name else [])
         messages = request.messages
         if isinstance(before := body.get("previous_response_id"), str):
@@ -134,12 +133,13 @@ class AnsweredBy:
                 while len(self._kept) > MAX_KEPT:
                     del self._kept[next(iter(self._kept))]
         if body.get("stream") is not True:
-            return _json_response(200, response, half=half)
+            whole = _json_response(200, response)
+            return replace(whole, content=_broken_off(whole.content)) if half else whole
         if api == "openai" and not as_dict(body.get("stream_options")).get("include_usage"):
             response = without(response, ["usage"])
-        pieces: Iterable[bytes] = server_sent(stream_of(api, response), done=api == "openai")
+        pieces = server_sent(stream_of(api, response), done=api == "openai")
         headers = {"content-type": "text/event-stream; charset=utf-8"}
-        return HttpResponse(200, headers, _broken_off(list(pieces)) if half else pieces)
+        return HttpResponse(200, headers, _broken_off(pieces) if half else pieces)
 
     def _failure(self, error: Exception, request: HttpRequest, asked: Request) -> HttpResponse:
         if getattr(getattr(error, "fault", None), "name", None) == "timeout":
@@ -187,18 +187,13 @@ def refusal(
     return _json_response(status, error_body(said, kind, code=kind), headers)
 
 
-def _json_response(
-    status: int, body: Body, headers: Mapping[str, str] | None = None, half: bool = False
-) -> HttpResponse:
-    content = encode_line(body).encode()
-    told = {"content-type": "application/json", "content-length": str(len(content)), **(headers or {})}
-    middle = len(content) // 2
-    return HttpResponse(
-        status, told, _broken_off([content[:middle], content[middle:]]) if half else [content]
-    )
+def _json_response(status: int, body: Body, headers: Mapping[str, str] | None = None) -> HttpResponse:
+    told = {"content-type": "application/json", **(headers or {})}
+    return HttpResponse(status, told, [encode_line(body).encode()])
 
 
-def _broken_off(pieces: list[bytes]) -> Iterator[bytes]:
+def _broken_off(content: Iterable[bytes]) -> Iterator[bytes]:
     """The first half of an answer; then its connection drops."""
-    yield from pieces[: len(pieces) // 2]
+    whole = b"".join(content)
+    yield whole[: len(whole) // 2]
     raise ConnectionAbortedError("the connection was dropped on purpose, half-way through the answer")

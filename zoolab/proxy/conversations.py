@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from itertools import takewhile
 from typing import Any
 
 from zoolab.errors import ZoolabError
@@ -23,9 +22,9 @@ from zoolab.proxy.exchange import Failed
 from zoolab.records import Message, Messages, Reply, Request, Step, ToolCall, ToolRegistry
 from zoolab.runs import Trace
 from zoolab.runs.imported import tools_offered
+from zoolab.show.wording import calls_of, common_ends, content_of
 from zoolab.trace.conversation import reply_steps, result_step
 from zoolab.wire.chat import arguments_object
-from zoolab.wire.streams import as_dict
 
 #: So many conversations are looked through for the one that a request goes on with.
 _MOST_OPEN = 1_000
@@ -61,7 +60,7 @@ class Conversation:
         if self.request is None:
             self.brought = len(names)
             trace.add(Step("define", 0, None, self.registry or ToolRegistry(), Messages()), came)
-        kept = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(view, messages, strict=False)))
+        kept = common_ends(view.tolist(), messages)[0]
         view, new = view.first(kept), 0
         for message in messages[kept:]:
             view, new = view.with_next(message), new + 1
@@ -77,14 +76,13 @@ class Conversation:
 
     def answer(self, reply: Reply, came: float) -> None:
         """The reply to the last request."""
-        message = reply.message
-        self.waits, self.view = False, self.view.with_next(message)
-        self.names.append(name_of(message))
-        whole = replace(reply, sent=self.sent)
-        for step in reply_steps(whole, self.turn, self.view, self.registry):
+        self.waits, self.view = False, self.view.with_next(reply.message)
+        self.names.append(name_of(reply.message))
+        self.calls = {}
+        for step in reply_steps(replace(reply, sent=self.sent), self.turn, self.view, self.registry):
             self.trace.add(step, came)
-        called = (step.call for step in self.trace.steps[-200:] if step.turn == self.turn)
-        self.calls = {call.id: call for call in called if call is not None}
+            if step.call is not None:
+                self.calls[step.call.id] = step.call
         self.trace.outcome = "open" if self.calls else "answer"
 
     def fail(self, failed: Failed) -> None:
@@ -104,8 +102,8 @@ class Conversation:
         kept = len(self.request.prefix) - 1 if self.request else -1
         if self.request is None or kept < 0 or not self.calls or names[:kept] != self.names[:kept]:
             return -1
-        before, more = _text_of(self.request.messages[kept]), messages[kept:]
-        if not "\n".join(map(_text_of, more)).startswith(before + "\n"):
+        before, more = content_of(self.request.messages[kept]), messages[kept:]
+        if not "\n".join(map(content_of, more)).startswith(before + "\n"):
             return -1
         said = canonical(more)
         return sum(each in said for each in self.calls)
@@ -182,24 +180,9 @@ def _most(
 
 def name_of(message: Message) -> str:
     """A name for what a message says: programs send it back with fields left out, or arguments rewritten."""
-    given = message.get("tool_calls")
-    calls = [as_dict(call) for call in given] if isinstance(given, list) else []
-    functions = [as_dict(call.get("function")) for call in calls]
-    named = [
-        message.get("role"),
-        message.get("tool_call_id"),
-        [call.get("id") for call in calls],
-        [(each.get("name"), arguments_object(str(each.get("arguments") or ""))) for each in functions],
-        _text_of(message),
-    ]
+    calls = [(name, id, arguments_object(said)) for name, id, said in calls_of(message)]
+    named = [message.get("role"), message.get("tool_call_id"), calls, content_of(message)]
     return digest(canonical(named))
-
-
-def _text_of(message: Message) -> str:
-    said = message.get("content")
-    if isinstance(said, list):
-        return "".join(str(as_dict(part).get("text", part)) for part in said)
-    return str(said or "")
 
 
 def _registry(request: Request) -> ToolRegistry | None:

@@ -47,13 +47,22 @@ class HttpRequest:
 
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
-    """An answer; `content` comes in the pieces in which it is to be passed on, and may raise half-way."""
+    """An answer; `content` comes in the pieces in which it is to be passed on, and may raise half-way.
+
+    The names of headers are in small letters.
+    """
 
     status: int
     headers: Mapping[str, str]
     content: Iterable[bytes]
     #: What was broken on purpose in it.
     faults: tuple[Fault, ...] = ()
+
+    def close(self) -> None:
+        """Give the content back, read or not."""
+        close = getattr(self.content, "close", None)
+        if close is not None:
+            close()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
@@ -11,17 +10,16 @@ from typing import Any
 
 from zoolab.errors import ModelError
 from zoolab.jsontext import encode_line
-from zoolab.models.assembly import reply_from
-from zoolab.models.openai import NOT_JSON
-from zoolab.models.providers import reply_in
 from zoolab.models.transport import http_library
 from zoolab.proxy.answering import PassedOn, refusal, speaks_anthropic
 from zoolab.proxy.exchange import HttpRequest, HttpResponse, Upstream
+from zoolab.proxy.reading import read_reply
 from zoolab.records import Model, Reply, Request, without
-from zoolab.wire.streams import without_error
 
 OPENAI_URL = "https://api.openai.com/v1"
 ANTHROPIC_URL = "https://api.anthropic.com"
+#: Seconds that a connection may take. An answer may take as long as it likes.
+_CONNECT = 10.0
 #: Headers that concern one connection only (RFC 9110, 7.6.1).
 _ONE_HOP = {
     *("connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection"),
@@ -37,24 +35,17 @@ class Forward(AbstractContextManager["Forward"]):
     Args:
         openai_url: Where Chat Completions, Responses and all other paths are; it ends with `/v1`.
         anthropic_url: Where requests for Anthropic's API go; it does not end with `/v1`.
-        connect_seconds: How long a connection may take. An answer may take as long as it likes.
 
     Nothing is kept, asked again or followed elsewhere; a redirect is an answer. The content of an answer
-    comes unbuffered; it has a `close`, for when it is not read to its end. An endpoint that cannot be
-    reached is an error 502.
+    comes unbuffered, and raises `ConnectionError` if the endpoint breaks it off. An endpoint that cannot
+    be reached is an error 502.
     """
 
-    def __init__(
-        self,
-        openai_url: str = OPENAI_URL,
-        anthropic_url: str = ANTHROPIC_URL,
-        *,
-        connect_seconds: float = 10.0,
-    ) -> None:
+    def __init__(self, openai_url: str, anthropic_url: str) -> None:
         http = http_library()
         self.openai_url, self.anthropic_url = openai_url.rstrip("/"), anthropic_url.rstrip("/")
         self._client = http.Client(
-            timeout=http.Timeout(None, connect=connect_seconds),
+            timeout=http.Timeout(None, connect=_CONNECT),
             limits=http.Limits(max_connections=None, max_keepalive_connections=100),
             follow_redirects=False,
             # A proxy for the world outside cannot reach a server of this machine.
@@ -99,6 +90,8 @@ class _Content:
     def __iter__(self) -> Iterator[bytes]:
         try:
             yield from self._answer.iter_raw()
+        except http_library().HTTPError as error:
+            raise ConnectionResetError(f"the endpoint broke off its answer: {error}") from None
         finally:
             self.close()
 
@@ -134,13 +127,11 @@ def endpoint_model(forward: Upstream, request: HttpRequest) -> Model:
         response = forward(whole)
         try:
             content = b"".join(response.content)
-        except http_library().HTTPError as error:
-            said = f"the endpoint broke off its answer: {type(error).__name__}"
-            raise PassedOn(said, refusal(request, 502, said)) from None
+        except ConnectionResetError as error:
+            raise PassedOn(str(error), refusal(request, 502, str(error))) from None
         try:
-            answer = without_error(json.loads(content))
-            return reply_from(answer) if request.api == "openai" else reply_in(str(request.api), answer)
-        except (ModelError, *NOT_JSON) as error:
+            return read_reply(str(request.api), content)
+        except ModelError as error:
             passed = replace(response, content=[content])
             raise PassedOn(f"the endpoint answered {response.status} without a reply", passed) from error
 

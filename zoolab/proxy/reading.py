@@ -1,4 +1,4 @@
-"""What a request and an answer say, in the form of zoolab's records; secrets are taken out."""
+"""What a request and an answer say, in the form of zoolab's records."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DELIVERY = (
 
 
 def read_request(api: str, content: bytes) -> tuple[Request, dict[str, Any]]:
-    """A request for a reply, and its whole body.
+    """A request for a reply, and its whole body, without secrets.
 
     Raises `InvalidInput` if it is none, or holds what zoolab has no form for, such as an image; and
     `NotStrictJSON`.
@@ -39,20 +39,17 @@ def only_asked(request: Request) -> Request:
     return replace(request, settings=without(request.settings, DELIVERY))
 
 
-def read_reply(api: str, content: bytes, streamed: bool) -> Reply:
-    """The reply in an answer, whole or streamed; raises `ModelError` if there is none."""
+def read_reply(api: str, content: bytes, streamed: bool = False) -> Reply:
+    """The reply in an answer, whole or streamed, as it came; raises `ModelError` if there is none."""
     try:
-        if api == "openai":
-            reply = assemble(events_in([content])) if streamed else reply_from(json.loads(content))
-        else:
-            events = events_in([content])
-            answer = STREAMS[api](events, lambda _: None) if streamed else without_error(json.loads(content))
-            reply = reply_in(api, answer)
+        if api == "openai" and streamed:
+            return assemble(events_in([content]))
+        if streamed:
+            return reply_in(api, STREAMS[api](events_in([content]), lambda _: None))
+        answer = without_error(json.loads(content))
+        return reply_from(answer) if api == "openai" else reply_in(api, answer)
     except NOT_JSON as error:
         raise ModelError(f"the answer is not JSON: {error}", expected="a reply") from None
-    return Reply(
-        scrub_json(reply.message), reply.finish_reason, reply.usage, reply.model, raw=scrub_json(reply.raw)
-    )
 
 
 def why_refused(status: int, content: bytes) -> str:

@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,6 +28,7 @@ from zoolab.proxy.reading import read_reply, read_request, why_refused
 from zoolab.proxy.server import LoopbackServer
 from zoolab.records import Reply
 from zoolab.runs import Trace, inspect
+from zoolab.secrets import scrub, scrub_json
 
 if TYPE_CHECKING:
     from zoolab.show.inspector.inspector import Inspector
@@ -52,17 +53,17 @@ class _Exchange:
 
 
 class _Tap:
-    """The pieces of an answer. Once it is whole, and before the program knows that, `heard` is told, or
+    """The content of an answer. Once it is whole, and before the program knows that, `heard` is told, or
     else when it is closed: with the content, and whether it is whole."""
 
-    def __init__(self, content: Iterable[bytes], heard: Callable[[bytes, bool], None]) -> None:
-        self._content, self._heard = content, heard
+    def __init__(self, answer: HttpResponse, heard: Callable[[bytes, bool], None]) -> None:
+        self._answer, self._heard = answer, heard
         self._kept: list[bytes] = []
         self._told = False
 
     def __iter__(self) -> Iterator[bytes]:
         size = 0
-        for piece in self._content:
+        for piece in self._answer.content:
             size += len(piece)
             if size <= MAX_BYTES:
                 self._kept.append(piece)
@@ -73,9 +74,7 @@ class _Tap:
 
     def close(self) -> None:
         """Give the answer back, read or not."""
-        close = getattr(self._content, "close", None)
-        if close is not None:
-            close()
+        self._answer.close()
         self._tell(whole=False)
 
     def _tell(self, *, whole: bool) -> None:
@@ -91,13 +90,21 @@ class Seen(AbstractContextManager["Seen"]):
     that it starts, so clients that are made meanwhile pass through here. Keys are passed on and never kept.
     """
 
-    def __init__(self, upstream: Upstream, folder: Path | None, who: Header, key: str = "") -> None:
+    def __init__(
+        self,
+        upstream: Upstream,
+        folder: Path | None,
+        who: Header,
+        *,
+        key: str = "",
+        ended: Callable[[], None] = lambda: None,
+    ) -> None:
         self.folder = folder
         #: Requests that could not be read as a conversation, and why. They were passed on all the same.
         self.unread: list[str] = []
         #: What was broken on purpose, in all conversations.
         self.faults: list[Fault] = []
-        self._upstream, self._who, self._key = upstream, who, key
+        self._upstream, self._who, self._key, self._ended = upstream, who, key, ended
         self._keeper: Replay | None = None
         self._conversations = Conversations(self._begin, self._grown)
         self._inspectors: list[Inspector] = []
@@ -109,7 +116,7 @@ class Seen(AbstractContextManager["Seen"]):
         # What passes through must not wait for what is written about it.
         self._switches = sys.getswitchinterval()
         sys.setswitchinterval(min(self._switches, 0.0005))
-        self._server = LoopbackServer(self._answer, self.pages.of)
+        self._server = LoopbackServer(self._answer)
         self._recorder = threading.Thread(target=self._record, daemon=True)
         self._recorder.start()
         for name, text in self.environment.items():
@@ -129,6 +136,7 @@ class Seen(AbstractContextManager["Seen"]):
         sys.setswitchinterval(self._switches)
         self.pages.close()
         self._server.close()
+        self._ended()
         for number, trace in enumerate(self.traces, 1):
             if self.folder is not None:
                 trace.save(self.folder / f"{number:03}.jsonl")
@@ -208,65 +216,61 @@ class Seen(AbstractContextManager["Seen"]):
     # What passes through
 
     def _answer(self, request: HttpRequest) -> HttpResponse:
-        api = request.api
-        if api is None:
-            return self._upstream(request)
-        exchange = _Exchange(api, request.content, perf_counter())
+        page = self.pages.of(request.path) if request.method == "GET" else None
+        if page is not None or request.api is None:
+            return page or self._upstream(request)
+        exchange = _Exchange(request.api, request.content, perf_counter())
         self._told.put(lambda: self._asked(exchange))
-        try:
-            response = self._upstream(request)
-        except BaseException as error:
-            failed, came = Failed(f"{type(error).__name__}: {error}"), perf_counter()
-            self._told.put(lambda: self._tell(exchange, failed, came))
-            raise
-        tap = _Tap(response.content, lambda *heard: self._heard(exchange, response, *heard))
-        return replace(response, content=tap)
+        response = self._upstream(request)
 
-    def _heard(self, exchange: _Exchange, response: HttpResponse, content: bytes, whole: bool) -> None:
-        came = perf_counter()
-        self._told.put(lambda: self._answered(exchange, response, content, whole, came))
+        def heard(content: bytes, whole: bool) -> None:
+            came = perf_counter()
+            self._told.put(lambda: self._answered(exchange, response, content, whole, came))
+
+        return replace(response, content=_Tap(response, heard))
 
     # What is made of it, in a thread of its own
 
     def _record(self) -> None:
         while (task := self._told.get()) is not None:
-            task()
+            try:
+                task()
+            except Exception as error:  # whatever passes through, the watch goes on
+                self.unread.append(scrub(str(error)))
 
     def _asked(self, exchange: _Exchange) -> None:
-        try:
-            request, body = read_request(exchange.api, exchange.content)
-            exchange.conversation = self._conversations.ask(request, body, exchange.came)
-        except Exception as error:  # whatever passes through, the watch goes on
-            self.unread.append(str(error))
+        request, body = read_request(exchange.api, exchange.content)
+        exchange.conversation = self._conversations.ask(request, body, exchange.came)
 
     def _answered(
         self, exchange: _Exchange, response: HttpResponse, content: bytes, whole: bool, came: float
     ) -> None:
         self.faults += response.faults
-        fault = next(iter(response.faults), None)
-        kind = next((text for name, text in response.headers.items() if name.lower() == "content-type"), "")
-        try:
-            if response.status >= 400:
-                self._tell(exchange, Failed(why_refused(response.status, content), fault), came)
-                return
-            reply = read_reply(exchange.api, content, "event-stream" in kind)
-            self._tell(exchange, replace(reply, faults=response.faults), came)
-        except Exception as error:
-            why = str(error) if whole else "the answer broke off"
-            self._tell(exchange, Failed(why, fault), came)
+        said, conversation = self._said(exchange.api, response, content, whole), exchange.conversation
+        if conversation is not None:
+            self._conversations.answer(conversation, said, came)
+            if self.folder is not None and isinstance(said, Reply):
+                self._keep(self.folder / RECORDING, conversation, said)
 
-    def _tell(self, exchange: _Exchange, said: Reply | Failed, came: float) -> None:
-        if exchange.conversation is None:
-            return
-        self._conversations.answer(exchange.conversation, said, came)
-        request = exchange.conversation.request
-        if self.folder is None or request is None or isinstance(said, Failed):
-            return
+    def _said(self, api: str, response: HttpResponse, content: bytes, whole: bool) -> Reply | Failed:
+        fault = next(iter(response.faults), None)
+        if response.status >= 400:
+            return Failed(why_refused(response.status, content), fault)
+        try:
+            reply = read_reply(api, content, "event-stream" in response.headers.get("content-type", ""))
+        except Exception as error:
+            return Failed(scrub(str(error)) if whole else "the answer broke off", fault)
+        message, raw = scrub_json(reply.message), scrub_json(reply.raw)
+        return Reply(message, reply.finish_reason, reply.usage, reply.model, raw=raw, faults=response.faults)
+
+    def _keep(self, path: Path, conversation: Conversation, reply: Reply) -> None:
+        """Add a reply to the recording."""
         if self._keeper is None:
-            Recording(self.folder / RECORDING, self._who)
-            self._keeper = Replay(self.folder / RECORDING)
-        response = {**completion_of(said), "sent": dict(exchange.conversation.sent)}
-        self._keeper.recording.add(self._keeper.body(request), response)
+            Recording(path, self._who)
+            self._keeper = Replay(path)
+        if conversation.request is not None:
+            response = {**completion_of(reply), "sent": dict(conversation.sent)}
+            self._keeper.recording.add(self._keeper.body(conversation.request), response)
 
     def _begin(self, body: dict[str, Any]) -> Trace:
         number = len(self._conversations.all) + 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -17,24 +17,15 @@ from zoolab.proxy.exchange import MAX_BYTES, HttpRequest, HttpResponse, Upstream
 
 #: Seconds without a word on a connection.
 _IDLE = 600.0
-_OF_THE_CONNECTION = frozenset(
-    ("connection", "content-length", "date", "keep-alive", "server", "transfer-encoding", "upgrade")
-)
-
-#: Answers a request for a page of ours, or None if the path is not one.
-Pages = Callable[[str], HttpResponse | None]
+#: Headers that are written anew; those of one connection only do not come here.
+_OURS = ("content-length", "date", "server")
 
 
 class LoopbackServer:
-    """Answers requests on a free port of 127.0.0.1, each in a thread of its own, until it is closed.
+    """Answers requests on a free port of 127.0.0.1, each in a thread of its own, until it is closed."""
 
-    Args:
-        answer: Who answers.
-        pages: Who answers what is asked of zoolab itself, by its path.
-    """
-
-    def __init__(self, answer: Upstream, pages: Pages = lambda _path: None) -> None:
-        self._http = _Server(("127.0.0.1", 0), _handler_of(answer, pages))
+    def __init__(self, answer: Upstream) -> None:
+        self._http = _Server(("127.0.0.1", 0), _handler_of(answer))
         self.port: int = self._http.server_address[1]
         self.url = f"http://127.0.0.1:{self.port}"
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,), daemon=True)
@@ -58,7 +49,7 @@ class _Server(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
 
-def _handler_of(answer: Upstream, pages: Pages) -> type[BaseHTTPRequestHandler]:
+def _handler_of(answer: Upstream) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         disable_nagle_algorithm = True
@@ -66,11 +57,9 @@ def _handler_of(answer: Upstream, pages: Pages) -> type[BaseHTTPRequestHandler]:
 
         def _respond(self) -> None:
             content = None if self._refused() else self._content()
-            if content is None:
-                return
-            headers = {name.lower(): text for name, text in self.headers.items()}
-            page = pages(self.path) if self.command == "GET" else None
-            self._send(page or answer(HttpRequest(self.command, self.path, headers, content)))
+            if content is not None:
+                headers = {name.lower(): text for name, text in self.headers.items()}
+                self._send(answer(HttpRequest(self.command, self.path, headers, content)))
 
         do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = do_OPTIONS = _respond
 
@@ -78,21 +67,18 @@ def _handler_of(answer: Upstream, pages: Pages) -> type[BaseHTTPRequestHandler]:
             """A page of another site must not ask through here, by whatever name it found this server."""
             port = self.connection.getsockname()[1]
             own = [f"{name}:{port}" for name in ("127.0.0.1", "localhost")]
-            origin = self.headers.get("origin")
-            if self.headers.get("host") not in own or origin not in (
-                None,
-                *(f"http://{each}" for each in own),
-            ):
+            origins = [None, *(f"http://{each}" for each in own)]
+            refused = self.headers.get("host") not in own or self.headers.get("origin") not in origins
+            if refused:
                 self._fail(403, "this server answers programs on this machine alone")
-                return True
-            return False
+            return refused
 
         def _content(self) -> bytes | None:
             """The content of the request; None if it is refused."""
             length = self.headers.get("content-length", "0")
             if "transfer-encoding" in self.headers:
                 content = self._chunks()
-            elif length.isascii() and length.isdigit() and int(length) <= MAX_BYTES:
+            elif length.isascii() and length.isdigit() and len(length) < 10 and int(length) <= MAX_BYTES:
                 content = self.rfile.read(int(length))
             else:
                 content = None
@@ -126,19 +112,19 @@ def _handler_of(answer: Upstream, pages: Pages) -> type[BaseHTTPRequestHandler]:
         def _send(self, response: HttpResponse) -> None:
             self.send_response(response.status)
             for name, text in response.headers.items():
-                if name.lower() not in _OF_THE_CONNECTION:
+                if name not in _OURS:
                     self.send_header(name, text)
             try:
                 if isinstance(response.content, list):
                     self.send_header("content-length", str(sum(map(len, response.content))))
                     self.end_headers()
                     self.wfile.write(b"" if self.command == "HEAD" else b"".join(response.content))
+                elif self.command == "HEAD" or response.status in (204, 304):  # they have no content
+                    self.end_headers()
                 else:
                     self._send_pieces(response.content)
             finally:
-                close = getattr(response.content, "close", None)
-                if close is not None:
-                    close()
+                response.close()
 
         def _send_pieces(self, pieces: Iterable[bytes]) -> None:
             self.send_header("transfer-encoding", "chunked")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -17,17 +15,15 @@ from typing import IO, TYPE_CHECKING, Any
 
 from zoolab.errors import InvalidInput
 from zoolab.jsontext import excerpt, one_line, visible
-from zoolab.models.faulty.kinds import FAULTS
-from zoolab.proxy.watch import watch
+from zoolab.proxy.watch import TRAFFIC_FAULTS, traffic_plan, watch
 from zoolab.records import Model
+from zoolab.running.jobs import signal_group
 from zoolab.secrets import scrub
 from zoolab.show.markup import join, table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-#: The faults that reach a program through its traffic; those of tools do not.
-TRAFFIC_FAULTS = tuple(name for name, kind in FAULTS.items() if kind.stage in ("request", "tool_call"))
 #: Bytes that are kept of what a program writes.
 MAX_OUTPUT = 1 << 20
 
@@ -93,10 +89,10 @@ class Scorecard:
 
     def _counted(self) -> list[list[str]]:
         most = max(self.counts.values(), default=1)
-        drawn = {
-            result: f"{number:3} {'█' * -(-30 * number // most)}" for result, number in self.counts.items()
-        }
-        return [[f"{RESULTS[name][0]} {name}", bar, RESULTS[name][1]] for name, bar in drawn.items()]
+        return [
+            [f"{RESULTS[name][0]} {name}", f"{number:3} {'█' * -(-30 * number // most)}", RESULTS[name][1]]
+            for name, number in self.counts.items()
+        ]
 
     def _rows(self) -> list[list[str]]:
         return [
@@ -132,11 +128,7 @@ def score(attempt: Callable[[str | None], Attempt], faults: Iterable[str] = TRAF
     >>> card.counts
     {'recovered': 1, 'silently wrong': 1, 'failed': 1}
     """
-    wanted = [faults] if isinstance(faults, str) else [*faults]
-    for name in wanted:
-        if name not in TRAFFIC_FAULTS:
-            what = f"no fault of the traffic is named {excerpt(name)}"
-            raise InvalidInput(what, expected="some of " + ", ".join(TRAFFIC_FAULTS))
+    wanted = traffic_plan(faults).rates
     plain = attempt(None)
     if plain.exit_code != 0 or plain.right is False:
         why = plain.ended + (", but the check fails" if plain.exit_code == 0 else "")
@@ -232,7 +224,7 @@ def run_bounded(
         except subprocess.TimeoutExpired:
             exit_code = None
         finally:
-            _kill_group(program)
+            signal_group(program.pid)
         for reader in readers:
             reader.join(1)  # what left the group may still hold the pipe
     return exit_code, bytes(stdout), bytes(stderr)
@@ -243,12 +235,3 @@ def _read(stream: IO[bytes], into: bytearray, surplus: slice) -> None:
         while piece := stream.read(1 << 16):
             into += piece
             del into[surplus]
-
-
-def _kill_group(program: subprocess.Popen[bytes]) -> None:
-    """End the program and what it has started, which may outlive it."""
-    if sys.platform == "win32":
-        subprocess.run(["taskkill", "/T", "/F", "/PID", str(program.pid)], capture_output=True, check=False)
-        return
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(program.pid, signal.SIGKILL)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Iterable, Mapping
-from copy import copy
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,11 +18,14 @@ from zoolab.models.faulty.model import Faulty
 from zoolab.models.recording import Header, name_without_ids
 from zoolab.models.replay import Replay
 from zoolab.proxy.answering import AnsweredBy
+from zoolab.proxy.exchange import Upstream
 from zoolab.proxy.forwarding import ANTHROPIC_URL, OPENAI_URL, Forward, endpoint_model
-from zoolab.proxy.reading import only_asked
 from zoolab.proxy.seen import RECORDING, Seen
 from zoolab.records import Message, Model, Reply, Request
 from zoolab.runs import Trace
+
+#: The faults that reach a program through its traffic; those of tools do not.
+TRAFFIC_FAULTS = tuple(name for name, kind in FAULTS.items() if kind.stage in ("request", "tool_call"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +38,10 @@ class Edit:
 
 
 class _Recorded:
-    """Answers a program as it was answered when it was watched, but for an edited reply.
-
-    Args:
-        folder: What an earlier watch wrote.
-        edit: The reply that is another one.
-    """
+    """What an earlier watch wrote to a folder; `edit` is a reply that is to be another one."""
 
     def __init__(self, folder: Path, edit: Edit | None) -> None:
         self._replay = Replay(folder / RECORDING)
-        self._live: Model | None = None
         self._edit, self._edited = edit, ""
         self.header = self._replay.recording.header
         if edit is not None:
@@ -56,39 +54,32 @@ class _Recorded:
     def _key(self, request: Request) -> str:
         return self._replay.recording.key_of(self._replay.body(request))
 
-    def before(self, live: Model | None) -> Model:
-        """The same, with a model that answers what is not recorded."""
-        made = copy(self)
-        made._live = live
-        return made
-
-    def __call__(self, request: Request) -> Reply:
-        request = only_asked(request)
+    def answer(self, live: Model | None, request: Request) -> Reply:
+        """Answer a program as it was answered then; `live` answers what is not recorded."""
         if self._edit is not None and self._key(request) == self._edited:
             return Reply(self._edit.message)
         try:
             # What was recorded is in the form of Chat, whatever the program speaks.
             return replace(self._replay(request), raw=None)
         except ReplayMiss:
-            if self._live is None:
+            if live is None:
                 raise
-            return self._live(request)
+            return live(request)
 
 
-class _Broken:
-    """`Faulty` for programs that ask again: each attempt of a request is drawn anew, so an error may pass."""
+class _FaultyAgain(Faulty):
+    """For programs that ask again: each attempt of a request is drawn anew, so an error may pass."""
 
-    def __init__(self, model: Model, plan: Plan, attempts: Counter[str]) -> None:
-        self._model, self._plan, self._attempts = model, plan, attempts
+    def __init__(self, model: Model, plan: Plan, attempts: Mapping[str, Iterator[int]]) -> None:
+        super().__init__(model, plan.rates, plan.seed, times=plan.times)
+        self._attempts = attempts
 
     def __call__(self, request: Request) -> Reply:
-        key, plan = name_without_ids(request), self._plan
-        attempt = self._attempts[key]
-        self._attempts[key] += 1
-        if plan.times is not None and attempt >= plan.times:
-            return self._model(request)
+        plan, attempt = self.plan, next(self._attempts[name_without_ids(request)])
+        if not plan.allows(attempt):
+            return self.inner(request)
         seed = f"{plan.seed}, attempt {attempt + 1}" if attempt else plan.seed
-        return Faulty(self._model, plan.rates, seed, times=plan.times)(request)
+        return Faulty(self.inner, plan.rates, seed, times=plan.times)(request)
 
 
 def watch(
@@ -132,15 +123,8 @@ def watch(
     >>> said.choices[0].message.content, seen.traces[0].answer
     ('Hello', 'Hello')
     """
-    plan, attempts = make_plan(faults, seed, times) if faults else None, Counter[str]()
-    for name in plan.rates if plan else ():
-        if FAULTS[name].stage not in ("request", "tool_call"):
-            what = f"the fault {name} is one of tools, and tools run in the program"
-            raise InvalidInput(what, expected="a fault of the endpoint or of a reply")
-    openai_url = to if isinstance(to, str) else os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
-    anthropic_url = to if isinstance(to, str) else os.environ.get("ANTHROPIC_BASE_URL") or ANTHROPIC_URL
-    forward = Forward(openai_url.rstrip("/").removesuffix("/v1") + "/v1", anthropic_url.removesuffix("/v1"))
-    given = None if to is None or isinstance(to, str) else to
+    plan = traffic_plan(faults, seed, times)
+    attempts: Mapping[str, Iterator[int]] = defaultdict(count)
     if replay is None and (live or edit is not None):
         raise InvalidInput("live and edit are for a replay", advice="name the folder: replay=...")
     if replay is not None and to is not None and not live:
@@ -150,25 +134,38 @@ def watch(
 
     def model_of(live: Model | None) -> Model:
         """Who answers, if `live` is what a request may reach."""
-        model: Any = live if recorded is None else recorded.before(live)
-        return _Broken(model, plan, attempts) if plan else model
+        model: Any = live if recorded is None else partial(recorded.answer, live)
+        return _FaultyAgain(model, plan, attempts) if plan.rates else model
 
+    address, given = (to, None) if isinstance(to, str) else ("", to)
     if given is not None or (recorded is not None and not live):
         model = model_of(given)
-        header = recorded.header if recorded is not None else _header_of(model)
+        said = about(model)
+        made: Literal["recorded", "authored"] = "recorded" if said.made == "recorded" else "authored"
+        header = Header(made, said.model or "", said.who) if recorded is None else recorded.header
         return Seen(AnsweredBy(model), place, header, key="none")
-    header = Header("authored" if faults else "recorded", "", openai_url)
-    if recorded is None and not faults:
-        return Seen(forward, place, header)
-    broken = AnsweredBy(model_for=lambda asked: model_of(endpoint_model(forward, asked)), otherwise=forward)
-    return Seen(broken, place, header)
+    openai_url = address or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
+    anthropic_url = address or os.environ.get("ANTHROPIC_BASE_URL") or ANTHROPIC_URL
+    forward = Forward(openai_url.rstrip("/").removesuffix("/v1") + "/v1", anthropic_url.removesuffix("/v1"))
+    upstream: Upstream = forward
+    if recorded is not None or plan.rates:
+        upstream = AnsweredBy(
+            model_for=lambda asked: model_of(endpoint_model(forward, asked)), otherwise=forward
+        )
+    header = Header("authored" if plan.rates else "recorded", "", openai_url)
+    return Seen(upstream, place, header, ended=forward.close)
 
 
-def _header_of(model: Model) -> Header:
-    """What a recording says of a model that answers."""
-    said = about(model)
-    made: Literal["recorded", "authored"] = "recorded" if said.made == "recorded" else "authored"
-    return Header(made, said.model or "", said.who)
+def traffic_plan(
+    faults: Iterable[str] | Mapping[str, float], seed: int | str = 0, times: int | None = None
+) -> Plan:
+    """The plan for faults of the traffic; `InvalidInput` if one is not known, or one of tools."""
+    plan = make_plan(faults, seed, times)
+    for name in plan.rates:
+        if name not in TRAFFIC_FAULTS:
+            what = f"the fault {name} is one of tools, and tools run in the program"
+            raise InvalidInput(what, expected="some of " + ", ".join(TRAFFIC_FAULTS))
+    return plan
 
 
 def _empty_folder(folder: Path) -> Path:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import subprocess
 import sys
 import threading
 from collections import deque
@@ -333,6 +334,19 @@ def end_with_parent() -> None:
             os.kill(os.getpid(), signal.SIGTERM)
 
         threading.Thread(target=watch, daemon=True).start()
+
+
+def signal_group(pid: int, *, gently: bool = False) -> None:
+    """End a process that leads a group, and what it has started: the group lives on without its leader.
+
+    With `gently`, they may tidy up first; Windows has no such way, so nothing happens there.
+    """
+    if sys.platform == "win32":
+        if not gently:
+            subprocess.run(["taskkill", "/T", "/F", "/PID", str(pid)], capture_output=True, check=False)
+        return
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGTERM if gently else signal.SIGKILL)
 
 
 def _processors() -> int:

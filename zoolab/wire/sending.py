@@ -40,8 +40,7 @@ def _chat_fields(body: Body, reply: Reply, id: str, created: int) -> Body:
     ended = {**choice, "finish_reason": reply.finish_reason or choice["finish_reason"]}
     # Programs read it unasked, so a model that counts nothing says 0.
     usage = Tokens.of(reply.usage).usage or dict.fromkeys(_COUNTS, 0)
-    known = {"usage": usage} if usage else {}
-    return {"id": f"chatcmpl-{id}", "created": created, "choices": [ended], **known}
+    return {"id": f"chatcmpl-{id}", "created": created, "choices": [ended], "usage": usage}
 
 
 _ITEM_IDS = {"message": "msg", "function_call": "fc", "custom_tool_call": "ctc"}
@@ -62,10 +61,10 @@ def _responses_fields(body: Body, reply: Reply, id: str, created: int) -> Body:
             "output_tokens_details": {"reasoning_tokens": tokens.reasoning or 0},
             "total_tokens": tokens.known,
         }
-    reason = {"length": "max_output_tokens", "content_filter": "content_filter"}.get(
-        reply.finish_reason or ""
-    )
-    return fields | ({"status": "incomplete", "incomplete_details": {"reason": reason}} if reason else {})
+    ends = {"length": "max_output_tokens", "content_filter": "content_filter"}
+    if reply.finish_reason in ends:
+        fields |= {"status": "incomplete", "incomplete_details": {"reason": ends[reply.finish_reason]}}
+    return fields
 
 
 def _anthropic_fields(body: Body, reply: Reply, id: str, _created: int) -> Body:
@@ -143,8 +142,7 @@ def _cut(text: str, piece: int = PIECE) -> Iterator[str]:
 
 
 def _responses(response: Body) -> Iterator[Body]:
-    for number, event in enumerate(_unnumbered(response)):
-        yield {**event, "sequence_number": number}
+    return ({**event, "sequence_number": n} for n, event in enumerate(_unnumbered(response)))
 
 
 def _unnumbered(response: Body) -> Iterator[Body]:
