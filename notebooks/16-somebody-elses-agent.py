@@ -53,7 +53,10 @@ print("the trace:", seen.traces[0])
 # We watched two programs like this: one with **openai-agents**, one with **smolagents**. Both are a few lines long. Both have the tools `add` and
 # `multiply`, and both get the question "What is (2 + 3) * (4 + 5)?".
 #
-# A script answered both (authored), with the same calls in the same order. So whatever differs was written by the frameworks.
+# A script answered both (authored), with the same calls in the same order. So the frameworks wrote whatever differs.
+#
+# openai-agents spoke to the Responses API, and smolagents to Chat Completions (notebook 10). A trace shows both in the form of Chat Completions, so you can
+# compare them.
 
 # %%
 from pathlib import Path
@@ -68,7 +71,7 @@ for trace in (agents, smol):
 
 # %%
 guess = predict(
-    "Each program has a question of 29 characters and two tools. How many times as long is the longer first request?",
+    "Both programs have the same question and the same two tools. How many times as long is the longer first request?",
     ["less than twice", "two to five times", "more than five times"],
 )
 guess
@@ -95,7 +98,7 @@ guess.reveal(
 )
 
 # %% [markdown]
-# Read the two system messages. Which one did you write?
+# Read the beginning of the two system messages. Which of them stands in the program, and which comes from a framework?
 
 # %%
 for name, request in first.items():
@@ -104,12 +107,12 @@ for name, request in first.items():
     print(f"--- {name}\n{text[:600]}\n")
 
 # %% [markdown]
-# The first is the sentence from our program. The second comes with the framework: it explains tools, actions and observations, with examples. You pay for it in
-# each request.
+# The first is a sentence of the program. The second comes with the framework. It explains tools, actions and observations, and examples follow. You pay for it
+# in each request.
 #
 # ## The tools differ, too
 #
-# Both programs decorate the same Python function. See what each makes of it:
+# Both programs have a Python function `add` with two integers. See what each framework sends for it:
 
 # %%
 for name, request in first.items():
@@ -157,7 +160,7 @@ guess.reveal(
 # This is the text of openai-agents 0.24.0 if the program sets none. It can set one, with `function_tool(failure_error_function=...)`
 # ([tools, in the library's documentation](https://openai.github.io/openai-agents-python/tools/)).
 #
-# smolagents says exactly what was wrong: `b` should be an integer. But look at its messages once more: the wrong call is gone. The model gets its old task, with
+# smolagents tells the model what was wrong: `b` should be an integer. But look at its messages once more: the wrong call is gone. The model gets its old task, with
 # an error below it, and no memory of what it did.
 #
 # zoolab lists such things for a whole conversation. `+` was added, `~` was edited, `-` was dropped:
@@ -173,7 +176,8 @@ what_changed(smol)
 # 1. After the wrong call, the reply "did not go back", and the user's message is another one.
 # 2. Later calls go back as *text* ("Calling tools: ..."), and results as messages of the *user* ("Observation: ..."). The API has places for both, and
 #    smolagents does not use them.
-# 3. Many endpoints keep the beginning of a prompt in a **cache** and charge less for it (notebook 13). A changed message breaks the cache from there on.
+# 3. Many endpoints keep the beginning of a prompt in a **cache** and charge less for it (notebook 13). Request 2 changed an earlier message, so the cache ends
+#    there. Here the loss is small, because the change is near the end.
 
 # %%
 guess = predict(
@@ -197,7 +201,7 @@ guess.reveal(
 )
 
 # %% [markdown]
-# Side by side in the inspector: the panels show the same step of both. Step with the arrow keys, and choose *Compare* to see one or both.
+# Both conversations side by side in the inspector: "This trace" is that of openai-agents. Step with the arrow keys. *Compare* shows one trace or both.
 
 # %%
 agents.inspect(smol)
@@ -343,7 +347,7 @@ print("right" if not wrong else f"not yet: {wrong}")
 #
 # - A framework writes a part of your prompt. Read it once, and know what it costs.
 # - Two frameworks may tell the model different things about the same mistake. The model can only mend what it is told.
-# - A loop that only appends keeps the cache. A loop that writes the history anew pays for it again.
+# - A loop that only appends keeps the cache. If a loop changes an early message, you pay again for everything after it.
 # - Test what your program does when the traffic breaks. A wrong number without an error is worse than an error.
 #
 # This was the last notebook. Lab: the [capstone](../labs/l11/l11.ipynb). Then watch a program of your own: `zoolab proxy -- python my_agent.py`.

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from tornado.websocket import websocket_connect
 
+from tools.site.staging import PROJECT, stage
 from zoolab.commands.cli import run
 from zoolab.commands.course import lab_command, lab_environment
 from zoolab.course.copying import MANIFEST, copy_course, course_files
@@ -35,7 +36,16 @@ def copied(tmp_path: Path) -> Path:
 def test_it_copies_notebooks_labs_and_data(copied):
     assert (copied / NOTEBOOK).is_file()
     assert (copied / "datasets" / "traces" / "README.md").is_file()
+    assert {path.name for path in copied.glob("notebooks/traffic/*")} == {
+        "openai-agents.jsonl",
+        "smolagents.jsonl",
+    }
     assert {path.parent.name for path in copied.glob("labs/*/*.ipynb")} == set(lab_names())
+
+
+def test_the_site_has_the_traffic_too_because_its_notebooks_run(tmp_path):
+    stage(PROJECT / "tools" / "site" / "pages", tmp_path / "pages", tmp_path / "extra")
+    assert len([*tmp_path.glob("pages/notebooks/traffic/*.jsonl")]) == 2
 
 
 def test_links_of_the_notebooks_lead_somewhere_in_the_copy(copied):

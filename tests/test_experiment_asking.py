@@ -2,7 +2,6 @@
 
 import threading
 import time
-from email.utils import formatdate
 
 import openai
 import pytest
@@ -120,12 +119,8 @@ def test_pauses_grow_and_are_random():
 
 @given(st.dictionaries(st.sampled_from(["retry-after", "retry-after-ms"]), st.text(max_size=30)))
 def test_any_retry_after_is_seconds_or_nothing(headers):
-    told = retry_after(headers, 0.0)
+    told = retry_after(headers)
     assert told is None or 0 <= told < float("inf")
-
-
-def test_retry_after_may_be_a_date():
-    assert retry_after({"retry-after": formatdate(1_000_007, usegmt=True)}, 1_000_000) == pytest.approx(7)
 
 
 def test_a_spent_budget_stops_cleanly_and_the_rest_can_be_done_later(tmp_path):
@@ -134,7 +129,8 @@ def test_a_spent_budget_stops_cleanly_and_the_rest_can_be_done_later(tmp_path):
         first = ask(server, CASES, journal=path, budget=Budget(requests=4), workers=2)
         assert (len(first), len(first.unfinished), len(server.asked)) == (4, 2, 4)
         assert "budget of 4 requests is spent" in first.stopped
-        assert {CASES[place.case]["id"] for place in first.unfinished} == {"4", "5"}
+        # Either of two workers may get the last of the budget.
+        assert {CASES[place.case]["id"] for place in first.unfinished} < {"3", "4", "5"}
         second = ask(server, CASES, journal=path, budget=Budget(requests=4), workers=2)
         assert (len(second), second.unfinished, second.stopped, len(server.asked)) == (6, [], "", 6)
 

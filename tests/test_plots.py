@@ -288,9 +288,6 @@ def test_what_is_no_frame_is_an_invalid_input(display, junk):
         lambda: StepTimelineDisplay.from_frame(busy_trace().to_frame().assign(step="dance")),
         lambda: StepTimelineDisplay.from_frame(busy_trace().to_frame().assign(seq="first")),
         lambda: RetryWaterfallDisplay.from_frame(busy_trace().to_frame().assign(tool=[["add"]] * 23)),
-        lambda: SequenceDisplay.from_trace(busy_trace(), turn=0),
-        lambda: SequenceDisplay.from_trace(busy_trace(), turn=5),
-        lambda: SequenceDisplay.from_trace(Trace(), turn=1),
         lambda: SequenceDisplay.from_trace(busy_trace(), ax="here"),
         lambda: ToolConfusionDisplay.from_predictions(["add"], []),
         lambda: ToolConfusionDisplay.from_predictions("add", "add"),
@@ -695,15 +692,6 @@ def test_a_long_timeline_is_drawn_from_few_shapes():
     shapes = [made.get_paths() for made in display.ax_.collections if made.get_zorder() == 2]
     assert 0 < len(shapes) < 20
     assert sum(len(path.vertices) for paths in shapes for path in paths) == 5 * len(trace)
-
-
-def test_a_sequence_of_one_turn():
-    trace = busy_trace()
-    arrows = SequenceDisplay.from_trace(trace, turn=2).arrows_
-    assert {trace.steps[seq].turn for seq in arrows["seq"]} == {2}
-    whole = SequenceDisplay.from_trace(trace).arrows_
-    turns = [SequenceDisplay.from_trace(trace, turn=turn).arrows_ for turn in range(1, 5)]
-    assert len(whole) == 1 + sum(map(len, turns))
 
 
 def test_a_sequence_marks_what_passed_only_after_a_repair():

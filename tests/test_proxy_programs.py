@@ -239,12 +239,29 @@ def check_traces(program: Program, seen: Seen) -> None:
     assert found[0].verdict is not None
     (problem,) = found[0].verdict.problems
     assert (problem.code, problem.pointer) == ("invalid_arguments", "/b")
+    report = seen.what_changed()
+    assert '! the call of "add": /b: expected integer, received "three"' in str(report)
+    assert [change.reply for change in report.changes] == replies_sent_back(program)
     results = [call.result.message["content"] for call in found if call.result]
     if program.answers_with_call:
         # smolagents tells results as text.
         told = [message["content"][0]["text"] for message in trace.messages if message["role"] == "user"]
         results = "\n".join(told).replace("Observation:", "").split()
     assert results[-3:] == ["5", "9", "45"]
+
+
+def replies_sent_back(program: Program) -> list[str]:
+    """How the replies come back in the next requests."""
+    match (program.script, *program.words):
+        case ("smol_agent", "chat"):  # calls are told as text, and those that failed not at all
+            return ["left out", "rewritten", "rewritten"]
+        case (
+            ("smol_agent", "chat", "streamed")
+            | ("openai_client", "chat", "streamed")  # with fields of the client, such as parsed_arguments
+            | ("pydantic_agent", "chat" | "responses", *_)  # with the arguments written anew
+        ):
+            return ["rewritten"] * 3
+    return ["as it came"] * 3
 
 
 def test_the_command_line_watches_and_replays(runner: Runner, tmp_path: Path):

@@ -215,8 +215,8 @@ COMPUTED: dict[int, Callable[[], tuple[Any, ...]]] = {
     30: lambda: (silent(),),
     34: forced,
     36: lambda: (growth(),),
-    38: lambda: (comb(4, 2) / comb(5, 2),),
-    40: lambda: (f"{wilson(0, 10).high:.0%}".replace("%", " %"),),
+    37: lambda: (comb(4, 2) / comb(5, 2),),
+    39: lambda: (f"{wilson(0, 10).high:.0%}".replace("%", " %"),),
 }
 QUESTIONS = re.findall(
     r"^\*\*(\d+)\.\*\* \[(\d\d)\]\(\.\./(\2-[\w-]+\.ipynb)\) (.+?)\n\n"

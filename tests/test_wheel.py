@@ -66,6 +66,7 @@ def test_it_holds_the_course_and_copies_it(installed, tmp_path):
     shipped = installed / "zoolab" / "_notebooks"
     assert not [*shipped.glob("*.py"), *shipped.glob("teaching")]
     assert (tmp_path / "mine" / "notebooks" / "LICENSE.md").is_file()
+    assert len([*(tmp_path / "mine" / "notebooks" / "traffic").glob("*.jsonl")]) == 2
 
 
 def test_it_names_the_licences_of_code_and_text(installed):

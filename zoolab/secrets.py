@@ -53,7 +53,8 @@ def scrub_json(value: Any) -> Any:
 def _known(_digest: bytes) -> list[str | None]:
     """What a text is without secrets, by its digest: empty if nobody knows yet, and None if it has none.
 
-    Each request of a conversation repeats the messages of the one before.
+    Each request of a conversation repeats the messages of the one before. No secret is kept here, only what
+    is left without it.
     """
     return []
 

@@ -333,7 +333,7 @@ def the_user_may_leave(student: Student, chance: Random) -> None:
 def the_trace_is_right(student: Student, chance: Random) -> None:
     """The trace names each call and what became of it, in order."""
     days = [
-        ("DUJ MRD .", "DRD", ["ran", "invalid", "invalid", "invalid", "ran", "ran"]),
+        ("DUJA MRD .", "DRD", ["ran", *["invalid"] * 4, "ran", "ran"]),
         ("LC .", "L", ["ran", "denied"]),
     ]
     if _can(student, Day(chance, "ED .", ["Go."]), "ED", "_ _"):

@@ -250,6 +250,7 @@ def leaves_strings_alone(student: Student, chance: Random) -> None:
 def reads_every_type(student: Student, chance: Random) -> None:
     """Truth values and numbers are read too, before a comma, as JSON and as Python write them."""
     task = Task(chance)
+    by_rules(student, task, task.but(), "a valid text")
     comma = is_read(student, task, task.but()[:-1] + ", }")
     for flag, price in ((True, chance.randrange(1, 9) + 0.5), (False, chance.randrange(-90, -10))):
         task.meant |= {"urgent": flag, "price": price}

@@ -7,6 +7,7 @@ from typing import Any
 
 from labs.l9.cases import WORLD, calls_of, lead, script_of
 from zoolab.grading import Student
+from zoolab.grading.channel import WHOLE
 
 LETTERS = "LERFMHISPQGXBCDNYO12345"
 #: What is often asked about, and again.
@@ -20,7 +21,7 @@ def draw(chance: Random) -> dict[str, Any]:
         for _ in range(chance.randrange(1, 7))
     ]
     decisions = [chance.choice(["once", "session", "deny"]) for _ in range(12)]
-    fresh = chance.random() < 0.03  # a new process takes its time
+    fresh = chance.random() < 0.03
     return {
         "script": " ".join(words),
         "decisions": " ".join(decisions),
@@ -31,6 +32,7 @@ def draw(chance: Random) -> dict[str, Any]:
 
 def play(student: Student, given: dict[str, Any]) -> Any:
     """What happened, and the messages, without the words of a result that is no result of a tool."""
+    student.left = WHOLE  # each conversation has a process of its own, which takes its time
     replies = script_of(calls_of(Random(given["seed"])), given["script"])
     how = {"domains": WORLD, "strict": True, "exact": True, "fresh": given["fresh"]}
     events, messages, requests = lead(student, replies, given["decisions"], **how)

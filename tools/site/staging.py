@@ -19,6 +19,7 @@ PAGES = (
         "notebooks/*.png",
         "notebooks/*/*.md",
         "notebooks/*/*.html",
+        "notebooks/traffic/*.jsonl",
     ),
     *("labs/README.md", "labs/*/README.md", "labs/l*/l*.ipynb", "datasets/*.md", "datasets/*/*.md"),
     *("tests/bench/README.md", "LICENSE*"),

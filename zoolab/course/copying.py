@@ -34,9 +34,10 @@ def notebooks_folder() -> Path:
 
 def course_files() -> Iterator[tuple[Path, str]]:
     """Each file of the course, and its path in the copy. Of a lab that is what students get, and no more."""
-    for path in sorted(notebooks_folder().iterdir()):
-        if path.suffix in (".ipynb", ".md", ".png"):
-            yield path, f"notebooks/{path.name}"
+    notebooks = notebooks_folder()
+    for path in sorted([*notebooks.iterdir(), *notebooks.glob("traffic/*")]):
+        if path.suffix in (".ipynb", ".md", ".png", ".jsonl"):
+            yield path, f"notebooks/{path.relative_to(notebooks).as_posix()}"
     yield labs_folder() / "README.md", "labs/README.md"
     for lab in lab_names():
         for name in ("README.md", f"{lab}.ipynb"):

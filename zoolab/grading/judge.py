@@ -87,6 +87,11 @@ def grade(lab: Lab, path: Path, isolation: Isolation, seed: str = DEFAULT_SEED) 
     """Grade the submission at `path` by the cases of the lab.
 
     Whatever the submission does, a grade comes back. Raises `InvalidInput` or `OSError` if it has no process.
+
+    >>> from zoolab.grading.isolation import Plain
+    >>> nothing = Lab("l0", "Nothing", ())
+    >>> grade(nothing, Path("gone.py"), Plain(nothing)).notes
+    ('gone.py cannot be read: No such file or directory',)
     """
     try:
         cells = read_cells(path)
@@ -108,6 +113,11 @@ def grade_cells(
     """As `grade`, for cells that were read already; `unreadable` says why there are none.
 
     `watch` is told how many cases are done, and of how many.
+
+    >>> from zoolab.grading.isolation import Plain
+    >>> nothing = Lab("l0", "Nothing", ())
+    >>> grade_cells(nothing, [], Plain(nothing), unreadable="it is a picture").notes
+    ('it is a picture',)
     """
     loading, missing = _Loading(lab, cells, isolation), isolation.missing
     student, found = Student(loading.start, lab.seconds), list[CaseGrade]()

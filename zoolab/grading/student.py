@@ -125,29 +125,25 @@ class Student:
             raise Wrong("the submission has already used the time for all of its cells and calls")
         with self._surviving(self._process, name) as wait:
             reply = _answered(wait, {**message, "call": secrets.token_hex(8)}, callbacks)
-        if reply.get("missing"):
-            why = self._failed(name, ", because its code could not be run: ")
-            raise Wrong(f"there is no `{name}` in the submission{why}")
-        self._raise_if_it_failed(reply, name, "is" if message["do"] == "value" else "returned")
-        return reply
-
-    def _raise_if_it_failed(self, reply: dict[str, Any], name: str, what_it_did: str) -> None:
         raised = reply.get("raised")
         if isinstance(raised, dict):
-            kind, message = cleaned(raised.get("type"), 100), cleaned(raised.get("message"))
+            kind, text = cleaned(raised.get("type"), 100), cleaned(raised.get("message"))
             at = f" ({cleaned(raised['at'], 100)})" if raised.get("at") else ""
-            undefined = re.match(r"name '(\w+)' is not defined", message) if kind == "NameError" else None
+            undefined = re.match(r"name '(\w+)' is not defined", text) if kind == "NameError" else None
             why = self._failed(undefined[1], "; ") if undefined else ""
-            raise Wrong(f"`{name}` raised {kind}{': ' if message else ''}{message}{at}{why}")
+            raise Wrong(f"`{name}` raised {kind}{': ' if text else ''}{text}{at}{why}")
         if "unfit" in reply:
-            raise Wrong(f"`{name}` {what_it_did} {cleaned(reply['unfit'])}")
+            did = "is" if message["do"] == "value" else "returned"
+            raise Wrong(f"`{name}` {did} {cleaned(reply['unfit'])}")
         if "value" not in reply:
-            raise Wrong(f"there is no `{name}` in the submission")
+            why = self._failed(name, ", because its code could not be run: ")
+            raise Wrong(f"there is no `{name}` in the submission{why}")
+        return reply
 
     def _failed(self, name: str, before: str) -> str:
         """Why a cell that has this name failed when it was loaded, if one did."""
-        failed = (note for cell, note in self.broken.items() if re.search(rf"\b{name}\b", cell))
-        return next((before + note for note in failed), "")
+        notes = (note for cell, note in self.broken.items() if re.search(rf"\b{name}\b", cell))
+        return before + note if (note := next(notes, "")) else ""
 
     @contextmanager
     def _surviving(self, process: Process, name: str) -> Iterator[Wait]:

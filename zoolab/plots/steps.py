@@ -250,20 +250,11 @@ class SequenceDisplay(Display):
         self.arrows_, self.empty = arrows, arrows.empty
 
     @classmethod
-    def from_trace(cls, trace: TraceLog, *, turn: int | None = None, ax: Axes | None = None) -> Self:
-        """Draw the first 18 arrows of a trace, or of one turn of it; turns count from 1.
-
-        Raises `InvalidInput` if it is no trace, or it has no such turn.
-        """
+    def from_trace(cls, trace: TraceLog, *, ax: Axes | None = None) -> Self:
+        """Draw the first 18 arrows of a trace; raises `InvalidInput` if it is no trace."""
         import pandas as pd
 
-        steps = list(enumerate(check_trace(trace).steps))
-        if turn is not None:
-            turns = {step.turn for _, step in steps} - {0}
-            if type(turn) is not int or turn not in turns:
-                expected = f"1 to {max(turns)}" if turns else "a trace with turns"
-                raise InvalidInput(f"turn={excerpt(turn)}", expected=expected)
-            steps = [(seq, step) for seq, step in steps if step.turn == turn]
+        steps = enumerate(check_trace(trace).steps)
         arrows = [arrow for seq, step in steps for arrow in _arrows(seq, step)]
         return cls(pd.DataFrame(arrows, columns=_ARROW)).plot(ax)
 

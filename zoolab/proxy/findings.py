@@ -175,7 +175,12 @@ def _edit(edit: EditedMessage) -> str:
         for message in (edit.old, edit.new)
     )
     start = max(0, common_ends(old, new)[0] - 12)
-    return told if old == new else f"{told}: {old[start : start + 40]} -> {new[start : start + 40]}"
+    return told if old == new else f"{told}: {_from(old, start)} -> {_from(new, start)}"
+
+
+def _from(text: str, start: int) -> str:
+    shown = text[start : start + 40]
+    return f"{'…' if start else ''}{shown}{'…' if len(text) > start + 40 else ''}"
 
 
 def _tool(name: str, old: Any, new: Any) -> str:

@@ -135,7 +135,8 @@ def watch(
     plan, attempts = make_plan(faults, seed, times) if faults else None, Counter[str]()
     for name in plan.rates if plan else ():
         if FAULTS[name].stage not in ("request", "tool_call"):
-            raise InvalidInput(f"the fault {name} is one of tools, and tools run in the program")
+            what = f"the fault {name} is one of tools, and tools run in the program"
+            raise InvalidInput(what, expected="a fault of the endpoint or of a reply")
     openai_url = to if isinstance(to, str) else os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
     anthropic_url = to if isinstance(to, str) else os.environ.get("ANTHROPIC_BASE_URL") or ANTHROPIC_URL
     forward = Forward(openai_url.rstrip("/").removesuffix("/v1") + "/v1", anthropic_url.removesuffix("/v1"))

@@ -75,25 +75,17 @@ def _keys(dotted: str) -> list[str]:
 
 
 #: What a schema says, as one says it of a TOML file.
-_WORDS = {
-    "object": "a table",
-    "array": "a list",
-    "string": "a text",
-    "boolean": "true or false",
-    "integer": "a whole number",
-    "number": "a number",
-}
-_BOUNDS = {"exclusiveMinimum": "a number above {}", "minimum": "{} or more", "maximum": "{} or less"}
+_WORDS = read_table("zoolab.study", "words.toml")
 
 
 def said_of(problem: Problem) -> tuple[list[str], str]:
     """Where a problem is, key by key, and a sentence about it."""
     where = [part.replace("~1", "/").replace("~0", "~") for part in problem.pointer.split("/")[1:]]
     rule, _, bound = problem.expected.partition(" ")
-    kinds = problem.expected.split(" or ")
-    expected = _BOUNDS[rule].format(bound) if rule in _BOUNDS else problem.expected
-    if all(kind in _WORDS for kind in kinds):
-        expected = " or ".join(_WORDS[kind] for kind in kinds)
+    kinds, bounds = problem.expected.split(" or "), _WORDS["bounds"]
+    expected = bounds[rule].format(bound) if rule in bounds else problem.expected
+    if all(kind in _WORDS["kinds"] for kind in kinds):
+        expected = " or ".join(_WORDS["kinds"][kind] for kind in kinds)
     meant = get_close_matches(where[-1], bound.split(", "), 1) if where and rule == "only" else []
     hint = f" (do you mean {meant[0]}?)" if meant else ""
     return where, f"{'.'.join(where) or 'the file'}: expected {expected}, received {problem.received}{hint}"

@@ -11,7 +11,6 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from copy import copy, deepcopy
 from dataclasses import astuple, dataclass, field, replace
-from email.utils import parsedate_to_datetime
 from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
@@ -149,14 +148,14 @@ def patience(error: Exception, attempt: int, jitter: Callable[[float, float], fl
         return None
     wait = jitter(0.0, min(_LONGEST_WAIT, _FIRST_WAIT * 2**attempt))
     response = getattr(cause, "response", None)
-    told = retry_after(getattr(response, "headers", None) or {}, time.time())
+    told = retry_after(getattr(response, "headers", None) or {})
     if told is None:
         return wait
     return None if told > _LONGEST_RETRY_AFTER else told + min(wait, 1.0)
 
 
-def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """The seconds that an endpoint asks to be left alone; None where it does not say."""
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """The seconds that an endpoint asks to be left alone; None where it does not say so in seconds."""
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         try:
             told = float(headers.get(name) or "") / unit
@@ -164,10 +163,7 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
             continue
         if 0 <= told < float("inf"):
             return told
-    try:
-        return max(0.0, parsedate_to_datetime(headers.get("retry-after") or "").timestamp() - now)
-    except (ValueError, TypeError, OverflowError):
-        return None
+    return None
 
 
 def _passes(cause: BaseException) -> bool:

@@ -62,11 +62,6 @@ class Anthropic(WireFormat):
     _answer = "output_config"
     _stops = "stop_sequences"
     _arranged = staticmethod(system_apart)
-    _renamed: ClassVar[dict[str, str]] = {
-        "stop": "stop_sequences",
-        "max_tokens": "max_tokens",
-        "max_completion_tokens": "max_tokens",
-    }
     _defaults: ClassVar[dict[str, Any]] = {"max_tokens": MAX_TOKENS}
     _tool_types = ("function", "custom")
 

@@ -31,10 +31,8 @@ from zoolab.wire.normalise import (
 Tools = tuple[dict[str, Any], ...]
 Fields = dict[str, Any]
 
-#: The names of OpenAI's settings, and those that each API has, too.
+#: The names of OpenAI's settings, and those that each API has.
 _SETTINGS = read_table("zoolab.wire", "settings.toml")
-#: Settings that Gemini and Ollama keep apart from the others, under the same names.
-SAMPLING = ("temperature", "top_p", "top_k", "seed", "presence_penalty", "frequency_penalty")
 
 
 class WireFormat(ABC):
@@ -48,8 +46,6 @@ class WireFormat(ABC):
     _system: ClassVar[str] = ""
     _conversation: ClassVar[str] = "messages"
     _choice: ClassVar[str] = "tool_choice"
-    #: OpenAI's names of settings, and what this API calls them; the first of two names is the way back.
-    _renamed: ClassVar[dict[str, str]] = {}
     #: The field of the body that holds the renamed settings; "" if they stand in the body itself.
     _nest: ClassVar[str] = ""
     #: The field for texts at which a reply ends, if the API takes only a list of them.
@@ -230,6 +226,12 @@ class WireFormat(ABC):
     def _key(self, name: Any) -> Any:
         """The name of a field as this API writes it."""
         return name
+
+    @property
+    def _renamed(self) -> dict[str, str]:
+        """OpenAI's names of settings, and what this API calls them."""
+        renamed: dict[str, str] = _SETTINGS["renamed"].get(self.name, {})
+        return renamed
 
     @property
     def _names_back(self) -> dict[str, str]:

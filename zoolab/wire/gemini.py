@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from zoolab.files import read_table
 from zoolab.jsontext import encode, excerpt
@@ -46,7 +46,7 @@ from zoolab.wire.chat import (
     text_of,
     turns_of,
 )
-from zoolab.wire.format import SAMPLING, Fields, Tools, WireFormat
+from zoolab.wire.format import Fields, Tools, WireFormat
 from zoolab.wire.normalise import Manner, Notes, Path, system_apart
 
 _A_MODE = "a functionCallingConfig of mode AUTO, NONE, or ANY with at most one name"
@@ -79,13 +79,6 @@ class Gemini(WireFormat):
     _answer = "generationConfig"
     _answer_beside_tools = False
     _arranged = staticmethod(system_apart)
-    _renamed: ClassVar[dict[str, str]] = {
-        **{name: _name_in_camel(name) for name in SAMPLING},
-        "n": "candidateCount",
-        "stop": "stopSequences",
-        "max_tokens": "maxOutputTokens",
-        "max_completion_tokens": "maxOutputTokens",
-    }
 
     def to_response(self, message: Message) -> dict[str, Any]:
         content = {"role": "model", "parts": _parts_of(self.normalise_reply(message)[0])}

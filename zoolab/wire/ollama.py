@@ -35,7 +35,7 @@ from zoolab.wire.chat import (
     text_of,
     tool_names,
 )
-from zoolab.wire.format import SAMPLING, WireFormat
+from zoolab.wire.format import WireFormat
 from zoolab.wire.normalise import Manner
 
 #: Where a message keeps its thinking.
@@ -51,11 +51,6 @@ class Ollama(WireFormat):
     _nest = "options"
     _answer = "format"
     _answer_beside_tools = False
-    _renamed: ClassVar[dict[str, str]] = {
-        **{key: key for key in (*SAMPLING, "stop")},
-        "max_tokens": "num_predict",
-        "max_completion_tokens": "num_predict",
-    }
     _defaults: ClassVar[dict[str, Any]] = {"stream": False}
 
     def to_response(self, message: Message) -> dict[str, Any]:

@@ -23,7 +23,7 @@ a custom tool has its text as the argument `input`, and goes back as it came. A 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from zoolab.jsontext import encode, excerpt
 from zoolab.records import Message
@@ -55,10 +55,6 @@ class Responses(WireFormat):
     _conversation = "input"
     _answer = "text"
     _pairs_results = False
-    _renamed: ClassVar[dict[str, str]] = {
-        "max_completion_tokens": "max_output_tokens",
-        "max_tokens": "max_output_tokens",
-    }
     _tool_types = ("function",)
 
     def to_response(self, message: Message) -> dict[str, Any]:

@@ -13,17 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from zoolab.errors import (
-    ExecutionFailed,
-    InvalidInput,
-    LoopError,
-    PermissionDenied,
-    ReplayMiss,
-    ResourceNotFound,
-    ToolIOError,
-    ToolTimeout,
-    marked,
-)
+from zoolab.errors import ExecutionFailed, InvalidInput, LoopError, ReplayMiss, marked
 from zoolab.jsontext import canonical, excerpt, one_line
 from zoolab.loop.about import about
 from zoolab.models.local import LocalModel
@@ -55,10 +45,9 @@ from zoolab.trace.log import TraceLog, tools_of
 
 _SOURCE = "in this trace"
 _ADVICE = 'choose "look", which runs nothing, or "live", which asks the model'
-_FAILURES = {
-    kind.code: kind
-    for kind in (ExecutionFailed, PermissionDenied, ResourceNotFound, ToolIOError, ToolTimeout)
-}
+#: What a tool may raise, and the same by code.
+_RAISED: list[type[ExecutionFailed]] = [*ExecutionFailed.__subclasses__(), ExecutionFailed]
+_FAILURES = {kind.code: kind for kind in _RAISED}
 
 _Key = tuple[str, str]
 
