@@ -10,7 +10,8 @@
 # # 14 · Evaluation
 #
 # "It worked when I tried it." One try proves little. An **agent** is a program that lets a model choose what is
-# done next. A model chooses its words partly by chance, so the same question can get another answer tomorrow. And an answer can sound right while the order was never cancelled.
+# done next. A model chooses its words partly by chance, so the same question can get another answer tomorrow.
+# And an answer can sound right while the order was never cancelled.
 #
 # So an evaluation needs three things: tasks whose right outcome is known, a check of the *world* and not only of the words, and more than one try.
 #
