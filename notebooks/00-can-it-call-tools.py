@@ -9,8 +9,8 @@
 # %% [markdown]
 # # 00 · Can this model call tools?
 #
-# A team builds a chat bot for its servers. A colleague writes: "Check the status of the server web-01." The bot answers at once, politely and in detail. But
-# nothing happens. The bot cannot check a server. It can only write text.
+# A team builds a chat bot for its servers. A colleague writes: "Check the status of the server web-01." The bot answers: "I will check the server for you."
+# Then nothing happens. The bot cannot check a server. It can only write text, and a promise is text.
 #
 # A **language model** is a program that continues text. It has read a lot, so its text often sounds right. It cannot look anything up, and it cannot run
 # anything. A **tool** is a function of yours that a model may ask for. The model writes down the name of the tool and the arguments. Your program runs the function

@@ -39,7 +39,7 @@
 # %% [markdown]
 # ## Who answers?
 #
-# Qwen2.5-Coder-1.5B-Instruct, a small model that runs on a laptop. It was asked once, and its replies were recorded.
+# Qwen2.5-Coder-1.5B-Instruct, a small model that runs on a laptop. It received each question once, and its replies were recorded.
 
 # %%
 LIVE = None  # "local": the models on this machine; "endpoint": OPENAI_BASE_URL with your key
@@ -168,8 +168,8 @@ guess.reveal(
 )
 
 # %% [markdown]
-# Nothing was guessed here, and nothing was turned into `{}`. Each problem says where it is, what was expected and what came. The model gets to read this text, so that
-# it can try again.
+# The validator does not guess, and it does not replace broken arguments by `{}`. Each error names the place, what was expected, and what came instead. The model
+# receives this text, so that it can try again.
 #
 # ## Step 5, execute
 #
@@ -234,7 +234,7 @@ for field, content in second.body(**answer.sent).items():
         print("   ", json.dumps(row))
 
 # %% [markdown]
-# That was the whole loop. A tool call is two requests, with a function call of yours between them.
+# That was the whole loop. A tool call needs two requests. Between them, your program runs a function.
 
 # %% [markdown]
 # ## The same with `walk`
@@ -251,7 +251,7 @@ for step in islice(steps, 4):
     print(f"{step.kind:10} {headline(step)}")
 
 # %% [markdown]
-# It waits now. The call is checked, and nothing has run. Two more steps:
+# The walk waits now. The call is checked, and nothing has run. Take two more steps:
 
 # %%
 for step in islice(steps, 2):
@@ -281,9 +281,9 @@ trace.to_frame()[["turn", "step", "tool", "status", "n_messages"]]
 # %% [markdown]
 # ## The blackboard
 #
-# The **inspector** shows a walk while it goes on. You decide when it takes a step, and you can change what a step holds.
+# The **inspector** shows a walk while it goes on. You decide when it takes a step, and you can change what a step contains.
 #
-# A recording can only repeat what was said. If you change something, the next request is new, and no recording contains the reply. So here a **script** plays the
+# A recording can only repeat its replies. If you change something, the next request is new, and the recording has no reply to it. So here a **script** plays the
 # model. It is written by hand. It reads the last message, and decides by what it finds there.
 
 
@@ -319,13 +319,13 @@ inspect(walk(TASK, tools_named("security"), Scripted(analyst)))
 # Click into it, and do this:
 #
 # 1. **Step.** Press *Step* again and again. Watch `messages[]` in the tab *Diff*. Most steps do not change it.
-# 2. **Allow.** To cut off the wrong computer does harm. So `isolate_host` needs your permission, and the walk stops. Press *Allow once*. Then press *Run to end*.
+# 2. **Allow.** Cutting off the wrong computer does harm. So `isolate_host` needs your permission, and the walk stops. Press *Allow once*. Then press *Run to end*.
 # 3. **Edit and fork.** Go back to the step *execute* of `check_ip_reputation`, with the arrow keys. Press `f`. Replace `malicious` by `clean` in the value, and press
 #    *Re-run live*. That asks the script again, and costs nothing. A **fork** is a copy of the trace that goes on from your edit. The original stays as it is.
 # 4. **Compare.** The two traces now stand side by side. Find the first step that differs. Is `laptop7` cut off in the fork?
 #
-# *Replay* is for forks in which every request is an old one: it gives the recorded replies and results again. After your edit the next request is new, so *Replay*
-# would stop there and say so. `?` names all keys.
+# *Replay* repeats the recorded replies and results. It works only if the recording contains every request of the fork. After your edit the next request is new, so
+# *Replay* would stop there and say so. `?` names all keys.
 #
 # The same three things in code: allow, edit, fork.
 
@@ -480,7 +480,7 @@ print("right" if looked_up == {"ip": "192.0.2.10"} else "not yet: the fork asks 
 #     return replace(call, arguments='{"ip": "192.0.2.10"}')
 # ```
 #
-# The edit is a text, because it stands in the place of what the model wrote. So it is validated like any other call.
+# The edit is a text, because it replaces the text that the model wrote. So it is validated like any other call.
 #
 # </details>
 

@@ -26,7 +26,7 @@
 # %% [markdown]
 # ## Who answers?
 #
-# Qwen2.5-Coder-1.5B-Instruct was asked hundreds of requests, each with three tools. All of its replies were recorded.
+# Qwen2.5-Coder-1.5B-Instruct received hundreds of requests, each with three tools. All of its replies were recorded.
 
 # %%
 LIVE = None  # "local": the models on this machine; "endpoint": OPENAI_BASE_URL with your key
@@ -40,7 +40,7 @@ print("who answers:", model.recording.header.who if LIVE is None else LIVE)
 # ## Requests whose answer is known
 #
 # The data set `selection-cases` contains requests for forty tools of an office: running machines, helping customers, reading data, stopping attacks. People
-# wrote the requests by hand, together with the right tool. `offered` are the three tools that are sent: the right one, and two that are similar.
+# wrote the requests by hand, together with the right tool. The column `offered` names the three tools that are sent: the right one, and two that are similar.
 
 # %%
 cases = datasets.load("selection-cases").set_index("id")
@@ -125,7 +125,7 @@ guess.reveal(
 # ## A confusion matrix
 #
 # Each row is a tool that was expected, and each column is a tool that was called. The numbers count the requests. The boxes with a frame are right choices.
-# Everything else is a **confusion**: it says which tool was taken for which. Here are the requests about machines.
+# Everything else is a **confusion**: it says which tool the model called, and which one was right. Here are the requests about machines.
 
 # %% tags=["slide"]
 from zoolab.plots import ToolConfusionDisplay
@@ -148,7 +148,7 @@ wrong.assign(called=wrong["called"].fillna("no call")).groupby(["tool", "called"
 #
 # ## No tool needed
 #
-# "Good morning, how are you?" needs no tool. How often does Qwen call one all the same?
+# "Good morning, how are you?" needs no tool. How often does Qwen call one anyway?
 
 # %%
 guess = predict(
@@ -170,11 +170,11 @@ share = needless / len(idle)
 guess.reveal("four in five or more" if share > 0.75 else "about half" if share > 0.25 else "hardly any")
 
 # %% [markdown]
-# The numbers in brackets are the 95 % **interval**. With so few requests, the share among *all* such requests may lie anywhere in it. A rate without an interval
-# hides how few requests were asked.
+# The numbers in brackets are the 95 % **interval**. We asked only some of all possible requests. If we asked all of them, the share could be any
+# number in the interval. A rate without an interval hides how few requests were asked.
 #
-# A test that contains only requests for tools would never show this. The opposite mistake is as easy: a program that never calls anything is always right here. So
-# give two numbers.
+# A test that contains only requests for tools would never show this. The opposite test is no better. If no request needs a tool,
+# a program that never calls anything is always right. So give two numbers.
 
 
 # %% tags=["slide"]
@@ -296,9 +296,9 @@ for task, trace in list(held["with"].items())[:6]:
 # %% [markdown]
 # ## An experiment without an effect
 #
-# Does a description matter? Here are 18 requests about machines, for Needle with eight layers. Each is asked twice: with the descriptions as they were written,
-# and with "Does things." in their place. Names and parameters stay. `experiment` asks every request with every **variant** (a function that changes what is
-# asked), and keeps a table.
+# Does a description matter? Here are requests about machines, for Needle with eight layers: for each tool one paraphrase and one near miss. Each is asked twice:
+# with the descriptions as they were written, and with "Does things." in their place. Names and parameters stay. `experiment` asks every request with every
+# **variant** (a function that changes what is asked), and keeps a table. Their number is fixed before the first one is asked.
 
 # %%
 from dataclasses import replace
@@ -314,6 +314,7 @@ ROWS = [
     {"id": row.Index, "prompt": row.prompt, "tools": offer(row.offered), "expected_tool": row.tool}
     for row in hard.itertuples()
 ]
+print(len(ROWS), "requests")
 ONE = Limits(turns=1)
 
 
@@ -384,7 +385,7 @@ for arguments, right in CASES:
 # %% [markdown]
 # <details><summary>Hint</summary>
 #
-# What is the rate if no request without a tool was asked? It is not 0.
+# Suppose that every request needs a tool. Which rate is honest then? It is not 0.
 #
 # </details>
 #
@@ -396,7 +397,7 @@ for arguments, right in CASES:
 #     return sum(name is not None for name in idle) / len(idle) if idle else None
 # ```
 #
-# If nobody asked, the rate is unknown. A 0 would say that the model never calls needlessly.
+# If every request needs a tool, the rate is unknown. A 0 would say that the model never makes a needless call.
 #
 # </details>
 

@@ -9,8 +9,8 @@
 # %% [markdown]
 # # 09 · Traces and root causes
 #
-# An agent gave a wrong answer last night. The log contains one error, and everybody repairs what the error message complains about. Next week it happens again. The error was only the
-# place where the mistake became visible. The **root cause** came earlier. It is the step that you have to change, so that the rest goes right.
+# An agent gave a wrong answer last night. The log contains one error, and everybody repairs what the error message complains about. Next week it happens again.
+# The error was only the place where the mistake became visible. The **root cause** came earlier. It is the step that you have to change, so that the rest goes right.
 #
 # A **trace** is the record of a run: what was sent, what came back, what ran, and what the model was told. With a trace you can do what a log cannot do: change one
 # step, and run the rest again.
@@ -108,8 +108,8 @@ guess
 # %% [markdown]
 # ### Fork in the inspector
 #
-# A **fork** copies a trace up to one step, changes this step, and runs the rest again. The original trace stays as it is. Two steps are under suspicion. Try both. The inspector opens at
-# the first error:
+# A **fork** copies a trace up to one step, changes this step, and runs the rest again. The original trace stays as it is. Two steps could be
+# the cause. Try both. The inspector opens at the first error:
 #
 # 1. Go to step 8, the second `tool_call`. Press *Edit or fork*, change the arguments to `{"order_id": 31}`, and choose *Re-run live*. (31 is the first part of what
 #    `find_orders` returned.)
@@ -124,7 +124,7 @@ night.inspect(model=qwen, tools=TOOLS)
 # %% [markdown]
 # ### The same forks in code
 #
-# First the fork that repairs what the error complains about.
+# First we fork at the step that the error complains about.
 
 # %%
 from dataclasses import replace
@@ -141,7 +141,7 @@ mended_call = night.fork(wrong_call, edited, model=qwen)
 show(mended_call)
 
 # %% [markdown]
-# The error is gone, but the run is still wrong. Order 31 is a mug for 9 euros, and Grace did not order a mug. Qwen even looks it up twice. Now the fork that changes
+# The error is gone, but the run is still wrong. Order 31 is a mug for 9 euros, and Grace did not order a mug. Qwen even looks it up twice. Now we change
 # the result of `find_orders`, five steps before the error.
 
 # %%
@@ -182,9 +182,9 @@ guess.reveal(
 #
 # ### What a fork proves
 #
-# A fork changes one thing and leaves the rest as it was. So it shows a cause, and not only that two things happen together. It has limits:
+# A fork changes one thing and leaves the rest as it was. So it shows a cause. A log shows only that two things happened together. It has limits:
 #
-# - Often there is more than one step whose change makes the rest go right. Repair the one that helps all later runs. Here this is the tool, and not a single call.
+# - Often you can change one step or another, and the rest goes right in both cases. Choose the repair that helps all later runs. Here you repair the tool, not a single call.
 # - "No error" does not mean "right". Decide before the fork how you will know that it went right. Here these were the two prices.
 # - This model was recorded at temperature 0. At a higher temperature the rest may go right by luck. Then repeat both sides, and compare shares
 #   ([14](14-evaluation.ipynb)).
@@ -202,7 +202,7 @@ for name, trace in RUNS.items():
 #
 # ## Keep a trace
 #
-# Saved, a trace is a file of **JSONL**: one JSON object per line. `Trace(path)` writes the file while the run goes on. If the program is killed, only the last line
+# A saved trace is a file of **JSONL**: one JSON object per line. `Trace(path)` writes the file while the run goes on. If the program is killed, only the last line
 # can be lost.
 
 # %%
@@ -322,8 +322,8 @@ guess.reveal(
 )
 
 # %% [markdown]
-# A call is known by its **run, turn and slot**. Do not use its id, because some models repeat ids. Do not use its position in the table either, because one more row
-# shifts all that follow.
+# A call is known by its **run, turn and slot**. Do not use its id, because some models repeat ids. Do not use its position in the table either, because a new row
+# moves all later rows.
 
 # %%
 calls = steps[steps["step"] == "result"]
@@ -356,7 +356,7 @@ for row in missing.itertuples():
 
 # %% [markdown] tags=["slide"]
 # The numbers in brackets are the 95 % interval. Such calls are rare here. And look at the questions: in most of them the user named the thing that does not exist. So
-# these runs do not support the colleague. They do not prove the opposite either, because their tools are other tools.
+# these runs do not support the colleague. They do not prove the opposite either, because they use other tools.
 #
 # ## The first error, and the cause
 #
@@ -395,8 +395,8 @@ guess.reveal(
 )
 
 # %% [markdown] tags=["slide"]
-# There is about one run for each kind of fault. So these numbers do not say how often faults happen. They say that an error and its cause often stand
-# apart.
+# There is about one run for each kind of fault. So these numbers do not say how often faults happen. They say that the first error often
+# comes later than its cause.
 #
 # ## Failures without an error
 #
@@ -486,7 +486,7 @@ print(checked(failures(steps)))
 #     return results.dropna(subset=["error_code"])["tool"].value_counts().to_dict()
 # ```
 #
-# Every call has exactly one result, also a call that did not pass validation and never ran. So rows of `result` count calls.
+# Every call has exactly one result. A call that did not pass validation never ran, but it has a result too. So rows of `result` count calls.
 #
 # </details>
 

@@ -9,8 +9,9 @@
 # %% [markdown]
 # # 14 · Evaluation
 #
-# "It worked when I tried it." This sentence is true of almost every agent that later failed. An **agent** is a program that lets a model choose what is
-# done next. Models are sampled: the same question can get another answer tomorrow. And an answer can sound right while the order was never cancelled.
+# "It worked when I tried it." One try proves little. An **agent** is a program that lets a model choose what is
+# done next. A model chooses its words partly by chance, so the same question can get another answer tomorrow.
+# And an answer can sound right while the order was never cancelled.
 #
 # So an evaluation needs three things: tasks whose right outcome is known, a check of the *world* and not only of the words, and more than one try.
 #
@@ -175,13 +176,13 @@ print("as if 40 tries were independent:", wilson(int(grid.to_numpy().sum()), gri
 print("8 tasks with 5 tries each:      ", rate(by_task))
 
 # %% [markdown]
-# The second interval is wider. It is the honest one. More tries of the same eight tasks would not help much: *more tasks* would.
+# The second interval is wider. Use the second one. More tries of the same eight tasks would not help much: *more tasks* would.
 
 # %% [markdown] tags=["slide"]
 # ## Words are not the world
 #
 # Now a task that changes something. A customer wants to cancel an order. The **world** is a dictionary; the tools change it; the check looks at it at the end.
-# A **simulated user** answers the agent's questions, because agents have to ask back.
+# A **simulated user** answers the agent's questions, because an agent may need to ask one before it acts.
 #
 # The agents here are scripts (authored): with them you know the truth, so you see what each check finds.
 
@@ -296,12 +297,16 @@ guess.reveal(
 )
 
 # %% [markdown]
-# The check of the words gives all three full marks. The check of the world looks at *everything*: at what should have changed, and at what should not.
+# The check of the words finds all three agents right. The check of the world looks at *everything*: at what should have changed, and at what should not.
 
 # %% [markdown]
 # ## Data by others
 #
-# The Berkeley Function Calling Leaderboard (BFCL) publishes its cases. They are not part of zoolab. `zoolab datasets fetch bfcl` downloads them once.
+# The [Berkeley Function Calling Leaderboard](https://gorilla.cs.berkeley.edu/leaderboard.html) (BFCL) publishes its cases in a
+# [package](https://pypi.org/project/bfcl-eval/). They are not part of zoolab. The command `zoolab datasets fetch bfcl` downloads the package once. This needs the
+# network. Then `datasets.bfcl()` reads the cases. A case contains a request, its tools and the accepted calls. Some kinds, such as `irrelevance`, contain requests
+# that fit no tool. So you can ask your own model the same questions as the leaderboard. Use the cases as in [04](04-selection.ipynb): each has the columns `prompt`,
+# `offered` and `tool`.
 
 # %%
 from zoolab import datasets
@@ -309,14 +314,16 @@ from zoolab.errors import ZoolabError
 
 try:
     cases = datasets.bfcl()
-    print(len(cases), "cases of", cases["category"].nunique() if "category" in cases else "several", "kinds")
+    print(len(cases), "cases:", cases["category"].value_counts().to_dict())
+    for case in cases.groupby("category").head(1).head(3).itertuples():
+        print(f"\n{case.category}: {case.prompt[:150]}\n  accepted: {case.ground_truth}")
 except ZoolabError as error:
     print(error)
 
 # %% [markdown]
 # ## Comparing two agents
 #
-# Say that you changed the system prompt. Ask both agents the *same* tasks, compare task by task, and decide the number of tasks before you look.
+# Suppose that you changed the system prompt. Ask both agents the *same* tasks, compare task by task, and decide the number of tasks before you look.
 
 # %%
 from zoolab.study.statistics import paired_difference
@@ -326,12 +333,12 @@ after = {task: [float(task % 3 == 0 or task % 8 == 1)] for task in range(24)}
 print("24 made-up tasks:", paired_difference(before, after))
 
 # %% [markdown]
-# "Not decisive" does not mean "equal". It means that so few tasks cannot tell.
+# "Not decisive" does not mean "equal". It means that these tasks are too few to decide.
 
 # %% [markdown]
 # ## Your turn
 #
-# **1. Write pass^k yourself.** And its optimistic sister pass@k: the chance that *at least one* of k tries succeeds.
+# **1. Write pass^k yourself.** Write pass@k, too. This is the chance that *at least one* of k tries succeeds.
 
 
 # %%
