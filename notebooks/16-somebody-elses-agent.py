@@ -290,7 +290,8 @@ print("right" if close else f"not yet: {found} should be near {[round(each, 2) f
 # Count the whole request and not one message alone: the system message is sent again each time, so its share says what you pay for it.
 #
 # </details>
-#
+
+# %% [markdown]
 # **2. A careful program.** Change `careful` so that no fault of the list makes it return a wrong number. It may raise an error.
 
 # %%
