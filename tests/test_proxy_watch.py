@@ -547,3 +547,28 @@ def test_each_attempt_is_drawn_anew():
                 openai.OpenAI(max_retries=0).chat.completions.create(model="m", messages=QUESTION)
     refused = sum(map(len, seen.failures))
     assert 3 < refused < 17
+
+
+def made(folder: Path) -> str:
+    return Recording(folder / "recording.jsonl").header.made
+
+
+def test_what_was_broken_or_edited_is_not_kept_as_what_a_model_said(tmp_path):
+    body = {"id": "a", "choices": [{"message": {"role": "assistant", "content": "Hello"}}], "model": "m-1"}
+
+    def ask() -> None:
+        openai.OpenAI(api_key="k", max_retries=0).chat.completions.create(model="m", messages=QUESTION)
+
+    with serving(body) as endpoint:
+        address = endpoint.url.replace("//", "//ada:lovelace-1815@")
+        with watch(to=address, folder=tmp_path / "plain"):
+            ask()
+        with watch(to=endpoint.url, folder=tmp_path / "broken", faults=["markup_in_text"]):
+            ask()
+        edit = Edit(1, 1, {"role": "assistant", "content": "Goodbye"})
+        for number, more in enumerate([{}, {"live": True, "to": endpoint.url}]):
+            with watch(replay=tmp_path / "plain", edit=edit, folder=tmp_path / f"edited-{number}", **more):
+                ask()
+    found = [made(tmp_path / name) for name in ("plain", "broken", "edited-0", "edited-1")]
+    assert found == ["recorded", "authored", "authored", "authored"]
+    assert "lovelace" not in (tmp_path / "plain" / "recording.jsonl").read_text(encoding="utf-8")

@@ -23,6 +23,7 @@ from zoolab.proxy.forwarding import ANTHROPIC_URL, OPENAI_URL, Forward, endpoint
 from zoolab.proxy.seen import RECORDING, Seen
 from zoolab.records import Message, Model, Reply, Request
 from zoolab.runs import Trace
+from zoolab.secrets import scrub
 
 #: The faults that reach a program through its traffic; those of tools do not.
 TRAFFIC_FAULTS = tuple(name for name, kind in FAULTS.items() if kind.stage in ("request", "tool_call"))
@@ -137,12 +138,15 @@ def watch(
         model: Any = live if recorded is None else partial(recorded.answer, live)
         return _FaultyAgain(model, plan, attempts) if plan.rates else model
 
+    # What was broken or written by hand is never passed off as what a model said.
+    changed = bool(plan.rates) or edit is not None
     address, given = (to, None) if isinstance(to, str) else ("", to)
     if given is not None or (recorded is not None and not live):
         model = model_of(given)
         said = about(model)
         made: Literal["recorded", "authored"] = "recorded" if said.made == "recorded" else "authored"
         header = Header(made, said.model or "", said.who) if recorded is None else recorded.header
+        header = replace(header, made="authored") if changed else header
         return Seen(AnsweredBy(model), place, header, key="none")
     openai_url = address or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
     anthropic_url = address or os.environ.get("ANTHROPIC_BASE_URL") or ANTHROPIC_URL
@@ -152,7 +156,7 @@ def watch(
         upstream = AnsweredBy(
             model_for=lambda asked: model_of(endpoint_model(forward, asked)), otherwise=forward
         )
-    header = Header("authored" if plan.rates else "recorded", "", openai_url)
+    header = Header("authored" if changed else "recorded", "", scrub(openai_url))
     return Seen(upstream, place, header, ended=forward.close)
 
 
