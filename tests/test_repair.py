@@ -808,3 +808,8 @@ def test_an_object_that_lost_one_mark_comes_back_as_itself_or_not_at_all(value, 
     known = {"type": "object", "properties": {key: {} for key in value}, "additionalProperties": False}
     proposed = RuleRepair().propose(text[:place] + text[place + 1 :], known)
     assert proposed is None or json.loads(proposed) == value
+
+
+def test_an_escaped_quote_within_quotes_stays_as_it_is():
+    assert RuleRepair().propose("{'&quot;': None}") == '{"&quot;":null}'
+    assert RuleRepair().propose("{&quot;a&quot;: 1}") == '{"a":1}'

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from zoolab.errors import InvalidInput, ModelError
@@ -246,10 +246,22 @@ def _name(messages, answered):
     return messages[index]["tool_calls"][slot]["function"]["name"]
 
 
+def _is_clear(messages):
+    """Whether no message takes the id of a call that waits: no API allows it, and Responses joins turns."""
+    waiting = set()
+    for message in messages:
+        own = {call["id"] for call in message.get("tool_calls", ()) if isinstance(call.get("id"), str)}
+        if own & waiting:
+            return False
+        waiting = (waiting | own) - {message.get("tool_call_id")}
+    return True
+
+
 @pytest.mark.parametrize("name", NAMES)
 @OFTEN
 @given(request=REQUESTS)
 def test_texts_calls_and_results_survive_every_wire(name, request):
+    assume(_is_clear(request.messages))
     back = FORMATS[name].from_body(FORMATS[name].to_body(request))
     assert said(back) == said(request)
     system = " ".join(_text(m) for m in request.messages if m["role"] in ("system", "developer"))

@@ -30,6 +30,8 @@ _LABEL = re.compile(
 )
 #: A name within talk, as in `the "add" tool`; what a colon or a comma follows may be a key or a value.
 _QUOTED_NAME = re.compile(r'(?<=\s)"[^"\n{}\[\]]{1,80}"(?!\s*[:=,])')
+# An object whose names have quotes is not escaped: there, `&quot;` is a part of a text.
+_BEGINS_WITH_QUOTE = re.compile(r"""\{\s*["']""")
 #: A text of which every mark that HTML knows is escaped.
 _ESCAPED_HTML = re.compile(r"(?:[^\"<>&]|&(?:quot|amp|lt|gt|apos|#39|#x27);)*+")
 _ESCAPED_OBJECT = re.compile(r'\{\s*\\"')
@@ -89,7 +91,7 @@ def _unquoted(text: str) -> str:
     if text[:1] == '"' or _ESCAPED_OBJECT.match(text):
         with suppress(NotStrictJSON):
             inner = str(parse_json(text if text[0] == '"' else f'"{text}"'))
-    elif "&quot;" in text and _ESCAPED_HTML.fullmatch(text):
+    elif "&quot;" in text and _ESCAPED_HTML.fullmatch(text) and not _BEGINS_WITH_QUOTE.match(text):
         inner = html.unescape(text)
     elif text.startswith("{{") and text.endswith("}}"):
         inner = text[1:-1]
